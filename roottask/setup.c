@@ -5,8 +5,10 @@
  * Errors after the room was taken stop the system (cr_panic): without its own objects the root task
  * cannot clean up after a crash. */
 #include "setup.h"
+#include "kernel/arch/arch.h"
 #include "kernel/asids.h"
 #include "kernel/tables.h"
+#include "kernel/timer.h"
 #include "kernel/untyped.h"
 #include "kernel/worker.h"
 #include "kernel/writer.h"
@@ -137,6 +139,11 @@ static void trace_policy(const cr_image_header *image)
 
 static void trace_start(const cr_image_header *image)
 {
+    uint64_t hz = 0;
+    if ((image->flags & CR_IMAGE_TIMES) != 0 && cr_clock_exists()) {
+        hz = cr_timer_counter_hz();
+        cr_trace_timed(&cr_sys.trace, cr_arch_boot_counter, hz);
+    }
     cr_trace_begin(&cr_sys.trace, CR_EV_TRACE);
     cr_trace_number(&cr_sys.trace, CR_TRACE_VERSION);
     cr_trace_string(&cr_sys.trace, image->arch);
@@ -145,6 +152,7 @@ static void trace_start(const cr_image_header *image)
     cr_trace_depth(&cr_sys.trace, image->pd_depth);
     cr_trace_depth(&cr_sys.trace, image->rs_depth);
     cr_trace_key(&cr_sys.trace);
+    cr_trace_number(&cr_sys.trace, hz);
     cr_trace_end(&cr_sys.trace);
     cr_trace_begin(&cr_sys.trace, CR_EV_BASE);
     cr_trace_number(&cr_sys.trace, cr_untyped_bytes_used());

@@ -138,6 +138,11 @@ void cr_timer_ack(void)
     }
 }
 
+uint64_t cr_timer_counter_hz(void)
+{
+    return cr_device_counter_hz();
+}
+
 uint64_t cr_timer_elapsed(void)
 {
     return cr_device_elapsed();

@@ -30,6 +30,10 @@ cr_status cr_timer_init(seL4_CPtr notification, seL4_Word badge);
  * replaces the interrupt that was requested before. Returns the time that was set, rounded up to
  * the resolution of the device. */
 uint64_t cr_timer_start(uint64_t ns);
+/* How often cr_arch_boot_counter counts in a second. Where no register tells, it is measured with
+ * the device, which replaces what was set before and takes 10 ms. Must be called after
+ * cr_timer_init, and only if that succeeded. */
+uint64_t cr_timer_counter_hz(void);
 /* Acknowledges an interrupt. Must be called once for each interrupt that arrives. The interrupt can
  * belong to an earlier start. The time is over only if cr_timer_elapsed, called after this
  * function, returns the whole time. Otherwise the interrupt of the last start is still to come. */

@@ -10,12 +10,13 @@ from __future__ import annotations
 import functools
 import io
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from cellreap.model.closeness import Closeness
 from cellreap.trace.check import Report, check_stream
+from cellreap.trace.events import Event
 from cellreap.trace.expected import Expected, ExpectedCrash
 from cellreap.trace.writer import Draft, seal
 from kit.configured_story import (
@@ -27,13 +28,14 @@ from kit.configured_story import (
     with_system,
     without_crash,
 )
+from kit.timed import timed
 from kit.trace_simulator import BODY_OBJECTS, OWN_OBJECTS
 
 Change = Callable[[Expected], Expected]
-Edit = Callable[[list[Draft]], list[Draft]]
+Edit = Callable[[list[Draft]], Sequence[Draft | Event]]
 
 
-def held(drafts: list[Draft], config: Expected | None) -> Report:
+def held(drafts: Sequence[Draft | Event], config: Expected | None) -> Report:
     """The report on a trace, held against a configuration."""
     lines = "\n".join(seal(drafts)).encode()
     return check_stream(io.BytesIO(lines), "trace", expected=config)
@@ -164,6 +166,7 @@ def _cancelled(drafts: list[Draft]) -> list[Draft]:
 
 
 EDITS: Final[tuple[tuple[str, Edit], ...]] = (
+    ("config.system", timed),
     ("config.mode", _with("MODE", {"mode": "sync"})),
     ("config.truth", with_truth),
     ("config.cancel", _cancelled),

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
+from cellreap.headers import event_table
 from cellreap.trace.check import Report, check, check_stream
 from cellreap.trace.events import Event
 from cellreap.trace.lines import keyed_sum
@@ -19,6 +20,7 @@ from kit.govern_run import govern_run
 from kit.reports_run import reports_run
 from kit.residue_run import residue_run
 from kit.stop_run import stop_run
+from kit.timed import timed
 from kit.trace_simulator import RUNS, Target, block_fs_db_app, time_run
 
 MADE = {
@@ -40,7 +42,7 @@ def of_lines(lines: list[str]) -> Report:
     return check_stream(io.BytesIO("\n".join(lines).encode()), "trace")
 
 
-def of_drafts(drafts: list[Draft]) -> Report:
+def of_drafts(drafts: Iterable[Draft | Event]) -> Report:
     """The report on a trace that is sealed and read."""
     return of_lines(seal(drafts))
 
@@ -384,8 +386,8 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
         lambda lines: [*lines, _line(len(lines), "ACCOUNT bytes=0 slots=0")]
     ),
     "order.trace": lambda: inserted(
-        "depths-0-0", "SAY", "TRACE", version=5, arch="x86_64", kernel="seL4 1", system="x",
-        pd_depth=0, rs_depth=0, key="-",
+        "depths-0-0", "SAY", "TRACE", version=event_table().version, arch="x86_64",
+        kernel="seL4 1", system="x", pd_depth=0, rs_depth=0, key="-", clock=0,
     ),
     "order.base": lambda: inserted("depths-0-0", "SAY", "BASE", bytes=0, slots=0, objects="-"),
     "order.mode": lambda: edited("depths-0-0", "MODE", None),
@@ -518,6 +520,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "rounds.known": lambda: edited("time", "ROUNDS", None, pd="PD_3"),
     "rounds.end": lambda: edited("time", "UNFINISHED", None),
     "clock.order": lambda: edited("time", "CLOCK", {"ms": 99}, ms=800),
+    "clock.times": lambda: of_drafts(timed(time_run(), back=True)),
     "clock.late": lambda: of_drafts(time_run("")),
     "clock.held_up": lambda: edited("time", "HELD_UP", {"ran": 1000}),
     "clock.passed": lambda: edited("time", "LATE", {"ms": 2400}),

@@ -159,6 +159,7 @@ class Target:
             pd_depth=depth[0],
             rs_depth=depth[1],
             key=NO_SECRET.hex(),
+            clock=0,
         )
         self.emit("BASE", bytes=self.base[0], slots=self.base[1], objects=counted(OWN_OBJECTS))
         self.emit("MODE", mode=mode)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Writes a run as JSON that ui.perfetto.dev and chrome://tracing open.
 
-A trace has the order of events and not their times. So the event at position n stands at n
-microseconds, and the file says so.
+In a trace without times, the event at position n stands at n microseconds, and the file says so.
 """
 
 from __future__ import annotations
@@ -18,22 +17,41 @@ from cellreap.trace.report import Report
 
 _PDS: Final = 1
 _CLEANUPS: Final = 2
+_STEPS: Final = 3
 Entry = dict[str, Any]
 
 
 def perfetto(events: Sequence[Event], report: Report) -> str:
-    """The file. PDs are the threads of one process, cleanups those of another."""
+    """The file. PDs are the threads of one process, cleanups and their steps those of others."""
     lanes = Lanes()
     for event in events:
         lanes.take(event)
     entries = [*_pds(lanes, events, report.names), *_cleanups(lanes, len(events))]
+    timed = any(event.time for event in events)
+    if timed:
+        _put_times(entries, [event.time or 0 for event in events])
+    untimed = "1 us for each event: the trace has the order of events, not their times"
     about = {
         "system": printable(report.system),
         "kernel": printable(report.kernel),
-        "time": "1 us for each event: the trace has the order of events, not their times",
+        "time": "since the first event" if timed else untimed,
     }
     shown = {"traceEvents": entries, "displayTimeUnit": "ns", "otherData": about}
     return json.dumps(shown, separators=(",", ":")) + "\n"
+
+
+def _put_times(entries: list[Entry], times: Sequence[int]) -> None:
+    """Replaces the places of events by their times in microseconds."""
+
+    def at(place: int) -> float:
+        return times[min(place, len(times) - 1)] / 1000
+
+    for entry in entries:
+        if "ts" in entry:
+            begin = entry["ts"]
+            entry["ts"] = at(begin)
+            if "dur" in entry:
+                entry["dur"] = at(begin + entry["dur"]) - at(begin)
 
 
 def _pds(lanes: Lanes, events: Sequence[Event], names: Mapping[str, str]) -> Iterator[Entry]:
@@ -75,15 +93,20 @@ def _pds(lanes: Lanes, events: Sequence[Event], names: Mapping[str, str]) -> Ite
 def _cleanups(lanes: Lanes, count: int) -> Iterator[Entry]:
     if lanes.cleanups:
         yield _named("process_name", _CLEANUPS, 0, "cleanups")
+        yield _named("process_name", _STEPS, 0, "steps of cleanups")
     for number, cleanup in lanes.cleanups.items():
         yield _named("thread_name", _CLEANUPS, number, f"cleanup {number}")
         about = {"trigger": cleanup.trigger, "calls": cleanup.calls, "cycles": cleanup.cycles}
         yield _slice(f"cleanup {number}", _CLEANUPS, number, cleanup.span, count, about)
         for phase in cleanup.phases:
             yield _slice(phase.text, _CLEANUPS, number, phase, count, {})
+        begin = cleanup.span.begin  # a step is recorded when it is done
+        if cleanup.steps:
+            yield _named("thread_name", _STEPS, number, f"steps of cleanup {number}")
         for at, name, node, pd, calls, kinds in cleanup.steps:
             told = {"node": node, "pd": pd, "calls": calls, "kinds": kinds}
-            yield _slice(name, _CLEANUPS, number, Span(at, at + 1), count, told)
+            yield _slice(name, _STEPS, number, Span(begin, at), count, told)
+            begin = at
 
 
 def _named(what: str, pid: int, tid: int, name: str) -> Entry:

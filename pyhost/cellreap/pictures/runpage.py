@@ -176,6 +176,7 @@ def run_data(reading: Reading) -> dict[str, Any]:
     return {
         "events": [_event_text(event) for event in events],
         "lines": [event.line for event in events],
+        "passed": _passed(events),
         "size": [places.width, places.height],
         "fills": list(DEPTH_FILLS),
         "kinds": list(KINDS),
@@ -214,6 +215,14 @@ def run_data(reading: Reading) -> dict[str, Any]:
             for where, problem in zip(_places(events, report), report.violations, strict=True)
         ],
     }
+
+
+def _passed(events: Sequence[Event]) -> list[int] | None:
+    """For each event, the nanoseconds since the one before. None: the trace has no times."""
+    times = [event.time or 0 for event in events]
+    if not any(times):
+        return None
+    return [time - before for before, time in zip([0, *times], times, strict=False)]
 
 
 def _event_text(event: Event) -> str:

@@ -109,6 +109,7 @@ def expected_of(config: Config, source: str, timer: bool) -> Expected:
         runs_between=timer and config.system.cleaner_priority is not None,
         inject=config.inject,
         truth=config.system.truth,
+        has_times=timer and config.system.trace_time,
         outcome=_outcome(config.expect, config.system.stop_in_order),
     )
 

@@ -113,6 +113,7 @@ def build_blob(
                 "CR_IMAGE_SYNC": config.system.mode == "sync",
                 "CR_IMAGE_EXTRACT": config.system.extract,
                 "CR_IMAGE_STOP_IN_ORDER": config.system.stop_in_order,
+                "CR_IMAGE_TIMES": config.system.trace_time,
                 "CR_IMAGE_COLLECT": config.system.collect == "after-cleanup",
                 "CR_IMAGE_TRUTH": config.system.truth,
                 "CR_IMAGE_TRUTH_SNAPSHOT": config.system.truth and takes_snapshots(kernel),

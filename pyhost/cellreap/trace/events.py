@@ -38,6 +38,8 @@ class Event:
     seq: int = -1
     text: tuple[str, ...] = ()
     """The snapshot that the kernel printed before this event, if the event before announced one."""
+    time: int | None = None
+    """Nanoseconds since the first event, which has none. None: the trace has no times."""
 
     def __getitem__(self, field_name: str) -> str:
         return self.values[field_name]

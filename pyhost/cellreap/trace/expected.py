@@ -148,6 +148,8 @@ class Expected:
     """The failures to inject, as the configuration writes them."""
     outcome: ExpectedOutcome = ExpectedOutcome()
     truth: bool = False
+    has_times: bool = False
+    """The events of the trace have times."""
     snapshots_up_to: int = 0
     """The kernel's word has a snapshot as long as no more PDs were created, with the root task."""
     without_timer: Expected | None = None

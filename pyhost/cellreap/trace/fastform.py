@@ -16,7 +16,7 @@ from typing import Final
 
 from cellreap.headers import event_table
 from cellreap.trace.events import field_type, field_types, unescaped
-from cellreap.trace.lines import MARK, REACH, SUM_DIGITS, Sums
+from cellreap.trace.lines import MARK, REACH, SUM_DIGITS, Sums, without_time
 
 _COUNT: Final = "[a-z0-9][a-z0-9-]*:[1-9][0-9]{0,17}"
 _PD: Final = "PD_(?:0|[1-9a-f][0-9a-f]{0,7})"
@@ -102,12 +102,13 @@ def _quick_forms() -> dict[bytes, tuple[str, FastForm]]:
 class QuickLines:
     """Reads the lines of a trace of the current version that has a key, as they most often are."""
 
-    def __init__(self, key: bytes) -> None:
+    def __init__(self, key: bytes, timed: bool) -> None:
         self._sums = Sums(key)
+        self._timed = timed
 
-    def read(self, line: bytes, seq: int) -> tuple[str, dict[str, str], bytes] | None:
-        """Name and values of the event of this number in a sound line, and the text that its
-        checksum covers. None: the line is something else, or must be read field by field.
+    def read(self, line: bytes, seq: int) -> tuple[str, dict[str, str], bytes, int | None] | None:
+        """Name and values of the event of this number in a sound line, the text that its checksum
+        covers, and its time. None: the line is something else, or must be read field by field.
         """
         begins = _BEGINS % seq
         body_at = len(begins) + SUM_DIGITS + 1
@@ -117,14 +118,19 @@ class QuickLines:
         text = begins[len(MARK) :] + body
         if line[len(begins) : body_at] != self._sums.of(text) + b" ":
             return None
+        time = None
+        if self._timed:
+            body, time = without_time(body)
+            if time is None:
+                return None
         known = _quick_forms().get(body[: body.find(b" ")])
         if known is None:
             return None
         name, form = known
         values = form.read(body)
-        return None if values is None else (name, values, text)
+        return None if values is None else (name, values, text, time)
 
 
-def quick_lines(key: bytes | None) -> QuickLines | None:
-    """A reader of lines with this key. None if the trace has no key."""
-    return None if key is None else QuickLines(key)
+def quick_lines(key: bytes | None, timed: bool) -> QuickLines | None:
+    """A reader of lines with this key. None if the trace has no key. timed: they have times."""
+    return None if key is None else QuickLines(key, timed)

@@ -21,7 +21,10 @@ KEYED_FROM = 4
 
 LINE = re.compile(rb"(0|[1-9][0-9]{0,18}) ([0-9a-f]{16}|[0-9a-f]{8}) ([A-Z_]+(?: .*)?)", re.DOTALL)
 """What follows the mark: the number, the checksum, and the event with its fields."""
-_TRACE_KEY = re.compile(rb"TRACE version=([0-9]{1,9}) (?:.* )?key=([0-9a-f]{32})", re.DOTALL)
+_TIME = re.compile(rb"(.*) at=(0|[1-9][0-9]{0,18})", re.DOTALL)
+_TRACE_KEY = re.compile(
+    rb"TRACE version=([0-9]{1,9}) (?:.* )?key=([0-9a-f]{32})(?: .*)?", re.DOTALL
+)
 
 _SUM_BYTES = headers.constant("trace_events.h", "CR_TRACE_SUM_BYTES")
 SUM_DIGITS = 2 * _SUM_BYTES
@@ -30,6 +33,12 @@ REACH = 2 * headers.constant("limits.h", "CR_TRACE_LINE_MAX")
 """Bytes at the end of a console line in which a line with a key begins. The root task ends its line
 itself, so that nothing can stand behind it. Text of others in front of it may have any length.
 """
+
+
+def without_time(body: bytes) -> tuple[bytes, int | None]:
+    """An event with its fields, and the time behind them in nanoseconds. None: there is none."""
+    found = _TIME.fullmatch(body)
+    return (body, None) if found is None else (found.group(1), int(found.group(2)))
 
 
 def summed(found: re.Match[bytes]) -> bytes:

@@ -23,7 +23,7 @@ from cellreap.headers import EventTable, event_table
 from cellreap.trace.damage import TRACE_VERSION, diagnose
 from cellreap.trace.events import Event, decode, encode, field_type, printable
 from cellreap.trace.fastform import QuickLines, fast_forms, quick_lines
-from cellreap.trace.lines import LINE, MARK, Lines, key_in, summed
+from cellreap.trace.lines import LINE, MARK, Lines, key_in, summed, without_time
 from cellreap.trace.upgrade import NotOfVersionError, known_versions, table_of, upgrade
 
 MAX_LINE = 65536
@@ -227,6 +227,7 @@ class Reader:
     _marked: bool = False
     _fast: bool = False  # the trace is of the current version
     _quick: QuickLines | None = None  # if the trace has a key and is of the current version
+    _timed: bool = False  # all events but the first have times
 
     def feed(self, number: int, line: bytes, overlong: bool = False) -> Event | None:
         """The event in a line. None if it has none, or if it or an earlier line is damaged."""
@@ -379,14 +380,19 @@ class Reader:
     # -- meaning
 
     def _parse(self, number: int, seq: int, name: str, found: re.Match[bytes]) -> Event | None:
-        body = found.group(3)
+        body, time = without_time(found.group(3)) if self._timed else (found.group(3), None)
+        if self._timed and time is None:
+            self._break(number)
+            what = "it has no time: expected at=<nanoseconds> behind its fields"
+            self._problem(number, f"{name}: {what}", "line.fields")
+            return None
         form = fast_forms().get(name) if self._fast else None
         if form is not None and (values := form.read(body)) is not None:
-            return Event(name, values, number, seq)
-        return self._parse_fields(number, seq, found)
+            return Event(name, values, number, seq, time=time)
+        event = self._parse_fields(number, seq, body)
+        return event if event is None or time is None else replace(event, time=time)
 
-    def _parse_fields(self, number: int, seq: int, found: re.Match[bytes]) -> Event | None:
-        body = found.group(3)
+    def _parse_fields(self, number: int, seq: int, body: bytes) -> Event | None:
         first, *pairs = body.split(b" ")
         name = first.decode("ascii")
         if self.table is None:
@@ -398,7 +404,6 @@ class Reader:
                 return None
             self.table = _table_for(self.path, number, body)
             self._fast = self.table.version == event_table().version
-            self._quick = quick_lines(self._lines.key) if self._fast else None
         fields = self.table.fields.get(name)
         if fields is None:
             self._break(number)
@@ -422,7 +427,11 @@ class Reader:
                 self._bad_value(number, what)
                 return None
             values[field_name] = value
-        return self._current(Event(name, values, number, seq), self.table.version)
+        event = self._current(Event(name, values, number, seq), self.table.version)
+        if name == "TRACE" and seq == 0 and event is not None:
+            self._timed = event["clock"] != "0"
+            self._quick = quick_lines(self._lines.key, self._timed) if self._fast else None
+        return event
 
     def _current(self, written: Event, version: int) -> Event | None:
         """The event under its current names, if its values have the form of their fields."""
@@ -459,17 +468,7 @@ class Reader:
     def finish(self) -> None:
         """Ends the input. InputError if there was no trace in the lines."""
         if self.table is None:
-            if self.last_line == 0:
-                raise InputError(self.path, None, None, "empty: expected a trace")
-            if not self._marked:
-                expected = f"no trace in it: expected lines with {MARK.decode().strip()!r}"
-                raise InputError(self.path, None, None, expected)
-            damage = self._first_damage
-            if damage is not None:
-                raise InputError(self.path, damage.line, "no sound TRACE line", damage.text)
-            raise InputError(
-                self.path, None, None, "no TRACE line: expected one before all other events"
-            )
+            raise _no_trace(self)
         for gap in self._gaps:
             one = gap.first == gap.last
             what = f"event {gap.first} is" if one else f"events {gap.first} to {gap.last} are"
@@ -504,10 +503,23 @@ def _next_in(reader: Reader, number: int, line: bytes) -> Event | None:
         return None
     if reader.broken_at is not None or (found := reader._quick.read(line, reader._next)) is None:
         return None
-    name, values, text = found
-    event = Event(name, values, number, reader._next)
+    name, values, text, time = found
+    event = Event(name, values, number, reader._next, time=time)
     reader.last_line = number
     reader._next += 1
     reader._count += 1
     reader._digest = zlib.crc32(b"\n", zlib.crc32(text, reader._digest))
     return event
+
+
+def _no_trace(reader: Reader) -> InputError:
+    """What is wrong with lines in which there is no trace."""
+    path, damage = reader.path, reader._first_damage
+    if reader.last_line == 0:
+        return InputError(path, None, None, "empty: expected a trace")
+    if not reader._marked:
+        expected = f"no trace in it: expected lines with {MARK.decode().strip()!r}"
+        return InputError(path, None, None, expected)
+    if damage is not None:
+        return InputError(path, damage.line, "no sound TRACE line", damage.text)
+    return InputError(path, None, None, "no TRACE line: expected one before all other events")

@@ -102,6 +102,8 @@ RULES: Final[dict[str, str]] = {
     "HELD_UP.",
     "clock.held_up": "HELD_UP names a PD that has had a notice for its deadline, and could run for "
     "less.",
+    "clock.times": "Events have times if TRACE has a clock. Times do not go back, and as much "
+    "passes in them as between two CLOCK events.",
     "clock.passed": "The times of LATE and HELD_UP have passed by CLOCK.",
     # silence
     "silence.long": "SILENT comes only after CR_TRACE_SILENCE_MS.",

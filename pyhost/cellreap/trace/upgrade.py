@@ -14,7 +14,7 @@ not record cannot be derived. A field that a newer version added gets the value 
   that version.
 - Version 2 has everything that version 3 has, under other names.
 - Version 3 has the step `unblock`, which version 4 has not.
-- Versions 3 to 5 lack the events and fields that the next version added. Their root tasks had no
+- Versions 3 to 6 lack the events and fields that the next version added. Their root tasks had no
   such behaviour.
 """
 
@@ -114,6 +114,7 @@ CHANGES: dict[int, Change] = {
             ("QUEUE", "handlers"): "0",
         }
     ),
+    6: Change(added={("TRACE", "clock"): "0"}),
 }
 """Version -> what the next version renames and adds to events. Others are not listed."""
 
@@ -138,7 +139,7 @@ def _changed(event: Event, change: Change) -> Event:
         values[change.fields.get((event.name, name), name)] = words[value] if words else value
     new_name = change.events.get(event.name, event.name)
     values |= {name: value for (of, name), value in change.added.items() if of == new_name}
-    return Event(new_name, values, event.line, event.seq)
+    return Event(new_name, values, event.line, event.seq, event.text, event.time)
 
 
 def written_in(event: Event, version: int) -> Event:
@@ -161,7 +162,7 @@ def _undone(event: Event, change: Change) -> Event:
         olds = {old: new for (of, old), new in change.fields.items() if of == name}
         old_field = _key_of(olds, new_field)
         values[old_field] = _key_of(change.words.get((name, old_field), {}), new_value)
-    return Event(name, values, event.line, event.seq)
+    return Event(name, values, event.line, event.seq, event.text, event.time)
 
 
 def _key_of(renamed: Mapping[str, str], new: str) -> str:

@@ -39,8 +39,11 @@ def seal(events: Iterable[Draft | Event], key: bytes | None = None) -> list[str]
             version = event.number("version")
             in_trace = _key_in(event)
         if event.name == "END":
-            event = Event("END", {"count": str(count + 1), "digest": f"{digest:08x}"})
+            end = {"count": str(count + 1), "digest": f"{digest:08x}"}
+            event = Event("END", end, time=event.time)
         text = f"{seq} {_text(event, version)}"
+        if event.time is not None:
+            text += f" at={event.time}"
         keyed = key or ((in_trace or NO_SECRET) if version >= KEYED_FROM else None)
         lines.append(_line(text, keyed))
         if event.name != "END":

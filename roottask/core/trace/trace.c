@@ -41,6 +41,8 @@ enum { SKIP = CR_EVENT_COUNT, BUG = CR_EVENT_COUNT + 1 };
 
 typedef uint64_t __attribute__((may_alias)) word;
 
+#define NS_PER_S 1000000000ull
+
 /* The first word of a piece: the number of its bytes, and what is true of it. Its bytes follow, the
  * last word filled up with anything; or it is a name, whose address is in this word. */
 enum { COUNT_SHIFT = 48, COUNT_MASK = 0x1fff };
@@ -96,6 +98,13 @@ void cr_trace_init(cr_trace *trace, void *ring, size_t capacity,
     cr_blake2s_init(&trace->keyed, key, CR_TRACE_KEY_BYTES, CR_TRACE_SUM_BYTES);
     cr_blake2s_compress_key(&trace->keyed);
     trace->broken = capacity < CR_TRACE_RING_MIN || capacity % WORD != 0;
+}
+
+void cr_trace_timed(cr_trace *trace, uint64_t (*now)(void), uint64_t hz)
+{
+    trace->now = now;
+    trace->hz = hz;
+    trace->start = now();
 }
 
 void cr_trace_written_by_another(cr_trace *trace, void (*wait)(void))
@@ -164,6 +173,12 @@ static void put_string(cr_trace *trace, const char *text)
     put_bytes(trace, text, length(text));
 }
 
+/* Whether a line of this event has a time, which is the first word of its record. */
+static int is_timed(const cr_trace *trace, cr_event event)
+{
+    return trace->now != 0 && event != CR_EV_TRACE;
+}
+
 /* Waits until the longest record fits in one piece, and begins one there. */
 static void begin_record(cr_trace *trace)
 {
@@ -210,8 +225,12 @@ void cr_trace_begin(cr_trace *trace, cr_event event)
 {
     trace->event = event;
     trace->field = 0;
-    if (!trace->broken) {
-        begin_record(trace);
+    if (trace->broken) {
+        return;
+    }
+    begin_record(trace);
+    if (is_timed(trace, event)) {
+        put_word(trace, trace->now() - trace->start);
     }
 }
 
@@ -526,9 +545,17 @@ static void write_line(cr_trace *trace)
     trace->written++;
 }
 
+/* So many ticks in nanoseconds. Neither product is too large while a second has less than 2^34
+ * ticks. */
+static uint64_t nanoseconds(uint64_t ticks, uint64_t hz)
+{
+    return ticks / hz * NS_PER_S + ticks % hz * NS_PER_S / hz;
+}
+
 static void compose(cr_trace *trace, cr_event event, const word *value)
 {
     char number[24];
+    const uint64_t time = is_timed(trace, event) ? *value++ : 0;
     trace->line_used = 0;
     trace->too_long = 0;
     append_string(trace, "~cr ");
@@ -541,6 +568,10 @@ static void compose(cr_trace *trace, cr_event event, const word *value)
         append_string(trace, f->name);
         append(trace, "=", 1);
         value += append_field(trace, prints[f->type], value);
+    }
+    if (is_timed(trace, event)) {
+        append_string(trace, " at=");
+        append(trace, number, cr_format_decimal(number, nanoseconds(time, trace->hz)));
     }
 }
 

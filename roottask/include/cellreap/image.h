@@ -11,7 +11,7 @@
 
 enum {
     CR_IMAGE_MAGIC = 0x49526c63,
-    CR_IMAGE_VERSION = 8,
+    CR_IMAGE_VERSION = 9,
     CR_NAME_BYTES = 32, /* a name is NUL-terminated within this size */
     CR_TYPE_BYTES = 16,
     CR_PD_ARGS = 4,
@@ -35,7 +35,8 @@ enum {
     CR_IMAGE_TRUTH_SNAPSHOT = 16,
     CR_IMAGE_TRUTH_TABLES = 32, /* with TRUTH_SNAPSHOT: address spaces too */
     CR_IMAGE_COLLECT = 64,      /* after each cleanup, what cannot be reached is collected */
-    CR_IMAGE_STOP_IN_ORDER = 128 /* at the end of the run all PDs are stopped, as one cleanup */
+    CR_IMAGE_STOP_IN_ORDER = 128, /* at the end of the run all PDs are stopped, as one cleanup */
+    CR_IMAGE_TIMES = 256          /* the events of the trace have times */
 };
 
 /* Flags of a PD. */

@@ -56,6 +56,10 @@ typedef struct cr_trace {
     uint32_t line_used;
     uint32_t text_start;
     int too_long;
+    /* Of events with times; all 0: without. */
+    uint64_t (*now)(void);
+    uint64_t hz;    /* ticks of `now` in a second */
+    uint64_t start; /* `now` of the first event */
     char line[CR_TRACE_LINE_MAX];
     char key[2 * CR_TRACE_KEY_BYTES]; /* in hex digits */
 } cr_trace;
@@ -75,6 +79,9 @@ typedef struct cr_text {
  * start. `ring` is aligned to 8 bytes. */
 void cr_trace_init(cr_trace *trace, void *ring, size_t capacity,
                    const uint8_t key[CR_TRACE_KEY_BYTES], void (*put)(char c));
+/* Each event after the first one gets its time: `now` counts `hz` ticks in a second and never goes
+ * back. Must be called before anything is recorded, and hz must not be 0. */
+void cr_trace_timed(cr_trace *trace, uint64_t (*now)(void), uint64_t hz);
 /* From here on another thread writes, and this function waits for it. */
 void cr_trace_written_by_another(cr_trace *trace, void (*wait)(void));
 

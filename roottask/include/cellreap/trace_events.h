@@ -12,7 +12,7 @@
 #define CELLREAP_TRACE_EVENTS_H
 
 enum {
-    CR_TRACE_VERSION = 6,
+    CR_TRACE_VERSION = 7,
     CR_TRACE_KEY_BYTES = 16, /* of the key of a trace */
     CR_TRACE_SUM_BYTES = 8,  /* of the checksum of a line */
     CR_TRACE_CLOCK_MS = 100, /* the least time between two CLOCK events */
@@ -155,10 +155,11 @@ typedef enum cr_print {
     /* The run */                                                                                  \
     CR_TRACE_EVENT(CR_EV_TRACE, "TRACE", FIELD(version, NUMBER) FIELD(arch, TEXT)                  \
                    FIELD(kernel, TEXT) FIELD(system, TEXT) FIELD(pd_depth, DEPTH)                  \
-                   FIELD(rs_depth, DEPTH) FIELD(key, KEY),                                         \
+                   FIELD(rs_depth, DEPTH) FIELD(key, KEY) FIELD(clock, NUMBER),                    \
                    "The first event: the version of the trace, the architecture, the kernel's "    \
-                   "name and version, the system's name, its depths, and the key of the "          \
-                   "checksums.")                                                                   \
+                   "name and version, the system's name, its depths, the key of the checksums, "   \
+                   "and how often the clock counts in a second that gives all other events "       \
+                   "their times. 0: they have none.")                                              \
     CR_TRACE_EVENT(CR_EV_END, "END", FIELD(count, NUMBER) FIELD(digest, DIGEST),                   \
                    "The last event: the number of events, END included, and the CRC-32 over all "  \
                    "events before it.")                                                            \

@@ -21,6 +21,8 @@ seL4_Error cr_device_open(cr_slot handler, cr_slot ports);
 /* See cr_timer_start and cr_timer_elapsed. */
 uint64_t cr_device_start(uint64_t ns);
 uint64_t cr_device_elapsed(void);
+/* See cr_timer_counter_hz. */
+uint64_t cr_device_counter_hz(void);
 /* Makes the device stop asserting its interrupt, unless the time that was set is not over. Must be
  * called before the interrupt is acknowledged. */
 void cr_device_quiet(void);

@@ -39,7 +39,7 @@ def slowly(body: bytes) -> Event | None:
         return None
     reader = Reader("trace")
     reader.table = event_table()
-    return reader._parse_fields(1, 1, match)
+    return reader._parse_fields(1, 1, match.group(3))
 
 
 @pytest.mark.behaviour("H-10")

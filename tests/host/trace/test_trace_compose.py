@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from cellreap.headers import event_table, source_root, table
 from cellreap.model.core import library_path
+from cellreap.trace.events import Event
 from cellreap.trace.writer import seal
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
@@ -131,6 +132,35 @@ def test_lines_are_those_of_the_host(
         drafts.append((name, dict(zip(event_table().fields[name], values, strict=True))))
     wanted = seal([*drafts, ("END", {})], KEY)
     assert composer.lines() == wanted
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    events=st.lists(st.tuples(EVENTS, st.integers(0, 2**60)), max_size=12),
+    start=st.integers(0, 2**63),
+    hz=st.integers(1, 2**34 - 1),
+)
+def test_events_have_their_times(
+    core: tuple[Any, Any],
+    events: list[tuple[tuple[str, tuple[Value, ...]], int]],
+    start: int,
+    hz: int,
+) -> None:
+    """In nanoseconds since the start, but TRACE. They are taken when the event is recorded."""
+    composer = Composer(core, SMALL)
+    ticks = [start]
+    now = composer.ffi.callback("uint64_t(void)", lambda: ticks[-1] % 2**64)
+    composer.lib.cr_trace_timed(composer.trace, now, hz)
+    drafts = []
+    for (name, values), passed in events:
+        ticks.append(ticks[-1] + passed % (hz * 2**16))
+        composer.line(name, values)
+        said = dict(zip(event_table().fields[name], map(str, values), strict=True))
+        time = None if name == "TRACE" else (ticks[-1] - start) * 10**9 // hz
+        drafts.append(Event(name, said, time=time))
+    ticks.append(ticks[-1] + 1)
+    drafts.append(Event("END", {}, time=(ticks[-1] - start) * 10**9 // hz))
+    assert composer.lines() == seal(drafts, KEY)
 
 
 PIECES = st.lists(

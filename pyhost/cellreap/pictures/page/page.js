@@ -13,6 +13,14 @@
   let at = 0;
   let from = 0, to = Math.max(1, count); // the events that the time line shows
 
+  // The time of each event in nanoseconds, if the trace has times, and one behind the last one.
+  const times = run.passed && [...run.passed, 1].reduce((all, passed) => {
+    all.push((all.length ? all[all.length - 1] : 0) + passed);
+    return all;
+  }, []);
+  const place = (k) => times ? times[Math.min(k, count)] : k;
+  const milliseconds = (ns) => `${(ns / 1e6).toLocaleString("en", { minimumFractionDigits: 3,
+    maximumFractionDigits: 3 })} ms`;
   const inside = (span, k) => k >= span[0] && (span[1] === null || k < span[1]);
   const find = (spans, k) => spans.find((span) => inside(span, k));
   const make = (name, attributes, parent) => {
@@ -187,8 +195,10 @@
     context.setTransform(scale, 0, 0, scale, 0, 0);
     context.fillStyle = colour("--paper");
     context.fillRect(0, 0, width, height);
-    const per = (width - NAMES - 8) / (to - from);
-    const x = (k) => NAMES + (Math.min(Math.max(k === null ? count : k, from), to) - from) * per;
+    const begins = place(from);
+    const per = (width - NAMES - 8) / Math.max(1, place(to) - begins);
+    const x = (k) => NAMES +
+      (place(Math.min(Math.max(k === null ? count : k, from), to)) - begins) * per;
     const scrolled = lanes.scrollTop;
     const y = (lane) => TOP + lane * LANE - scrolled;
     const seen = (begin, end) => begin < to && (end === null || end > from);
@@ -270,7 +280,7 @@
       free = begin + context.measureText(told).width + 14;
     }
     context.fillStyle = colour("--chosen");
-    context.fillRect(x(at), 0, Math.max(2, Math.min(per, 6)), height);
+    context.fillRect(x(at), 0, Math.max(2, Math.min(x(at + 1) - x(at), 6)), height);
   };
 
   // -- words
@@ -314,10 +324,13 @@
         `${cleanup.calls} kernel calls${cycles}`);
       const table = add(add(box, "div", undefined, "steps"), "table");
       const head = add(add(table, "thead"), "tr");
-      for (const title of ["Event", "Step", "About", "Kernel calls", "Which"]) {
+      const titles = ["Event", "Step", "About", "Kernel calls", "Which"];
+      if (times) titles.push("Time");
+      for (const title of titles) {
         add(head, "th", title).scope = "col";
       }
       const body = add(table, "tbody");
+      let before = cleanup.span[0]; // a step is recorded when it is done
       for (const [where, name, node, pd, calls, kinds] of cleanup.steps.slice(0, 1000)) {
         const row = add(body, "tr");
         row.dataset.at = where;
@@ -326,6 +339,8 @@
         add(row, "td", [node, pd].filter((each) => each !== "-").join(", "));
         add(row, "td", calls, "n");
         add(row, "td", kinds === "-" ? "" : kinds.replaceAll(",", ", "));
+        if (times) add(row, "td", milliseconds(times[where] - times[before]), "n");
+        before = where;
       }
       if (cleanup.steps.length > 1000) add(box, "p", "The first 1,000 steps are shown.");
     }
@@ -376,11 +391,11 @@
       if (each[0] > at) break;
       clock = each[1];
     }
-    const when = clock === null ? "" : ` at ${clock} ms`;
-    const told = count ? `${at}${when}: ${run.events[at]}` : "no events";
-    slider.setAttribute("aria-valuetext", told);
+    const when = times ? ` at ${milliseconds(times[at])}` : clock === null ? "" : ` at ${clock} ms`;
+    const said = count ? `${at}${when}: ${run.events[at]}` : "no events";
+    slider.setAttribute("aria-valuetext", said);
     const violated = bad.get(at) || [];
-    el("event").textContent = [told, ...violated.map((each) => `Violation: ${each}`)].join("\n");
+    el("event").textContent = [said, ...violated.map((each) => `Violation: ${each}`)].join("\n");
     el("event").className = violated.length ? "bad" : "";
     const top = at * ROW;
     if (top < table.scrollTop || top > table.scrollTop + table.clientHeight - 3 * ROW) {
@@ -429,7 +444,10 @@
   canvas.addEventListener("click", (event) => {
     const box = canvas.getBoundingClientRect();
     const part = (event.clientX - box.left - NAMES) / (box.width - NAMES - 8);
-    if (part >= 0) choose(from + Math.floor(part * (to - from)));
+    if (part < 0) return;
+    const wanted = place(from) + part * (place(to) - place(from));
+    choose(times ? Math.max(0, times.findLastIndex((time) => time <= wanted))
+      : Math.floor(wanted));
   });
   lanes.addEventListener("scroll", drawLanes);
   table.addEventListener("scroll", seenRows);

@@ -19,11 +19,12 @@ from cellreap.model.plan import MAX_DEPTH
 from cellreap.system.toml_tables import Expecting as Expecting
 from cellreap.system.toml_tables import Table, expect
 
-CONFIG_VERSION = 2
+CONFIG_VERSION = 3
 """The version of what a configuration can say. A later one may have other keys."""
 SINCE: Final[Mapping[tuple[str, ...], int]] = {
     ("system", "collect"): 2,
     ("system", "stop_in_order"): 2,
+    ("system", "trace_time"): 3,
     ("pd", "may_collect"): 2,
     ("pd", "may_set_policy_of"): 2,
     ("pd", "post_mortem"): 2,
@@ -197,6 +198,10 @@ class System(Table):
     """At the end of the run the root task destroys all PDs as one cleanup (docs/semantics.md,
     "Plans without a crash"): subscribers are told while all still run, and nobody is left. It needs
     the scenario, which ends the run.
+    """
+    trace_time: _Bool = False
+    """Whether each event of the trace has its time, in nanoseconds. Nobody waits longer for that
+    than it takes to read a counter. It needs a kernel that leaves a timer to user level.
     """
     extract: _Bool = False
     """At the end of the run the root task asks all managers for their part of the model state."""

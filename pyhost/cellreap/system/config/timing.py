@@ -54,6 +54,8 @@ def timed(config: Config) -> Iterator[KeyPath]:
         yield ("system", "deadline_ms")
     if config.system.cleaner_priority is not None:
         yield ("system", "cleaner_priority")
+    if config.system.trace_time:
+        yield ("system", "trace_time")
     for i, pd in enumerate(config.pds):
         if pd.deadline_ms:
             yield ("pd", i, "deadline_ms")
@@ -76,5 +78,7 @@ def check_timer(config: Config, text: str, path: Path, missing: str | None) -> N
             value = config.crashes[at[1]].how
         elif at[-1] == "cleaner_priority":
             value = "a priority of the cleaner"
+        elif at[-1] == "trace_time":
+            value = "a trace with times"
         message = f"{value} needs a timer: expected a kernel with {missing}, which this one has not"
         raise InputError(str(path), line_of(key_lines(text), at), dotted(at), message)

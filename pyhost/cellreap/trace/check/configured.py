@@ -41,6 +41,10 @@ class Making:
         self.rule: tuple[int, int, int] | None = None
 
 
+def _times(has: bool) -> str:
+    return "times" if has else "no times"
+
+
 class Configured(Concern):
     """Compares each event with the configuration. Does nothing if it is not known."""
 
@@ -81,8 +85,8 @@ class Configured(Concern):
     # -- the system
 
     def _trace(self, event: Event, expected: Expected) -> None:
-        has = [event["system"], event["pd_depth"], event["rs_depth"]]
-        wanted = [expected.system, *expected.depths]
+        has = [event["system"], event["pd_depth"], event["rs_depth"], _times(event["clock"] != "0")]
+        wanted = [expected.system, *expected.depths, _times(expected.has_times)]
         for value, field in ((expected.arch, "arch"), (expected.kernel, "kernel")):
             if value is not None:
                 has.append(event[field])

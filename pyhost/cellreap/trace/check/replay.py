@@ -213,6 +213,8 @@ class Replay:
         context, name = self._context, event.name
         context.line = event.line
         self.report.events += 1
+        if event.time is not None or context.timing.clocked:
+            context.timing.see(event)
         if (self._goes_on and name in self._may_follow) or self._in_place(event):
             if name in REPORTED:
                 self._reports.see(event)
@@ -404,6 +406,7 @@ class Replay:
             context.expected = None
         self._known = events_of(context.version)
         self._may_follow = frozenset(self._known) - {"TRACE"}
+        context.timing.clocked = event["clock"] != "0"
         if not self._known:
             text = f"TRACE: version={event['version']}: expected a known version"
             context.bad("order.version", text)

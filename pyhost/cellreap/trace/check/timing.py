@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The target's time: no deadline passes without a word."""
+"""The target's time: no deadline passes without a word, and events have sound times."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ from cellreap.trace.events import Event
 SLACK_MS = 100
 """How much later than it should the root task may tell something. It looks every 10 ms, and reads
 the time at the end of an interval of the timer.
+"""
+
+ERROR = 50
+"""The clock of the times may be so exact: by one part in so many. On x86_64 it is measured with the
+timer that CLOCK counts by.
 """
 
 
@@ -32,8 +37,34 @@ class Timing(Concern):
         self._queued: dict[int, int] = {}
         """token of a probe or of a notice about a fault -> at this time, or later, it was queued"""
         self._finished: set[int] = set()
+        self.clocked = False
+        """whether events have times"""
+        self._time = 0
+        """the time of the event before, in nanoseconds"""
+        self._clock: tuple[int, int] | None = None
+        """the last CLOCK: its time, and what it tells"""
 
     # -- for other concerns
+
+    def see(self, event: Event) -> None:
+        """An event that has a time, or must have one."""
+        time = event.time
+        if time is None or not self.clocked:
+            expected = "expected a time" if self.clocked else "expected no time: TRACE has no clock"
+            self.context.bad("clock.times", f"{event.name}: {expected}")
+            return
+        if time < self._time:
+            text = f"{event.name}: at={time}: expected {self._time} at the least"
+            self.context.bad("clock.times", text)
+        self._time = time
+        if event.name == "CLOCK":
+            now = event.number("ms")
+            before, told = self._clock or (time, now)
+            passed = (time - before) // 1_000_000
+            if now - told > passed + passed // ERROR + SLACK_MS:
+                text = f"CLOCK: ms={now}: {now - told} ms since the last one, by times {passed} ms"
+                self.context.bad("clock.times", text)
+            self._clock = (time, now)
 
     def queued(self, pd: str, token: int, kind: str) -> None:
         """A notice is to be queued."""

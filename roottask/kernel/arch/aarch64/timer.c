@@ -70,6 +70,11 @@ uint64_t cr_device_elapsed(void)
     return ns_of(now - started < set ? now - started : set);
 }
 
+uint64_t cr_device_counter_hz(void)
+{
+    return frequency();
+}
+
 void cr_device_quiet(void)
 {
     uint64_t now;
@@ -99,6 +104,11 @@ uint64_t cr_device_start(uint64_t ns)
 }
 
 uint64_t cr_device_elapsed(void)
+{
+    cr_panic("this kernel has no timer to read", 0);
+}
+
+uint64_t cr_device_counter_hz(void)
 {
     cr_panic("this kernel has no timer to read", 0);
 }

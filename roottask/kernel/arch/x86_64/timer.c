@@ -5,6 +5,7 @@
  *
  * An edge is lost if it occurs while the kernel has masked the interrupt. The output stays high
  * after the edge, so cr_device_elapsed is correct even if the edge was lost. */
+#include "kernel/arch/arch.h"
 #include "kernel/timer.h"
 #include "kernel/arch/timer_device.h"
 
@@ -15,7 +16,9 @@ enum {
     /* latch count and status of channel 0; then read in the order status, low, high */
     READ_BACK = 0xc2,
     STATUS_OUT = 0x80, /* the output is high */
-    STATUS_NULL = 0x40 /* the count is not in the counter yet */
+    STATUS_NULL = 0x40, /* the count is not in the counter yet */
+    MEASURED_NS = 10000000,
+    READINGS = 1 << 22 /* seconds on any machine */
 };
 #define PIT_HZ 1193182ull
 #define NS_PER_S 1000000000ull
@@ -114,6 +117,18 @@ uint64_t cr_device_elapsed(void)
     }
     /* After the count has run down, the counter wraps to its maximum and continues. */
     return ns_of((status & STATUS_OUT) != 0 || left > set ? set : set - left);
+}
+
+uint64_t cr_device_counter_hz(void)
+{
+    const uint64_t ns = cr_device_start(MEASURED_NS);
+    const uint64_t begin = cr_arch_boot_counter();
+    for (uint32_t i = 0; i < READINGS; i++) {
+        if (cr_device_elapsed() == ns) {
+            return (cr_arch_boot_counter() - begin) * NS_PER_S / ns;
+        }
+    }
+    cr_panic("the timer stands still", ns);
 }
 
 void cr_device_quiet(void)
