@@ -298,6 +298,11 @@ def _close(**policy: object) -> Change:
             {"policy": "metric", "rsi_min": {"BLOCK": "2/3"}},
             {"block_server_1": "0", "db": "1", "app": "1"},
         ),
+        # One of the two that FS reaches is enough.
+        (
+            {"policy": "metric", "rsi_min": {"BLOCK": "1/2"}},
+            {"block_server_1": "0", "fs": "1", "db": "1", "app": "1"},
+        ),
         (
             {"policy": "metric", "fr_max": 0, "rsi_min": {"TABLE": "1/1"}},
             {"block_server_1": "0", "fs": "1", "db": "1", "app": "1"},
@@ -313,7 +318,7 @@ def _close(**policy: object) -> Change:
             {"block_server_1": "0"},
         ),
     ],
-    ids=["rsi", "fr", "both", "not through"],
+    ids=["rsi", "rsi at the limit", "fr", "both", "not through"],
 )
 def test_policy_may_be_a_metric(
     target: Target, policy: dict[str, object], doomed: dict[str, str]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import cellreap
+from cellreap.api.chains import Chains
 from cellreap.api.crashes import Crashes
 from cellreap.model.csvstate import write_state
 from cellreap.model.graph import Model
@@ -72,6 +73,36 @@ def test_an_audit_says_what_plans_of_the_reference_say() -> None:
             assert finding.destroyed == most
             assert finding.worst == [pd for pd, size in sizes.items() if size == most]
     assert seen > 100
+
+
+@pytest.mark.behaviour("C-08")
+def test_what_is_built_on_a_node_is_found_through_cycles_and_shared_memory() -> None:
+    cycles = shared = 0
+    for seed in range(400):
+        model = random_model(random.Random(seed))
+        chains = Chains(model)
+        place = {hold: 1 << number for number, hold in enumerate(sorted(model.holds))}
+        upper = {b: {a for a, below in model.maps if below == b} for _, b in model.maps}
+        for node in model.nodes:
+            built = upper.get(node, set())
+            while more := {one for each in built for one in upper.get(each, ())} - built:
+                built = built | more
+            cycles += node in built
+            holds = sum(place[pd, on] for pd, on in place if on in built and pd != ROOT)
+            own = sum(place[pd, on] for pd, on in place if on == node and pd != ROOT)
+            assert chains.over(node) == (holds, own)
+        bodies = {model.body_of(pd): pd for pd in model.pds()}
+        for res, keepers in chains.core_built:
+            holders = {pd for pd, on in model.holds if on == res and pd != ROOT}
+            assert set(keepers) == ({bodies[res]} if res in bodies else holders)
+            shared += len(keepers) > 1
+        found = [res for res, _ in chains.core_built]
+        assert len(found) == len(set(found))
+        core = {res for res, space in model.space_of.items() if model.is_core(space)}
+        held = {on for pd, on in model.holds if pd != ROOT}
+        assert set(found) == core & upper.keys() & (held | bodies.keys())
+    assert cycles > 100
+    assert shared > 3
 
 
 def test_the_smallest_depths_of_the_scenario() -> None:
