@@ -30,6 +30,7 @@ static uint32_t n_boot;
 static uint32_t n_blocks;
 static uint32_t free_pair = CR_BLOCK_NONE;
 static uint64_t bytes_used;
+static uint32_t blocks_used;
 
 seL4_CPtr cr_untyped_of_cspace(const seL4_BootInfo *info)
 {
@@ -222,6 +223,7 @@ static cr_status take(uint32_t bits, uint32_t owner, int may_use_largest, uint32
     }
     blocks[best].state = BLOCK_USED;
     bytes_used += 1ull << blocks[best].bits;
+    blocks_used++;
     *out = best;
     return CR_OK;
 }
@@ -292,6 +294,7 @@ void cr_untyped_give(uint32_t at)
     blocks[at].state = BLOCK_FREE;
     blocks[at].given_back = 1;
     bytes_used -= 1ull << blocks[at].bits;
+    blocks_used--;
 }
 
 seL4_CPtr cr_untyped_cap(uint32_t at)
@@ -311,11 +314,7 @@ uint32_t cr_untyped_bits(uint32_t at)
 
 uint32_t cr_untyped_blocks_used(void)
 {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < n_blocks; i++) {
-        count += blocks[i].state == BLOCK_USED ? 1u : 0u;
-    }
-    return count;
+    return blocks_used;
 }
 
 uint64_t cr_untyped_bytes_used(void)

@@ -45,17 +45,22 @@ static void trace_refused(cr_pd *pd)
 
 void cr_trace_refused_rest(void)
 {
+    if (!cr_sys.refusals_untold) {
+        return;
+    }
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         if (cr_pd_exists(&cr_sys.pds[i]) && cr_sys.pds[i].refusals_untold > 0) {
             trace_refused(&cr_sys.pds[i]);
         }
     }
+    cr_sys.refusals_untold = 0;
 }
 
 void cr_trace_refuse(cr_pd *pd, uint64_t op, cr_result result)
 {
     if (pd->refusals >= CR_REFUSALS_TOLD) {
         pd->refusals_untold++;
+        cr_sys.refusals_untold = 1;
         if (pd->refusals_untold == CR_REFUSALS_SUM) {
             trace_refused(pd);
         }

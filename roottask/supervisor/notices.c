@@ -219,6 +219,9 @@ void cr_notices_of_losses(uint32_t space, uint32_t object, const char *about)
 
 void cr_notices_of_lost_pds(void)
 {
+    if (!cr_sys.losses_untold) {
+        return;
+    }
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         for (uint32_t slot = CR_SLOT_FIRST_FREE;
@@ -231,6 +234,7 @@ void cr_notices_of_lost_pds(void)
             }
         }
     }
+    cr_sys.losses_untold = 0;
 }
 
 void cr_notices_restart(cr_pd *pd)

@@ -14,6 +14,15 @@ static cr_population_entry *entry_of(uint32_t config)
     return &cr_sup.population.entries[config];
 }
 
+static void set_coming(uint32_t config, int coming)
+{
+    cr_population_entry *entry = entry_of(config);
+    if (coming != entry->coming) {
+        cr_sup.population.coming += coming ? 1u : UINT32_MAX;
+        entry->coming = coming;
+    }
+}
+
 static const cr_image_pd *image_pd(uint32_t config)
 {
     return &cr_image_pds(cr_sys.image)[config];
@@ -80,7 +89,7 @@ static void decide(uint32_t index)
         return;
     }
     entry->count++;
-    entry->coming = 1;
+    set_coming(index, 1);
     uint32_t delay = delay_of(entry->count, first_delay_of(config));
     entry->not_before = delay != 0 ? cr_clock_due(delay) : 0;
     cr_trace_begin(&cr_sys.trace, CR_EV_RESPAWN_DUE);
@@ -136,7 +145,7 @@ static void try(uint32_t index)
     cr_population_entry *entry = entry_of(index);
     cr_result result = make(index);
     if (result == CR_RESULT_OK) {
-        entry->coming = 0;
+        set_coming(index, 0);
         entry->refused = 0;
         entry->tries = 0;
         return;
@@ -157,7 +166,7 @@ void cr_population_start(void)
 {
     for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
         if ((image_pd(i)->flags & CR_IMAGE_LATE) == 0) {
-            entry_of(i)->coming = 1;
+            set_coming(i, 1);
             if (awaited_handler(i) == CR_IMAGE_NONE) {
                 try(i);
             }
@@ -169,9 +178,11 @@ void cr_population_start(void)
  * refused. */
 static void look_for_missing(void)
 {
-    if (cr_cleaner_stops()) {
+    if (cr_cleaner_stops() ||
+        (!cr_sys.respawnable_gone && cr_sup.population.coming == 0)) {
         return;
     }
+    cr_sys.respawnable_gone = 0;
     for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
         cr_population_entry *entry = entry_of(i);
         uint32_t flags = image_pd(i)->flags;
@@ -192,7 +203,7 @@ void cr_population_follow_up(void)
         cr_sup.population.followed_up = cr_sys.settled;
         look_for_missing();
     }
-    for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
+    for (uint32_t i = 0; cr_sup.population.coming > 0 && i < cr_sys.image->pds.count; i++) {
         cr_population_entry *entry = entry_of(i);
         if (entry->coming && entry->not_before == 0 && awaited_handler(i) == CR_IMAGE_NONE &&
             !is_tied_to_doomed(i)) {
@@ -233,7 +244,7 @@ cr_result cr_population_may_cancel(const cr_pd *from, const char *name, uint32_t
 void cr_population_cancel(uint32_t config)
 {
     cr_population_entry *entry = entry_of(config);
-    entry->coming = 0;
+    set_coming(config, 0);
     entry->refused = 0;
     entry->tries = 0;
     entry->not_before = 0;
@@ -247,7 +258,9 @@ int cr_population_begin_late(void)
     }
     cr_sup.population.late_begun = 1;
     for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
-        entry_of(i)->coming |= (image_pd(i)->flags & CR_IMAGE_LATE) != 0;
+        if ((image_pd(i)->flags & CR_IMAGE_LATE) != 0) {
+            set_coming(i, 1);
+        }
     }
     return 1;
 }
@@ -273,7 +286,7 @@ uint64_t cr_population_next_due(void)
 
 int cr_population_pending(void)
 {
-    for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
+    for (uint32_t i = 0; cr_sup.population.coming > 0 && i < cr_sys.image->pds.count; i++) {
         uint32_t handler = awaited_handler(i);
         if (entry_of(i)->coming && !entry_of(i)->refused &&
             (handler == CR_IMAGE_NONE || !entry_of(handler)->refused)) {

@@ -22,6 +22,7 @@ typedef struct cr_population_entry {
 
 typedef struct cr_population {
     int late_begun;       /* PDs that begin late may exist */
+    uint32_t coming;      /* number of entries with `coming`: mostly none, and then none is read */
     uint32_t followed_up; /* number of the last cleanup after which missing PDs were looked for */
     cr_population_entry entries[CR_IMAGE_MAX_PDS]; /* by index in the configuration */
 } cr_population;

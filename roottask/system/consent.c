@@ -10,9 +10,20 @@ static uint32_t *allowance(const cr_pd *pd, const cr_pd *by)
     return &cr_sys.allowed[cr_receiver(pd)][cr_receiver(by)];
 }
 
+/* The number of allowances is never too low, also if this is not carried to its end: with 0, none
+ * is looked for. */
+static void set_allowance(const cr_pd *pd, const cr_pd *by, uint32_t count)
+{
+    uint32_t *left = allowance(pd, by);
+    const uint32_t before = *left;
+    cr_sys.allowances += before == 0 && count != 0 ? 1u : 0u;
+    *left = count;
+    cr_sys.allowances -= before != 0 && count == 0 ? 1u : 0u;
+}
+
 void cr_allow(const cr_pd *pd, const cr_pd *by, uint32_t count)
 {
-    *allowance(pd, by) = count;
+    set_allowance(pd, by, count);
     cr_trace_begin(&cr_sys.trace, CR_EV_ALLOW);
     cr_trace_pd(pd);
     cr_trace_pd(by);
@@ -33,13 +44,13 @@ void cr_use_allowance(const cr_pd *pd, const cr_pd *by)
     if (*allowance(pd, by) == 0) {
         cr_panic("an edge was made that its PD does not allow", pd->number);
     }
-    (*allowance(pd, by))--;
+    set_allowance(pd, by, *allowance(pd, by) - 1);
 }
 
 void cr_forget_allowances(const cr_pd *pd)
 {
-    for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
-        *allowance(pd, &cr_sys.pds[i]) = 0;
-        *allowance(&cr_sys.pds[i], pd) = 0;
+    for (uint32_t i = 0; cr_sys.allowances > 0 && i < CR_MAX_PDS; i++) {
+        set_allowance(pd, &cr_sys.pds[i], 0);
+        set_allowance(&cr_sys.pds[i], pd, 0);
     }
 }

@@ -22,6 +22,8 @@ void cr_pd_become(cr_pd *pd, cr_life to)
         cr_panic("a PD's life takes a turn that is not in the table",
                  ((uint64_t)pd->number << 16) | ((uint64_t)pd->life << 8) | (uint64_t)to);
     }
+    cr_sys.pds_there += to != CR_LIFE_ABSENT ? 1u : 0u;
+    cr_sys.pds_there -= cr_pd_exists(pd) ? 1u : 0u;
     pd->life = to;
     if (to == CR_LIFE_STOPPED && pd->wait != CR_WAIT_NOTHING) {
         cr_pd_wait(pd, CR_WAIT_NOTHING);

@@ -236,6 +236,7 @@ cr_status cr_enter_pd(cr_new_pd *make)
                   .deadline_ms = config != 0    ? config->deadline_ms
                                  : creator != 0 ? creator->deadline_ms
                                                 : 0};
+    cr_sys.may_listen |= (pd->flags & CR_IMAGE_MAY_LISTEN) != 0;
     cr_text_copy(pd->name, make->name, CR_NAME_BYTES);
     pd->body.cspace_bits = config != 0 ? config->cspace_bits : CR_SPAWNED_CSPACE_BITS;
     pd->body.block = CR_BLOCK_NONE;

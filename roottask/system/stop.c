@@ -119,17 +119,22 @@ static cr_status free_callers_of_space(cr_ref space, const cr_pd *server, uint32
 static cr_status free_callers_over_emptied(const cr_pd *server, uint32_t *called)
 {
     cr_status status = CR_OK;
+    int any = 0;
     for (uint32_t i = 1; status == CR_OK && i < CR_MAX_PDS; i++) {
         cr_pd *client = &cr_sys.pds[i];
         if (!cr_pd_exists(client) || client->emptied == 0) {
             continue;
         }
+        any = 1;
         for (uint32_t slot = CR_SLOT_FIRST_FREE;
              status == CR_OK && slot < 1u << client->body.cspace_bits; slot++) {
             if (client->servers[slot] == server->number) {
                 status = free_caller(client, slot, server, called);
             }
         }
+    }
+    if (status == CR_OK) {
+        cr_sys.may_be_emptied = any;
     }
     return status;
 }
@@ -138,6 +143,10 @@ static cr_status free_callers(const cr_pd *server)
 {
     uint32_t called[CR_MAX_PDS];
     cr_status status = CR_OK;
+    if (!cr_sys.may_be_emptied &&
+        cr_model_first(cr_sys.model, server->node, CR_EDGE_MANAGE, CR_OUT) == CR_NONE) {
+        return CR_OK; /* Nobody can be in a call to it. */
+    }
     for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
         called[i] = NOT_READ;
     }

@@ -11,7 +11,7 @@
 
 CR_TABLE cr_system cr_sys;
 
-enum { TRACE_RING = 1 << 18 };
+enum { TRACE_RING = 1 << 20 };
 
 /* Memory for the limits in system.h. If it is too small, the root task fails to start. It must not
  * be much larger than needed (tables.h). */
@@ -184,11 +184,7 @@ void cr_trace_pd(const cr_pd *pd)
 
 static uint64_t slots_of_bodies(void)
 {
-    uint64_t slots = 0;
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        slots += cr_pd_exists(&cr_sys.pds[i]) ? CR_BODY_ROOT_SLOTS : 0;
-    }
-    return slots;
+    return (uint64_t)(cr_sys.pds_there - 1) * CR_BODY_ROOT_SLOTS; /* not the root task's */
 }
 
 /* The number of slots that PDs, resources and the root task itself use. The allocator's slots for

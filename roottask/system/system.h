@@ -194,6 +194,13 @@ typedef struct cr_system {
     uint32_t next_space;
     uint32_t cleanups; /* number of cleanups that have begun */
     uint32_t settled;  /* number of cleanups that have ended */
+    uint32_t pds_there;   /* number of PDs that exist, with the root task; see cr_pd_become */
+    uint32_t allowances;  /* number of entries of `allowed` that are not 0 */
+    int may_listen;       /* a PD may listen to reports */
+    int respawnable_gone; /* a PD that is marked for respawn was destroyed; see population.c */
+    int may_be_emptied;   /* a PD may have slots with a server (cr_pd.servers) */
+    int losses_untold;    /* a PD may have slots that are CR_SLOT_UNTOLD */
+    int refusals_untold;  /* a PD may have refusals that no event tells yet */
     int memory_changed; /* the use of memory and slots has changed since the last ACCOUNT */
     int slots_due;      /* a slot may be CR_SLOT_DUE */
     cr_cause_of cause;  /* of what changes now */

@@ -22,9 +22,11 @@ static void lose_slot(cr_pd *pd, uint32_t slot, uint32_t state, const cr_pd *ser
     pd->slots[slot] = state;
     pd->lost++;
     pd->untold += (state & CR_SLOT_UNTOLD) != 0;
+    cr_sys.losses_untold |= (state & CR_SLOT_UNTOLD) != 0;
     if (server != 0 && pd->servers[slot] == 0) {
         pd->servers[slot] = server->number;
         pd->emptied++;
+        cr_sys.may_be_emptied = 1;
     }
 }
 
@@ -261,6 +263,7 @@ cr_status cr_take_space(cr_ref space)
 
 cr_status cr_take_pd(cr_pd *pd)
 {
+    cr_sys.respawnable_gone |= (pd->flags & CR_IMAGE_RESPAWN) != 0;
     cr_status status = cr_body_destroy(&pd->body);
     for (uint32_t edge = cr_model_first(cr_sys.model, pd->node, CR_EDGE_REQUEST, CR_OUT);
          status == CR_OK && edge != CR_NONE;

@@ -11,10 +11,9 @@ from collections.abc import Callable
 
 import pytest
 
-from cellreap.system.config import Config
 from cellreap.system.sdk import ARCHES, installed_sdk
-from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd
-from kit.crowds import COUNTED
+from cellreap.testing import Run, Target, together, with_crashes, with_pd
+from kit.crowds import COUNTED, idle
 
 FEW = 16
 BOOTS = [
@@ -25,21 +24,6 @@ BOOTS = [
     if kernel == "refkernel" or installed_sdk(arch) is not None
 ]
 MEMORY = {"x86_64": ("-m", "2048"), "aarch64": ()}
-
-
-def idle(count: int) -> Change:
-    """So many PDs that do nothing but wait."""
-
-    def change(config: Config) -> Config:
-        pd = config.pd("steady")
-        assert pd is not None
-        idler = {"program": "idler", "requests": (), "stack_pages": 1, "cspace_bits": 5}
-        more = tuple(
-            pd.model_copy(update={**idler, "name": f"idler_{number}"}) for number in range(count)
-        )
-        return config.model_copy(update={"pds": (*config.pds, *more)})
-
-    return change
 
 
 def cleanup(run: Run) -> tuple[dict[str, int], list[str], list[tuple[str, str]]]:

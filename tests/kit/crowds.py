@@ -43,3 +43,18 @@ def down(how: str, seed: int, repeat: int) -> Change:
         "repeat": repeat,
     }
     return with_crashes(entry)
+
+
+def idle(count: int) -> Change:
+    """So many PDs that do nothing but wait, in the system `counter`."""
+
+    def change(config: Config) -> Config:
+        pd = config.pd("steady")
+        assert pd is not None
+        idler = {"program": "idler", "requests": (), "stack_pages": 1, "cspace_bits": 5}
+        more = tuple(
+            pd.model_copy(update={**idler, "name": f"idler_{number}"}) for number in range(count)
+        )
+        return config.model_copy(update={"pds": (*config.pds, *more)})
+
+    return change

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a crash costs in instructions, from the fault until the others have their notices.
+
+QEMU counts instructions instead of time (-icount shift=0), and an instruction takes a nanosecond.
+So the times of events count instructions, in steps of the aarch64 counter's 16. They include what
+the trace and its times take to record. A boot repeats exactly with one compiler and one kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from cellreap.system.config import Config
+from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd
+from cellreap.trace.events import Event
+from kit.crowds import COUNTED, idle
+from kit.marks import thorough_but
+
+ARCH = "aarch64"
+FEW = 16
+KNOWN = {
+    # The stack of three servers, by rs_depth: until the last survivor fetches its notice.
+    ("seL4 16.0.0+", 0): 456_176,
+    ("seL4 16.0.0+", 2): 882_416,
+}
+MORE = 1.05
+"""Tolerance: another version of the compiler makes other code of the same source."""
+A_RESOURCE = 5_500
+"""At most so many instructions for each further resource of a PD that crashes."""
+RESOURCES = (10, 500)
+
+
+def with_times(config: Config) -> Config:
+    system = config.system.model_copy(update={"trace_time": True})
+    return config.model_copy(update={"system": system})
+
+
+def between(first: Event, last: Event) -> int:
+    """The instructions from one event to another."""
+    assert first.time is not None
+    assert last.time is not None
+    return last.time - first.time
+
+
+def until_settled(run: Run) -> int:
+    """The instructions from the fault to the end of the only cleanup."""
+    (fault,) = run.of("FAULT")
+    (settled,) = run.of("SETTLED", n=1)
+    assert [event["cause"] for event in run.cleanups()] == ["fault"]
+    return between(fault, settled)
+
+
+@pytest.fixture
+def counted(target_of: Callable[[str], Target]) -> Callable[[str, Change], Run]:
+    """Boots a system with times that count instructions."""
+
+    def run(name: str, change: Change) -> Run:
+        return target_of(ARCH).run(name, change=together(change, with_times), qemu_args=COUNTED)
+
+    return run
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rs_depth", [0, 2])
+def test_the_last_survivor_has_its_notice_after_as_many_instructions_as_are_known(
+    counted: Callable[[str, Change], Run], rs_depth: int
+) -> None:
+    def depth(config: Config) -> Config:
+        policy = config.policy.model_copy(update={"rs_depth": rs_depth})
+        return config.model_copy(update={"policy": policy})
+
+    run = counted("stack", depth)
+    (fault,) = run.of("FAULT")
+    owed = {event["token"] for event in run.of("QUEUE", n=1)}
+    fetched = {event["token"]: event for event in run.of("GET_WORK")}
+    last = max(between(fault, fetched[token]) for token in owed)
+    known = KNOWN.get((str(run.report.kernel), rs_depth))
+    assert last <= (known or 2 * max(KNOWN.values())) * MORE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("idlers", thorough_but([64, 256, 1000], 64))
+def test_the_crash_of_a_leaf_costs_the_same_among_many_others(
+    counted: Callable[[str, Change], Run], idlers: int
+) -> None:
+    """Within 5 %: the kernel looks at a capability or two more if its neighbours are others."""
+    crash = together(
+        with_pd("hasty", respawn=False, respawn_budget=None, respawn_delay_ms=None),
+        with_crashes({"pd": "hasty", "at": 2, "how": "page-fault"}),
+    )
+    few, many = (
+        until_settled(counted("counter", together(crash, idle(count)))) for count in (FEW, idlers)
+    )
+    assert many <= few * 1.05
+
+
+@pytest.mark.slow
+def test_each_resource_of_a_crashed_holder_costs_the_same(
+    counted: Callable[[str, Change], Run],
+) -> None:
+    """No survivor waits for the console: what the cleanup of 500 resources records has room."""
+
+    def rich(resources: int) -> Change:
+        return together(
+            with_pd("client", args=(resources,), cspace_bits=10),
+            with_crashes({"pd": "client", "at": 2, "how": "page-fault"}),
+        )
+
+    few, many = (until_settled(counted("multitude", rich(count))) for count in RESOURCES)
+    assert many - few <= A_RESOURCE * (RESOURCES[1] - RESOURCES[0])
