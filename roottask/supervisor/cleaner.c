@@ -472,7 +472,7 @@ static void spare(cr_ref node)
  * meantime becomes a trigger. */
 static void spare_saved(void)
 {
-    cr_ref roots[CR_MAX_PDS];
+    cr_ref *const roots = cr_sup.cleaner.some_nodes;
     cr_cleaner *cleaner = &cr_sup.cleaner;
     cr_plan *plan = &cleaner->now.plan;
     const uint32_t count = plan->n_doomed;
