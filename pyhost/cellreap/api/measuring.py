@@ -13,11 +13,11 @@ from cellreap.api.states import State, limit
 from cellreap.errors import ModelError, UsageError
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
+from cellreap.model.indexed import IndexedModel
 from cellreap.model.metrics import Metrics
 from cellreap.model.plan import Plan
 from cellreap.model.reference import Measuring
-from cellreap.trace.check.apart import without
-from cellreap.trace.check.replay import Replay
+from cellreap.trace.check.around import AroundCleanups
 from cellreap.trace.check.stream import check_stream
 from cellreap.trace.events import Event
 from cellreap.trace.files import opened
@@ -84,36 +84,37 @@ def blasts_of(trace: Path, *, with_root: bool) -> tuple[list[Blast], dict[str, s
 
     UsageError if the trace does not pass its check.
     """
-    replay = _Blasts(Report(str(trace)), with_root)
+    blasts = _Blasts(with_root)
+    replay = AroundCleanups(Report(str(trace)), blasts.look)
     with opened(trace) as stream:
         report = check_stream(stream, str(trace), replay=replay, open_end=True)
     if not report.passed:
         raise UsageError(f"{trace}:{report.violations[0]}: its states may be wrong")
-    return replay.blasts(), dict(report.names)
+    return blasts.of(report), dict(report.names)
 
 
-class _Blasts(Replay):
-    """A replay that measures before and after each cleanup."""
+class _Blasts:
+    """Measures before and after each cleanup."""
 
-    def __init__(self, report: Report, with_root: bool) -> None:
-        super().__init__(report)
+    def __init__(self, with_root: bool) -> None:
         self._with_root = with_root
         self._before: dict[int, list[Metrics]] = {}
         self._after: dict[int, list[Metrics]] = {}
 
-    def feed(self, event: Event) -> None:
-        if event.name == "CLEANUP":
-            self._measure(event.number("n"), event["trigger"])
-        super().feed(event)
-        if event.name == "SETTLED":
-            measures = self._measuring()
-            found = pairs(measures.model, measures, with_root=self._with_root)
+    def look(self, when: Literal["before", "after"], event: Event, model: IndexedModel) -> None:
+        measuring = Measuring(model, with_root=self._with_root)
+        if when == "after":
+            found = pairs(model, measuring, with_root=self._with_root)
             self._after[event.number("n")] = found
+        elif event["trigger"] in model.nodes:
+            trigger = event["trigger"]
+            there = [pd for pd in model.pds() if pd not in (ROOT, trigger)]
+            self._before[event.number("n")] = [measuring.measure(trigger, pd) for pd in there]
 
-    def blasts(self) -> list[Blast]:
+    def of(self, report: Report) -> list[Blast]:
         """What was found."""
         found = []
-        for cleanup in self.report.cleanups:
+        for cleanup in report.cleanups:
             dead = {pd for pd, _ in Plan.from_json(cleanup.plan).destroyed_pds}
             before = self._before.get(cleanup.number, [])
             found.append(
@@ -126,13 +127,3 @@ class _Blasts(Replay):
                 )
             )
         return found
-
-    def _measuring(self) -> Measuring:
-        model = without(self.model, self.context.cleanups.doomed())
-        return Measuring(model, with_root=self._with_root)
-
-    def _measure(self, number: int, trigger: str) -> None:
-        measuring = self._measuring()
-        there = [pd for pd in measuring.model.pds() if pd not in (ROOT, trigger)]
-        if trigger in measuring.model.nodes:
-            self._before[number] = [measuring.measure(trigger, pd) for pd in there]

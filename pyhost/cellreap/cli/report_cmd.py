@@ -11,13 +11,16 @@ from cellreap.cli.check_cmd import explainer, show_progress
 from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import image_option, json_option, programs_option
+from cellreap.pictures.nearness import Nearness
 from cellreap.pictures.perfetto import perfetto
 from cellreap.pictures.runpage import page_of
 from cellreap.runs.expectation import expected_by
 from cellreap.runs.summary import tell
 from cellreap.system.files import write_atomically
+from cellreap.trace.check.around import AroundCleanups
 from cellreap.trace.events import printable
 from cellreap.trace.reading import read_file
+from cellreap.trace.report import Report
 
 
 @click.command()
@@ -49,12 +52,15 @@ def report(
 ) -> int:
     """Make a page about a run, which opens in a browser without a network.
 
-    The page has the system at a chosen event, a time line, each cleanup with its steps, what `show`
-    tells, and all events. A trace that fails its check gives a page too, which shows where. The
-    exit code is that of `cellreap show`. Graphviz (`dot`) places the nodes.
+    The page has the system at a chosen event, a time line, each cleanup with its steps, how close
+    any two PDs are before and after it, what `show` tells, and all events. A trace that fails its
+    check gives a page too, which shows where. The exit code is that of `cellreap show`. Graphviz
+    (`dot`) places the nodes.
     """
     output = trace.with_suffix(".html") if output is None else output
     expected = None if image is None else expected_by(image)
+    checked = Report(str(trace))
+    near = Nearness(checked)
     with show_progress(trace) as progress:
         reading = read_file(
             trace,
@@ -63,12 +69,14 @@ def report(
             expected=expected,
             explain=explainer(image, programs),
             open_end=True,
+            replay=AroundCleanups(checked, near.look, expected),
         )
     found = reading.report
     kernel = f"{printable(found.kernel) or 'an unknown kernel'} ({printable(found.arch)})"
     complaints = [str(problem) for problem in found.violations]
     told = tell(reading, kernel, complaints, None)
-    page = page_of(reading, told, f"{printable(found.system) or printable(trace.name)}").encode()
+    title = printable(found.system) or printable(trace.name)
+    page = page_of(reading, told, title, near).encode()
     write_atomically(output, page)
     if perfetto_output is not None:
         write_atomically(perfetto_output, perfetto(reading.events, found).encode())

@@ -32,6 +32,7 @@ from cellreap.pictures.history import (
 )
 from cellreap.pictures.lanes import MARKS, CleanupSeen, Lane, Lanes
 from cellreap.pictures.layout import Layout, place
+from cellreap.pictures.nearness import Nearness
 from cellreap.runs.summary import chapter_lines, name_of
 from cellreap.trace.events import Event, printable
 from cellreap.trace.reading import Reading
@@ -46,11 +47,13 @@ _LABELS: Final = frozenset(
 _LABEL_END: Final = 13  # column of a summary's lines behind the label
 
 
-def page_of(reading: Reading, told: Sequence[str], title: str) -> str:
-    """The page. reading: with its events. told: the summary as `cellreap show` prints it."""
+def page_of(reading: Reading, told: Sequence[str], title: str, near: Nearness) -> str:
+    """The page. reading: with its events. told: the summary as `cellreap show` prints it. near: has
+    seen the states of this reading.
+    """
     events, report = reading.events, reading.report
     folder = resources.files("cellreap") / "pictures" / "page"
-    run = run_data(reading)
+    run = run_data(reading) | {"near": near.data(report.names)}
     data = json.dumps(run, separators=(",", ":"), ensure_ascii=False)
     # mtime: the same trace makes the same page.
     packed = base64.b64encode(gzip.compress(data.encode(), 9, mtime=0)).decode()

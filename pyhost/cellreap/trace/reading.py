@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
+from cellreap.trace.check.replay import Replay
 from cellreap.trace.check.stream import Consumer, check_stream
 from cellreap.trace.events import Event
 from cellreap.trace.expected import Expected
@@ -39,13 +40,14 @@ def read_trace(
     expected: Expected | None = None,
     explain: Explain | None = None,
     open_end: bool = False,
+    replay: Replay | None = None,
 ) -> Reading:
     """Reads and checks the trace in a console log. InputError if there is no trace in it.
 
     keep_events: keep all events, which takes memory, without the text of snapshots. progress:
     called with the number of bytes after each piece that was read. expected: what the
     configuration demands, if it is known. explain: what programs and configuration
-    tell. open_end: the trace need not have an END.
+    tell. open_end: the trace need not have an END. replay: as check_stream has it.
     """
     explain = explain or Explain()
     faults, listener = Faults(explain.fault), Listener(explain.standing)
@@ -55,7 +57,7 @@ def read_trace(
     also: list[Consumer] = [faults.take, listener.take, story.take, outcome.take]
     if keep_events:
         also.append(lambda event: events.append(replace(event, text=())))
-    report = check_stream(stream, path, progress, also, expected, open_end=open_end)
+    report = check_stream(stream, path, progress, also, expected, replay, open_end)
     report.faults = faults.found
     report.silence = listener.heard() if report.cut_off else None
     if expected is not None:
@@ -80,6 +82,7 @@ def read_file(
     expected: Expected | None = None,
     explain: Explain | None = None,
     open_end: bool = False,
+    replay: Replay | None = None,
 ) -> Reading:
     """Reads and checks the trace in a file, as read_trace does."""
     with opened(path) as stream:
@@ -91,4 +94,5 @@ def read_file(
             expected=expected,
             explain=explain,
             open_end=open_end,
+            replay=replay,
         )

@@ -349,6 +349,157 @@
     }
   };
 
+  // -- how close two PDs are: docs/metrics.md defines what is computed here
+
+  const near = run.near;
+  const within = (times, state) => times.filter((each) => each <= state).length % 2 === 1;
+  const put = (map, key, value) => {
+    if (!map.has(key)) map.set(key, new Set());
+    map.get(key).add(value);
+  };
+  const measuring = new Map(); // state -> what measures there
+  const measuringAt = (state) => {
+    if (measuring.has(state)) return measuring.get(state);
+    const of = near.kinds.map(() => []);
+    for (const [kind, source, target, times] of near.edges) {
+      if (within(times, state)) of[kind].push([source, target]);
+    }
+    const [holds, requests, maps, manages, members] = of;
+    const space = new Map(members), manager = new Map(manages.map(([pd, it]) => [it, pd]));
+    const held = new Map(), asked = new Map(), lower = new Map(), lowerTypes = new Map();
+    for (const [pd, node] of holds) {
+      put(held, pd, node);
+      if (space.has(node)) put(asked, pd, space.get(node));
+    }
+    for (const [pd, it] of requests) put(asked, pd, it);
+    const type = (node) => near.nodes[node][0];
+    for (const [upper, under] of maps) {
+      put(lower, upper, under);
+      put(lowerTypes, type(upper), type(under));
+    }
+    const reached = (pd) => {
+      let last = new Set([...held.get(pd) || []].filter((node) => space.has(node)));
+      const found = new Set(last);
+      for (let k = 0; k < near.maps; k += 1) {
+        last = new Set([...last].flatMap((node) => [...lower.get(node) || []]));
+        for (const node of last) found.add(node);
+      }
+      return found;
+    };
+    const hops = (pd) => {
+      const types = new Set([...held.get(pd) || []].map(type));
+      const next = (here) => [...asked.get(here) || []].filter((it) => types.has(type(it)) &&
+        manager.get(it) !== near.root);
+      const search = () => {
+        const far = new Map([[pd, 0]]);
+        for (const here of far.keys()) { // also those that come meanwhile
+          for (const it of next(here)) {
+            const server = manager.get(it);
+            if (!far.has(server)) far.set(server, far.get(here) + 1);
+          }
+        }
+        return far;
+      };
+      for (;;) {
+        const far = search(), before = types.size;
+        for (const here of far.keys()) {
+          for (const it of next(here)) {
+            for (const under of lowerTypes.get(type(it)) || []) types.add(under);
+          }
+        }
+        if (types.size === before) return far;
+      }
+    };
+    const measure = (a, b) => {
+      const ours = reached(a), theirs = reached(b), rsi = new Map();
+      for (const node of new Set([...ours, ...theirs])) {
+        const [kind, weight] = near.nodes[node];
+        const [shared, every] = rsi.get(kind) || [0, 0];
+        const both = ours.has(node) && theirs.has(node);
+        rsi.set(kind, [shared + (both ? weight : 0), every + weight]);
+      }
+      const mine = hops(a), others = hops(b);
+      let fr = Infinity;
+      for (const [pd, far] of mine) {
+        if (others.has(pd)) fr = Math.min(fr, far, others.get(pd));
+      }
+      return { fr, rsi: new Map([...rsi].filter((each) => each[1][1])
+        .map(([kind, pair]) => [near.types[kind], pair])) };
+    };
+    measuring.set(state, measure);
+    return measure;
+  };
+  const lived = (pd, state) => within(near.pds[pd][3], state);
+  const nameOf = ([, id, name]) => name ? `${name} (${id})` : id;
+  const far = (fr) => fr === Infinity ? "inf" : String(fr);
+  const drawNear = () => {
+    const picked = [el("near-a"), el("near-b")].map((box) => Number(box.value));
+    const cleanup = [...run.cleanups].reverse().find((each) => each.span[0] <= at) ||
+      run.cleanups[0];
+    const states = near.states.flatMap(([n, when], state) =>
+      cleanup && n === cleanup.n ? [[state, when]] : []);
+    const table = el("near-table"), [caption, head, body] = table.children;
+    const key = [...picked, ...states].join();
+    if (table.dataset.of === key) return;
+    table.dataset.of = key;
+    for (const part of [head, body]) part.replaceChildren();
+    table.hidden = !states.length || !near.pds.length;
+    el("near-blast").textContent = "";
+    if (table.hidden) {
+      el("near-told").textContent = near.all ? "No cleanup is there to compare before and after."
+        : "Not measured: the trace breaks a rule before, so its states may be wrong.";
+      return;
+    }
+    const [a, b] = picked.map((pd) => near.pds[pd]);
+    const found = states.map(([state, when]) => {
+      const gone = picked.filter((pd) => !lived(pd, state)).map((pd) => near.pds[pd]);
+      const title = `${when} cleanup ${cleanup.n}`;
+      if (gone.length) return { title, gone: [...new Set(gone)] };
+      return { title, ...measuringAt(state)(a[0], b[0]) };
+    });
+    caption.textContent = `${nameOf(a)} and ${nameOf(b)}`;
+    const titles = add(head, "tr");
+    add(titles, "th", "Measure").scope = "col";
+    for (const { title } of found) add(titles, "th", title).scope = "col";
+    const row = (name, cells) => {
+      const made = add(body, "tr");
+      add(made, "th", name).scope = "row";
+      for (const cell of cells) add(made, "td", cell);
+    };
+    const gone = (each) => `${each.gone.map(nameOf).join(", ")} not there`;
+    row("FR", found.map((each) => each.gone ? gone(each) : far(each.fr)));
+    const types = [...new Set(found.flatMap((each) => [...each.rsi?.keys() || []]))].sort();
+    const share = (each, kind) => each.gone ? "–" : (each.rsi.get(kind) || [0, 0]).join("/");
+    for (const kind of types) row(`RSI ${kind}`, found.map((each) => share(each, kind)));
+    const said = (each) => each.gone ? gone(each) : [`FR ${far(each.fr)}`, ...[...each.rsi]
+      .filter((one) => one[1][0]).map(([kind, pair]) => `RSI ${kind} ${pair.join("/")}`)]
+      .join(", ");
+    el("near-told").textContent = `${caption.textContent}: ` +
+      `${found.map((each) => `${each.title}, ${said(each)}`).join("; ")}.`;
+    const blast = near.blasts.find((each) => each[0] === cleanup.n);
+    if (!blast || blast[1] < 0) return;
+    const trigger = near.pds.find((pd) => pd[0] === blast[1]);
+    const measure = measuringAt(states[0][0]);
+    const most = Math.max(...blast[2].slice(0, 200).map((pd) => measure(blast[1], pd).fr));
+    el("near-blast").textContent = !blast[2].length
+      ? `Cleanup ${cleanup.n} destroyed nobody but ${nameOf(trigger)}.`
+      : `Cleanup ${cleanup.n} destroyed ${blast[2].length} beside ${nameOf(trigger)}, ` +
+        `${blast[2].length > 200 ? "the first 200 " : ""}at an FR of at most ${far(most)}.`;
+  };
+  for (const id of ["near-a", "near-b"]) {
+    near.pds.forEach((pd, number) => {
+      add(el(id), "option", nameOf(pd)).value = number;
+    });
+    el(id).addEventListener("change", drawNear);
+  }
+  if (near.pds.length) { // at first: what crashed first, and another that went with it
+    const [, trigger, dead] = near.blasts[0] || [0, -1, []];
+    const place = (node) => near.pds.findIndex((pd) => pd[0] === node);
+    const one = Math.max(0, place(trigger));
+    el("near-a").value = one;
+    el("near-b").value = dead.length ? place(dead[0]) : one ? 0 : Math.min(1, near.pds.length - 1);
+  }
+
   // -- the table of events: only the rows that are seen exist
 
   const table = el("table"), rows = el("rows");
@@ -405,6 +556,7 @@
     drawLanes();
     drawNow();
     drawCleanup();
+    drawNear();
     seenRows();
   };
   const zoom = (factor) => {
@@ -431,6 +583,7 @@
   document.addEventListener("keydown", (event) => {
     const name = keys[event.key];
     if (!name || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.target.closest?.("select")) return; // keys choose there
     event.preventDefault();
     go[name](event.shiftKey);
   });
