@@ -19,14 +19,15 @@ static int is_configured(const cr_pd *pd, uint32_t slot)
  * LOST_PD and UNTOLD, with its number. `server` is the live server of the capability, or 0. */
 static void lose_slot(cr_pd *pd, uint32_t slot, uint32_t state, const cr_pd *server)
 {
+    /* The marks come first: this may not be carried to its end. */
+    cr_sys.losses_untold |= (state & CR_SLOT_UNTOLD) != 0;
+    cr_sys.may_be_emptied |= server != 0;
     pd->slots[slot] = state;
     pd->lost++;
     pd->untold += (state & CR_SLOT_UNTOLD) != 0;
-    cr_sys.losses_untold |= (state & CR_SLOT_UNTOLD) != 0;
     if (server != 0 && pd->servers[slot] == 0) {
         pd->servers[slot] = server->number;
         pd->emptied++;
-        cr_sys.may_be_emptied = 1;
     }
 }
 
