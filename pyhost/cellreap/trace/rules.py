@@ -182,7 +182,8 @@ RULES: Final[dict[str, str]] = {
     "causes.authority": "The PD that asked may: it has a request to RESSPC for a space and to PD "
     "for a spawned PD; it manages what it gives or deletes and what its maps begin at; it holds "
     "what it sends; it drops only what is its own. It names another PD by a request of that PD to "
-    "it or by the capability to that PD.",
+    "it or by the capability to that PD. It saves only a PD to which it subscribed, from a "
+    "collection that awaits subscribers.",
     "causes.configured": "Without an operation, there are only PDs and what they have from the "
     "start, the spaces of the root task, requests to these, and PD capabilities.",
     "causes.core": "A resource of a core space is made for a HOLD, which follows directly.",
