@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cellreap.headers import event_table, source_root, table
+from cellreap.headers import constant, event_table, source_root, table
 from cellreap.model.core import library_path
 from cellreap.trace.events import Event
 from cellreap.trace.writer import seal
@@ -106,13 +106,24 @@ VALUES: dict[str, st.SearchStrategy[Value]] = {
     "DEPTH": st.one_of(st.just(2**32 - 1), st.integers(0, 2**32 - 1)).map(Depth),
     "TEXT": TEXT,
 }
+VERSION = constant("trace_events.h", "CR_TRACE_VERSION")
 PRINTS = {str(name): str(how) for name, how, _ in table("trace_events.h", "CR_TRACE_TYPE")}
 
 
 def values_of(name: str) -> st.SearchStrategy[tuple[Value, ...]]:
-    """Values of an event's fields, each as its type is printed. Texts are arbitrary."""
+    """Values of an event's fields, each as its type is printed. Texts are arbitrary.
+
+    The version is the core's: the host writes the lines of an older one in their older form.
+    """
     table = event_table()
-    return st.tuples(*(VALUES[PRINTS[table.types[name, field]]] for field in table.fields[name]))
+    return st.tuples(
+        *(
+            st.just(VERSION)
+            if (name, field) == ("TRACE", "version")
+            else VALUES[PRINTS[table.types[name, field]]]
+            for field in table.fields[name]
+        )
+    )
 
 
 EVENTS = st.sampled_from([name for name in event_table().fields if name != "END"]).flatmap(
