@@ -11,7 +11,7 @@
 
 CR_TABLE cr_system cr_sys;
 
-enum { TRACE_RING = 1 << 20 };
+enum { TRACE_RING = 1 << 19 };
 
 /* Memory for the limits in system.h. If it is too small, the root task fails to start. It must not
  * be much larger than needed (tables.h). */

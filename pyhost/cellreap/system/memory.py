@@ -20,10 +20,10 @@ from cellreap.system.sizes import Sizes
 TABLES: Final = ".tables"
 """The section of the root task's tables that are not in its image (roottask.ld)."""
 _PAGE: Final = 4096
-_FIRST_SLOTS: Final = 64
+_FIRST_SLOTS: Final = 64 + 100
 """The slots that the image leaves at least: those that a kernel fills before, those in which the
-root task makes its own CSpace, and some for untypeds. A kernel makes no more untypeds than there
-are slots."""
+root task makes its own CSpace, and those for untypeds: the kernels that we know give less than
+100."""
 _TABLES: Final = {
     "model": "model_memory",
     "plans": "planner_memory",
@@ -75,7 +75,10 @@ def check_slots(
     root_task: Executable,
     options: Mapping[str, Any],
 ) -> None:
-    """InputError if the kernel's first CNode has no slot for each page of the root task's image.
+    """InputError if the kernel's first CNode has too few slots for the root task's image.
+
+    Each page of the image takes one. Those that are left are for untypeds: the kernel gives no more
+    of them than there are slots, and the root task would start with too little memory.
 
     programs: by name; the image has them all. options: the kernel's gen_config.json.
     """
