@@ -73,7 +73,17 @@ PROOFS = {
 }
 
 
-@pytest.mark.parametrize("name", PROOFS)
+LONG = "planner"
+"""It takes as long as a third of all other tests."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow, pytest.mark.thorough] if name == LONG else [])
+        for name in PROOFS
+    ],
+)
 def test_no_input_leads_to_a_run_time_error(name: str) -> None:
     proof = PROOFS[name]
     finding = analyse(ROOT, proof)
