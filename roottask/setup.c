@@ -18,6 +18,7 @@
 #include "supervisor/supervisor.h"
 #include "system/charge.h"
 #include "system/inject.h"
+#include "system/saved.h"
 #include "system/state.h"
 #include "system/text.h"
 #include "system/truth.h"
@@ -193,7 +194,9 @@ void cr_set_up_system(void)
 
 void cr_set_up_pds(void)
 {
+    cr_saved_make_pds();
     cr_population_start();
+    cr_saved_make_rest();
     cr_accounts_start();
 #ifdef CONFIG_DEBUG_BUILD
     if ((cr_sys.image->flags & CR_IMAGE_SNAPSHOT) != 0) {

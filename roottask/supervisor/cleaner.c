@@ -242,6 +242,7 @@ static const cr_ending endings[CR_CAUSE_COUNT] = {
     [CR_CAUSE_COLLECT] = CR_ENDING_COLLECT,
     [CR_CAUSE_STOP] = CR_ENDING_STOP,
     [CR_CAUSE_SUBTREE] = CR_ENDING_TERMINATE,
+    [CR_CAUSE_RECONCILE] = CR_ENDING_RECONCILE,
 };
 
 static void stop(cr_pd *pd, cr_cause cause)
@@ -528,6 +529,20 @@ static int stop_all_next(void)
         cr_panic("the end of the system cannot be planned", (uint64_t)status);
     }
     return start_alone(CR_CAUSE_STOP, cr_arch_cycles() - begin);
+}
+
+void cr_cleaner_reconcile(const cr_ref *nodes, uint32_t count)
+{
+    const uint64_t begin = cr_arch_cycles();
+    cr_trace_begin(&cr_sys.trace, CR_EV_RECONCILE);
+    cr_trace_number(&cr_sys.trace, count);
+    cr_trace_end(&cr_sys.trace);
+    const cr_status status =
+        cr_plan_reconcile(cr_sys.planner, cr_sys.model, nodes, count, &cr_sup.cleaner.now.plan);
+    if (status != CR_OK) {
+        cr_panic("the saved state cannot be reconciled", (uint64_t)status);
+    }
+    (void)start_alone(CR_CAUSE_RECONCILE, cr_arch_cycles() - begin);
 }
 
 int cr_cleaner_stop_all(void)

@@ -141,6 +141,9 @@ cr_cleanup *cr_cleaner_collects(const cr_pd *pd);
 int cr_cleaner_has_told(const cr_cleanup *waiting, const cr_pd *subscriber, cr_ref node);
 /* Terminates a PD on behalf of the root task. */
 void cr_terminate(cr_pd *pd);
+/* Carries out the cleanup of these PDs and spaces, which the configuration does not name. Must be
+ * called before any PD runs. */
+void cr_cleaner_reconcile(const cr_ref *nodes, uint32_t count);
 /* Orders the end of the whole system: one cleanup of all PDs, which run, are told, and are
  * destroyed group by group. It begins with the next cr_cleaner_follow_up. Returns 0 if it cannot:
  * an earlier cleanup left something that is still in the way. */

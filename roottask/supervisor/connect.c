@@ -5,11 +5,13 @@
 #include "answer.h"
 #include "arena.h"
 #include "system/rows.h"
+#include "system/saved.h"
 #include "system/text.h"
 
 cr_result cr_find_named_space(const char *name, cr_ref *out)
 {
-    return cr_rows_find_named(name, out) ? CR_RESULT_OK : CR_RESULT_NO_SUCH;
+    return cr_rows_find_named(name, out) && !cr_saved_waits(*out) ? CR_RESULT_OK
+                                                                  : CR_RESULT_NO_SUCH;
 }
 
 cr_result cr_find_served_space(const char *name, cr_ref *out)

@@ -5,7 +5,15 @@
 #include "supervisor.h"
 #include "system/charge.h"
 #include "system/rows.h"
+#include "system/saved.h"
 #include "system/text.h"
+
+/* Whether the PD creates a space that the root task made for it, because a saved state has it. */
+static int is_saved(const cr_asked *a, cr_ref *space)
+{
+    return cr_rows_find_named(a->args.name, space) && cr_saved_waits(*space) &&
+           cr_manager_of(*space) == a->from;
+}
 
 cr_result cr_check_create_space(cr_asked *a)
 {
@@ -31,20 +39,33 @@ cr_result cr_check_create_space(cr_asked *a)
             return CR_RESULT_DENIED;
         }
     }
+    a->found.pd = first;
+    if (is_saved(a, &known)) {
+        return first != 0 ? cr_can_make_request(a->from, first, known, &a->found.slot)
+                          : CR_RESULT_OK;
+    }
     if (cr_find_named_space(a->args.name, &known) == CR_RESULT_OK) {
         return CR_RESULT_EXISTS;
     }
-    a->found.pd = first;
     return cr_can_make_space(a->from, a->args.type, a->args.name, first, &a->found.slot);
 }
 
 void cr_do_create_space(cr_asked *a)
 {
     cr_ref space;
-    a->undone = cr_make_space(a->from, a->args.type, a->args.name, a->found.pd, a->found.slot,
-                              &space);
+    const int saved = is_saved(a, &space);
+    if (saved) {
+        a->undone = a->found.pd != 0 ? cr_make_request(a->from, a->found.pd, space, a->found.slot)
+                                     : CR_RESULT_OK;
+    } else {
+        a->undone = cr_make_space(a->from, a->args.type, a->args.name, a->found.pd, a->found.slot,
+                                  &space);
+    }
     if (a->undone != CR_RESULT_OK) {
         return;
+    }
+    if (saved) {
+        cr_saved_create(space);
     }
     a->results[0] = cr_number_of(space);
     a->results[1] = a->found.slot;

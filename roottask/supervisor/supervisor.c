@@ -7,6 +7,7 @@
 #include "kernel/fault.h"
 #include "kernel/tables.h"
 #include "kernel/writer.h"
+#include "system/saved.h"
 #include "system/state.h"
 #include "system/truth.h"
 #include "warden.h"
@@ -141,12 +142,24 @@ static uint64_t handle_late(void)
     return own;
 }
 
+/* No PD has run, and the state at the beginning was printed. */
+static void reconcile(void)
+{
+    const cr_ref *nodes;
+    const uint32_t count = cr_saved_unnamed(&nodes);
+    if (count > 0) {
+        cr_cleaner_reconcile(nodes, count);
+        follow_up();
+    }
+}
+
 int cr_supervisor_turn(seL4_CPtr endpoint, cr_own_message *own)
 {
     seL4_Word badge;
     if (!cr_sup.begun) {
         cr_sup.begun = 1;
         cr_print_whole();
+        reconcile();
     }
     cr_writer_wake();
     cr_clock_arm();

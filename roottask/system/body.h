@@ -35,7 +35,8 @@ enum {
     CR_RESOURCE_ROOT_SLOTS = 1, /* the slot of the parent of a resource's capabilities */
     /* Of a PD that another PD spawned. */
     CR_SPAWNED_CSPACE_BITS = 6,
-    CR_SPAWNED_STACK_PAGES = 4
+    CR_SPAWNED_STACK_PAGES = 4,
+    CR_PRIORITY_OF_SAVED = 1 /* of a PD of a saved state (saved.h), which never runs */
 };
 
 typedef struct cr_body {

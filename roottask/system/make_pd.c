@@ -229,8 +229,10 @@ cr_status cr_enter_pd(cr_new_pd *make)
                   .number = cr_sys.next_pd,
                   .generation = generation,
                   .flags = config != 0 ? config->flags : 0,
-                  .account = creator != 0 ? creator->account : config_index + 1,
-                  .priority = config != 0 ? config->priority : priority_of_spawned(creator),
+                  .account = creator != 0 ? creator->account : config != 0 ? config_index + 1 : 0,
+                  .priority = config != 0    ? config->priority
+                              : creator != 0 ? priority_of_spawned(creator)
+                                             : CR_PRIORITY_OF_SAVED,
                   .pd_depth = config != 0 ? config->pd_depth : CR_IMAGE_DEPTH_DEFAULT,
                   .rs_depth = config != 0 ? config->rs_depth : CR_IMAGE_DEPTH_DEFAULT,
                   .deadline_ms = config != 0    ? config->deadline_ms
@@ -238,7 +240,9 @@ cr_status cr_enter_pd(cr_new_pd *make)
                                                 : 0};
     cr_sys.may_listen |= (pd->flags & CR_IMAGE_MAY_LISTEN) != 0;
     cr_text_copy(pd->name, make->name, CR_NAME_BYTES);
-    pd->body.cspace_bits = config != 0 ? config->cspace_bits : CR_SPAWNED_CSPACE_BITS;
+    pd->body.cspace_bits = config != 0            ? config->cspace_bits
+                           : make->saved_bits != 0 ? make->saved_bits
+                                                   : CR_SPAWNED_CSPACE_BITS;
     pd->body.block = CR_BLOCK_NONE;
     for (uint32_t i = 0; i < CR_SLOT_FIRST_FREE; i++) {
         pd->slots[i] = CR_SLOT_USED;
@@ -292,6 +296,7 @@ void cr_commit_pd(const cr_new_pd *make)
 {
     const cr_pd *pd = make->pd;
     cr_sys.next_pd++;
+    cr_sys.pds_made++;
     cr_trace_change(CR_EV_PD);
     cr_trace_pd(pd);
     cr_trace_string(&cr_sys.trace, pd->name);
@@ -348,6 +353,15 @@ cr_result cr_make_configured_pd(uint32_t config, cr_pd **out)
         cr_grant_pds(*out);
     }
     return result;
+}
+
+/* It counts for no account. It can be run, but is stopped before any PD runs. */
+cr_result cr_make_saved_pd(const cr_image_saved_node *row, cr_pd **out)
+{
+    cr_new_pd make = {.config = CR_IMAGE_NONE, .program = row->of, .saved_bits = row->bits};
+    cr_text_copy(make.name, row->name, CR_NAME_BYTES);
+    cr_sys.next_pd = row->number;
+    return make_pd(&make, 0, out);
 }
 
 cr_result cr_spawn_pd(uint32_t program, const char *name, cr_pd *creator, uint32_t slot,

@@ -21,6 +21,7 @@ typedef struct cr_new_pd {
     cr_pd *creator; /* 0: the root task */
     uint32_t config;
     uint32_t program;
+    uint32_t saved_bits; /* of a saved state: log2 of the slots of its CSpace; or 0 */
     char name[CR_NAME_BYTES];
     cr_body_params params;
 } cr_new_pd;

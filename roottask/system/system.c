@@ -147,7 +147,7 @@ static void trace_cause(void)
     };
     if (cr_sys.cause.op == 0) {
         cr_trace_string(&cr_sys.trace, "-");
-        cr_trace_string(&cr_sys.trace, "-");
+        cr_trace_string(&cr_sys.trace, cr_sys.makes_saved ? "reconcile" : "-");
     } else {
         cr_trace_pd(cr_sys.cause.asker);
         cr_trace_string(&cr_sys.trace, words[cr_sys.cause.op]);

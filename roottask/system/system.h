@@ -134,6 +134,7 @@ typedef struct cr_request_entry {
 
 typedef struct cr_space_entry {
     int used;
+    int saved; /* of the saved state: its manager has not created it yet */
     uint32_t next_object;
     cr_ref node;
     uint32_t next_named; /* the next entry whose name has the same bucket, + 1; 0: none */
@@ -192,6 +193,8 @@ typedef struct cr_system {
     seL4_CPtr endpoint;  /* for faults and operations */
     uint32_t next_pd;    /* numbers of PDs and spaces are never reused */
     uint32_t next_space;
+    int makes_saved; /* what is being made is of the saved state */
+    uint32_t pds_made; /* numbers may be left out: saved.h */
     uint32_t cleanups; /* number of cleanups that have begun */
     uint32_t settled;  /* number of cleanups that have ended */
     uint32_t pds_there;   /* number of PDs that exist, with the root task; see cr_pd_become */
@@ -374,6 +377,7 @@ cr_status cr_core_space(const char *type, cr_ref *out);
  * the kernel refuses something, nothing has changed. CR_RESULT_MEMORY, FULL. FAILED: the ELF file
  * cannot be loaded. */
 cr_result cr_make_configured_pd(uint32_t config, cr_pd **out);
+cr_result cr_make_saved_pd(const cr_image_saved_node *row, cr_pd **out);
 cr_result cr_spawn_pd(uint32_t program, const char *name, cr_pd *creator, uint32_t slot,
                       cr_pd **out);
 

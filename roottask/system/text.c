@@ -5,6 +5,8 @@
  * the checksum is correct. */
 #include "text.h"
 #include <cellreap/inject.h>
+#include <cellreap/limits.h>
+#include <cellreap/model.h>
 #include <cellreap/policy.h>
 #include <cellreap/trace.h>
 
@@ -56,6 +58,82 @@ static int policy_fits(const cr_image_header *image)
     }
     return image->policy == CR_POLICY_DEPTH || image->fr_max != CR_IMAGE_NONE ||
            image->rsi_mins.count != 0;
+}
+
+/* Whether a row refers to what it must, and to no later row. */
+static int saved_node_fits(const cr_image_header *image, uint32_t index)
+{
+    const cr_image_saved_node *rows = cr_image_saved_nodes(image);
+    const cr_image_saved_node *row = &rows[index];
+    if (!ends(row->name, CR_NAME_BYTES) || !ends(row->type, CR_TYPE_BYTES)) {
+        return 0;
+    }
+    switch (row->kind) {
+    case CR_SAVED_GONE:
+        return row->of < image->programs.count && row->bits >= CR_CSPACE_BITS_MIN &&
+               row->bits <= CR_CSPACE_BITS_MAX;
+    case CR_SAVED_NAMED:
+        return row->of < image->pds.count;
+    case CR_SAVED_SPACE:
+        return row->of < index && rows[row->of].kind <= CR_SAVED_NAMED;
+    case CR_SAVED_RESOURCE:
+        return row->of < index && rows[row->of].kind == CR_SAVED_SPACE &&
+               row->number < rows[row->of].next;
+    default:
+        return 0;
+    }
+}
+
+static int is_pd(const cr_image_saved_node *row)
+{
+    return row->kind == CR_SAVED_GONE || row->kind == CR_SAVED_NAMED;
+}
+
+static int saved_edge_fits(const cr_image_header *image, const cr_image_saved_edge *edge)
+{
+    const cr_image_saved_node *rows = cr_image_saved_nodes(image);
+    const uint32_t count = image->saved_nodes.count;
+    if (edge->from >= count || edge->to >= count || edge->count == 0) {
+        return 0;
+    }
+    const cr_image_saved_node *from = &rows[edge->from];
+    const cr_image_saved_node *to = &rows[edge->to];
+    switch (edge->kind) {
+    case CR_EDGE_REQUEST:
+        return is_pd(from) && to->kind == CR_SAVED_SPACE && edge->count == 1;
+    case CR_EDGE_HOLD:
+        return is_pd(from) && to->kind == CR_SAVED_RESOURCE && edge->count <= CR_MAX_COUNT;
+    case CR_EDGE_MAP:
+        return !is_pd(from) && from->kind == to->kind && edge->count == 1;
+    default:
+        return 0;
+    }
+}
+
+static int saved_fits(const cr_image_header *image)
+{
+    if (image->saved_nodes.count > CR_MAX_NODES) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < image->saved_nodes.count; i++) {
+        const cr_image_saved_node *row = &cr_image_saved_nodes(image)[i];
+        if (!saved_node_fits(image, i)) {
+            return 0;
+        }
+        /* Numbers are given once, in their order. */
+        if (i > 0 && (row[-1].kind > row->kind ||
+                      (row[-1].kind == row->kind && row->kind != CR_SAVED_NAMED &&
+                       (row->kind != CR_SAVED_RESOURCE || row[-1].of == row->of) &&
+                       row[-1].number >= row->number))) {
+            return 0;
+        }
+    }
+    for (uint32_t i = 0; i < image->saved_edges.count; i++) {
+        if (!saved_edge_fits(image, &cr_image_saved_edges(image)[i])) {
+            return 0;
+        }
+    }
+    return 1;
 }
 
 int cr_image_rows_valid(const cr_image_header *image)
@@ -112,6 +190,9 @@ int cr_image_rows_valid(const cr_image_header *image)
             return 0;
         }
     }
+    if (!saved_fits(image)) {
+        return 0;
+    }
     cr_injector injector;
     return cr_injector_init(&injector, cr_image_injections(image), image->injections.count) ==
            CR_OK;
@@ -138,7 +219,9 @@ int cr_image_valid(const cr_image_header *image, size_t bytes)
         !table_fits(image, image->links, sizeof(cr_image_link)) ||
         !table_fits(image, image->trusts, sizeof(cr_image_trust)) ||
         !table_fits(image, image->crashes, sizeof(cr_image_crash)) ||
-        !table_fits(image, image->injections, sizeof(cr_image_injection))) {
+        !table_fits(image, image->injections, sizeof(cr_image_injection)) ||
+        !table_fits(image, image->saved_nodes, sizeof(cr_image_saved_node)) ||
+        !table_fits(image, image->saved_edges, sizeof(cr_image_saved_edge))) {
         return 0;
     }
     for (uint32_t i = 0; i < image->programs.count; i++) {

@@ -51,6 +51,8 @@ CR_IMAGE_TABLE(cr_image_links, cr_image_link, links)
 CR_IMAGE_TABLE(cr_image_trusts, cr_image_trust, trusts)
 CR_IMAGE_TABLE(cr_image_crashes, cr_image_crash, crashes)
 CR_IMAGE_TABLE(cr_image_injections, cr_image_injection, injections)
+CR_IMAGE_TABLE(cr_image_saved_nodes, cr_image_saved_node, saved_nodes)
+CR_IMAGE_TABLE(cr_image_saved_edges, cr_image_saved_edge, saved_edges)
 
 /* The ELF file of a program. */
 static inline const uint8_t *cr_image_elf(const cr_image_header *image,

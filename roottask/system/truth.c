@@ -70,7 +70,7 @@ static seL4_CPtr nothing_mapped;
 
 /* Of the last snapshot: the number of PDs, and the number that the next PD was to get. */
 static uint32_t pds_then;
-static uint32_t next_then;
+static uint32_t made_then;
 
 /* The first block is one of boot time. */
 static void learn_numbers(seL4_CPtr notification)
@@ -148,7 +148,7 @@ void cr_truth_init(seL4_CPtr notification)
         return;
     }
     learn_numbers(notification);
-    next_then = cr_sys.next_pd;
+    made_then = cr_sys.pds_made;
     if (takes_snapshots()) {
         make_probes();
     }
@@ -294,14 +294,14 @@ static void count_own(void)
  * are new. Some releases write past the end of their list. */
 static int has_room_for_snapshot(void)
 {
-    return 1 + pds_then + cr_sys.next_pd - next_then <= CR_SEEN_MAX;
+    return 1 + pds_then + cr_sys.pds_made - made_then <= CR_SEEN_MAX;
 }
 
 static void print_snapshot(void)
 {
     const int tables = (cr_sys.image->flags & CR_IMAGE_TRUTH_TABLES) != 0;
     pds_then = 0;
-    next_then = cr_sys.next_pd;
+    made_then = cr_sys.pds_made;
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         const cr_body *body = &cr_sys.pds[i].body;
         if (cr_pd_exists(&cr_sys.pds[i])) {

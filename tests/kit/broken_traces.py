@@ -17,6 +17,7 @@ from kit import broken_apart, broken_configurations, broken_respawns, truth_trac
 from kit.cancel_run import cancel_run
 from kit.collect_run import collect_run
 from kit.govern_run import govern_run
+from kit.reconcile_run import reconcile_run
 from kit.reports_run import reports_run
 from kit.residue_run import residue_run
 from kit.stop_run import stop_run
@@ -30,6 +31,7 @@ MADE = {
     "collect": collect_run,
     "govern": govern_run,
     "stop": stop_run,
+    "reconcile": reconcile_run,
 }
 Values = dict[str, object]
 ONCE: Final[Values] = {"call": 0, "end": 0, "how": "error", "always": 0, "times": 1}
@@ -450,6 +452,9 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "authority.depths": emitted("DEPTHS", pd="PD_5", pd_depth=0, rs_depth=0),
     "stop.all": lambda: edited("stop", "STOP_ALL", {"pds": 2}),
     "stop.last": _due_after_the_end,
+    "reconcile.first": lambda: edited("reconcile", "RECONCILE", None),
+    "reconcile.nodes": lambda: edited("reconcile", "RECONCILE", {"nodes": 2}),
+    "causes.saved": lambda: edited("reconcile", "REQUEST", {"op": "reconcile"}, op="-", pd="PD_3"),
     "authority.trust": lambda: edited("govern", "TRUST", {"account": 2}, account=3),
     "authority.pin": lambda: edited("govern", "PIN", {"asker": "PD_4"}, pd="PD_2"),
     "authority.stopped": lambda: scenario(_depths_of_the_stopped),

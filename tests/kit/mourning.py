@@ -20,7 +20,7 @@ class Mourning:
         self.dead: dict[str, int] = {}
         """destroyed node -> its cleanup, while that is not over"""
         self.kept: set[str] = set()
-        self.collects = False
+        self.how: str | None = None
         self._stopped: set[str] = set()
         self._graves: list[tuple[str, str, set[str]]] = []
         """(PD, destroyed node, tokens of the notices that are not finished), in order"""
@@ -38,9 +38,9 @@ class Mourning:
             self.ends.setdefault(pd, {})["code"] = text["code"]
         elif event == "CLEANUP":
             self.ends.setdefault(text["trigger"], {}).setdefault("how", text["cause"])
-            self.collects = text["cause"] == "collect"
-        elif event == "DOOM_PD" and self.collects:
-            self.ends.setdefault(pd, {}).setdefault("how", "collect")
+            self.how = text["cause"] if text["cause"] in ("collect", "reconcile") else None
+        elif event == "DOOM_PD" and self.how is not None:
+            self.ends.setdefault(pd, {}).setdefault("how", self.how)
         elif event == "DESTROY" and (pd := text["node"]) in self.names:
             self.dead[pd] = int(text["n"])
         elif event == "QUEUE":

@@ -20,6 +20,7 @@ BAD_CONFIGS: Final = TESTS / "configs" / "bad"
 BAD_PROGRAMS: Final = TESTS / "configs" / "bad_programs"
 """Configurations whose own programs have one mistake each, and the expected message beside each."""
 BAD_MEMORY: Final = TESTS / "configs" / "bad_memory"
+BAD_SAVED: Final = TESTS / "configs" / "bad_saved"
 """Configurations that need more memory than a machine has, and the expected message beside each. A
 `*` in it stands for a number that the kernel determines.
 """

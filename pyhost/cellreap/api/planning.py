@@ -6,7 +6,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from cellreap.api.naming import unnamed_by
 from cellreap.api.states import State, limit
 from cellreap.errors import ModelError, UsageError
 from cellreap.model import reference
@@ -14,6 +13,7 @@ from cellreap.model.closeness import Closeness
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
 from cellreap.model.plan import Plan
+from cellreap.system.naming import unnamed_by
 
 if TYPE_CHECKING:  # a CSV file is planned at once, without what only configurations need
     from cellreap.model.core import CoreModel

@@ -96,6 +96,7 @@ def expected_of(config: Config, source: str, timer: bool) -> Expected:
         mode=config.system.mode,
         await_ms=config.system.await_ms if timer else 0,
         stops_in_order=config.system.stop_in_order,
+        reconciles=config.system.reconcile is not None,
         collects=config.system.collect == "after-cleanup",
         pds=tuple(
             _pd(config, account, pd, depths, timer, _quotas(shares, account, pd))

@@ -27,7 +27,7 @@ _WHY = {
     "fault": "{} handled its faults",
     "request": "asked for {}",
     "unreached": "is reached by nobody",
-    "unnamed": "the system ends",
+    "unnamed": "is not named",
     "hold": "held {}",
     "metric": "was close to {}",
     "managed": "managed by {}",
@@ -120,6 +120,8 @@ def _long(
 
     def reason(node: str) -> str:
         kind, cause = why.get(node, ("", None))
+        if kind == "unnamed" and chapter.how == "stop":
+            return "the system ends"
         return _WHY.get(kind, "").format(name_of(cause, names) if cause else "")
 
     doomed = [
@@ -160,6 +162,8 @@ def _long(
         heading = f"Collection, cleanup {chapter.number}: what cannot be reached"
         if chapter.how == "stop":
             heading = f"The end, cleanup {chapter.number}: all PDs"
+        elif chapter.how == "reconcile":
+            heading = f"The start, cleanup {chapter.number}: what is not named of a saved state"
     lines = [
         heading,
         *fault_lines(fault),

@@ -28,6 +28,7 @@ from cellreap.system.config import (
     timed,
 )
 from cellreap.system.programs import programs_of
+from cellreap.system.saved import NOTHING, Saved, SavedNode, smallest
 from cellreap.system.sdk import prints_tables, takes_snapshots
 from cellreap.system.trace_key import key_for
 
@@ -51,13 +52,16 @@ def build_blob(
     arch: str,
     timer: bool = True,
     trace_key: bytes | None = None,
+    saved: Saved = NOTHING,
 ) -> bytes:
     """The blob of a configuration.
 
     programs: the ELF file of every program that the configuration names. kernel: name and version.
     timer: whether the kernel leaves a timer to user level. trace_key: the secret of the image;
-    None: one of this image and user. CellreapError if a program is missing, if the blob is too
-    large, or if the configuration needs a timer and there is none.
+    None: one of this image and user. saved: what the image carries of a saved state.
+
+    CellreapError if a program is missing, if the blob is too large, or if the configuration needs a
+    timer and there is none.
     """
     if not timer and any(timed(config)):
         raise CellreapError(
@@ -68,7 +72,7 @@ def build_blob(
     if missing:
         known = ", ".join(sorted(programs)) or "none"
         raise CellreapError(f'no program is named "{missing[0]}"; expected one of {known}')
-    rows = _rows(config, used, timer)
+    rows = _rows(config, used, timer) | _saved_rows(saved, programs, used)
     offset = layout().sizeof("cr_image_header")
     places: dict[str, tuple[int, int]] = {}
     for table, items in rows.items():
@@ -161,6 +165,8 @@ _ROW_TYPE = {
     "trusts": "cr_image_trust",
     "crashes": "cr_image_crash",
     "injections": "cr_image_injection",
+    "saved_nodes": "cr_image_saved_node",
+    "saved_edges": "cr_image_saved_edge",
 }
 
 
@@ -224,6 +230,36 @@ def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[s
             for crash in config.crashes
         ],
         "injections": [_injection_row(text) for text in config.inject],
+    }
+
+
+def _saved_rows(
+    saved: Saved, programs: Mapping[str, bytes], used: list[str]
+) -> dict[str, list[dict[str, Any]]]:
+    program = used.index(smallest({name: programs[name] for name in used}))
+
+    def node_row(node: SavedNode) -> dict[str, Any]:
+        return {
+            "name": _text(node.name, "CR_NAME_BYTES"),
+            "type": _text(node.type, "CR_TYPE_BYTES"),
+            "kind": _constant(f"CR_SAVED_{node.kind}"),
+            "number": node.number,
+            "of": program if node.kind == "GONE" else node.of,
+            "bits": node.bits,
+            "next": node.next,
+        }
+
+    return {
+        "saved_nodes": [node_row(node) for node in saved.nodes],
+        "saved_edges": [
+            {
+                "kind": headers.constant("model.h", f"CR_EDGE_{edge.kind}"),
+                "from": edge.source,
+                "to": edge.target,
+                "count": edge.count,
+            }
+            for edge in saved.edges
+        ],
     }
 
 

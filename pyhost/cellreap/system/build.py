@@ -25,8 +25,9 @@ from cellreap.system.loader import PLATFORM_FILE, memory_around, read_memory
 from cellreap.system.memory import TABLES, check_slots, memory_of
 from cellreap.system.parts import Parts, build_parts
 from cellreap.system.programs import Source, build_programs, check_layouts, loadable
+from cellreap.system.saved import Saved, saved_of
 from cellreap.system.sdk import CONFIG_FILE, Sdk, read_support, takes_snapshots, timer_of
-from cellreap.system.sizes import sizes_of
+from cellreap.system.sizes import saved_bytes, sizes_of
 from cellreap.system.toolchain import Toolchain, find_toolchain
 
 
@@ -64,6 +65,7 @@ def build_image(
     CellreapError if a tool is missing, or if the sources of cellreap do not build.
     """
     source = Source(config, text, path or Path(f"{config.system.name}.toml"))
+    saved = saved_of(source)
     toolchain = find_toolchain(sdk.kernel.arch)
     parts = build_parts(sdk, toolchain, progress, quotas.doublings(config))
     built = build_programs(source, sdk, toolchain, parts, progress)
@@ -73,10 +75,10 @@ def build_image(
     def make(target: Path) -> Bounds:
         with progress.step(f"linking {config.system.name}"):
             return _write(
-                target, source, sdk, toolchain, parts, built, given, trace_key, machine_bytes
+                target, source, sdk, toolchain, parts, built, given, trace_key, machine_bytes, saved
             )
 
-    key = image_key(config, text, sdk, parts, built, given, trace_key, machine_bytes)
+    key = image_key(config, text, sdk, parts, built, given, trace_key, machine_bytes, saved)
     bounds = make(output) if key is None else cached_image(key, output, make, progress)
     return Built(built, bounds)
 
@@ -91,13 +93,17 @@ def _write(
     overrides: Overrides,
     trace_key: bytes | None,
     machine_bytes: int | None,
+    saved: Saved,
 ) -> Bounds:
-    """Links a system and writes its image. built: the programs, as they were built."""
+    """Links a system and writes its image. built: the programs, as they were built.
+
+    saved: what the image carries of a saved state.
+    """
     config = source.config
     programs = loadable(built, sdk.kernel.arch)
     target = read_target(sdk.kernel.arch, parts.facts.read_bytes())
     check_layouts(source, programs, target)
-    roottask = link(config, programs, sdk, toolchain, parts, trace_key)
+    roottask = link(config, programs, sdk, toolchain, parts, trace_key, saved)
     manifest: dict[str, Any] = {
         "arch": sdk.kernel.arch,
         "kernel": {
@@ -119,7 +125,7 @@ def _write(
     snapshots, tables = takes_snapshots(str(sdk.kernel)), section_bytes(root_elf, TABLES)
     sizes = sizes_of(config, programs, target, timer_of(sdk), snapshots, tables)
     machine = _machine_memory(sdk, entry, machine_bytes)
-    memory = memory_of(source, sizes, root_elf, machine)
+    memory = memory_of(source, sizes, root_elf, machine, saved_bytes(saved, programs, target))
     bounds = bounds_of(config, programs, target, sdk.options, memory)
     manifest["sizes"] = sizes.model_dump()
     manifest["target"] = {

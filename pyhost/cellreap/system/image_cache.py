@@ -22,6 +22,7 @@ from cellreap.system.config import Config
 from cellreap.system.files import write_atomically
 from cellreap.system.image import Overrides
 from cellreap.system.parts import Parts
+from cellreap.system.saved import Saved
 from cellreap.system.sdk import Sdk
 from cellreap.system.store import use
 from cellreap.system.trace_key import secret_id
@@ -41,6 +42,7 @@ def image_key(
     overrides: Overrides,
     trace_key: bytes | None,
     machine_bytes: int | None,
+    saved: Saved,
 ) -> Key | None:
     """The place of an image in the cache. None: the user's secret cannot be kept, so no image is
     ever the same again.
@@ -51,7 +53,13 @@ def image_key(
     asked = digest_of(repr(config), text, repr(overrides), repr(machine_bytes))
     # The name of the parts' folder is an id of sources, SDK and compiler.
     made_of = digest_of(
-        str(parts.folder), sdk.digest, _package(), secret, *sorted(programs), *_digests(programs)
+        str(parts.folder),
+        sdk.digest,
+        _package(),
+        secret,
+        repr(saved),
+        *sorted(programs),
+        *_digests(programs),
     )
     version = f"{config.system.name}-{parts.folder.parent.name}-{asked[:16]}"
     return Key(_NAME, version, made_of)

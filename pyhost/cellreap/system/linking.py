@@ -22,6 +22,7 @@ from cellreap.system.loader import (
     source,
 )
 from cellreap.system.parts import Parts, checkout
+from cellreap.system.saved import NOTHING, Saved
 from cellreap.system.sdk import SUPPORT_FOLDER, Sdk, read_support, timer_missing
 from cellreap.system.toolchain import Toolchain, run_tool
 
@@ -46,15 +47,16 @@ def link(
     toolchain: Toolchain,
     parts: Parts,
     trace_key: bytes | None = None,
+    saved: Saved = NOTHING,
 ) -> bytes:
     """The root task's ELF file with the configuration in it.
 
     programs: the ELF files of the PDs' programs. trace_key: the secret of the image; None: one of
-    this image and user.
+    this image and user. saved: what the image carries of a saved state.
     """
     kernel = f"{sdk.kernel.name} {sdk.kernel.version}"
     timer = timer_missing(sdk.options, sdk.kernel.arch) is None
-    blob = build_blob(config, programs, kernel, sdk.kernel.arch, timer, trace_key)
+    blob = build_blob(config, programs, kernel, sdk.kernel.arch, timer, trace_key, saved)
     files = {"blob.bin": blob, "blob.S": _BLOB_SOURCE.encode()}
     library = parts.library if config.system.scenario else parts.bare_library
     raw = _link(toolchain, library, _LINKER_SCRIPT, files, "blob.S", ())

@@ -102,10 +102,12 @@ def memory_of(
     sizes: Sizes,
     root_task: Executable,
     memory: tuple[int, int],
+    saved: int = 0,
 ) -> Memory:
     """The memory of a system. InputError if it needs more than there can be.
 
-    memory: [start, end) of the machine's memory, in bytes.
+    memory: [start, end) of the machine's memory, in bytes. saved: bytes of the bodies of
+    PDs of a saved state, which are there when the others are made.
     """
     pds, machine = source.config.pds, memory[1] - memory[0]
     room = room_of(root_task, memory, quotas.doublings(source.config))
@@ -116,6 +118,9 @@ def memory_of(
         if taken > room:
             body = f'the body of "{pd.name}" takes {sizes.bodies[pd.name]} bytes of memory'
             raise source.refuse(("pd", i), f"{body}, {taken} with all before it; {has}")
+    if taken + saved > room:
+        said = f"the saved state takes {saved} bytes of memory, {taken + saved} with all bodies"
+        raise source.refuse(("system", "reconcile"), f"{said}; {has}")
     bodies = taken - sizes.base_bytes
     for i, pd in enumerate(pds):
         taken += pd.quota.bytes or 0

@@ -20,6 +20,7 @@ from cellreap.system.capdl.parts import Parts
 from cellreap.system.capdl.target import LEVELS, Target
 from cellreap.system.config import Config, Pd, quotas
 from cellreap.system.elf import read_executable
+from cellreap.system.saved import Saved, smallest
 
 _KINDS: Final = {"tcb": "thread", "ep": "endpoint"}
 """Kind of object in capDL -> its name in traces. Names that are not here are the same."""
@@ -90,6 +91,19 @@ def sizes_of(
         ),
         objects={name: _objects(each, target) for name, each in bodies.items()},
         spawned_objects={program: _objects(each, target) for program, each in spawned.items()},
+    )
+
+
+def saved_bytes(saved: Saved, programs: Mapping[str, bytes], target: Target) -> int:
+    """The bodies of the PDs that an image carries of a saved state."""
+    if not saved.gone():
+        return 0
+    program = smallest(programs)
+    elf = read_executable(programs[program], f"{program}.elf", target.arch)
+    pd = spawned_pd(program)
+    return sum(
+        1 << Parts(pd.model_copy(update={"cspace_bits": node.bits}), elf, target).body(0).bits
+        for node in saved.gone()
     )
 
 

@@ -144,6 +144,8 @@ _FORMS: dict[str, Callable[[str], bool]] = {
 """Type in the table CR_TRACE_TYPES -> whether a value has the form of the type."""
 
 
+RECONCILED = "reconcile"
+"""The operation of changes that make a saved state. No PD asks for them."""
 _RETIRED: dict[str, frozenset[str]] = {"STEP": frozenset({"unblock"})}
 """Type -> the words that only older versions print. `check` reports them in a current trace."""
 
@@ -173,7 +175,8 @@ def _vocabularies() -> dict[str, tuple[str, ...]]:
     words = {name: tuple(headers.printed_names(*where)) for name, where in tables.items()}
     operations = tuple(operation.word for operation in headers.operations())
     faults = (*words["FAULT_KIND"], "-")
-    own = {"OWED_KIND": OWED_KINDS, "OP_OR_NONE": (*operations, "-"), "FAULT_OR_NONE": faults}
+    asked = (*operations, RECONCILED, "-")
+    own = {"OWED_KIND": OWED_KINDS, "OP_OR_NONE": asked, "FAULT_OR_NONE": faults}
     return {**words, **own}
 
 

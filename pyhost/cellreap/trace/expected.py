@@ -140,6 +140,8 @@ class Expected:
     extract: bool = False
     stops_in_order: bool = False
     """At the end the root task stops all PDs."""
+    reconciles: bool = False
+    """The image can carry a saved state."""
     collects: bool = False
     """The root task collects after each cleanup."""
     runs_between: bool = False

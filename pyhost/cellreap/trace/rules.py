@@ -186,6 +186,8 @@ RULES: Final[dict[str, str]] = {
     "collection that awaits subscribers.",
     "causes.configured": "Without an operation, there are only PDs and what they have from the "
     "start, the spaces of the root task, requests to these, and PD capabilities.",
+    "causes.saved": "A saved state is made before RECONCILE: PDs before any other PD, then spaces, "
+    "their resources, and edges of what the configuration does not name.",
     "causes.core": "A resource of a core space is made for a HOLD, which follows directly.",
     "causes.spawn": "A PD that is spawned has OWN and a HOLD for its creator.",
     # authority and consent
@@ -222,10 +224,12 @@ RULES: Final[dict[str, str]] = {
     "under way and none waits, if COLLECTS says so. One comes likewise after COLLECT_ASKED.",
     "collect.found": "A collection finds the PDs that the reference does not reach.",
     "collect.cleanup": "A cleanup without a trigger follows a collection that found PDs, or "
-    "STOP_ALL, directly.",
+    "STOP_ALL or RECONCILE, directly.",
     "stop.all": "STOP_ALL comes once, when no cleanup is under way and none waits, and counts all "
     "PDs but the root task.",
     "stop.last": "After STOP_ALL no PD is made, and at the end none is left.",
+    "reconcile.first": "No PD acts before RECONCILE if there is a saved state.",
+    "reconcile.nodes": "RECONCILE comes once, and counts what the configuration does not name.",
     # triggers
     "triggers.root": "The root task is never a trigger.",
     "triggers.once": "A PD that waits for its cleanup has no second trigger.",

@@ -110,6 +110,8 @@ typedef struct cr_image_header {
     cr_image_table trusts;   /* cr_image_trust */
     cr_image_table crashes;  /* cr_image_crash, in order */
     cr_image_table injections; /* cr_image_injection, at most CR_IMAGE_MAX_INJECTIONS */
+    cr_image_table saved_nodes; /* cr_image_saved_node */
+    cr_image_table saved_edges; /* cr_image_saved_edge */
     char system[CR_NAME_BYTES];
     char kernel[CR_NAME_BYTES]; /* name and version, "seL4 16.0.0" */
     char arch[CR_TYPE_BYTES];
@@ -208,6 +210,38 @@ typedef struct cr_image_crash {
     uint32_t spread_ns;
     uint32_t seed;
 } cr_image_crash;
+
+/* What the image carries of a saved state: the nodes that the configuration does not name, and the
+ * nodes that these have to do with. */
+typedef enum cr_saved_kind {
+    CR_SAVED_GONE = 0,     /* a PD that the configuration does not name */
+    CR_SAVED_NAMED = 1,    /* a PD of the configuration */
+    CR_SAVED_SPACE = 2,
+    CR_SAVED_RESOURCE = 3,
+    CR_SAVED_KIND_COUNT = 4
+} cr_saved_kind;
+
+/* Rows are in the order of their kinds, and those of one kind in that of their numbers. Resources
+ * are in the order of their spaces. */
+typedef struct cr_image_saved_node {
+    char name[CR_NAME_BYTES]; /* GONE; SPACE: that of the configuration, or "-" */
+    char type[CR_TYPE_BYTES]; /* SPACE */
+    uint32_t kind;            /* cr_saved_kind */
+    uint32_t number;          /* its number in the saved state; 0 for NAMED */
+    /* GONE: a program, of which nothing is executed. NAMED: a PD of the configuration. SPACE: the
+     * row of its manager. RESOURCE: the row of its space. */
+    uint32_t of;
+    uint32_t bits; /* GONE: log2 of the slots of its CSpace */
+    uint32_t next; /* SPACE: the number that is above those of all its resources */
+} cr_image_saved_node;
+
+/* An edge between two rows. */
+typedef struct cr_image_saved_edge {
+    uint32_t kind; /* cr_edge_kind: REQUEST, HOLD or MAP */
+    uint32_t from;
+    uint32_t to;
+    uint32_t count; /* at least 1; above 1 only for HOLD */
+} cr_image_saved_edge;
 
 /* For tests: something fails at a step of the root task. See inject.h. */
 typedef struct cr_image_injection {

@@ -401,7 +401,9 @@ typedef enum cr_look_state {
     CR_ENDING(CR_ENDING_TERMINATE, 3, "terminate", "It was terminated.")                           \
     CR_ENDING(CR_ENDING_LATE, 4, "late", "It was late.")                                           \
     CR_ENDING(CR_ENDING_COLLECT, 5, "collect", "A collection found that nobody could reach it.")   \
-    CR_ENDING(CR_ENDING_STOP, 6, "stop", "The whole system was stopped.")
+    CR_ENDING(CR_ENDING_STOP, 6, "stop", "The whole system was stopped.")                          \
+    CR_ENDING(CR_ENDING_RECONCILE, 7, "reconcile",                                                 \
+              "It was of a saved state, and the configuration does not name it.")
 
 typedef enum cr_ending {
 #define CR_ENDING(enumerator, number, ...) enumerator = number,

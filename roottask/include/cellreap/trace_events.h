@@ -41,7 +41,8 @@ typedef enum cr_print {
     CR_CAUSE(CR_CAUSE_LATE, 3, "late", "LATE")                                                     \
     CR_CAUSE(CR_CAUSE_COLLECT, 4, "collect", "COLLECT")                                            \
     CR_CAUSE(CR_CAUSE_STOP, 5, "stop", "STOP_ALL")                                                 \
-    CR_CAUSE(CR_CAUSE_SUBTREE, 6, "subtree", "TERMINATE_TREE")
+    CR_CAUSE(CR_CAUSE_SUBTREE, 6, "subtree", "TERMINATE_TREE")                                     \
+    CR_CAUSE(CR_CAUSE_RECONCILE, 7, "reconcile", "RECONCILE")
 
 /* Why a cleaner was followed by another one: CR_DEATH(enumerator, number, word, meaning) */
 #define CR_DEATHS                                                                                  \
@@ -203,6 +204,11 @@ typedef enum cr_print {
                    "The run is over, and the root task stops all PDs in their order. pds: how "    \
                    "many there are. If there are any, the cleanup of them begins. No PD is "       \
                    "made after this.")                                                             \
+    CR_TRACE_EVENT(CR_EV_RECONCILE, "RECONCILE", FIELD(nodes, NUMBER),                             \
+                   "What the configuration does not name of a saved state goes before any PD "     \
+                   "runs: the PDs that were made with op=reconcile, and the spaces of other PDs "  \
+                   "that were made so and have no name. nodes: how many there are. The cleanup "   \
+                   "of them begins.")                                                              \
     CR_TRACE_EVENT(CR_EV_INJECT, "INJECT", FIELD(chain, CHAIN) FIELD(step, NUMBER)                 \
                    FIELD(call, NUMBER) FIELD(end, FLAG) FIELD(how, INJECTION) FIELD(always, FLAG)  \
                    FIELD(times, NUMBER),                                                           \

@@ -30,6 +30,7 @@ from kit.collect_run import collect_run
 from kit.govern_run import govern_run
 from kit.overlap_run import overlap_run
 from kit.paths import STORED_TRACES
+from kit.reconcile_run import reconcile_run
 from kit.reports_run import reports_run
 from kit.residue_run import residue_run
 from kit.stop_run import stop_run
@@ -57,6 +58,7 @@ RUNS = {
     "collect": collect_run,
     "govern": govern_run,
     "stop": stop_run,
+    "reconcile": reconcile_run,
     "overlap": overlap_run,
     "reports": reports_run,
     "residue": residue_run,
@@ -77,6 +79,7 @@ SECOND = [
     "cancel",
     "govern",
     "stop",
+    "reconcile",
     "collect",
     "overlap",
     "merged",

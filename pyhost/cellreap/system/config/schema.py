@@ -24,6 +24,7 @@ CONFIG_VERSION = 3
 SINCE: Final[Mapping[tuple[str, ...], int]] = {
     ("system", "collect"): 2,
     ("system", "stop_in_order"): 2,
+    ("system", "reconcile"): 3,
     ("system", "trace_time"): 3,
     ("pd", "may_collect"): 2,
     ("pd", "may_set_policy_of"): 2,
@@ -193,6 +194,10 @@ class System(Table):
     collect: _Collect = "never"
     """When the root task destroys what cannot be reached (docs/semantics.md, "Plans without a
     crash"): never, or after each cleanup.
+    """
+    reconcile: _Path | None = None
+    """A saved state (CSV), relative to this file. The image carries what this file no longer names
+    of it, and cleans it up before any PD runs (docs/semantics.md, "A saved state").
     """
     stop_in_order: _Bool = False
     """At the end of the run the root task destroys all PDs as one cleanup (docs/semantics.md,

@@ -42,6 +42,7 @@ class Actors(Concern):
         """Whether this PD may act now. If not, the event breaks a rule."""
         bad = self.context.bad
         self.context.staged.acts(event, pd)
+        self.context.saved.demand_begun(event)
         if pd not in self.context.model.nodes:
             bad("actors.there", f"{event.name}: {pd} is not there")
             return False

@@ -43,6 +43,10 @@ class Rights:
         return None
 
 
+_OF_SAVED = Rights(priority=1, account=0, flags=frozenset(), reader=0)
+"""A PD of a saved state never runs."""
+
+
 class Authority(Concern):
     """RIGHTS, DEPTHS, PROTECTED, TRUST and PIN, and what follows from them for other events."""
 
@@ -194,8 +198,10 @@ class Authority(Concern):
             text = f"RIGHTS: pd={pd}: expected it once, right after the BODY or DEADLINE of {pd}"
             bad("authority.rights", text)
         self._without = None
-        if rights.account == 0:
+        if rights.account == 0 and not self.context.saved.is_pd(pd):
             bad("authority.rights", "RIGHTS: account=0: accounts are numbered from 1")
+        elif self.context.saved.is_pd(pd) and rights != _OF_SAVED:
+            bad("authority.rights", f"RIGHTS: pd={pd}: a PD of a saved state has no rights")
         self._rights[pd] = rights
         found = rights.beyond(self._configured.setdefault(rights.account, rights))
         if found is not None:

@@ -12,6 +12,7 @@ from typing import Final
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.powers import NOBODY, OPERATIONS, Making, Powers
+from cellreap.trace.events import RECONCILED as SAVED
 from cellreap.trace.events import Event
 
 MAKING: Final = frozenset(
@@ -44,14 +45,15 @@ class Causes(Concern):
         if ops is None:
             return
         asker, op = event["asker"], event["op"]
-        if op not in ops or (op == NOBODY) != (asker == NOBODY):
+        if op not in ops or (op in (NOBODY, SAVED)) != (asker == NOBODY):
             text = f"asker={asker} op={op}: expected {' or '.join(sorted(ops))}"
             self._bad("operation", event, text)
         else:
             self._asked = event.optional("asker")
             wrong = self.powers.wrong(event, asker)
             if wrong is not None:
-                self._bad("authority" if op != NOBODY else "configured", event, wrong)
+                rule = {NOBODY: "configured", SAVED: "saved"}.get(op, "authority")
+                self._bad(rule, event, wrong)
         if event.name == "PD":
             lacks = ["OWN", "HOLD"] if op == "spawn" else []
             self.powers.making = Making(event["id"], asker, op, lacks)

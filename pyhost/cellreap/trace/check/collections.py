@@ -15,6 +15,8 @@ COLLECT: Final = "collect"
 """The cause of the cleanup of a collection."""
 STOP: Final = "stop"
 """The cause of the cleanup that ends the system."""
+RECONCILE: Final = "reconcile"
+"""The cause of the cleanup of what the configuration does not name of a saved state."""
 AFTER_CLEANUP: Final = "after-cleanup"
 
 
@@ -40,6 +42,8 @@ class Collections(Concern):
     def plan(self) -> reference.Plan:
         """The plan of a collection, or of the end of the system, in the current state."""
         model = self.context.model
+        if self._cause == RECONCILE:
+            return self.context.saved.plan()
         if self._cause == STOP:
             return reference.reconcile(model, self._all_pds())
         return reference.collect(model, self.roots())
@@ -86,7 +90,7 @@ class Collections(Concern):
         """A cleanup without a trigger begins."""
         shown = f"CLEANUP: trigger=- cause={cause}"
         if cause != self._cause or not self._pending:
-            text = f"{shown}: expected it after a COLLECT or STOP_ALL only"
+            text = f"{shown}: expected it after COLLECT, STOP_ALL or RECONCILE only"
             self.context.bad("collect.cleanup", text)
         self._pending = 0
 
@@ -103,6 +107,11 @@ class Collections(Concern):
         """A cleanup has ended. A collection leaves nothing to collect."""
         if cause != COLLECT:
             self._due |= self._collects
+
+    def reconcile(self, nodes: int) -> None:
+        """RECONCILE: so many nodes go."""
+        self._cause = RECONCILE
+        self._pending = nodes
 
     def _may_begin(self) -> bool:
         """Whether nothing else is under way or waits: a collection concerns everything."""

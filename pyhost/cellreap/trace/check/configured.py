@@ -71,10 +71,9 @@ class Configured(Concern):
         self._settled |= event.name == "SETTLED" and event["n"] != "0"
         if event.name in SYNC:
             self._synchronize(event)
-        making = self._making
+        making, handler = self._making, _SEEN.get(event.name)
         pd, creator = (None, None) if making is None else (making.pd, making.creator)
         self.edges.see(event, self.context.expected, pd, creator)
-        handler = _SEEN.get(event.name)
         if handler is not None:
             handler(self, event, self.context.expected)
 
@@ -169,7 +168,8 @@ class Configured(Concern):
             return
         if tuple(self._core) != CORE_SPACES:
             self._bad("space", event, f"expected the spaces {' and '.join(CORE_SPACES)} before")
-        self._making = Making(event["id"], event["name"], event["pinned"] == "1")
+        if not self.context.saved.is_pd(event["id"]):
+            self._making = Making(event["id"], event["name"], event["pinned"] == "1")
 
     def _body(self, event: Event, expected: Expected) -> None:
         if self._making is not None and event["pd"] == self._making.pd:

@@ -9,7 +9,7 @@ from typing import Final
 from cellreap import headers
 from cellreap.model.ids import parse_id, pd_id
 from cellreap.trace.check.context import Context
-from cellreap.trace.events import Event
+from cellreap.trace.events import RECONCILED, Event
 from cellreap.trace.expected import Expected, ExpectedPd
 
 NEEDED_CORE: Final = ("RESSPC", "PD")
@@ -163,6 +163,8 @@ class ConfiguredEdges:
             if pd != making:
                 self._bad("request", event.name, f"{pd} has requests to core spaces from the start")
             return
+        if event.values.get("op") == RECONCILED:
+            return  # of the saved state, which the configuration does not tell
         config = self.config_of(pd)
         name = self.context.report.names.get(space, "-")
         if config is None or name not in config.requests:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.context import Concern, Context, Handlers
-from cellreap.trace.events import Event
+from cellreap.trace.events import RECONCILED, Event
 
 
 class Consent(Concern):
@@ -37,6 +37,8 @@ class Consent(Concern):
         """
         model = self.context.model
         space = model.space_of.get(node, node)
+        if event.values.get("op") == RECONCILED:
+            return
         if event.name == "HOLD" and model.manager.get(space) not in (pd, ROOT):
             text = f"HOLD: by=-: {pd} does not manage {node}: expected the PD that gave it"
             self.context.bad("consent.by", text)

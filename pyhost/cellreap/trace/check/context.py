@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from cellreap.trace.check.residue import Residue
     from cellreap.trace.check.respawns import Respawns
     from cellreap.trace.check.running import Running
+    from cellreap.trace.check.saved import Saved
     from cellreap.trace.check.slots import Slots
     from cellreap.trace.check.staged import Staged
     from cellreap.trace.check.state import State
@@ -109,6 +110,7 @@ class Context:
     state: State
     takeovers: Takeovers
     residue: Residue
+    saved: Saved
     making: Making
     respawns: Respawns
     tombstones: Tombstones

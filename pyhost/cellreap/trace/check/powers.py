@@ -12,8 +12,11 @@ from typing import Final
 
 from cellreap.model.ids import ROOT, parse_id, pd_id
 from cellreap.trace.check.context import Context
+from cellreap.trace.events import RECONCILED as SAVED
 from cellreap.trace.events import Event
 
+MAKE_SAVED: Final = ("PD", "SPACE", "RESOURCE", "HOLD", "REQUEST", "MAP")
+"""The events by which a saved state is made."""
 NOBODY: Final = "-"
 """The operation of a change that the configuration makes."""
 
@@ -82,6 +85,9 @@ class Powers:
 
     def _configured_pd(self, event: Event, asker: str) -> None:
         return None
+
+    def _of_saved_state(self, event: Event, asker: str) -> str | None:
+        return self.context.saved.wrong(event)
 
     def _space(self, event: Event, asker: str) -> str | None:
         if event["manager"] != asker:
@@ -291,6 +297,7 @@ class Powers:
 
 
 _POWERS: Final[Mapping[tuple[str, str], Callable[[Powers, Event, str], str | None]]] = {
+    **{(name, SAVED): Powers._of_saved_state for name in MAKE_SAVED},
     ("PD", "spawn"): Powers._spawned_pd,
     ("PD", NOBODY): Powers._configured_pd,
     ("SPACE", "create_space"): Powers._space,

@@ -40,6 +40,7 @@ from cellreap.trace.check.reports import REPORTED, Reports
 from cellreap.trace.check.residue import Residue
 from cellreap.trace.check.respawns import Respawns
 from cellreap.trace.check.rounds import Rounds
+from cellreap.trace.check.saved import Saved
 from cellreap.trace.check.slots import Slots
 from cellreap.trace.check.staged import Staged
 from cellreap.trace.check.state import State
@@ -63,7 +64,7 @@ ARCHES: Final = ("x86_64", "aarch64")
 NEED_BODIES: Final = frozenset(
     {
         "PD", "ACCOUNT", "FAULT", "FAULT_HELD", "EXIT", "TERMINATE", "TERMINATE_LATER",
-        "TERMINATE_TREE", "LATE", "CLEANUP",
+        "TERMINATE_TREE", "LATE", "CLEANUP", "RECONCILE",
     }
 )  # fmt: skip
 """Events before which the BODY of the last PD must have come."""
@@ -78,9 +79,9 @@ STOPPING: Final = frozenset({"STOP", "SERVER_DIED"})
 SAME_MESSAGE: Final = frozenset(
     {
         *ANSWERS, *FAULT_ANSWERS, *STOPPING,
-        "EXIT", "TERMINATE", "LATE", "CLEANUP", "COLLECT", "STOP_ALL", "RECOVER", "GIVE_UP",
-        "PROBE", "QUEUE", "TICKET", "ACCOUNT", "IN_USE", "REFUSE", "REFUSED", "MODEL", "EXTRACTED",
-        "TOMBSTONE", "PREVENTED",
+        "EXIT", "TERMINATE", "LATE", "CLEANUP", "COLLECT", "STOP_ALL", "RECONCILE", "RECOVER",
+        "GIVE_UP", "PROBE", "QUEUE", "TICKET", "ACCOUNT", "IN_USE", "REFUSE", "REFUSED", "MODEL",
+        "EXTRACTED", "TOMBSTONE", "PREVENTED",
     }
 )  # fmt: skip
 """Events that the root task may write between an event and what follows from it at once, such as
@@ -121,6 +122,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Injected,
     Takeovers,
     Residue,
+    Saved,
     Making,
     Tombstones,
     InUse,
@@ -179,6 +181,7 @@ class Replay:
         context.state = self._concerns[State]
         context.takeovers = self._concerns[Takeovers]
         context.residue = self._concerns[Residue]
+        context.saved = self._concerns[Saved]
         context.making = self._concerns[Making]
         context.respawns = self._concerns[Respawns]
         context.tombstones = self._concerns[Tombstones]

@@ -53,7 +53,7 @@ class Tombstones(Concern):
         super().__init__(context)
         self._most = headers.constant("limits.h", "CR_TOMBSTONES_EACH")
         self._ends: dict[str, _End] = {}
-        self._collects = False  # whether the plan that is told is one of a collection
+        self._how: str | None = None  # how PDs of the plan that is told end without a trigger
         self._destroyed: dict[str, int] = {}
         """node -> its cleanup, until that settles and, if PDs refer to the node, TOMBSTONE comes"""
         self._settled: set[int] = set()
@@ -89,11 +89,11 @@ class Tombstones(Concern):
         if how is not None:
             self._note(event["pd"], how=how)
         if name == "CLEANUP":
-            self._collects = event["cause"] == "collect"
+            self._how = event["cause"] if event["cause"] in ("collect", "reconcile") else None
             if self._end(event["trigger"]).how == "dependency":
                 self._note(event["trigger"], how=event["cause"])
-        if name == "DOOM_PD" and self._collects:
-            self._note(event["pd"], how="collect")
+        if name == "DOOM_PD" and self._how is not None:
+            self._note(event["pd"], how=self._how)
 
     def terminated(self, pd: str) -> None:
         """The PD was terminated with the one that created it."""

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The saved state that the image carries: the root task makes it again, and it goes at once."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from cellreap.model import reference
+from cellreap.model.ids import ROOT
+from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.events import RECONCILED as OP
+from cellreap.trace.events import Event
+
+_MAKING: Final = ("SPACE", "RESOURCE")
+"""The root task makes these for a manager, which does nothing itself."""
+
+
+class Saved(Concern):
+    """RECONCILE, and the changes before it."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._pds: set[str] = set()
+        self._spaces: set[str] = set()
+        self._unnamed: set[str] = set()
+        self._begun = False
+
+    # -- for other concerns
+
+    def is_pd(self, pd: str) -> bool:
+        """Whether it is a PD that the configuration does not name."""
+        return pd in self._pds
+
+    def plan(self) -> reference.Plan:
+        """The plan of the cleanup of what the configuration does not name."""
+        return reference.reconcile(self.context.model, self._unnamed)
+
+    def is_due(self) -> bool:
+        """Whether the saved state is there and its cleanup has not begun."""
+        return bool(self._unnamed) and not self._begun
+
+    def demand_begun(self, event: Event) -> None:
+        """Checks, when a PD acts, that what is not named goes first."""
+        if self.is_due() and not (event.name in _MAKING and event["op"] == OP):
+            self._begun = True
+            text = f"{event.name}: expected RECONCILE before a PD acts"
+            self.context.bad("reconcile.first", text)
+
+    def wrong(self, event: Event) -> str | None:
+        """What is wrong with a change that makes the saved state. Notes what it makes."""
+        if self._begun:
+            return f"op={OP}: expected it before RECONCILE"
+        model = self.context.model
+        if event.name == "PD":
+            if set(model.pds()) - self._pds - {ROOT}:
+                return f"op={OP}: expected it before any PD of the configuration"
+            self._pds.add(event["id"])
+            self._unnamed.add(event["id"])
+        elif event.name == "SPACE":
+            if event["manager"] == ROOT:
+                return f"manager={ROOT}: its spaces are not of a saved state"
+            self._spaces.add(event["id"])
+            if event["manager"] not in self._pds and event.optional("name") is None:
+                self._unnamed.add(event["id"])
+        elif event.name == "RESOURCE":
+            return None if event["space"] in self._spaces else f"{event['space']} is not saved"
+        else:
+            return self._wrong_edge(event)
+        return None
+
+    def _wrong_edge(self, event: Event) -> str | None:
+        """Only what is not named has edges, and what it had to do with."""
+        model = self.context.model
+        ends = {
+            "HOLD": lambda: (event["pd"], event["node"]),
+            "REQUEST": lambda: (event["pd"], event["space"]),
+            "MAP": lambda: (event["from"], event["to"]),
+        }[event.name]()
+        places = [model.space_of.get(end, end) for end in ends]
+        if any(place not in self._spaces and place not in model.nodes for place in places):
+            return "it has no such end"  # the model reports it too
+        if places[1] not in self._spaces or (event.name == "MAP" and places[0] not in self._spaces):
+            return f"{ends[1]}: expected ends of the saved state"
+        if event.name != "MAP" and event.optional("by") is not None:
+            return f"by={event['by']}: expected by=-"
+        manager = model.manager.get(places[1])
+        if event.name == "HOLD" and ends[0] == manager:
+            before = self.context.previous
+            made = before is not None and before.name in ("SPACE", "RESOURCE")
+            if before is None or not made or before["id"] != ends[1]:
+                return f"expected it right after {ends[1]} was made"
+            return None
+        if event.name != "MAP" and ends[0] not in self._pds and not self._goes(places[1]):
+            return f"{ends[0]} and {places[1]} are both named"
+        return None
+
+    def _goes(self, space: str) -> bool:
+        return space in self._unnamed or self.context.model.manager.get(space) in self._pds
+
+    # -- events
+
+    def reconcile(self, event: Event) -> None:
+        """RECONCILE: the cleanup begins."""
+        nodes = event.number("nodes")
+        if self._begun or nodes != len(self._unnamed) or not nodes:
+            text = f"RECONCILE: nodes={nodes}: expected it once, with {len(self._unnamed)}"
+            self.context.bad("reconcile.nodes", text)
+        expected = self.context.expected
+        if expected is not None and not expected.reconciles:
+            text = "RECONCILE: the configuration names no saved state"
+            self.context.bad("config.system", text)
+        self._begun = True
+        self.context.collections.reconcile(len(self._unnamed))
+
+    handlers: ClassVar[Handlers] = {"RECONCILE": reconcile}

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""An image that carries what a saved state left: it is cleaned up before any PD runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import cellreap
+from cellreap.system.config import Config
+from cellreap.testing import Run, Target
+
+NAME = "reconciled"
+SAVED = {"block_server_2": "PD_2", "fs": "PD_3"}
+"""PDs that the configuration names, and what they were in the saved state."""
+
+
+@pytest.fixture(params=["x86_64-seL4", "aarch64-seL4", "aarch64-refkernel"])
+def boots(
+    request: pytest.FixtureRequest,
+    target_of: Callable[[str], Target],
+    on_refkernel: Callable[[str], Target],
+) -> Target:
+    """The target of the kernel."""
+    arch, kernel = str(request.param).split("-")
+    return on_refkernel(arch) if kernel == "refkernel" else target_of(arch)
+
+
+def in_saved_state(run: Run, node: str) -> str:
+    """What the node was in the saved state. Only PDs that are named have another id."""
+    return SAVED.get(run.name(node), node)
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("G-42")
+def test_what_is_not_named_goes_as_it_was_planned(boots: Target) -> None:
+    run, path = boots.run(NAME), boots.find(NAME)
+    plan = cellreap.reconcile(path.with_suffix(".csv"), path)
+    (cleanup,) = run.cleanups()
+    assert (cleanup["trigger"], cleanup["cause"]) == ("-", "reconcile")
+    dead = {event["pd"]: int(event["depth"]) for event in run.of("DOOM_PD")}
+    assert dead == dict(plan.destroyed_pds)
+    assert {event["space"] for event in run.of("DOOM_SPACE")} == set(plan.deleted_spaces)
+    owed = {(in_saved_state(run, e["to"]), e["kind"], e["node"], e["from"]) for e in run.of("OWE")}
+    assert owed == {(to, kind, node, source or "-") for to, kind, node, source in plan.notices}
+    kinds = {kind for _, kind, _, _ in owed}
+    assert kinds == {"destroy", "disconnect", "free", "lost"}
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("G-42")
+def test_it_goes_before_any_pd_runs_and_servers_are_told(boots: Target) -> None:
+    run = boots.run(NAME)
+    gone = max(run.at(event) for event in run.of("DESTROY"))
+    assert gone < min(run.at(event) for event in [*run.of("SAY"), *run.of("GET_WORK")])
+    assert not {event["pd"] for event in run.of("SAY")} & {e["pd"] for e in run.of("DOOM_PD")}
+    told = {line for line in run.says("fs") if line.startswith("told: ")}
+    assert told == {
+        "told: my space 7 is destroyed",
+        "told: I have lost space 3",
+        "told: my space 5 has lost its client PD_4",
+        "told: my space 5 has lost its client PD_11",
+        "told: space 5 object 7 is no longer held by PD_11",
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("G-42")
+def test_no_number_of_the_saved_state_is_given_again(boots: Target) -> None:
+    """The space of the file server is the one that it had, and is not made twice."""
+    run = boots.run(NAME)
+    spaces = [event for event in run.of("SPACE") if event["name"] == "files"]
+    assert [(event["id"], event["op"]) for event in spaces] == [("FILE_SPACE_5", "reconcile")]
+    mine = [event for event in run.of("RESOURCE") if event["space"] == "FILE_SPACE_5"]
+    assert [event["id"] for event in mine] == ["FILE_5_7", "FILE_5_8"]
+    assert [event["op"] for event in mine] == ["reconcile", "create_resource"]
+    before = {event["pd"] for event in run.of("DOOM_PD")}
+    assert max(int(pd[3:], 16) for pd in before) < int(run.id("block_server_2")[3:], 16)
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("G-42")
+@pytest.mark.parametrize("how", ["fault", "error", "hang"])
+def test_the_cleaner_may_die_at_each_step(target: Target, how: str) -> None:
+    steps = int(target.run(NAME).cleanups()[0]["steps"])
+    assert steps > 20
+
+    def die(config: Config) -> Config:
+        ways = [f"step:{number}:{how}" for number in range(1, steps + 1, 7)]
+        return config.model_copy(update={"inject": tuple(ways)})
+
+    run = target.run(NAME, change=die)
+    assert {event["death"] for event in run.of("TAKEOVER")} == {how}
+    assert len(run.of("TAKEOVER")) == len(range(1, steps + 1, 7))
+    assert len(run.of("DESTROY")) == len(target.run(NAME).of("DESTROY"))
+
+
+@pytest.mark.slow
+def test_the_kernel_has_nothing_of_what_went(target: Target) -> None:
+    def truth(config: Config) -> Config:
+        system = config.system.model_copy(update={"truth": True})
+        return config.model_copy(update={"system": system})
+
+    run = target.run(NAME, change=truth)
+    assert run.of("TRUTH")
