@@ -103,6 +103,9 @@ static void give_spaces(seL4_CPtr probe, seL4_CPtr cspace, uint32_t bits, seL4_C
 static uint32_t probes_needed(void)
 {
     const cr_image_header *image = cr_sys.image;
+    if (image->saved_nodes.count != 0) {
+        return CR_MAX_PDS;
+    }
     for (uint32_t i = 0; i < image->pds.count; i++) {
         if ((cr_image_pds(image)[i].flags & CR_IMAGE_MAY_SPAWN) != 0) {
             return CR_MAX_PDS;

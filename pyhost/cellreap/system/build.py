@@ -123,7 +123,7 @@ def _write(
     root_elf = read_executable(roottask, "roottask.elf", sdk.kernel.arch)
     check_slots(source, programs, root_elf, sdk.options)
     snapshots, tables = takes_snapshots(str(sdk.kernel)), section_bytes(root_elf, TABLES)
-    sizes = sizes_of(config, programs, target, timer_of(sdk), snapshots, tables)
+    sizes = sizes_of(config, programs, target, timer_of(sdk), snapshots, tables, saved)
     machine = _machine_memory(sdk, entry, machine_bytes)
     memory = memory_of(source, sizes, root_elf, machine, saved_bytes(saved, programs, target))
     bounds = bounds_of(config, programs, target, sdk.options, memory)

@@ -20,7 +20,7 @@ from cellreap.system.capdl.parts import Parts
 from cellreap.system.capdl.target import LEVELS, Target
 from cellreap.system.config import Config, Pd, quotas
 from cellreap.system.elf import read_executable
-from cellreap.system.saved import Saved, smallest
+from cellreap.system.saved import NOTHING, Saved, smallest
 
 _KINDS: Final = {"tcb": "thread", "ep": "endpoint"}
 """Kind of object in capDL -> its name in traces. Names that are not here are the same."""
@@ -53,11 +53,13 @@ def sizes_of(
     timer: bool,
     snapshots: bool,
     tables: int,
+    saved: Saved = NOTHING,
 ) -> Sizes:
     """The sizes of a system. CellreapError for a program that the root task would refuse to load.
 
     timer: whether the kernel leaves a timer to user level. snapshots: whether it takes snapshots.
     tables: bytes of the tables that are not in the root task's image.
+    saved: what the image carries of a saved state.
     """
 
     def body(pd: Pd) -> Body:
@@ -81,13 +83,13 @@ def sizes_of(
         + timer * roottask("kernel/timer.h", "CR_TIMER_SLOTS")
         + witnesses * roottask("kernel/witness.h", "CR_WITNESS_SLOTS")
         + config.system.scenario * roottask("scenario/scenario.h", "CR_QUIET_SLOTS")
-        + probes * _probe_slots(config)
+        + probes * _probe_slots(config, saved)
         + pages
         + pools,
         bodies={name: 1 << each.bits for name, each in bodies.items()},
         spawned={program: 1 << each.bits for program, each in spawned.items()},
         base_objects=_own_objects(
-            witnesses, timer, config.system.scenario, _probes(config) if probes else 0, pages
+            witnesses, timer, config.system.scenario, _probes(config, saved) if probes else 0, pages
         ),
         objects={name: _objects(each, target) for name, each in bodies.items()},
         spawned_objects={program: _objects(each, target) for program, each in spawned.items()},
@@ -152,15 +154,15 @@ def _witness_bytes(witnesses: int, target: Target) -> int:
     return 1 << max((needed - 1).bit_length(), smallest)
 
 
-def _probes(config: Config) -> int:
+def _probes(config: Config, saved: Saved) -> int:
     """A probe for each PD that there can be at a time, and one for the pool."""
-    spawns = any(pd.spawns for pd in config.pds)
+    spawns = bool(saved.nodes) or any(pd.spawns for pd in config.pds)
     return limit("CR_MAX_PDS", quotas.doublings(config)) if spawns else len(config.pds) + 1
 
 
-def _probe_slots(config: Config) -> int:
+def _probe_slots(config: Config, saved: Saved) -> int:
     """One for each probe and one for their address space."""
-    return _probes(config) + 1
+    return _probes(config, saved) + 1
 
 
 def _probe_bytes(config: Config, target: Target) -> int:
