@@ -232,3 +232,26 @@ def test_untypeds_that_are_split_in_the_meantime_are_no_difference(events: list[
     split = with_value(events, "OWN_CAPS", "untypeds", two_more, cnode="untypeds")
     split = with_value(split, "UNTYPEDS", "halves", two_more)
     assert report_on(split).violations == []
+
+
+def _frame_in_a_pd(lines: list[str]) -> list[str]:
+    """The first PD has a page of another address space in slot 200."""
+    frame = lines[line_with(lines, ": frame_")].partition(": ")[2]
+    at = line_with(lines, "0x4: ")
+    return [*lines[: at + 1], f"0xc8: {frame}", *lines[at + 1 :]]
+
+
+@pytest.mark.behaviour("G-36")
+def test_no_pd_can_map_a_page_beside_the_registry(events: list[Event]) -> None:
+    """So no page of what a collection takes is mapped by anybody who stays: no PD has a capability
+    to a page, to a table or to memory, and the kernel's word shows it if one had.
+    """
+    cspaces = [e for e in events if e.name == "CAPS" and e["cnode"] == "cspace"]
+    letters = {letter for e in cspaces for letter in (slots_of(e["caps"], 256) or {}).values()}
+    assert len(cspaces) > 10
+    assert letters == {"e", "n"}  # endpoints and notifications
+    given = report_on(with_text(events, _frame_in_a_pd))
+    assert {problem.rule for problem in given.violations} == {"truth.caps"}
+    walked = walks_of(events)
+    seen = with_value(walked, "CAPS", "caps", lambda caps: f"{caps},o200", cnode="cspace")
+    assert "truth.walk" in {problem.rule for problem in report_on(seen).violations}
