@@ -7,6 +7,17 @@ enum { KERNEL_ERRORS = 16 };
 
 seL4_IPCBuffer *__sel4_ipc_buffer;
 
+/* An ELF note, by which `cellreap build` knows for which version of the protocol a program was
+ * built. */
+static const struct {
+    uint32_t name_bytes;
+    uint32_t bytes;
+    uint32_t type;
+    char name[12]; /* "cellreap" with its NUL, and up to the next word */
+    uint32_t version;
+} protocol_note __attribute__((used, aligned(4), section(".note.cellreap"))) = {
+    9, sizeof(uint32_t), 1, "cellreap", CR_PROTOCOL_VERSION};
+
 void cr_pd_begin(void);
 void cr_illegal_instruction(void);
 

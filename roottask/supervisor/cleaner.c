@@ -464,7 +464,11 @@ static void spare(cr_ref node)
     if (pd != 0 && cr_pd_is_up(pd)) {
         cr_end_note(pd, CR_ENDING_DEPENDENCY);
     } else if (pd != 0) {
-        enqueue(pd, causes_of[cr_end_how(pd)], 0);
+        const cr_ending how = cr_end_how(pd);
+        if (how != CR_ENDING_FAULT && causes_of[how] == CR_CAUSE_FAULT) {
+            cr_panic("a PD that is spared came to an end that no trigger has", (uint64_t)how);
+        }
+        enqueue(pd, causes_of[how], 0);
     }
 }
 

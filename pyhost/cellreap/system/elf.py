@@ -27,6 +27,8 @@ MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64"}
 """cellreap's name of an architecture -> ELF's name."""
 
 # What pyelftools raises for malformed files.
+PROTOCOL_NOTE = ".note.cellreap"
+"""The section in which a program says its version of the protocol (pds/client.c)."""
 ELF_ERRORS = (
     ELFError,
     ConstructError,
@@ -289,6 +291,19 @@ def section_bytes(executable: Executable, name: str) -> int:
     except ELF_ERRORS:
         raise CellreapError(f"{executable.name}: its sections cannot be read") from None
     return int(section["sh_size"]) if section is not None else 0
+
+
+def protocol_version(executable: Executable) -> int | None:
+    """The version of the protocol that a program was built for, which the library for PDs notes.
+
+    None: it does not say so. It may not know cellreap, or have no sections any more.
+    """
+    try:
+        section: Any = ELFFile(io.BytesIO(executable.raw)).get_section_by_name(PROTOCOL_NOTE)
+        note = b"" if section is None else section.data()
+    except ELF_ERRORS:
+        raise CellreapError(f"{executable.name}: its sections cannot be read") from None
+    return int.from_bytes(note[-4:], "little") if note else None
 
 
 def symbol_sizes(executable: Executable, names: Sequence[str]) -> dict[str, int]:

@@ -12,13 +12,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from cellreap import headers
 from cellreap.errors import CellreapError, InputError
 from cellreap.progress import Progress
 from cellreap.system.capdl.layout import Layout
 from cellreap.system.capdl.target import Target
 from cellreap.system.compiling import Compiler, ProgramError, Recipe
 from cellreap.system.config import Config, dotted, unknown
-from cellreap.system.elf import MAX_FILE_BYTES, read_executable, without_sections
+from cellreap.system.elf import (
+    MAX_FILE_BYTES,
+    protocol_version,
+    read_executable,
+    without_sections,
+)
 from cellreap.system.files import write_atomically
 from cellreap.system.parts import Parts, checkout
 from cellreap.system.sdk import Sdk
@@ -137,9 +143,13 @@ def _given(source: Source, index: int, arch: str) -> bytes:
     except OSError as error:
         raise source.refuse(at, f"{name}: {error.strerror or 'cannot be read'}") from None
     try:
-        read_executable(raw, name, arch)
-    except InputError as error:
+        version = protocol_version(read_executable(raw, name, arch))
+    except CellreapError as error:
         raise source.refuse(at, error.line()) from None
+    now = headers.constant("protocol.h", "CR_PROTOCOL_VERSION")
+    if version not in (None, now):
+        message = f"{name}: is built for version {version} of the protocol; expected {now}"
+        raise source.refuse(at, message)
     return raw
 
 
