@@ -81,6 +81,19 @@ def on_refkernel(
 
 
 @pytest.fixture(scope="session")
+def target_on(
+    target_of: Callable[[str], Target], on_refkernel: Callable[[str], Target]
+) -> Callable[[str], Target]:
+    """Returns the target of an architecture and a kernel, such as "x86_64-seL4"."""
+
+    def find(system: str) -> Target:
+        arch, kernel = system.split("-")
+        return on_refkernel(arch) if kernel == "refkernel" else target_of(arch)
+
+    return find
+
+
+@pytest.fixture(scope="session")
 def wheel(shared_folder: Callable[[str], Path]) -> Path:
     """The wheel of this checkout."""
     folder = shared_folder("wheel")

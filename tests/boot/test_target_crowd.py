@@ -37,14 +37,9 @@ SYSTEMS = [
 
 # The last one is refkernel's, the first one seL4's if it is installed.
 @pytest.fixture(params=thorough_but(SYSTEMS, SYSTEMS[0], SYSTEMS[-1]))
-def boots(
-    request: pytest.FixtureRequest,
-    target_of: Callable[[str], Target],
-    on_refkernel: Callable[[str], Target],
-) -> Target:
+def boots(request: pytest.FixtureRequest, target_on: Callable[[str], Target]) -> Target:
     """The target of the kernel."""
-    arch, kernel = str(request.param).split("-")
-    return on_refkernel(arch) if kernel == "refkernel" else target_of(arch)
+    return target_on(str(request.param))
 
 
 def counts(run: Run) -> list[tuple[int, ...]]:

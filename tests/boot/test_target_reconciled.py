@@ -17,14 +17,9 @@ SAVED = {"block_server_2": "PD_2", "fs": "PD_3"}
 
 
 @pytest.fixture(params=["x86_64-seL4", "aarch64-seL4", "aarch64-refkernel"])
-def boots(
-    request: pytest.FixtureRequest,
-    target_of: Callable[[str], Target],
-    on_refkernel: Callable[[str], Target],
-) -> Target:
+def boots(request: pytest.FixtureRequest, target_on: Callable[[str], Target]) -> Target:
     """The target of the kernel."""
-    arch, kernel = str(request.param).split("-")
-    return on_refkernel(arch) if kernel == "refkernel" else target_of(arch)
+    return target_on(str(request.param))
 
 
 def in_saved_state(run: Run, node: str) -> str:

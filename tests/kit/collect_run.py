@@ -72,17 +72,9 @@ class Collecting(Target):
             for ticket in asked:
                 ticket.tag, ticket.settled = ("cleanup", 0), True
             return
-        n = self.cleanups = self.cleanups + 1
         for ticket in asked:
-            ticket.tag = ("cleanup", n)
-        self._tell(n, plan, "collect")
-        plan = self.drive(self._carry_out(n, plan), meanwhile)
-        self._planned(n)
-        before = self.model
-        self.model = self.after(plan)
-        self._settle(("cleanup", n))
-        self.doomed -= plan.doomed()
-        self.state(n, before, cycles=12345)
+            ticket.tag = ("cleanup", self.cleanups + 1)
+        self.cleanup_alone(plan, "collect", meanwhile)
 
 
 def collect_run() -> list[Draft]:

@@ -45,16 +45,7 @@ class Updated(Target):
         self.account()
         plan = reference.reconcile(self.model, nodes)
         self.emit("RECONCILE", nodes=len(nodes))
-        n = self.cleanups = self.cleanups + 1
-        self._tell(n, plan, "reconcile")
-        plan = self.drive(self._carry_out(n, plan))
-        self._planned(n)
-        before = self.model
-        self.model = self.after(plan)
-        self._settle(("cleanup", n))
-        self.doomed -= plan.doomed()
-        self.state(n, before, cycles=12345)
-        self.bury(n)
+        self.cleanup_alone(plan, "reconcile")
 
 
 def reconcile_run() -> list[Draft]:

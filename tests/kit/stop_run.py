@@ -18,15 +18,7 @@ class Ending(Target):
         pds = set(self.model.pds()) - {ROOT}
         plan = reference.reconcile(self.model, pds)
         self.emit("STOP_ALL", pds=len(pds))
-        n = self.cleanups = self.cleanups + 1
-        self._tell(n, plan, "stop")
-        plan = self.drive(self._carry_out(n, plan))
-        self._planned(n)
-        before = self.model
-        self.model = self.after(plan)
-        self._settle(("cleanup", n))
-        self.doomed -= plan.doomed()
-        self.state(n, before, cycles=12345)
+        self.cleanup_alone(plan, "stop")
 
 
 def stop_run() -> list[Draft]:

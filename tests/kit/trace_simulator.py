@@ -950,6 +950,24 @@ class Target:
         self.pending = deque(waiting for waiting in self.pending if waiting[0] in self.model.nodes)
         return plan
 
+    def cleanup_alone(
+        self, plan: reference.Plan, cause: str, meanwhile: Callable[[Target], None] | None = None
+    ) -> None:
+        """Carries out a plan that has no trigger.
+
+        meanwhile: what PDs do when it waits for subscribers.
+        """
+        n = self.cleanups = self.cleanups + 1
+        self._tell(n, plan, cause)
+        plan = self.drive(self._carry_out(n, plan), meanwhile)
+        self._planned(n)
+        before = self.model
+        self.model = self.after(plan)
+        self._settle(("cleanup", n))
+        self.doomed -= plan.doomed()
+        self.state(n, before, cycles=12345)
+        self.bury(n)
+
     def bury(self, n: int) -> None:
         """The cleanup is over: what is still known of what it destroyed."""
         for values in self.mourning.over(n):
