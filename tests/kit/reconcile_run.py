@@ -36,6 +36,14 @@ class Updated(Target):
         self.model.add_hold(pd, node)
         self.emit("HOLD", pd=pd, node=node, slot=self._slot(pd, "HOLD", node), by="-")
 
+    def first_client(self, manager: str, client: str, space: str) -> None:
+        """The manager creates a space of the saved state, with a first client."""
+        self.emit("ALLOW", pd=client, by=manager, count=1)
+        self.model.add_request(client, space)
+        slot = self._slot(client, "REQUEST", space)
+        cause = {"asker": manager, "op": "create_space"}
+        self.emit("REQUEST", pd=client, space=space, slot=slot, by=manager, **cause)
+
     def gone(self, name: str) -> str:
         """A PD that the configuration does not name."""
         return self.pd(name, account=0, priority=1, rights=frozenset())
@@ -74,5 +82,7 @@ def reconcile_run() -> list[Draft]:
     target.state(0)
     target.reconcile({old, guest, logs})
     target.serve_all()
+    target.body_cap(disk, client)
+    target.first_client(disk, client, blocks)
     target.quiet()
     return target.end()

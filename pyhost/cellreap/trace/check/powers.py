@@ -227,7 +227,8 @@ class Powers:
     def _first_client(self, event: Event, asker: str) -> str | None:
         before = self.context.previous
         own = before is not None and before.name == "HOLD" and before["op"] == "create_space"
-        if before is None or not own or before["node"] != event["space"]:
+        made = before is not None and own and before["node"] == event["space"]
+        if not made and not self.context.saved.take(event["space"]):
             return f"expected it right after {event['space']} was made"
         return self._share(event, asker)
 

@@ -23,6 +23,7 @@ class Saved(Concern):
         self._pds: set[str] = set()
         self._spaces: set[str] = set()
         self._unnamed: set[str] = set()
+        self._taken: set[str] = set()
         self._begun = False
 
     # -- for other concerns
@@ -30,6 +31,12 @@ class Saved(Concern):
     def is_pd(self, pd: str) -> bool:
         """Whether it is a PD that the configuration does not name."""
         return pd in self._pds
+
+    def take(self, space: str) -> bool:
+        """Whether its manager may create the space though it exists. It does so once."""
+        may = space in self._spaces - self._unnamed - self._taken
+        self._taken.add(space)
+        return may
 
     def plan(self) -> reference.Plan:
         """The plan of the cleanup of what the configuration does not name."""
