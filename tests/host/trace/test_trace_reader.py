@@ -451,7 +451,8 @@ def test_every_event_is_written_somewhere_in_the_root_task() -> None:
 def test_every_trigger_has_a_cause() -> None:
     assert causes() == {
         "FAULT": "fault", "EXIT": "exit", "TERMINATE": "terminate", "LATE": "late",
-        "COLLECT": "collect", "STOP_ALL": "stop", "TERMINATE_TREE": "subtree",
+        "COLLECT": "collect", "STOP_ALL": "stop", "RECONCILE": "reconcile",
+        "TERMINATE_TREE": "subtree",
     }  # fmt: skip
     assert set(causes().values()) == set(field_types()["CAUSE"].words)
     assert set(causes()) <= set(headers.event_table().fields)
