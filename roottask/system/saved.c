@@ -18,11 +18,6 @@ static const cr_image_saved_node *row_at(uint32_t index)
     return &cr_image_saved_nodes(cr_sys.image)[index];
 }
 
-int cr_saved_any(void)
-{
-    return cr_sys.image->saved_nodes.count != 0;
-}
-
 static void must(cr_result result, const char *what, uint32_t row)
 {
     if (result != CR_RESULT_OK) {
@@ -39,7 +34,7 @@ static cr_pd *pd_of(uint32_t row)
     return pd;
 }
 
-/* Spaces of a PD that is not named go with it. */
+/* Spaces of a PD that is not named go with it. What is noted was made, so there is room. */
 static void note_unnamed(uint32_t row)
 {
     unnamed[n_unnamed++] = nodes[row];

@@ -10,7 +10,6 @@
 
 #include "system.h"
 
-int cr_saved_any(void);
 /* Makes the PDs that the configuration does not name. Must be called before any other PD is made,
  * because numbers only grow. */
 void cr_saved_make_pds(void);

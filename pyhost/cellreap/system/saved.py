@@ -18,7 +18,7 @@ from cellreap import headers
 from cellreap.errors import InputError
 from cellreap.model.csvstate import read_state
 from cellreap.model.graph import Model
-from cellreap.model.ids import parse_id
+from cellreap.model.ids import ROOT, parse_id
 from cellreap.system.config import Config, quotas
 from cellreap.system.naming import named_by, unnamed_by
 from cellreap.system.programs import Source
@@ -88,7 +88,8 @@ def saved_of(source: Source) -> Saved:
     model, _ = read_state(path, strict=True)
     violations = model.check_legal()
     if violations:
-        raise InputError(str(path), None, None, f"the state is illegal: {violations[0]}")
+        first = violations[0]
+        raise InputError(str(path), None, None, f"is not legal: {first.rule}: {first.text}")
     saved = _Collecting(source, model).saved()
     _check_room(source, saved)
     return saved
@@ -112,15 +113,17 @@ class _Collecting:
 
     def _requests(self) -> Iterable[tuple[str, str, str, int]]:
         for pd, space in sorted(self.model.requests):
-            if not self.model.is_core(space) and (pd in self.gone or space in self.dead):
+            if self.model.is_core(space) or pd == ROOT:
+                continue
+            if pd in self.gone or space in self.dead:
                 yield "REQUEST", pd, space, 1
 
     def _holds(self) -> Iterable[tuple[str, str, str, int]]:
-        """Without those of managers, which follow from the nodes."""
+        """Without those of managers, which follow from the nodes, and of the root task."""
         model = self.model
         for (pd, node), count in sorted(model.holds.items()):
             space = model.space_of.get(node)
-            if space is None or model.is_core(space) or model.manager[space] == pd:
+            if space is None or model.is_core(space) or pd in (model.manager[space], ROOT):
                 continue
             if pd in self.gone or space in self.dead:
                 yield "HOLD", pd, node, count

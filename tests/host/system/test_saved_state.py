@@ -72,6 +72,15 @@ def test_without_one_and_if_all_is_named_there_is_nothing(tmp_path: Path) -> Non
     assert saved(tmp_path / "a.toml") == NOTHING
 
 
+@pytest.mark.behaviour("G-42")
+def test_what_the_root_task_holds_is_not_carried(tmp_path: Path) -> None:
+    config, state = (BOOT_CONFIGS / f"reconciled.{end}" for end in ("toml", "csv"))
+    (tmp_path / config.name).write_text(config.read_text())
+    held = state.read_text() + ",,NONE,HOLD,PD_0,BLOCK_3_1,\n,,NONE,HOLD,PD_0,FILE_5_7,\n"
+    (tmp_path / state.name).write_text(held)
+    assert saved(tmp_path / config.name) == saved(config)
+
+
 @pytest.mark.behaviour("G-42", "X-25")
 @pytest.mark.parametrize("path", BAD, ids=lambda path: path.stem)
 def test_what_cannot_be_carried_is_refused(path: Path) -> None:
