@@ -20,9 +20,11 @@ BAD_CONFIGS: Final = TESTS / "configs" / "bad"
 BAD_PROGRAMS: Final = TESTS / "configs" / "bad_programs"
 """Configurations whose own programs have one mistake each, and the expected message beside each."""
 BAD_MEMORY: Final = TESTS / "configs" / "bad_memory"
-BAD_SAVED: Final = TESTS / "configs" / "bad_saved"
 """Configurations that need more memory than a machine has, and the expected message beside each. A
 `*` in it stands for a number that the kernel determines.
+"""
+BAD_SAVED: Final = TESTS / "configs" / "bad_saved"
+"""Configurations with a saved state that cannot be carried, with the expected message beside each.
 """
 CAPDL: Final = DATA / "capdl"
 """Descriptions in capDL, and what becomes of each beside it."""

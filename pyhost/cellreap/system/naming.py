@@ -37,7 +37,7 @@ def named_by(config: Config, model: Model) -> dict[str, str]:
     with the lowest numbers, in the order of the file, because states have no names of spaces.
     """
     found: dict[str, str] = {}
-    spaces = sorted(model.spaces(), key=_number)
+    spaces = sorted(model.spaces(), key=number_of)
     for pd, row in _named_pds(config, model):
         left: defaultdict[str, list[str]] = defaultdict(list)
         for each in row.spaces:
@@ -51,13 +51,14 @@ def named_by(config: Config, model: Model) -> dict[str, str]:
 
 def _named_pds(config: Config, model: Model) -> list[tuple[str, Pd]]:
     ids: dict[str, str] = {}
-    for pd in sorted(model.pds(), key=_number):
+    for pd in sorted(model.pds(), key=number_of):
         if pd != ROOT:
             ids.setdefault(model.nodes[pd].name, pd)
     return [(ids[row.name], row) for row in config.pds if row.name in ids]
 
 
-def _number(id_: str) -> int:
+def number_of(id_: str) -> int:
+    """The number in the id of a node."""
     parts = parse_id(id_)
     assert parts is not None, id_
     return parts.number

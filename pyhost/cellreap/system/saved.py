@@ -18,9 +18,9 @@ from cellreap import headers
 from cellreap.errors import InputError
 from cellreap.model.csvstate import read_state
 from cellreap.model.graph import Model
-from cellreap.model.ids import ROOT, parse_id
+from cellreap.model.ids import ROOT
 from cellreap.system.config import Config, quotas
-from cellreap.system.naming import named_by, unnamed_by
+from cellreap.system.naming import named_by, number_of, unnamed_by
 from cellreap.system.programs import Source
 from cellreap.system.toml_lines import KeyPath
 
@@ -147,9 +147,9 @@ class _Collecting:
         for space in _by_number(spaces):
             at[space] = len(nodes)
             nodes.append(self._space(space, at))
-        for node in sorted(resources, key=lambda id_: (at[space_of[id_]], _number(id_))):
+        for node in sorted(resources, key=lambda id_: (at[space_of[id_]], number_of(id_))):
             at[node] = len(nodes)
-            nodes.append(SavedNode(node, "RESOURCE", _number(node), at[space_of[node]]))
+            nodes.append(SavedNode(node, "RESOURCE", number_of(node), at[space_of[node]]))
         maps = [("MAP", a, b, 1) for a, b in sorted(model.maps) if a in at and b in at]
         edges = tuple(
             SavedEdge(kind, at[a], at[b], count) for kind, a, b, count in (*self.edges, *maps)
@@ -174,7 +174,7 @@ class _Collecting:
         if bits > most:
             room = (1 << most) - first
             raise self._refuse(f"{pd} holds and requests {caps} nodes; expected at most {room}")
-        return SavedNode(pd, "GONE", _number(pd), name=name, bits=bits)
+        return SavedNode(pd, "GONE", number_of(pd), name=name, bits=bits)
 
     def _named_pd(self, pd: str) -> SavedNode:
         config, name = self.source.config, self.model.nodes[pd].name
@@ -195,11 +195,13 @@ class _Collecting:
 
     def _space(self, space: str, at: dict[str, int]) -> SavedNode:
         model = self.model
-        number = _number(space)
+        number = number_of(space)
         if number <= _CORE_SPACES:
             said = f"expected a number above {_CORE_SPACES}: those are of core spaces"
             raise self._refuse(f"{space}: {said}")
-        last = max((_number(node) for node, of in model.space_of.items() if of == space), default=0)
+        last = max(
+            (number_of(node) for node, of in model.space_of.items() if of == space), default=0
+        )
         name = self.named.get(space, _NO_NAME)
         manager = at[model.manager[space]]
         return SavedNode(
@@ -242,10 +244,4 @@ def _taken(config: Config, word: str) -> int:
 
 
 def _by_number(ids: Iterable[str]) -> list[str]:
-    return sorted(ids, key=_number)
-
-
-def _number(id_: str) -> int:
-    parts = parse_id(id_)
-    assert parts is not None, id_
-    return parts.number
+    return sorted(ids, key=number_of)
