@@ -42,23 +42,19 @@ static uint32_t *bucket_of(uint32_t space, uint32_t object)
 }
 
 /* The numbers of a space or resource. Returns 0 if the node is neither. */
-static int numbers_of(cr_ref node, uint32_t *space, uint32_t *object)
+static int numbers_of(const cr_node_info *info, uint32_t *space, uint32_t *object)
 {
-    cr_node_info info;
     cr_node_info of;
-    if (cr_model_get(cr_sys.model, node, &info) != CR_OK) {
-        return 0;
-    }
-    if (info.kind == CR_NODE_SPACE) {
-        *space = info.number;
+    if (info->kind == CR_NODE_SPACE) {
+        *space = info->number;
         *object = 0;
         return 1;
     }
-    if (info.kind != CR_NODE_RESOURCE || cr_model_get(cr_sys.model, info.space, &of) != CR_OK) {
+    if (info->kind != CR_NODE_RESOURCE || cr_model_get(cr_sys.model, info->space, &of) != CR_OK) {
         return 0;
     }
     *space = of.number;
-    *object = info.number;
+    *object = info->number;
     return 1;
 }
 
@@ -113,11 +109,11 @@ int cr_rows_find_named(const char *name, cr_ref *out)
     return 0;
 }
 
-static void enter(cr_ref node)
+static void enter(cr_ref node, const cr_node_info *info)
 {
     uint32_t space;
     uint32_t object;
-    if (numbers_of(node, &space, &object)) {
+    if (numbers_of(info, &space, &object)) {
         uint32_t *bucket = bucket_of(space, object);
         cr_sys.next_numbered[node.index] = *bucket;
         *bucket = node.index + 1;
@@ -127,11 +123,11 @@ static void enter(cr_ref node)
     }
 }
 
-static void leave(cr_ref node)
+static void leave(cr_ref node, const cr_node_info *info)
 {
     uint32_t space;
     uint32_t object;
-    if (!numbers_of(node, &space, &object)) {
+    if (!numbers_of(info, &space, &object)) {
         return;
     }
     if (object == 0) {
@@ -153,8 +149,10 @@ int cr_rows_find(uint32_t space, uint32_t object, cr_ref *out)
     for (uint32_t i = 0; entry != 0 && i < CR_NODE_ENTRIES; i++) {
         uint32_t its_space;
         uint32_t its_object;
+        cr_node_info info;
         if (cr_model_at(cr_sys.model, entry - 1, out) == CR_OK &&
-            numbers_of(*out, &its_space, &its_object) && its_space == space &&
+            cr_model_get(cr_sys.model, *out, &info) == CR_OK &&
+            numbers_of(&info, &its_space, &its_object) && its_space == space &&
             its_object == object) {
             return 1;
         }
@@ -176,7 +174,7 @@ void cr_rows_added(cr_ref node)
     *label_of(node) = cr_digest_label(cr_id_of(node)->text,
                                       pd != 0 ? pd->name : cr_type_name(info.type));
     cr_sys.digest += node_term(node, &info);
-    enter(node);
+    enter(node, &info);
     if (info.kind == CR_NODE_SPACE) {
         cr_sys.digest +=
             cr_digest_edge(CR_EDGE_MANAGE, *label_of(info.manager), *label_of(node));
@@ -243,59 +241,31 @@ cr_status cr_rows_unsubscribe(cr_ref pd, cr_ref node, uint32_t handler)
     return status;
 }
 
-/* The sum of the terms of a node's edges. Notes their rows if a cleanup removes them. */
-static uint64_t terms_around(cr_ref node, int cleanup)
-{
-    uint64_t sum = 0;
-    uint32_t lists = cr_model_lists(cr_sys.model, node);
-    lists &= ~(1u << (2 * CR_EDGE_LINK + CR_IN)); /* Every link is on the OUT list. */
-    for (uint32_t list = 0; lists >> list != 0; list++) {
-        const cr_direction direction = (cr_direction)(list % 2);
-        if ((lists >> list & 1) == 0) {
-            continue;
-        }
-        for (uint32_t edge =
-                 cr_model_first(cr_sys.model, node, (cr_edge_kind)(list / 2), direction);
-             edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, node, direction)) {
-            cr_edge_info info;
-            if (cr_model_edge(cr_sys.model, edge, &info) != CR_OK ||
-                (direction == CR_IN && cr_same(info.from, info.to))) {
-                continue; /* An edge of a node to itself is on both lists. */
-            }
-            sum += edge_terms(&info);
-            if (cleanup) {
-                cr_note_gone_edge(&info);
-            }
-        }
-    }
-    return sum;
-}
-
 cr_status cr_rows_destroy(cr_ref node, int cleanup)
 {
     cr_node_info info;
+    cr_edge_info edge;
+    uint32_t list = 0;
     cr_status status = cr_model_get(cr_sys.model, node, &info);
     if (status != CR_OK) {
         return status;
     }
-    cr_rows_gone *gone = &cr_sys.gone;
-    const uint64_t rows = gone->rows;
-    const size_t used = gone->used;
-    const size_t next = gone->next;
-    const int full = gone->full;
-    const uint64_t terms = node_term(node, &info) + terms_around(node, cleanup);
+    uint64_t terms = node_term(node, &info);
+    /* A node that cannot be destroyed is refused before its first edge is taken. */
+    while ((status = cr_model_take_edge(cr_sys.model, node, &list, &edge)) == CR_OK) {
+        terms += edge_terms(&edge);
+        if (cleanup) {
+            cr_note_gone_edge(&edge);
+        }
+    }
+    if (status != CR_ERR_ABSENT) {
+        return status;
+    }
     if (cleanup) {
-        cr_note_gone_node(node);
+        cr_note_gone_node(node, &info);
     }
     status = cr_model_destroy(cr_sys.model, node);
-    if (status == CR_OK) {
-        cr_sys.digest -= terms;
-        leave(node); /* A tombstone keeps its numbers until it is released. */
-    } else {
-        gone->rows = rows;
-        gone->used = used;
-        gone->next = next;
-        gone->full = full;
-    }
+    cr_sys.digest -= terms;
+    leave(node, &info); /* A tombstone keeps its numbers until it is released. */
     return status;
 }

@@ -6,21 +6,26 @@
 
 #include <cellreap/model_csv.h>
 
-/* The rows of STATE, GONE or MODEL events: how many there were, and the row that is being composed.
- * Rows of GONE are not printed, but noted in cr_sys.gone. */
+/* Rows of STATE, GONE or MODEL events, and how many there were. Rows of GONE are not printed, but
+ * composed where they are kept, in cr_sys.gone. */
 typedef struct printer {
     cr_event event;
     uint32_t number; /* of the cleanup (0: none) or of the extraction */
     uint64_t rows;
-    cr_text row;
 } printer;
 
-static void begin(printer *p, cr_event event, uint32_t number)
+/* A row that is printed, until it is recorded. */
+static uint64_t scratch[CR_ROW_WORDS];
+
+/* Begins a row. Returns where it is composed. */
+static inline uint64_t *begin_row(const printer *p, cr_text *row)
 {
-    p->event = event;
-    p->number = number;
-    p->rows = 0;
-    cr_text_begin(&p->row);
+    cr_rows_gone *gone = &cr_sys.gone;
+    /* The first word is for the number of its words. */
+    uint64_t *room =
+        p->event == CR_EV_GONE && !gone->full ? &gone->pieces[gone->next + 1] : scratch;
+    cr_text_begin(row, room, CR_ROW_WORDS);
+    return room;
 }
 
 typedef struct literal {
@@ -30,62 +35,59 @@ typedef struct literal {
 
 #define LITERAL(string) {string, sizeof(string) - 1}
 
-static void put(printer *p, const literal *what)
+/* The pieces of rows, whose flags are those of trace_text.h. */
+static inline void put(cr_text *row, const literal *what, uint64_t flags)
 {
-    cr_text_name(&p->row, what->text, what->count);
+    cr_text_name(row, what->text, what->count, flags);
 }
 
 /* Another node may get the id before the row is written. */
-static void put_id(printer *p, cr_ref node)
+static inline void put_id(cr_text *row, cr_ref node, uint64_t flags)
 {
     const cr_id *id = cr_id_of(node);
-    cr_text_words(&p->row, id->text, id->length);
+    cr_text_copy_piece(row, &id->head, id->words, flags);
 }
 
 /* The same of the name of a type or PD, which lies in an array of CR_NAME_BYTES. */
-static void put_name(printer *p, const char *name)
+static void put_name(cr_text *row, const char *name)
 {
     size_t count = 0;
     while (count < CR_NAME_BYTES && name[count] != '\0') {
         count++;
     }
-    cr_text_words(&p->row, name, count);
+    cr_text_words(row, name, count, CR_PIECE_MORE);
 }
 
 /* Notes a row that the cleanup removes, if there is room for it. */
-static void note_row(const printer *p)
+static inline void note_row(uint64_t *begin, size_t words, uint32_t bytes)
 {
     cr_rows_gone *gone = &cr_sys.gone;
-    const uint32_t words = p->row.words;
     gone->rows++;
-    if (p->row.bytes >= CR_GONE_BYTES - gone->used || words >= CR_GONE_WORDS - gone->next) {
+    if (bytes >= CR_GONE_BYTES - gone->used) {
         gone->full = 1;
-        return;
     }
-    uint64_t *next = &gone->pieces[gone->next];
-    *next++ = words;
-    for (uint32_t i = 0; i < words; i++) {
-        *next++ = p->row.of[i];
+    if (!gone->full) {
+        begin[-1] = words;
+        gone->next += 1 + words;
+        gone->used += bytes + 1;
     }
-    gone->next += 1 + words;
-    gone->used += p->row.bytes + 1;
 }
 
-/* Prints or notes the row that was composed. */
-static void end_row(printer *p)
+/* Prints or notes the row that was composed from `begin` on. */
+static void end_row(printer *p, const cr_text *row, uint64_t *begin)
 {
-    if (p->row.too_long) {
-        cr_panic("a row of the state is too long", p->row.bytes);
+    const size_t words = (size_t)(row->next - begin);
+    if (row->too_long) {
+        cr_panic("a row of the state is too long", row->bytes);
     }
     if (p->event == CR_EV_GONE) {
-        note_row(p);
+        note_row(begin, words, row->bytes);
     } else {
         cr_trace_begin(&cr_sys.trace, p->event);
         cr_trace_number(&cr_sys.trace, p->number);
-        cr_trace_pieces(&cr_sys.trace, p->row.of, p->row.words);
+        cr_trace_pieces(&cr_sys.trace, begin, words);
         cr_trace_end(&cr_sys.trace);
     }
-    cr_text_begin(&p->row);
     p->rows++;
 }
 
@@ -94,15 +96,6 @@ _Static_assert((int)CR_CSV_NODE_TYPE == 0 && (int)CR_CSV_NODE_ID == 1 && (int)CR
                    (int)CR_CSV_EDGE_TO == 5 && (int)CR_CSV_EXTRA == 6 &&
                    (int)CR_CSV_COLUMN_COUNT == 7,
                "rows are composed in this order");
-
-/* The ends of an edge, behind its type. */
-static void put_ends(printer *p, cr_ref from, cr_ref to)
-{
-    put_id(p, from);
-    cr_text_comma(&p->row);
-    put_id(p, to);
-    cr_text_comma(&p->row);
-}
 
 static void node_row(printer *p, cr_ref node, const cr_node_info *info)
 {
@@ -117,12 +110,13 @@ static void node_row(printer *p, cr_ref node, const cr_node_info *info)
     int pinned = (info->flags & (CR_FLAG_PINNED | CR_FLAG_ROOT)) != 0 && info->kind == CR_NODE_PD;
     /* A row that goes is told as it was before the cleanup. */
     int doomed = info->state == CR_STATE_DOOMED && p->event != CR_EV_GONE;
-    put(p, &kinds[info->kind]);
-    put_id(p, node);
-    cr_text_comma(&p->row);
-    put_name(p, pd != 0 ? pd->name : cr_type_name(info->type));
-    put(p, &ends[pinned][doomed]);
-    end_row(p);
+    cr_text row;
+    uint64_t *begin = begin_row(p, &row);
+    put(&row, &kinds[info->kind], CR_PIECE_MORE);
+    put_id(&row, node, CR_PIECE_COMMA | CR_PIECE_MORE);
+    put_name(&row, pd != 0 ? pd->name : cr_type_name(info->type));
+    put(&row, &ends[pinned][doomed], 0);
+    end_row(p, &row, begin);
 }
 
 /* Edges that are in no row: others say the same. */
@@ -147,29 +141,35 @@ static void rows_of_edge(printer *p, const cr_edge_info *edge)
     static const literal request[2] = {LITERAL(",,"), LITERAL(",REQUEST,")};
     static const literal handler = LITERAL("HANDLER=");
     cr_node_info to;
+    cr_text row;
+    uint64_t *begin;
     if (has_no_row(edge->kind)) {
         return;
     }
     if (edge->kind == CR_EDGE_REQUEST) {
         if (cr_model_get(cr_sys.model, edge->to, &to) == CR_OK) {
-            put(p, &request[0]);
-            put_name(p, cr_type_name(to.type));
-            put(p, &request[1]);
-            put_ends(p, edge->from, to.manager);
-            put_id(p, edge->to);
-            end_row(p);
+            begin = begin_row(p, &row);
+            put(&row, &request[0], CR_PIECE_MORE);
+            put_name(&row, cr_type_name(to.type));
+            put(&row, &request[1], CR_PIECE_MORE);
+            put_id(&row, edge->from, CR_PIECE_COMMA | CR_PIECE_MORE);
+            put_id(&row, to.manager, CR_PIECE_COMMA | CR_PIECE_MORE);
+            put_id(&row, edge->to, 0);
+            end_row(p, &row, begin);
         }
         return;
     }
     for (uint32_t i = 0; i < edge->count; i++) {
-        put(p, &begins[edge->kind]);
-        put_ends(p, edge->from, edge->to);
+        begin = begin_row(p, &row);
+        put(&row, &begins[edge->kind], CR_PIECE_MORE);
+        put_id(&row, edge->from, CR_PIECE_COMMA | CR_PIECE_MORE);
+        put_id(&row, edge->to, CR_PIECE_COMMA | (edge->handler != 0 ? CR_PIECE_MORE : 0));
         if (edge->handler != 0) {
             _Alignas(8) char number[24];
-            put(p, &handler);
-            cr_text_words(&p->row, number, cr_format_decimal(number, edge->handler));
+            put(&row, &handler, CR_PIECE_MORE);
+            cr_text_words(&row, number, cr_format_decimal(number, edge->handler), 0);
         }
-        end_row(p);
+        end_row(p, &row, begin);
     }
 }
 
@@ -190,19 +190,14 @@ static void edge_rows(printer *p, cr_ref node)
 
 void cr_note_gone_edge(const cr_edge_info *edge)
 {
-    printer p;
-    begin(&p, CR_EV_GONE, 0);
+    printer p = {.event = CR_EV_GONE};
     rows_of_edge(&p, edge);
 }
 
-void cr_note_gone_node(cr_ref node)
+void cr_note_gone_node(cr_ref node, const cr_node_info *info)
 {
-    printer p;
-    begin(&p, CR_EV_GONE, 0);
-    cr_node_info info;
-    if (cr_model_get(cr_sys.model, node, &info) == CR_OK) {
-        node_row(&p, node, &info);
-    }
+    printer p = {.event = CR_EV_GONE};
+    node_row(&p, node, info);
 }
 
 static void all_rows(printer *p)
@@ -220,16 +215,14 @@ static void all_rows(printer *p)
 
 uint32_t cr_print_model(uint32_t x)
 {
-    printer p;
-    begin(&p, CR_EV_MODEL, x);
+    printer p = {.event = CR_EV_MODEL, .number = x};
     all_rows(&p);
     return (uint32_t)p.rows;
 }
 
 void cr_print_model_map(uint32_t x, cr_ref from, cr_ref to)
 {
-    printer p;
-    begin(&p, CR_EV_MODEL, x);
+    printer p = {.event = CR_EV_MODEL, .number = x};
     rows_of_edge(&p, &(cr_edge_info){.kind = CR_EDGE_MAP, .count = 1, .from = from, .to = to});
 }
 
@@ -287,8 +280,7 @@ static uint64_t print_gone(uint32_t number)
 void cr_print_state(uint32_t number, uint64_t cycles)
 {
     const int whole = number == 0 || cr_sys.gone.full;
-    printer p;
-    begin(&p, CR_EV_STATE, number);
+    printer p = {.event = CR_EV_STATE, .number = number};
     if (whole) {
         all_rows(&p);
     } else {

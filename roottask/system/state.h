@@ -21,8 +21,8 @@ void cr_print_whole(void);
 /* Adds the digest of the state to the line that has begun. */
 void cr_trace_state_digest(void);
 
-/* Note the rows of a node or an edge that the cleanup is about to remove. For rows.c only. */
-void cr_note_gone_node(cr_ref node);
+/* Note the rows of a node or an edge that the cleanup removes. For rows.c only. */
+void cr_note_gone_node(cr_ref node, const cr_node_info *info);
 void cr_note_gone_edge(const cr_edge_info *edge);
 
 /* Adds kinds of kernel objects with their numbers to the line that has begun. */

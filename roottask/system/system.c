@@ -93,33 +93,21 @@ void cr_keep_id(cr_ref node)
     cr_id *id = &cr_sys.ids[node.index];
     compose_id(node, id->text);
     id->generation = node.generation;
-    id->length = 0;
-    while (id->text[id->length] != '\0') {
-        id->length++;
+    size_t count = 0;
+    while (id->text[count] != '\0') {
+        count++;
     }
+    id->words = (uint32_t)cr_piece_words(count);
+    id->head = (uint64_t)count << CR_PIECE_COUNT_SHIFT;
 }
 
-const cr_id *cr_id_of(cr_ref node)
-{
-    static const cr_id unknown = {.length = 1, .text = "?"};
-    const cr_id *id = &cr_sys.ids[node.index];
-    return node.index < CR_NODE_ENTRIES && id->generation == node.generation && id->length != 0
-               ? id
-               : &unknown;
-}
-
-const cr_id *cr_id_or_none(cr_ref node)
-{
-    static const cr_id none = {.length = 1, .text = "-"};
-    return node.index != CR_NONE ? cr_id_of(node) : &none;
-}
+const cr_id cr_id_unknown = {.words = 2, .head = 1ull << CR_PIECE_COUNT_SHIFT, .text = "?"};
+const cr_id cr_id_none = {.words = 2, .head = 1ull << CR_PIECE_COUNT_SHIFT, .text = "-"};
 
 void cr_node_id(cr_ref node, char *out)
 {
     const cr_id *id = cr_id_of(node);
-    for (uint32_t i = 0; i <= id->length; i += 8) {
-        __builtin_memcpy(out + i, id->text + i, 8);
-    }
+    __builtin_memcpy(out, id->text, CR_ID_BYTES);
 }
 
 void cr_pd_number_id(uint32_t number, char *out)
@@ -158,11 +146,6 @@ void cr_trace_change_end(void)
 {
     trace_cause();
     cr_trace_end(&cr_sys.trace);
-}
-
-void cr_trace_id(const cr_id *id)
-{
-    cr_trace_words(&cr_sys.trace, id->text, id->length);
 }
 
 void cr_trace_node(cr_ref node)
@@ -289,22 +272,6 @@ cr_result cr_result_of(cr_status status)
     default:
         return CR_RESULT_FAILED;
     }
-}
-
-int cr_same(cr_ref a, cr_ref b)
-{
-    return a.index == b.index && a.generation == b.generation;
-}
-
-cr_pd *cr_pd_of(cr_ref node)
-{
-    if (node.index >= CR_NODE_ENTRIES) {
-        return 0;
-    }
-    /* The entry of a space or resource is in another table, and may be too large for this one. */
-    const uint32_t entry = cr_sys.node_entry[node.index];
-    cr_pd *pd = &cr_sys.pds[entry < CR_MAX_PDS ? entry : 0];
-    return cr_pd_exists(pd) && cr_same(pd->node, node) ? pd : 0;
 }
 
 int cr_is_doomed(const cr_pd *pd)

@@ -22,6 +22,7 @@
 #include <cellreap/protocol.h>
 #include <cellreap/steps.h>
 #include <cellreap/trace.h>
+#include <cellreap/trace_text.h>
 #include <cellreap/work.h>
 
 enum {
@@ -159,7 +160,8 @@ typedef struct cr_cause_of {
 enum {
     /* Each has the number of its words, and its pieces: less than three times the bytes of the row,
      * and of a PD's less than six times. */
-    CR_GONE_WORDS = (3 * CR_GONE_BYTES + 64 * CR_MAX_PDS) / 8
+    CR_ROW_WORDS = 64, /* of the longest row */
+    CR_GONE_WORDS = (3 * CR_GONE_BYTES + 64 * CR_MAX_PDS) / 8 + 1 + CR_ROW_WORDS
 };
 
 typedef struct cr_rows_gone {
@@ -170,12 +172,15 @@ typedef struct cr_rows_gone {
     uint64_t pieces[CR_GONE_WORDS];
 } cr_rows_gone;
 
-/* The id of a node as text, filled up with anything. */
+/* The id of a node as text: a piece of a text (trace_text.h), as it is recorded. */
 typedef struct cr_id {
     uint32_t generation; /* of the node */
-    uint32_t length;
-    _Alignas(8) char text[CR_ID_BYTES];
+    uint32_t words;      /* of the piece; 0: there is none */
+    uint64_t head;       /* its first word */
+    char text[CR_ID_BYTES]; /* filled up with anything */
 } cr_id;
+
+_Static_assert(offsetof(cr_id, text) == offsetof(cr_id, head) + 8, "one piece");
 
 _Static_assert(CR_ID_BYTES % 8 == 0 && sizeof(cr_id) % 8 == 0 && CR_NAME_BYTES % 8 == 0 &&
                    CR_TYPE_BYTES % 8 == 0,
@@ -289,9 +294,20 @@ static inline int cr_pd_is_suspended(const cr_pd *pd)
 /* Writes the id of a node. `out` has CR_ID_BYTES. */
 void cr_node_id(cr_ref node, char *out);
 /* The same text where it is kept. */
-const cr_id *cr_id_of(cr_ref node);
+extern const cr_id cr_id_unknown;
+static inline const cr_id *cr_id_of(cr_ref node)
+{
+    const cr_id *id = &cr_sys.ids[node.index];
+    return node.index < CR_NODE_ENTRIES && id->generation == node.generation && id->words != 0
+               ? id
+               : &cr_id_unknown;
+}
 /* The same for a node that may be none: its id is then "-". */
-const cr_id *cr_id_or_none(cr_ref node);
+extern const cr_id cr_id_none;
+static inline const cr_id *cr_id_or_none(cr_ref node)
+{
+    return node.index != CR_NONE ? cr_id_of(node) : &cr_id_none;
+}
 /* Keeps the id of a node that was just added. */
 void cr_keep_id(cr_ref node);
 void cr_pd_id(const cr_pd *pd, char *out);
@@ -300,7 +316,10 @@ void cr_pd_number_id(uint32_t number, char *out);
  * none: it belongs to the PD before it. */
 void cr_trace_change(cr_event event);
 void cr_trace_change_end(void);
-void cr_trace_id(const cr_id *id);
+static inline void cr_trace_id(const cr_id *id)
+{
+    cr_trace_pieces(&cr_sys.trace, &id->head, id->words);
+}
 void cr_trace_node(cr_ref node);
 void cr_trace_pd(const cr_pd *pd);
 /* Print whole lines of changes: of two nodes; of a PD, a node and a slot; of a new HOLD or REQUEST,
@@ -336,7 +355,22 @@ static inline cr_slot cr_pd_parent(const cr_pd *pd, uint32_t slot)
     return cr_slot_at(cr_body_cap(&pd->body, pd->body.parents + slot));
 }
 
-cr_pd *cr_pd_of(cr_ref node);
+static inline int cr_same(cr_ref a, cr_ref b)
+{
+    return a.index == b.index && a.generation == b.generation;
+}
+
+/* The PD of a node, or 0. */
+static inline cr_pd *cr_pd_of(cr_ref node)
+{
+    if (node.index >= CR_NODE_ENTRIES) {
+        return 0;
+    }
+    /* The entry of a space or resource is in another table, and may be too large for this one. */
+    const uint32_t entry = cr_sys.node_entry[node.index];
+    cr_pd *pd = &cr_sys.pds[entry < CR_MAX_PDS ? entry : 0];
+    return cr_pd_exists(pd) && cr_same(pd->node, node) ? pd : 0;
+}
 /* Whether the cleanup under way will destroy the PD. */
 int cr_is_doomed(const cr_pd *pd);
 /* Numbers as in ids. CR_RESULT_OK, NO_SUCH, GONE. */
@@ -355,7 +389,6 @@ uint32_t cr_find_configured_space(const char *name);
 /* The existing PD that a badge of this kind names. CR_RESULT_OK, BAD_BADGE, GONE. */
 cr_result cr_find_badged(uint64_t badge, cr_badge_kind kind, cr_pd **out);
 cr_result cr_find_request(uint64_t badge, cr_request_entry **out);
-int cr_same(cr_ref a, cr_ref b);
 cr_pd *cr_manager_of(cr_ref node);
 /* The manager, or 0 if it is stopped. Then no capability to the node exists any more. */
 cr_pd *cr_server_of(cr_ref node);

@@ -246,9 +246,8 @@ static void list_insert(cr_model *model, uint32_t index, cr_direction side)
     *head = index;
 }
 
-static void list_remove(cr_model *model, uint32_t index, cr_direction side)
+static inline void list_remove(cr_model *model, const cr_edge *edge, cr_direction side)
 {
-    const cr_edge *edge = cr_edge_at(model, index);
     const uint32_t node = edge->end[side];
     const uint32_t next = edge->next[side];
     const uint32_t prev = edge->prev[side];
@@ -292,8 +291,8 @@ static void insert_edge(cr_model *model, cr_edge_kind kind, uint32_t from, uint3
 static void remove_edge(cr_model *model, uint32_t index)
 {
     cr_edge *edge = cr_edge_at_mut(model, index);
-    list_remove(model, index, CR_OUT);
-    list_remove(model, index, CR_IN);
+    list_remove(model, edge, CR_OUT);
+    list_remove(model, edge, CR_IN);
     uint32_t *link =
         &cr_buckets_mut(model)[cr_bucket_of(model, edge->kind, edge->end[CR_OUT],
                                             edge->end[CR_IN])];
@@ -313,6 +312,15 @@ static void remove_edge(cr_model *model, uint32_t index)
     model->free_edge = index;
     model->n_edges--;
     model->touched_edges++;
+}
+
+static inline void info_of(const cr_model *model, const cr_edge *edge, cr_edge_info *out)
+{
+    out->kind = (cr_edge_kind)edge->kind;
+    out->count = cr_count_of(edge);
+    out->handler = cr_handler_of(edge);
+    out->from = ref_of(model, edge->end[CR_OUT]);
+    out->to = ref_of(model, edge->end[CR_IN]);
 }
 
 static int counted(cr_edge_kind kind)
@@ -589,12 +597,7 @@ cr_status cr_model_edge(const cr_model *model, uint32_t edge, cr_edge_info *out)
     if (edge >= model->max_edges || cr_edges(model)[edge].kind >= CR_EDGE_KIND_COUNT) {
         return CR_ERR_ABSENT;
     }
-    const cr_edge *slot = &cr_edges(model)[edge];
-    out->kind = (cr_edge_kind)slot->kind;
-    out->count = cr_count_of(slot);
-    out->handler = cr_handler_of(slot);
-    out->from = ref_of(model, slot->end[CR_OUT]);
-    out->to = ref_of(model, slot->end[CR_IN]);
+    info_of(model, &cr_edges(model)[edge], out);
     return CR_OK;
 }
 
@@ -740,9 +743,9 @@ cr_status cr_model_spare(cr_model *model, cr_ref node)
     return change_state(model, node, CR_STATE_DOOMED, CR_STATE_ACTIVE);
 }
 
-cr_status cr_model_destroy(cr_model *model, cr_ref ref)
+/* CR_OK if the node may be destroyed, else the error. */
+static cr_status destroyable(const cr_node *node)
 {
-    cr_node *node = node_at_mut(model, ref);
     if (node == NULL) {
         return CR_ERR_STALE;
     }
@@ -753,9 +756,36 @@ cr_status cr_model_destroy(cr_model *model, cr_ref ref)
         !(node->kind == CR_NODE_RESOURCE && node->state == CR_STATE_ACTIVE)) {
         return CR_ERR_STATE;
     }
-    if (node->head[CR_EDGE_SUBSET][CR_IN] != CR_NONE ||
-        node->head[CR_EDGE_MANAGE][CR_OUT] != CR_NONE) {
-        return CR_ERR_BUSY;
+    return node->head[CR_EDGE_SUBSET][CR_IN] != CR_NONE ||
+                   node->head[CR_EDGE_MANAGE][CR_OUT] != CR_NONE
+               ? CR_ERR_BUSY
+               : CR_OK;
+}
+
+cr_status cr_model_take_edge(cr_model *model, cr_ref ref, uint32_t *list, cr_edge_info *out)
+{
+    const cr_node *node = node_at_mut(model, ref);
+    const cr_status status = destroyable(node);
+    if (status != CR_OK) {
+        return status;
+    }
+    for (; *list < 2 * CR_EDGE_KIND_COUNT; ++*list) {
+        const uint32_t edge = node->head[*list / 2][*list % 2];
+        if (edge < model->max_edges) {
+            info_of(model, cr_edge_at(model, edge), out);
+            remove_edge(model, edge);
+            return CR_OK;
+        }
+    }
+    return CR_ERR_ABSENT;
+}
+
+cr_status cr_model_destroy(cr_model *model, cr_ref ref)
+{
+    cr_node *node = node_at_mut(model, ref);
+    const cr_status status = destroyable(node);
+    if (status != CR_OK) {
+        return status;
     }
     for (uint32_t kind = 0; kind < CR_EDGE_KIND_COUNT; kind++) {
         for (uint32_t direction = 0; direction < 2; direction++) {

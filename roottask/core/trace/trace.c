@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <cellreap/policy.h>
 #include <cellreap/trace.h>
+#include <cellreap/trace_text.h>
 
 _Static_assert((int)CR_TRACE_RING_MIN == 2 * (int)CR_TRACE_RECORD_MAX, "room for two records");
 
@@ -31,6 +32,27 @@ static const cr_print prints[] = {
 
 _Static_assert(sizeof(prints) / sizeof(prints[0]) == CR_TRACE_TYPE_COUNT, "one row a type");
 
+/* The forms of events: the print function of each field + 1, and 0 behind the last one. A field is
+ * recorded often, so this is one byte to compare, and not two tables to look up. */
+enum { FIELDS_MAX = 23, NO_FORM = 0xff };
+
+typedef enum form_of_type {
+#define CR_TRACE_TYPE(type, print, expected) FORM_##type = CR_PRINT_##print + 1,
+    CR_TRACE_TYPES
+#undef CR_TRACE_TYPE
+} form_of_type;
+
+static const uint8_t forms[][FIELDS_MAX + 1] = {
+#define FIELD(name, type) FORM_##type,
+#define CR_TRACE_EVENT(enumerator, name, fields, meaning) [enumerator] = {fields 0},
+    CR_TRACE_EVENTS
+#undef CR_TRACE_EVENT
+#undef FIELD
+};
+
+/* No print function has this form: nothing is recorded. */
+static const uint8_t no_form = NO_FORM;
+
 /* Bytes of a line that are reserved for the checksum and the end of the line. */
 enum { LINE_RESERVE = 64, CRC_DIGITS = 8, SUM_DIGITS = 2 * CR_TRACE_SUM_BYTES, WORD = 8 };
 
@@ -43,15 +65,9 @@ typedef uint64_t __attribute__((may_alias)) word;
 
 #define NS_PER_S 1000000000ull
 
-/* The first word of a piece: the number of its bytes, and what is true of it. Its bytes follow, the
- * last word filled up with anything; or it is a name, whose address is in this word. */
-enum { COUNT_SHIFT = 48, COUNT_MASK = 0x1fff };
-#define PIECE_MORE (1ull << 61)  /* another piece of the same text follows */
-#define PIECE_COMMA (1ull << 62) /* a comma follows it */
-#define PIECE_NAME (1ull << 63)
-#define NAME_MASK ((1ull << COUNT_SHIFT) - 1)
-
-_Static_assert((int)COUNT_MASK >= (int)CR_TRACE_RECORD_MAX, "the longest text has its count");
+_Static_assert((int)CR_PIECE_COUNT_MASK >= (int)CR_TRACE_RECORD_MAX,
+               "the longest text has its count");
+_Static_assert((int)CR_PIECE_WORD == (int)WORD, "pieces are made of words");
 
 size_t cr_format_decimal(char *out, uint64_t value)
 {
@@ -98,6 +114,8 @@ void cr_trace_init(cr_trace *trace, void *ring, size_t capacity,
     cr_blake2s_init(&trace->keyed, key, CR_TRACE_KEY_BYTES, CR_TRACE_SUM_BYTES);
     cr_blake2s_compress_key(&trace->keyed);
     trace->broken = capacity < CR_TRACE_RING_MIN || capacity % WORD != 0;
+    trace->record = ring;
+    trace->limit = trace->broken ? 0 : capacity - CR_TRACE_RECORD_MAX;
 }
 
 void cr_trace_timed(cr_trace *trace, uint64_t (*now)(void), uint64_t hz)
@@ -119,17 +137,12 @@ static word *at(const cr_trace *trace, uint64_t position)
 
 /* -- recording */
 
-/* The words of a piece of so many bytes. */
-static size_t piece_words(size_t count)
-{
-    return 1 + (count + WORD - 1) / WORD;
-}
-
-/* Whether so many words more fit into the record. If not, the line is too long. */
+/* Whether a text of so many words fits into the record, and behind it words for all other fields.
+ * If not, the line is too long. */
 static inline int fits(cr_trace *trace, size_t words)
 {
-    if (words > CR_TRACE_RECORD_MAX / WORD ||
-        (size_t)(trace->next - trace->record) > CR_TRACE_RECORD_MAX / WORD - words) {
+    if (words > CR_TRACE_RECORD_MAX / WORD - FIELDS_MAX ||
+        (size_t)(trace->next - trace->record) > CR_TRACE_RECORD_MAX / WORD - FIELDS_MAX - words) {
         trace->broken = 1;
         return 0;
     }
@@ -143,11 +156,11 @@ static void put_word(cr_trace *trace, uint64_t value)
 
 static void put_bytes(cr_trace *trace, const char *bytes, size_t count)
 {
-    if (count > COUNT_MASK || !fits(trace, piece_words(count))) {
+    if (count > CR_PIECE_COUNT_MASK || !fits(trace, cr_piece_words(count))) {
         trace->broken = 1;
         return;
     }
-    put_word(trace, (uint64_t)count << COUNT_SHIFT);
+    put_word(trace, (uint64_t)count << CR_PIECE_COUNT_SHIFT);
     char *out = (char *)(void *)trace->next;
     size_t i = 0;
     for (; i + WORD <= count; i += WORD) {
@@ -156,7 +169,7 @@ static void put_bytes(cr_trace *trace, const char *bytes, size_t count)
     for (; i < count; i++) {
         out[i] = bytes[i];
     }
-    trace->next += piece_words(count) - 1;
+    trace->next += cr_piece_words(count) - 1;
 }
 
 static size_t length(const char *text)
@@ -179,10 +192,11 @@ static int is_timed(const cr_trace *trace, cr_event event)
     return trace->now != 0 && event != CR_EV_TRACE;
 }
 
-/* Waits until the longest record fits in one piece, and begins one there. */
-static void begin_record(cr_trace *trace)
+/* Waits until the longest record fits in one piece. It begins at `record`, and so may those that
+ * follow up to `limit`. */
+static void make_room(cr_trace *trace)
 {
-    const uint64_t left = trace->capacity - trace->head % trace->capacity;
+    uint64_t left = trace->capacity - trace->head % trace->capacity;
     const uint64_t skipped = left < CR_TRACE_RECORD_MAX ? left : 0;
     if (trace->head - trace->tail + skipped + CR_TRACE_RECORD_MAX > trace->capacity) {
         cr_trace_flush(trace);
@@ -190,15 +204,26 @@ static void begin_record(cr_trace *trace)
     if (skipped != 0) {
         *at(trace, trace->head) = SKIP | skipped / WORD << 32;
         trace->head += skipped;
+        left = trace->capacity;
     }
+    const uint64_t free = trace->capacity - (trace->head - trace->tail);
+    trace->limit = trace->head + (left < free ? left : free) - CR_TRACE_RECORD_MAX;
     trace->record = (uint64_t *)at(trace, trace->head);
+}
+
+static inline void begin_record(cr_trace *trace)
+{
+    if (trace->head > trace->limit) {
+        make_room(trace);
+    }
     trace->next = trace->record + 1;
 }
 
-static void end_record(cr_trace *trace, uint32_t kind)
+static inline void end_record(cr_trace *trace, uint32_t kind)
 {
     const uint64_t words = (uint64_t)(trace->next - trace->record);
     *(word *)trace->record = kind | words << 32;
+    trace->record = trace->next;
     /* The writer sees the record from here on, when all of it is there. */
     __atomic_store_n(&trace->head, trace->head + words * WORD, __ATOMIC_RELEASE);
 }
@@ -224,52 +249,58 @@ static void misused(cr_trace *trace, const char *name, const char *what)
 void cr_trace_begin(cr_trace *trace, cr_event event)
 {
     trace->event = event;
-    trace->field = 0;
     if (trace->broken) {
+        trace->form = &no_form;
         return;
     }
+    trace->form = forms[event];
     begin_record(trace);
     if (is_timed(trace, event)) {
         put_word(trace, trace->now() - trace->start);
     }
 }
 
+/* The next field of the table is of another form, or the trace is broken. */
+static void refuse_field(cr_trace *trace)
+{
+    if (*trace->form == NO_FORM) {
+        return;
+    }
+    const field *next = &events[trace->event].fields[trace->form - forms[trace->event]];
+    misused(trace, next->name != 0 ? next->name : "",
+            next->name != 0 ? "printed as another type than the table has"
+                            : "more fields are printed than the table has");
+    trace->form = &no_form;
+}
+
 /* Whether the next field may be recorded. The table must have the same print function for it. */
 static inline int next_field(cr_trace *trace, cr_print print)
 {
-    if (trace->broken) {
+    if (*trace->form != print + 1) {
+        refuse_field(trace);
         return 0;
     }
-    const field *next = &events[trace->event].fields[trace->field];
-    if (next->name == 0) {
-        misused(trace, "", "more fields are printed than the table has");
-        return 0;
-    }
-    if (prints[next->type] != print) {
-        misused(trace, next->name, "printed as another type than the table has");
-        return 0;
-    }
-    trace->field++;
+    trace->form++;
     return 1;
 }
 
 void cr_trace_number(cr_trace *trace, uint64_t value)
 {
-    if (next_field(trace, CR_PRINT_NUMBER) && fits(trace, 1)) {
+    if (next_field(trace, CR_PRINT_NUMBER)) {
         put_word(trace, value);
     }
 }
 
 void cr_trace_address(cr_trace *trace, uint64_t value)
 {
-    if (next_field(trace, CR_PRINT_ADDRESS) && fits(trace, 1)) {
+    if (next_field(trace, CR_PRINT_ADDRESS)) {
         put_word(trace, value);
     }
 }
 
 void cr_trace_depth(cr_trace *trace, uint32_t depth)
 {
-    if (next_field(trace, CR_PRINT_DEPTH) && fits(trace, 1)) {
+    if (next_field(trace, CR_PRINT_DEPTH)) {
         put_word(trace, depth);
     }
 }
@@ -286,30 +317,13 @@ void cr_trace_string(cr_trace *trace, const char *text)
     cr_trace_bytes(trace, text, length(text));
 }
 
-void cr_trace_words(cr_trace *trace, const char *text, size_t count)
-{
-    if (!next_field(trace, CR_PRINT_TEXT)) {
-        return;
-    }
-    if (count > COUNT_MASK || !fits(trace, piece_words(count))) {
-        trace->broken = 1;
-        return;
-    }
-    word *next = (word *)trace->next;
-    *next++ = (uint64_t)count << COUNT_SHIFT;
-    for (size_t i = 0; i < count; i += WORD) {
-        __builtin_memcpy(next++, text + i, WORD);
-    }
-    trace->next = (uint64_t *)next;
-}
-
 void cr_trace_name(cr_trace *trace, const char *name)
 {
     const uint64_t address = (uint64_t)(uintptr_t)name;
-    if (address > NAME_MASK) {
+    if (address > CR_PIECE_NAME_MASK) {
         cr_trace_string(trace, name);
     } else if (next_field(trace, CR_PRINT_TEXT) && fits(trace, 1)) {
-        put_word(trace, PIECE_NAME | (uint64_t)length(name) << COUNT_SHIFT | address);
+        put_word(trace, CR_PIECE_NAME | (uint64_t)length(name) << CR_PIECE_COUNT_SHIFT | address);
     }
 }
 
@@ -319,8 +333,9 @@ void cr_trace_pieces(cr_trace *trace, const uint64_t *pieces, size_t words)
         return;
     }
     word *next = (word *)trace->next;
-    for (size_t i = 0; i < words; i++) {
-        *next++ = pieces[i];
+    const uint64_t *const end = pieces + words;
+    while (pieces < end) {
+        *next++ = *pieces++;
     }
     trace->next = (uint64_t *)next;
 }
@@ -335,9 +350,9 @@ void cr_trace_end(cr_trace *trace)
     if (trace->broken) {
         return;
     }
-    const field *missing = &events[trace->event].fields[trace->field];
-    if (missing->name != 0) {
-        misused(trace, missing->name, "is not printed");
+    if (*trace->form != 0) {
+        misused(trace, events[trace->event].fields[trace->form - forms[trace->event]].name,
+                "is not printed");
         return;
     }
     trace->recorded++;
@@ -366,62 +381,6 @@ void cr_trace_flush(cr_trace *trace)
     }
     while (cr_trace_write(trace)) {
     }
-}
-
-/* -- texts in pieces */
-
-void cr_text_begin(cr_text *text)
-{
-    text->words = 0;
-    text->last = 0;
-    text->bytes = 0;
-    text->too_long = 0;
-}
-
-/* Begins a piece of so many words. Returns 0 if it has no room. */
-static int begin_piece(cr_text *text, size_t words, size_t bytes)
-{
-    if (bytes > COUNT_MASK || words > CR_TEXT_WORDS - text->words) {
-        text->too_long = 1;
-        return 0;
-    }
-    if (text->words != 0) {
-        text->of[text->last] |= PIECE_MORE;
-    }
-    text->last = text->words;
-    text->of[text->words++] = (uint64_t)bytes << COUNT_SHIFT;
-    text->bytes += (uint32_t)bytes;
-    return 1;
-}
-
-void cr_text_words(cr_text *text, const char *piece, size_t count)
-{
-    if (begin_piece(text, piece_words(count), count)) {
-        uint64_t *next = &text->of[text->words];
-        for (size_t i = 0; i < count; i += WORD) {
-            __builtin_memcpy(next++, piece + i, WORD);
-        }
-        text->words += (uint32_t)piece_words(count) - 1;
-    }
-}
-
-void cr_text_name(cr_text *text, const char *name, size_t count)
-{
-    const uint64_t address = (uint64_t)(uintptr_t)name;
-    if (address <= NAME_MASK) {
-        if (begin_piece(text, 1, count)) {
-            text->of[text->last] |= PIECE_NAME | address;
-        }
-    } else if (begin_piece(text, piece_words(count), count)) {
-        __builtin_memcpy(&text->of[text->words], name, count);
-        text->words += (uint32_t)piece_words(count) - 1;
-    }
-}
-
-void cr_text_comma(cr_text *text)
-{
-    text->of[text->last] |= PIECE_COMMA;
-    text->bytes++;
 }
 
 /* -- writing */
@@ -457,17 +416,17 @@ static void append_escaped(cr_trace *trace, const char *bytes, size_t count)
 
 static size_t count_of(word piece)
 {
-    return (size_t)(piece >> COUNT_SHIFT) & COUNT_MASK;
+    return (size_t)(piece >> CR_PIECE_COUNT_SHIFT) & CR_PIECE_COUNT_MASK;
 }
 
 /* The bytes of a piece, and in `next` the piece behind it. */
 static const char *bytes_of(const word *piece, const word **next)
 {
-    if ((*piece & PIECE_NAME) != 0) {
+    if ((*piece & CR_PIECE_NAME) != 0) {
         *next = piece + 1;
-        return (const char *)(uintptr_t)(*piece & NAME_MASK);
+        return (const char *)(uintptr_t)(*piece & CR_PIECE_NAME_MASK);
     }
-    *next = piece + piece_words(count_of(*piece));
+    *next = piece + cr_piece_words(count_of(*piece));
     return (const char *)(const void *)(piece + 1);
 }
 
@@ -478,10 +437,10 @@ static uint64_t append_pieces(cr_trace *trace, const word *first)
     for (;;) {
         const word head = *piece;
         append_escaped(trace, bytes_of(piece, &piece), count_of(head));
-        if ((head & PIECE_COMMA) != 0) {
+        if ((head & CR_PIECE_COMMA) != 0) {
             append(trace, ",", 1);
         }
-        if ((head & PIECE_MORE) == 0) {
+        if ((head & CR_PIECE_MORE) == 0) {
             return (uint64_t)(piece - first);
         }
     }

@@ -48,7 +48,8 @@ typedef struct cr_trace {
     /* The record being made: its first word, and where its next one goes. */
     uint64_t *record;
     uint64_t *next;
-    uint32_t field; /* index of the next field in the row of the event */
+    uint64_t limit;      /* a record may begin at a `head` up to this one, behind the last one */
+    const uint8_t *form; /* what the rest of the fields are; see trace.c */
     cr_event event;
     /* What only the writer uses. */
     cr_blake2s keyed; /* with the key hashed: the beginning of each checksum */
@@ -63,17 +64,6 @@ typedef struct cr_trace {
     char line[CR_TRACE_LINE_MAX];
     char key[2 * CR_TRACE_KEY_BYTES]; /* in hex digits */
 } cr_trace;
-
-/* A text in pieces, which are put together when the line is written. */
-enum { CR_TEXT_WORDS = 64 };
-
-typedef struct cr_text {
-    uint32_t words; /* in use */
-    uint32_t last;  /* the word at which the last piece begins */
-    uint32_t bytes; /* of the text */
-    int too_long;   /* not all pieces have room */
-    uint64_t of[CR_TEXT_WORDS];
-} cr_text;
 
 /* `capacity`: a multiple of 8, at least CR_TRACE_RING_MIN, else the trace is broken from the
  * start. `ring` is aligned to 8 bytes. */
@@ -92,24 +82,13 @@ void cr_trace_address(cr_trace *trace, uint64_t value);
 void cr_trace_depth(cr_trace *trace, uint32_t depth);
 void cr_trace_string(cr_trace *trace, const char *text);
 void cr_trace_bytes(cr_trace *trace, const char *bytes, size_t count);
-/* The same for a text that can be read on until a multiple of 8 bytes is read. */
-void cr_trace_words(cr_trace *trace, const char *text, size_t count);
 /* The same for a text that never changes: it is read when the line is written. */
 void cr_trace_name(cr_trace *trace, const char *name);
-/* Prints the pieces. `words` of them: as cr_text has them in `of`. A text has at least one
- * piece. */
+/* Prints the pieces of a cr_text (trace_text.h), which take so many words. It has at least one. */
 void cr_trace_pieces(cr_trace *trace, const uint64_t *pieces, size_t words);
 /* Prints the key of the trace, for TRACE only. No PD may exist yet. */
 void cr_trace_key(cr_trace *trace);
 void cr_trace_end(cr_trace *trace);
-
-/* Begins a text without pieces. What is behind the pieces is not cleared. */
-void cr_text_begin(cr_text *text);
-/* Add a piece, as cr_trace_words and cr_trace_name read it. `count`: its bytes. */
-void cr_text_words(cr_text *text, const char *piece, size_t count);
-void cr_text_name(cr_text *text, const char *name, size_t count);
-/* A comma follows the last piece. */
-void cr_text_comma(cr_text *text);
 
 /* Records the END line, which has the number of lines (END included) and the digest, and
  * flushes. */

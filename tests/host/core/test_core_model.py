@@ -704,8 +704,11 @@ def use_everything(core: CoreModel, model: Any) -> None:
     for kind in range(lib.CR_EDGE_KIND_COUNT):
         lib.cr_model_add_edge(model, kind, refs[kind % len(refs)], refs[-1])
     lib.cr_model_add_pd(model, 5, 0, out)
+    edge, at = ffi.new("cr_edge_info *"), ffi.new("uint32_t *")
     for ref in refs[::2]:
         lib.cr_model_doom(model, ref)
+        if lib.cr_model_take_edge(model, ref, at, edge) == lib.CR_OK:
+            assert lib.cr_model_destroy(model, ref) == lib.CR_OK
         lib.cr_model_destroy(model, ref)
         lib.cr_model_release(model, ref)
     for _ in range(3):
@@ -858,3 +861,52 @@ def test_the_lists_of_a_node_are_those_that_have_edges() -> None:
     assert seen.bit_count() > lib.CR_EDGE_KIND_COUNT
     stale = core.ffi.new("cr_ref *", {"index": 0, "generation": 0})[0]
     assert lib.cr_model_lists(core.model, stale) == 0
+
+
+def edge_info(core: CoreModel, index: int) -> tuple[int, ...]:
+    out = core.ffi.new("cr_edge_info *")
+    assert core.lib.cr_model_edge(core.model, index, out) == core.lib.CR_OK
+    return told(out)
+
+
+def told(edge: Any) -> tuple[int, ...]:
+    ends = (getattr(edge, "from"), edge.to)
+    parts = (part for end in ends for part in (end.index, end.generation))
+    return (edge.kind, edge.count, edge.handler, *parts)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_edges_are_taken_one_by_one_as_destroying_removes_them(seed: int) -> None:
+    """By kind, then by direction, each once. What cannot be destroyed keeps its edges."""
+    rng = random.Random(seed)
+    core = CoreModel.from_model(random_model(rng))
+    lib, ffi, model = core.lib, core.ffi, core.model
+    for id_ in rng.sample(sorted(core.refs), len(core.refs)):
+        ref = core.ref(id_)
+        edge, at = ffi.new("cr_edge_info *"), ffi.new("uint32_t *")
+        refused = lib.cr_model_doom(model, ref)
+        wanted: list[tuple[int, ...]] = []
+        for kind in range(lib.CR_EDGE_KIND_COUNT):
+            for direction in (lib.CR_OUT, lib.CR_IN):
+                if kind == lib.CR_EDGE_LINK and direction == lib.CR_IN:
+                    continue  # every link is on the OUT list
+                index = lib.cr_model_first(model, ref, kind, direction)
+                while index != lib.CR_NONE:
+                    wanted.append(edge_info(core, index))
+                    index = lib.cr_model_next(model, index, ref, direction)
+        before = core.edges()
+        if refused or lib.cr_model_take_edge(model, ref, at, edge) == lib.CR_ERR_BUSY:
+            status = lib.cr_model_take_edge(model, ref, at, edge)
+            assert status == (refused or lib.CR_ERR_BUSY)
+            assert core.edges() == before
+            continue
+        taken: list[tuple[int, ...]] = []
+        if wanted:
+            taken.append(told(edge))
+        while lib.cr_model_take_edge(model, ref, at, edge) == lib.CR_OK:
+            taken.append(told(edge))
+        assert taken == list(dict.fromkeys(wanted))
+        assert lib.cr_model_take_edge(model, ref, at, edge) == lib.CR_ERR_ABSENT
+        assert lib.cr_model_destroy(model, ref) == lib.CR_OK
+        assert lib.cr_model_take_edge(model, ref, at, edge) == lib.CR_ERR_STATE
+        core.check()

@@ -45,6 +45,58 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
     return ffi, ffi.dlopen(str(library_path()))
 
 
+# The functions of trace_text.h are in no library: each user compiles them.
+TEXTS = """
+#include <cellreap/trace_text.h>
+void begin(cr_text *text, uint64_t *room, size_t words) { cr_text_begin(text, room, words); }
+void words(cr_text *text, const char *piece, size_t count, uint64_t flags)
+{ cr_text_words(text, piece, count, flags); }
+void name(cr_text *text, const char *name, size_t count, uint64_t flags)
+{ cr_text_name(text, name, count, flags); }
+void copy(cr_text *text, const char *piece, size_t count, uint64_t flags)
+{
+    uint64_t whole[32] = {(uint64_t)count << CR_PIECE_COUNT_SHIFT};
+    __builtin_memcpy(&whole[1], piece, (count + 7) / 8 * 8);
+    cr_text_copy_piece(text, whole, cr_piece_words(count), flags);
+}
+uint64_t more(void) { return CR_PIECE_MORE; }
+uint64_t comma(void) { return CR_PIECE_COMMA; }
+"""
+ROOM = 512
+"""Words, for each text here."""
+MORE, COMMA = 1 << 61, 1 << 62
+
+
+@pytest.fixture(scope="module")
+def texts(core: tuple[Any, Any], tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The functions of trace_text.h."""
+    ffi, _ = core
+    folder = tmp_path_factory.mktemp("texts")
+    source, built = folder / "texts.c", folder / "texts.so"
+    source.write_text(TEXTS)
+    include = source_root() / "roottask" / "include"
+    command = ["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-Wconversion"]
+    subprocess.run(
+        [*command, "-shared", "-fPIC", f"-I{include}", "-o", str(built), str(source)], check=True
+    )
+    ffi.cdef(
+        """
+        typedef struct cr_text {
+            uint64_t *next; uint64_t *end; uint32_t bytes; int too_long;
+        } cr_text;
+        void begin(cr_text *text, uint64_t *room, size_t words);
+        void words(cr_text *text, const char *piece, size_t count, uint64_t flags);
+        void name(cr_text *text, const char *name, size_t count, uint64_t flags);
+        void copy(cr_text *text, const char *piece, size_t count, uint64_t flags);
+        uint64_t more(void);
+        uint64_t comma(void);
+        """
+    )
+    lib = ffi.dlopen(str(built))
+    assert (lib.more(), lib.comma()) == (MORE, COMMA)
+    return lib
+
+
 @dataclass(frozen=True)
 class Address:
     """A number that is printed as an address."""
@@ -175,7 +227,7 @@ def test_events_have_their_times(
 
 
 PIECES = st.lists(
-    st.tuples(TEXT.map(str.encode), st.sampled_from(["words", "name"]), st.booleans()),
+    st.tuples(TEXT.map(str.encode), st.sampled_from(["words", "name", "copy"]), st.booleans()),
     min_size=1,
     max_size=8,
 )
@@ -184,7 +236,7 @@ PIECES = st.lists(
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(PIECES, min_size=1, max_size=4))
 def test_a_text_in_pieces_is_one_text(
-    core: tuple[Any, Any], rows: list[list[tuple[bytes, str, bool]]]
+    core: tuple[Any, Any], texts: Any, rows: list[list[tuple[bytes, str, bool]]]
 ) -> None:
     """Names are read when the line is written, all else when it is recorded."""
     composer = Composer(core, SMALL)
@@ -192,53 +244,52 @@ def test_a_text_in_pieces_is_one_text(
     kept = []
     drafts: list[tuple[str, dict[str, Any]]] = []
     for number, row in enumerate(rows):
-        text = ffi.new("cr_text *")
-        lib.cr_text_begin(text)
+        text, room = ffi.new("cr_text *"), ffi.new("uint64_t[]", ROOM)
+        texts.begin(text, room, ROOM)
         wanted = b""
-        for piece, how, comma in row:
+        for place, (piece, how, comma) in enumerate(row):
             # A name is NUL-terminated, and can be read nowhere else.
             piece = piece.replace(b"\0", b"0")
-            memory = ffi.new("char[]", piece + b"x" * (how == "words") * (-len(piece) % 8))
+            memory = ffi.new("char[]", piece + b"x" * (how != "name") * (-len(piece) % 8))
             kept.append(memory)
-            getattr(lib, f"cr_text_{how}")(text, memory, len(piece))
-            if how == "words":
+            flags = COMMA * comma + MORE * (place < len(row) - 1)
+            getattr(texts, how)(text, memory, len(piece), flags)
+            if how != "name":
                 ffi.memmove(memory, b"?" * len(piece), len(piece))
-            if comma:
-                lib.cr_text_comma(text)
             wanted += piece + b"," * comma
         assert (text.bytes, text.too_long) == (len(wanted), 0)
         lib.cr_trace_begin(trace, composer.numbers["GONE"])
         lib.cr_trace_number(trace, number)
-        lib.cr_trace_pieces(trace, text.of, text.words)
+        lib.cr_trace_pieces(trace, room, text.next - room)
         lib.cr_trace_end(trace)
         drafts.append(("GONE", {"n": number, "row": wanted.decode()}))
     assert composer.lines() == seal([*drafts, ("END", {})], KEY)
 
 
-def test_names_and_words_are_texts(core: tuple[Any, Any]) -> None:
+def test_names_are_texts(core: tuple[Any, Any]) -> None:
     composer = Composer(core, SMALL)
     lib, trace = composer.lib, composer.trace
     name = composer.ffi.new("char[]", b"mark a")
     lib.cr_trace_begin(trace, composer.numbers["LEFT"])
     lib.cr_trace_number(trace, 1)
     lib.cr_trace_name(trace, name)
-    lib.cr_trace_words(trace, b"PD_1____", 4)
-    lib.cr_trace_words(trace, b"", 0)
+    lib.cr_trace_string(trace, b"PD_1")
+    lib.cr_trace_string(trace, b"")
     lib.cr_trace_end(trace)
     assert composer.lines() == seal(
         [("LEFT", {"n": 1, "step": "mark a", "node": "PD_1", "pd": ""}), ("END", {})], KEY
     )
 
 
-def test_a_text_that_has_no_room_says_so(core: tuple[Any, Any]) -> None:
-    ffi, lib = core
-    text = ffi.new("cr_text *")
-    lib.cr_text_begin(text)
-    for _ in range(lib.CR_TEXT_WORDS // 2):
-        lib.cr_text_words(text, b"12345678", 8)
-    assert (text.words, text.too_long) == (lib.CR_TEXT_WORDS, 0)
-    lib.cr_text_name(text, b"x", 1)
-    assert (text.words, text.too_long) == (lib.CR_TEXT_WORDS, 1)
+def test_a_text_that_has_no_room_says_so(core: tuple[Any, Any], texts: Any) -> None:
+    ffi, _ = core
+    text, room = ffi.new("cr_text *"), ffi.new("uint64_t[]", ROOM)
+    texts.begin(text, room, ROOM)
+    for _ in range(ROOM // 2):
+        texts.words(text, b"12345678", 8, MORE)
+    assert (text.next - room, text.too_long) == (ROOM, 0)
+    texts.name(text, b"x", 1, 0)
+    assert (text.next - room, text.too_long) == (ROOM, 1)
 
 
 def test_numbers_and_addresses(core: tuple[Any, Any]) -> None:
