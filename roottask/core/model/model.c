@@ -746,9 +746,6 @@ cr_status cr_model_spare(cr_model *model, cr_ref node)
 /* CR_OK if the node may be destroyed, else the error. */
 static cr_status destroyable(const cr_node *node)
 {
-    if (node == NULL) {
-        return CR_ERR_STALE;
-    }
     if ((node->flags & CR_FLAG_ROOT) != 0) {
         return CR_ERR_ROOT;
     }
@@ -765,24 +762,32 @@ static cr_status destroyable(const cr_node *node)
 cr_status cr_model_take_edge(cr_model *model, cr_ref ref, uint32_t *list, cr_edge_info *out)
 {
     const cr_node *node = node_at_mut(model, ref);
+    if (node == NULL) {
+        return CR_ERR_STALE;
+    }
     const cr_status status = destroyable(node);
     if (status != CR_OK) {
         return status;
     }
-    for (; *list < 2 * CR_EDGE_KIND_COUNT; ++*list) {
-        const uint32_t edge = node->head[*list / 2][*list % 2];
+    for (uint32_t i = *list; i < 2 * CR_EDGE_KIND_COUNT; i++) {
+        const uint32_t edge = node->head[i / 2][i % 2];
         if (edge < model->max_edges) {
+            *list = i;
             info_of(model, cr_edge_at(model, edge), out);
             remove_edge(model, edge);
             return CR_OK;
         }
     }
+    *list = 2 * CR_EDGE_KIND_COUNT;
     return CR_ERR_ABSENT;
 }
 
 cr_status cr_model_destroy(cr_model *model, cr_ref ref)
 {
     cr_node *node = node_at_mut(model, ref);
+    if (node == NULL) {
+        return CR_ERR_STALE;
+    }
     const cr_status status = destroyable(node);
     if (status != CR_OK) {
         return status;
