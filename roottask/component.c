@@ -180,7 +180,9 @@ uint32_t cr_component_pd(uint32_t pd)
 int cr_component_step(cr_component_message *yours)
 {
     cr_own_message own;
-    if (!cr_supervisor_turn(cr_sys.endpoint, &own)) {
+    const int is_yours = cr_supervisor_turn(cr_sys.endpoint, &own);
+    cr_make_kept_answer(); /* The caller may receive in some other way before the next step. */
+    if (!is_yours) {
         return 0;
     }
     *yours = (cr_component_message){.badge = own.badge, .tag = own.tag.words[0]};

@@ -76,6 +76,53 @@ void cr_calls_back(const cr_calls_kept *kept, uint64_t made[CR_CALL_COUNT])
     refuses = kept->hook;
 }
 
+/* -- the answer that is kept */
+
+int cr_answer_is_kept;
+
+static struct {
+    seL4_Word label;
+    seL4_Word count;
+    seL4_Word words[CR_KEPT_ANSWER_MAX];
+} kept_answer;
+
+void cr_keep_answer(seL4_Word label, uint32_t count, const uint64_t *words)
+{
+    cr_count_call(CR_CALL_REPLY);
+    kept_answer.label = label;
+    kept_answer.count = count;
+    for (uint32_t i = 0; i < count && i < CR_KEPT_ANSWER_MAX; i++) {
+        kept_answer.words[i] = words[i];
+    }
+    cr_answer_is_kept = 1;
+}
+
+static seL4_MessageInfo_t take_kept_answer(void)
+{
+    cr_answer_is_kept = 0;
+    for (seL4_Word i = 0; i < kept_answer.count; i++) {
+        seL4_SetMR((int)i, kept_answer.words[i]);
+    }
+    return seL4_MessageInfo_new(kept_answer.label, 0, 0, kept_answer.count);
+}
+
+void cr_make_kept_answer(void)
+{
+    if (cr_answer_is_kept) {
+        seL4_Reply(take_kept_answer());
+    }
+}
+
+seL4_MessageInfo_t cr_answer_and_receive(seL4_CPtr endpoint, seL4_Word *badge)
+{
+    if (!cr_answer_is_kept) {
+        return seL4_Recv(endpoint, badge);
+    }
+    return seL4_ReplyRecv(endpoint, take_kept_answer(), badge);
+}
+
+/* -- calls */
+
 /* Counts a call that is about to be made. Returns whether it must not be made. */
 static int is_refused(cr_call call)
 {

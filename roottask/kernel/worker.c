@@ -100,6 +100,7 @@ _Noreturn void cr_worker_main(void)
 void cr_worker_start(void)
 {
     seL4_UserContext registers;
+    cr_make_kept_answer(); /* The worker cannot make it, and PDs may run before it ends. */
     cr_arch_start_registers(&registers, (seL4_Word)cr_worker_begin,
                             (seL4_Word)own.stack + sizeof(own.stack));
     cr_must(seL4_TCB_WriteRegisters(worker.tcb, 1, 0, sizeof(registers) / sizeof(seL4_Word),

@@ -19,11 +19,11 @@ int cr_keep_caller(cr_pd *pd)
 
 void cr_answer_later(cr_pd *pd, cr_result result, uint32_t count, const uint64_t *results)
 {
+    cr_pd_wait(pd, CR_WAIT_NOTHING);
+    cr_count_call(CR_CALL_REPLY);
     for (uint32_t i = 0; i < count; i++) {
         seL4_SetMR((int)i, results[i]);
     }
-    cr_pd_wait(pd, CR_WAIT_NOTHING);
-    cr_count_call(CR_CALL_REPLY);
     seL4_Send(cr_body_cap(&pd->body, CR_BODY_REPLY),
               seL4_MessageInfo_new((seL4_Word)result, 0, 0, count));
 }

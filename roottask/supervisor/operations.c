@@ -25,10 +25,14 @@ static void reply(cr_result result, const cr_asked *a)
     if (a->way == CR_WAY_SENT) {
         return;
     }
+    if (a->way == CR_WAY_AT_ONCE && a->count <= CR_KEPT_ANSWER_MAX) {
+        cr_keep_answer((seL4_Word)result, a->count, a->results);
+        return;
+    }
+    cr_count_call(CR_CALL_REPLY);
     for (uint32_t i = 0; i < a->count; i++) {
         seL4_SetMR((int)i, a->results[i]);
     }
-    cr_count_call(CR_CALL_REPLY);
     const seL4_MessageInfo_t answer =
         seL4_MessageInfo_new((seL4_Word)result, 0, 0, a->count);
     if (a->way == CR_WAY_SAVED) {
@@ -103,6 +107,9 @@ void cr_serve(cr_pd *from, const cr_message *m, cr_way way)
     }
     /* After the answer, because the caller does not wait for the cleanup and the cleanup may
      * destroy it. */
+    if (a->down != 0) {
+        cr_make_kept_answer();
+    }
     if (a->down != 0 && a->later) {
         cr_trigger_later(a->down);
     } else if (a->down != 0 && a->cause == CR_CAUSE_SUBTREE) {

@@ -166,7 +166,7 @@ int cr_supervisor_turn(seL4_CPtr endpoint, cr_own_message *own)
     if (cr_silence_counts() || cr_writer_is_behind()) {
         cr_clock_stand();
     }
-    own->tag = seL4_Recv(endpoint, &badge);
+    own->tag = cr_answer_and_receive(endpoint, &badge);
     own->badge = badge & CR_OWN_BADGE_BITS;
     if (badge == own->badge) {
         return 1; /* Nothing follows from it, and its registers must stay as they are. */
@@ -201,6 +201,7 @@ void cr_supervisor_run(seL4_CPtr endpoint)
 
 void cr_supervisor_end(void)
 {
+    cr_make_kept_answer();
     cr_trace_refused_rest();
     cr_print_whole();
     cr_truth();
