@@ -10,21 +10,7 @@ import pytest
 
 from cellreap.testing import Target
 from kit.crowds import COUNTED
-
-CALLS = {
-    # The block server goes, and its blocks with it: its endpoint is deleted.
-    0: {"delete": 1, "read-registers": 2, "resume": 1, "revoke": 2, "signal": 2, "suspend": 1},
-    # Files and tables go too, whose servers live: each is taken from its holders.
-    2: {
-        "cancel-sends": 33,
-        "delete": 34,
-        "read-registers": 2,
-        "resume": 1,
-        "revoke": 35,
-        "signal": 5,
-        "suspend": 1,
-    },
-}
+from kit.stack import CALLS
 
 
 @pytest.mark.slow

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Implementation of `tools/bench`: measures the cost of a cleanup in counts, not in seconds.
+"""Implementation of `tools/bench`: measures the cost of a cleanup in counts, and some times.
 
 Planning: the numbers of nodes and edges that the core looks at when a PD crashes, by the core's own
 counters, in systems of very different sizes. The cost must depend on what is doomed and not on what
 exists, so the counts must not grow with the system.
 
-Cleaning up: kernel calls by kind and by pair of depths, from the traces of real boots, and the
-instructions that the cleanup took, counted by QEMU (-icount). Both are the same on every machine.
+Cleaning up (on_target.py): kernel calls by kind, and instructions by phase. Both are the same on
+every machine.
 
-Yardsticks: the time of a plan against that of searches for what it dooms, and the number of events
-that are checked in a second of processor time. These are of this machine.
+Yardsticks (yardsticks.py): the time of a plan against that of searches for what it dooms. Pace
+(pace.py): from a command to its verdict, boots in a minute, events that are checked and rows that
+are read. These are of this machine.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -31,20 +31,19 @@ from rich.table import Table
 
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.main import run_and_exit
-from cellreap.errors import CellreapError, InputError
-from cellreap.headers import source_root
+from cellreap.errors import InputError
 from cellreap.model.core import CoreModel
+from cellreap.progress import Progress
 from cellreap.runs.qemu import MACHINES
-from cellreap.trace.check import check_file
-from cellreap.trace.reader import Reader, read
-from demo import DEPTHS, available_cores, missing_sdk, run_scenario
+from demo import available_cores, missing_sdk
+from on_target import Staged, measure, stage, tables
+from pace import checking_speed, pace, reading_speed
 from yardsticks import AFFECTED, UNAFFECTED, Compared, compare
 
 SIZES: Final = (10, 1_000, 100_000)
 _CLIENTS: Final = 4  # of each server in "servers"
 _TIMED: Final = 50  # number of timed plans; the median is reported
 _WIDTH: Final = 116
-RECORDED: Final = Path("tests/data/traces/v1")
 
 
 @dataclass(frozen=True)
@@ -164,62 +163,6 @@ def _plan(name: str, what: str, pds: int, system: System, pd: str) -> Planned:
     )
 
 
-def boot_costs(arch: str, jobs: int) -> list[dict[str, Any]]:
-    """Kernel calls and instructions of the reference scenario's cleanup at each pair of depths.
-
-    CellreapError if a boot does not pass the check.
-    """
-
-    def boot(depths: tuple[str, str]) -> dict[str, Any]:
-        with tempfile.TemporaryDirectory(prefix="cellreap-bench-") as folder:
-            # One instruction takes one nanosecond, so the time stamp counter counts instructions.
-            outcome = run_scenario(
-                arch, depths, "--qemu-arg=-icount shift=0", "--timeout=300", "-o", folder
-            )
-            if not outcome.passed or outcome.result is None or outcome.cleanup is None:
-                raise CellreapError(f"{arch}, depths {'/'.join(depths)}: {outcome.complaint}")
-            trace = next(Path(folder).glob("*.trace"))
-            with trace.open("rb") as stream:
-                settled = [
-                    event for event in read(Reader(trace.name), stream) if event.name == "SETTLED"
-                ]
-        plan = outcome.cleanup
-        calls = plan["kernel_calls"]
-        kernel = outcome.result["kernel"]
-        return {
-            "kernel": f"{kernel['name']} {kernel['version']} ({kernel['arch']})",
-            "pd_depth": plan["pd_depth"],
-            "rs_depth": plan["rs_depth"],
-            "destroyed_pds": len(plan["destroyed_pds"]),
-            "deleted_spaces": len(plan["deleted_spaces"]),
-            "notices": len(plan["notices"]),
-            "kernel_calls": sum(calls.values()),
-            "by_kind": calls,
-            "instructions": next(
-                event.number("cycles") for event in settled if event.number("n") == 1
-            ),
-        }
-
-    with ThreadPoolExecutor(jobs) as pool:
-        return list(pool.map(boot, DEPTHS))
-
-
-def checking_speed() -> dict[str, float]:
-    """The number of events in the recorded boots of the checkout, and how many are checked a
-    second.
-
-    CellreapError if a recorded boot does not pass the check.
-    """
-    events = 0
-    start = time.process_time()
-    for trace in sorted((source_root() / RECORDED).glob("*.trace")):
-        report = check_file(trace)
-        if not report.passed:
-            raise CellreapError(f"{trace.name} does not pass: {report.violations[0]}")
-        events += report.events
-    return {"events": events, "events_per_second": round(events / (time.process_time() - start))}
-
-
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option(
@@ -230,14 +173,23 @@ def checking_speed() -> dict[str, float]:
 )
 @click.option("--no-boot", is_flag=True, help="Measure only what needs no kernel.")
 @click.option(
+    "--plots",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Also draw the figures, as SVG files in this folder.",
+)
+@click.option(
     "--compare",
     "old",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="OLD.json",
     help="Tell which figures differ from those that --json printed before, and by how much.",
 )
-def bench(as_json: bool, jobs: int | None, no_boot: bool, old: Path | None) -> int:
-    """Count what a cleanup costs: nodes and edges looked at in planning, and kernel calls.
+def bench(
+    as_json: bool, jobs: int | None, no_boot: bool, plots: Path | None, old: Path | None
+) -> int:
+    """Measure what a cleanup costs: nodes and edges looked at in planning, kernel
+    calls and instructions; and how fast the tools are here.
 
     The exit code is 1 if planning the same crash looks at more nodes and edges in a larger system.
     """
@@ -247,16 +199,22 @@ def bench(as_json: bool, jobs: int | None, no_boot: bool, old: Path | None) -> i
     growing = grown(planned)
     missing = {arch: missing_sdk(arch) for arch in MACHINES}
     arches = [] if no_boot else [arch for arch, where in missing.items() if where is None]
-    booted = {arch: boot_costs(arch, jobs or available_cores()) for arch in arches}
-    speed = checking_speed()
+    with tempfile.TemporaryDirectory(prefix="cellreap-bench-") as name:
+        booted, paces, speed, reading = on_kernels(arches, jobs or available_cores(), Path(name))
     shown: dict[str, Any] = {
         "planning": [cost.to_json() for cost in planned],
         "planning_grows": growing,
         "yardsticks": [each.to_json() for each in compared],
         "checking": speed,
+        "reading": reading,
         "cleanups": booted,
+        "pace": paces,
         "not_booted": {arch: where for arch, where in missing.items() if where is not None},
     }
+    if plots is not None:
+        from plots import draw  # no other use of the bench needs matplotlib
+
+        drawn = draw(shown, plots)
     changes = [] if before is None else differences(before, dict(figures(shown)))
     if as_json:
         if before is not None:
@@ -268,20 +226,37 @@ def bench(as_json: bool, jobs: int | None, no_boot: bool, old: Path | None) -> i
         console.width = _WIDTH
     _show_planned(console, planned, growing)
     _show_compared(console, compared)
-    console.print(
-        f"The check replays {speed['events_per_second']:,} events a second here "
-        f"({speed['events']:,} events of recorded boots)."
-    )
     for rows in booted.values():
-        _show_booted(console, rows)
+        for table in tables(rows):
+            console.print(table)
+    _show_pace(console, paces, speed, reading)
     for where in missing.values():
         if where is not None and not no_boot:
             console.print(f"NOT BOOTED: {where}.", soft_wrap=True)
+    for path in drawn if plots is not None else ():
+        console.print(f"Drawn: {path}", soft_wrap=True)
     for change in changes:
         console.print(f"CHANGED: {change}", soft_wrap=True)
     if before is not None and not changes:
         console.print("No figure differs.")
     return ExitCode.FAILED if growing else ExitCode.DONE
+
+
+def on_kernels(
+    arches: Sequence[str], jobs: int, folder: Path
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Cleanups and pace by architecture; how fast traces are checked, and states read."""
+    progress = Progress()
+    staged: list[Staged] = list(stage())
+    booted, paces = {}, {}
+    for arch in arches:
+        with progress.step(f"measuring {len(staged)} cleanups on {arch}"):
+            booted[arch] = measure(arch, folder, jobs, staged, progress.note)
+        with progress.step(f"measuring the pace on {arch}"):
+            paces[arch] = pace(arch, folder, jobs)
+    largest = max(folder.rglob("*.trace"), key=lambda path: path.stat().st_size, default=None)
+    with progress.step("measuring checks and plans"):
+        return booted, paces, checking_speed(largest), reading_speed(folder)
 
 
 def figures(shown: object, path: str = "") -> Iterator[tuple[str, float]]:
@@ -389,27 +364,37 @@ def _show_compared(console: Console, compared: Sequence[Compared]) -> None:
     console.print(table)
 
 
-def _show_booted(console: Console, rows: Sequence[dict[str, Any]]) -> None:
-    kinds = sorted({kind for row in rows for kind in row["by_kind"]})
-    title = f"Cleaning up after block server 1 on {rows[0]['kernel']}: kernel calls"
+def _show_pace(
+    console: Console,
+    paces: Mapping[str, Mapping[str, Any]],
+    speed: Mapping[str, Mapping[str, Any]],
+    reading: Mapping[str, Any],
+) -> None:
+    title = "From a command to its verdict, the reference scenario, image built: seconds here"
     table = Table(box=SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
-    for name in ("depths", "PDs", "spaces", *kinds, "all", "instructions"):
-        table.add_column(
-            name.removeprefix("read-").removeprefix("cancel-"), justify="right", no_wrap=True
-        )
-    for row in rows:
+    phases = list(dict.fromkeys(name for each in paces.values() for name in each["seconds"]))
+    table.add_column("kernel", no_wrap=True)
+    for name in (*phases, "the whole command", "boots a minute"):
+        table.add_column(name, justify="right")
+    for each in paces.values():
         table.add_row(
-            f"{row['pd_depth']}/{row['rs_depth']}",
-            str(row["destroyed_pds"]),
-            str(row["deleted_spaces"]),
-            *(str(row["by_kind"].get(kind, 0)) for kind in kinds),
-            str(row["kernel_calls"]),
-            f"{row['instructions']:,}",
+            each["kernel"],
+            *(f"{each['seconds'][name]:.2f}" for name in phases),
+            f"{each['command_seconds']:.2f}",
+            f"{each['boots_per_minute']:.0f}",
         )
-    console.print(table)
-    calls = sum(row["kernel_calls"] for row in rows)
-    nodes = sum(row["destroyed_pds"] + row["deleted_spaces"] for row in rows)
-    console.print(f"{calls / nodes:.1f} kernel calls a doomed node, over all of them.")
+    if paces:
+        console.print(table)
+    for name, what in (("recorded", "recorded boots"), ("large", "the largest trace")):
+        if name in speed:
+            console.print(
+                f"The check replays {speed[name]['events_per_second']:,} events a second here "
+                f"({speed[name]['events']:,} events of {what})."
+            )
+    console.print(
+        f"A crash in a state of {reading['rows']:,} rows is read, planned and printed in "
+        f"{reading['seconds']:.1f} s of processor time here."
+    )
 
 
 if __name__ == "__main__":

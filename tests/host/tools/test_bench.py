@@ -6,14 +6,20 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from bench import differences, figures, figures_in
-from cellreap.errors import InputError
+from cellreap.errors import CellreapError, InputError
+from cellreap.headers import source_root
 from cellreap.model.core import CoreModel
 from cellreap.model.ids import ROOT
 from kit.core_support import random_model
+from on_target import PHASES
+from pace import RECORDED, checking_speed, reading_speed
+from plots import draw
 from yardsticks import Yardsticks, compare
 
 
@@ -63,3 +69,46 @@ def test_what_is_no_json_of_the_bench_is_refused(tmp_path: Path, text: str) -> N
     path.write_text(text)
     with pytest.raises(InputError, match=r"old\.json"):
         figures_in(path)
+
+
+ROWS: list[dict[str, Any]] = [
+    {
+        "kernel": "seL4 16.0.0 (aarch64)",
+        "what": what,
+        "many": many,
+        "instructions": {**dict.fromkeys(PHASES, 1000 * place), "all": 6000 * place},
+    }
+    for place, (what, many) in enumerate([("a", "0/0"), ("a", "0/1"), ("b", "16")], 1)
+]
+
+
+def test_figures_are_drawn_and_the_same_figures_make_the_same_file(tmp_path: Path) -> None:
+    shown = {
+        "yardsticks": [each.to_json() for each in compare([(5, 0), (5, 20), (10, 20)])],
+        "cleanups": {"aarch64": ROWS},
+    }
+    made = draw(shown, tmp_path / "one")
+    assert [path.name for path in made] == ["planning.svg", "cleanups-aarch64.svg"]
+    texts = [path.read_text() for path in made]
+    assert all(ElementTree.fromstring(text).tag.endswith("}svg") for text in texts)
+    assert [path.read_text() for path in draw(shown, tmp_path / "two")] == texts
+    ROWS[2]["instructions"]["steps"] = 9_000
+    assert draw(shown, tmp_path / "three")[1].read_text() != texts[1]
+
+
+def test_a_state_of_about_as_many_rows_as_asked_is_planned(tmp_path: Path) -> None:
+    read = reading_speed(tmp_path, rows=10_000)
+    assert 10_000 <= read["rows"] < 13_000
+    assert read["seconds"] > 0
+
+
+def test_recorded_boots_are_checked(tmp_path: Path) -> None:
+    speed = checking_speed()
+    assert set(speed) == {"recorded"}
+    assert speed["recorded"]["events"] > 1_000
+    damaged = tmp_path / "damaged.trace"
+    (whole,) = sorted((source_root() / RECORDED).glob("*.trace"))[:1]
+    lines = whole.read_text().splitlines()
+    damaged.write_text("\n".join(lines[:-3] + lines[-2:]) + "\n")
+    with pytest.raises(CellreapError, match=r"damaged\.trace does not pass"):
+        checking_speed(damaged)
