@@ -250,10 +250,10 @@ cr_status cr_rows_destroy(cr_ref node, int cleanup)
     if (status != CR_OK) {
         return status;
     }
-    uint64_t terms = node_term(node, &info);
+    const uint64_t own_term = node_term(node, &info);
     /* A node that cannot be destroyed is refused before its first edge is taken. */
     while ((status = cr_model_take_edge(cr_sys.model, node, &list, &edge)) == CR_OK) {
-        terms += edge_terms(&edge);
+        cr_sys.digest -= edge_terms(&edge);
         if (cleanup) {
             cr_note_gone_edge(&edge);
         }
@@ -265,7 +265,7 @@ cr_status cr_rows_destroy(cr_ref node, int cleanup)
         cr_note_gone_node(node, &info);
     }
     status = cr_model_destroy(cr_sys.model, node);
-    cr_sys.digest -= terms;
+    cr_sys.digest -= own_term;
     leave(node, &info); /* A tombstone keeps its numbers until it is released. */
     return status;
 }
