@@ -13,7 +13,7 @@ from collections.abc import Callable
 import pytest
 
 from cellreap.system.config import Config
-from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd
+from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd, with_system
 from cellreap.trace.events import Event
 from kit.crowds import COUNTED, idle
 from kit.marks import thorough_but
@@ -40,11 +40,6 @@ ROUNDS = 1000
 """Of each that tests/pds/meter.c measures."""
 
 
-def with_times(config: Config) -> Config:
-    system = config.system.model_copy(update={"trace_time": True})
-    return config.model_copy(update={"system": system})
-
-
 def between(first: Event, last: Event) -> int:
     """The instructions from one event to another."""
     assert first.time is not None
@@ -65,7 +60,9 @@ def counted(target_of: Callable[[str], Target]) -> Callable[[str, Change], Run]:
     """Boots a system with times that count instructions."""
 
     def run(name: str, change: Change) -> Run:
-        return target_of(ARCH).run(name, change=together(change, with_times), qemu_args=COUNTED)
+        return target_of(ARCH).run(
+            name, change=together(change, with_system(trace_time=True)), qemu_args=COUNTED
+        )
 
     return run
 

@@ -24,7 +24,7 @@ from cellreap.progress import Progress
 from cellreap.system.config import Config
 from cellreap.system.refkernel import find_kernel
 from cellreap.system.sdk import load_sdk
-from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd
+from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd, with_system
 from cellreap.trace.events import Event
 from demo import DEPTHS
 from kit.crowds import COUNTED, idle
@@ -51,12 +51,6 @@ class Staged:
     """How many there are of what grows, or the depths."""
     config: str
     change: Change
-
-
-def with_times(config: Config) -> Config:
-    """The configuration with a trace that has times."""
-    system = config.system.model_copy(update={"trace_time": True})
-    return config.model_copy(update={"system": system})
 
 
 def with_depths(pd_depth: str, rs_depth: str) -> Change:
@@ -160,7 +154,7 @@ def measure(
     target = Target(sdk, own, [source_root() / name for name in CONFIGS])
 
     def cost(each: Staged) -> dict[str, Any]:
-        change = together(each.change, with_times)
+        change = together(each.change, with_system(trace_time=True))
         try:
             run = target.run(each.config, change=change, qemu_args=COUNTED)
         except AssertionError as error:
