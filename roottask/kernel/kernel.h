@@ -54,8 +54,8 @@ extern uint64_t cr_calls[CR_CALL_COUNT];
 extern uint64_t cr_calls_changed;
 
 /* The answer to the message that was received last, which is made together with the next receive:
- * one system call costs a third of two. The main thread makes it at once if it calls the kernel
- * before that, for whatever reason, so nothing else ever comes before it. */
+ * that is one system call with a fast path, and not two. The main thread makes it at once if it
+ * calls the kernel before that, for whatever reason, so nothing else ever comes before it. */
 enum { CR_KEPT_ANSWER_MAX = 4 }; /* words; the kernel copies no more in its fast path */
 extern int cr_answer_is_kept;
 
