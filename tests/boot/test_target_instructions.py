@@ -13,9 +13,10 @@ from collections.abc import Callable
 import pytest
 
 from cellreap.system.config import Config
-from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd, with_system
+from cellreap.system.sdk import installed_sdk
+from cellreap.testing import Change, Run, Target, together, with_system
 from cellreap.trace.events import Event
-from kit.crowds import COUNTED, idle
+from kit.crowds import CLIENT_OF_MANY, COUNTED, LEAF, idle, rich
 from kit.marks import thorough_but
 
 ARCH = "aarch64"
@@ -90,12 +91,8 @@ def test_the_last_survivor_has_its_notice_after_as_many_instructions_as_are_know
 def test_the_crash_of_a_leaf_costs_the_same_among_many_others(
     counted: Callable[[str, Change], Run], idlers: int
 ) -> None:
-    crash = together(
-        with_pd("hasty", respawn=False, respawn_budget=None, respawn_delay_ms=None),
-        with_crashes({"pd": "hasty", "at": 2, "how": "page-fault"}),
-    )
     few, many = (
-        until_settled(counted("counter", together(crash, idle(count)))) for count in (FEW, idlers)
+        until_settled(counted("counter", together(LEAF, idle(count)))) for count in (FEW, idlers)
     )
     assert many <= few * 1.05
 
@@ -106,13 +103,9 @@ def test_each_resource_of_a_crashed_holder_costs_the_same(
 ) -> None:
     """No survivor waits for the console: what the cleanup of 500 resources records has room."""
 
-    def rich(resources: int) -> Change:
-        return together(
-            with_pd("client", args=(resources,), cspace_bits=10),
-            with_crashes({"pd": "client", "at": 2, "how": "page-fault"}),
-        )
-
-    few, many = (until_settled(counted("multitude", rich(count))) for count in RESOURCES)
+    few, many = (
+        until_settled(counted("multitude", rich(count, CLIENT_OF_MANY))) for count in RESOURCES
+    )
     assert many - few <= A_RESOURCE * (RESOURCES[1] - RESOURCES[0])
 
 
@@ -121,9 +114,9 @@ def test_a_boot_a_request_and_a_call_cost_no_more_than_is_promised(
     counted: Callable[[str, Change], Run],
 ) -> None:
     """Of seL4: refkernel clears all memory when it boots, and has no fast path."""
-    run = counted("meter", lambda config: config)
-    if not str(run.report.kernel).startswith("seL4"):
+    if installed_sdk(ARCH) is None:
         pytest.skip("no seL4 SDK")
+    run = counted("meter", lambda config: config)
     said = dict(event["text"].split() for event in run.of("SAY"))
     ticks = {what: int(count) for what, count in said.items()}
     assert ticks["began"] * TICK <= BOOT

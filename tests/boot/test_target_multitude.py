@@ -11,37 +11,13 @@ from collections import Counter
 
 import pytest
 
-from cellreap.system.config import Config
-from cellreap.system.config.schema import Quota
-from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd
+from cellreap.testing import Run, Target, together, with_crashes
+from kit.crowds import CLIENT_OF_MANY, SERVER_OF_MANY, many, rich
 from kit.marks import thorough_but
 
 COUNTED = ("-icount", "shift=0,sleep=off")
 SPACES = 14
 RESOURCES = 1000
-SERVER = {"pd": "server", "at": 2, "how": "page-fault"}
-CLIENT = {"pd": "client", "at": 2, "how": "page-fault"}
-
-
-def many(clients: int) -> Change:
-    """More clients of the same kind.
-
-    A fair share of the edges is the same for each PD. The server makes resources for all.
-    """
-
-    def change(config: Config) -> Config:
-        one = config.pd("client")
-        assert one is not None
-        more = tuple(one.model_copy(update={"name": f"client_{i}"}) for i in range(1, clients))
-        config = config.model_copy(update={"pds": (*config.pds, *more)})
-        return with_pd("server", quota=Quota(edges=1000))(config)
-
-    return change
-
-
-def rich(crash: dict[str, object]) -> Change:
-    """One client with many resources."""
-    return together(with_pd("client", args=(RESOURCES,), cspace_bits=10), with_crashes(crash))
 
 
 def check(run: Run, gone: str, owed: Counter[str]) -> None:
@@ -63,7 +39,7 @@ def check(run: Run, gone: str, owed: Counter[str]) -> None:
 def test_the_clients_of_many_spaces_of_a_crashed_server_all_live(
     target: Target, clients: int
 ) -> None:
-    change = together(many(clients), with_crashes({**SERVER, "at": clients // 2}))
+    change = together(many(clients), with_crashes({**SERVER_OF_MANY, "at": clients // 2}))
     run = target.run("multitude", change=change, qemu_args=COUNTED)
     names = ["client", *(f"client_{i}" for i in range(1, clients))]
     check(run, "server", Counter(dict.fromkeys(names, SPACES) | {"bystander": 1}))
@@ -87,7 +63,7 @@ def test_a_server_of_many_lives_when_one_of_its_clients_crashes(target: Target) 
 @pytest.mark.thorough
 @pytest.mark.behaviour("J-06")
 def test_a_server_acknowledges_a_thousand_resources_of_a_crashed_client(target: Target) -> None:
-    run = target.run("multitude", change=rich(CLIENT), qemu_args=COUNTED)
+    run = target.run("multitude", change=rich(RESOURCES, CLIENT_OF_MANY), qemu_args=COUNTED)
     check(run, "client", Counter(server=SPACES + RESOURCES))
     assert len(run.of("DELETE")) == RESOURCES
 
@@ -96,6 +72,6 @@ def test_a_server_acknowledges_a_thousand_resources_of_a_crashed_client(target: 
 @pytest.mark.thorough
 @pytest.mark.behaviour("J-06")
 def test_a_client_of_a_thousand_resources_lives_when_the_server_crashes(target: Target) -> None:
-    run = target.run("multitude", change=rich(SERVER), qemu_args=COUNTED)
+    run = target.run("multitude", change=rich(RESOURCES, SERVER_OF_MANY), qemu_args=COUNTED)
     check(run, "server", Counter(client=SPACES, bystander=1))
     assert len(run.of("REVOKE")) == RESOURCES

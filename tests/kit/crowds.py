@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import Final
 
 from cellreap.system.config import Config
-from cellreap.testing import Change, with_crashes
+from cellreap.system.config.schema import Quota
+from cellreap.testing import Change, together, with_crashes, with_pd
 
 CLIENTS: Final = 64
 COUNTED: Final = ("-icount", "shift=0,sleep=off")
@@ -58,3 +59,35 @@ def idle(count: int) -> Change:
         return config.model_copy(update={"pds": (*config.pds, *more)})
 
     return change
+
+
+LEAF: Final = together(
+    with_pd("hasty", respawn=False, respawn_budget=None, respawn_delay_ms=None),
+    with_crashes({"pd": "hasty", "at": 2, "how": "page-fault"}),
+)
+"""A client crashes once, in the system `counter`."""
+
+
+def many(clients: int) -> Change:
+    """More clients of the same kind, in the system `multitude`.
+
+    A fair share of the edges is the same for each PD. The server makes resources for all.
+    """
+
+    def change(config: Config) -> Config:
+        one = config.pd("client")
+        assert one is not None
+        more = tuple(one.model_copy(update={"name": f"client_{i}"}) for i in range(1, clients))
+        config = config.model_copy(update={"pds": (*config.pds, *more)})
+        return with_pd("server", quota=Quota(edges=1000))(config)
+
+    return change
+
+
+def rich(resources: int, crash: dict[str, object]) -> Change:
+    """One client with so many resources, in the system `multitude`."""
+    return together(with_pd("client", args=(resources,), cspace_bits=10), with_crashes(crash))
+
+
+SERVER_OF_MANY: Final[dict[str, object]] = {"pd": "server", "at": 2, "how": "page-fault"}
+CLIENT_OF_MANY: Final[dict[str, object]] = {"pd": "client", "at": 2, "how": "page-fault"}

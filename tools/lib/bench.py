@@ -211,6 +211,7 @@ def bench(
         "pace": paces,
         "not_booted": {arch: where for arch, where in missing.items() if where is not None},
     }
+    drawn: list[Path] = []
     if plots is not None:
         from plots import draw  # no other use of the bench needs matplotlib
 
@@ -233,7 +234,7 @@ def bench(
     for where in missing.values():
         if where is not None and not no_boot:
             console.print(f"NOT BOOTED: {where}.", soft_wrap=True)
-    for path in drawn if plots is not None else ():
+    for path in drawn:
         console.print(f"Drawn: {path}", soft_wrap=True)
     for change in changes:
         console.print(f"CHANGED: {change}", soft_wrap=True)

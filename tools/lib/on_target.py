@@ -21,13 +21,13 @@ from rich.table import Table
 from cellreap.errors import CellreapError
 from cellreap.headers import source_root
 from cellreap.progress import Progress
-from cellreap.system.config import Config
+from cellreap.system.config import Depth
 from cellreap.system.refkernel import find_kernel
-from cellreap.system.sdk import load_sdk
-from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd, with_system
+from cellreap.system.sdk import Sdk, load_sdk
+from cellreap.testing import Change, Run, Target, together, with_crashes, with_system
 from cellreap.trace.events import Event
 from demo import DEPTHS
-from kit.crowds import COUNTED, idle
+from kit.crowds import CLIENT_OF_MANY, COUNTED, LEAF, SERVER_OF_MANY, idle, many, rich
 
 PHASES: Final = ("stop", "plan", "record", "steps", "settle", "told")
 """From the fault until its PD and the callers of it are stopped; until the plan is made; until the
@@ -50,60 +50,36 @@ class Staged:
     many: str
     """How many there are of what grows, or the depths."""
     config: str
-    change: Change
+    change: Change | None = None
+    depths: tuple[str, str] | None = None
+    """None: those of the configuration."""
 
 
-def with_depths(pd_depth: str, rs_depth: str) -> Change:
-    """The depths of the policy."""
-
-    def change(config: Config) -> Config:
-        depths = {
-            key: depth if depth == "inf" else int(depth)
-            for key, depth in (("pd_depth", pd_depth), ("rs_depth", rs_depth))
-        }
-        return config.model_copy(update={"policy": config.policy.model_copy(update=depths)})
-
-    return change
-
-
-def copies(pd: str, count: int) -> Change:
-    """So many PDs in place of one."""
-
-    def change(config: Config) -> Config:
-        one = config.pd(pd)
-        assert one is not None
-        more = tuple(one.model_copy(update={"name": f"{pd}_{i}"}) for i in range(1, count))
-        return config.model_copy(update={"pds": (*config.pds, *more)})
-
-    return change
+def _depth(text: str) -> Depth:
+    return "inf" if text == "inf" else int(text)
 
 
 def stage() -> Iterator[Staged]:
     """All that is measured."""
     for depths in DEPTHS:
-        yield Staged("scenario: block server 1", "/".join(depths), SCENARIO, with_depths(*depths))
+        yield Staged("scenario: block server 1", "/".join(depths), SCENARIO, depths=depths)
     for rs_depth in ("0", "2"):
         depths = ("0", rs_depth)
-        yield Staged("stack: the lowest server", "/".join(depths), "stack", with_depths(*depths))
-    leaf = with_pd("hasty", respawn=False, respawn_budget=None, respawn_delay_ms=None)
-    once = with_crashes({"pd": "hasty", "at": 2, "how": "page-fault"})
+        yield Staged("stack: the lowest server", "/".join(depths), "stack", depths=depths)
     for count in (16, 64, 256, 1000):
-        yield Staged(
-            "a client, beside idle PDs", f"{count:,}", "counter",
-            together(leaf, once, idle(count)),
-        )  # fmt: skip
+        change = together(LEAF, idle(count))
+        yield Staged("a client, beside idle PDs", f"{count:,}", "counter", change)
     for count in (10, 100, 500):
-        rich = with_pd("client", args=(count,), cspace_bits=10)
-        yield Staged(
-            "a client, with resources", str(count), "multitude",
-            together(rich, with_crashes({"pd": "client", "at": 2, "how": "page-fault"})),
-        )  # fmt: skip
+        change = rich(count, CLIENT_OF_MANY)
+        yield Staged("a client, with resources", str(count), "multitude", change)
     for count in (1, 16, 64):
-        server = with_crashes({"pd": "server", "at": 2, "how": "page-fault"})
-        yield Staged(
-            "a server, with clients", str(count), "multitude",
-            together(copies("client", count), server),
-        )  # fmt: skip
+        change = together(many(count), with_crashes(SERVER_OF_MANY))
+        yield Staged("a server, with clients", str(count), "multitude", change)
+
+
+def sdk_for(arch: str) -> Sdk:
+    """The installed seL4, else refkernel. As from find_kernel and load_sdk."""
+    return load_sdk(find_kernel(arch, None, Progress(quiet=True)), arch)
 
 
 def phases_of(run: Run) -> dict[str, int]:
@@ -148,15 +124,22 @@ def measure(
     folder: for images and traces. note: is told what is done. CellreapError if a boot does not pass
     the check.
     """
-    sdk = load_sdk(find_kernel(arch, None, Progress(quiet=True)), arch)
+    sdk = sdk_for(arch)
     own = folder / arch
     own.mkdir(parents=True, exist_ok=True)
     target = Target(sdk, own, [source_root() / name for name in CONFIGS])
 
     def cost(each: Staged) -> dict[str, Any]:
-        change = together(each.change, with_system(trace_time=True))
+        times = with_system(trace_time=True)
+        pd_depth, rs_depth = map(_depth, each.depths) if each.depths else (None, None)
         try:
-            run = target.run(each.config, change=change, qemu_args=COUNTED)
+            run = target.run(
+                each.config,
+                pd_depth=pd_depth,
+                rs_depth=rs_depth,
+                change=times if each.change is None else together(each.change, times),
+                qemu_args=COUNTED,
+            )
         except AssertionError as error:
             raise CellreapError(f"{arch}, {each.what} ({each.many}): {error}") from None
         note(f"{arch}: {each.what} ({each.many})")

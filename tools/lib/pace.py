@@ -6,6 +6,7 @@ Seconds, of this machine. All else that tools/bench measures repeats exactly.
 
 from __future__ import annotations
 
+import resource
 import statistics
 import subprocess
 import sys
@@ -24,10 +25,8 @@ from cellreap.runs.reading import read_run
 from cellreap.system.build import build_image
 from cellreap.system.config import parse_config
 from cellreap.system.image import read_image
-from cellreap.system.refkernel import find_kernel
-from cellreap.system.sdk import load_sdk
 from cellreap.trace.check import check_file
-from on_target import CONFIGS, SCENARIO
+from on_target import CONFIGS, SCENARIO, sdk_for
 
 _TIMES: Final = 5
 """How often each phase is measured. The median is reported."""
@@ -64,7 +63,7 @@ def pace(arch: str, folder: Path, jobs: int) -> dict[str, Any]:
     The image is built before. CellreapError if a run does not pass.
     """
     quiet = Progress(quiet=True)
-    sdk = load_sdk(find_kernel(arch, None, quiet), arch)
+    sdk = sdk_for(arch)
     path = source_root() / CONFIGS[0] / f"{SCENARIO}.toml"
     text = path.read_text(encoding="utf-8")
     config = parse_config(text, path)
@@ -168,7 +167,5 @@ def reading_speed(folder: Path, rows: int = _ROWS) -> dict[str, Any]:
 
 def _children() -> float:
     """The processor time of ended child processes."""
-    import resource
-
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
