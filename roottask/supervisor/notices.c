@@ -98,19 +98,28 @@ int cr_notices_has_general(const cr_pd *pd)
     return 0;
 }
 
-/* `node` and `from`: the fields of the trace. `about`: the node, or CR_NONE if it is not in the
- * model. `signals`: whether the receiver must be signalled. */
-static cr_status queue(cr_pd *to, cr_work_notice *work, uint32_t cleanup, const char *node,
-                       cr_ref about, cr_ref from, int *signals)
+/* Starts the clock of a PD that gets a notice of this kind and has none of them that it can finish.
+ * One look at its first notice decides most often: it has any, and is not strict. */
+static void restart_if_idle(cr_pd *to, cr_notice_kind kind)
 {
-    int busy = cr_work_ready(cr_sys.work, cr_receiver(to));
-    if (!cr_notices_has_any(to)) {
+    cr_work_cursor at = {0};
+    cr_work_notice first;
+    if (cr_work_next(cr_sys.work, cr_receiver(to), &at, &first) != CR_OK) {
         cr_notices_restart(to);
         to->run.chance = 0;
-    } else if (work->kind != CR_NOTICE_PROBE && work->kind != CR_NOTICE_FAULT &&
+    } else if (kind != CR_NOTICE_PROBE && kind != CR_NOTICE_FAULT && cr_notice_is_strict(&first) &&
                !cr_notices_has_general(to)) {
         cr_notices_restart(to);
     }
+}
+
+/* `node` and `from`: the fields of the trace. `text`: what stands for `node` if it is not in the
+ * model, and else 0. `signals`: whether the receiver must be signalled. */
+static cr_status queue(cr_pd *to, cr_work_notice *work, uint32_t cleanup, const char *text,
+                       cr_ref node, cr_ref from, int *signals)
+{
+    int busy = cr_work_ready(cr_sys.work, cr_receiver(to));
+    restart_if_idle(to, work->kind);
     work->account = (uint16_t)account_of(to, work->kind, from);
     work->since = to->run.ran;
     cr_clock_watch();
@@ -125,14 +134,18 @@ static cr_status queue(cr_pd *to, cr_work_notice *work, uint32_t cleanup, const 
     cr_trace_number(&cr_sys.trace, work->token);
     cr_trace_pd(to);
     cr_trace_name(&cr_sys.trace, notice_names[work->kind]);
-    cr_trace_string(&cr_sys.trace, node);
+    if (text != 0) {
+        cr_trace_string(&cr_sys.trace, text);
+    } else {
+        cr_trace_node(node);
+    }
     cr_trace_node(from);
     cr_trace_number(&cr_sys.trace, work->broken);
     cr_trace_number(&cr_sys.trace, work->kind == CR_NOTICE_PRE_DESTROY ? work->object : 0);
     cr_trace_end(&cr_sys.trace);
     cr_tombstone_owed(to, from);
     if (work->kind == CR_NOTICE_DESTROY || work->kind == CR_NOTICE_LOST) {
-        cr_tombstone_owed(to, about);
+        cr_tombstone_owed(to, node);
     }
     if (!cr_pd_is_up(to)) {
         cr_notices_forget(to); /* A stopped PD answers nothing. Nobody may wait for it. */
@@ -152,15 +165,13 @@ static void signal(const cr_pd *to)
 cr_status cr_notice_queue(const cr_notice *notice, uint32_t cleanup, uint32_t tag, int *signals)
 {
     cr_pd *to = cr_pd_of(notice->to);
-    char node[CR_ID_BYTES];
     cr_work_notice work;
     cr_status status = fill_notice(notice, &work);
     if (status != CR_OK || to == 0) {
         return to == 0 ? CR_ERR_CORRUPT : status;
     }
     work.tag = tag;
-    cr_node_id(notice->node, node);
-    return queue(to, &work, cleanup, node, notice->node, notice->from, signals);
+    return queue(to, &work, cleanup, 0, notice->node, notice->from, signals);
 }
 
 void cr_notice_signal(const cr_notice *notice)

@@ -449,9 +449,11 @@ static uint32_t first_ready(const cr_work *work, uint32_t to, uint32_t kind)
 /* The kind to hand out next, or CR_NONE. */
 static uint32_t next_kind(const cr_work *work, uint32_t to)
 {
+    const receiver *r = get_receiver(work, to);
     for (uint32_t i = 0; i < CR_NOTICE_KIND_COUNT; i++) {
-        if (first_ready(work, to, (uint32_t)cr_work_precedence[i]) != CR_NONE) {
-            return (uint32_t)cr_work_precedence[i];
+        const uint32_t kind = (uint32_t)cr_work_precedence[i];
+        if (r->ready_first[kind] != CR_NONE && first_ready(work, to, kind) != CR_NONE) {
+            return kind;
         }
     }
     return CR_NONE;
@@ -541,12 +543,13 @@ cr_status cr_work_put(cr_work *work, uint32_t to, cr_work_notice *notice)
     work->free_item = it->chain;
     notice->token = work->next_token++;
     uint32_t *bucket = &work->by_token[token_bucket(work, notice->token)];
-    *it = (item){.notice = *notice,
-                 .state = ITEM_WAITING,
-                 .lane = lane_index,
-                 .next = CR_NONE,
-                 .prev = l->last,
-                 .chain = *bucket};
+    it->notice = *notice;
+    it->state = ITEM_WAITING;
+    it->seen = 0;
+    it->lane = lane_index;
+    it->next = CR_NONE;
+    it->prev = l->last;
+    it->chain = *bucket;
     *bucket = index;
     get_receiver(work, to)->pending++;
     get_receiver(work, to)->kinds[notice->kind]++;
