@@ -265,18 +265,6 @@ void cr_trace_state_digest(void)
     cr_trace_bytes(&cr_sys.trace, text, sizeof(text));
 }
 
-static uint64_t print_gone(uint32_t number)
-{
-    const cr_rows_gone *gone = &cr_sys.gone;
-    for (size_t at = 0; at < gone->next; at += 1 + gone->pieces[at]) {
-        cr_trace_begin(&cr_sys.trace, CR_EV_GONE);
-        cr_trace_number(&cr_sys.trace, number);
-        cr_trace_pieces(&cr_sys.trace, &gone->pieces[at + 1], gone->pieces[at]);
-        cr_trace_end(&cr_sys.trace);
-    }
-    return gone->rows;
-}
-
 void cr_print_state(uint32_t number, uint64_t cycles)
 {
     const int whole = number == 0 || cr_sys.gone.full;
@@ -284,7 +272,8 @@ void cr_print_state(uint32_t number, uint64_t cycles)
     if (whole) {
         all_rows(&p);
     } else {
-        p.rows = print_gone(number);
+        p.rows = cr_sys.gone.rows;
+        cr_trace_rows(&cr_sys.trace, CR_EV_GONE, number, cr_sys.gone.pieces, cr_sys.gone.next);
     }
     cr_sys.gone.rows = 0;
     cr_sys.gone.used = 0;

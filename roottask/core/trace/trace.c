@@ -340,6 +340,37 @@ void cr_trace_pieces(cr_trace *trace, const uint64_t *pieces, size_t words)
     trace->next = (uint64_t *)next;
 }
 
+void cr_trace_rows(cr_trace *trace, cr_event event, uint64_t number, const uint64_t *rows,
+                   size_t words)
+{
+    const uint8_t *form = forms[event];
+    trace->event = event;
+    trace->form = form;
+    if (form[0] != FORM_NUMBER || form[1] != FORM_TEXT || form[2] != 0) {
+        misused(trace, "", "has other fields than a number and a text");
+    }
+    for (size_t i = 0; i < words && !trace->broken; i += 1 + (size_t)rows[i]) {
+        const uint64_t *piece = &rows[i + 1];
+        const uint64_t *const end = piece + rows[i];
+        begin_record(trace);
+        if (rows[i] == 0 || rows[i] >= words - i || !fits(trace, (size_t)rows[i])) {
+            trace->broken = 1;
+            return;
+        }
+        word *next = (word *)trace->next;
+        if (is_timed(trace, event)) {
+            *next++ = trace->now() - trace->start;
+        }
+        *next++ = number;
+        while (piece < end) {
+            *next++ = *piece++;
+        }
+        trace->next = (uint64_t *)next;
+        trace->recorded++;
+        end_record(trace, event);
+    }
+}
+
 void cr_trace_key(cr_trace *trace)
 {
     cr_trace_bytes(trace, trace->key, sizeof(trace->key));
