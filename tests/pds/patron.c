@@ -46,7 +46,11 @@ void cr_main(void)
         cr_poll_work(work);
         cr_checkpoint();
         if (lost == 0 && first != 0) {
-            died += cr_call(first, ST_STATUS, 0, 0, reply, 1, &received) == CR_CALL_LOST;
+            const int gone = cr_call(first, ST_STATUS, 0, 0, reply, 1, &received) == CR_CALL_LOST;
+            died += (uint32_t)gone;
+            if (gone) {
+                cr_poll_work(work); /* What it lost is told at once, and not in the next round. */
+            }
         }
     }
     cr_poll_work(work);
