@@ -46,54 +46,43 @@ static uint32_t add_word(uint32_t sum, uint32_t word)
     return sum * 0x9e3779b1u + word;
 }
 
-/* The same as the journals of version 3 had it second. */
-static uint32_t add_word_second(uint32_t sum, uint32_t word)
+static uint32_t add_ref(uint32_t sum, cr_ref ref)
 {
-    const uint32_t product = (sum ^ word) * 0x9e3779b1u;
-    return product ^ (product >> 15);
+    return add_word(add_word(sum, ref.index), ref.generation);
 }
 
-typedef uint32_t (*add_function)(uint32_t sum, uint32_t word);
-
-/* Inlined, because a call for each word would cost more than the sum. */
-static inline __attribute__((always_inline)) uint32_t sum_by(const cr_journal *journal,
-                                                             add_function add)
+static uint32_t checksum(const cr_journal *journal)
 {
-    uint32_t sum = add(0, journal->epoch);
-    sum = add(sum, journal->phase);
-    sum = add(sum, journal->index);
-    sum = add(sum, journal->done);
-    sum = add(sum, journal->awaited);
-    sum = add(sum, journal->attempts);
-    sum = add(sum, journal->kind);
-    sum = add(add(sum, journal->node.index), journal->node.generation);
-    sum = add(add(sum, journal->pd.index), journal->pd.generation);
-    sum = add(sum, journal->half);
-    sum = add(sum, journal->later);
-    sum = add(sum, journal->second);
-    sum = add(sum, journal->n_left);
-    sum = add(sum, journal->n_kept);
+    uint32_t sum = add_word(0, journal->epoch);
+    sum = add_word(sum, journal->phase);
+    sum = add_word(sum, journal->index);
+    sum = add_word(sum, journal->done);
+    sum = add_word(sum, journal->awaited);
+    sum = add_word(sum, journal->attempts);
+    sum = add_word(sum, journal->kind);
+    sum = add_ref(sum, journal->node);
+    sum = add_ref(sum, journal->pd);
+    sum = add_word(sum, journal->half);
+    sum = add_word(sum, journal->later);
+    sum = add_word(sum, journal->second);
+    sum = add_word(sum, journal->n_left);
+    sum = add_word(sum, journal->n_kept);
     uint32_t any = 0;
     for (int area = 0; area < CR_LEFT_AREA_COUNT; area++) {
-        sum = add(sum, journal->used[area]);
+        sum = add_word(sum, journal->used[area]);
         any |= journal->used[area];
     }
     for (int area = 0; any != 0 && area < CR_LEFT_AREA_COUNT; area++) {
         const uint32_t used = used_of(journal, (cr_left_area)area);
         for (uint32_t i = 0; i < used; i++) {
-            sum = add(sum, journal->entries[areas[area].first + i]);
+            sum = add_word(sum, journal->entries[areas[area].first + i]);
         }
     }
     return sum;
 }
 
-static uint32_t checksum(const cr_journal *journal)
-{
-    return sum_by(journal, add_word);
-}
-
 /* Whoever adds a field must add it to the checksum. */
-_Static_assert(offsetof(cr_journal, entries) == 24 * sizeof(uint32_t), "the fields of sum_by()");
+_Static_assert(offsetof(cr_journal, entries) == 24 * sizeof(uint32_t), "the fields of checksum()");
 
 void cr_journal_seal(cr_journal *journal)
 {
@@ -176,6 +165,31 @@ static uint32_t first_checksum(const cr_journal *journal)
     return sum;
 }
 
+static uint32_t add_word_second(uint32_t sum, uint32_t word)
+{
+    const uint32_t product = (sum ^ word) * 0x9e3779b1u;
+    return product ^ (product >> 15);
+}
+
+/* Later ones have this sum, over the same words and places as now. */
+static uint32_t second_checksum(const cr_journal *journal)
+{
+    enum { EPOCH = 3, WORDS = 24 };
+    uint32_t words[WORDS] = {0};
+    uint32_t sum = 0;
+    copy(words, journal, sizeof(words));
+    for (uint32_t i = EPOCH; i < WORDS; i++) {
+        sum = add_word_second(sum, words[i]);
+    }
+    for (int area = 0; area < CR_LEFT_AREA_COUNT; area++) {
+        const uint32_t used = used_of(journal, (cr_left_area)area);
+        for (uint32_t i = 0; i < used; i++) {
+            sum = add_word_second(sum, journal->entries[areas[area].first + i]);
+        }
+    }
+    return sum;
+}
+
 static cr_status put(cr_journal *journal, cr_left_area area, uint32_t index, cr_entry_state state);
 
 static cr_status read_version_2(const void *bytes, uint32_t epoch, cr_journal *out)
@@ -235,8 +249,7 @@ cr_status cr_journal_read(const void *bytes, uint32_t count, uint32_t epoch, cr_
         return CR_ERR_CORRUPT;
     }
     copy(out, bytes, sizeof(*out));
-    if (out->checksum == first_checksum(out) ||
-        out->checksum == sum_by(out, add_word_second)) {
+    if (out->checksum == first_checksum(out) || out->checksum == second_checksum(out)) {
         cr_journal_seal(out);
     }
     return cr_journal_take_over(out, epoch);

@@ -322,8 +322,8 @@ void cr_trace_name(cr_trace *trace, const char *name)
     const uint64_t address = (uint64_t)(uintptr_t)name;
     if (address > CR_PIECE_NAME_MASK) {
         cr_trace_string(trace, name);
-    } else if (next_field(trace, CR_PRINT_TEXT) && fits(trace, 1)) {
-        put_word(trace, CR_PIECE_NAME | (uint64_t)length(name) << CR_PIECE_COUNT_SHIFT | address);
+    } else if (next_field(trace, CR_PRINT_TEXT)) {
+        put_word(trace, CR_PIECE_NAME | address); /* The writer counts its bytes. */
     }
 }
 
@@ -445,19 +445,17 @@ static void append_escaped(cr_trace *trace, const char *bytes, size_t count)
     }
 }
 
-static size_t count_of(word piece)
+/* The bytes of a piece with their number, and in `next` the piece behind it. */
+static const char *bytes_of(const word *piece, size_t *count, const word **next)
 {
-    return (size_t)(piece >> CR_PIECE_COUNT_SHIFT) & CR_PIECE_COUNT_MASK;
-}
-
-/* The bytes of a piece, and in `next` the piece behind it. */
-static const char *bytes_of(const word *piece, const word **next)
-{
+    *count = (size_t)(*piece >> CR_PIECE_COUNT_SHIFT) & CR_PIECE_COUNT_MASK;
     if ((*piece & CR_PIECE_NAME) != 0) {
+        const char *name = (const char *)(uintptr_t)(*piece & CR_PIECE_NAME_MASK);
+        *count = *count == 0 ? length(name) : *count;
         *next = piece + 1;
-        return (const char *)(uintptr_t)(*piece & CR_PIECE_NAME_MASK);
+        return name;
     }
-    *next = piece + cr_piece_words(count_of(*piece));
+    *next = piece + cr_piece_words(*count);
     return (const char *)(const void *)(piece + 1);
 }
 
@@ -467,7 +465,9 @@ static uint64_t append_pieces(cr_trace *trace, const word *first)
     const word *piece = first;
     for (;;) {
         const word head = *piece;
-        append_escaped(trace, bytes_of(piece, &piece), count_of(head));
+        size_t count;
+        const char *bytes = bytes_of(piece, &count, &piece);
+        append_escaped(trace, bytes, count);
         if ((head & CR_PIECE_COMMA) != 0) {
             append(trace, ",", 1);
         }
@@ -568,8 +568,9 @@ static void compose(cr_trace *trace, cr_event event, const word *value)
 static void write_bug(const cr_trace *trace, const word *value, const word *end)
 {
     while (value < end) {
-        const word head = *value;
-        put_all(trace, bytes_of(value, &value), count_of(head));
+        size_t count;
+        const char *bytes = bytes_of(value, &count, &value);
+        put_all(trace, bytes, count);
     }
 }
 

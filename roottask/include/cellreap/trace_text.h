@@ -5,7 +5,8 @@
  * each row that it removes.
  *
  * A piece begins with a word: the number of its bytes, and what is true of it. Its bytes follow,
- * the last word filled up with anything; or it is a name, whose address is in this word. */
+ * the last word filled up with anything; or it is a name, whose address is in this word. A name
+ * whose number of bytes is 0 ends with a NUL. */
 #ifndef CELLREAP_TRACE_TEXT_H
 #define CELLREAP_TRACE_TEXT_H
 
@@ -76,7 +77,7 @@ static inline void cr_text_copy_piece(cr_text *text, const uint64_t *piece, size
     }
 }
 
-/* Adds a piece that never changes: it is read when the line is written. */
+/* Adds a piece that never changes: it is read when the line is written. It ends with a NUL. */
 static inline void cr_text_name(cr_text *text, const char *name, size_t count, uint64_t flags)
 {
     const uint64_t address = (uint64_t)(uintptr_t)name;

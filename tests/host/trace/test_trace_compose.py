@@ -293,7 +293,8 @@ def test_rows_that_are_recorded_at_once_go_around_the_ring(core: tuple[Any, Any]
     assert 8 * len(rows) > 3 * SMALL
     composer.lib.cr_trace_rows(composer.trace, composer.numbers["GONE"], 3, rows, len(rows))
     drafts = [
-        Event("GONE", {"n": "3", "row": text.decode()}, time=1 + at) for at, text in enumerate(texts)
+        Event("GONE", {"n": "3", "row": text.decode()}, time=1 + at)
+        for at, text in enumerate(texts)
     ]
     assert composer.lines() == seal([*drafts, Event("END", {}, time=1 + len(texts))], KEY)
 
