@@ -98,8 +98,9 @@ int cr_notices_has_general(const cr_pd *pd)
     return 0;
 }
 
-/* Starts the clock of a PD that gets a notice of this kind and has none of them that it can finish.
- * One look at its first notice decides most often: it has any, and is not strict. */
+/* Starts the clock of a PD that is about to get a notice of this kind, if it has none that it can
+ * finish under that clock. Strict notices have clocks of their own. The first notice that the PD
+ * has decides most often. */
 static void restart_if_idle(cr_pd *to, cr_notice_kind kind)
 {
     cr_work_cursor at = {0};
