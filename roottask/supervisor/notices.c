@@ -99,17 +99,18 @@ int cr_notices_has_general(const cr_pd *pd)
 }
 
 /* Starts the clock of a PD that is about to get a notice of this kind, if it has none that it can
- * finish under that clock. Strict notices have clocks of their own. The first notice that the PD
- * has decides most often. */
+ * finish under that clock. Strict notices have clocks of their own. */
 static void restart_if_idle(cr_pd *to, cr_notice_kind kind)
 {
-    cr_work_cursor at = {0};
-    cr_work_notice first;
-    if (cr_work_next(cr_sys.work, cr_receiver(to), &at, &first) != CR_OK) {
-        cr_notices_restart(to);
+    const int general = kind != CR_NOTICE_PROBE && kind != CR_NOTICE_FAULT;
+    if (general && cr_notices_has_general(to)) {
+        return; /* As most often. */
+    }
+    const int any = cr_notices_has_any(to);
+    if (!any) {
         to->run.chance = 0;
-    } else if (kind != CR_NOTICE_PROBE && kind != CR_NOTICE_FAULT && cr_notice_is_strict(&first) &&
-               !cr_notices_has_general(to)) {
+    }
+    if (!any || general) {
         cr_notices_restart(to);
     }
 }

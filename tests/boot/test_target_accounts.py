@@ -18,9 +18,9 @@ from cellreap.system.config import Config
 from cellreap.system.config.quotas import quotas, words
 from cellreap.system.sdk import ARCHES
 from cellreap.testing import Change, Run, Target, together, with_pd
+from kit.crowds import COUNTED
 from kit.marks import slow_but, thorough_but
 
-COUNTED = ("-icount", "shift=0,sleep=off")
 FULL, MEMORY, BUSY = (
     headers.constant("protocol.h", f"CR_RESULT_{name}") for name in ("FULL", "MEMORY", "BUSY")
 )

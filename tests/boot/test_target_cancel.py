@@ -7,6 +7,7 @@ import pytest
 
 from cellreap import headers
 from cellreap.testing import Run, Target, with_pd
+from kit.crowds import COUNTED
 
 OK, DENIED, NO_SUCH, GONE, BUSY, CANCELLED = (
     headers.enums("protocol.h")["cr_result"][f"CR_RESULT_{name}"]
@@ -27,7 +28,7 @@ def told(run: Run, name: str) -> list[tuple[str, int]]:
 @pytest.fixture
 def run(target: Target) -> Run:
     # Lateness is measured in instructions here, so it does not depend on the wall clock.
-    return target.run("cancel", qemu_args=("-icount", "shift=0,sleep=off"))
+    return target.run("cancel", qemu_args=COUNTED)
 
 
 @pytest.mark.behaviour("T-29", "A-05")
@@ -103,7 +104,7 @@ def test_a_pd_that_is_terminated_later_goes_on_until_its_cleanup_begins(run: Run
 @pytest.mark.behaviour("T-29", "J-14")
 def test_a_pd_that_is_stopped_before_keeps_its_place_and_all_tickets(target: Target) -> None:
     change = with_pd("boss", args=(0, 1))
-    run = target.run("cancel", change=change, qemu_args=("-icount", "shift=0,sleep=off"))
+    run = target.run("cancel", change=change, qemu_args=COUNTED)
     assert told(run, "boss")[-6:] == [
         ("terminate it at once", OK),
         ("cancel what was stopped", GONE),

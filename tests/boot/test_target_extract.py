@@ -10,6 +10,7 @@ import pytest
 
 from cellreap import headers
 from cellreap.testing import Run, Target, together, with_pd, with_system
+from kit.crowds import COUNTED
 from kit.marks import thorough_but
 from kit.truth_traces import WITH_TRUTH
 
@@ -206,7 +207,6 @@ def test_a_lying_server_is_refused_each_time_and_changes_nothing(target: Target)
         assert len(set(rows)) == len(rows)
 
 
-COUNTED = ("-icount", "shift=0,sleep=off")
 TAKEN = headers.constant("limits.h", "CR_MAX_TAKEN")
 
 

@@ -12,10 +12,9 @@ from collections import Counter
 import pytest
 
 from cellreap.testing import Run, Target, together, with_crashes
-from kit.crowds import CLIENT_OF_MANY, SERVER_OF_MANY, many, rich
+from kit.crowds import CLIENT_OF_MANY, COUNTED, SERVER_OF_MANY, many, rich
 from kit.marks import thorough_but
 
-COUNTED = ("-icount", "shift=0,sleep=off")
 SPACES = 14
 RESOURCES = 1000
 

@@ -17,9 +17,9 @@ from cellreap.system.config import Config
 from cellreap.system.sdk import ARCHES
 from cellreap.testing import Run, Target, together, with_pd, with_system
 from cellreap.trace.events import Event
+from kit.crowds import COUNTED
 from kit.marks import thorough_but
 
-COUNTED = ("-icount", "shift=0,sleep=off")
 GONE = headers.constant("protocol.h", "CR_RESULT_GONE")
 BUDGET = 6  # as in the configuration
 DELAYS = [0, 10, 20, 40, 80, 160]

@@ -11,6 +11,7 @@ import pytest
 from cellreap.system.config import Config, Mode, Quota
 from cellreap.testing import Change, Run, Target, together, with_pd, with_system
 from cellreap.trace.events import Event
+from kit.crowds import COUNTED
 
 MODES: tuple[Mode, ...] = ("async", "sync")
 QUEUED = "queued: done 0, failed 0, dropped 0, waiting 0, held 0"
@@ -111,7 +112,7 @@ def test_a_manager_that_never_answers_holds_nobody_up_beyond_its_deadline(
         with_system(deadline_ms=0),
     )
     # Lateness is measured in instructions here, so it does not depend on the wall clock.
-    run = target.run("tickets", mode=mode, change=deaf, qemu_args=("-icount", "shift=0,sleep=off"))
+    run = target.run("tickets", mode=mode, change=deaf, qemu_args=COUNTED)
     assert "waited: ticket 1 over: done 0, failed 0, dropped 3, waiting 0, held 0" in run.says(
         "boss"
     )
@@ -272,7 +273,7 @@ def test_who_is_answered_when_its_time_is_all_but_over_has_it_anew(target: Targe
         with_pd("first", deadline_ms=400),
         with_pd("second", deadline_ms=410, args=(4 | 32, 1, 0, 8000)),
     )
-    run = target.run("ring", change=change, qemu_args=("-icount", "shift=0,sleep=off"))
+    run = target.run("ring", change=change, qemu_args=COUNTED)
     assert run.says("first")[0].endswith(RING_OPEN)
     assert run.says("second")[0].endswith(RING_OVER)
     assert not run.of("LATE")
@@ -294,7 +295,7 @@ def test_who_then_waits_again_instead_of_acknowledging_is_late(target: Target) -
         config = config.model_copy(update={"pds": (more, *config.pds)})
         return with_pd("first", holds_pds=held)(config)
 
-    run = target.run("ring", change=change, qemu_args=("-icount", "shift=0,sleep=off"))
+    run = target.run("ring", change=change, qemu_args=COUNTED)
     (late,) = run.of("LATE")
     assert run.name(late["pd"]) == "first"
     assert late.number("ms") >= 60

@@ -174,7 +174,10 @@ static uint32_t add_word_second(uint32_t sum, uint32_t word)
 /* Later ones have this sum, over the same words and places as now. */
 static uint32_t second_checksum(const cr_journal *journal)
 {
-    enum { EPOCH = 3, WORDS = 24 };
+    enum {
+        EPOCH = offsetof(cr_journal, epoch) / sizeof(uint32_t),
+        WORDS = offsetof(cr_journal, entries) / sizeof(uint32_t)
+    };
     uint32_t words[WORDS] = {0};
     uint32_t sum = 0;
     copy(words, journal, sizeof(words));

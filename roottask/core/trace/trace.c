@@ -246,6 +246,21 @@ static void misused(cr_trace *trace, const char *name, const char *what)
     trace->broken = 1;
 }
 
+/* Begins the record of a line, with its time. */
+static inline void begin_line(cr_trace *trace, cr_event event)
+{
+    begin_record(trace);
+    if (is_timed(trace, event)) {
+        put_word(trace, trace->now() - trace->start);
+    }
+}
+
+static inline void end_line(cr_trace *trace, cr_event event)
+{
+    trace->recorded++;
+    end_record(trace, event);
+}
+
 void cr_trace_begin(cr_trace *trace, cr_event event)
 {
     trace->event = event;
@@ -254,10 +269,7 @@ void cr_trace_begin(cr_trace *trace, cr_event event)
         return;
     }
     trace->form = forms[event];
-    begin_record(trace);
-    if (is_timed(trace, event)) {
-        put_word(trace, trace->now() - trace->start);
-    }
+    begin_line(trace, event);
 }
 
 /* The next field of the table is of another form, or the trace is broken. */
@@ -327,9 +339,10 @@ void cr_trace_name(cr_trace *trace, const char *name)
     }
 }
 
-void cr_trace_pieces(cr_trace *trace, const uint64_t *pieces, size_t words)
+/* If the pieces do not fit, the line is too long. */
+static inline void put_pieces(cr_trace *trace, const uint64_t *pieces, size_t words)
 {
-    if (!next_field(trace, CR_PRINT_TEXT) || !fits(trace, words)) {
+    if (!fits(trace, words)) {
         return;
     }
     word *next = (word *)trace->next;
@@ -338,6 +351,13 @@ void cr_trace_pieces(cr_trace *trace, const uint64_t *pieces, size_t words)
         *next++ = *pieces++;
     }
     trace->next = (uint64_t *)next;
+}
+
+void cr_trace_pieces(cr_trace *trace, const uint64_t *pieces, size_t words)
+{
+    if (next_field(trace, CR_PRINT_TEXT)) {
+        put_pieces(trace, pieces, words);
+    }
 }
 
 void cr_trace_rows(cr_trace *trace, cr_event event, uint64_t number, const uint64_t *rows,
@@ -350,24 +370,16 @@ void cr_trace_rows(cr_trace *trace, cr_event event, uint64_t number, const uint6
         misused(trace, "", "has other fields than a number and a text");
     }
     for (size_t i = 0; i < words && !trace->broken; i += 1 + (size_t)rows[i]) {
-        const uint64_t *piece = &rows[i + 1];
-        const uint64_t *const end = piece + rows[i];
-        begin_record(trace);
-        if (rows[i] == 0 || rows[i] >= words - i || !fits(trace, (size_t)rows[i])) {
+        if (rows[i] == 0 || rows[i] >= words - i) {
             trace->broken = 1;
             return;
         }
-        word *next = (word *)trace->next;
-        if (is_timed(trace, event)) {
-            *next++ = trace->now() - trace->start;
+        begin_line(trace, event);
+        put_word(trace, number);
+        put_pieces(trace, &rows[i + 1], (size_t)rows[i]);
+        if (!trace->broken) {
+            end_line(trace, event);
         }
-        *next++ = number;
-        while (piece < end) {
-            *next++ = *piece++;
-        }
-        trace->next = (uint64_t *)next;
-        trace->recorded++;
-        end_record(trace, event);
     }
 }
 
@@ -386,8 +398,7 @@ void cr_trace_end(cr_trace *trace)
                 "is not printed");
         return;
     }
-    trace->recorded++;
-    end_record(trace, trace->event);
+    end_line(trace, trace->event);
 }
 
 void cr_trace_finish(cr_trace *trace)

@@ -434,7 +434,7 @@ static int may_take(const cr_work *work, uint32_t to, const item *it)
 
 /* The first ready lane of this kind from which something can be handed out, or CR_NONE. Only a
  * receiver at its limit makes it search. */
-static uint32_t first_ready(const cr_work *work, uint32_t to, uint32_t kind)
+static inline uint32_t first_ready(const cr_work *work, uint32_t to, uint32_t kind)
 {
     uint32_t at = get_receiver(work, to)->ready_first[kind];
     for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
@@ -449,11 +449,9 @@ static uint32_t first_ready(const cr_work *work, uint32_t to, uint32_t kind)
 /* The kind to hand out next, or CR_NONE. */
 static uint32_t next_kind(const cr_work *work, uint32_t to)
 {
-    const receiver *r = get_receiver(work, to);
     for (uint32_t i = 0; i < CR_NOTICE_KIND_COUNT; i++) {
-        const uint32_t kind = (uint32_t)cr_work_precedence[i];
-        if (r->ready_first[kind] != CR_NONE && first_ready(work, to, kind) != CR_NONE) {
-            return kind;
+        if (first_ready(work, to, (uint32_t)cr_work_precedence[i]) != CR_NONE) {
+            return (uint32_t)cr_work_precedence[i];
         }
     }
     return CR_NONE;

@@ -397,25 +397,30 @@ def test_a_cleanup_of_the_version_before_is_carried_on_from_any_step(path: Path)
     assert done == len(whole) - 1 >= 24
 
 
-def with_second_sum(stored: bytes) -> bytes:
-    """A journal of version 3 in which nothing is left, with the sum that came after the CRC-32."""
+def with_second_sum(stored: bytes, left: bytes) -> bytes:
+    """A journal of version 3 with the sum that came after the CRC-32.
+
+    left: what is left of the first entries to suspend.
+    """
     words = list(struct.unpack_from("<24I", stored))
+    words[19] = len(left)
     total = 0
-    for word in words[3:]:
+    for word in (*words[3:], *left):
         product = (total ^ word) * 0x9E3779B1 % 2**32
         total = product ^ product >> 15
     words[2] = total
-    return struct.pack("<24I", *words) + stored[96:]
+    return struct.pack("<24I", *words) + left + stored[96 + len(left) :]
 
 
 @pytest.mark.behaviour("T-26")
-def test_a_journal_with_an_earlier_checksum_of_its_version_is_read() -> None:
+@pytest.mark.parametrize("left", [b"", b"\1\0\1"], ids=["nothing", "some"])
+def test_a_journal_with_an_earlier_checksum_of_its_version_is_read(left: bytes) -> None:
     """And none in which a bit is another one."""
     cleaner = Cleaner(read_state(STATES[0])[0], "PD_1", 1, 0)
     for row in (VERSIONS / "journal-3.txt").read_text().splitlines():
-        data = with_second_sum(stored_bytes(row.split()[0]))
+        data = with_second_sum(stored_bytes(row.split()[0]), left)
         assert cleaner.lib.cr_journal_read(data, len(data), 2, cleaner.journal) == OK
-        for bit in range(8 * 12, 8 * 96, 29):
+        for bit in range(8 * 12, 8 * (96 + len(left)), 29):
             broken = bytearray(data)
             broken[bit // 8] ^= 1 << bit % 8
             read = cleaner.lib.cr_journal_read(bytes(broken), len(data), 2, cleaner.journal)
