@@ -143,19 +143,26 @@ static cr_status destroy_pd(cr_ref node, cr_pd *pd)
     return status;
 }
 
-/* The notice of a step is queued once. */
+/* The notices of a step are queued once. */
 enum { UNQUEUED = 0, QUEUED = 1, TO_SIGNAL = 2 };
 
-static cr_status notify(const cr_notice *notice, cr_pd *subscriber, uint32_t epoch)
+/* Queues notices to one receiver and signals it. If not all can be queued, those that are queued
+ * are the step, and the next step begins with the one that failed. */
+static cr_status notify(const cr_notice *notices, uint32_t count, cr_pd *subscriber,
+                        uint32_t epoch)
 {
     cr_journal *journal = cr_journal_of(&cr_sup.cleaner.now);
     const uint32_t tag = cr_sup.cleaner.now.tag;
     if (journal->half == UNQUEUED) {
+        uint32_t queued;
         int signals;
-        cr_status status = cr_notice_queue(notice, tag, tag, &signals);
+        cr_status status = cr_notices_queue(notices, count, tag, tag, &queued, &signals);
         if (status == CR_OK && subscriber != 0) {
             subscriber->told++;
             subscriber->told_by = tag;
+        }
+        if (status != CR_OK && queued > 0) {
+            status = cr_step_shorten(journal, epoch, queued);
         }
         if (status == CR_OK) {
             status = cr_step_note(journal, epoch, signals ? TO_SIGNAL : QUEUED);
@@ -165,7 +172,7 @@ static cr_status notify(const cr_notice *notice, cr_pd *subscriber, uint32_t epo
         }
     }
     if (journal->half == TO_SIGNAL) {
-        cr_notice_signal(notice);
+        cr_notice_signal(notices);
     }
     return CR_OK;
 }
@@ -177,7 +184,7 @@ static cr_status tell(cr_ref node, cr_pd *subscriber, uint32_t epoch)
     }
     const cr_notice notice = {
         .kind = CR_NOTICE_PRE_DESTROY, .to = subscriber->node, .node = node, .from = {CR_NONE, 0}};
-    return notify(&notice, subscriber, epoch);
+    return notify(&notice, 1, subscriber, epoch);
 }
 
 /* Carries out one step, which may have been carried out in part or as a whole before. */
@@ -201,7 +208,7 @@ static cr_status carry_out(const cr_step *step, uint32_t epoch)
     case CR_STEP_DESTROY_PD:
         return destroy_pd(step->node, pd);
     case CR_STEP_NOTIFY:
-        return notify(step->notice, 0, epoch);
+        return notify(step->notice, step->count, 0, epoch);
     case CR_STEP_TELL:
         return tell(step->node, pd, epoch);
     case CR_STEP_AWAIT:
@@ -340,7 +347,7 @@ static void trace_effect(cr_step_kind kind)
     }
 }
 
-static void trace_step(cr_step_kind kind)
+static void trace_step(cr_step_kind kind, uint32_t count)
 {
     const cr_carried *at = &cr_sup.cleaner.at;
     trace_effect(kind);
@@ -349,6 +356,7 @@ static void trace_step(cr_step_kind kind)
     cr_trace_id(&at->node);
     cr_trace_id(&at->pd);
     cr_carry_trace_calls();
+    cr_trace_number(&cr_sys.trace, count);
     cr_trace_end(&cr_sys.trace);
 }
 
@@ -363,7 +371,7 @@ static cr_status finish_step(cr_step_kind kind, uint32_t epoch)
 {
     cr_cleanup *now = &cr_sup.cleaner.now;
     cr_journal *journal = cr_journal_of(now);
-    trace_step(kind);
+    trace_step(kind, journal->count);
     cr_status status = cr_step_done(journal, epoch);
     if (status == CR_OK && kind == CR_STEP_AWAIT && journal->awaited == now->plan.n_pre_destroy) {
         if (!is_to_spare(now)) {

@@ -17,21 +17,48 @@ const char *cr_notice_name(cr_notice_kind kind)
     return notice_names[kind];
 }
 
-/* A notice contains numbers, which remain valid when the nodes are destroyed. */
-static cr_status fill_notice(const cr_notice *notice, cr_work_notice *out)
+/* A node, and its number. Notices that follow each other mostly name the same ones. */
+typedef struct numbered {
+    cr_ref node;
+    uint32_t number;
+} numbered;
+
+static cr_status number_of(cr_ref node, numbered *last, uint32_t *out)
 {
     cr_node_info info;
-    cr_node_info other;
+    if (!cr_same(node, last->node)) {
+        cr_status status = cr_model_get(cr_sys.model, node, &info);
+        if (status != CR_OK) {
+            return status;
+        }
+        *last = (numbered){node, info.number};
+    }
+    *out = last->number;
+    return CR_OK;
+}
+
+/* Notices of one receiver that are being queued. */
+typedef struct batch {
+    cr_pd *to;
+    uint32_t cleanup; /* that owes them; 0: none */
+    int busy;         /* the receiver had something to fetch before */
+    numbered space;   /* that of the last resource */
+    numbered from;
+} batch;
+
+/* A notice contains numbers, which remain valid when the nodes are destroyed. */
+static cr_status fill_notice(const cr_notice *notice, batch *b, cr_work_notice *out)
+{
+    cr_node_info info;
     cr_status status = cr_model_get(cr_sys.model, notice->node, &info);
     if (status != CR_OK) {
         return status;
     }
     *out = (cr_work_notice){.kind = notice->kind, .broken = notice->broken};
     if (info.kind == CR_NODE_RESOURCE) {
-        if ((status = cr_model_get(cr_sys.model, info.space, &other)) != CR_OK) {
+        if ((status = number_of(info.space, &b->space, &out->space)) != CR_OK) {
             return status;
         }
-        out->space = other.number;
         out->object = info.number;
     } else if (info.kind == CR_NODE_SPACE) {
         out->space = info.number;
@@ -41,13 +68,7 @@ static cr_status fill_notice(const cr_notice *notice, cr_work_notice *out)
     if (notice->kind == CR_NOTICE_PRE_DESTROY) {
         out->object = cr_model_handlers(cr_sys.model, notice->to, notice->node);
     }
-    if (notice->from.index != CR_NONE) {
-        if ((status = cr_model_get(cr_sys.model, notice->from, &other)) != CR_OK) {
-            return status;
-        }
-        out->pd = other.number;
-    }
-    return CR_OK;
+    return notice->from.index != CR_NONE ? number_of(notice->from, &b->from, &out->pd) : CR_OK;
 }
 
 /* The account that keeps room for a notice: that of the PD whose edge caused it. */
@@ -115,24 +136,44 @@ static void restart_if_idle(cr_pd *to, cr_notice_kind kind)
     }
 }
 
-/* `node` and `from`: the fields of the trace. `text`: what stands for `node` if it is not in the
- * model, and else 0. `signals`: whether the receiver must be signalled. */
-static cr_status queue(cr_pd *to, cr_work_notice *work, uint32_t cleanup, const char *text,
-                       cr_ref node, cr_ref from, int *signals)
+/* Must be called before the first notice is queued, which is of this kind. The others may not be
+ * strict. */
+static batch begin_batch(cr_pd *to, uint32_t cleanup, cr_notice_kind kind)
 {
-    int busy = cr_work_ready(cr_sys.work, cr_receiver(to));
-    restart_if_idle(to, work->kind);
+    const cr_ref none = {CR_NONE, 0};
+    const int busy = cr_work_ready(cr_sys.work, cr_receiver(to));
+    restart_if_idle(to, kind);
+    cr_clock_watch();
+    return (batch){.to = to, .cleanup = cleanup, .busy = busy, .space = {none, 0},
+                   .from = {none, 0}};
+}
+
+/* Returns whether the receiver must be signalled. The signal remains set until the PD receives it,
+ * and the PD then fetches until nothing is left. */
+static int end_batch(const batch *b)
+{
+    if (!cr_pd_is_up(b->to)) {
+        cr_notices_forget(b->to); /* A stopped PD answers nothing. Nobody may wait for it. */
+        return 0;
+    }
+    return !b->busy;
+}
+
+/* `node` and `from`: the fields of the trace. `text`: what stands for `node` if it is not in the
+ * model, and else 0. */
+static cr_status queue(const batch *b, cr_work_notice *work, const char *text, cr_ref node,
+                       cr_ref from)
+{
+    cr_pd *to = b->to;
     work->account = (uint16_t)account_of(to, work->kind, from);
     work->since = to->run.ran;
-    cr_clock_watch();
     cr_status status = cr_work_put(cr_sys.work, cr_receiver(to), work);
-    *signals = 0;
     if (status != CR_OK) {
         return status;
     }
     to->last_token = work->token;
     cr_trace_begin(&cr_sys.trace, CR_EV_QUEUE);
-    cr_trace_number(&cr_sys.trace, cleanup);
+    cr_trace_number(&cr_sys.trace, b->cleanup);
     cr_trace_number(&cr_sys.trace, work->token);
     cr_trace_pd(to);
     cr_trace_name(&cr_sys.trace, notice_names[work->kind]);
@@ -149,13 +190,6 @@ static cr_status queue(cr_pd *to, cr_work_notice *work, uint32_t cleanup, const 
     if (work->kind == CR_NOTICE_DESTROY || work->kind == CR_NOTICE_LOST) {
         cr_tombstone_owed(to, node);
     }
-    if (!cr_pd_is_up(to)) {
-        cr_notices_forget(to); /* A stopped PD answers nothing. Nobody may wait for it. */
-        return CR_OK;
-    }
-    /* Signal only if there was nothing to fetch. The signal remains set until the PD receives it,
-     * and the PD then fetches until nothing is left. */
-    *signals = !busy;
     return CR_OK;
 }
 
@@ -164,16 +198,32 @@ static void signal(const cr_pd *to)
     cr_signal(cr_body_cap(&to->body, CR_BODY_SIGNAL));
 }
 
-cr_status cr_notice_queue(const cr_notice *notice, uint32_t cleanup, uint32_t tag, int *signals)
+cr_status cr_notices_queue(const cr_notice *notices, uint32_t count, uint32_t cleanup,
+                           uint32_t tag, uint32_t *queued, int *signals)
 {
-    cr_pd *to = cr_pd_of(notice->to);
-    cr_work_notice work;
-    cr_status status = fill_notice(notice, &work);
-    if (status != CR_OK || to == 0) {
-        return to == 0 ? CR_ERR_CORRUPT : status;
+    cr_pd *to = cr_pd_of(notices[0].to);
+    cr_status status = CR_OK;
+    *queued = 0;
+    *signals = 0;
+    if (to == 0) {
+        return CR_ERR_CORRUPT;
     }
-    work.tag = tag;
-    return queue(to, &work, cleanup, 0, notice->node, notice->from, signals);
+    batch b = begin_batch(to, cleanup, notices[0].kind);
+    for (uint32_t i = 0; i < count; i++) {
+        cr_work_notice work;
+        if ((status = fill_notice(&notices[i], &b, &work)) != CR_OK) {
+            break;
+        }
+        work.tag = tag;
+        if ((status = queue(&b, &work, 0, notices[i].node, notices[i].from)) != CR_OK) {
+            break;
+        }
+        *queued = i + 1;
+    }
+    if (*queued > 0) {
+        *signals = end_batch(&b);
+    }
+    return status;
 }
 
 void cr_notice_signal(const cr_notice *notice)
@@ -186,8 +236,9 @@ void cr_notice_signal(const cr_notice *notice)
 
 cr_status cr_notice_put(const cr_notice *notice, uint32_t cleanup, uint32_t tag)
 {
+    uint32_t queued;
     int signals;
-    cr_status status = cr_notice_queue(notice, cleanup, tag, &signals);
+    cr_status status = cr_notices_queue(notice, 1, cleanup, tag, &queued, &signals);
     if (status == CR_OK && signals) {
         cr_notice_signal(notice);
     }
@@ -203,14 +254,14 @@ static void put_loss(cr_pd *to, cr_work_notice work, const char *about)
     }
     work.kind = CR_NOTICE_LOST;
     /* There is room: the capability had an edge, and each edge has room for one notice. */
-    int signals;
-    if (queue(to, &work, 0, about, none, none, &signals) != CR_OK) {
+    const batch b = begin_batch(to, 0, work.kind);
+    if (queue(&b, &work, about, none, none) != CR_OK) {
         cr_panic("no room for the notice of a loss", to->number);
     }
     if (work.pd != 0) {
         cr_tombstone_owed_pd(to, work.pd);
     }
-    if (signals) {
+    if (end_batch(&b)) {
         signal(to);
     }
 }

@@ -63,7 +63,10 @@ static uint32_t count_groups(const cr_plan *plan)
 uint32_t cr_reports_count_steps(const cr_plan *plan)
 {
     uint32_t count = plan->n_doomed + plan->n_pre_destroy + count_groups(plan) +
-                     plan->n_core_freed + plan->n_notices;
+                     plan->n_core_freed;
+    for (uint32_t at = 0; at < plan->n_notices; at += cr_step_notices(plan, at)) {
+        count++;
+    }
     for (uint32_t i = 0; i < plan->n_doomed; i++) {
         cr_sup.reports.places[plan->doomed[i].node.index] = i;
     }

@@ -101,7 +101,7 @@ static void take_over(cr_death death)
     if (status != CR_OK) {
         cr_panic("the journal of a cleanup is damaged", (uint64_t)status);
     }
-    cr_step step = {kind, journal->node, journal->pd, 0};
+    cr_step step = {kind, journal->node, journal->pd, 0, 1};
     const int last = attempts >= CR_STEP_ATTEMPTS;
     const int completes = last && cr_carry_is_complete(&step);
     const int leaves = last && !completes;

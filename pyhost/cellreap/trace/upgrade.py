@@ -14,7 +14,7 @@ not record cannot be derived. A field that a newer version added gets the value 
   that version.
 - Version 2 has everything that version 3 has, under other names.
 - Version 3 has the step `unblock`, which version 4 has not.
-- Versions 3 to 6 lack the events and fields that the next version added. Their root tasks had no
+- Versions 3 to 7 lack the events and fields that the next version added. Their root tasks had no
   such behaviour.
 """
 
@@ -115,6 +115,7 @@ CHANGES: dict[int, Change] = {
         }
     ),
     6: Change(added={("TRACE", "clock"): "0"}),
+    7: Change(added={("STEP", "count"): "1"}),
 }
 """Version -> what the next version renames and adds to events. Others are not listed."""
 

@@ -9,6 +9,9 @@ _Static_assert(sizeof(cr_journal) % sizeof(uint32_t) == 0 && sizeof(cr_ref) == 8
                    offsetof(cr_journal, entries) % sizeof(uint32_t) == 0,
                "no padding, which a checksum would cover");
 
+_Static_assert((int)CR_JOURNAL_WORDS_3 * 4 == (int)offsetof(cr_journal, count),
+               "the header has not moved since version 3");
+
 _Static_assert((int)CR_JOURNAL_ENTRIES ==
                    3 * (int)CR_JOURNAL_DOOMED + (int)CR_JOURNAL_CORE + (int)CR_JOURNAL_NOTICES,
                "a place for each");
@@ -51,7 +54,8 @@ static uint32_t add_ref(uint32_t sum, cr_ref ref)
     return add_word(add_word(sum, ref.index), ref.generation);
 }
 
-static uint32_t checksum(const cr_journal *journal)
+/* The sum of the header, but for `count`, which version 3 has not. */
+static uint32_t sum_of_header(const cr_journal *journal)
 {
     uint32_t sum = add_word(0, journal->epoch);
     sum = add_word(sum, journal->phase);
@@ -67,9 +71,16 @@ static uint32_t checksum(const cr_journal *journal)
     sum = add_word(sum, journal->second);
     sum = add_word(sum, journal->n_left);
     sum = add_word(sum, journal->n_kept);
-    uint32_t any = 0;
     for (int area = 0; area < CR_LEFT_AREA_COUNT; area++) {
         sum = add_word(sum, journal->used[area]);
+    }
+    return sum;
+}
+
+static uint32_t add_entries(uint32_t sum, const cr_journal *journal)
+{
+    uint32_t any = 0;
+    for (int area = 0; area < CR_LEFT_AREA_COUNT; area++) {
         any |= journal->used[area];
     }
     for (int area = 0; any != 0 && area < CR_LEFT_AREA_COUNT; area++) {
@@ -81,8 +92,13 @@ static uint32_t checksum(const cr_journal *journal)
     return sum;
 }
 
+static uint32_t checksum(const cr_journal *journal)
+{
+    return add_entries(add_word(sum_of_header(journal), journal->count), journal);
+}
+
 /* Whoever adds a field must add it to the checksum. */
-_Static_assert(offsetof(cr_journal, entries) == 24 * sizeof(uint32_t), "the fields of checksum()");
+_Static_assert(offsetof(cr_journal, entries) == 25 * sizeof(uint32_t), "the fields of checksum()");
 
 void cr_journal_seal(cr_journal *journal)
 {
@@ -111,6 +127,7 @@ void cr_journal_start(cr_journal *journal, uint32_t epoch)
     for (int area = 0; area < CR_LEFT_AREA_COUNT; area++) {
         journal->used[area] = 0;
     }
+    journal->count = 0;
     cr_journal_seal(journal);
 }
 
@@ -157,7 +174,7 @@ static uint32_t first_checksum(const cr_journal *journal)
 {
     const size_t covered = offsetof(cr_journal, epoch);
     uint32_t sum = cr_crc32(0, (const uint8_t *)journal + covered,
-                            offsetof(cr_journal, entries) - covered);
+                            offsetof(cr_journal, count) - covered);
     for (int area = 0; area < CR_LEFT_AREA_COUNT; area++) {
         sum = cr_crc32(sum, &journal->entries[areas[area].first],
                        used_of(journal, (cr_left_area)area));
@@ -171,17 +188,16 @@ static uint32_t add_word_second(uint32_t sum, uint32_t word)
     return product ^ (product >> 15);
 }
 
-/* Later ones have this sum, over the same words and places as now. */
+/* Later ones have this sum. The last ones have that of now, without `count`. */
 static uint32_t second_checksum(const cr_journal *journal)
 {
     enum {
-        EPOCH = offsetof(cr_journal, epoch) / sizeof(uint32_t),
-        WORDS = offsetof(cr_journal, entries) / sizeof(uint32_t)
+        EPOCH = offsetof(cr_journal, epoch) / sizeof(uint32_t)
     };
-    uint32_t words[WORDS] = {0};
+    uint32_t words[CR_JOURNAL_WORDS_3] = {0};
     uint32_t sum = 0;
     copy(words, journal, sizeof(words));
-    for (uint32_t i = EPOCH; i < WORDS; i++) {
+    for (uint32_t i = EPOCH; i < CR_JOURNAL_WORDS_3; i++) {
         sum = add_word_second(sum, words[i]);
     }
     for (int area = 0; area < CR_LEFT_AREA_COUNT; area++) {
@@ -222,8 +238,24 @@ static cr_status read_version_2(const void *bytes, uint32_t epoch, cr_journal *o
             return CR_ERR_CORRUPT;
         }
     }
+    out->count = out->attempts > 0 ? 1 : 0;
     cr_journal_seal(out);
     return CR_OK;
+}
+
+static cr_status read_version_3(const void *bytes, uint32_t epoch, cr_journal *out)
+{
+    const size_t header = CR_JOURNAL_WORDS_3 * sizeof(uint32_t);
+    copy(out, bytes, (uint32_t)header);
+    copy(out->entries, (const uint8_t *)bytes + header, sizeof(out->entries));
+    if (out->checksum != add_entries(sum_of_header(out), out) &&
+        out->checksum != second_checksum(out) && out->checksum != first_checksum(out)) {
+        return CR_ERR_CORRUPT;
+    }
+    out->version = CR_JOURNAL_VERSION;
+    out->count = out->attempts > 0 ? 1 : 0;
+    cr_journal_seal(out);
+    return cr_journal_take_over(out, epoch);
 }
 
 cr_status cr_journal_read(const void *bytes, uint32_t count, uint32_t epoch, cr_journal *out)
@@ -245,6 +277,10 @@ cr_status cr_journal_read(const void *bytes, uint32_t count, uint32_t epoch, cr_
     if (words[0] == CR_JOURNAL_MAGIC && words[1] == 2 && count == CR_JOURNAL_BYTES_2) {
         return read_version_2(bytes, epoch, out);
     }
+    if (words[0] == CR_JOURNAL_MAGIC && words[1] == 3 &&
+        count == CR_JOURNAL_WORDS_3 * sizeof(uint32_t) + sizeof(out->entries)) {
+        return read_version_3(bytes, epoch, out);
+    }
     if (words[0] == CR_JOURNAL_MAGIC && words[1] > CR_JOURNAL_VERSION) {
         return CR_ERR_VERSION;
     }
@@ -252,9 +288,6 @@ cr_status cr_journal_read(const void *bytes, uint32_t count, uint32_t epoch, cr_
         return CR_ERR_CORRUPT;
     }
     copy(out, bytes, sizeof(*out));
-    if (out->checksum == first_checksum(out) || out->checksum == second_checksum(out)) {
-        cr_journal_seal(out);
-    }
     return cr_journal_take_over(out, epoch);
 }
 
@@ -421,11 +454,6 @@ static cr_status may_write_step(const cr_journal *journal, uint32_t epoch)
     return status == CR_OK && journal->attempts == 0 ? CR_ERR_ABSENT : status;
 }
 
-static int is_same(cr_ref a, cr_ref b)
-{
-    return a.index == b.index && a.generation == b.generation;
-}
-
 cr_status cr_step_begin(cr_journal *journal, uint32_t epoch, const cr_step *step)
 {
     cr_status status = may_write(journal, epoch);
@@ -440,16 +468,17 @@ cr_status cr_step_begin(cr_journal *journal, uint32_t epoch, const cr_step *step
 
 cr_status cr_journal_begin(cr_journal *journal, const cr_step *step)
 {
-    if (step->kind >= CR_STEP_KIND_COUNT) {
+    if (step->kind >= CR_STEP_KIND_COUNT || step->count == 0) {
         return CR_ERR_CORRUPT;
     }
     if (journal->attempts == 0) {
         journal->kind = (uint32_t)step->kind;
         journal->node = step->node;
         journal->pd = step->pd;
+        journal->count = step->count;
         journal->half = 0;
     } else if (journal->kind != (uint32_t)step->kind || !is_same(journal->node, step->node) ||
-               !is_same(journal->pd, step->pd)) {
+               !is_same(journal->pd, step->pd) || journal->count != step->count) {
         return CR_ERR_BUSY;
     }
     journal->attempts++;
@@ -467,6 +496,20 @@ cr_status cr_step_note(cr_journal *journal, uint32_t epoch, uint32_t half)
     return CR_OK;
 }
 
+cr_status cr_step_shorten(cr_journal *journal, uint32_t epoch, uint32_t count)
+{
+    cr_status status = may_write_step(journal, epoch);
+    if (status != CR_OK) {
+        return status;
+    }
+    if (count == 0 || count > journal->count) {
+        return CR_ERR_ARG;
+    }
+    journal->count = count;
+    cr_journal_seal(journal);
+    return CR_OK;
+}
+
 cr_status cr_step_done(cr_journal *journal, uint32_t epoch)
 {
     cr_status status = may_write_step(journal, epoch);
@@ -474,14 +517,14 @@ cr_status cr_step_done(cr_journal *journal, uint32_t epoch)
         return status;
     }
     const uint32_t kind = journal->kind;
-    if (kind >= CR_STEP_KIND_COUNT) {
+    if (kind >= CR_STEP_KIND_COUNT || journal->count > CR_STEP_NOTICES) {
         return CR_ERR_CORRUPT;
     }
     journal->done++;
     if (kind == (uint32_t)CR_STEP_AWAIT) {
         journal->awaited = journal->index;
     }
-    if (sweeps[kind]) {
+    for (uint32_t i = 0; sweeps[kind] && i < journal->count; i++) {
         cr_journal_advance(journal);
     }
     journal->attempts = 0;

@@ -17,6 +17,11 @@ typedef enum cr_chain_phase {
     PHASE_COUNT
 } cr_chain_phase;
 
+static inline int is_same(cr_ref a, cr_ref b)
+{
+    return a.index == b.index && a.generation == b.generation;
+}
+
 /* Writes the checksum. Everything that changes a journal must do this last. */
 void cr_journal_seal(cr_journal *journal);
 

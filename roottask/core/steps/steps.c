@@ -44,26 +44,43 @@ static cr_status destroy_step(const cr_model *model, cr_ref node, const cr_node_
         uint32_t body = cr_model_first(model, node, CR_EDGE_BODY, CR_OUT);
         if (body != CR_NONE) {
             cr_status status = cr_model_edge(model, body, &edge);
-            *out = (cr_step){CR_STEP_DESTROY_RESOURCE, edge.to, nothing, 0};
+            *out = (cr_step){CR_STEP_DESTROY_RESOURCE, edge.to, nothing, 0, 1};
             return status;
         }
-        *out = (cr_step){CR_STEP_DESTROY_PD, node, node, 0};
+        *out = (cr_step){CR_STEP_DESTROY_PD, node, node, 0, 1};
         return CR_OK;
     }
     uint32_t request = cr_model_first(model, node, CR_EDGE_REQUEST, CR_IN);
     if (request != CR_NONE) {
         cr_status status = cr_model_edge(model, request, &edge);
-        *out = (cr_step){CR_STEP_CUT_REQUEST, node, edge.from, 0};
+        *out = (cr_step){CR_STEP_CUT_REQUEST, node, edge.from, 0, 1};
         return status;
     }
     uint32_t member = cr_model_first(model, node, CR_EDGE_SUBSET, CR_IN);
     if (member != CR_NONE) {
         cr_status status = cr_model_edge(model, member, &edge);
-        *out = (cr_step){CR_STEP_DESTROY_RESOURCE, edge.from, nothing, 0};
+        *out = (cr_step){CR_STEP_DESTROY_RESOURCE, edge.from, nothing, 0, 1};
         return status;
     }
-    *out = (cr_step){CR_STEP_DESTROY_SPACE, node, nothing, 0};
+    *out = (cr_step){CR_STEP_DESTROY_SPACE, node, nothing, 0, 1};
     return CR_OK;
+}
+
+uint32_t cr_step_notices(const cr_plan *plan, uint32_t at)
+{
+    const cr_ref to = plan->notices[at].to;
+    uint32_t count = 1;
+    while (count < CR_STEP_NOTICES && count < plan->n_notices - at &&
+           is_same(plan->notices[at + count].to, to)) {
+        count++;
+    }
+    return count;
+}
+
+/* Whether something was left, so that an entry may have to wait, or is passed. */
+static int has_left(const cr_journal *journal)
+{
+    return journal->n_kept != 0 || journal->n_left != 0 || journal->second != 0;
 }
 
 /* The step for the entry at the cursor. *needed: 0 if the entry needs no step. */
@@ -81,14 +98,14 @@ static cr_status entry_step(const cr_journal *journal, const cr_plan *plan, cons
         int first = doomed->pd_depth == 0;
         *needed = status == CR_OK && info.kind == CR_NODE_PD &&
                   first == (journal->phase == PHASE_SUSPEND_FIRST);
-        *out = (cr_step){CR_STEP_SUSPEND, nothing, doomed->node, 0};
+        *out = (cr_step){CR_STEP_SUSPEND, nothing, doomed->node, 0, 1};
         return status;
     }
     case PHASE_MARK: {
         cr_ref node = plan->doomed[journal->index].node;
         status = cr_model_get(model, node, &info);
         *needed = status == CR_OK && info.state == CR_STATE_ACTIVE;
-        *out = (cr_step){CR_STEP_MARK, node, nothing, 0};
+        *out = (cr_step){CR_STEP_MARK, node, nothing, 0, 1};
         return status;
     }
     case PHASE_DESTROY: {
@@ -108,21 +125,22 @@ static cr_status entry_step(const cr_journal *journal, const cr_plan *plan, cons
             return status;
         }
         *needed = info.state != CR_STATE_DESTROYED && subscriber.state != CR_STATE_DESTROYED;
-        *out = (cr_step){CR_STEP_TELL, entry->node, entry->pd, 0};
+        *out = (cr_step){CR_STEP_TELL, entry->node, entry->pd, 0, 1};
         return CR_OK;
     }
     case PHASE_CORE: {
         cr_ref node = plan->core_freed[journal->index];
         status = cr_model_get(model, node, &info);
         *needed = status == CR_OK && info.state != CR_STATE_DESTROYED;
-        *out = (cr_step){CR_STEP_DESTROY_RESOURCE, node, nothing, 0};
+        *out = (cr_step){CR_STEP_DESTROY_RESOURCE, node, nothing, 0, 1};
         /* If the step is repeated, the tombstone may already be released. */
         return status == CR_ERR_STALE ? CR_OK : status;
     }
     case PHASE_NOTIFY: {
         const cr_notice *notice = &plan->notices[journal->index];
         *needed = 1;
-        *out = (cr_step){CR_STEP_NOTIFY, notice->node, notice->to, notice};
+        *out = (cr_step){CR_STEP_NOTIFY, notice->node, notice->to, notice,
+                         has_left(journal) ? 1 : cr_step_notices(plan, journal->index)};
         return CR_OK;
     }
     case PHASE_SETTLE:
@@ -141,15 +159,19 @@ static int group_is_told(const cr_journal *journal, const cr_plan *plan)
             plan->pre_destroy_groups[at] != plan->pre_destroy_groups[at - 1]);
 }
 
-static cr_status step_of(uint32_t kind, cr_ref node, cr_ref pd, uint32_t index,
-                         const cr_plan *plan, cr_step *out)
+/* The step that has begun. */
+static cr_status begun(const cr_journal *journal, const cr_plan *plan, cr_step *out)
 {
+    const uint32_t kind = journal->kind;
     const int notifies = kind == (uint32_t)CR_STEP_NOTIFY;
-    *out = (cr_step){CR_STEP_SETTLE, nothing, nothing, 0};
-    if (kind >= CR_STEP_KIND_COUNT || (notifies && index >= plan->n_notices)) {
+    *out = (cr_step){CR_STEP_SETTLE, nothing, nothing, 0, 1};
+    if (kind >= CR_STEP_KIND_COUNT || journal->count == 0 ||
+        (notifies && (journal->index >= plan->n_notices ||
+                      journal->count > plan->n_notices - journal->index))) {
         return CR_ERR_CORRUPT;
     }
-    *out = (cr_step){(cr_step_kind)kind, node, pd, notifies ? &plan->notices[index] : 0};
+    *out = (cr_step){(cr_step_kind)kind, journal->node, journal->pd,
+                     notifies ? &plan->notices[journal->index] : 0, journal->count};
     return CR_OK;
 }
 
@@ -181,7 +203,7 @@ static int remains(const cr_model *model, cr_ref node)
 static int must_wait(const cr_journal *journal, const cr_plan *plan, const cr_model *model)
 {
     const uint32_t at = journal->index;
-    if (journal->n_kept == 0 && journal->n_left == 0 && journal->second == 0) {
+    if (!has_left(journal)) {
         return 0;
     }
     switch ((cr_chain_phase)journal->phase) {
@@ -230,7 +252,7 @@ static cr_status at_cursor(cr_journal *journal, const cr_plan *plan, const cr_mo
             return CR_ERR_CORRUPT;
         }
         if (group_is_told(journal, plan)) {
-            *out = (cr_step){CR_STEP_AWAIT, nothing, nothing, 0};
+            *out = (cr_step){CR_STEP_AWAIT, nothing, nothing, 0, 1};
             return CR_OK;
         }
         if (journal->index >= length) {
@@ -258,13 +280,8 @@ static cr_status at_cursor(cr_journal *journal, const cr_plan *plan, const cr_mo
     if (journal->phase != PHASE_SETTLE) {
         return CR_ERR_CORRUPT;
     }
-    *out = (cr_step){CR_STEP_SETTLE, nothing, nothing, 0};
+    *out = (cr_step){CR_STEP_SETTLE, nothing, nothing, 0, 1};
     return CR_OK;
-}
-
-static cr_status begun(const cr_journal *journal, const cr_plan *plan, cr_step *out)
-{
-    return step_of(journal->kind, journal->node, journal->pd, journal->index, plan, out);
 }
 
 cr_status cr_step_next(cr_journal *journal, const cr_plan *plan, const cr_model *model,

@@ -46,8 +46,9 @@ extern "C" {
     CR_STEP(CR_STEP_DESTROY_PD, 5, "destroy-pd",                                                   \
         "destroys pd: its untyped is revoked and free again",                                      \
         "the PD goes after its untyped was revoked; without it nothing is left to do")             \
-    CR_STEP(CR_STEP_NOTIFY, 6, "notify", "queues notice and signals its receiver",                 \
-        "the journal tells whether the notice is queued; a second signal has no effect")           \
+    CR_STEP(CR_STEP_NOTIFY, 6, "notify",                                                           \
+        "queues notices that follow each other and have the same receiver, and signals it",        \
+        "the journal tells whether the notices are queued; a second signal has no effect")         \
     CR_STEP(CR_STEP_TELL, 7, "tell", "queues a pre-destroy notice about node to pd, a subscriber", \
         "as notify")                                                                               \
     CR_STEP(CR_STEP_AWAIT, 8, "await",                                                             \
@@ -67,8 +68,13 @@ typedef struct cr_step {
     cr_step_kind kind;
     cr_ref node;            /* index CR_NONE where there is none */
     cr_ref pd;              /* index CR_NONE where there is none */
-    const cr_notice *notice; /* NOTIFY */
+    const cr_notice *notice; /* NOTIFY: the first one */
+    uint32_t count;          /* NOTIFY: number of notices, from `notice` on. Else 1 */
 } cr_step;
+
+/* The number of notices that one step queues, from the notice at `at` on, if none of them waits for
+ * anything. `at` is less than the number of notices. */
+uint32_t cr_step_notices(const cr_plan *plan, uint32_t at);
 
 /* -- the journal (journal.c)
  *
@@ -80,7 +86,7 @@ typedef struct cr_step {
 
 enum {
     CR_JOURNAL_MAGIC = 0x4b6c6c63,
-    CR_JOURNAL_VERSION = 3,
+    CR_JOURNAL_VERSION = 4,
     /* Version 1 had a number of its own in this place, and behind it phase, index, done and
      * awaited. */
     CR_JOURNAL_MAGIC_1 = 0x4a6c6c63,
@@ -88,7 +94,10 @@ enum {
     /* Version 2 had room for so many steps that were left in a phase. */
     CR_JOURNAL_LEFT_2 = 16,
     CR_JOURNAL_BYTES_2 = 520,
-    CR_STEP_ATTEMPTS = 3 /* a step that failed so often is left for later */
+    /* Version 3 had these words before the entries: no `count`. */
+    CR_JOURNAL_WORDS_3 = 24,
+    CR_STEP_ATTEMPTS = 3, /* a step that failed so often is left for later */
+    CR_STEP_NOTICES = 32  /* a step queues at most so many: others wait until a step is done */
 };
 
 /* The journal has a place for each entry of a plan that can be left: for the doomed nodes, one in
@@ -137,6 +146,8 @@ typedef struct cr_journal {
     uint32_t n_left; /* entries that this run over the phase left */
     uint32_t n_kept; /* entries that are KEPT */
     uint32_t used[CR_LEFT_AREA_COUNT]; /* places of each area that may not be CLEAR */
+    /* How many entries the step that has begun completes, if it is done. */
+    uint32_t count;
     uint8_t entries[CR_JOURNAL_ENTRIES];
 } cr_journal;
 
@@ -148,7 +159,7 @@ void cr_journal_start(cr_journal *journal, uint32_t epoch);
  * CR_ERR_VERSION: a later version wrote it. */
 cr_status cr_journal_check(const cr_journal *journal);
 
-/* Reads a journal of this version or the one before. A journal of version 1 has no epoch and no
+/* Reads a journal of this version or an earlier one. A journal of version 1 has no epoch and no
  * step that has begun. `out` is in epoch `epoch`. CR_ERR_CORRUPT, VERSION. */
 cr_status cr_journal_read(const void *bytes, uint32_t count, uint32_t epoch, cr_journal *out);
 
@@ -174,10 +185,15 @@ cr_status cr_step_take(cr_journal *journal, uint32_t epoch, const cr_plan *plan,
 /* Records how far the step is. CR_ERR_CORRUPT, VERSION, EPOCH. CR_ERR_ABSENT: none has begun. */
 cr_status cr_step_note(cr_journal *journal, uint32_t epoch, uint32_t half);
 
+/* Records that the step will complete only the first `count` of its entries. CR_ERR_CORRUPT,
+ * VERSION, EPOCH, ABSENT. CR_ERR_ARG: `count` is 0 or more than there are. */
+cr_status cr_step_shorten(cr_journal *journal, uint32_t epoch, uint32_t count);
+
 /* Records that the step that has begun was carried out. CR_ERR_CORRUPT, VERSION, EPOCH, ABSENT. */
 cr_status cr_step_done(cr_journal *journal, uint32_t epoch);
 
-/* Leaves the step that has begun: the rest goes on. The first run over a phase leaves it for the
+/* Leaves the step that has begun: the rest goes on. Of several entries only the first is left, and
+ * a later step has the others. The first run over a phase leaves it for the
  * second run over it, that one for a later run of the cleanup. Entries of the plan that depend on
  * it are left too. A TELL is left for good. CR_ERR_CORRUPT, VERSION, EPOCH, ABSENT. CR_ERR_STATE:
  * an AWAIT changes nothing, and is never left. CR_ERR_FULL_PLAN: the plan has more entries than a

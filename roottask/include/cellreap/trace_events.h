@@ -12,7 +12,7 @@
 #define CELLREAP_TRACE_EVENTS_H
 
 enum {
-    CR_TRACE_VERSION = 7,
+    CR_TRACE_VERSION = 8,
     CR_TRACE_KEY_BYTES = 16, /* of the key of a trace */
     CR_TRACE_SUM_BYTES = 8,  /* of the checksum of a line */
     CR_TRACE_CLOCK_MS = 100, /* the least time between two CLOCK events */
@@ -470,9 +470,11 @@ typedef enum cr_print {
                    "The PD is stopped.")                                                           \
     CR_TRACE_EVENT(CR_EV_STEP, "STEP", FIELD(n, NUMBER) FIELD(name, STEP)                          \
                    FIELD(node, NODE_OR_NONE) FIELD(pd, PD_OR_NONE) FIELD(calls, NUMBER)            \
-                   FIELD(kinds, CALLS),                                                            \
+                   FIELD(kinds, CALLS) FIELD(count, NUMBER),                                       \
                    "A step was carried out with this many kernel calls. kinds: how many of each "  \
-                   "kind, as in revoke:1,delete:2; -: none.")                                      \
+                   "kind, as in revoke:1,delete:2; -: none. count: how many notices the step "     \
+                   "`notify` has queued, to one PD; node is what the first one is about. 1 for "   \
+                   "other steps.")                                                                 \
     CR_TRACE_EVENT(CR_EV_TAKEOVER, "TAKEOVER", FIELD(n, NUMBER) FIELD(epoch, NUMBER)               \
                    FIELD(death, DEATH) FIELD(step, STEP) FIELD(node, NODE_OR_NONE)                 \
                    FIELD(pd, PD_OR_NONE) FIELD(attempts, NUMBER) FIELD(number, NUMBER),            \

@@ -1,0 +1,675 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Every event of a trace: its name, its fields with their types in the order in which they are
+ * printed, and its meaning. This is the only list. The root task expands it, the host tooling
+ * parses it, and the table in docs/trace-format.md is generated from it. That page also has the
+ * format of a line and the order of events that the checker demands.
+ *
+ * When the table changes, raise CR_TRACE_VERSION, copy the previous header to the older versions of
+ * the host tooling (pyhost/cellreap/trace/versions), and state the change in
+ * pyhost/cellreap/trace/upgrade.py. */
+#ifndef CELLREAP_TRACE_EVENTS_H
+#define CELLREAP_TRACE_EVENTS_H
+
+enum {
+    CR_TRACE_VERSION = 7,
+    CR_TRACE_KEY_BYTES = 16, /* of the key of a trace */
+    CR_TRACE_SUM_BYTES = 8,  /* of the checksum of a line */
+    CR_TRACE_CLOCK_MS = 100, /* the least time between two CLOCK events */
+    CR_TRACE_SILENCE_MS = 5000, /* SILENT comes after so much time without any other event */
+    CR_TRACE_GRACE_MS = 50   /* HELD_UP comes this long after the deadline */
+};
+
+/* The function of trace.h that prints a value. */
+typedef enum cr_print {
+    CR_PRINT_NUMBER = 0,  /* cr_trace_number */
+    CR_PRINT_ADDRESS = 1, /* cr_trace_address */
+    CR_PRINT_DEPTH = 2,   /* cr_trace_depth */
+    CR_PRINT_TEXT = 3     /* cr_trace_string, cr_trace_bytes */
+} cr_print;
+
+/* When the root task answers a TERMINATE: CR_MODE(enumerator, number, word, meaning) */
+#define CR_MODES                                                                                   \
+    CR_MODE(CR_MODE_ASYNC, 0, "async", "at once, with its ticket")                                 \
+    CR_MODE(CR_MODE_SYNC, 1, "sync", "when its ticket is over")
+
+/* The cause of a cleanup: CR_CAUSE(enumerator, number, word, event of the trigger) */
+#define CR_CAUSES                                                                                  \
+    CR_CAUSE(CR_CAUSE_FAULT, 0, "fault", "FAULT")                                                  \
+    CR_CAUSE(CR_CAUSE_EXIT, 1, "exit", "EXIT")                                                     \
+    CR_CAUSE(CR_CAUSE_TERMINATE, 2, "terminate", "TERMINATE")                                      \
+    CR_CAUSE(CR_CAUSE_LATE, 3, "late", "LATE")                                                     \
+    CR_CAUSE(CR_CAUSE_COLLECT, 4, "collect", "COLLECT")                                            \
+    CR_CAUSE(CR_CAUSE_STOP, 5, "stop", "STOP_ALL")                                                 \
+    CR_CAUSE(CR_CAUSE_SUBTREE, 6, "subtree", "TERMINATE_TREE")                                     \
+    CR_CAUSE(CR_CAUSE_RECONCILE, 7, "reconcile", "RECONCILE")
+
+/* Why a cleaner was followed by another one: CR_DEATH(enumerator, number, word, meaning) */
+#define CR_DEATHS                                                                                  \
+    CR_DEATH(CR_DEATH_FAULT, 0, "fault", "its thread faulted")                                     \
+    CR_DEATH(CR_DEATH_ERROR, 1, "error", "the step failed")                                        \
+    CR_DEATH(CR_DEATH_HANG, 2, "hang", "it did not go on for about a second")
+
+/* The CNodes of a PD: CR_CNODE(enumerator, number, word, meaning) */
+#define CR_CNODES                                                                                  \
+    CR_CNODE(CR_CNODE_CSPACE, 0, "cspace", "its CSpace")                                           \
+    CR_CNODE(CR_CNODE_BODY, 1, "body", "the root task's capabilities to its objects")
+
+/* The CNodes of the root task: CR_OWN_CNODE(enumerator, number, word, meaning) */
+#define CR_OWN_CNODES                                                                              \
+    CR_OWN_CNODE(CR_OWN_LEVEL_1, 0, "level-1", "the first level of its CSpace")                    \
+    CR_OWN_CNODE(CR_OWN_BOOT, 1, "boot", "the CNode that the kernel gave it")                      \
+    CR_OWN_CNODE(CR_OWN_POOL, 2, "pool", "its pool of slots")                                      \
+    CR_OWN_CNODE(CR_OWN_UNTYPEDS, 3, "untypeds", "the halves of untypeds that were split")
+
+/* The kinds of kernel objects that are counted: CR_OBJECT(enumerator, number, word, meaning) */
+#define CR_OBJECTS                                                                                 \
+    CR_OBJECT(CR_OBJECT_THREAD, 0, "thread", "a TCB")                                              \
+    CR_OBJECT(CR_OBJECT_ENDPOINT, 1, "endpoint", "an endpoint")                                    \
+    CR_OBJECT(CR_OBJECT_NOTIFICATION, 2, "notification", "a notification")                         \
+    CR_OBJECT(CR_OBJECT_CNODE, 3, "cnode", "a CNode")                                              \
+    CR_OBJECT(CR_OBJECT_VSPACE, 4, "vspace", "the top of an address space")                        \
+    CR_OBJECT(CR_OBJECT_TABLE, 5, "table", "a page table of any level below")                      \
+    CR_OBJECT(CR_OBJECT_FRAME, 6, "frame", "a page")                                               \
+    CR_OBJECT(CR_OBJECT_ASID, 7, "asid", "the number of an address space")                         \
+    CR_OBJECT(CR_OBJECT_IRQ_HANDLER, 8, "irq-handler", "the right to an interrupt")
+
+/* The ways to crash a PD, cr_crash_how of image.h: CR_CRASH_WAY(enumerator, number, word, what
+ * happens) */
+#define CR_CRASH_WAYS                                                                              \
+    CR_CRASH_WAY(CR_CRASH_PAGE_FAULT, 0, "page-fault", "writes to CR_STAGED_ADDRESS")              \
+    CR_CRASH_WAY(CR_CRASH_CAP_FAULT, 1, "cap-fault", "receives from CR_STAGED_SLOT_BIT")           \
+    CR_CRASH_WAY(CR_CRASH_ILLEGAL_INSTRUCTION, 2, "illegal-instruction", "executes one")           \
+    CR_CRASH_WAY(CR_CRASH_UNKNOWN_SYSCALL, 3, "unknown-syscall", "calls -CR_STAGED_SYSCALL")       \
+    CR_CRASH_WAY(CR_CRASH_EXIT, 4, "exit", "exits with CR_STAGED_CODE")                            \
+    CR_CRASH_WAY(CR_CRASH_TERMINATE, 5, "terminate", "another PD terminates it")                   \
+    CR_CRASH_WAY(CR_CRASH_KILL, 6, "kill", "the root task terminates it")                          \
+    CR_CRASH_WAY(CR_CRASH_FREEZE, 7, "freeze", "the root task suspends its thread")                \
+    CR_CRASH_WAY(CR_CRASH_HANG, 8, "hang", "loops forever")                                        \
+    CR_CRASH_WAY(CR_CRASH_BLOCK, 9, "block", "waits forever")
+
+/* What a PD does when nothing happens: CR_STAND(enumerator, number, word, meaning) */
+#define CR_STANDS                                                                                  \
+    CR_STAND(CR_STAND_RUNS, 0, "runs", "it can run: it is at no system call, or goes on")          \
+    CR_STAND(CR_STAND_CALL, 1, "call", "it is at a call or send with the capability in `slot`")    \
+    CR_STAND(CR_STAND_RECEIVE, 2, "receive", "it is at a receive from `slot`")                     \
+    CR_STAND(CR_STAND_SYSCALL, 3, "syscall", "it is at another system call")                       \
+    CR_STAND(CR_STAND_CHECKPOINT, 4, "checkpoint", "the scenario lets it wait between two rounds") \
+    CR_STAND(CR_STAND_CONNECT, 5, "connect", "it waits for the space with that name")              \
+    CR_STAND(CR_STAND_TICKET, 6, "ticket", "it waits for its ticket")                              \
+    CR_STAND(CR_STAND_TERMINATE, 7, "terminate", "it waits for the end of a PD, in mode sync")     \
+    CR_STAND(CR_STAND_FROZEN, 8, "frozen", "the scenario suspended its thread")                    \
+    CR_STAND(CR_STAND_FAULT, 9, "fault", "its fault handler, `on`, has its fault")                 \
+    CR_STAND(CR_STAND_STOPPED, 10, "stopped", "it was stopped, and its cleanup is not over")
+
+/* The types of fields: CR_TRACE_TYPE(type, how it is printed, what the reader expects) */
+#define CR_TRACE_TYPES                                                                             \
+    CR_TRACE_TYPE(NUMBER, NUMBER, "a decimal number below 2^64")                                   \
+    CR_TRACE_TYPE(FLAG, NUMBER, "0 or 1")                                                          \
+    CR_TRACE_TYPE(ADDRESS, ADDRESS, "an address, 0x and hex digits")                               \
+    CR_TRACE_TYPE(DEPTH, DEPTH, "a decimal number or inf")                                         \
+    CR_TRACE_TYPE(DIGEST, TEXT, "8 hex digits")                                                    \
+    CR_TRACE_TYPE(KEY, TEXT, "32 hex digits, or - if the version has no keys")                     \
+    CR_TRACE_TYPE(STATE_DIGEST, TEXT, "16 hex digits, or - if the version has no such digests")    \
+    CR_TRACE_TYPE(TEXT, TEXT, "a text")                                                            \
+    CR_TRACE_TYPE(SPACE_TYPE, TEXT, "a type, of A-Z, 0-9 and _")                                   \
+    CR_TRACE_TYPE(PD, TEXT, "a PD")                                                                \
+    CR_TRACE_TYPE(PD_OR_NONE, TEXT, "a PD or -")                                                   \
+    CR_TRACE_TYPE(SPACE, TEXT, "a space")                                                          \
+    CR_TRACE_TYPE(RESOURCE, TEXT, "a resource")                                                    \
+    CR_TRACE_TYPE(THING, TEXT, "a space or resource")                                              \
+    CR_TRACE_TYPE(DOOMABLE, TEXT, "a PD or space")                                                 \
+    CR_TRACE_TYPE(NODE, TEXT, "a PD, space or resource")                                           \
+    CR_TRACE_TYPE(NODE_OR_NONE, TEXT, "a PD, space, resource or -")                                \
+    CR_TRACE_TYPE(MODE, TEXT, "a mode")                                                            \
+    CR_TRACE_TYPE(POLICY, TEXT, "a policy")                                                        \
+    CR_TRACE_TYPE(CAUSE, TEXT, "a cause")                                                          \
+    CR_TRACE_TYPE(CRASH, TEXT, "a way to crash")                                                   \
+    CR_TRACE_TYPE(FAULT_KIND, TEXT, "a kind of fault")                                             \
+    CR_TRACE_TYPE(FAULT_OR_NONE, TEXT, "a kind of fault or -")                                     \
+    CR_TRACE_TYPE(ENDING, TEXT, "how a PD or space came to its end")                               \
+    CR_TRACE_TYPE(STAND, TEXT, "what a PD does")                                                   \
+    CR_TRACE_TYPE(REGISTERS, TEXT, "- or registers with their values, as in pc:0x10,sp:0x20")      \
+    CR_TRACE_TYPE(DEATH, TEXT, "a death of the cleaner")                                           \
+    CR_TRACE_TYPE(CHAIN, TEXT, "a kind of chain of steps")                                         \
+    CR_TRACE_TYPE(INJECTION, TEXT, "a failure to inject")                                          \
+    CR_TRACE_TYPE(MADE, TEXT, "what is made")                                                      \
+    CR_TRACE_TYPE(MAKE_STEP, TEXT, "a kind of step of making")                                     \
+    CR_TRACE_TYPE(CNODE, TEXT, "a CNode of a PD")                                                  \
+    CR_TRACE_TYPE(OWN_CNODE, TEXT, "a CNode of the root task")                                     \
+    CR_TRACE_TYPE(OWED_KIND, TEXT, "a kind of notice that a plan owes")                            \
+    CR_TRACE_TYPE(NOTICE_KIND, TEXT, "a kind of notice")                                           \
+    CR_TRACE_TYPE(WORK_RESULT, TEXT, "a result of a notice")                                       \
+    CR_TRACE_TYPE(REPORT, TEXT, "what a report tells")                                             \
+    CR_TRACE_TYPE(STEP, TEXT, "a kind of step")                                                    \
+    CR_TRACE_TYPE(OP_OR_NONE, TEXT, "an operation or -")                                           \
+    CR_TRACE_TYPE(CALL, TEXT, "a word of a-z, 0-9 and -, a kind of kernel call")                   \
+    CR_TRACE_TYPE(CALLS, TEXT, "- or kinds of kernel calls with their numbers, as in a:1,b:2")     \
+    CR_TRACE_TYPE(OBJECTS, TEXT, "- or kinds of kernel objects with their numbers, as in a:1,b:2")
+
+/* CR_TRACE_EVENT(enumerator, name, FIELD(name, type) ..., meaning)
+ *
+ * An event that changes the model names its cause in its last two fields. asker: the PD whose
+ * operation makes the change; op: that operation. Both are - if no PD asked: the configuration
+ * makes the change. What a cleanup changes has events of its own. */
+#define CR_TRACE_EVENTS                                                                            \
+    /* The run */                                                                                  \
+    CR_TRACE_EVENT(CR_EV_TRACE, "TRACE", FIELD(version, NUMBER) FIELD(arch, TEXT)                  \
+                   FIELD(kernel, TEXT) FIELD(system, TEXT) FIELD(pd_depth, DEPTH)                  \
+                   FIELD(rs_depth, DEPTH) FIELD(key, KEY) FIELD(clock, NUMBER),                    \
+                   "The first event: the version of the trace, the architecture, the kernel's "    \
+                   "name and version, the system's name, its depths, the key of the checksums, "   \
+                   "and how often the clock counts in a second that gives all other events "       \
+                   "their times. 0: they have none.")                                              \
+    CR_TRACE_EVENT(CR_EV_END, "END", FIELD(count, NUMBER) FIELD(digest, DIGEST),                   \
+                   "The last event: the number of events, END included, and the CRC-32 over all "  \
+                   "events before it.")                                                            \
+    CR_TRACE_EVENT(CR_EV_BASE, "BASE", FIELD(bytes, NUMBER) FIELD(slots, NUMBER)                   \
+                   FIELD(objects, OBJECTS),                                                        \
+                   "The bytes of untyped memory, the slots and the kernel objects that the root "  \
+                   "task keeps for itself.")                                                       \
+    CR_TRACE_EVENT(CR_EV_ACCOUNT, "ACCOUNT", FIELD(bytes, NUMBER) FIELD(slots, NUMBER),            \
+                   "All bytes of untyped memory and all slots in use, BASE included.")             \
+    CR_TRACE_EVENT(CR_EV_IN_USE, "IN_USE", FIELD(nodes, NUMBER) FIELD(edges, NUMBER)               \
+                   FIELD(notices, NUMBER) FIELD(blocks, NUMBER) FIELD(tickets, NUMBER)             \
+                   FIELD(own, NUMBER) FIELD(parents, NUMBER) FIELD(bodies, NUMBER),                \
+                   "The entries in use of the tables of the root task: nodes, with tombstones, "   \
+                   "edges, notices, blocks of untyped memory, and tickets that are not over. own, "\
+                   "parents, bodies: the slots of ACCOUNT for its own objects, for the parents of "\
+                   "capabilities to resources, and for the bodies of PDs.")                        \
+    CR_TRACE_EVENT(CR_EV_MODE, "MODE", FIELD(mode, MODE),                                          \
+                   "When the root task answers a TERMINATE: async: at once; sync: when the "       \
+                   "ticket is over.")                                                              \
+    CR_TRACE_EVENT(CR_EV_AWAIT, "AWAIT", FIELD(ms, NUMBER),                                        \
+                   "How long a PD without a deadline is awaited, in the time in which it could "   \
+                   "run. 0: the kernel leaves no timer to the root task.")                         \
+    CR_TRACE_EVENT(CR_EV_POLICY, "POLICY", FIELD(policy, POLICY),                                  \
+                   "Which PDs policy dooms, if not depth alone decides: metric: those that are "   \
+                   "close to the trigger; both: dependents that are.")                             \
+    CR_TRACE_EVENT(CR_EV_FR_MAX, "FR_MAX", FIELD(hops, NUMBER),                                    \
+                   "A PD is close to the trigger if FR of the two is at most so many hops.")       \
+    CR_TRACE_EVENT(CR_EV_RSI_MIN, "RSI_MIN", FIELD(type, SPACE_TYPE) FIELD(shared, NUMBER)         \
+                   FIELD(all, NUMBER),                                                             \
+                   "A PD is close to the trigger if RSI of this type is at least shared / all.")   \
+    CR_TRACE_EVENT(CR_EV_COLLECTS, "COLLECTS", FIELD(when, TEXT),                                  \
+                   "When the root task collects by itself: after-cleanup: after each cleanup, "    \
+                   "when no other one is under way or waits. Without this event it never does.")   \
+    CR_TRACE_EVENT(CR_EV_COLLECT_ASKED, "COLLECT_ASKED", FIELD(by, PD),                            \
+                   "The PD asks for a collection. Its COLLECT follows when no cleanup is under "   \
+                   "way or waits. One COLLECT serves all who asked by then.")                      \
+    CR_TRACE_EVENT(CR_EV_COLLECT, "COLLECT", FIELD(pds, NUMBER),                                   \
+                   "The root task looks for PDs that cannot be reached. pds: how many there are. " \
+                   "If there are any, the cleanup of them begins.")                                \
+    CR_TRACE_EVENT(CR_EV_STOP_ALL, "STOP_ALL", FIELD(pds, NUMBER),                                 \
+                   "The run is over, and the root task stops all PDs in their order. pds: how "    \
+                   "many there are. If there are any, the cleanup of them begins. No PD is "       \
+                   "made after this.")                                                             \
+    CR_TRACE_EVENT(CR_EV_RECONCILE, "RECONCILE", FIELD(nodes, NUMBER),                             \
+                   "What the configuration does not name of a saved state goes before any PD "     \
+                   "runs: the PDs that were made with op=reconcile, and the spaces of other PDs "  \
+                   "that were made so and have no name. nodes: how many there are. The cleanup "   \
+                   "of them begins.")                                                              \
+    CR_TRACE_EVENT(CR_EV_INJECT, "INJECT", FIELD(chain, CHAIN) FIELD(step, NUMBER)                 \
+                   FIELD(call, NUMBER) FIELD(end, FLAG) FIELD(how, INJECTION) FIELD(always, FLAG)  \
+                   FIELD(times, NUMBER),                                                           \
+                   "The configuration has something fail, for tests: a step of chains of this "    \
+                   "kind, counted from 1. call: the kernel call of the step, from 1; 0: before "   \
+                   "the step, or with end=1 after it. always: each attempt fails. times: so many " \
+                   "attempts fail; 0 with always=1.")                                              \
+    CR_TRACE_EVENT(CR_EV_INJECTED, "INJECTED", FIELD(chain, CHAIN) FIELD(step, NUMBER)             \
+                   FIELD(call, NUMBER) FIELD(end, FLAG) FIELD(how, INJECTION) FIELD(always, FLAG)  \
+                   FIELD(times, NUMBER),                                                           \
+                   "The failure happens now.")                                                     \
+    CR_TRACE_EVENT(CR_EV_QUOTA, "QUOTA", FIELD(account, NUMBER) FIELD(name, TEXT)                  \
+                   FIELD(nodes, NUMBER) FIELD(edges, NUMBER) FIELD(spaces, NUMBER)                 \
+                   FIELD(types, NUMBER) FIELD(requests, NUMBER) FIELD(tickets, NUMBER)             \
+                   FIELD(pds, NUMBER) FIELD(bytes, NUMBER) FIELD(maps, NUMBER),                    \
+                   "The quotas of an account. account: the position of its PD in the "             \
+                   "configuration, from 1; name: that PD.")                                        \
+    /* The model: nodes */                                                                         \
+    CR_TRACE_EVENT(CR_EV_PD, "PD", FIELD(id, PD) FIELD(name, TEXT) FIELD(pinned, FLAG)             \
+                   FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
+                   "A PD was made.")                                                               \
+    CR_TRACE_EVENT(CR_EV_BODY, "BODY", FIELD(pd, PD) FIELD(paddr, ADDRESS) FIELD(bytes, NUMBER)    \
+                   FIELD(slots, NUMBER) FIELD(objects, OBJECTS),                                   \
+                   "The untyped that the PD is made from, the number of slots that the PD uses "   \
+                   "in the root task's CSpace, and its kernel objects.")                           \
+    CR_TRACE_EVENT(CR_EV_DEADLINE, "DEADLINE", FIELD(pd, PD) FIELD(ms, NUMBER),                    \
+                   "The PD must finish each notice within this many milliseconds. A PD without "   \
+                   "this event has no deadline.")                                                  \
+    CR_TRACE_EVENT(CR_EV_RIGHTS, "RIGHTS", FIELD(pd, PD) FIELD(priority, NUMBER)                   \
+                   FIELD(account, NUMBER) FIELD(set_depth, FLAG) FIELD(extract, FLAG)              \
+                   FIELD(spawn, FLAG) FIELD(listen, FLAG) FIELD(reader, NUMBER)                    \
+                   FIELD(collect, FLAG),                                                           \
+                   "What the PD may do: its priority, and whether it may set its depths, "         \
+                   "extract the model state, spawn PDs, be told of cleanups and ask for "          \
+                   "collections. account: the position of the PD in the configuration, from 1; "   \
+                   "of a spawned PD, that of the configured PD that it descends from. reader: "    \
+                   "the position of the PD that may read its memory when it is doomed; 0: nobody.")\
+    CR_TRACE_EVENT(CR_EV_DEPTHS, "DEPTHS", FIELD(pd, PD) FIELD(pd_depth, DEPTH)                    \
+                   FIELD(rs_depth, DEPTH) FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),          \
+                   "The depths of the cleanup that the PD triggers, from now on. Without this "    \
+                   "event they are the depths of TRACE.")                                          \
+    CR_TRACE_EVENT(CR_EV_PROTECTED, "PROTECTED", FIELD(pd, PD),                                    \
+                   "No PD may terminate the PD, or another one whose cleanup would destroy it. "   \
+                   "The PD is pinned too.")                                                        \
+    CR_TRACE_EVENT(CR_EV_TRUST, "TRUST", FIELD(pd, PD) FIELD(account, NUMBER),                     \
+                   "The PD may change the policy of the PD with that position in the "             \
+                   "configuration, from 1: its depths and its pin.")                               \
+    CR_TRACE_EVENT(CR_EV_PIN, "PIN", FIELD(pd, PD) FIELD(pinned, FLAG)                             \
+                   FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
+                   "From now on policy does not doom the PD, or does. Plans that were made do not "\
+                   "change.")                                                                      \
+    CR_TRACE_EVENT(CR_EV_RESPAWN_RULE, "RESPAWN_RULE", FIELD(pd, PD) FIELD(budget, NUMBER)         \
+                   FIELD(window_ms, NUMBER) FIELD(delay_ms, NUMBER),                               \
+                   "The PD was made from the configuration, and is respawned: at most `budget` "   \
+                   "times in a window of so many milliseconds (0: the whole run), the first time " \
+                   "at once, each further time after a delay that doubles, beginning with this "   \
+                   "one.")                                                                         \
+    CR_TRACE_EVENT(CR_EV_RESPAWN_DUE, "RESPAWN_DUE", FIELD(name, TEXT) FIELD(count, NUMBER)        \
+                   FIELD(delay_ms, NUMBER),                                                        \
+                   "The PD of this name was destroyed and will be respawned after the delay. "     \
+                   "count: the respawns in the present window, with this one.")                    \
+    CR_TRACE_EVENT(CR_EV_STAYS_DOWN, "STAYS_DOWN", FIELD(name, TEXT),                              \
+                   "The PD of this name was destroyed and is not respawned: its budget is used "   \
+                   "up.")                                                                          \
+    CR_TRACE_EVENT(CR_EV_SPACE, "SPACE", FIELD(id, SPACE) FIELD(type, SPACE_TYPE)                  \
+                   FIELD(manager, PD) FIELD(name, TEXT) FIELD(asker, PD_OR_NONE)                   \
+                   FIELD(op, OP_OR_NONE),                                                          \
+                   "A space was made.")                                                            \
+    CR_TRACE_EVENT(CR_EV_RESOURCE, "RESOURCE", FIELD(id, RESOURCE) FIELD(space, SPACE)             \
+                   FIELD(slots, NUMBER) FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),            \
+                   "A resource was made in the space. It uses this number of slots in the root "   \
+                   "task's CSpace.")                                                               \
+    CR_TRACE_EVENT(CR_EV_DELETE, "DELETE", FIELD(node, THING) FIELD(by, PD) FIELD(part, FLAG)      \
+                   FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
+                   "A resource or an empty space was deleted, with all its edges. part: 1 for a "  \
+                   "resource that is deleted with its space, whose DELETE follows.")               \
+    /* The model: edges */                                                                         \
+    CR_TRACE_EVENT(CR_EV_HOLD, "HOLD", FIELD(pd, PD) FIELD(node, THING) FIELD(slot, NUMBER)        \
+                   FIELD(by, PD_OR_NONE) FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),           \
+                   "The PD was given a HOLD. The capability is in this slot of its CSpace; 0: "    \
+                   "no capability. by: the PD that gave it; -: the configuration, or an "          \
+                   "operation of the PD itself.")                                                  \
+    CR_TRACE_EVENT(CR_EV_UNHOLD, "UNHOLD", FIELD(pd, PD) FIELD(node, THING) FIELD(slot, NUMBER)    \
+                   FIELD(by, PD) FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                   \
+                   "One HOLD of the PD was dropped, by the PD itself or by the manager.")          \
+    CR_TRACE_EVENT(CR_EV_REQUEST, "REQUEST", FIELD(pd, PD) FIELD(space, SPACE) FIELD(slot, NUMBER) \
+                   FIELD(by, PD_OR_NONE) FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),           \
+                   "The PD was given a REQUEST to the space. The capability is in this slot of "   \
+                   "its CSpace; 0: no capability. by: as in HOLD.")                                \
+    CR_TRACE_EVENT(CR_EV_UNREQUEST, "UNREQUEST", FIELD(pd, PD) FIELD(space, SPACE)                 \
+                   FIELD(slot, NUMBER) FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),             \
+                   "The PD dropped its REQUEST.")                                                  \
+    CR_TRACE_EVENT(CR_EV_MAP, "MAP", FIELD(from, THING) FIELD(to, THING) FIELD(asker, PD_OR_NONE)  \
+                   FIELD(op, OP_OR_NONE),                                                          \
+                   "A MAP edge was made.")                                                         \
+    CR_TRACE_EVENT(CR_EV_UNMAP, "UNMAP", FIELD(from, THING) FIELD(to, THING)                       \
+                   FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
+                   "A MAP edge was dropped.")                                                      \
+    CR_TRACE_EVENT(CR_EV_HANDLER, "HANDLER", FIELD(pd, PD) FIELD(handler, PD)                      \
+                   FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
+                   "The handler receives the PD's faults. Without this event, the root task "      \
+                   "does.")                                                                        \
+    CR_TRACE_EVENT(CR_EV_LINK, "LINK", FIELD(a, PD) FIELD(b, PD) FIELD(asker, PD_OR_NONE)          \
+                   FIELD(op, OP_OR_NONE),                                                          \
+                   "The two PDs were linked.")                                                     \
+    CR_TRACE_EVENT(CR_EV_OWN, "OWN", FIELD(pd, PD) FIELD(created, PD) FIELD(asker, PD_OR_NONE)     \
+                   FIELD(op, OP_OR_NONE),                                                          \
+                   "The first PD had the other one created.")                                      \
+    CR_TRACE_EVENT(CR_EV_SUBSCRIBE, "SUBSCRIBE", FIELD(pd, PD) FIELD(node, DOOMABLE)               \
+                   FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE) FIELD(handler, NUMBER),          \
+                   "The PD subscribed to the node: it is told before the node is destroyed.")      \
+    CR_TRACE_EVENT(CR_EV_UNSUBSCRIBE, "UNSUBSCRIBE", FIELD(pd, PD) FIELD(node, DOOMABLE)           \
+                   FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE) FIELD(handler, NUMBER),          \
+                   "One subscription of the PD with this handler was dropped.")                    \
+    CR_TRACE_EVENT(CR_EV_ALLOW, "ALLOW", FIELD(pd, PD) FIELD(by, PD) FIELD(count, NUMBER)          \
+                   FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
+                   "The PD `by` may make this many edges for the PD, and no more. Each HOLD and "  \
+                   "REQUEST that it makes for the PD takes one off.")                              \
+    /* Actions of PDs */                                                                           \
+    CR_TRACE_EVENT(CR_EV_SAY, "SAY", FIELD(pd, PD) FIELD(text, TEXT),                              \
+                   "The PD printed a line.")                                                       \
+    CR_TRACE_EVENT(CR_EV_REFUSE, "REFUSE", FIELD(pd, PD) FIELD(op, NUMBER)                         \
+                   FIELD(status, NUMBER),                                                          \
+                   "An operation of the PD was refused and changed nothing. op: its cr_op; "       \
+                   "status: its cr_result.")                                                       \
+    CR_TRACE_EVENT(CR_EV_MAKE_FAILED, "MAKE_FAILED", FIELD(what, MADE) FIELD(name, TEXT)           \
+                   FIELD(step, NUMBER) FIELD(kind, MAKE_STEP) FIELD(status, NUMBER),               \
+                   "A step of making something failed: the position of the step, from 1, its "     \
+                   "kind, and the cr_result. name: of the PD or space, or the id of the PD that "  \
+                   "gets the edge, or of the space of the resource.")                              \
+    CR_TRACE_EVENT(CR_EV_MAKE_UNDONE, "MAKE_UNDONE", FIELD(what, MADE) FIELD(name, TEXT)           \
+                   FIELD(steps, NUMBER) FIELD(left, NUMBER) FIELD(bytes, NUMBER)                   \
+                   FIELD(slots, NUMBER) FIELD(objects, OBJECTS),                                   \
+                   "The steps before it were undone, last first. left: the steps that could not "  \
+                   "be undone; bytes, slots, objects: all that are in use.")                       \
+    CR_TRACE_EVENT(CR_EV_REFUSED, "REFUSED", FIELD(pd, PD) FIELD(count, NUMBER),                   \
+                   "So many more operations of the PD were refused.")                              \
+    CR_TRACE_EVENT(CR_EV_FREEZE, "FREEZE", FIELD(pd, PD),                                          \
+                   "The scenario stopped the PD's thread, so the PD hangs.")                       \
+    CR_TRACE_EVENT(CR_EV_STAGE, "STAGE", FIELD(crash, NUMBER) FIELD(how, CRASH) FIELD(pd, PD)      \
+                   FIELD(by, PD),                                                                  \
+                   "The scenario makes the PD crash. crash: the position of the crash in the "     \
+                   "configuration, from 1; by: the PD that was ordered to, the PD itself or the "  \
+                   "one that terminates it.")                                                      \
+    CR_TRACE_EVENT(CR_EV_ROUNDS, "ROUNDS", FIELD(pd, PD),                                          \
+                   "The PD came to the end of its first round. It is asked to go on until it is "  \
+                   "dismissed.")                                                                   \
+    CR_TRACE_EVENT(CR_EV_DISMISS, "DISMISS", FIELD(pd, PD),                                        \
+                   "No crash is left, and the PD was told to stop at the end of a round.")         \
+    CR_TRACE_EVENT(CR_EV_UNFINISHED, "UNFINISHED", FIELD(pd, PD),                                  \
+                   "The run ends, and the PD did not come to the end of its round.")               \
+    CR_TRACE_EVENT(CR_EV_UNREACHED, "UNREACHED", FIELD(crash, NUMBER) FIELD(name, TEXT),           \
+                   "A crash of the configuration did not happen. crash: its position there, "      \
+                   "from 1; name: its PD.")                                                        \
+    /* Triggers: each causes one cleanup, or none if its PD is destroyed before */                 \
+    CR_TRACE_EVENT(CR_EV_FAULT, "FAULT", FIELD(pd, PD) FIELD(kind, FAULT_KIND)                     \
+                   FIELD(address, ADDRESS) FIELD(ip, ADDRESS) FIELD(registers, REGISTERS),         \
+                   "The PD faulted, and no fault handler continues it. registers: those of its "   \
+                   "thread that are not 0; -: it has none, or they were not read.")                \
+    CR_TRACE_EVENT(CR_EV_FAULT_HELD, "FAULT_HELD", FIELD(pd, PD) FIELD(handler, PD)                \
+                   FIELD(kind, FAULT_KIND) FIELD(address, ADDRESS) FIELD(ip, ADDRESS)              \
+                   FIELD(registers, REGISTERS),                                                    \
+                   "The PD faulted and is stopped. Its fault handler is told with a notice. "      \
+                   "registers: as in FAULT.")                                                      \
+    CR_TRACE_EVENT(CR_EV_FAULT_RESUMED, "FAULT_RESUMED", FIELD(pd, PD),                            \
+                   "The PD continues after its fault, as its fault handler answered.")             \
+    CR_TRACE_EVENT(CR_EV_EXIT, "EXIT", FIELD(pd, PD) FIELD(code, NUMBER),                          \
+                   "The PD exited.")                                                               \
+    CR_TRACE_EVENT(CR_EV_TERMINATE, "TERMINATE", FIELD(pd, PD) FIELD(by, PD),                      \
+                   "The PD was terminated.")                                                       \
+    CR_TRACE_EVENT(CR_EV_TERMINATE_LATER, "TERMINATE_LATER", FIELD(pd, PD) FIELD(by, PD),          \
+                   "The PD will be terminated when its cleanup can begin: its STOP and CLEANUP "   \
+                   "follow then. Until then it goes on, and this can be cancelled.")               \
+    CR_TRACE_EVENT(CR_EV_TERMINATE_TREE, "TERMINATE_TREE", FIELD(pd, PD) FIELD(by, PD),            \
+                   "The PD was terminated with all PDs that it created, transitively. The STOPs "  \
+                   "of all of them follow.")                                                       \
+    CR_TRACE_EVENT(CR_EV_PREVENTED, "PREVENTED", FIELD(pd, PD),                                    \
+                   "The PD of a TERMINATE_LATER is not terminated after all: its cleanup would "   \
+                   "now destroy a PD that is PROTECTED.")                                          \
+    CR_TRACE_EVENT(CR_EV_LATE, "LATE", FIELD(pd, PD) FIELD(token, NUMBER) FIELD(ms, NUMBER),       \
+                   "The PD missed its deadline. It could have run for this many milliseconds "     \
+                   "and finished nothing. token: the oldest notice that it could have finished, "  \
+                   "or a probe or the notice of a held fault that it did not finish.")             \
+    CR_TRACE_EVENT(CR_EV_CLOCK, "CLOCK", FIELD(ms, NUMBER),                                        \
+                   "The time, which goes on only while a notice, a wait or an alarm has a time. "  \
+                   "It comes when at least 100 ms have passed since the last one.")                \
+    CR_TRACE_EVENT(CR_EV_SILENT, "SILENT", FIELD(ms, NUMBER),                                      \
+                   "For so many milliseconds there was no event but CLOCK and HELD_UP. A STANDS "  \
+                   "follows for each PD that is not destroyed.")                                   \
+    CR_TRACE_EVENT(CR_EV_STANDS, "STANDS", FIELD(pd, PD) FIELD(state, STAND)                       \
+                   FIELD(on, PD_OR_NONE) FIELD(slot, NUMBER) FIELD(space, TEXT)                    \
+                   FIELD(ip, ADDRESS) FIELD(chance, FLAG),                                         \
+                   "What the PD does, as its registers showed it twice, at least 100 ms apart. "   \
+                   "on: the PD that it waits for; -: none, or not known. slot: the capability of " \
+                   "its system call; 0: none. space: the name that a `connect` waits for; else "   \
+                   "-. ip: its instruction; 0x0: not read. chance: 1 if PDs of its priority had "  \
+                   "the processor between the two looks; else it may be able to run.")             \
+    CR_TRACE_EVENT(CR_EV_HELD_UP, "HELD_UP", FIELD(pd, PD) FIELD(ms, NUMBER) FIELD(ran, NUMBER),   \
+                   "The PD has had a notice for its deadline and finished none, and is not late. " \
+                   "ms: how long, or since the last such event; ran: the milliseconds in which it "\
+                   "could run since it last finished a notice.")                                   \
+    CR_TRACE_EVENT(CR_EV_PROBE, "PROBE", FIELD(pd, PD) FIELD(by, PD_OR_NONE),                      \
+                   "The PD is sent a probe, because it has kept another PD waiting for the "       \
+                   "deadline of that PD. by: that PD.")                                            \
+    CR_TRACE_EVENT(CR_EV_GIVE_UP, "GIVE_UP", FIELD(pd, PD) FIELD(token, NUMBER)                    \
+                   FIELD(ran, NUMBER) FIELD(held_up, NUMBER),                                      \
+                   "The PD's notices up to this token are awaited by nobody any more. ran: the "   \
+                   "milliseconds in which it could run while it was owed the oldest that was "     \
+                   "awaited; held_up: those in which it was awaited and finished nothing that "    \
+                   "was, calls to other PDs included.")                                            \
+    CR_TRACE_EVENT(CR_EV_STOP, "STOP", FIELD(pd, PD),                                              \
+                   "The PD was stopped: its thread was suspended for good, its endpoint was "      \
+                   "destroyed, and its notices were dropped. It is a trigger, or its SUSPEND "     \
+                   "follows.")                                                                     \
+    CR_TRACE_EVENT(CR_EV_SERVER_DIED, "SERVER_DIED", FIELD(pd, PD) FIELD(server, PD),              \
+                   "The PD was in a call to the server, which was stopped. It was answered with "  \
+                   "an error.")                                                                    \
+    /* A cleanup: the plan */                                                                      \
+    CR_TRACE_EVENT(CR_EV_CLEANUP, "CLEANUP", FIELD(n, NUMBER) FIELD(trigger, PD_OR_NONE)           \
+                   FIELD(cause, CAUSE) FIELD(pd_depth, DEPTH) FIELD(rs_depth, DEPTH)               \
+                   FIELD(steps, NUMBER) FIELD(digest, STATE_DIGEST),                               \
+                   "Cleanup n begins. trigger: -: a collection or STOP_ALL has none. steps: how "  \
+                   "many its plan has, without `settle`. digest: of the state before it.")         \
+    CR_TRACE_EVENT(CR_EV_DOOM_PD, "DOOM_PD", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(depth, NUMBER)   \
+                   FIELD(group, NUMBER),                                                           \
+                   "The PD is doomed at this depth. Groups are destroyed in ascending order.")     \
+    CR_TRACE_EVENT(CR_EV_DOOM_SPACE, "DOOM_SPACE", FIELD(n, NUMBER) FIELD(space, SPACE)            \
+                   FIELD(group, NUMBER), "The space is doomed.")                                   \
+    CR_TRACE_EVENT(CR_EV_SPARED, "SPARED", FIELD(n, NUMBER) FIELD(node, DOOMABLE),                 \
+                   "The collection does not destroy the node after all: a subscriber saved a PD "  \
+                   "by which it is reached. The rest of the plan, made anew, follows.")            \
+    CR_TRACE_EVENT(CR_EV_LOSE_REQUEST, "LOSE_REQUEST", FIELD(n, NUMBER) FIELD(pd, PD)              \
+                   FIELD(space, SPACE),                                                            \
+                   "A survivor loses its REQUEST to a doomed space.")                              \
+    CR_TRACE_EVENT(CR_EV_REVOKE, "REVOKE", FIELD(n, NUMBER) FIELD(pd, PD)                          \
+                   FIELD(resource, RESOURCE),                                                      \
+                   "A survivor loses its HOLDs of a resource in a doomed space.")                  \
+    CR_TRACE_EVENT(CR_EV_REVOKE_SPACE, "REVOKE_SPACE", FIELD(n, NUMBER) FIELD(pd, PD)              \
+                   FIELD(space, SPACE),                                                            \
+                   "A survivor loses its HOLDs of a doomed space.")                                \
+    CR_TRACE_EVENT(CR_EV_REVOKE_BODY, "REVOKE_BODY", FIELD(n, NUMBER) FIELD(pd, PD)                \
+                   FIELD(resource, RESOURCE),                                                      \
+                   "A survivor loses its capability to a doomed PD.")                              \
+    CR_TRACE_EVENT(CR_EV_FREE_CORE, "FREE_CORE", FIELD(n, NUMBER) FIELD(resource, RESOURCE),       \
+                   "The core resource has no holder any more, except the root task.")              \
+    CR_TRACE_EVENT(CR_EV_OWE, "OWE", FIELD(n, NUMBER) FIELD(to, PD) FIELD(kind, OWED_KIND)         \
+                   FIELD(node, NODE) FIELD(from, PD_OR_NONE),                                      \
+                   "A survivor is owed a notice about the node. from: the destroyed PD that the "  \
+                   "notice is about.")                                                             \
+    CR_TRACE_EVENT(CR_EV_BROKEN, "BROKEN", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(node, THING)       \
+                   FIELD(on, THING),                                                               \
+                   "A survivor keeps its HOLD of the node, which is built, directly or further "   \
+                   "down, on something that goes. on: one of the nearest of that.")                \
+    CR_TRACE_EVENT(CR_EV_PRE_DESTROY, "PRE_DESTROY", FIELD(n, NUMBER) FIELD(pd, PD)                \
+                   FIELD(node, DOOMABLE),                                                          \
+                   "The PD, a subscriber, is to be told before the node is destroyed.")            \
+    /* A cleanup: the steps, in this order */                                                      \
+    CR_TRACE_EVENT(CR_EV_SUSPEND, "SUSPEND", FIELD(n, NUMBER) FIELD(pd, PD),                       \
+                   "The PD is stopped.")                                                           \
+    CR_TRACE_EVENT(CR_EV_STEP, "STEP", FIELD(n, NUMBER) FIELD(name, STEP)                          \
+                   FIELD(node, NODE_OR_NONE) FIELD(pd, PD_OR_NONE) FIELD(calls, NUMBER)            \
+                   FIELD(kinds, CALLS),                                                            \
+                   "A step was carried out with this many kernel calls. kinds: how many of each "  \
+                   "kind, as in revoke:1,delete:2; -: none.")                                      \
+    CR_TRACE_EVENT(CR_EV_TAKEOVER, "TAKEOVER", FIELD(n, NUMBER) FIELD(epoch, NUMBER)               \
+                   FIELD(death, DEATH) FIELD(step, STEP) FIELD(node, NODE_OR_NONE)                 \
+                   FIELD(pd, PD_OR_NONE) FIELD(attempts, NUMBER) FIELD(number, NUMBER),            \
+                   "The cleaner died at this step, which was attempted so often. Another cleaner " \
+                   "repeats the step. epoch: its number, counted from 1. number: the step in its " \
+                   "cleanup, counted from 1.")                                                     \
+    CR_TRACE_EVENT(CR_EV_RESIDUE, "RESIDUE", FIELD(n, NUMBER) FIELD(epoch, NUMBER)                 \
+                   FIELD(death, DEATH) FIELD(step, STEP) FIELD(node, NODE_OR_NONE)                 \
+                   FIELD(pd, PD_OR_NONE) FIELD(attempts, NUMBER) FIELD(calls, NUMBER)              \
+                   FIELD(kinds, CALLS) FIELD(number, NUMBER),                                      \
+                   "The cleaner died at this step for the last time. Another cleaner leaves the "  \
+                   "step for a second run over the phase, and then for a later run of the "        \
+                   "cleanup. calls, kinds: the kernel calls of all attempts. number: as in "       \
+                   "TAKEOVER.")                                                                    \
+    CR_TRACE_EVENT(CR_EV_LEFT, "LEFT", FIELD(n, NUMBER) FIELD(step, STEP)                          \
+                   FIELD(node, NODE_OR_NONE) FIELD(pd, PD_OR_NONE),                                \
+                   "The cleanup settles without this step, which a later run carries out.")        \
+    CR_TRACE_EVENT(CR_EV_RECOVER, "RECOVER", FIELD(n, NUMBER) FIELD(run, NUMBER)                   \
+                   FIELD(digest, STATE_DIGEST),                                                    \
+                   "A later run over what the cleanup left begins. It ends with SETTLED, too. "    \
+                   "run: its number, from 1. digest: of the state before it.")                     \
+    CR_TRACE_EVENT(CR_EV_PAUSE, "PAUSE", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(calls, NUMBER),      \
+                   "Between two steps an operation of the PD is served. What it does follows, up " \
+                   "to RESUME. calls: the kernel calls of the cleanup since the root task "        \
+                   "received the message.")                                                        \
+    CR_TRACE_EVENT(CR_EV_RESUME, "RESUME", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(calls, NUMBER)     \
+                   FIELD(kinds, CALLS),                                                            \
+                   "The PD was answered, and the next step follows. calls, kinds: the kernel "     \
+                   "calls for the operation, as in STEP. No step and no cleanup counts them.")     \
+    CR_TRACE_EVENT(CR_EV_DESTROY, "DESTROY", FIELD(n, NUMBER) FIELD(node, NODE),                   \
+                   "The node was destroyed, with all its edges.")                                  \
+    CR_TRACE_EVENT(CR_EV_FREED, "FREED", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(paddr, ADDRESS)      \
+                   FIELD(bytes, NUMBER) FIELD(slots, NUMBER) FIELD(objects, OBJECTS),              \
+                   "The memory of the PD's BODY is free again. objects: those that went with it.") \
+    CR_TRACE_EVENT(CR_EV_QUEUE, "QUEUE", FIELD(n, NUMBER) FIELD(token, NUMBER) FIELD(to, PD)       \
+                   FIELD(kind, NOTICE_KIND) FIELD(node, NODE) FIELD(from, PD_OR_NONE)              \
+                   FIELD(broken, NUMBER) FIELD(handlers, NUMBER),                                  \
+                   "A notice was queued. n=0: it belongs to no cleanup. broken: what a `lost` "    \
+                   "notice tells: how much its receiver keeps that is BROKEN. handlers: those "    \
+                   "that a pre-destroy notice names, bit n for handler n; else 0.")                \
+    CR_TRACE_EVENT(CR_EV_WAIT, "WAIT", FIELD(n, NUMBER),                                           \
+                   "The cleanup waits for subscribers. PDs act until CONTINUE.")                   \
+    CR_TRACE_EVENT(CR_EV_CONTINUE, "CONTINUE", FIELD(n, NUMBER), "The cleanup continues.")         \
+    CR_TRACE_EVENT(CR_EV_CALLS, "CALLS", FIELD(n, NUMBER) FIELD(kind, CALL)                        \
+                   FIELD(count, NUMBER), "The number of kernel calls of one kind in the cleanup.") \
+    /* A cleanup: the resulting state */                                                           \
+    CR_TRACE_EVENT(CR_EV_STATE, "STATE", FIELD(n, NUMBER) FIELD(row, TEXT),                        \
+                   "One row of a whole model state, in canonical order. n=0: of a snapshot.")      \
+    CR_TRACE_EVENT(CR_EV_GONE, "GONE", FIELD(n, NUMBER) FIELD(row, TEXT),                          \
+                   "The cleanup removed this row from the model state.")                           \
+    CR_TRACE_EVENT(CR_EV_SETTLED, "SETTLED", FIELD(n, NUMBER) FIELD(rows, NUMBER)                  \
+                   FIELD(bytes, NUMBER) FIELD(slots, NUMBER) FIELD(cycles, NUMBER)                 \
+                   FIELD(objects, OBJECTS) FIELD(whole, FLAG) FIELD(digest, STATE_DIGEST),         \
+                   "The cleanup is over: the number of rows before this event, the memory in "     \
+                   "use, the time that the cleanup took, and all kernel objects that there are. "  \
+                   "whole: the rows are the whole state (STATE), else what the cleanup removed "   \
+                   "(GONE). digest: of all rows of the state. n=0: the end of a snapshot.")        \
+    /* The kernel's word, if the configuration asks for it (truth) */                              \
+    CR_TRACE_EVENT(CR_EV_TRUTH, "TRUTH", FIELD(snapshot, FLAG),                                    \
+                   "The capabilities that the kernel has, as the kernel says. snapshot=1: the "    \
+                   "lines up to the next event are what the kernel prints on "                     \
+                   "seL4_DebugDumpScheduler and seL4_DebugSnapshot.")                              \
+    CR_TRACE_EVENT(CR_EV_CAPS, "CAPS", FIELD(pd, PD) FIELD(cnode, CNODE) FIELD(slots, NUMBER)      \
+                   FIELD(caps, TEXT),                                                              \
+                   "The slots of a CNode of the PD that are not empty. slots: the size of the "    \
+                   "CNode.")                                                                       \
+    CR_TRACE_EVENT(CR_EV_OWN_CAPS, "OWN_CAPS", FIELD(cnode, OWN_CNODE)                             \
+                   FIELD(untypeds, NUMBER) FIELD(endpoints, NUMBER) FIELD(notifications, NUMBER)   \
+                   FIELD(cnodes, NUMBER) FIELD(threads, NUMBER) FIELD(others, NUMBER),             \
+                   "The number of capabilities of each type in a CNode of the root task.")         \
+    CR_TRACE_EVENT(CR_EV_UNTYPEDS, "UNTYPEDS", FIELD(free, NUMBER) FIELD(bytes, NUMBER)            \
+                   FIELD(halves, NUMBER),                                                          \
+                   "The number of untypeds that are free for the allocator, the bytes that are "   \
+                   "free in them for the kernel, and the number of untypeds that the allocator "   \
+                   "made by splitting others.")                                                    \
+    /* Notices */                                                                                  \
+    CR_TRACE_EVENT(CR_EV_GET_WORK, "GET_WORK", FIELD(pd, PD) FIELD(token, NUMBER),                 \
+                   "The PD was handed the notice.")                                                \
+    CR_TRACE_EVENT(CR_EV_FINISH_WORK, "FINISH_WORK", FIELD(pd, PD) FIELD(token, NUMBER)            \
+                   FIELD(result, WORK_RESULT),                                                     \
+                   "The PD finished the notice.")                                                  \
+    CR_TRACE_EVENT(CR_EV_RESUME_WORK, "RESUME_WORK", FIELD(pd, PD) FIELD(token, NUMBER),           \
+                   "The PD resumed the lane of the notice, which had failed. The notice is "       \
+                   "handed out again.")                                                            \
+    CR_TRACE_EVENT(CR_EV_MERGE, "MERGE", FIELD(pd, PD) FIELD(token, NUMBER),                       \
+                   "The PD's notice, which it has not fetched, now stands for several destroyed "  \
+                   "PDs: it is a disconnect notice about its space, and names no PD.")             \
+    CR_TRACE_EVENT(CR_EV_WITHDRAW, "WITHDRAW", FIELD(pd, PD) FIELD(token, NUMBER),                 \
+                   "The PD's notice, which it has not fetched, was taken back for good.")          \
+    /* Tombstones */                                                                               \
+    CR_TRACE_EVENT(CR_EV_TOMBSTONE, "TOMBSTONE", FIELD(n, NUMBER) FIELD(node, DOOMABLE)            \
+                   FIELD(name, TEXT) FIELD(how, ENDING) FIELD(code, NUMBER)                        \
+                   FIELD(kind, FAULT_OR_NONE) FIELD(address, ADDRESS) FIELD(ip, ADDRESS),          \
+                   "Cleanup n destroyed the node, and PDs still refer to it: what they can read. " \
+                   "code: of its EXIT; kind, address, ip: of its last fault.")                     \
+    CR_TRACE_EVENT(CR_EV_DUMP, "DUMP", FIELD(pd, PD) FIELD(by, PD) FIELD(address, ADDRESS)         \
+                   FIELD(words, NUMBER),                                                           \
+                   "A PD read so many words of the memory of a doomed PD, from this address on.")  \
+    CR_TRACE_EVENT(CR_EV_FORGOTTEN, "FORGOTTEN", FIELD(node, DOOMABLE),                            \
+                   "No PD refers to the destroyed node any more, and nothing is known of it.")     \
+    /* Tickets */                                                                                  \
+    CR_TRACE_EVENT(CR_EV_ACCEPT, "ACCEPT", FIELD(ticket, NUMBER) FIELD(pd, PD)                     \
+                   FIELD(what, PD_OR_NONE),                                                        \
+                   "The PD's TERMINATE, EXTRACT or COLLECT was accepted with this ticket. what: "  \
+                   "the PD to be terminated; -: an EXTRACT or a COLLECT.")                         \
+    CR_TRACE_EVENT(CR_EV_TICKET, "TICKET", FIELD(ticket, NUMBER) FIELD(state, NUMBER)              \
+                   FIELD(done, NUMBER) FIELD(failed, NUMBER) FIELD(dropped, NUMBER)                \
+                   FIELD(waiting, NUMBER) FIELD(held, NUMBER),                                     \
+                   "The answer about the ticket to its owner: its cr_ticket_state and the "        \
+                   "counts of its notices.")                                                       \
+    CR_TRACE_EVENT(CR_EV_CANCEL, "CANCEL", FIELD(pd, PD) FIELD(of, PD_OR_NONE)                     \
+                   FIELD(ticket, NUMBER) FIELD(name, TEXT),                                        \
+                   "The PD cancelled something. of: whose it was; ticket: what it has this ticket "\
+                   "for; 0: the CONNECT in which it waits for the space of that name. of=-: the "  \
+                   "respawn of the PD of that name, which stays down.")                            \
+    /* Listeners */                                                                                \
+    CR_TRACE_EVENT(CR_EV_REPORT, "REPORT", FIELD(pd, PD) FIELD(seen, NUMBER)                       \
+                   FIELD(number, NUMBER) FIELD(what, REPORT) FIELD(n, NUMBER)                      \
+                   FIELD(about, PD_OR_NONE) FIELD(step, NUMBER) FIELD(steps, NUMBER)               \
+                   FIELD(name, TEXT) FIELD(node, NODE_OR_NONE) FIELD(attempts, NUMBER)             \
+                   FIELD(result, NUMBER),                                                          \
+                   "The PD asked for the report after `seen` and got this one. n: the cleanup; 0: "\
+                   "none. about: the trigger, or the PD of the step. step: the step, from 1, or "  \
+                   "how many were carried out; steps: how many the plan had; name: its kind. "     \
+                   "result: a cr_result.")                                                         \
+    /* Extractions */                                                                              \
+    CR_TRACE_EVENT(CR_EV_EXTRACT, "EXTRACT", FIELD(x, NUMBER) FIELD(by, PD),                       \
+                   "Extraction x begins.")                                                         \
+    CR_TRACE_EVENT(CR_EV_SUBGRAPH, "SUBGRAPH", FIELD(x, NUMBER) FIELD(pd, PD)                      \
+                   FIELD(token, NUMBER) FIELD(from, THING) FIELD(to, THING),                       \
+                   "A server reported a MAP edge for the extraction.")                             \
+    CR_TRACE_EVENT(CR_EV_MODEL, "MODEL", FIELD(x, NUMBER) FIELD(row, TEXT),                        \
+                   "One row of the extracted state, in canonical order.")                          \
+    CR_TRACE_EVENT(CR_EV_EXTRACTED, "EXTRACTED", FIELD(x, NUMBER) FIELD(rows, NUMBER),             \
+                   "The extraction is over. rows: the number of its MODEL rows.")
+
+typedef enum cr_mode {
+#define CR_MODE(enumerator, number, ...) enumerator = number,
+    CR_MODES
+#undef CR_MODE
+    CR_MODE_COUNT
+} cr_mode;
+
+typedef enum cr_cause {
+#define CR_CAUSE(enumerator, number, ...) enumerator = number,
+    CR_CAUSES
+#undef CR_CAUSE
+    CR_CAUSE_COUNT
+} cr_cause;
+
+typedef enum cr_death {
+#define CR_DEATH(enumerator, number, ...) enumerator = number,
+    CR_DEATHS
+#undef CR_DEATH
+    CR_DEATH_COUNT
+} cr_death;
+
+typedef enum cr_stand {
+#define CR_STAND(enumerator, number, ...) enumerator = number,
+    CR_STANDS
+#undef CR_STAND
+    CR_STAND_COUNT
+} cr_stand;
+
+typedef enum cr_cnode {
+#define CR_CNODE(enumerator, number, ...) enumerator = number,
+    CR_CNODES
+#undef CR_CNODE
+    CR_CNODE_COUNT
+} cr_cnode;
+
+typedef enum cr_own_cnode {
+#define CR_OWN_CNODE(enumerator, number, ...) enumerator = number,
+    CR_OWN_CNODES
+#undef CR_OWN_CNODE
+    CR_OWN_CNODE_COUNT
+} cr_own_cnode;
+
+typedef enum cr_object {
+#define CR_OBJECT(enumerator, number, ...) enumerator = number,
+    CR_OBJECTS
+#undef CR_OBJECT
+    CR_OBJECT_COUNT
+} cr_object;
+
+typedef enum cr_trace_type {
+#define CR_TRACE_TYPE(type, print, expected) CR_TRACE_TYPE_##type,
+    CR_TRACE_TYPES
+#undef CR_TRACE_TYPE
+    CR_TRACE_TYPE_COUNT
+} cr_trace_type;
+
+typedef enum cr_event {
+#define CR_TRACE_EVENT(enumerator, name, fields, meaning) enumerator,
+    CR_TRACE_EVENTS
+#undef CR_TRACE_EVENT
+    CR_EVENT_COUNT
+} cr_event;
+
+#endif
