@@ -490,7 +490,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "residue.waits": lambda: edited("residue", "RESIDUE", SPACE_LEFT, skip=2),
     "residue.run": lambda: edited("residue", "RECOVER", {"run": 2}),
     "residue.retried": lambda: edited("residue", "RECOVER", None, skip=1),
-    "between.place": lambda: inserted("between", "CALLS", "PAUSE", n=1, pd="PD_6", calls=0),
+    "between.place": lambda: inserted("between", "STEP", "PAUSE", n=1, pd="PD_6", calls=0),
     "between.turn": lambda: edited("between", "STEP", None, name="cut-request"),
     "between.soon": lambda: edited("between", "PAUSE", {"calls": 9}),
     "between.apart": lambda: edited("between", "PAUSE", {"pd": "PD_3"}),
@@ -580,7 +580,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
         "HOLD", pd="PD_2", node="ROOM_SPACE_2", slot=30, by="-"
     ),
     "cleanup.wait": lambda: waiting(
-        "STEP", n=1, name="mark", node="PD_1", pd="-", calls=0, kinds="-"
+        "STEP", n=1, name="mark", node="PD_1", pd="-", calls=0, kinds="-", count=1
     ),
     "cleanup.awaited": lambda: edited("notices", "LATE", None, pd="PD_5"),
     "cleanup.tell": lambda: edited(

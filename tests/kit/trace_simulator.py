@@ -7,8 +7,9 @@ cleanup must do.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -91,6 +92,8 @@ class Target:
 
     whole_states = False
     """A cleanup ends with the whole state, as before version 5."""
+    most_notices = 32
+    """One step queues at most so many; before version 8: one."""
 
     def __init__(
         self,
@@ -1044,18 +1047,25 @@ class Target:
             pd: str = "-",
             *kinds: str,
             effect: Callable[[], None] = nothing,
+            notices: int = 1,
         ) -> None:
-            count(name, node, pd, Counter(kinds), effect)
+            count(name, node, pd, Counter(kinds), effect, notices)
 
         def count(
-            name: str, node: str, pd: str, calls: Counter[str], effect: Callable[[], None]
+            name: str,
+            node: str,
+            pd: str,
+            calls: Counter[str],
+            effect: Callable[[], None],
+            notices: int = 1,
         ) -> None:
             total.update(calls)
             self._die(n, name, node, pd)
             effect()
             kinds = ",".join(f"{kind}:{count}" for kind, count in calls.items() if count) or "-"
             sum_ = calls.total()
-            self.emit("STEP", n=n, name=name, node=node, pd=pd, calls=sum_, kinds=kinds)
+            told = {"n": n, "name": name, "node": node, "pd": pd, "calls": sum_, "kinds": kinds}
+            self.emit("STEP", **told, count=notices)
             self._pause(n, sum_)
 
         def take(node: str) -> tuple[str, ...]:
@@ -1084,8 +1094,9 @@ class Target:
         for group in reversed(plan.groups):
             told = [(pd, node) for pd, node in plan.pre_destroy if node in group]
             for pd, node in told:
-                step("tell", node, pd, *signal(pd))
-                self._put(n, pd, "pre-destroy", node, None, ("cleanup", n))
+                tag = ("cleanup", n)
+                effect = partial(self._put, n, pd, "pre-destroy", node, None, tag)
+                step("tell", node, pd, *signal(pd), effect=effect)
             if told and self._awaited(n):
                 waited = True
                 self.emit("WAIT", n=n)
@@ -1123,14 +1134,25 @@ class Target:
             effect = partial(gone_from, "DESTROY", res)
             step("destroy-resource", res, "-", *take(res), effect=effect)
         self._empty_slots(plan, before)
-        for to, kind, node, killed in plan.notices:
-            step("notify", node, to, *signal(to))
-            self._put(n, to, kind, node, killed, ("cleanup", n))
+        for to, notices in self._batches(plan):
+            effect = partial(self._put_all, n, notices)
+            step("notify", notices[0][2], to, *signal(to), effect=effect, notices=len(notices))
         for kind, number in total.items():
             if number:
                 self.emit("CALLS", n=n, kind=kind, count=number)
         self.left(n)
         return plan
+
+    def _batches(self, plan: reference.Plan) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
+        """The notices of each step, by their receiver."""
+        for to, notices in itertools.groupby(plan.notices, key=lambda notice: notice[0]):
+            owed = list(notices)
+            for first in range(0, len(owed), self.most_notices):
+                yield to, owed[first : first + self.most_notices]
+
+    def _put_all(self, n: int, notices: list[tuple[str, ...]]) -> None:
+        for to, kind, node, killed in notices:
+            self._put(n, to, kind, node, killed, ("cleanup", n))
 
     def free_pd(self, n: int, pd: str) -> None:
         """What the trace tells of the end of a PD beside the step."""

@@ -158,7 +158,7 @@ FREE_FIELDS = {
 }
 # The same for values that no later part of the trace tells.
 BOUND_FIELDS = {
-    "TRACE.version": "to 2, 3, 4, 5 or 6, which have fewer rules",
+    "TRACE.version": "to 2, 3, 4, 5, 6 or 7, which have fewer rules",
     "BODY.paddr": "of a PD that lives to the end, to other free memory",
     "CANCEL.name": "of a CONNECT: to another space that is not there",
     "CLEANUP.pd_depth": "to a depth that dooms the same",
@@ -398,7 +398,7 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
     assert changed is not None
     reason = BOUND_FIELDS.get(mutation.key)
     if mutation.key == "TRACE.version":
-        return reason if changed["version"] in ("2", "3", "4", "5", "6") else None
+        return reason if changed["version"] in ("2", "3", "4", "5", "6", "7") else None
     if mutation.key == "BODY.paddr":
         return None if any(e.name == "FREED" and e["pd"] == event["pd"] for e in later) else reason
     if event.name == "FINISH_WORK":

@@ -436,7 +436,9 @@ FORBIDDEN: list[tuple[str, Callable[[Target], None], str]] = [
     ),
     (
         "step",
-        lambda t: t.emit("STEP", n=1, name="mark", node="PD_1", pd="-", calls=0, kinds="-"),
+        lambda t: t.emit(
+            "STEP", n=1, name="mark", node="PD_1", pd="-", calls=0, kinds="-", count=1
+        ),
         "STEP: n=1: the cleanup waits",
     ),
     # a snapshot in which the doomed nodes are not marked

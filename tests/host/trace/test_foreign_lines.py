@@ -150,7 +150,7 @@ def test_the_key_is_taken_from_the_first_trace_line_only() -> None:
     """The root task prints it before any PD exists. A damaged first line is no reason to believe a
     later one."""
     lines = trace()
-    damaged = lines[0].replace("version=7", "version=6")
+    damaged = lines[0].replace("version=8", "version=7")
     with pytest.raises(InputError, match="no sound TRACE line"):
         report_on([damaged, *trace(OTHER_KEY)])
 

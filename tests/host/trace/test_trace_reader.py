@@ -292,7 +292,7 @@ def version_0(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 @pytest.mark.behaviour("G-46")
 def test_a_version_that_is_not_known_is_refused() -> None:
-    known = r"0 is no version that this cellreap reads \(1, 2, 3, 4, 5, 6, 7\)$"
+    known = r"0 is no version that this cellreap reads \(1, 2, 3, 4, 5, 6, 7, 8\)$"
     with pytest.raises(InputError, match=rf"log:1: TRACE: version: {known}"):
         events_in(sealed(HEAD.format(0), "TALK pd=PD_1 words=hello"))
 
@@ -375,7 +375,7 @@ def test_every_version_that_is_kept_leads_to_the_current_one() -> None:
     Fields that were added since are missing.
     """
     current = headers.event_table()
-    assert upgrade.known_versions() == [1, 2, 3, 4, 5, 6, current.version]
+    assert upgrade.known_versions() == [1, 2, 3, 4, 5, 6, 7, current.version]
     assert set(upgrade.CHANGES) <= set(range(1, current.version))
     for version in range(1, current.version):
         table = upgrade.table_of(version)
@@ -402,7 +402,7 @@ def test_every_version_that_is_kept_leads_to_the_current_one() -> None:
 
 def test_every_field_of_the_table_has_a_type_that_the_reader_knows() -> None:
     table = headers.event_table()
-    assert table.version == 7
+    assert table.version == 8
     for event, fields in table.fields.items():
         for name in fields:
             assert field_type(event, name).expected, f"{event}.{name}"

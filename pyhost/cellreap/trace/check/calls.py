@@ -14,6 +14,7 @@ Their numbers follow from the model, the slots and the notices, and are exact fo
   a PD is the root task, which always lives. A doomed client's REQUEST goes with its CSpace.
 - `destroy-pd`: everything that the PD was made from is revoked with its untyped.
 - `tell`, `notify`: the receiver is signalled if it is not stopped and had nothing to fetch. A
+  `notify` may queue several notices to one receiver. A
   signal stays until it is received, and the receiver then fetches until nothing is left.
 - `mark`, `await`, `destroy-space`: only the model changes.
 
@@ -46,7 +47,7 @@ class Calls(Concern):
         self._stops: dict[str, Counter[str]] = {}
         """PD that is stopped -> the calls that stopped it"""
         self._signal: bool | None = None
-        """whether the last QUEUE needed a signal, until its STEP comes"""
+        """whether the first QUEUE of a step needed a signal, until the STEP comes"""
 
     # -- for other concerns
 
@@ -70,7 +71,8 @@ class Calls(Concern):
 
     def queue(self, running: Running, to: str) -> None:
         """A notice of a cleanup will be queued. `running.notifying` has not seen it yet."""
-        self._signal = None if running.notifying.is_open() else self._signals(to)
+        if not running.notifying.rows:
+            self._signal = self._signals(to)
 
     def step(self, running: Running, event: Event) -> None:
         """Checks the kernel calls of a step, before anything else records the step."""

@@ -44,6 +44,8 @@ class Cancels(Concern):
         actors, model = self.context.actors, self.context.model
         if of == pd:
             return f"of={of}: who waits asks for nothing"
+        if name == "-":
+            return "name=-: expected the name of the space"
         silent = actors.silence(of)
         if silent is not None or actors.waits_for(of) is not None:
             return f"of={of}: it {silent or 'waits for a ticket'}, and for no space"

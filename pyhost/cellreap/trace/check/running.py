@@ -99,6 +99,30 @@ class Paired:
         return fits
 
 
+class Queued:
+    """The notices of the next STEP `notify` or `tell`, each as (step, node, receiver).
+
+    A step tells at the end what it queued: a `notify` notices to one PD, a `tell` one notice.
+    """
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+
+    def add(self, row: Row) -> bool:
+        """Records a QUEUE. Returns whether it can be of the same step as those before it."""
+        first = self.rows[0] if self.rows else None
+        fits = first is None or (row[0], row[2]) == (first[0], first[2]) != ("tell", first[2])
+        if not fits:
+            self.rows.clear()
+        self.rows.append(row)
+        return fits
+
+    def take(self, row: Row, count: int) -> list[Row]:
+        """The notices of a STEP, which tells the first one and their number. Empty: others."""
+        rows, self.rows = self.rows, []
+        return rows if rows[:1] == [row] and len(rows) == count else []
+
+
 def plan_events(plan: dict[str, Any]) -> dict[str, Counter[Row]]:
     """The plan as the expected events: event -> the values of its fields except n."""
     group = {node: index for index, nodes in enumerate(plan["groups"]) for node in nodes}
@@ -196,7 +220,7 @@ class Running:
         """the rows that this run removed from the state, as it says"""
         self.suspending = Paired()
         self.destroying = Paired()
-        self.notifying = Paired()
+        self.notifying = Queued()
 
     def set_plan(
         self, plan: reference.Plan, before: IndexedModel, besides: Collection[str] | None

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from cellreap import headers
 from cellreap.trace.check.context import Concern, Context, WithinHandlers
-from cellreap.trace.check.running import DESTROYING, Running
+from cellreap.trace.check.running import DESTROYING, Row, Running
 from cellreap.trace.check.slots import Reservation
 from cellreap.trace.events import Event
 
@@ -18,6 +18,7 @@ class Steps(Concern):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._names = headers.names_of("steps.h", "cr_step_kind", "CR_STEP_")
+        self._most = headers.constant("steps.h", "CR_STEP_NOTICES")
 
     def suspend(self, running: Running, event: Event) -> None:
         """A doomed PD is suspended."""
@@ -41,19 +42,23 @@ class Steps(Concern):
         if name not in self._names and (name != "unblock" or not running.unblocks):
             text = f"STEP: name={name}: expected one of {', '.join(self._names)}"
             self.context.bad("cleanup.steps", text)
+        if name != "notify" and event["count"] != "1":
+            text = f"{shown}: count={event['count']}: expected 1"
+            self.context.bad("cleanup.steps", text)
         self.context.calls.step(running, event)
         if name == "cut-request":
             self._cut(running, shown, pd, node)
+            return
+        if name in ("notify", "tell"):
+            self._notified(running, shown, (name, node, pd), event.number("count"))
+            if name == "tell":
+                self._tell(running, shown, pd, node)
             return
         running.steps[name, node, pd] += 1
         fits = True
         if name == "suspend":
             self.context.freed.suspended(shown, pd)
             fits = running.suspending.see("STEP", pd)
-        elif name in ("notify", "tell"):
-            fits = running.notifying.see("STEP", (name, node, pd))
-            if name == "tell":
-                self._tell(running, shown, pd, node)
         elif name == "await":
             self._await(running, shown)
         elif name in DESTROYING.values():
@@ -66,6 +71,17 @@ class Steps(Concern):
         if not fits:
             text = "expected each step beside the event that tells what it did"
             self.context.bad("cleanup.beside", f"{shown}: {text}")
+
+    def _notified(self, running: Running, shown: str, first: Row, count: int) -> None:
+        """Notices are queued. first: the step of the first one."""
+        rows = running.notifying.take(first, count)
+        running.steps.update(rows or [first])
+        if not rows:
+            text = f"count={count}: expected so many QUEUEs right before it, the first one about"
+            self.context.bad("cleanup.beside", f"{shown}: {text} {first[1]}")
+        if count > self._most:
+            text = f"count={count}: expected at most {self._most}"
+            self.context.bad("cleanup.steps", f"{shown}: {text}")
 
     def _cut(self, running: Running, shown: str, pd: str, node: str) -> None:
         """A client loses its REQUEST to a doomed space."""
@@ -173,8 +189,8 @@ class Steps(Concern):
             bad("cleanup.notices", text)
         step = "tell" if kind == "pre-destroy" else "notify"
         self.context.calls.queue(running, to)
-        if not running.notifying.see("QUEUE", (step, node, to)):
-            text = f"QUEUE {' '.join(row)}: expected each QUEUE beside the STEP {step} that did it"
+        if not running.notifying.add((step, node, to)):
+            text = f"QUEUE {' '.join(row)}: expected the STEP of the QUEUE before it first"
             bad("cleanup.beside", text)
         self.context.notices.put(event, running.tag)
         if kind in ("lost", "destroy"):
