@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any
 
@@ -18,7 +19,7 @@ REQUEST = enums("model.h")["cr_edge_kind"]["CR_EDGE_REQUEST"]
 STATUS = enums("status.h")["cr_status"]
 CORRUPT, EPOCH, LATER = (STATUS[f"CR_ERR_{name}"] for name in ("CORRUPT", "EPOCH", "VERSION"))
 ABSENT, BUSY = STATUS["CR_ERR_ABSENT"], STATUS["CR_ERR_BUSY"]
-STATE = STATUS["CR_ERR_STATE"]
+STATE, ARG = STATUS["CR_ERR_STATE"], STATUS["CR_ERR_ARG"]
 OK = 0
 NAMES = {
     number: name.removeprefix("CR_STEP_").lower().replace("_", "-") for name, number in KIND.items()
@@ -54,6 +55,11 @@ class Cleaner:
         self.epoch = 1
         self.lib.cr_journal_start(self.journal, self.epoch)
         self.done: list[Step] = []
+        """the steps; a `notify` names what the first of its notices is about"""
+        self.notified: list[Step] = []
+        """one ("notify", node, receiver) for each notice that a finished step has queued"""
+        self.batches: list[int] = []
+        """the number of notices of each of these steps"""
         self.wanted = plan(model, crash, pd_depth, rs_depth)
         self.survivors = Survivors(model.copy(), self.core, self.wanted.doomed())
 
@@ -65,6 +71,16 @@ class Cleaner:
         step = self.ffi.new("cr_step *")
         assert self.lib.cr_step_next(self.journal, self.plan, self.model, step) == OK
         return (NAMES[step.kind], self._id(step.node), self._id(step.pd)), step
+
+    def finish(self, step: Any) -> None:
+        """Records that the step was carried out."""
+        assert self.lib.cr_step_done(self.journal, self.epoch) == OK
+        if NAMES[step.kind] == "notify":
+            notices = [step.notice[i] for i in range(step.count)]
+            self.notified += [
+                ("notify", self._id(each.node), self._id(each.to)) for each in notices
+            ]
+            self.batches.append(step.count)
 
     def leaves(self, step: Any, again: bool) -> bool:
         """Leaves the step, if it can be. Whether that is done.
@@ -108,7 +124,7 @@ class Cleaner:
                     self.survivors.something(meanwhile)
                 self.replan()
             if again is None or again.random() < 0.7:
-                assert self.lib.cr_step_done(self.journal, self.epoch) == OK
+                self.finish(step)
         raise AssertionError("the chain does not end")
 
     def replan(self) -> None:
@@ -159,7 +175,7 @@ class Cleaner:
         self.ffi.memmove(
             self.journal, b"\xff" * self.ffi.sizeof("cr_journal"), self.ffi.sizeof("cr_journal")
         )
-        other.done = list(self.done)
+        other.done, other.notified = list(self.done), list(self.notified)
         other.epoch += 1
         assert self.lib.cr_journal_take_over(other.journal, other.epoch) == OK
         return other
@@ -171,4 +187,12 @@ def compare(
     cleaner = Cleaner(model, crash, pd_depth, rs_depth)
     cleaner.run(None if seed is None else random.Random(seed))
     cleaner.check()
+    assert cleaner.batches == batches(cleaner.plan)
     return cleaner
+
+
+def batches(plan: Any) -> list[int]:
+    """How many notices each step queues, if none is left: those in a row to one PD, 32 at most."""
+    receivers = [(plan.notices[i].to.index) for i in range(plan.n_notices)]
+    runs = [len(list(run)) for _, run in itertools.groupby(receivers)]
+    return [min(32, run - at) for run in runs for at in range(0, run, 32)]

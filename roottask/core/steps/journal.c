@@ -517,7 +517,7 @@ cr_status cr_step_done(cr_journal *journal, uint32_t epoch)
         return status;
     }
     const uint32_t kind = journal->kind;
-    if (kind >= CR_STEP_KIND_COUNT || journal->count > CR_STEP_NOTICES) {
+    if (kind >= CR_STEP_KIND_COUNT || journal->count == 0 || journal->count > CR_STEP_NOTICES) {
         return CR_ERR_CORRUPT;
     }
     journal->done++;

@@ -165,7 +165,7 @@ static cr_status begun(const cr_journal *journal, const cr_plan *plan, cr_step *
     const uint32_t kind = journal->kind;
     const int notifies = kind == (uint32_t)CR_STEP_NOTIFY;
     *out = (cr_step){CR_STEP_SETTLE, nothing, nothing, 0, 1};
-    if (kind >= CR_STEP_KIND_COUNT || journal->count == 0 ||
+    if (kind >= CR_STEP_KIND_COUNT || journal->count == 0 || journal->count > CR_STEP_NOTICES ||
         (notifies && (journal->index >= plan->n_notices ||
                       journal->count > plan->n_notices - journal->index))) {
         return CR_ERR_CORRUPT;

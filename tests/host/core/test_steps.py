@@ -7,6 +7,7 @@ import random
 import struct
 import zlib
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from kit.core_support import SCENARIO, random_model, system
 from kit.paths import VERSIONS
 from kit.steps_cleaner import (
     ABSENT,
+    ARG,
     BUSY,
     CORRUPT,
     EPOCH,
@@ -98,8 +100,9 @@ def test_steps_that_are_left_are_done_in_a_second_run_and_the_rest_goes_on(seed:
     taken, wanted = ({*done} for done in (cleaner.done, whole.done))
     names = Counter(step for step in cleaner.done if step[0] not in ("await", "notify"))
     assert set(names.values()) == {1}, "no step is done twice"
-    assert {step for step in wanted ^ taken if step[0] != "cut-request"} == set()
-    assert [step[0] for step in cleaner.done].count("notify") == len(cleaner.wanted.notices)
+    assert {step for step in wanted ^ taken if step[0] not in ("cut-request", "notify")} == set()
+    assert Counter(cleaner.notified) == Counter(whole.notified)
+    assert len(whole.notified) == len(cleaner.wanted.notices)
     told_as_the_page_says(cleaner.done, cleaner.wanted)
 
 
@@ -120,8 +123,92 @@ def test_steps_come_in_the_order_of_the_page() -> None:
         ["PD_3"],
     )
     assert max(last[name] for name in ("destroy-pd", "destroy-space")) < first["notify"]
-    assert names.count("notify") == len(plan(system(SCENARIO), "PD_1", 1, 0).to_json()["notices"])
+    notices = plan(system(SCENARIO), "PD_1", 1, 0).to_json()["notices"]
+    assert Counter(cleaner.notified) == Counter(("notify", node, to) for to, _, node, _ in notices)
     assert not {"tell", "await"} & set(names), "nobody subscribed"
+
+
+MANY = """
+PD_1 holds {files}
+PD_2 manages FILE_SPACE_2 with {files}
+PD_3 manages BLOCK_SPACE_3 with BLOCK_3_1
+PD_1 requests BLOCK_SPACE_3
+""".format(files=" ".join(f"FILE_2_{n:x}" for n in range(1, 71)))
+"""The end of PD_1 owes PD_2 70 notices, and PD_3 one."""
+
+
+def up_to_notices(cleaner: Cleaner) -> tuple[Step, Any]:
+    """Carries out what comes before. Returns the first step that queues notices."""
+    for _ in range(1000):
+        told, step = cleaner.next()
+        if told[0] == "notify":
+            return told, step
+        cleaner.carry_out(told[0], step)
+        cleaner.finish(step)
+    raise AssertionError("no notices")
+
+
+@pytest.mark.behaviour("T-04")
+def test_notices_to_one_pd_are_queued_by_one_step_up_to_a_limit() -> None:
+    cleaner = compare(system(MANY), "PD_1", 0, 0, None)
+    assert sorted(cleaner.batches) == [1, 6, 32, 32]
+    notices = cleaner.wanted.to_json()["notices"]
+    assert Counter(cleaner.notified) == Counter(("notify", node, to) for to, _, node, _ in notices)
+
+
+def test_a_step_can_be_shortened_to_what_it_has_queued() -> None:
+    cleaner = Cleaner(system(MANY), "PD_1", 0, 0)
+    lib, journal = cleaner.lib, cleaner.journal
+    assert lib.cr_step_shorten(journal, 1, 1) == ABSENT
+    _, step = up_to_notices(cleaner)
+    at, count = journal.index, step.count
+    cleaner.carry_out("notify", step)
+    assert lib.cr_step_shorten(journal, 1, 0) == ARG
+    assert lib.cr_step_shorten(journal, 1, count + 1) == ARG
+    assert lib.cr_step_shorten(journal, 2, 1) == EPOCH
+    assert lib.cr_step_shorten(journal, 1, count) == OK
+    less = 1 if count == 1 else 5
+    assert lib.cr_step_shorten(journal, 1, less) == OK
+    _, again = cleaner.next()
+    assert (again.count, again.notice) == (less, step.notice)
+    cleaner.finish(again)
+    assert journal.index == at + less
+    cleaner.run()
+    assert len(cleaner.notified) == len(set(cleaner.notified)) == 71
+
+
+def test_of_several_notices_the_first_is_left_and_the_others_come_one_by_one() -> None:
+    cleaner = Cleaner(system(MANY), "PD_1", 0, 0)
+    lib, journal = cleaner.lib, cleaner.journal
+    first, step = up_to_notices(cleaner)
+    if step.count == 1:
+        cleaner.carry_out("notify", step)
+        cleaner.finish(step)
+        first, step = cleaner.next()
+    assert step.count == 32
+    assert lib.cr_step_begin(journal, 1, step) == OK
+    assert lib.cr_step_leave(journal, 1) == OK
+    cleaner.run()
+    assert cleaner.notified.count(first) == 1
+    assert set(cleaner.batches) == {1}
+    assert len(cleaner.notified) == len(set(cleaner.notified)) == 71
+
+
+@pytest.mark.parametrize("count", [0, 33, 2**32 - 1])
+def test_a_journal_with_a_step_of_more_entries_than_there_are_is_refused(count: int) -> None:
+    cleaner = Cleaner(system(MANY), "PD_1", 0, 0)
+    lib, journal = cleaner.lib, cleaner.journal
+    _, step = up_to_notices(cleaner)
+    assert lib.cr_step_begin(journal, 1, step) == OK
+    journal.count = count
+    assert lib.cr_journal_check(journal) == CORRUPT, "its checksum tells"
+    total = 0
+    for word in struct.unpack_from("<25I", cleaner.ffi.buffer(journal))[3:]:
+        total = third_sum(total, word)
+    journal.checksum = total
+    assert lib.cr_journal_check(journal) == OK
+    assert lib.cr_step_next(journal, cleaner.plan, cleaner.model, step) == CORRUPT
+    assert lib.cr_step_done(journal, 1) == CORRUPT
 
 
 @pytest.mark.behaviour("G-09")
@@ -161,7 +248,7 @@ def test_what_survivors_do_while_subscribers_are_waited_for_is_cleaned_up_too(se
     cleaner = Cleaner(model, crash, rng.choice([0, 0, 1]), rng.choice([0, 1]))
     cleaner.run(meanwhile=rng)
     told_as_the_page_says(cleaner.done, cleaner.wanted)
-    assert [name for name, _, _ in cleaner.done].count("notify") == len(cleaner.wanted.notices)
+    assert len(cleaner.notified) == len(cleaner.wanted.notices)
     cleaner.check()
 
 
@@ -233,7 +320,7 @@ def test_the_journal_tells_what_was_begun_and_how_far_it_is() -> None:
     assert lib.cr_step_done(journal, 1) == ABSENT
     assert lib.cr_step_begin(journal, 1, step) == OK
     assert lib.cr_step_note(journal, 1, 7) == OK
-    other = cleaner.ffi.new("cr_step *", {"kind": KIND["CR_STEP_MARK"]})
+    other = cleaner.ffi.new("cr_step *", {"kind": KIND["CR_STEP_MARK"], "count": 1})
     assert lib.cr_step_begin(journal, 1, other) == BUSY
     heir = cleaner.successor()
     again, _ = heir.next()
@@ -375,30 +462,43 @@ def test_a_cleanup_of_the_version_before_is_carried_on_from_any_step(path: Path)
     rows = [line.split() for line in path.read_text().splitlines()]
     steps = [tuple(None if word == "-" else word for word in row[2:]) for row in rows]
     whole = [steps[at] for at, row in enumerate(rows) if row[1] == "next"]
+    todo = [step for step in whole if step[0] not in ("notify", "settle")]
+    notices = compare(read_state(STATES[0])[0], "PD_1", 1, 0, None).notified
     done = -1
     for (stored, how, *_), step in zip(rows, steps, strict=True):
         done += how == "next"
         cleaner = Cleaner(read_state(STATES[0])[0], "PD_1", 1, 0)
-        for _ in range(done):
+        for _ in range(min(done, len(todo))):
             told, at = cleaner.next()
             cleaner.carry_out(told[0], at)
-            assert cleaner.lib.cr_step_done(cleaner.journal, 1) == OK
+            cleaner.finish(at)
         heir = cleaner.successor()
         data = stored_bytes(stored)
         assert heir.lib.cr_journal_read(data, len(data), 2, heir.journal) == OK
         assert (heir.journal.version, heir.journal.epoch) == (JOURNAL_VERSION, 2)
         assert (heir.journal.done, heir.journal.attempts) == (done, int(how == "begun"))
-        heir.done = []
+        index = heir.journal.index if step[0] == "notify" else 0
+        heir.done, heir.notified = [], []
         heir.run()
         heir.check()
-        assert [*heir.done, ("settle", None, None)] == whole[done:]
+        assert [each for each in heir.done if each[0] != "notify"] == todo[done:]
+        assert heir.notified == notices[index:] if step[0] != "settle" else not heir.notified
         assert step == whole[done]
     assert version >= JOURNAL_VERSION - 1
-    assert done == len(whole) - 1 >= 24
+    assert done == len(whole) - 1 >= 24 - len(notices)
 
 
-def with_second_sum(stored: bytes, left: bytes) -> bytes:
-    """A journal of version 3 with the sum that came after the CRC-32.
+def second_sum(total: int, word: int) -> int:
+    product = (total ^ word) * 0x9E3779B1 % 2**32
+    return product ^ product >> 15
+
+
+def third_sum(total: int, word: int) -> int:
+    return (total * 0x9E3779B1 + word) % 2**32
+
+
+def with_sum(stored: bytes, left: bytes, add: Callable[[int, int], int]) -> bytes:
+    """A journal of version 3 with a sum that came after the CRC-32.
 
     left: what is left of the first entries to suspend.
     """
@@ -406,19 +506,21 @@ def with_second_sum(stored: bytes, left: bytes) -> bytes:
     words[19] = len(left)
     total = 0
     for word in (*words[3:], *left):
-        product = (total ^ word) * 0x9E3779B1 % 2**32
-        total = product ^ product >> 15
+        total = add(total, word)
     words[2] = total
     return struct.pack("<24I", *words) + left + stored[96 + len(left) :]
 
 
 @pytest.mark.behaviour("T-26")
+@pytest.mark.parametrize("add", [second_sum, third_sum])
 @pytest.mark.parametrize("left", [b"", b"\1\0\1"], ids=["nothing", "some"])
-def test_a_journal_with_an_earlier_checksum_of_its_version_is_read(left: bytes) -> None:
+def test_a_journal_with_a_later_checksum_of_its_version_is_read(
+    left: bytes, add: Callable[[int, int], int]
+) -> None:
     """And none in which a bit is another one."""
     cleaner = Cleaner(read_state(STATES[0])[0], "PD_1", 1, 0)
     for row in (VERSIONS / "journal-3.txt").read_text().splitlines():
-        data = with_second_sum(stored_bytes(row.split()[0]), left)
+        data = with_sum(stored_bytes(row.split()[0]), left, add)
         assert cleaner.lib.cr_journal_read(data, len(data), 2, cleaner.journal) == OK
         for bit in range(8 * 12, 8 * (96 + len(left)), 29):
             broken = bytearray(data)
