@@ -23,12 +23,12 @@ ARCH = "aarch64"
 FEW = 16
 KNOWN = {
     # The stack of three servers, by rs_depth: until the last survivor fetches its notice.
-    ("seL4 16.0.0+", 0): 340_432,
-    ("seL4 16.0.0+", 2): 725_440,
+    ("seL4 16.0.0+", 0): 344_064,
+    ("seL4 16.0.0+", 2): 729_312,
 }
 MORE = 1.05
 """Tolerance: another version of the compiler makes other code of the same source."""
-A_RESOURCE = 3_800
+A_RESOURCE = 2_200
 """At most so many instructions for each further resource of a PD that crashes."""
 RESOURCES = (10, 500)
 TICK = 16

@@ -1143,14 +1143,16 @@ class Target:
         self.left(n)
         return plan
 
-    def _batches(self, plan: reference.Plan) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
+    def _batches(
+        self, plan: reference.Plan
+    ) -> Iterator[tuple[str, list[tuple[str, str, str, str | None]]]]:
         """The notices of each step, by their receiver."""
         for to, notices in itertools.groupby(plan.notices, key=lambda notice: notice[0]):
             owed = list(notices)
             for first in range(0, len(owed), self.most_notices):
                 yield to, owed[first : first + self.most_notices]
 
-    def _put_all(self, n: int, notices: list[tuple[str, ...]]) -> None:
+    def _put_all(self, n: int, notices: list[tuple[str, str, str, str | None]]) -> None:
         for to, kind, node, killed in notices:
             self._put(n, to, kind, node, killed, ("cleanup", n))
 

@@ -349,7 +349,8 @@ def _show_compared(console: Console, compared: Sequence[Compared]) -> None:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
     for name in ("affected", "others", "doomed", "plan", "bare search", "all PDs scanned"):
         table.add_column(name, justify="right")
-    table.add_column("networkx", justify="right")
+    table.add_column("networkx, search", justify="right")
+    table.add_column("networkx, plan", justify="right")
     table.add_column("plan / bare", justify="right")
     for each in compared:
         table.add_row(
@@ -358,7 +359,7 @@ def _show_compared(console: Console, compared: Sequence[Compared]) -> None:
             f"{each.doomed:,}",
             *(
                 "-" if value is None else f"{value:,.1f}"
-                for value in (each.plan, each.bare, each.scan, each.networkx)
+                for value in (each.plan, each.bare, each.scan, each.networkx, each.networkx_plan)
             ),
             f"{each.plan / each.bare:.1f}",
         )

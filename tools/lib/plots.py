@@ -48,7 +48,8 @@ def _planning(rows: Sequence[Mapping[str, Any]], folder: Path) -> Path:
             ("plan", "plan"),
             ("bare", "bare search"),
             ("scan", "all PDs scanned"),
-            ("networkx", "networkx"),
+            ("networkx", "networkx, search"),
+            ("networkx_plan", "networkx, plan"),
         ):
             known = [(row[key], row[name]) for row in points if row[name] is not None]
             if known:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What planning is measured against: a bare search, a scan of all PDs, and networkx.
 
-Each finds what a crash dooms at unlimited depths, and nothing else of a plan. All must find what
-the planner does.
+Each finds what a crash dooms at unlimited depths, and nothing else of a plan. A plan is made with
+networkx too: what is doomed, what others lose, who is told, and the groups. All must find what the
+planner does.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ class Compared:
     bare: float
     scan: float | None
     networkx: float | None
+    """a search with networkx"""
+    networkx_plan: float | None
 
     def to_json(self) -> dict[str, Any]:
         """The object for --json."""
@@ -51,7 +54,8 @@ class Compared:
         return {
             name: None if value is None else round(self.plan / value, 3)
             for name, value in (
-                ("bare", self.bare), ("scan", self.scan), ("networkx", self.networkx)
+                ("bare", self.bare), ("scan", self.scan), ("networkx", self.networkx),
+                ("networkx_plan", self.networkx_plan),
             )
         }  # fmt: skip
 
@@ -146,12 +150,109 @@ def graph_of(core: CoreModel) -> Any:
     return graph
 
 
+NETWORKX_PLAN: Final = ("groups", "notices", "revoked", "removed_requests")
+"""What a plan with networkx has of the planner's."""
+
+
+class WithNetworkx:
+    """Plans for such a system with networkx, as somebody who has it would write it.
+
+    The graphs are made before: one of all edges, and one of those along which a crash spreads.
+    """
+
+    def __init__(self, core: CoreModel) -> None:
+        self._networkx, self._spreads = _networkx(), graph_of(core)
+        self._edges = self._networkx.MultiDiGraph()
+        self._manager: dict[str, str] = {}
+        self._space: dict[str, str] = {}
+        for kind, a, b in core.edges():
+            self._edges.add_edge(a, b, kind)
+            if kind == "MANAGE":
+                self._manager[b] = a
+            elif kind == "SUBSET":
+                self._space[a] = b
+
+    def search(self, crash: str) -> set[str]:
+        """All that the crash reaches, and the resources in between."""
+        found: set[str] = self._networkx.descendants(self._spreads, crash) | {crash}
+        return found
+
+    def plan(self, crash: str) -> dict[str, Any]:
+        """NETWORKX_PLAN, for systems without pinned PDs, LINK, FAULT and SUBSCRIBE."""
+        doomed = {node for node in self.search(crash) if node not in self._space}
+        before = self._networkx.DiGraph()
+        before.add_nodes_from(doomed)
+        notices: list[tuple[str, str, str, str | None]] = []
+        lost: dict[str, list[tuple[str, str]]] = {"HOLD": [], "REQUEST": []}
+        for node in doomed:
+            manager = self._manager.get(node)
+            if manager is not None:
+                before.add_edge(node, manager)
+                losers = self._losses(node, doomed, lost)
+                notices += [(pd, "lost", node, None) for pd in losers]
+                before.add_edges_from((low, node) for low in self._below(node) & doomed)
+                continue
+            for _, held, kind in self._edges.out_edges(node, keys=True):
+                space = self._space.get(held) if kind == "HOLD" else held
+                if space not in self._manager or kind == "MANAGE":
+                    continue
+                server = self._manager[space]
+                if server in doomed and server != node:
+                    before.add_edge(server, node)
+                if space not in doomed:
+                    told = "free" if kind == "HOLD" else "disconnect"
+                    notices.append((server, told, held, node))
+        condensed = self._networkx.condensation(before)
+        members = condensed.nodes(data="members")
+        levels = self._networkx.topological_generations(condensed)
+        groups = [sorted(node for each in level for node in members[each]) for level in levels]
+        revoked, removed = sorted(lost["HOLD"]), sorted(lost["REQUEST"])
+        notices.sort(key=str)
+        return dict(zip(NETWORKX_PLAN, (groups, notices, revoked, removed), strict=True))
+
+    def _below(self, space: str) -> set[str]:
+        """The spaces that this one maps to, by itself or by its resources."""
+        members = [node for node, _, kind in self._edges.in_edges(space, keys=True)
+                   if kind == "SUBSET"]  # fmt: skip
+        lower = {node for upper in (space, *members)
+                 for _, node, kind in self._edges.out_edges(upper, keys=True)
+                 if kind == "MAP"}  # fmt: skip
+        return {self._space.get(node, node) for node in lower} - {space}
+
+    def _losses(
+        self, space: str, doomed: set[str], lost: dict[str, list[tuple[str, str]]]
+    ) -> set[str]:
+        """Adds what survivors lose in a space. Returns who loses."""
+        held = [node for node, _, kind in self._edges.in_edges(space, keys=True)
+                if kind == "SUBSET"]  # fmt: skip
+        found = [(pd, node, kind) for node in (space, *held)
+                 for pd, _, kind in self._edges.in_edges(node, keys=True)
+                 if pd not in doomed and kind in lost]  # fmt: skip
+        for pd, node, kind in found:
+            lost[kind].append((pd, node))
+        return {pd for pd, _, _ in found}
+
+
+def _by_networkx(
+    core: CoreModel, crash: str, doomed: Sequence[str]
+) -> tuple[float | None, float | None]:
+    """Microseconds of a search and of a plan. CellreapError if they are not the planner's."""
+    if _networkx() is None:
+        return None, None
+    other, plan = WithNetworkx(core), core.plan(crash, None, None)
+    if set(doomed) - other.search(crash):
+        raise CellreapError("networkx does not find what the planner finds")
+    if other.plan(crash) != {name: getattr(plan, name) for name in NETWORKX_PLAN}:
+        raise CellreapError("the plan with networkx is not the planner's")
+    return timed(partial(other.search, crash)), timed(partial(other.plan, crash))
+
+
 def compare(sizes: Sequence[tuple[int, int]]) -> list[Compared]:
     """Plans and searches for each (affected, unaffected). CellreapError if they do not agree."""
     found = []
     for affected, unaffected in sizes:
         core, nodes, edges, crash = chains(affected, unaffected)
-        yardsticks, graph = Yardsticks(core), graph_of(core)
+        yardsticks = Yardsticks(core)
         doomed = sorted(core.plan(crash, None, None).doomed_why)
         for way in ("bare", "scan"):
             if sorted(yardsticks.search(crash, way)) != doomed:
@@ -159,13 +260,6 @@ def compare(sizes: Sequence[tuple[int, int]]) -> list[Compared]:
         out = core.ffi.new("cr_plan *")
         depth, ref = core.lib.CR_DEPTH_INF, core.ref(crash)
         asked = core.planner, core.model, ref, depth, depth, out
-        by_networkx = None
-        if graph is not None:
-            networkx = _networkx()
-            reached = networkx.descendants(graph, crash) | {crash}
-            if {id_ for id_ in reached if id_ in doomed} != set(doomed):
-                raise CellreapError("networkx does not find what the planner finds")
-            by_networkx = timed(partial(networkx.descendants, graph, crash))
         found.append(
             Compared(
                 affected,
@@ -176,7 +270,7 @@ def compare(sizes: Sequence[tuple[int, int]]) -> list[Compared]:
                 timed(partial(core.lib.cr_plan_crash, *asked)),
                 yardsticks.timed(crash, "bare"),
                 yardsticks.timed(crash, "scan"),
-                by_networkx,
+                *_by_networkx(core, crash, doomed),
             )
         )
     return found

@@ -352,7 +352,8 @@ RULES: Final[dict[str, str]] = {
     "cleanup.tell": "Each subscriber is told once about each node, beginning with the last group.",
     "cleanup.handlers": "A pre-destroy notice names the handlers of its receiver for the node.",
     "cleanup.steps": "The steps are the steps that follow from the plan.",
-    "cleanup.beside": "A STEP is next to the event of its effect.",
+    "cleanup.beside": "A STEP is next to the event of its effect. A `notify` comes right "
+    "after as many QUEUEs to its PD as it counts, a `tell` after one.",
     "cleanup.cut": "Each REQUEST to a doomed space is cut once, before the space is destroyed.",
     "cleanup.suspend": "Each doomed PD is suspended once, before it is destroyed.",
     "cleanup.destroy": "Each node that the plan destroys is destroyed once.",

@@ -20,7 +20,7 @@ from kit.core_support import random_model
 from on_target import PHASES
 from pace import RECORDED, checking_speed, reading_speed
 from plots import draw
-from yardsticks import Yardsticks, compare
+from yardsticks import NETWORKX_PLAN, WithNetworkx, Yardsticks, chains, compare
 
 
 @pytest.mark.behaviour("X-22")
@@ -47,6 +47,17 @@ def test_a_scan_grows_with_the_system_and_a_plan_does_not_see_more() -> None:
     assert large.scan is not None
     assert large.scan > 10 * small.scan
     assert large.scan > 10 * large.plan
+
+
+def test_a_plan_with_networkx_is_the_planners_for_each_crash() -> None:
+    pytest.importorskip("networkx")
+    core = chains(6, 2)[0]
+    other, told = WithNetworkx(core), 0
+    for crash in sorted(id_ for id_ in core.refs if id_.startswith("PD_") and id_ != ROOT):
+        plan = core.plan(crash, None, None)
+        assert other.plan(crash) == {name: getattr(plan, name) for name in NETWORKX_PLAN}, crash
+        told += len(plan.notices)
+    assert told > 20
 
 
 def test_figures_that_differ_are_told_with_how_much(tmp_path: Path) -> None:
