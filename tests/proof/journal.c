@@ -8,6 +8,7 @@
 static uint8_t nothing[1];
 static uint8_t old[CR_JOURNAL_BYTES_1];
 static uint8_t version_2[CR_JOURNAL_BYTES_2];
+static uint8_t version_3[CR_JOURNAL_WORDS_3 * 4 + CR_JOURNAL_ENTRIES];
 static uint8_t too_short[sizeof(cr_journal) - 1];
 static uint8_t whole[sizeof(cr_journal)];
 static uint8_t too_long[sizeof(cr_journal) + 1];
@@ -19,6 +20,7 @@ void main(void)
     cr_step step;
     MAKE_ANY(&old);
     MAKE_ANY(&version_2);
+    MAKE_ANY(&version_3);
     MAKE_ANY(&too_short);
     MAKE_ANY(&whole);
     MAKE_ANY(&too_long);
@@ -26,6 +28,7 @@ void main(void)
     (void)cr_journal_read(nothing, 0, any(), &other);
     (void)cr_journal_read(old, sizeof(old), any(), &other);
     (void)cr_journal_read(version_2, sizeof(version_2), any(), &other);
+    (void)cr_journal_read(version_3, sizeof(version_3), any(), &other);
     (void)cr_journal_read(too_short, sizeof(too_short), any(), &other);
     (void)cr_journal_read(whole, sizeof(whole), any(), &other);
     (void)cr_journal_read(too_long, sizeof(too_long), any(), &other);
@@ -34,6 +37,7 @@ void main(void)
         MAKE_ANY(&step);
         (void)cr_step_begin(&journal, any(), &step);
         (void)cr_step_note(&journal, any(), any());
+        (void)cr_step_shorten(&journal, any(), any());
         (void)cr_journal_take_over(&journal, any());
         (void)cr_journal_check(&journal);
         (void)cr_step_leave(&journal, any());

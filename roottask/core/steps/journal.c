@@ -517,7 +517,10 @@ cr_status cr_step_done(cr_journal *journal, uint32_t epoch)
         return status;
     }
     const uint32_t kind = journal->kind;
-    if (kind >= CR_STEP_KIND_COUNT || journal->count == 0 || journal->count > CR_STEP_NOTICES) {
+    if (kind >= CR_STEP_KIND_COUNT) {
+        return CR_ERR_CORRUPT;
+    }
+    if (journal->count == 0 || journal->count > CR_STEP_NOTICES) {
         return CR_ERR_CORRUPT;
     }
     journal->done++;

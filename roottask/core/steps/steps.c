@@ -69,12 +69,12 @@ static cr_status destroy_step(const cr_model *model, cr_ref node, const cr_node_
 uint32_t cr_step_notices(const cr_plan *plan, uint32_t at)
 {
     const cr_ref to = plan->notices[at].to;
-    uint32_t count = 1;
-    while (count < CR_STEP_NOTICES && count < plan->n_notices - at &&
-           is_same(plan->notices[at + count].to, to)) {
-        count++;
+    uint32_t end = at + 1;
+    while (end < plan->n_notices && end - at < CR_STEP_NOTICES &&
+           is_same(plan->notices[end].to, to)) {
+        end++;
     }
-    return count;
+    return end - at;
 }
 
 /* Whether something was left, so that an entry may have to wait, or is passed. */
