@@ -10,7 +10,7 @@ from itertools import combinations
 import pytest
 
 from cellreap.system.config import Config, Depth
-from cellreap.testing import Change, Run, Target
+from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd
 from cellreap.trace.events import Event
 
 DEATHS = ("fault", "error", "hang")
@@ -140,6 +140,32 @@ def test_a_step_that_fails_three_times_is_left_and_a_second_run_does_it(target: 
     run = boot(target, (1, 0), *(f"step:{number}:error:x3" for number in failing))
     assert [event["step"] for event in run.of("RESIDUE")] == ["mark", "destroy-pd", "notify"]
     the_same_in_the_end(run, whole)
+
+
+@pytest.mark.behaviour("T-01", "T-28")
+def test_each_of_many_notices_is_queued_once_wherever_their_step_is_cut_off(
+    target: Target,
+) -> None:
+    """A client goes that holds 70 resources. One step tells of up to 32 of them."""
+    crash = together(
+        with_pd("client", args=(70,), cspace_bits=8),
+        with_crashes({"pd": "client", "at": 2, "how": "page-fault"}),
+    )
+    whole = target.run("multitude", change=crash)
+    counts = {number: step.number("count") for number, step in enumerate(steps(whole), 1)}
+    first, *_, last = (number for number, count in counts.items() if count > 1)
+    assert counts[first] == 32
+    assert steps(whole)[first - 1]["kinds"] == "signal:1"
+    failures = [f"step:{first}:error", f"step:{first}.1:fault", f"step:{last}.end:fault"]
+    run = target.run("multitude", change=together(crash, with_failures(*failures)))
+    assert died(run) == [("error", "notify"), ("fault", "notify"), ("fault", "notify")]
+    assert outcome(run) == outcome(whole)
+    failure = with_failures(f"step:{first}:error:x3")
+    run = target.run("multitude", change=together(crash, failure))
+    the_same_in_the_end(run, whole)
+    (residue,) = run.of("RESIDUE")
+    (step,) = run.of("STEP", name="notify", node=residue["node"])
+    assert step["count"] == "1", "one is left, and the others are told"
 
 
 @pytest.mark.slow
