@@ -73,14 +73,14 @@ class Arrow:
 @dataclass
 class CleanupSeen:
     """A cleanup. phases: in order, with `text` the phase. steps: (event, name, node, pd, calls,
-    kinds).
+    kinds, count).
     """
 
     number: int
     span: Span
     trigger: str
     phases: list[Span] = field(default_factory=list)
-    steps: list[tuple[int, str, str, str, int, str]] = field(default_factory=list)
+    steps: list[tuple[int, str, str, str, int, str, int]] = field(default_factory=list)
     calls: int = 0
     cycles: int = 0
 
@@ -197,7 +197,8 @@ class Lanes:
             return
         name, node, pd = event["name"], event["node"], event["pd"]
         calls, kinds = event.number("calls"), event.values.get("kinds", "-")
-        cleanup.steps.append((self._at, name, node, pd, calls, kinds))
+        count = int(event.values.get("count", "1"))
+        cleanup.steps.append((self._at, name, node, pd, calls, kinds, count))
         phase = PHASES.get(name, cleanup.phases[-1].text)
         if name == "suspend" and cleanup.phases[-1].text != "plan":
             return  # PDs at depth 1 and up are suspended when they have been told

@@ -193,11 +193,10 @@ cr_status cr_step_shorten(cr_journal *journal, uint32_t epoch, uint32_t count);
 cr_status cr_step_done(cr_journal *journal, uint32_t epoch);
 
 /* Leaves the step that has begun: the rest goes on. Of several entries only the first is left, and
- * a later step has the others. The first run over a phase leaves it for the
- * second run over it, that one for a later run of the cleanup. Entries of the plan that depend on
- * it are left too. A TELL is left for good. CR_ERR_CORRUPT, VERSION, EPOCH, ABSENT. CR_ERR_STATE:
- * an AWAIT changes nothing, and is never left. CR_ERR_FULL_PLAN: the plan has more entries than a
- * journal. */
+ * later steps have the others. The first run over a phase leaves it for the second run over it,
+ * that one for a later run of the cleanup. Entries of the plan that depend on it are left too. A
+ * TELL is left for good. CR_ERR_CORRUPT, VERSION, EPOCH, ABSENT. CR_ERR_STATE: an AWAIT changes
+ * nothing, and is never left. CR_ERR_FULL_PLAN: the plan has more entries than a journal. */
 cr_status cr_step_leave(cr_journal *journal, uint32_t epoch);
 
 /* Begins a later run of a cleanup whose steps are over: over what was KEPT, and nothing else. The

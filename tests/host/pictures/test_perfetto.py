@@ -102,6 +102,8 @@ def test_the_file_has_what_the_trace_has(trace: Path) -> None:
     cleanups = [e for e in entries if e["ph"] == "X" and e["pid"] == 2]
     steps = [e for e in entries if e["ph"] == "X" and e["pid"] == 3]
     assert len(steps) == names["STEP"]
+    queued = [e["args"]["count"] for e in steps if e["name"] in ("notify", "tell")]
+    assert sum(queued) == sum(e.name == "QUEUE" and e["n"] != "0" for e in reading.events)
     whole = [e["args"]["calls"] for e in cleanups if "cycles" in e["args"]]
     assert whole == [sum(each.kernel_calls.values()) for each in reading.report.cleanups]
     assert sum(e["ph"] == "f" for e in entries) == names["GET_WORK"]

@@ -331,12 +331,13 @@
       }
       const body = add(table, "tbody");
       let before = cleanup.span[0]; // a step is recorded when it is done
-      for (const [where, name, node, pd, calls, kinds] of cleanup.steps.slice(0, 1000)) {
+      for (const [where, name, node, pd, calls, kinds, count] of cleanup.steps.slice(0, 1000)) {
         const row = add(body, "tr");
         row.dataset.at = where;
         add(row, "td", where, "n");
         add(row, "td", name);
-        add(row, "td", [node, pd].filter((each) => each !== "-").join(", "));
+        const about = count > 1 ? `${node} and ${count - 1} more` : node;
+        add(row, "td", [about, pd].filter((each) => each !== "-").join(", "));
         add(row, "td", calls, "n");
         add(row, "td", kinds === "-" ? "" : kinds.replaceAll(",", ", "));
         if (times) add(row, "td", milliseconds(times[where] - times[before]), "n");

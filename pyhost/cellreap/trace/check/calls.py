@@ -13,9 +13,9 @@ Their numbers follow from the model, the slots and the notices, and are exact fo
   server is stopped, its endpoint is gone, and all of them with it. The server of the capability to
   a PD is the root task, which always lives. A doomed client's REQUEST goes with its CSpace.
 - `destroy-pd`: everything that the PD was made from is revoked with its untyped.
-- `tell`, `notify`: the receiver is signalled if it is not stopped and had nothing to fetch. A
-  `notify` may queue several notices to one receiver. A
-  signal stays until it is received, and the receiver then fetches until nothing is left.
+- `tell`, `notify`: the receiver is signalled if it is not stopped and had nothing to fetch before
+  the step. A signal stays until it is received, and the receiver then fetches until nothing is
+  left.
 - `mark`, `await`, `destroy-space`: only the model changes.
 
 A step that was attempted several times needs at least the calls of one attempt, and at most as many

@@ -110,8 +110,8 @@ class Queued:
 
     def add(self, row: Row) -> bool:
         """Records a QUEUE. Returns whether it can be of the same step as those before it."""
-        first = self.rows[0] if self.rows else None
-        fits = first is None or (row[0], row[2]) == (first[0], first[2]) != ("tell", first[2])
+        step, _, to = row
+        fits = all(step == "notify" and (step, to) == (each[0], each[2]) for each in self.rows[:1])
         if not fits:
             self.rows.clear()
         self.rows.append(row)
