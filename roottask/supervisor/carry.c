@@ -131,6 +131,23 @@ static cr_status mark(cr_ref node)
                                                             : cr_model_doom(cr_sys.model, node);
 }
 
+/* Resources that are destroyed already do not count. If not all can be destroyed, those before are
+ * the step, and the next step begins with the one that failed. */
+static cr_status destroy_resources(const cr_step *step, uint32_t epoch)
+{
+    if (step->count == 1) {
+        return cr_take_resource(step->node);
+    }
+    for (uint32_t i = 0; i < step->count; i++) {
+        cr_status status = cr_take_resource(cr_sup.cleaner.at.resources[i]);
+        if (status != CR_OK) {
+            return i == 0 ? status
+                          : cr_step_shorten(cr_journal_of(&cr_sup.cleaner.now), epoch, i);
+        }
+    }
+    return CR_OK;
+}
+
 static cr_status destroy_pd(cr_ref node, cr_pd *pd)
 {
     if (pd == 0) {
@@ -202,7 +219,7 @@ static cr_status carry_out(const cr_step *step, uint32_t epoch)
     case CR_STEP_CUT_REQUEST:
         return pd != 0 ? cr_take_request(pd, step->node) : CR_ERR_CORRUPT;
     case CR_STEP_DESTROY_RESOURCE:
-        return cr_take_resource(step->node);
+        return destroy_resources(step, epoch);
     case CR_STEP_DESTROY_SPACE:
         return cr_take_space(step->node);
     case CR_STEP_DESTROY_PD:
@@ -233,6 +250,26 @@ static void note_earlier_stop(const cr_pd *pd, cr_carried *at)
     }
 }
 
+/* Notes the resources of a step that destroys several. */
+static void note_resources(const cr_step *step, cr_ref out[CR_STEP_AT_ONCE])
+{
+    cr_node_info info;
+    cr_edge_info member;
+    uint32_t count = 0;
+    if (cr_model_get(cr_sys.model, step->node, &info) != CR_OK) {
+        cr_panic("resources to destroy are not there", step->node.index);
+    }
+    for (uint32_t edge = cr_model_first(cr_sys.model, info.space, CR_EDGE_SUBSET, CR_IN);
+         edge != CR_NONE && count < step->count &&
+         cr_model_edge(cr_sys.model, edge, &member) == CR_OK;
+         edge = cr_model_next(cr_sys.model, edge, info.space, CR_IN)) {
+        out[count++] = member.from;
+    }
+    if (count != step->count || !cr_same(out[0], step->node)) {
+        cr_panic("resources to destroy are not there", step->node.index);
+    }
+}
+
 /* What only some steps need is not cleared for the others. */
 static void note_beginning(const cr_step *step)
 {
@@ -241,6 +278,9 @@ static void note_beginning(const cr_step *step)
     at->node = *cr_id_or_none(step->node);
     at->pd = *cr_id_or_none(step->pd);
     at->refused = 0;
+    if (step->kind == CR_STEP_DESTROY_RESOURCE && step->count > 1) {
+        note_resources(step, at->resources);
+    }
     if (at->counted != cr_calls_changed) {
         for (int i = 0; i < CR_CALL_COUNT; i++) {
             at->before[i] = cr_calls[i];
@@ -311,7 +351,7 @@ static void trace_objects_gone(void)
 }
 
 /* The events that say what a step did. */
-static void trace_effect(cr_step_kind kind)
+static void trace_effect(cr_step_kind kind, uint32_t count)
 {
     const cr_carried *at = &cr_sup.cleaner.at;
     switch (kind) {
@@ -326,6 +366,11 @@ static void trace_effect(cr_step_kind kind)
         cr_carry_begin_line(CR_EV_DESTROY);
         cr_trace_id(&at->node);
         cr_trace_end(&cr_sys.trace);
+        for (uint32_t i = 1; i < count; i++) { /* Nothing was made in their places since. */
+            cr_carry_begin_line(CR_EV_DESTROY);
+            cr_trace_node(at->resources[i]);
+            cr_trace_end(&cr_sys.trace);
+        }
         break;
     case CR_STEP_MARK:
     case CR_STEP_CUT_REQUEST:
@@ -350,7 +395,7 @@ static void trace_effect(cr_step_kind kind)
 static void trace_step(cr_step_kind kind, uint32_t count)
 {
     const cr_carried *at = &cr_sup.cleaner.at;
-    trace_effect(kind);
+    trace_effect(kind, count);
     cr_carry_begin_line(CR_EV_STEP);
     cr_trace_name(&cr_sys.trace, cr_step_name(kind));
     cr_trace_id(&at->node);
@@ -383,6 +428,12 @@ static cr_status finish_step(cr_step_kind kind, uint32_t epoch)
 
 /* -- steps that a cleaner does not come to the end of */
 
+static int is_gone(cr_ref resource)
+{
+    cr_node_info info;
+    return cr_model_get(cr_sys.model, resource, &info) == CR_ERR_STALE || is_destroyed(resource);
+}
+
 static int is_in_effect(const cr_step *step, uint32_t half)
 {
     const cr_pd *pd = step->pd.index != CR_NONE ? cr_pd_of(step->pd) : 0;
@@ -396,8 +447,8 @@ static int is_in_effect(const cr_step *step, uint32_t half)
     case CR_STEP_CUT_REQUEST:
         return cr_model_find(cr_sys.model, CR_EDGE_REQUEST, step->pd, step->node) == CR_NONE;
     case CR_STEP_DESTROY_RESOURCE:
-        return cr_model_get(cr_sys.model, step->node, &info) == CR_ERR_STALE ||
-               is_destroyed(step->node);
+        return is_gone(step->node) &&
+               (step->count == 1 || is_gone(cr_sup.cleaner.at.resources[step->count - 1]));
     case CR_STEP_DESTROY_SPACE:
     case CR_STEP_DESTROY_PD:
         return is_destroyed(step->node);

@@ -25,14 +25,18 @@ static uint32_t place_of(const cr_plan *plan, cr_ref node)
                                                                              : plan->n_doomed;
 }
 
-static uint32_t count_members(cr_ref space)
+/* The steps that destroy the resources of a doomed space. */
+static uint32_t count_members(const cr_plan *plan, cr_ref space)
 {
     uint32_t count = 0;
+    cr_node_info info;
     for (uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN);
          edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
         count++;
     }
-    return count;
+    const int stopped = cr_model_get(cr_sys.model, space, &info) == CR_OK &&
+                        place_of(plan, info.manager) < plan->n_doomed;
+    return stopped ? (count + CR_STEP_AT_ONCE - 1) / CR_STEP_AT_ONCE : count;
 }
 
 /* A REQUEST of a PD that is destroyed before the space goes with that PD. */
@@ -77,7 +81,7 @@ uint32_t cr_reports_count_steps(const cr_plan *plan)
                 cr_model_first(cr_sys.model, node, CR_EDGE_BODY, CR_OUT) != CR_NONE;
             count += 2u + (has_body ? 1u : 0u); /* to suspend and to destroy it, and its body */
         } else {
-            count += 1u + count_requests(plan, i) + count_members(node);
+            count += 1u + count_requests(plan, i) + count_members(plan, node);
         }
     }
     return count;

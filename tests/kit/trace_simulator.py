@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -92,8 +92,8 @@ class Target:
 
     whole_states = False
     """A cleanup ends with the whole state, as before version 5."""
-    most_notices = 32
-    """One step queues at most so many; before version 8: one."""
+    at_once = 32
+    """One step queues at most so many notices, or destroys so many resources."""
 
     def __init__(
         self,
@@ -1047,9 +1047,9 @@ class Target:
             pd: str = "-",
             *kinds: str,
             effect: Callable[[], None] = nothing,
-            notices: int = 1,
+            things: int = 1,
         ) -> None:
-            count(name, node, pd, Counter(kinds), effect, notices)
+            count(name, node, pd, Counter(kinds), effect, things)
 
         def count(
             name: str,
@@ -1057,7 +1057,7 @@ class Target:
             pd: str,
             calls: Counter[str],
             effect: Callable[[], None],
-            notices: int = 1,
+            things: int = 1,
         ) -> None:
             total.update(calls)
             self._die(n, name, node, pd)
@@ -1065,7 +1065,7 @@ class Target:
             kinds = ",".join(f"{kind}:{count}" for kind, count in calls.items() if count) or "-"
             sum_ = calls.total()
             told = {"n": n, "name": name, "node": node, "pd": pd, "calls": sum_, "kinds": kinds}
-            self.emit("STEP", **told, count=notices)
+            self.emit("STEP", **told, count=things)
             self._pause(n, sum_)
 
         def take(node: str) -> tuple[str, ...]:
@@ -1077,6 +1077,10 @@ class Target:
 
         def gone_from(name: str, node: str) -> None:
             self.emit(name, n=n, **{"pd" if name == "SUSPEND" else "node": node})
+
+        def all_gone(nodes: list[str]) -> None:
+            for node in nodes:
+                gone_from("DESTROY", node)
 
         def suspend(pds: list[str]) -> None:
             for pd in pds:
@@ -1115,9 +1119,10 @@ class Target:
                 for asker, _ in sorted(pair for pair in before.requests if pair[1] == node):
                     if asker not in gone:
                         step("cut-request", node, asker, *(take(node) if asker not in dead else ()))
-                for res in before.resources_in(node) if node in before.manager else []:
-                    effect = partial(gone_from, "DESTROY", res)
-                    step("destroy-resource", res, "-", *take(res), effect=effect)
+                for some in self._members(before, node, dead):
+                    effect = partial(all_gone, some)
+                    calls = take(some[0])
+                    step("destroy-resource", some[0], "-", *calls, effect=effect, things=len(some))
                 body = before.body_of(node) if node in dead else None
                 if body is not None:
                     effect = partial(gone_from, "DESTROY", body)
@@ -1136,7 +1141,7 @@ class Target:
         self._empty_slots(plan, before)
         for to, notices in self._batches(plan):
             effect = partial(self._put_all, n, notices)
-            step("notify", notices[0][2], to, *signal(to), effect=effect, notices=len(notices))
+            step("notify", notices[0][2], to, *signal(to), effect=effect, things=len(notices))
         for kind, number in total.items():
             if number:
                 self.emit("CALLS", n=n, kind=kind, count=number)
@@ -1149,8 +1154,15 @@ class Target:
         """The notices of each step, by their receiver."""
         for to, notices in itertools.groupby(plan.notices, key=lambda notice: notice[0]):
             owed = list(notices)
-            for first in range(0, len(owed), self.most_notices):
-                yield to, owed[first : first + self.most_notices]
+            for first in range(0, len(owed), self.at_once):
+                yield to, owed[first : first + self.at_once]
+
+    def _members(self, model: Model, node: str, dead: Collection[str]) -> Iterator[list[str]]:
+        """The resources of a space that each step destroys."""
+        members = list(model.resources_in(node)) if node in model.manager else []
+        size = self.at_once if members and model.manager[node] in dead else 1
+        for first in range(0, len(members), size):
+            yield members[first : first + size]
 
     def _put_all(self, n: int, notices: list[tuple[str, str, str, str | None]]) -> None:
         for to, kind, node, killed in notices:

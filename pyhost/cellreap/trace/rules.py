@@ -353,7 +353,8 @@ RULES: Final[dict[str, str]] = {
     "cleanup.handlers": "A pre-destroy notice names the handlers of its receiver for the node.",
     "cleanup.steps": "The steps are the steps that follow from the plan.",
     "cleanup.beside": "A STEP is next to the event of its effect. A `notify` comes right "
-    "after as many QUEUEs to its PD as it counts, a `tell` after one.",
+    "after as many QUEUEs to its PD as it counts, and a step that destroys right after as many "
+    "DESTROYs. Several of these are resources of one space, whose server is stopped.",
     "cleanup.cut": "Each REQUEST to a doomed space is cut once, before the space is destroyed.",
     "cleanup.suspend": "Each doomed PD is suspended once, before it is destroyed.",
     "cleanup.destroy": "Each node that the plan destroys is destroyed once.",

@@ -520,7 +520,7 @@ cr_status cr_step_done(cr_journal *journal, uint32_t epoch)
     if (kind >= CR_STEP_KIND_COUNT) {
         return CR_ERR_CORRUPT;
     }
-    if (journal->count == 0 || journal->count > CR_STEP_NOTICES) {
+    if (journal->count == 0 || journal->count > CR_STEP_AT_ONCE) {
         return CR_ERR_CORRUPT;
     }
     journal->done++;

@@ -35,9 +35,26 @@ static uint32_t phase_length(uint32_t at, const cr_plan *plan)
     return 0;
 }
 
+cr_status cr_step_resources(const cr_model *model, cr_ref space, uint32_t *count)
+{
+    cr_node_info info;
+    *count = 1;
+    cr_status status = cr_model_get(model, space, &info);
+    if (status != CR_OK || cr_model_get(model, info.manager, &info) != CR_OK ||
+        info.state == CR_STATE_ACTIVE) {
+        return status;
+    }
+    uint32_t member = cr_model_first(model, space, CR_EDGE_SUBSET, CR_IN);
+    while (*count < CR_STEP_AT_ONCE &&
+           (member = cr_model_next(model, member, space, CR_IN)) != CR_NONE) {
+        ++*count;
+    }
+    return CR_OK;
+}
+
 /* The next step for a doomed node that is not yet destroyed. */
 static cr_status destroy_step(const cr_model *model, cr_ref node, const cr_node_info *info,
-                              cr_step *out)
+                              int one_by_one, cr_step *out)
 {
     cr_edge_info edge = {0};
     if (info->kind == CR_NODE_PD) {
@@ -60,7 +77,8 @@ static cr_status destroy_step(const cr_model *model, cr_ref node, const cr_node_
     if (member != CR_NONE) {
         cr_status status = cr_model_edge(model, member, &edge);
         *out = (cr_step){CR_STEP_DESTROY_RESOURCE, edge.from, nothing, 0, 1};
-        return status;
+        return status != CR_OK || one_by_one ? status
+                                             : cr_step_resources(model, node, &out->count);
     }
     *out = (cr_step){CR_STEP_DESTROY_SPACE, node, nothing, 0, 1};
     return CR_OK;
@@ -70,7 +88,7 @@ uint32_t cr_step_notices(const cr_plan *plan, uint32_t at)
 {
     const cr_ref to = plan->notices[at].to;
     uint32_t end = at + 1;
-    while (end < plan->n_notices && end - at < CR_STEP_NOTICES &&
+    while (end < plan->n_notices && end - at < CR_STEP_AT_ONCE &&
            is_same(plan->notices[end].to, to)) {
         end++;
     }
@@ -115,7 +133,7 @@ static cr_status entry_step(const cr_journal *journal, const cr_plan *plan, cons
             return status;
         }
         *needed = 1;
-        return destroy_step(model, node, &info, out);
+        return destroy_step(model, node, &info, has_left(journal), out);
     }
     case PHASE_TELL: {
         const cr_pair *entry = &plan->pre_destroy[journal->index];
@@ -165,7 +183,7 @@ static cr_status begun(const cr_journal *journal, const cr_plan *plan, cr_step *
     const uint32_t kind = journal->kind;
     const int notifies = kind == (uint32_t)CR_STEP_NOTIFY;
     *out = (cr_step){CR_STEP_SETTLE, nothing, nothing, 0, 1};
-    if (kind >= CR_STEP_KIND_COUNT || journal->count == 0 || journal->count > CR_STEP_NOTICES ||
+    if (kind >= CR_STEP_KIND_COUNT || journal->count == 0 || journal->count > CR_STEP_AT_ONCE ||
         (notifies && (journal->index >= plan->n_notices ||
                       journal->count > plan->n_notices - journal->index))) {
         return CR_ERR_CORRUPT;

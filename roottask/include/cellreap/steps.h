@@ -39,8 +39,10 @@ extern "C" {
     CR_STEP(CR_STEP_CUT_REQUEST, 2, "cut-request", "removes pd's REQUEST to node, a space",        \
         "the edge goes after the capability; without it nothing is left to do")                    \
     CR_STEP(CR_STEP_DESTROY_RESOURCE, 3, "destroy-resource",                                       \
-        "destroys node and every capability to it",                                                \
-        "the node goes after the capabilities; without it nothing is left to do")                  \
+        "destroys node and every capability to it; if its server is stopped, so that this takes "  \
+        "no kernel calls, also resources behind it in its space",                                  \
+        "the node goes after the capabilities; without it nothing is left to do; of several the "  \
+        "journal tells whether they are destroyed")                                                \
     CR_STEP(CR_STEP_DESTROY_SPACE, 4, "destroy-space",                                             \
         "destroys node, which has no resources any more", "a destroyed space stays destroyed")     \
     CR_STEP(CR_STEP_DESTROY_PD, 5, "destroy-pd",                                                   \
@@ -69,12 +71,17 @@ typedef struct cr_step {
     cr_ref node;            /* index CR_NONE where there is none */
     cr_ref pd;              /* index CR_NONE where there is none */
     const cr_notice *notice; /* NOTIFY: the first one */
-    uint32_t count;          /* NOTIFY: number of notices, from `notice` on. Else 1 */
+    /* NOTIFY: number of notices, from `notice` on. DESTROY_RESOURCE: number of resources of the
+     * space of `node`, which is the first of them. Else 1. */
+    uint32_t count;
 } cr_step;
 
-/* The number of notices that one step queues, from the notice at `at` on, if none of them waits for
- * anything. `at` is less than the number of notices. */
+/* The number of notices that one step queues, from the notice at `at` on, if nothing was left. `at`
+ * is less than the number of notices. */
 uint32_t cr_step_notices(const cr_plan *plan, uint32_t at);
+/* The number of resources that one step destroys in a doomed space that still has some, if nothing
+ * was left. CR_ERR_STALE. */
+cr_status cr_step_resources(const cr_model *model, cr_ref space, uint32_t *count);
 
 /* -- the journal (journal.c)
  *
@@ -97,7 +104,9 @@ enum {
     /* Version 3 had these words before the entries: no `count`. */
     CR_JOURNAL_WORDS_3 = 24,
     CR_STEP_ATTEMPTS = 3, /* a step that failed so often is left for later */
-    CR_STEP_NOTICES = 32  /* a step queues at most so many: others wait until a step is done */
+    /* A step queues at most so many notices, or destroys so many resources: others may have to wait
+     * until a step is done. */
+    CR_STEP_AT_ONCE = 32
 };
 
 /* The journal has a place for each entry of a plan that can be left: for the doomed nodes, one in
@@ -146,7 +155,7 @@ typedef struct cr_journal {
     uint32_t n_left; /* entries that this run over the phase left */
     uint32_t n_kept; /* entries that are KEPT */
     uint32_t used[CR_LEFT_AREA_COUNT]; /* places of each area that may not be CLEAR */
-    /* How many entries the step that has begun completes, if it is done. */
+    /* `count` of the step that has begun. */
     uint32_t count;
     uint8_t entries[CR_JOURNAL_ENTRIES];
 } cr_journal;
@@ -185,14 +194,14 @@ cr_status cr_step_take(cr_journal *journal, uint32_t epoch, const cr_plan *plan,
 /* Records how far the step is. CR_ERR_CORRUPT, VERSION, EPOCH. CR_ERR_ABSENT: none has begun. */
 cr_status cr_step_note(cr_journal *journal, uint32_t epoch, uint32_t half);
 
-/* Records that the step will complete only the first `count` of its entries. CR_ERR_CORRUPT,
- * VERSION, EPOCH, ABSENT. CR_ERR_ARG: `count` is 0 or more than there are. */
+/* Records that the step concerns only the first `count` of its notices or resources.
+ * CR_ERR_CORRUPT, VERSION, EPOCH, ABSENT. CR_ERR_ARG: `count` is 0 or more than there are. */
 cr_status cr_step_shorten(cr_journal *journal, uint32_t epoch, uint32_t count);
 
 /* Records that the step that has begun was carried out. CR_ERR_CORRUPT, VERSION, EPOCH, ABSENT. */
 cr_status cr_step_done(cr_journal *journal, uint32_t epoch);
 
-/* Leaves the step that has begun: the rest goes on. Of several entries only the first is left, and
+/* Leaves the step that has begun: the rest goes on. Of several notices only the first is left, and
  * later steps have the others. The first run over a phase leaves it for the second run over it,
  * that one for a later run of the cleanup. Entries of the plan that depend on it are left too. A
  * TELL is left for good. CR_ERR_CORRUPT, VERSION, EPOCH, ABSENT. CR_ERR_STATE: an AWAIT changes

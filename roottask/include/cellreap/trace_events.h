@@ -473,8 +473,9 @@ typedef enum cr_print {
                    FIELD(kinds, CALLS) FIELD(count, NUMBER),                                       \
                    "A step was carried out with this many kernel calls. kinds: how many of each "  \
                    "kind, as in revoke:1,delete:2; -: none. count: how many notices the step "     \
-                   "`notify` has queued, to one PD; node is what the first one is about. 1 for "   \
-                   "other steps.")                                                                 \
+                   "`notify` has queued, to one PD, and how many resources of one space "          \
+                   "`destroy-resource` has destroyed; node is that of the first one. 1 for other " \
+                   "steps.")                                                                       \
     CR_TRACE_EVENT(CR_EV_TAKEOVER, "TAKEOVER", FIELD(n, NUMBER) FIELD(epoch, NUMBER)               \
                    FIELD(death, DEATH) FIELD(step, STEP) FIELD(node, NODE_OR_NONE)                 \
                    FIELD(pd, PD_OR_NONE) FIELD(attempts, NUMBER) FIELD(number, NUMBER),            \

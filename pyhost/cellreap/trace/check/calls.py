@@ -71,7 +71,7 @@ class Calls(Concern):
 
     def queue(self, running: Running, to: str) -> None:
         """A notice of a cleanup will be queued. `running.notifying` has not seen it yet."""
-        if not running.notifying.rows:
+        if not running.notifying.things:
             self._signal = self._signals(to)
 
     def step(self, running: Running, event: Event) -> None:

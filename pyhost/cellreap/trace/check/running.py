@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from enum import IntEnum
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from cellreap.model import reference
 from cellreap.model.ids import ROOT, NodeKind, parse_id
@@ -41,6 +41,7 @@ DESTROYING = {
 
 Row = tuple[str, ...]
 _T = TypeVar("_T", bound=Row)
+_Thing = TypeVar("_Thing")
 
 
 class Phase(IntEnum):
@@ -99,28 +100,32 @@ class Paired:
         return fits
 
 
-class Queued:
-    """The notices of the next STEP `notify` or `tell`, each as (step, node, receiver).
+class Together(Generic[_Thing]):
+    """What the next STEP tells of, if it follows the events that tell its effects.
 
-    A step tells at the end what it queued: a `notify` notices to one PD, a `tell` one notice.
+    A step may have several effects of one kind if they concern the same PD or space.
     """
 
     def __init__(self) -> None:
-        self.rows: list[Row] = []
+        self.things: list[_Thing] = []
+        self._of: str | None = None
 
-    def add(self, row: Row) -> bool:
-        """Records a QUEUE. Returns whether it can be of the same step as those before it."""
-        step, _, to = row
-        fits = all(step == "notify" and (step, to) == (each[0], each[2]) for each in self.rows[:1])
+    def add(self, thing: _Thing, of: str | None) -> bool:
+        """Records an effect. Returns whether it can be of the same step as those before it.
+
+        of: what it concerns; None if a step has only one such effect.
+        """
+        fits = not self.things or (of is not None and of == self._of)
         if not fits:
-            self.rows.clear()
-        self.rows.append(row)
+            self.things.clear()
+        self.things.append(thing)
+        self._of = of
         return fits
 
-    def take(self, row: Row, count: int) -> list[Row]:
-        """The notices of a STEP, which tells the first one and their number. Empty: others."""
-        rows, self.rows = self.rows, []
-        return rows if rows[:1] == [row] and len(rows) == count else []
+    def take(self, first: _Thing, count: int) -> list[_Thing]:
+        """The effects of a STEP, which tells the first one and their number. Empty: others."""
+        things, self.things = self.things, []
+        return things if things[:1] == [first] and len(things) == count else []
 
 
 def plan_events(plan: dict[str, Any]) -> dict[str, Counter[Row]]:
@@ -219,8 +224,9 @@ class Running:
         self.rows_gone: Counter[str] = Counter()
         """the rows that this run removed from the state, as it says"""
         self.suspending = Paired()
-        self.destroying = Paired()
-        self.notifying = Queued()
+        self.destroying = Together[str]()
+        self.notifying = Together[Row]()
+        """the notices as (step, node, receiver)"""
 
     def set_plan(
         self, plan: reference.Plan, before: IndexedModel, besides: Collection[str] | None
@@ -315,6 +321,11 @@ class Running:
     def space_of(self, node: str) -> str | None:
         """The doomed space in which a resource is or was."""
         return self._space_of.get(node)
+
+    def space_of_stopped(self, node: str) -> str | None:
+        """The same, if the manager of the space is doomed too, so that it is stopped."""
+        space = self._space_of.get(node)
+        return space if space in self.managers else None
 
     def dooms(self, node: str) -> bool:
         """Whether the cleanup dooms this node or its space."""

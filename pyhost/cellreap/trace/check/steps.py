@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import ClassVar
 
 from cellreap import headers
 from cellreap.trace.check.context import Concern, Context, WithinHandlers
-from cellreap.trace.check.running import DESTROYING, Row, Running
+from cellreap.trace.check.running import DESTROYING, Running
 from cellreap.trace.check.slots import Reservation
 from cellreap.trace.events import Event
 
@@ -18,7 +19,7 @@ class Steps(Concern):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._names = headers.names_of("steps.h", "cr_step_kind", "CR_STEP_")
-        self._most = headers.constant("steps.h", "CR_STEP_NOTICES")
+        self._most = headers.constant("steps.h", "CR_STEP_AT_ONCE")
 
     def suspend(self, running: Running, event: Event) -> None:
         """A doomed PD is suspended."""
@@ -42,46 +43,45 @@ class Steps(Concern):
         if name not in self._names and (name != "unblock" or not running.unblocks):
             text = f"STEP: name={name}: expected one of {', '.join(self._names)}"
             self.context.bad("cleanup.steps", text)
-        if name != "notify" and event["count"] != "1":
-            text = f"{shown}: count={event['count']}: expected 1"
-            self.context.bad("cleanup.steps", text)
         self.context.calls.step(running, event)
+        count = event.number("count")
+        most = self._most if name in ("notify", "destroy-resource") else 1
+        if not 1 <= count <= most:
+            text = f"{shown}: count={count}: expected 1 to {most}"
+            self.context.bad("cleanup.steps", text)
         if name == "cut-request":
             self._cut(running, shown, pd, node)
-            return
-        if name in ("notify", "tell"):
-            self._notified(running, shown, (name, node, pd), event.number("count"))
+        elif name in ("notify", "tell"):
+            rows = running.notifying.take((name, node, pd), count)
+            running.steps.update(rows or [(name, node, pd)])
+            self._beside(shown, count, bool(rows))
             if name == "tell":
                 self._tell(running, shown, pd, node)
-            return
-        running.steps[name, node, pd] += 1
-        fits = True
-        if name == "suspend":
-            self.context.freed.suspended(shown, pd)
-            fits = running.suspending.see("STEP", pd)
-        elif name == "await":
-            self._await(running, shown)
         elif name in DESTROYING.values():
-            fits = running.destroying.see("STEP", node)
-            running.steps_destroyed.add(node)
+            nodes = running.destroying.take(node, count)
+            running.steps.update((name, each, pd) for each in nodes or [node])
+            self._beside(shown, count, bool(nodes))
+            self._destroyed(running, shown, nodes or [node])
+        else:
+            running.steps[name, node, pd] += 1
+            if name == "suspend":
+                self.context.freed.suspended(shown, pd)
+                self._beside(shown, count, running.suspending.see("STEP", pd))
+            elif name == "await":
+                self._await(running, shown)
+
+    def _beside(self, shown: str, count: int, fits: bool) -> None:
+        if not fits:
+            text = f"expected it beside the events that tell what it did, count={count}"
+            self.context.bad("cleanup.beside", f"{shown}: {text}")
+
+    def _destroyed(self, running: Running, shown: str, nodes: Collection[str]) -> None:
+        running.steps_destroyed.update(nodes)
+        for node in nodes:
             for asker in sorted(running.askers.get(node, ())):
                 if asker not in running.destroyed and (asker, node) not in running.cut:
                     text = f"before {asker} lost its REQUEST to it (STEP cut-request)"
                     self.context.bad("cleanup.cut", f"{shown}: {text}")
-        if not fits:
-            text = "expected each step beside the event that tells what it did"
-            self.context.bad("cleanup.beside", f"{shown}: {text}")
-
-    def _notified(self, running: Running, shown: str, first: Row, count: int) -> None:
-        """Notices are queued. first: the step of the first one."""
-        rows = running.notifying.take(first, count)
-        running.steps.update(rows or [first])
-        if not rows:
-            text = f"count={count}: expected so many QUEUEs right before it, the first one about"
-            self.context.bad("cleanup.beside", f"{shown}: {text} {first[1]}")
-        if count > self._most:
-            text = f"count={count}: expected at most {self._most}"
-            self.context.bad("cleanup.steps", f"{shown}: {text}")
 
     def _cut(self, running: Running, shown: str, pd: str, node: str) -> None:
         """A client loses its REQUEST to a doomed space."""
@@ -148,8 +148,8 @@ class Steps(Concern):
             bad("cleanup.parts", text)
         if node in running.depth and node not in running.suspended:
             bad("cleanup.suspend", f"DESTROY: {node} was not suspended before")
-        if not running.destroying.see("DESTROY", node):
-            text = f"DESTROY: {node}: expected each DESTROY beside the STEP that did it"
+        if not running.destroying.add(node, running.space_of_stopped(node)):
+            text = f"DESTROY: {node}: expected the STEP of the DESTROY before it first"
             bad("cleanup.beside", text)
 
     def freed(self, running: Running, event: Event) -> None:
@@ -189,7 +189,7 @@ class Steps(Concern):
             bad("cleanup.notices", text)
         step = "tell" if kind == "pre-destroy" else "notify"
         self.context.calls.queue(running, to)
-        if not running.notifying.add((step, node, to)):
+        if not running.notifying.add((step, node, to), to if step == "notify" else None):
             text = f"QUEUE {' '.join(row)}: expected the STEP of the QUEUE before it first"
             bad("cleanup.beside", text)
         self.context.notices.put(event, running.tag)

@@ -39,14 +39,6 @@ _WITH_STEP: Final = frozenset({"SUSPEND", "DESTROY", "FREED"})
 """What is told together with the STEP, when the step is done."""
 
 
-def _is_part(event: Event, step: Step) -> bool:
-    if event.name == "STEP":
-        return (event["name"], event["node"], event["pd"]) == step
-    fields = PARTS.get((step[0], event.name))
-    named = {"node": step[1], "pd": step[2]}
-    return fields is not None and event[fields[0]] == named[fields[1]]
-
-
 class Takeovers(Concern):
     """TAKEOVER. It and INJECTED stand anywhere among the events of a step."""
 
@@ -86,7 +78,7 @@ class Takeovers(Concern):
             return
         n, step = self._step
         shown = f"STEP n={n} name={step[0]} node={step[1]} pd={step[2]}"
-        if event.values.get("n", n) != n or not _is_part(event, step):
+        if event.values.get("n", n) != n or not self._is_part(event, step):
             text = f"{event.name}: expected {shown} before it: that step had begun"
             self.context.bad("takeover.step", text)
             self._step = None
@@ -105,6 +97,19 @@ class Takeovers(Concern):
             if n == event["n"] and not moot and (n, step) not in self._kept:
                 text = f"SETTLED: n={n}: the STEP {step[0]} node={step[1]} pd={step[2]} that was"
                 self.context.bad("takeover.residue", f"{text} left never came")
+
+    def _is_part(self, event: Event, step: Step) -> bool:
+        if event.name == "STEP":
+            return (event["name"], event["node"], event["pd"]) == step
+        fields = PARTS.get((step[0], event.name))
+        if fields is None:
+            return False
+        named, running = {"node": step[1], "pd": step[2]}, self.context.cleanups.current()
+        told, wanted = event[fields[0]], named[fields[1]]
+        if told == wanted or running is None or event.name != "DESTROY":
+            return told == wanted
+        space = running.space_of_stopped(wanted)  # a step destroys several resources of one
+        return space is not None and space == running.space_of_stopped(told)
 
     def _demand_death(self, event: Event) -> None:
         if self._injected is not None:
