@@ -168,6 +168,35 @@ def test_each_of_many_notices_is_queued_once_wherever_their_step_is_cut_off(
     assert step["count"] == "1", "one is left, and the others are told"
 
 
+@pytest.mark.behaviour("T-01", "T-28")
+def test_each_of_many_resources_is_destroyed_once_wherever_their_step_is_cut_off(
+    target: Target,
+) -> None:
+    """Their server goes. One step destroys up to 32 of them, and the client is told of each space.
+
+    If it is left, they are destroyed one by one.
+    """
+    crash = together(
+        with_pd("client", args=(70,), cspace_bits=8),
+        with_crashes({"pd": "server", "at": 3, "how": "page-fault"}),
+    )
+    whole = target.run("multitude", change=crash)
+    taken = [(i, step) for i, step in enumerate(steps(whole), 1) if step.number("count") > 1
+             and step["name"] == "destroy-resource"]  # fmt: skip
+    (first, step), *_, (last, _) = taken
+    assert step["calls"] == "0"
+    assert sum(each.number("count") for _, each in taken) > 60
+    failures = [f"step:{first}:error", f"step:{first}.end:fault", f"step:{last}.end:error"]
+    run = target.run("multitude", change=together(crash, with_failures(*failures)))
+    assert [step for _, step in died(run)] == ["destroy-resource"] * 3
+    assert outcome(run) == outcome(whole)
+    failure = with_failures(f"step:{first}:error:x3")
+    run = target.run("multitude", change=together(crash, failure))
+    the_same_in_the_end(run, whole)
+    counts = [each["count"] for each in run.of("STEP", name="destroy-resource")]
+    assert set(counts) == {"1"}
+
+
 @pytest.mark.slow
 @pytest.mark.behaviour("X-24")
 def test_what_depends_on_a_step_that_was_left_is_left_too(target: Target) -> None:
