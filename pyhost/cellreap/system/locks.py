@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -93,11 +94,26 @@ def _take(path: Path, shared: bool, on_wait: Callable[[], None] | None) -> Lock 
 def _opened(path: Path) -> int:
     try:
         while True:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            _make_folder(path.parent)
             with contextlib.suppress(FileNotFoundError):  # an empty folder is deleted meanwhile
                 return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError as error:
         raise CellreapError(f"{path}: cannot be used as a cache: {error.strerror}") from None
+
+
+def _make_folder(folder: Path) -> None:
+    """Makes it, unless it is there. It may be deleted at any time: then it may not be there.
+
+    `mkdir` finds first that something is there and then that it is no folder, if it is deleted in
+    between.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        with contextlib.suppress(FileNotFoundError):
+            if stat.S_ISDIR(folder.lstat().st_mode):
+                return
+            raise
 
 
 def _is_there(path: Path, descriptor: int) -> bool:

@@ -282,6 +282,38 @@ def test_a_size_that_is_none_is_refused(text: str) -> None:
         size_limit({"CELLREAP_CACHE_SIZE": text})
 
 
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_folder_that_another_deletes_while_it_is_made_is_made_again(
+    times: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`mkdir` finds a folder there, looks at it, and then it is gone."""
+    mkdir, left = Path.mkdir, [FileExistsError(17, "File exists")] * times
+
+    def make(
+        folder: Path, mode: int = 0o777, parents: bool = False, exist_ok: bool = False
+    ) -> None:
+        if left:
+            raise left.pop()
+        mkdir(folder, mode, parents, exist_ok)
+
+    monkeypatch.setattr(Path, "mkdir", make)
+    take(tmp_path / "new" / ".lock").release()
+    assert not left
+
+
+@pytest.mark.parametrize("kind", ["file", "link"])
+def test_what_is_no_folder_for_locks_is_named(kind: str, tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    if kind == "file":
+        place.write_text("")
+    else:
+        place.symlink_to("nowhere")
+    with pytest.raises(
+        CellreapError, match=r"place/\.lock: cannot be used as a cache: File exists"
+    ):
+        take(place / ".lock")
+
+
 @pytest.mark.slow
 @pytest.mark.behaviour("K-05", "K-07", "K-10", "K-12", "K-13", "K-16")
 def test_processes_that_are_killed_at_random_harm_no_other(tmp_path: Path, thorough: bool) -> None:
