@@ -24,6 +24,7 @@ from urllib.parse import quote
 from taskflow import engines, retry, states, task
 from taskflow.patterns import linear_flow
 from taskflow.persistence import backends, models
+from taskflow.storage import Storage
 
 from cellreap.api.results import Run
 from cellreap.api.running import Limits, build_system, checked_run, record_image, refuse_failed
@@ -271,12 +272,25 @@ def _detail(backend: Any) -> Any:
     """The flow in a backend, which is made in one step if it is not there."""
     with contextlib.closing(backend.get_connection()) as connection:
         for book in connection.get_logbooks():
-            return next(iter(book))
+            return _mended(next(iter(book)))
         book = models.LogBook("cell")
         detail = models.FlowDetail("cell", book.uuid)
         book.add(detail)
         connection.save_logbook(book)
         return detail
+
+
+def _mended(detail: Any) -> Any:
+    """The flow, also if the process that began it was killed before it had stored the cell in it.
+
+    TaskFlow makes the place for what is injected, and then fills it. It does not load a flow in
+    which the place has nothing at all, and fills it anew in one that it loads.
+    """
+    for atom in detail:
+        if atom.name == Storage.injector_name and atom.results is None:
+            atom.results = {}
+            atom.state = states.SUCCESS
+    return detail
 
 
 def result_of(folder: Path) -> dict[str, Any] | None:

@@ -392,6 +392,8 @@ empty = Path(sys.argv[2] + ".empty")
 make_database(empty)
 if sys.argv[3] == "killed":
     patch("cellreap.campaign.flow.checked_run", killed).start()
+if sys.argv[3] == "killed at the beginning":
+    patch("taskflow.storage.Storage._save_atom_detail", killed).start()
 if sys.argv[3] == "full":
     patch("cellreap.campaign.flow.checked_run", full).start()
 with ending_if_full():
@@ -411,6 +413,9 @@ def test_a_cell_that_fails_after_a_kill_is_an_error_and_reverts_what_it_skipped(
         command = [sys.executable, "-c", ONE_CELL, campaign_of(bench, 1, tmp_path)[1]]
         return subprocess.run([*command, str(folder), how], env=bench.env).returncode
 
+    for _ in range(2):
+        assert ran("killed at the beginning") == -signal.SIGKILL
+        assert result_of(folder) is None
     assert ran("full") == FULL_DISK
     assert result_of(folder) is None
     assert ran("killed") == -signal.SIGKILL
