@@ -134,22 +134,6 @@ def _networkx() -> Any:
         return None
 
 
-def graph_of(core: CoreModel) -> Any:
-    """The edges along which a crash spreads in such a system, as a networkx graph. None without
-    networkx.
-    """
-    networkx = _networkx()
-    if networkx is None:
-        return None
-    graph = networkx.DiGraph()
-    for kind, a, b in core.edges():
-        if kind == "MANAGE":
-            graph.add_edge(a, b)
-        elif kind in ("REQUEST", "HOLD", "SUBSET"):
-            graph.add_edge(b, a)  # from what goes to who needs it
-    return graph
-
-
 NETWORKX_PLAN: Final = ("groups", "notices", "revoked", "removed_requests")
 """What a plan with networkx has of the planner's."""
 
@@ -161,15 +145,19 @@ class WithNetworkx:
     """
 
     def __init__(self, core: CoreModel) -> None:
-        self._networkx, self._spreads = _networkx(), graph_of(core)
+        self._networkx = _networkx()
         self._edges = self._networkx.MultiDiGraph()
+        self._spreads = self._networkx.DiGraph()
         self._manager: dict[str, str] = {}
         self._space: dict[str, str] = {}
         for kind, a, b in core.edges():
             self._edges.add_edge(a, b, kind)
             if kind == "MANAGE":
+                self._spreads.add_edge(a, b)
                 self._manager[b] = a
-            elif kind == "SUBSET":
+            elif kind in ("REQUEST", "HOLD", "SUBSET"):
+                self._spreads.add_edge(b, a)  # from what goes to who needs it
+            if kind == "SUBSET":
                 self._space[a] = b
 
     def search(self, crash: str) -> set[str]:
@@ -188,9 +176,11 @@ class WithNetworkx:
             manager = self._manager.get(node)
             if manager is not None:
                 before.add_edge(node, manager)
-                losers = self._losses(node, doomed, lost)
+                parts = [node, *self._members(node)]
+                losers = self._losses(parts, doomed, lost)
                 notices += [(pd, "lost", node, None) for pd in losers]
-                before.add_edges_from((low, node) for low in self._below(node) & doomed)
+                below = self._below(parts) & doomed - {node}
+                before.add_edges_from((low, node) for low in below)
                 continue
             for _, held, kind in self._edges.out_edges(node, keys=True):
                 space = self._space.get(held) if kind == "HOLD" else held
@@ -210,22 +200,22 @@ class WithNetworkx:
         notices.sort(key=str)
         return dict(zip(NETWORKX_PLAN, (groups, notices, revoked, removed), strict=True))
 
-    def _below(self, space: str) -> set[str]:
-        """The spaces that this one maps to, by itself or by its resources."""
-        members = [node for node, _, kind in self._edges.in_edges(space, keys=True)
-                   if kind == "SUBSET"]  # fmt: skip
-        lower = {node for upper in (space, *members)
+    def _members(self, space: str) -> list[str]:
+        return [node for node, _, kind in self._edges.in_edges(space, keys=True)
+                if kind == "SUBSET"]  # fmt: skip
+
+    def _below(self, parts: Sequence[str]) -> set[str]:
+        """The spaces that a space maps to. parts: it and its resources."""
+        lower = {node for upper in parts
                  for _, node, kind in self._edges.out_edges(upper, keys=True)
                  if kind == "MAP"}  # fmt: skip
-        return {self._space.get(node, node) for node in lower} - {space}
+        return {self._space.get(node, node) for node in lower}
 
     def _losses(
-        self, space: str, doomed: set[str], lost: dict[str, list[tuple[str, str]]]
+        self, parts: Sequence[str], doomed: set[str], lost: dict[str, list[tuple[str, str]]]
     ) -> set[str]:
-        """Adds what survivors lose in a space. Returns who loses."""
-        held = [node for node, _, kind in self._edges.in_edges(space, keys=True)
-                if kind == "SUBSET"]  # fmt: skip
-        found = [(pd, node, kind) for node in (space, *held)
+        """Adds what survivors lose in a space. Returns who loses. parts: it and its resources."""
+        found = [(pd, node, kind) for node in parts
                  for pd, _, kind in self._edges.in_edges(node, keys=True)
                  if pd not in doomed and kind in lost]  # fmt: skip
         for pd, node, kind in found:

@@ -197,7 +197,7 @@ class Lanes:
             return
         name, node, pd = event["name"], event["node"], event["pd"]
         calls, kinds = event.number("calls"), event.values.get("kinds", "-")
-        count = int(event.values.get("count", "1"))
+        count = event.number("count")
         cleanup.steps.append((self._at, name, node, pd, calls, kinds, count))
         phase = PHASES.get(name, cleanup.phases[-1].text)
         if name == "suspend" and cleanup.phases[-1].text != "plan":

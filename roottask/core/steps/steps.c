@@ -35,7 +35,9 @@ static uint32_t phase_length(uint32_t at, const cr_plan *plan)
     return 0;
 }
 
-cr_status cr_step_resources(const cr_model *model, cr_ref space, uint32_t *count)
+/* The number of resources that one step destroys in a doomed space that still has some, if nothing
+ * was left. */
+static cr_status count_resources(const cr_model *model, cr_ref space, uint32_t *count)
 {
     cr_node_info info;
     *count = 1;
@@ -78,7 +80,7 @@ static cr_status destroy_step(const cr_model *model, cr_ref node, const cr_node_
         cr_status status = cr_model_edge(model, member, &edge);
         *out = (cr_step){CR_STEP_DESTROY_RESOURCE, edge.from, nothing, 0, 1};
         return status != CR_OK || one_by_one ? status
-                                             : cr_step_resources(model, node, &out->count);
+                                             : count_resources(model, node, &out->count);
     }
     *out = (cr_step){CR_STEP_DESTROY_SPACE, node, nothing, 0, 1};
     return CR_OK;

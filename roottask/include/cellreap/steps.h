@@ -41,8 +41,8 @@ extern "C" {
     CR_STEP(CR_STEP_DESTROY_RESOURCE, 3, "destroy-resource",                                       \
         "destroys node and every capability to it; if its server is stopped, so that this takes "  \
         "no kernel calls, also resources behind it in its space",                                  \
-        "the node goes after the capabilities; without it nothing is left to do; of several the "  \
-        "journal tells whether they are destroyed")                                                \
+        "the node goes after the capabilities; without it nothing is left to do; of several, "     \
+        "those that are destroyed already are passed")                                             \
     CR_STEP(CR_STEP_DESTROY_SPACE, 4, "destroy-space",                                             \
         "destroys node, which has no resources any more", "a destroyed space stays destroyed")     \
     CR_STEP(CR_STEP_DESTROY_PD, 5, "destroy-pd",                                                   \
@@ -79,9 +79,6 @@ typedef struct cr_step {
 /* The number of notices that one step queues, from the notice at `at` on, if nothing was left. `at`
  * is less than the number of notices. */
 uint32_t cr_step_notices(const cr_plan *plan, uint32_t at);
-/* The number of resources that one step destroys in a doomed space that still has some, if nothing
- * was left. CR_ERR_STALE. */
-cr_status cr_step_resources(const cr_model *model, cr_ref space, uint32_t *count);
 
 /* -- the journal (journal.c)
  *

@@ -86,10 +86,6 @@ class Paired:
     def __init__(self) -> None:
         self._open: tuple[str, object] | None = None
 
-    def is_open(self) -> bool:
-        """Whether the other side of the last event is still to come."""
-        return self._open is not None
-
     def see(self, side: str, thing: object) -> bool:
         """Records an event of one side. Returns whether it fits the other side."""
         if self._open is None:
