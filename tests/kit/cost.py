@@ -154,3 +154,30 @@ def large_system(n: int) -> list[Draft]:
     target.account()
     target.serve_all()
     return target.end()
+
+
+def busy_pds(n: int) -> list[Draft]:
+    """A PD gets n requests and n holds. Then it does n times what other edges of it allow."""
+    target = Target(0, 0, "busy")
+    boss, server, other = (target.pd(name) for name in ("boss", "server", "other"))
+    files = target.space(other, "FILE", "files")
+    disk = target.space(server, "BLOCK", "disk")
+    for _ in range(n):
+        target.request(boss, target.space(other, "TABLE"))
+        target.hold(boss, target.resource(files))
+    target.request(boss, disk)
+    for _ in range(n):
+        block = target.resource(disk)
+        target.hold(boss, block)
+        target.unhold(boss, block, by=server)
+        target.serve(boss)
+        target.subscribe(boss, disk)
+        target.unsubscribe(boss, disk)
+        target.space(boss, "LOG")
+        child = target.pd("child", size=1 << 12, creator=boss)
+    target.quiet()
+    target.terminate(child, boss)
+    target.cleanup()
+    target.account()
+    target.serve_all()
+    return target.end()

@@ -3,20 +3,26 @@
 
 `Model` finds the edges of a node, the resources of a space and the body of a PD by a search through
 all of them. That is simple and fast enough for one plan. The checker replays long histories and
-needs the indexes.
+needs the indexes. What it asks at each change (`asks_for`, `is_client_of`, `depends_on`) does not
+depend on the number of edges either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Literal, Self
 
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT, parse_id
 
 _Edge = tuple[str, str, str]
 """(kind, source, target)."""
+_Tie = Literal["type", "manager", "resources"]
+"""A REQUEST ties a PD to the type of the space and to its manager. A HOLD of a resource ties it to
+the resource's space. They are told apart: a type may be spelt like the id of a PD.
+"""
 
 
 @dataclass(eq=False)
@@ -29,8 +35,11 @@ class IndexedModel(Model):
     """space -> its resources"""
     _bodies: dict[int, str] = field(default_factory=dict)
     """number of a PD -> the resource that stands for its body"""
-    _near: dict[str, set[_Edge]] = field(default_factory=dict)
-    """node -> the edges that end at it"""
+    _near: dict[str, dict[_Edge, None]] = field(default_factory=dict)
+    """node -> the edges that end at it, in the order in which they came: a set of strings would be
+    in another order in each process"""
+    _ties: Counter[tuple[_Tie, str, str]] = field(default_factory=Counter)
+    """(tie, PD, what it is tied to) -> the number of edges that tie it; never 0"""
     _below: dict[str, dict[str, None]] = field(default_factory=dict)
     """node -> the nodes that it maps to"""
 
@@ -38,7 +47,8 @@ class IndexedModel(Model):
         copied = super().copy()
         copied._members = {space: set(members) for space, members in self._members.items()}
         copied._bodies = dict(self._bodies)
-        copied._near = {node: set(edges) for node, edges in self._near.items()}
+        copied._near = {node: dict(edges) for node, edges in self._near.items()}
+        copied._ties = self._ties.copy()
         copied._below = {node: dict(lowers) for node, lowers in self._below.items()}
         return copied
 
@@ -53,7 +63,23 @@ class IndexedModel(Model):
 
     def edges_at(self, node: str) -> Collection[tuple[str, str, str]]:
         """The edges that end at a node: (kind, source, target)."""
-        return self._near.get(node, ())
+        return self._near.get(node, {})
+
+    def asks_for(self, pd: str, type_name: str) -> bool:
+        """Whether the PD has a REQUEST to a space of that type."""
+        return ("type", pd, type_name) in self._ties
+
+    def is_client_of(self, pd: str, manager: str) -> bool:
+        """Whether the PD has a REQUEST to a space that `manager` manages."""
+        return ("manager", pd, manager) in self._ties
+
+    def depends_on(self, pd: str, space: str) -> bool:
+        """Whether the PD has a REQUEST to the space, or holds the space or a resource in it."""
+        return (
+            (pd, space) in self.requests
+            or (pd, space) in self.holds
+            or ("resources", pd, space) in self._ties
+        )
 
     def bodies(self) -> int:
         """The number of resources that stand for the bodies of PDs."""
@@ -109,20 +135,33 @@ class IndexedModel(Model):
 
     def _join(self, kind: str, source: str, target: str) -> None:
         for end in (source, target):
-            self._near.setdefault(end, set()).add((kind, source, target))
+            self._near.setdefault(end, {})[kind, source, target] = None
+        self._ties.update(self._ties_of(kind, source, target))
         if kind == "MAP":
             self._below.setdefault(source, {})[target] = None
 
     def _part(self, kind: str, source: str, target: str) -> None:
         for end in {source, target}:  # a PD may subscribe to itself
             edges = self._near[end]
-            edges.discard((kind, source, target))
+            del edges[kind, source, target]
             if not edges:
                 del self._near[end]
+        for tie in self._ties_of(kind, source, target):
+            self._ties[tie] -= 1
+            if not self._ties[tie]:
+                del self._ties[tie]
         if kind == "MAP":
             del self._below[source][target]
             if not self._below[source]:
                 del self._below[source]
+
+    def _ties_of(self, kind: str, source: str, target: str) -> Iterator[tuple[_Tie, str, str]]:
+        """What an edge ties its PD to."""
+        if kind == "REQUEST":
+            yield "type", source, self.nodes[target].type
+            yield "manager", source, self.manager[target]
+        elif kind == "HOLD" and target in self.space_of:
+            yield "resources", source, self.space_of[target]
 
     def add_hold(self, pd: str, node: str, count: int = 1) -> None:
         super().add_hold(pd, node, count)

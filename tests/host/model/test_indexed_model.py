@@ -38,6 +38,35 @@ def shown(model: Model) -> list[object]:
     ]
 
 
+def asks(model: IndexedModel) -> list[tuple[bool, bool, bool]]:
+    """The answers to what the checker asks of each PD, for each space."""
+    return [
+        (
+            model.asks_for(pd, space.split("_")[0]),
+            model.is_client_of(pd, model.manager.get(space, "")),
+            model.depends_on(pd, space),
+        )
+        for pd in PDS
+        for space in SPACES
+    ]
+
+
+def searched(model: Model) -> list[tuple[bool, bool, bool]]:
+    """The same, by a search through all edges."""
+    held = {(pd, model.space_of.get(node, node)) for pd, node in model.holds}
+    types = {(pd, model.nodes[space].type) for pd, space in model.requests}
+    servers = {(pd, model.manager[space]) for pd, space in model.requests}
+    return [
+        (
+            (pd, space.split("_")[0]) in types,
+            (pd, model.manager.get(space)) in servers,
+            (pd, space) in model.requests | held,
+        )
+        for pd in PDS
+        for space in SPACES
+    ]
+
+
 @pytest.mark.behaviour("M-06")
 @given(seed=st.integers(0, 2**32))
 def test_both_models_do_the_same(seed: int) -> None:
@@ -51,8 +80,39 @@ def test_both_models_do_the_same(seed: int) -> None:
         ends = [outcome(getattr(model, name), arguments) for model in (plain, indexed)]
         assert ends[0] == ends[1], (name, arguments)
         assert shown(plain) == shown(indexed), (name, arguments)
+        assert searched(plain) == asks(indexed), (name, arguments)
         if rng.random() < 0.05:
             plain, indexed = plain.copy(), indexed.copy()
+
+
+def test_a_type_that_is_spelt_like_a_pd_makes_nobody_its_client() -> None:
+    model = IndexedModel()
+    for pd in (ROOT, "PD_1", "PD_2", "PD_3"):
+        model.add_pd(pd)
+    model.add_space("PD_1_SPACE_4", "PD_2")
+    model.add_request("PD_3", "PD_1_SPACE_4")
+    assert model.is_client_of("PD_3", "PD_2")
+    assert model.asks_for("PD_3", "PD_1")
+    assert not model.is_client_of("PD_3", "PD_1")
+    assert not model.asks_for("PD_3", "PD_2")
+
+
+@pytest.mark.behaviour("M-06")
+@given(seed=st.integers(0, 2**32))
+def test_edges_have_the_same_order_in_each_process(seed: int) -> None:
+    """The order of what a search finds first is not that of a set of strings."""
+    rng = random.Random(seed)
+    model = IndexedModel()
+    for node in PDS:
+        model.add_pd(node)
+    came: dict[tuple[str, str, str], None] = {}
+    for _ in range(60):
+        name, arguments = random_act(rng)
+        outcome(getattr(model, name), arguments)
+        there = {edge[:3] for edge in model.edges()}
+        came = {edge: None for edge in (*came, *sorted(there)) if edge in there}
+        for node in model.nodes:
+            assert list(model.edges_at(node)) == [edge for edge in came if node in edge[1:]]
 
 
 def test_a_pd_that_subscribed_to_itself_is_discarded() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from cellreap.trace.writer import Draft
-from kit.cost import cost_by_event, events_of, large_system, long_history
+from kit.cost import busy_pds, cost_by_event, events_of, large_system, long_history
 
 SIZE = 12
 MOST = 1.3
@@ -19,10 +19,12 @@ MOST = 1.3
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("run", [long_history, large_system])
-def test_an_event_costs_the_same_in_a_larger_run(run: Callable[[int], list[Draft]]) -> None:
+@pytest.mark.parametrize(("run", "kinds"), [(long_history, 26), (large_system, 26), (busy_pds, 20)])
+def test_an_event_costs_the_same_in_a_larger_run(
+    run: Callable[[int], list[Draft]], kinds: int
+) -> None:
     small, large = (cost_by_event(events_of(run(size))) for size in (SIZE, 4 * SIZE))
     assert small.keys() == large.keys()
-    assert len(small) > 25
+    assert len(small) >= kinds
     grown = {name: (small[name], large[name]) for name in small if large[name] > MOST * small[name]}
     assert grown == {}

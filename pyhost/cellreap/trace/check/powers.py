@@ -57,31 +57,27 @@ class Powers:
         model = self.context.model
         return model.manager.get(model.space_of.get(node, node)) == asker
 
-    def _asks(self, pd: str, type_: str) -> bool:
-        """Whether the PD has a request to a core space of that type."""
-        model = self.context.model
-        return any(
-            kind == "REQUEST" and source == pd and target.startswith(f"{type_}_SPACE_")
-            for kind, source, target in model.edges_at(pd)
-        )
+    def _wants_request(self, asker: str, type_name: str) -> str | None:
+        """What is wrong if the PD has no request to a core space of that type."""
+        if self.context.model.asks_for(asker, type_name):
+            return None
+        return f"{asker} has no request to {type_name}"
+
+    def _wants_client(self, asker: str, pd: str) -> str | None:
+        """What is wrong if the PD is no client of the one that asks."""
+        if self.context.model.is_client_of(pd, asker):
+            return None
+        return f"{pd} is no client of {asker}"
 
     def _has_body(self, asker: str, pd: str) -> bool:
         """Whether it holds the capability to the PD."""
         body = self.context.model.body_of(pd) if pd in self.context.model.nodes else None
         return body is not None and (asker, body) in self.context.model.holds
 
-    def _serves(self, asker: str, pd: str) -> bool:
-        """Whether the PD is a client of it."""
-        manager = self.context.model.manager
-        return any(
-            kind == "REQUEST" and source == pd and manager.get(target) == asker
-            for kind, source, target in self.context.model.edges_at(pd)
-        )
-
     # -- nodes
 
     def _spawned_pd(self, event: Event, asker: str) -> str | None:
-        return None if self._asks(asker, "PD") else f"{asker} has no request to PD"
+        return self._wants_request(asker, "PD")
 
     def _configured_pd(self, event: Event, asker: str) -> None:
         return None
@@ -92,7 +88,7 @@ class Powers:
     def _space(self, event: Event, asker: str) -> str | None:
         if event["manager"] != asker:
             return f"{asker} asked, and {event['manager']} manages it"
-        return None if self._asks(asker, "RESSPC") else f"{asker} has no request to RESSPC"
+        return self._wants_request(asker, "RESSPC")
 
     def _core_space(self, event: Event, asker: str) -> str | None:
         if event["manager"] == ROOT:
@@ -146,7 +142,7 @@ class Powers:
             return f"by={event['by']}: {asker} asked"
         if not self._manages(asker, node):
             return f"{asker} does not manage {node}"
-        return None if self._serves(asker, pd) else f"{pd} is no client of {asker}"
+        return self._wants_client(asker, pd)
 
     def _sent(self, event: Event, asker: str) -> str | None:
         pd, node = event["pd"], event["node"]
@@ -204,8 +200,7 @@ class Powers:
             return f"by={event['by']}: {asker} asked"
         if not self._manages(asker, event["node"]):
             return f"{asker} does not manage {event['node']}"
-        pd = event["pd"]
-        return None if self._serves(asker, pd) else f"{pd} is no client of {asker}"
+        return self._wants_client(asker, event["pd"])
 
     # -- requests
 
@@ -262,12 +257,7 @@ class Powers:
             return None if found else f"{asker} has no capability to {node}"
         if event.name == "UNSUBSCRIBE":
             return None
-        depends = any(
-            source == asker and node in (target, model.space_of.get(target))
-            for kind, source, target in model.edges_at(asker)
-            if kind in ("HOLD", "REQUEST")
-        )
-        if model.is_core(node) or not (depends or self._manages(asker, node)):
+        if model.is_core(node) or not (model.depends_on(asker, node) or self._manages(asker, node)):
             return f"{asker} does not depend on {node}"
         return None
 
