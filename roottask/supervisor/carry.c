@@ -123,6 +123,35 @@ static int is_destroyed(cr_ref node)
     return cr_model_get(cr_sys.model, node, &info) == CR_OK && info.state == CR_STATE_DESTROYED;
 }
 
+/* What was injected happens. Returns whether it is an error. */
+static int happens(cr_injected what)
+{
+    switch (what) {
+    case CR_INJECTED_FAULT:
+        cr_worker_fault();
+    case CR_INJECTED_HANG:
+        cr_worker_hang();
+    case CR_INJECTED_ERROR:
+        cr_sup.cleaner.at.refused = 1;
+        return 1;
+    case CR_INJECTED_COUNT:
+        break;
+    }
+    return 0;
+}
+
+static int before_call(void)
+{
+    return happens(cr_inject_at_call(CR_CHAIN_STEP));
+}
+
+/* What is called between two notices or resources of a step, if anything. A failure there is
+ * injected as at a kernel call: such a step makes none before the last one. */
+static int (*hook_between(void))(void)
+{
+    return cr_inject_number() != 0 ? before_call : 0;
+}
+
 static cr_status mark(cr_ref node)
 {
     cr_node_info info;
@@ -138,8 +167,11 @@ static cr_status destroy_resources(const cr_step *step, uint32_t epoch)
     if (step->count == 1) {
         return cr_take_resource(step->node);
     }
+    int (*const between)(void) = hook_between();
     for (uint32_t i = 0; i < step->count; i++) {
-        cr_status status = cr_take_resource(cr_sup.cleaner.at.resources[i]);
+        cr_status status = i > 0 && between != 0 && between()
+                               ? CR_ERR_KERNEL
+                               : cr_take_resource(cr_sup.cleaner.at.resources[i]);
         if (status != CR_OK) {
             return i == 0 ? status
                           : cr_step_shorten(cr_journal_of(&cr_sup.cleaner.now), epoch, i);
@@ -160,7 +192,7 @@ static cr_status destroy_pd(cr_ref node, cr_pd *pd)
     return status;
 }
 
-/* The notices of a step are queued once. */
+/* The notices of a step are queued once. While they are queued, `queueing` tells how many are. */
 enum { UNQUEUED = 0, QUEUED = 1, TO_SIGNAL = 2 };
 
 /* Queues notices to one receiver and signals it. If not all can be queued, those that are queued
@@ -171,18 +203,17 @@ static cr_status notify(const cr_notice *notices, uint32_t count, cr_pd *subscri
     cr_journal *journal = cr_journal_of(&cr_sup.cleaner.now);
     const uint32_t tag = cr_sup.cleaner.now.tag;
     if (journal->half == UNQUEUED) {
-        uint32_t queued;
-        int signals;
-        cr_status status = cr_notices_queue(notices, count, tag, tag, &queued, &signals);
+        cr_queueing *at = &cr_sup.cleaner.at.queueing;
+        cr_status status = cr_notices_queue(notices, count, tag, tag, hook_between(), at);
         if (status == CR_OK && subscriber != 0) {
             subscriber->told++;
             subscriber->told_by = tag;
         }
-        if (status != CR_OK && queued > 0) {
-            status = cr_step_shorten(journal, epoch, queued);
+        if (status != CR_OK && at->queued > 0) {
+            status = cr_step_shorten(journal, epoch, at->queued);
         }
         if (status == CR_OK) {
-            status = cr_step_note(journal, epoch, signals ? TO_SIGNAL : QUEUED);
+            status = cr_step_note(journal, epoch, at->signals ? TO_SIGNAL : QUEUED);
         }
         if (status != CR_OK) {
             return status;
@@ -278,6 +309,7 @@ static void note_beginning(const cr_step *step)
     at->node = *cr_id_or_none(step->node);
     at->pd = *cr_id_or_none(step->pd);
     at->refused = 0;
+    at->queueing = (cr_queueing){0};
     if (step->kind == CR_STEP_DESTROY_RESOURCE && step->count > 1) {
         note_resources(step, at->resources);
     }
@@ -434,7 +466,21 @@ static int is_gone(cr_ref resource)
     return cr_model_get(cr_sys.model, resource, &info) == CR_ERR_STALE || is_destroyed(resource);
 }
 
-static int is_in_effect(const cr_step *step, uint32_t half)
+/* How many of the resources of a step are destroyed, from the first one on. */
+static uint32_t count_gone(const cr_step *step)
+{
+    uint32_t gone = 0;
+    if (step->count == 1) {
+        return is_gone(step->node) ? 1 : 0;
+    }
+    while (gone < step->count && is_gone(cr_sup.cleaner.at.resources[gone])) {
+        gone++;
+    }
+    return gone;
+}
+
+/* Whether the step is in effect. *count: how much of it, if it has several notices or resources. */
+static int is_in_effect(const cr_step *step, uint32_t half, uint32_t *count)
 {
     const cr_pd *pd = step->pd.index != CR_NONE ? cr_pd_of(step->pd) : 0;
     cr_node_info info;
@@ -447,12 +493,14 @@ static int is_in_effect(const cr_step *step, uint32_t half)
     case CR_STEP_CUT_REQUEST:
         return cr_model_find(cr_sys.model, CR_EDGE_REQUEST, step->pd, step->node) == CR_NONE;
     case CR_STEP_DESTROY_RESOURCE:
-        return is_gone(step->node) &&
-               (step->count == 1 || is_gone(cr_sup.cleaner.at.resources[step->count - 1]));
+        *count = count_gone(step);
+        return *count > 0;
     case CR_STEP_DESTROY_SPACE:
     case CR_STEP_DESTROY_PD:
         return is_destroyed(step->node);
     case CR_STEP_NOTIFY:
+        *count = half != UNQUEUED ? step->count : cr_sup.cleaner.at.queueing.queued;
+        return *count > 0;
     case CR_STEP_TELL:
         return half != UNQUEUED;
     case CR_STEP_AWAIT:
@@ -464,15 +512,20 @@ static int is_in_effect(const cr_step *step, uint32_t half)
     return 0;
 }
 
-/* What the warden does of such a step itself: it signals for a notice that is queued, and a node is
- * marked at the latest when its cleanup may wait or end, so that it gets no new edges. */
+/* What the warden does of such a step itself: it signals for notices that are queued, and a node is
+ * marked at the latest when its cleanup may wait or end, so that it gets no new edges. A step of
+ * several notices or resources ends with those that are in effect. */
 static int complete(const cr_step *step)
 {
-    const cr_journal *journal = cr_journal_of(&cr_sup.cleaner.now);
+    cr_journal *journal = cr_journal_of(&cr_sup.cleaner.now);
+    cr_queueing *at = &cr_sup.cleaner.at.queueing;
+    const uint32_t tag = cr_sup.cleaner.now.tag;
+    uint32_t count = step->count;
     if (step->kind == CR_STEP_MARK && journal->second != 0 && mark(step->node) != CR_OK) {
         return 0;
     }
-    if (!is_in_effect(step, journal->half)) {
+    if (!is_in_effect(step, journal->half, &count) ||
+        cr_step_shorten(journal, cr_sup.cleaner.epoch, count) != CR_OK) {
         return 0;
     }
     if (step->kind == CR_STEP_TELL && journal->half == TO_SIGNAL) {
@@ -480,6 +533,13 @@ static int complete(const cr_step *step)
         cr_notice_signal(&notice);
     } else if (step->kind == CR_STEP_NOTIFY && journal->half == TO_SIGNAL) {
         cr_notice_signal(step->notice);
+    } else if (step->kind == CR_STEP_NOTIFY && journal->half == UNQUEUED) {
+        if (cr_notices_queue(step->notice, count, tag, tag, 0, at) != CR_OK) {
+            return 0;
+        }
+        if (at->signals) {
+            cr_notice_signal(step->notice);
+        }
     }
     return 1;
 }
@@ -498,28 +558,6 @@ cr_status cr_carry_finish(const cr_step *step)
 }
 
 /* -- injected failures */
-
-/* What was injected happens. Returns whether it is an error. */
-static int happens(cr_injected what)
-{
-    switch (what) {
-    case CR_INJECTED_FAULT:
-        cr_worker_fault();
-    case CR_INJECTED_HANG:
-        cr_worker_hang();
-    case CR_INJECTED_ERROR:
-        cr_sup.cleaner.at.refused = 1;
-        return 1;
-    case CR_INJECTED_COUNT:
-        break;
-    }
-    return 0;
-}
-
-static int before_call(void)
-{
-    return happens(cr_inject_at_call(CR_CHAIN_STEP));
-}
 
 static int is_same_step(const cr_left_number *left, const cr_step *step)
 {

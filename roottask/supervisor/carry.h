@@ -27,7 +27,8 @@ void cr_carry_forget_told(void);
  * now: it will not answer them. CR_ERR_KERNEL. */
 cr_status cr_carry_stop(cr_pd *pd);
 /* Whether the step that has begun is done, although no cleaner came to its end. `step`: which. Ends
- * a step of which only the signal is missing. */
+ * a step of which only the signal is missing, and one of several notices or resources with those
+ * that are done. */
 int cr_carry_is_complete(cr_step *step);
 /* Notes the number of a step that is left, for injected failures. */
 void cr_carry_note_left(const cr_step *step);

@@ -11,7 +11,7 @@
 #ifndef CELLREAP_SUPERVISOR_CLEANER_H
 #define CELLREAP_SUPERVISOR_CLEANER_H
 
-#include "system/system.h"
+#include "notices.h"
 
 typedef struct cr_trigger_entry {
     cr_ref pd;
@@ -47,6 +47,7 @@ typedef struct cr_carried {
     cr_id node;
     cr_id pd;
     cr_ref resources[CR_STEP_AT_ONCE]; /* those that it destroys, if there are several */
+    cr_queueing queueing; /* of its notices */
     uint64_t before[CR_CALL_COUNT]; /* the calls before the step */
     uint64_t counted; /* cr_calls_changed when they were noted; 0: they are not those of cr_calls */
     uint64_t paddr; /* DESTROY_PD: the memory that becomes free */

@@ -41,7 +41,8 @@ static cr_status number_of(cr_ref node, numbered *last, uint32_t *out)
 typedef struct batch {
     cr_pd *to;
     uint32_t cleanup; /* that owes them; 0: none */
-    int busy;         /* the receiver had something to fetch before */
+    int busy; /* The receiver had something to fetch before, and needs no signal: that remains set
+               * until the PD receives it, and the PD then fetches until nothing is left. */
     numbered space;   /* that of the last resource */
     numbered from;
 } batch;
@@ -148,15 +149,14 @@ static batch begin_batch(cr_pd *to, uint32_t cleanup, cr_notice_kind kind)
                    .from = {none, 0}};
 }
 
-/* Returns whether the receiver must be signalled. The signal remains set until the PD receives it,
- * and the PD then fetches until nothing is left. */
-static int end_batch(const batch *b)
+/* Must be called behind the last notice. Returns whether the receiver will answer. */
+static int is_answered(cr_pd *to)
 {
-    if (!cr_pd_is_up(b->to)) {
-        cr_notices_forget(b->to); /* A stopped PD answers nothing. Nobody may wait for it. */
+    if (!cr_pd_is_up(to)) {
+        cr_notices_forget(to); /* A stopped PD answers nothing. Nobody may wait for it. */
         return 0;
     }
-    return !b->busy;
+    return 1;
 }
 
 /* `node` and `from`: the fields of the trace. `text`: what stands for `node` if it is not in the
@@ -198,30 +198,38 @@ static void signal(const cr_pd *to)
     cr_signal(cr_body_cap(&to->body, CR_BODY_SIGNAL));
 }
 
+static cr_status queue_one(batch *b, const cr_notice *notice, uint32_t tag)
+{
+    cr_work_notice work;
+    cr_status status = fill_notice(notice, b, &work);
+    if (status != CR_OK) {
+        return status;
+    }
+    work.tag = tag;
+    return queue(b, &work, 0, notice->node, notice->from);
+}
+
 cr_status cr_notices_queue(const cr_notice *notices, uint32_t count, uint32_t cleanup,
-                           uint32_t tag, uint32_t *queued, int *signals)
+                           uint32_t tag, int (*between)(void), cr_queueing *at)
 {
     cr_pd *to = cr_pd_of(notices[0].to);
     cr_status status = CR_OK;
-    *queued = 0;
-    *signals = 0;
     if (to == 0) {
         return CR_ERR_CORRUPT;
     }
     batch b = begin_batch(to, cleanup, notices[0].kind);
-    for (uint32_t i = 0; i < count; i++) {
-        cr_work_notice work;
-        if ((status = fill_notice(&notices[i], &b, &work)) != CR_OK) {
-            break;
-        }
-        work.tag = tag;
-        if ((status = queue(&b, &work, 0, notices[i].node, notices[i].from)) != CR_OK) {
-            break;
-        }
-        *queued = i + 1;
+    if (at->queued == 0) {
+        at->signals = !b.busy;
     }
-    if (*queued > 0) {
-        *signals = end_batch(&b);
+    while (at->queued < count && status == CR_OK) {
+        if (at->queued > 0 && between != 0 && between()) {
+            status = CR_ERR_KERNEL;
+        } else if ((status = queue_one(&b, &notices[at->queued], tag)) == CR_OK) {
+            at->queued++;
+        }
+    }
+    if (at->queued > 0 && !is_answered(to)) {
+        at->signals = 0;
     }
     return status;
 }
@@ -236,10 +244,9 @@ void cr_notice_signal(const cr_notice *notice)
 
 cr_status cr_notice_put(const cr_notice *notice, uint32_t cleanup, uint32_t tag)
 {
-    uint32_t queued;
-    int signals;
-    cr_status status = cr_notices_queue(notice, 1, cleanup, tag, &queued, &signals);
-    if (status == CR_OK && signals) {
+    cr_queueing at = {0};
+    cr_status status = cr_notices_queue(notice, 1, cleanup, tag, 0, &at);
+    if (status == CR_OK && at.signals) {
         cr_notice_signal(notice);
     }
     return status;
@@ -261,7 +268,7 @@ static void put_loss(cr_pd *to, cr_work_notice work, const char *about)
     if (work.pd != 0) {
         cr_tombstone_owed_pd(to, work.pd);
     }
-    if (end_batch(&b)) {
+    if (is_answered(to) && !b.busy) {
         signal(to);
     }
 }

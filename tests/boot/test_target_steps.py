@@ -40,12 +40,16 @@ def steps(run: Run) -> list[Event]:
     return run.of("STEP")
 
 
-def outcome(run: Run) -> object:
-    """All that must not depend on who carried out the steps."""
-    told = Counter(
+def told(run: Run) -> Counter[tuple[str, ...]]:
+    """All notices with their tokens."""
+    return Counter(
         tuple(event[field] for field in ("n", "token", "to", "kind", "node", "from"))
         for event in run.of("QUEUE")
     )
+
+
+def outcome(run: Run) -> object:
+    """All that must not depend on who carried out the steps."""
     taken = [(event["n"], event["name"], event["node"], event["pd"]) for event in steps(run)]
     settled = [
         tuple(event[field] for field in ("n", "rows", "bytes", "slots"))
@@ -55,7 +59,7 @@ def outcome(run: Run) -> object:
     answered = Counter(event["pd"] for event in run.of("SERVER_DIED"))
     says = {name: run.says(name) for name in sorted(run.names.values())}
     spared = Counter((event["n"], event["node"]) for event in run.of("SPARED"))
-    return told, taken, settled, states, answered, spared, says
+    return told(run), taken, settled, states, answered, spared, says
 
 
 def died(run: Run) -> list[tuple[str, str]]:
@@ -156,9 +160,13 @@ def test_each_of_many_notices_is_queued_once_wherever_their_step_is_cut_off(
     first, *_, last = (number for number, count in counts.items() if count > 1)
     assert counts[first] == 32
     assert steps(whole)[first - 1]["kinds"] == "signal:1"
-    failures = [f"step:{first}:error", f"step:{first}.1:fault", f"step:{last}.end:fault"]
+    failures = [f"step:{first}:error", f"step:{first}.32:fault", f"step:{last}.end:fault"]
     run = target.run("multitude", change=together(crash, with_failures(*failures)))
     assert died(run) == [("error", "notify"), ("fault", "notify"), ("fault", "notify")]
+    assert outcome(run) == outcome(whole)
+    failures = [f"step:{first}.1:hang", f"step:{first}.7:fault", f"step:{last}.1:fault"]
+    run = target.run("multitude", change=together(crash, with_failures(*failures)))
+    assert died(run) == [("hang", "notify"), ("fault", "notify"), ("fault", "notify")]
     assert outcome(run) == outcome(whole)
     failure = with_failures(f"step:{first}:error:x3")
     run = target.run("multitude", change=together(crash, failure))
@@ -166,6 +174,36 @@ def test_each_of_many_notices_is_queued_once_wherever_their_step_is_cut_off(
     (residue,) = run.of("RESIDUE")
     (step,) = run.of("STEP", name="notify", node=residue["node"])
     assert step["count"] == "1", "one is left, and the others are told"
+
+
+@pytest.mark.behaviour("T-01", "N-14")
+@pytest.mark.parametrize("death", DEATHS)
+@pytest.mark.parametrize(
+    ("name", "crashes"), [("notify", "client"), ("destroy-resource", "server")]
+)
+def test_a_step_ends_with_what_it_did_if_three_cleaners_die_amid_its_many(
+    target: Target, name: str, crashes: str, death: str
+) -> None:
+    """They die before the sixth. What each of them did is not done again. The rest has steps of its
+    own. An error makes the step shorter at once, so the second cleaner comes to its end.
+    """
+    crash = together(
+        with_pd("client", args=(70,), cspace_bits=8),
+        with_crashes({"pd": crashes, "at": 2, "how": "page-fault"}),
+    )
+    whole = target.run("multitude", change=crash)
+    done = [step["name"] == name and step.number("count") > 30 for step in steps(whole)]
+    first = done.index(True)
+    failure = with_failures(f"step:{first + 1}.5:{death}:x3")
+    run = target.run("multitude", change=together(crash, failure))
+    assert died(run) == [(death, name)] * (1 if death == "error" else 3)
+    assert run.of("RESIDUE") == []
+    the_same_in_the_end(run, whole)
+    assert told(run) == told(whole), "each is told once"
+    goes_on = name == "notify" and death != "error"  # a cleaner begins behind what is queued
+    assert steps(run)[first].number("count") == (5 + 4 + 4 if goes_on else 5)
+    counts = [sum(step.number("count") for step in steps(of)) for of in (run, whole)]
+    assert counts[0] == counts[1]
 
 
 @pytest.mark.behaviour("T-01", "T-28")

@@ -163,7 +163,8 @@ RULES: Final[dict[str, str]] = {
     "residue.retried": "After a cleanup, each earlier one that left something has a later run.",
     # listeners
     "reports.steps": "A cleanup that does not wait, and in which no step fails, has as many STEPs "
-    "as its CLEANUP tells.",
+    "as its CLEANUP tells. It may have more if cleaners died at a step of several notices or "
+    "resources.",
     "reports.step": "TAKEOVER and RESIDUE have the number of the step: one more than the STEPs "
     "before it.",
     "reports.number": "REPORT has the oldest report after `seen` that is kept.",

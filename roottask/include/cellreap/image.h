@@ -247,7 +247,7 @@ typedef struct cr_image_saved_edge {
 typedef struct cr_image_injection {
     uint32_t chain;  /* cr_chain */
     uint32_t step;   /* from 1 */
-    uint32_t call;   /* kernel call of the step, from 1; 0: before the step; or CR_IMAGE_STEP_END */
+    uint32_t call;   /* of the step, from 1, as inject.h counts; 0: before it; CR_IMAGE_STEP_END */
     uint32_t how;    /* cr_injected */
     /* 0: the first attempt fails; 1: each one, of making each later step; else so many. */
     uint32_t always;

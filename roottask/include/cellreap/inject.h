@@ -6,7 +6,8 @@
  *
  * The steps of a chain are counted from 1, over all chains of that kind since boot. A step that is
  * attempted again keeps its number, also if it was left in between. The kernel calls of each
- * attempt are counted from 1. */
+ * attempt are counted from 1. A step of several notices or resources counts a call between each
+ * two of them too. */
 #ifndef CELLREAP_INJECT_H
 #define CELLREAP_INJECT_H
 
@@ -61,7 +62,7 @@ const cr_image_injection *cr_inject_step(cr_injector *injector, cr_chain chain, 
 /* A step begins that was left. `number`: that which it had. */
 const cr_image_injection *cr_inject_step_left(cr_injector *injector, cr_chain chain,
                                               uint32_t number);
-/* The step is about to make a kernel call. */
+/* The step is about to make a kernel call, or goes on to the next of its notices or resources. */
 const cr_image_injection *cr_inject_call(cr_injector *injector, cr_chain chain);
 /* The step was carried out, and nothing says so yet. */
 const cr_image_injection *cr_inject_end(cr_injector *injector, cr_chain chain);

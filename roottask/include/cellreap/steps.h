@@ -50,7 +50,8 @@ extern "C" {
         "the PD goes after its untyped was revoked; without it nothing is left to do")             \
     CR_STEP(CR_STEP_NOTIFY, 6, "notify",                                                           \
         "queues notices that follow each other and have the same receiver, and signals it",        \
-        "the journal tells whether the notices are queued; a second signal has no effect")         \
+        "the journal tells whether the notices are queued, and until then the cleaner's record "   \
+        "how many are; a second signal has no effect")                                             \
     CR_STEP(CR_STEP_TELL, 7, "tell", "queues a pre-destroy notice about node to pd, a subscriber", \
         "as notify")                                                                               \
     CR_STEP(CR_STEP_AWAIT, 8, "await",                                                             \

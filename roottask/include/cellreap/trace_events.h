@@ -213,9 +213,10 @@ typedef enum cr_print {
                    FIELD(call, NUMBER) FIELD(end, FLAG) FIELD(how, INJECTION) FIELD(always, FLAG)  \
                    FIELD(times, NUMBER),                                                           \
                    "The configuration has something fail, for tests: a step of chains of this "    \
-                   "kind, counted from 1. call: the kernel call of the step, from 1; 0: before "   \
-                   "the step, or with end=1 after it. always: each attempt fails. times: so many " \
-                   "attempts fail; 0 with always=1.")                                              \
+                   "kind, counted from 1. call: the kernel call of the step, from 1, where going " \
+                   "on to its next notice or resource counts as one; 0: before the step, or with " \
+                   "end=1 after it. always: each attempt fails. times: so many attempts fail; 0 "  \
+                   "with always=1.")                                                               \
     CR_TRACE_EVENT(CR_EV_INJECTED, "INJECTED", FIELD(chain, CHAIN) FIELD(step, NUMBER)             \
                    FIELD(call, NUMBER) FIELD(end, FLAG) FIELD(how, INJECTION) FIELD(always, FLAG)  \
                    FIELD(times, NUMBER),                                                           \

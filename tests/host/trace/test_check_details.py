@@ -135,3 +135,34 @@ def test_who_is_held_up_is_found_together_with_who_is_late_and_not_after_another
     event = drafts[held]
     early = said([*drafts[: trigger + 1], event, *drafts[trigger + 1 :]])
     assert [text for text in early if "HELD_UP" in text and "cleanup" in text.lower()], early
+
+
+@pytest.mark.behaviour("T-24", "W-04")
+@pytest.mark.parametrize("dies_at", ["destroy-resource", "destroy-space", "notify"])
+def test_only_a_step_that_does_several_things_may_become_several_steps(dies_at: str) -> None:
+    """A cleaner dies at a step, and the plan told other numbers of steps than were carried out."""
+
+    def run(*injections: tuple[int, str]) -> list[Draft]:
+        target = Target(0, 0, injections=injections)
+        pds = block_fs_db_app(target)
+        target.quiet()
+        target.fault(pds["block_server_1"])
+        target.cleanup()
+        target.account()
+        target.serve_all()
+        return target.end()
+
+    def planned(drafts: list[Draft], more: int) -> list[Draft]:
+        count = len(names) + more
+        return [
+            (name, {**values, "steps": count} if name == "CLEANUP" else values)
+            for name, values in drafts
+        ]
+
+    names = [values["name"] for name, values in run() if name == "STEP"]
+    drafts = run((names.index(dies_at) + 1, "fault"))
+    assert said(drafts) == []
+    (fewer,) = said(planned(drafts, 1))
+    assert f"{len(names)} STEPs, and the plan had {len(names) + 1}" in fewer
+    assert said(planned(run(), -1)) != []
+    assert (said(planned(drafts, -1)) == []) == (dies_at != "destroy-space")

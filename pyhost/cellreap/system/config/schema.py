@@ -475,10 +475,11 @@ class Config(Table):
     inject: Annotated[tuple[_Injection, ...], Field(strict=False), BeforeValidator(_listed)] = ()
     """For tests: failures of the root task itself, as a string or a list of strings. `step:N:HOW`
     is before the Nth step of cleanups, counted from boot, `step:N.K:HOW` before its Kth kernel
-    call, and `step:N.end:HOW` at its end. HOW is fault, error or hang. `make:N:error` is the Nth
-    step of making PDs, spaces, resources and edges. With `:always` at the end each attempt fails,
-    not only the first; of making, each later step. With `:xK` the first K attempts fail, K being 2
-    to 99.
+    call, and `step:N.end:HOW` at its end. If a step has several notices or resources, a call is
+    counted also before each of them but the first. HOW is fault, error or hang. `make:N:error` is
+    the Nth step of making PDs, spaces, resources and edges. With `:always` at the end each attempt
+    fails, not only the first; of making, each later step. With `:xK` the first K attempts fail, K
+    being 2 to 99.
     """
     system: System
     """The system as a whole."""

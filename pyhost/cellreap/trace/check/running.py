@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from enum import IntEnum
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from cellreap.model import reference
 from cellreap.model.ids import ROOT, NodeKind, parse_id
@@ -38,6 +38,11 @@ DESTROYING = {
     "RESOURCE": "destroy-resource",
 }
 """Kind of node -> the step that destroys it."""
+
+MANY: Final = frozenset({"notify", "destroy-resource"})
+"""Steps that may do several things. If cleaners die at one, it may end with what is done, and the
+rest has further steps.
+"""
 
 Row = tuple[str, ...]
 _T = TypeVar("_T", bound=Row)

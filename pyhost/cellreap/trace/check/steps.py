@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from cellreap import headers
 from cellreap.trace.check.context import Concern, Context, WithinHandlers
-from cellreap.trace.check.running import DESTROYING, Running
+from cellreap.trace.check.running import DESTROYING, MANY, Running
 from cellreap.trace.check.slots import Reservation
 from cellreap.trace.events import Event
 
@@ -45,7 +45,7 @@ class Steps(Concern):
             self.context.bad("cleanup.steps", text)
         self.context.calls.step(running, event)
         count = event.number("count")
-        most = self._most if name in ("notify", "destroy-resource") else 1
+        most = self._most if name in MANY else 1
         if not 1 <= count <= most:
             text = f"{shown}: count={count}: expected 1 to {most}"
             self.context.bad("cleanup.steps", text)
