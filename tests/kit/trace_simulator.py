@@ -1334,10 +1334,13 @@ def block_fs_db_app(target: Target) -> dict[str, str]:
 
 
 def reference_run(
-    pd_depth: int | None, rs_depth: int | None, crash: str = "block_server_1"
+    pd_depth: int | None,
+    rs_depth: int | None,
+    crash: str = "block_server_1",
+    injections: tuple[tuple[int, str], ...] = (),
 ) -> list[Draft]:
     """The trace of the reference scenario with one crash."""
-    target = Target(pd_depth, rs_depth, "block_fs_db_app")
+    target = Target(pd_depth, rs_depth, "block_fs_db_app", injections=injections)
     pds = block_fs_db_app(target)
     target.say(pds["app"], "ready")
     target.quiet()

@@ -9,7 +9,7 @@ import pytest
 
 from cellreap.trace.check import check_stream
 from cellreap.trace.writer import Draft, seal
-from kit.trace_simulator import Target, block_fs_db_app, merged_run, time_run
+from kit.trace_simulator import Target, block_fs_db_app, merged_run, reference_run, time_run
 
 
 def said(drafts: list[Draft]) -> list[str]:
@@ -142,16 +142,6 @@ def test_who_is_held_up_is_found_together_with_who_is_late_and_not_after_another
 def test_only_a_step_that_does_several_things_may_become_several_steps(dies_at: str) -> None:
     """A cleaner dies at a step, and the plan told other numbers of steps than were carried out."""
 
-    def run(*injections: tuple[int, str]) -> list[Draft]:
-        target = Target(0, 0, injections=injections)
-        pds = block_fs_db_app(target)
-        target.quiet()
-        target.fault(pds["block_server_1"])
-        target.cleanup()
-        target.account()
-        target.serve_all()
-        return target.end()
-
     def planned(drafts: list[Draft], more: int) -> list[Draft]:
         count = len(names) + more
         return [
@@ -159,10 +149,11 @@ def test_only_a_step_that_does_several_things_may_become_several_steps(dies_at: 
             for name, values in drafts
         ]
 
-    names = [values["name"] for name, values in run() if name == "STEP"]
-    drafts = run((names.index(dies_at) + 1, "fault"))
+    whole = reference_run(0, 0)
+    names = [values["name"] for name, values in whole if name == "STEP"]
+    drafts = reference_run(0, 0, injections=((names.index(dies_at) + 1, "fault"),))
     assert said(drafts) == []
     (fewer,) = said(planned(drafts, 1))
     assert f"{len(names)} STEPs, and the plan had {len(names) + 1}" in fewer
-    assert said(planned(run(), -1)) != []
+    assert said(planned(whole, -1)) != []
     assert (said(planned(drafts, -1)) == []) == (dies_at != "destroy-space")
