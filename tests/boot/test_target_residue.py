@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,7 @@ from cellreap.system.config import Config, Crash, Depth
 from cellreap.testing import Run, Target
 from cellreap.trace.events import Event
 from cellreap.trace.reading import reading_of
+from kit.broken_traces import of_drafts
 
 SYSTEM = "block_fs_db_app"
 DEPTHS: tuple[tuple[Depth, Depth], ...] = ((0, 2), (1, 0), ("inf", "inf"))
@@ -130,3 +132,24 @@ def test_every_step_fails_for_good(target: Target, depths: tuple[Depth, Depth]) 
         differs_by_what_is_left(run, whole)
         some += bool(left(run))
     assert some >= (2 if every == 1 else 1)
+
+
+@pytest.mark.behaviour("W-03")
+def test_resources_of_a_server_that_was_not_stopped_have_a_step_each(target: Target) -> None:
+    """Its suspending is left for good, so its resources take kernel calls. One step of two of them
+    would have made the calls of one.
+    """
+    run = boot(target, (1, 0), "step:6:error:always")
+    (first, *_) = run.of("RESIDUE")
+    assert (first["step"], run.names[first["pd"]]) == ("suspend", "fs")
+    ends = [
+        place
+        for place, event in enumerate(run.events)
+        if event.name == "STEP" and event["name"] == "destroy-resource" and event["calls"] == "3"
+    ]
+    one, two = ends[:2]
+    assert two == one + 2, "each right behind its DESTROY"
+    merged = replace(run.events[one], values={**run.events[one].values, "count": "2"})
+    events = [*run.events[:one], run.events[one + 1], merged, *run.events[two + 1 :]]
+    assert of_drafts(run.events).violations == []
+    assert "cleanup.beside" in {problem.rule for problem in of_drafts(events).violations}

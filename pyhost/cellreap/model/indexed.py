@@ -134,6 +134,8 @@ class IndexedModel(Model):
     # -- edges
 
     def _join(self, kind: str, source: str, target: str) -> None:
+        if (kind, source, target) in self._near.get(source, {}):
+            return  # one more of an edge that is counted
         for end in (source, target):
             self._near.setdefault(end, {})[kind, source, target] = None
         self._ties.update(self._ties_of(kind, source, target))

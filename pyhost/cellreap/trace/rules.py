@@ -153,9 +153,11 @@ RULES: Final[dict[str, str]] = {
     "takeover.step": "The step at which a cleaner died belongs to the cleanup under way, and is "
     "carried out next. Nothing that is no part of it comes before.",
     "takeover.attempts": "TAKEOVER and RESIDUE count the attempts of a step. After the third "
-    "failure it is left, and not before.",
+    "failure it is left, and not before. If it is in effect then, it is not left, and nothing is "
+    "done for it any more: of several notices, those that are queued are the step.",
     "takeover.residue": "A step is left once for the second run over its phase, and once for a "
-    "later run. Else it is carried out before its cleanup is over.",
+    "later run. Else it is carried out before its cleanup is over. A wait is not left, nor is a "
+    "step that has queued a notice.",
     "residue.left": "LEFT names exactly the steps of the plan without which a cleanup settles.",
     "residue.cause": "A step is left if it failed too often, or depends on a step that did.",
     "residue.waits": "What depends on a step that is left is left too.",
@@ -163,8 +165,8 @@ RULES: Final[dict[str, str]] = {
     "residue.retried": "After a cleanup, each earlier one that left something has a later run.",
     # listeners
     "reports.steps": "A cleanup that does not wait, and in which no step fails, has as many STEPs "
-    "as its CLEANUP tells. It may have more if cleaners died at a step of several notices or "
-    "resources.",
+    "as its CLEANUP tells. It may have one more for each step of several notices or resources at "
+    "which one of them failed, or three cleaners died.",
     "reports.step": "TAKEOVER and RESIDUE have the number of the step: one more than the STEPs "
     "before it.",
     "reports.number": "REPORT has the oldest report after `seen` that is kept.",
@@ -363,10 +365,12 @@ RULES: Final[dict[str, str]] = {
     "cleanup.parts": "The parts of a node and its holders are destroyed before the node.",
     "cleanup.freed": "The memory of each doomed PD is freed once, after it is destroyed.",
     "cleanup.notices": "The notices of the plan are queued, each once.",
-    "cleanup.step_calls": "Each step made the kernel calls that it needs, and no others.",
+    "cleanup.step_calls": "Each step made the kernel calls that it needs, and no others. Those of "
+    "a step that was left count with those that it made later.",
     "cleanup.calls": "CALLS counts each kind once, with the sum of the steps.",
     # operations between the steps of a cleanup
-    "between.place": "PAUSE is right after a STEP or a RESUME.",
+    "between.place": "PAUSE is right after a STEP or a RESUME, and not before a step that follows "
+    "one that was left.",
     "between.turn": "Of each PD, at most one operation is served between two steps.",
     "between.soon": "An operation is served after the step that was under way when it came.",
     "between.apart": "What is served between two steps names nothing that concerns the cleanup, "

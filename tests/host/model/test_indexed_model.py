@@ -85,6 +85,31 @@ def test_both_models_do_the_same(seed: int) -> None:
             plain, indexed = plain.copy(), indexed.copy()
 
 
+def test_who_holds_nothing_any_more_depends_on_nothing_however_often_it_held() -> None:
+    model = IndexedModel()
+    for pd in (ROOT, "PD_1", "PD_2"):
+        model.add_pd(pd)
+    model.add_space("BLOCK_SPACE_2", "PD_1")
+    for drop in ("drop_hold", "cut_hold", "discard", "remove_resource"):
+        model.add_resource("BLOCK_2_1", "BLOCK_SPACE_2")
+        model.add_hold("PD_2", "BLOCK_2_1")
+        model.add_hold("PD_2", "BLOCK_2_1", 2)
+        assert model.depends_on("PD_2", "BLOCK_SPACE_2")
+        if drop == "drop_hold":
+            model.drop_hold("PD_2", "BLOCK_2_1", 2)
+            assert model.depends_on("PD_2", "BLOCK_SPACE_2")
+            model.drop_hold("PD_2", "BLOCK_2_1")
+        elif drop == "cut_hold":
+            model.cut_hold("PD_2", "BLOCK_2_1")
+        elif drop == "discard":
+            model.discard(["PD_2"])
+            model.add_pd("PD_2")
+        if drop != "remove_resource":
+            assert not model.depends_on("PD_2", "BLOCK_SPACE_2"), drop
+        model.remove_resource("BLOCK_2_1")
+        assert not model.depends_on("PD_2", "BLOCK_SPACE_2"), drop
+
+
 def test_a_type_that_is_spelt_like_a_pd_makes_nobody_its_client() -> None:
     model = IndexedModel()
     for pd in (ROOT, "PD_1", "PD_2", "PD_3"):

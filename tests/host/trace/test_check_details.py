@@ -9,7 +9,7 @@ import pytest
 
 from cellreap.trace.check import check_stream
 from cellreap.trace.writer import Draft, seal
-from kit.trace_simulator import Target, block_fs_db_app, merged_run, reference_run, time_run
+from kit.trace_simulator import Target, block_fs_db_app, merged_run, time_run
 
 
 def said(drafts: list[Draft]) -> list[str]:
@@ -135,25 +135,3 @@ def test_who_is_held_up_is_found_together_with_who_is_late_and_not_after_another
     event = drafts[held]
     early = said([*drafts[: trigger + 1], event, *drafts[trigger + 1 :]])
     assert [text for text in early if "HELD_UP" in text and "cleanup" in text.lower()], early
-
-
-@pytest.mark.behaviour("T-24", "W-04")
-@pytest.mark.parametrize("dies_at", ["destroy-resource", "destroy-space", "notify"])
-def test_only_a_step_that_does_several_things_may_become_several_steps(dies_at: str) -> None:
-    """A cleaner dies at a step, and the plan told other numbers of steps than were carried out."""
-
-    def planned(drafts: list[Draft], more: int) -> list[Draft]:
-        count = len(names) + more
-        return [
-            (name, {**values, "steps": count} if name == "CLEANUP" else values)
-            for name, values in drafts
-        ]
-
-    whole = reference_run(0, 0)
-    names = [values["name"] for name, values in whole if name == "STEP"]
-    drafts = reference_run(0, 0, injections=((names.index(dies_at) + 1, "fault"),))
-    assert said(drafts) == []
-    (fewer,) = said(planned(drafts, 1))
-    assert f"{len(names)} STEPs, and the plan had {len(names) + 1}" in fewer
-    assert said(planned(whole, -1)) != []
-    assert (said(planned(drafts, -1)) == []) == (dies_at != "destroy-space")

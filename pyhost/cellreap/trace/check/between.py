@@ -38,6 +38,8 @@ class Between(Concern):
         """kernel calls of the last step"""
         self._left = 0
         """kernel calls of the steps that were left since then"""
+        self._follows = False
+        """a step was left, and the next one must follow"""
 
     # -- for other concerns
 
@@ -50,6 +52,7 @@ class Between(Concern):
         if event.name == "STEP":
             self._turn.clear()
             self._most, self._left = self._left + event.number("calls"), 0
+            self._follows = False
         if self.open is None or event.name == "RESUME":
             return
         pd, running = self.open
@@ -68,6 +71,7 @@ class Between(Concern):
     def residue(self, event: Event) -> None:
         """RESIDUE: a step was left, and another one follows before the cleaner stops."""
         self._left += event.number("calls")
+        self._follows = True
 
     def settle(self, running: Running) -> None:
         """The cleanup ends. What was served between its steps is there after it."""
@@ -96,7 +100,9 @@ class Between(Concern):
         """PAUSE: an operation is served between two steps."""
         bad, pd = self.context.bad, event["pd"]
         before = self.context.previous
-        if before is None or before.name not in ("STEP", "RESUME"):
+        if self._follows:
+            bad("between.place", "PAUSE: a step was left: expected the next STEP before it")
+        elif before is None or before.name not in ("STEP", "RESUME"):
             bad("between.place", "PAUSE: expected it right after a STEP or a RESUME")
         if pd in self._turn:
             bad("between.turn", f"PAUSE: {pd} was served since the last STEP")

@@ -30,7 +30,7 @@ from typing import Final
 
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.context import Concern, Context
-from cellreap.trace.check.running import Running
+from cellreap.trace.check.running import QUEUEING, Running
 from cellreap.trace.events import Event, counts_in
 
 STOPS: Final = {"suspend": 1, "revoke": 1, "delete": 1}
@@ -48,6 +48,8 @@ class Calls(Concern):
         """PD that is stopped -> the calls that stopped it"""
         self._signal: bool | None = None
         """whether the first QUEUE of a step needed a signal, until the STEP comes"""
+        self._left: dict[tuple[str, str, str, str], Counter[str]] = {}
+        """(n, name, node, pd) of a step that was left -> the calls of its attempts until then"""
 
     # -- for other concerns
 
@@ -88,14 +90,14 @@ class Calls(Concern):
         if event.number("calls") != total:
             text = f"calls={event['calls']}, but kinds={event['kinds']} adds up to {total}"
             bad("cleanup.step_calls", f"{shown}: {text}")
-        expected = self._expected(event)
+        expected = self._expected(name, event["node"], event["pd"])
         attempts = self.context.takeovers.attempts(event)
-        left = self.context.takeovers.was_left(event)
+        left = self._left.pop((event["n"], name, event["node"], event["pd"]), None)
         self.context.takeovers.done(event)
-        if expected is not None and (attempts > 1 or left):
+        if expected is not None and (attempts > 1 or left is not None):
             most = {kind: attempts * count for kind, count in expected.items()}
-            least: Mapping[str, int] = {} if left else expected
-            if any(kinds.get(kind, 0) < count for kind, count in least.items()) or any(
+            made = Counter(kinds) + (left or Counter())
+            if any(made[kind] < count for kind, count in expected.items()) or any(
                 count > most.get(kind, 0) for kind, count in kinds.items()
             ):
                 texts = (f"{kind}:{count}-{most[kind]}" for kind, count in sorted(expected.items()))
@@ -111,15 +113,23 @@ class Calls(Concern):
         kinds = event.counts("kinds")
         running.step_calls += event.number("calls")
         running.step_kinds.update(kinds)
+        step = (event["n"], event["step"], event["node"], event["pd"])
+        self._left[step] = self._left.get(step, Counter()) + kinds
+        if event["step"] == "suspend":
+            return  # the calls of its end are not known before it
+        needs = {} if event["step"] in QUEUEING else self._expected(*step[1:])
+        attempts = event.number("attempts")
+        if needs is not None and any(kinds[kind] > attempts * needs.get(kind, 0) for kind in kinds):
+            text = f"kinds={event['kinds']}: more than {attempts} attempts make"
+            self.context.bad("cleanup.step_calls", f"RESIDUE step={event['step']}: {text}")
         if event.number("calls") != kinds.total():
             text = f"calls={event['calls']}, but kinds={event['kinds']} adds up to {kinds.total()}"
             self.context.bad("cleanup.step_calls", f"RESIDUE step={event['step']}: {text}")
 
     # -- what each step needs
 
-    def _expected(self, event: Event) -> Mapping[str, int] | None:
+    def _expected(self, name: str, node: str, pd: str) -> Mapping[str, int] | None:
         """The calls that a step needs. None if the step itself is wrong."""
-        name, node, pd = event["name"], event["node"], event["pd"]
         if name == "suspend":
             return self._stops.get(pd)
         if name == "cut-request":

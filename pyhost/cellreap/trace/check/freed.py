@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event
+
+if TYPE_CHECKING:
+    from cellreap.trace.check.running import Running
 
 _AMONG_STOPS: Final = frozenset(
     {"ACCEPT", "STOP", "SERVER_DIED", "TICKET", "WITHDRAW", "FORGOTTEN", "REFUSED", "ACCOUNT"}
@@ -37,6 +40,15 @@ class Freed(Concern):
     def stopped(self) -> Set[str]:
         """The PDs that were stopped and are not destroyed."""
         return self._stopped
+
+    def space_of_stopped(self, running: Running, node: str) -> str | None:
+        """The doomed space in which a resource is or was, if its server is stopped.
+
+        One step may destroy several resources of such a space, without kernel calls.
+        """
+        space = running.space_of(node)
+        manager = None if space is None else running.managers.get(space)
+        return space if manager is not None and self.is_stopped(manager) else None
 
     def is_due(self) -> bool:
         """Whether only certain events may come now."""

@@ -8,7 +8,6 @@ from typing import ClassVar, Final
 from cellreap import headers
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.context import Concern, Context, Handlers
-from cellreap.trace.check.running import MANY
 from cellreap.trace.events import Event
 
 _FIELDS = ("what", "n", "about", "step", "steps", "name", "node", "attempts", "result")
@@ -31,7 +30,8 @@ class Reports(Concern):
         self._begun: dict[str, Event] = {}  # n -> CLEANUP
         self._steps: dict[str, int] = {}  # n -> the number of its STEPs
         self._changed: set[str] = set()  # n of the cleanups that need not take the planned steps
-        self._split: set[str] = set()  # n of those that may need more
+        self._split: set[tuple[str, str]] = set()
+        """(n, number) of the steps that may have become shorter, so that one more step follows"""
 
     def see(self, event: Event) -> None:
         """One of REPORTED: makes the report of it, and counts steps."""
@@ -76,16 +76,16 @@ class Reports(Concern):
             self.context.bad("reports.step", text)
         if event.name == "RESIDUE":
             self._changed.add(n)  # what was left may have gone with its PD
-        elif event["step"] in MANY:
-            self._split.add(n)
+        elif self.context.takeovers.may_shorten(event):
+            self._split.add((n, number))
         what = "left" if event.name == "RESIDUE" else "errored"
         rest = (event["step"], event["node"], event["attempts"], self._failed)
         self._add(what, n, event["pd"], number, self._begun[n]["steps"], *rest)
 
     def _settled(self, event: Event, n: str) -> None:
         begun, done = self._begun[n], self._steps[n]  # a later run may follow
-        more = done - begun.number("steps")
-        if n not in self._changed and more != 0 and not (more > 0 and n in self._split):
+        most = begun.number("steps") + sum(each == n for each, _ in self._split)
+        if n not in self._changed and not begun.number("steps") <= done <= most:
             text = f"SETTLED: n={n}: {done} STEPs, and the plan had {begun['steps']}"
             self.context.bad("reports.steps", text)
         self._add("completed", n, begun["trigger"], str(done), begun["steps"])

@@ -66,6 +66,8 @@ def state_of(running: Running) -> IndexedModel:
     """The state in which the current run over the plan leaves the model."""
     model = running.before.copy()
     gone = running.destroyed - running.gone
+    for space in gone & running.members.keys():
+        model.discard(model.resources_in(space))  # also those of which no DESTROY came
     model.discard(gone)
     for pd, space in sorted(running.cut):
         if (pd, space) in model.requests:

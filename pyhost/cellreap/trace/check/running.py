@@ -39,6 +39,8 @@ DESTROYING = {
 }
 """Kind of node -> the step that destroys it."""
 
+QUEUEING: Final = frozenset({"notify", "tell"})
+"""Steps that queue notices."""
 MANY: Final = frozenset({"notify", "destroy-resource"})
 """Steps that may do several things. If cleaners die at one, it may end with what is done, and the
 rest has further steps.
@@ -322,11 +324,6 @@ class Running:
     def space_of(self, node: str) -> str | None:
         """The doomed space in which a resource is or was."""
         return self._space_of.get(node)
-
-    def space_of_stopped(self, node: str) -> str | None:
-        """The same, if the manager of the space is doomed too, so that it is stopped."""
-        space = self._space_of.get(node)
-        return space if space in self.managers else None
 
     def dooms(self, node: str) -> bool:
         """Whether the cleanup dooms this node or its space."""

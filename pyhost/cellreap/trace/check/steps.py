@@ -44,6 +44,9 @@ class Steps(Concern):
             text = f"STEP: name={name}: expected one of {', '.join(self._names)}"
             self.context.bad("cleanup.steps", text)
         self.context.calls.step(running, event)
+        if name not in DESTROYING.values() and running.destroying.things:
+            text = f"{shown}: expected the STEP of the DESTROY before it first"
+            self.context.bad("cleanup.beside", text)
         count = event.number("count")
         most = self._most if name in MANY else 1
         if not 1 <= count <= most:
@@ -148,7 +151,7 @@ class Steps(Concern):
             bad("cleanup.parts", text)
         if node in running.depth and node not in running.suspended:
             bad("cleanup.suspend", f"DESTROY: {node} was not suspended before")
-        if not running.destroying.add(node, running.space_of_stopped(node)):
+        if not running.destroying.add(node, self.context.freed.space_of_stopped(running, node)):
             text = f"DESTROY: {node}: expected the STEP of the DESTROY before it first"
             bad("cleanup.beside", text)
 

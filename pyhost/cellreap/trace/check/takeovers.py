@@ -12,7 +12,7 @@ from typing import ClassVar, Final
 
 from cellreap.headers import constant
 from cellreap.trace.check.context import Concern, Context, Handlers
-from cellreap.trace.check.running import Running
+from cellreap.trace.check.running import QUEUEING, Running
 from cellreap.trace.events import Event
 
 Step = tuple[str, str, str]
@@ -64,11 +64,23 @@ class Takeovers(Concern):
     def attempts(self, event: Event) -> int:
         """How often the step of this STEP was attempted."""
         named = (event["n"], (event["name"], event["node"], event["pd"]))
-        return self._attempts + 1 if self._step == named else 1
+        if self._step != named:
+            return 1
+        # The last death leaves the signal of a notice, and nothing else, to the warden.
+        last = self._attempts == self._most and event["name"] not in QUEUEING
+        return self._attempts + (0 if last else 1)
 
-    def was_left(self, event: Event) -> bool:
-        """Whether the step of this STEP was left before."""
-        return (event["n"], (event["name"], event["node"], event["pd"])) in self._left
+    def may_shorten(self, event: Event) -> bool:
+        """Whether the step of this TAKEOVER may end with a part of its notices or resources: if one
+        of them failed, or if no further cleaner attempts it.
+        """
+        running = self.context.cleanups.current()
+        if running is None or (event["death"] != "error" and event.number("attempts") < self._most):
+            return False
+        if event["step"] == "notify":
+            return self._has_queued()
+        stopped = self.context.freed.space_of_stopped(running, event["node"])
+        return event["step"] == "destroy-resource" and stopped is not None
 
     def see(self, event: Event) -> None:
         """Any event that is not a TAKEOVER or INJECTED."""
@@ -76,6 +88,9 @@ class Takeovers(Concern):
         self._effect = event.name if event.name in _WITH_STEP else None
         if self._step is None:
             return
+        if event.name == "QUEUE" and self._attempts == self._most:
+            text = "QUEUE: the last cleaner of this step died: expected the STEP before it"
+            self.context.bad("takeover.attempts", text)
         n, step = self._step
         shown = f"STEP n={n} name={step[0]} node={step[1]} pd={step[2]}"
         if event.values.get("n", n) != n or not self._is_part(event, step):
@@ -108,8 +123,8 @@ class Takeovers(Concern):
         told, wanted = event[fields[0]], named[fields[1]]
         if told == wanted or running is None or event.name != "DESTROY":
             return told == wanted
-        space = running.space_of_stopped(wanted)  # a step destroys several resources of one
-        return space is not None and space == running.space_of_stopped(told)
+        space = self.context.freed.space_of_stopped(running, wanted)
+        return space is not None and space == self.context.freed.space_of_stopped(running, told)
 
     def _demand_death(self, event: Event) -> None:
         if self._injected is not None:
@@ -119,6 +134,9 @@ class Takeovers(Concern):
 
     def _demand_step(self, event: Event) -> None:
         """An effect is told when its step is done, and then no cleaner dies at the step."""
+        running = self.context.cleanups.current()
+        if self._effect is None and running is not None and running.destroying.things:
+            self._effect = "DESTROY"
         if self._effect is not None:
             text = f"{event.name}: expected the STEP of {self._effect} before it"
             self.context.bad("takeover.step", text)
@@ -140,6 +158,9 @@ class Takeovers(Concern):
         if attempts > most:
             text = f"TAKEOVER: attempts={attempts}: expected at most {most}"
             self.context.bad("takeover.attempts", text)
+        elif attempts == self._most and step[1][0] in QUEUEING and not self._has_queued():
+            text = f"TAKEOVER: step={step[1][0]}: nothing is queued: expected RESIDUE"
+            self.context.bad("takeover.attempts", text)
         self._step, self._attempts = step, attempts
 
     def residue(self, event: Event) -> None:
@@ -148,6 +169,9 @@ class Takeovers(Concern):
         if attempts != self._most:
             text = f"RESIDUE: attempts={attempts}: expected {self._most}"
             self.context.bad("takeover.attempts", text)
+        if step[1][0] == "await" or (step[1][0] in QUEUEING and self._has_queued()):
+            text = f"RESIDUE: step={step[1][0]}: it is in effect: expected TAKEOVER"
+            self.context.bad("takeover.residue", text)
         later = self.context.residue.runs_later()
         if (step in self._kept and not later) or (step in self._left and not self._for_good()):
             self.context.bad("takeover.residue", f"RESIDUE: step={step[1][0]}: it was left before")
@@ -158,6 +182,11 @@ class Takeovers(Concern):
         self._step = None
         self.context.cleanups.leave(event)
         self.context.between.residue(event)
+
+    def _has_queued(self) -> bool:
+        """Whether the step of notices that has begun has queued any."""
+        running = self.context.cleanups.current()
+        return running is not None and bool(running.notifying.things)
 
     def _for_good(self) -> bool:
         return self.context.policy.leaves_for_good

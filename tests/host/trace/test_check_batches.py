@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Steps that do several things: what `check` demands of them, also if cleaners die among them.
+
+Each trace is one that a sound root task cannot write. All that other rules look at is right in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from cellreap.headers import constant
+from cellreap.trace.writer import Draft
+from kit.broken_traces import of_drafts
+from kit.residue_run import residue_run
+from kit.trace_simulator import Target, between_run, takeovers_run
+
+AT_ONCE = constant("steps.h", "CR_STEP_AT_ONCE")
+MANY = AT_ONCE + 6
+
+
+def rules(drafts: list[Draft]) -> set[str]:
+    """The rules that a trace breaks."""
+    return {problem.rule for problem in of_drafts(drafts).violations}
+
+
+def a_client_goes() -> list[Draft]:
+    """A client with many resources of two spaces goes: its server is told of each."""
+    return _one_goes("client")
+
+
+def a_server_goes() -> list[Draft]:
+    """Their server goes: each is destroyed. The client is told of both spaces."""
+    return _one_goes("server")
+
+
+def _one_goes(who: str) -> list[Draft]:
+    target = Target(0, 0, "many")
+    pds = {name: target.pd(name) for name in ("server", "client")}
+    for _ in range(2):
+        space = target.space(pds["server"], "HALL")
+        target.request(pds["client"], space)
+        for _ in range(MANY):
+            target.hold(pds["client"], target.resource(space))
+    target.quiet()
+    target.fault(pds[who])
+    target.cleanup()
+    target.account()
+    target.serve_all()
+    return target.end()
+
+
+def at(drafts: list[Draft], event: str, /, skip: int = 0, **values: object) -> int:
+    """The place of an event with these values, behind `skip` others."""
+    return [
+        place
+        for place, (name, has) in enumerate(drafts)
+        if name == event and all(str(has[key]) == str(value) for key, value in values.items())
+    ][skip]
+
+
+def edited(drafts: list[Draft], place: int, **values: object) -> list[Draft]:
+    name, has = drafts[place]
+    return [*drafts[:place], (name, {**has, **values}), *drafts[place + 1 :]]
+
+
+def moved(drafts: list[Draft], place: int, to: int) -> list[Draft]:
+    """An event later than `to` comes before it."""
+    return [*drafts[:to], drafts[place], *drafts[to:place], *drafts[place + 1 :]]
+
+
+@dataclass
+class Deaths:
+    """Cleaners die at one step, so many, before the event at `place`."""
+
+    place: int
+    times: int = 1
+    how: str = "fault"
+    left: bool = False
+    """the last death is a RESIDUE, in which the attempts made these calls"""
+    kinds: str = "-"
+
+    def among(self, drafts: list[Draft]) -> list[Draft]:
+        """The trace with them. The step is the next one."""
+        place = self.place
+        step = drafts[at(drafts[place:], "STEP") + place][1]
+        number = sum(name == "STEP" for name, _ in drafts[:place]) + 1
+        epoch = sum(name in ("TAKEOVER", "RESIDUE") for name, _ in drafts[:place])
+        injection = {"chain": "step", "step": number, "call": 0, "end": 0, "how": self.how}
+        injection |= {"always": 0, "times": self.times}
+        died: list[Draft] = []
+        for attempts in range(1, self.times + 1):
+            values = {"n": step["n"], "epoch": epoch + attempts, "death": self.how}
+            values |= {"step": step["name"], "node": step["node"], "pd": step["pd"]}
+            values |= {"attempts": attempts, "number": number}
+            last = self.left and attempts == self.times
+            calls = sum(int(kind.split(":")[1]) for kind in self.kinds.split(",") if ":" in kind)
+            values |= {"calls": calls, "kinds": self.kinds} if last else {}
+            died += [("INJECTED", injection), ("RESIDUE" if last else "TAKEOVER", values)]
+        begin = at(drafts, "AWAIT") + 1
+        injected = [*drafts[:begin], ("INJECT", injection), *drafts[begin:place], *died]
+        return injected + drafts[place:]
+
+
+def with_steps(drafts: list[Draft], more: int) -> list[Draft]:
+    """The plan told more steps than are carried out."""
+    count = sum(name == "STEP" for name, _ in drafts)
+    return edited(drafts, at(drafts, "CLEANUP"), steps=count + more)
+
+
+def split(drafts: list[Draft], place: int, count: int) -> list[Draft]:
+    """The step of the QUEUEs from a place on ends behind so many. A second one has the rest."""
+    end = at(drafts[place:], "STEP") + place
+    step = drafts[end][1]
+    first = {**step, "count": count}
+    rest = {**step, "count": int(str(step["count"])) - count, "calls": 0, "kinds": "-"}
+    rest["node"] = drafts[place + count][1]["node"]
+    middle: list[Draft] = [*drafts[place : place + count], ("STEP", first)]
+    return [
+        *drafts[:place],
+        *middle,
+        *drafts[place + count : end],
+        ("STEP", rest),
+        *drafts[end + 1 :],
+    ]
+
+
+@pytest.mark.behaviour("T-01", "T-24")
+def test_what_three_cleaners_queued_is_a_step_and_the_rest_another() -> None:
+    drafts = a_client_goes()
+    assert rules(drafts) == set()
+    first = at(drafts, "QUEUE", n=1)
+    shorter = with_steps(split(drafts, first, 5), -1)
+    assert rules(shorter) == {"reports.steps"}
+    assert rules(Deaths(first + 5, 3).among(shorter)) == set()
+    assert rules(Deaths(first + 5, 1, "error").among(shorter)) == set()
+    assert rules(Deaths(first + 5, 2).among(shorter)) == {"reports.steps"}
+    assert rules(Deaths(first, 1, "error").among(shorter)) == {"reports.steps"}
+    for more in (1, -2):
+        assert rules(Deaths(first + 5, 3).among(with_steps(shorter, more))) == {"reports.steps"}
+
+
+@pytest.mark.behaviour("T-01", "N-14")
+def test_nothing_is_queued_behind_the_last_death_and_nothing_before_a_step_is_left() -> None:
+    drafts = a_client_goes()
+    first = at(drafts, "QUEUE", n=1)
+    assert rules(Deaths(first, 3).among(drafts)) == {"takeover.attempts"}
+    assert rules(Deaths(first + 5, 3).among(drafts)) == {"takeover.attempts"}
+    assert rules(Deaths(first + 5, 3, left=True).among(drafts)) == {"takeover.residue"}
+    assert rules(Deaths(first + 5, 2).among(drafts)) == set()
+
+
+@pytest.mark.behaviour("W-03")
+@pytest.mark.parametrize("death", ["fault", "error"])
+def test_a_death_at_a_step_of_one_thing_makes_no_further_step(death: str) -> None:
+    drafts = a_server_goes()
+    for name in ("mark", "cut-request", "destroy-space"):
+        place = at(drafts, "STEP", name=name)
+        place -= drafts[place - 1][0] == "DESTROY"
+        died = Deaths(place, 1, death).among(drafts)
+        assert rules(died) == set()
+        assert rules(with_steps(died, -1)) == {"reports.steps"}
+
+
+@pytest.mark.behaviour("W-03")
+def test_no_other_step_stands_among_what_a_step_destroys() -> None:
+    drafts = a_server_goes()
+    cut = at(drafts, "STEP", name="cut-request", skip=1)
+    space = drafts[cut][1]["node"]
+    whole = at(drafts, "STEP", name="destroy-resource")
+    assert drafts[whole][1]["count"] == AT_ONCE
+    assert drafts[whole - 1][0] == "DESTROY"
+    assert drafts[whole][1]["node"] != space
+    assert rules(moved(drafts, cut, whole - 3)) == {"cleanup.beside"}
+    alone = at(drafts, "STEP", name="destroy-space")
+    amid = moved(drafts, cut, alone)
+    assert "takeover.step" in rules(Deaths(alone + 1).among(amid))
+
+
+@pytest.mark.behaviour("W-03")
+def test_what_a_step_needs_is_called_before_or_after_it_was_left() -> None:
+    """Memory that nobody revokes, and calls that no attempt makes."""
+    drafts = a_client_goes()
+    place = at(drafts, "DESTROY", node=drafts[at(drafts, "FAULT")][1]["pd"])
+    end = at(drafts[place:], "STEP") + place
+    assert drafts[end][1]["kinds"] == "revoke:1"
+    nothing = edited(drafts, end, calls=0, kinds="-")
+    for left, kinds, died in ((True, "-", drafts), (True, "revoke:1", nothing)):
+        found = rules(Deaths(place, 3, left=left, kinds=kinds).among(died))
+        assert "cleanup.step_calls" not in found
+    for kinds, died in (("-", nothing), ("revoke:4", drafts), ("signal:1", drafts)):
+        found = rules(Deaths(place, 3, left=True, kinds=kinds).among(died))
+        assert "cleanup.step_calls" in found
+    more = edited(drafts, end, calls=4, kinds="revoke:4")
+    assert "cleanup.step_calls" in rules(Deaths(place, 3).among(more))
+    less = edited(drafts, end, calls=3, kinds="revoke:3")
+    assert "cleanup.step_calls" not in rules(Deaths(place, 3).among(less))
+
+
+@pytest.mark.behaviour("W-04")
+def test_nobody_is_served_between_a_step_that_was_left_and_the_next() -> None:
+    drafts = between_run()
+    place = at(drafts, "PAUSE", skip=1)
+    assert "between.place" in rules(Deaths(place, 3, left=True).among(drafts))
+
+
+@pytest.mark.behaviour("T-28")
+def test_a_wait_is_never_left() -> None:
+    drafts = takeovers_run()
+    place = at(drafts, "STEP", name="await")
+    assert "takeover.residue" in rules(Deaths(place, 3, left=True).among(drafts))
+
+
+@pytest.mark.behaviour("W-04")
+def test_a_resource_that_was_never_destroyed_goes_from_the_model_with_its_space() -> None:
+    """The cleanup leaves something else, so only what was destroyed is taken from the model."""
+    drafts = residue_run()
+    place = at(drafts, "DESTROY", node="BLOCK_1_1")
+    assert drafts[place + 1][1]["name"] == "destroy-resource"
+    assert "cleanup.parts" in rules([*drafts[:place], *drafts[place + 2 :]])
