@@ -11,14 +11,12 @@ import pytest
 from cellreap.runs.summary import tell
 from cellreap.system.config import Config, Crash, Depth
 from cellreap.testing import Run, Target
-from cellreap.trace.events import Event
 from cellreap.trace.reading import reading_of
 from kit.broken_traces import of_drafts
+from kit.step_entries import Step, entries_of
 
 SYSTEM = "block_fs_db_app"
 DEPTHS: tuple[tuple[Depth, Depth], ...] = ((0, 2), (1, 0), ("inf", "inf"))
-
-Step = tuple[str, str, str]
 
 
 def boot(
@@ -29,20 +27,6 @@ def boot(
         return config.model_copy(update=more)
 
     return target.run(SYSTEM, pd_depth=depths[0], rs_depth=depths[1], change=change)
-
-
-def entries_of(run: Run, step: Event) -> list[Step]:
-    """A step of the first cleanup, as one for each notice that it queued and for each resource that
-    it destroyed.
-    """
-    if step["count"] == "1":
-        return [(step["name"], step["node"], step["pd"])]
-    effect, receiver = ("QUEUE", "to") if step["name"] == "notify" else ("DESTROY", "-")
-    before = [each for each in run.of(effect, n=1) if run.at(each) < run.at(step)]
-    return [
-        (step["name"], each["node"], each.values.get(receiver, "-"))
-        for each in before[-step.number("count") :]
-    ]
 
 
 def taken(run: Run) -> Counter[Step]:

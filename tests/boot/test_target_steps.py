@@ -12,6 +12,7 @@ import pytest
 from cellreap.system.config import Config, Depth
 from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd
 from cellreap.trace.events import Event
+from kit.step_entries import entries_of
 
 DEATHS = ("fault", "error", "hang")
 DEPTHS: tuple[tuple[Depth, Depth], ...] = ((0, 0), (0, 2), (1, 0), (2, 0), ("inf", "inf"))
@@ -50,7 +51,8 @@ def told(run: Run) -> Counter[tuple[str, ...]]:
 
 def outcome(run: Run) -> object:
     """All that must not depend on who carried out the steps."""
-    taken = [(event["n"], event["name"], event["node"], event["pd"]) for event in steps(run)]
+    # A step that fails in its middle becomes shorter, and a further step has the rest.
+    taken = [(event["n"], entry) for event in steps(run) for entry in entries_of(run, event)]
     settled = [
         tuple(event[field] for field in ("n", "rows", "bytes", "slots"))
         for event in run.of("SETTLED")
