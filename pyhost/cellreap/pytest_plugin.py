@@ -79,6 +79,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             f"{', '.join(KEYS)}"
         )
     lists = {key: _listed(value) for key, value in marker.kwargs.items()}
+    empty = [key for key, values in lists.items() if not values]
+    if empty:
+        raise pytest.UsageError(
+            f"{metafunc.definition.nodeid}: @pytest.mark.{MARKER}: {empty[0]}: expected a value or "
+            "a list of at least one"
+        )
     chosen = [
         dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())
     ]
@@ -146,7 +152,11 @@ def pytest_runtest_makereport(
     if report.when == "call" and report.failed:
         keep = item.config.getoption("--cellreap-keep")
         for run in runs:
-            kept = run.keep(Path(keep)) if keep else [run.image, run.trace]
+            kept: Sequence[object] = [run.image, run.trace]
+            try:
+                kept = run.keep(Path(keep)) if keep else kept
+            except OSError as error:
+                kept = [*kept, f"--cellreap-keep {keep}: cannot be written: {error.strerror}"]
             report.sections += [
                 (f"cellreap: {run}", run.story),
                 (f"end of the console of {run}", run.console_end()),

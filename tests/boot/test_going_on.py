@@ -174,3 +174,14 @@ def test_ctrl_c_ends_a_run_that_has_an_end_with_a_code_of_its_own(
 def test_what_a_run_may_last_until_is_checked(value: str, message: str) -> None:
     done = CliRunner().invoke(cli, ["run", "none.toml", "--until", value], standalone_mode=False)
     assert message in str(done.exception)
+
+
+@pytest.mark.behaviour("Y-06")
+def test_a_run_that_is_ended_before_its_first_event_tells_that_nothing_was_seen(
+    runs: Runs, bare: str
+) -> None:
+    with runs.start(bare, "--until", "1ms") as running:
+        told, _ = running.communicate(timeout=120)
+    assert "NO END: right as far as it goes; 0 events" in told
+    assert "Not verified: " in told
+    assert "PASS" not in told

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from cellreap.errors import UsageError
 from cellreap.runs.boot import Boot, End
 from cellreap.runs.places import programs_beside
 from cellreap.runs.summary import tell
@@ -111,7 +112,13 @@ class Run:
         return self._outcome.cleanups
 
     def said(self, name: str) -> list[str]:
-        """What the PDs of that name printed, line by line."""
+        """What the PDs of that name printed, line by line. UsageError if the run had no such PD: a
+        misspelt name would never have said anything.
+        """
+        known = {*self._outcome.created, *self._outcome.said}
+        if name not in known:
+            text = f"said: '{name}' is no PD of this run, expected one of"
+            raise UsageError(f"{text} {', '.join(sorted(known)) or '(there is none)'}")
         return self._outcome.said.get(name, "").splitlines()
 
     @property

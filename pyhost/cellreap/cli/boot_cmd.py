@@ -17,6 +17,7 @@ from cellreap.errors import UsageError
 from cellreap.progress import Progress
 from cellreap.runs.boot import Boot, End
 from cellreap.system.elf import is_elf
+from cellreap.system.files import refuse_output
 from cellreap.system.image import KernelEntry, read_image
 from cellreap.system.sdk import Kernel
 
@@ -58,6 +59,7 @@ def boot(
     (exit code 4).
     """
     trace = output if output is not None else image.with_suffix(".trace")
+    refuse_output(trace, image)
     limits, progress = Limits(timeout, idle, qemu_args), Progress()
     kernel: Kernel | KernelEntry
     if _begins_as_elf(image):

@@ -16,6 +16,7 @@ from cellreap.cli.echo import echo_json
 from cellreap.cli.params import json_option, kernel_options, trace_key_option
 from cellreap.progress import Progress
 from cellreap.system.bounds import Bounds
+from cellreap.system.files import refuse_output
 
 
 @click.command()
@@ -54,6 +55,7 @@ def build(
     files of the PDs' programs, with debug information, are kept beside the image in a folder with
     the image's name and .programs.
     """
+    refuse_output(output, config, regular=True)
     system = System.read(config)
     progress = Progress()
     found = kernel_for(arch, sdk, progress)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import click
 
 from cellreap.cli.echo import echo_json
-from cellreap.cli.params import json_option
+from cellreap.cli.params import Finite, json_option
 from cellreap.system.cache import Entry, bytes_of, cache_folder, entries, prune
 
 _DAY = 24 * 3600.0
@@ -39,7 +39,7 @@ def _to_bytes(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 @click.option("--prune", "pruned", is_flag=True, help="The same as `cellreap cache prune`.")
 @click.option(
     "--days",
-    type=click.FloatRange(min=0),
+    type=Finite(min=0),
     default=DEFAULT_DAYS,
     show_default=True,
     metavar="N",

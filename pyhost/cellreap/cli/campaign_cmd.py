@@ -17,7 +17,7 @@ from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import json_option
 from cellreap.errors import UsageError
-from cellreap.system.files import write_atomically
+from cellreap.system.files import refuse_output, write_atomically
 
 if TYPE_CHECKING:
     from cellreap.campaign.running import Result, Standing
@@ -91,6 +91,10 @@ def campaign(
 
     read = read_campaign(file)
     folder = output or Path(f"{read.settings.name}.campaign")
+    if junit is not None:
+        refuse_output(junit, file)
+    if tap is not None:
+        refuse_output(tap, file, junit)
     count = workers or cores()
     begin = Effort.now()
     if jobboard is not None:

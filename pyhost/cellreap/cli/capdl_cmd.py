@@ -13,7 +13,7 @@ from cellreap.cli.params import after_option, json_option
 from cellreap.errors import UsageError
 from cellreap.runs.distribution import differences, distribution
 from cellreap.system.capdl.writing import WRITERS, write
-from cellreap.system.files import write_atomically
+from cellreap.system.files import refuse_output, write_atomically
 from cellreap.trace.events import printable
 
 
@@ -55,6 +55,8 @@ def capdl(
         image = trace.with_suffix(".img")
         if not image.is_file():
             raise UsageError(f"no --image, and there is no {image}: expected the booted image")
+    if output is not None:
+        refuse_output(output, trace, image)
     found = distribution(trace, image, after)
     problems = [f"{printable(str(trace))}:{problem}" for problem in found.report.violations]
     compared = found.made is not None and bool(found.snapshot)

@@ -23,7 +23,7 @@ from cellreap.pictures.drawing import FOLD, Drawing, draw, split
 from cellreap.pictures.graphviz import render
 from cellreap.pictures.mermaid import mermaid
 from cellreap.pictures.states import around
-from cellreap.system.files import write_atomically
+from cellreap.system.files import refuse_output, write_atomically
 from cellreap.trace.events import printable
 
 FORMS: Final = {
@@ -92,6 +92,7 @@ def graph(
         raise UsageError(f"--output {output}: expected an ending of {', '.join(FORMS)}")
     if cleanup is not None and (after is not None or crash is not None):
         raise UsageError("--cleanup cannot be combined with --after or --crash")
+    refuse_output(output, source)
     look = _Look(core or splits, splits, fold)
     notes: list[str] = []
     drawings: list[Drawing] = []

@@ -11,7 +11,7 @@ from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import json_option
 from cellreap.system.capdl_import import import_capdl
-from cellreap.system.files import write_atomically
+from cellreap.system.files import refuse_output, write_atomically
 from cellreap.system.microkit import import_system
 from cellreap.trace.events import printable
 
@@ -38,6 +38,8 @@ def import_command(system: Path, output: Path | None, strict: bool, as_json: boo
     no counterpart, with its line.
     """
     reads = import_capdl if system.suffix == ".cdl" else import_system
+    if output is not None:
+        refuse_output(output, system)
     found = reads(system, Path.cwd() if output is None else output.parent)
     if output is not None:
         write_atomically(output, found.text.encode())

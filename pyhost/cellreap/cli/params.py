@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,18 @@ from cellreap.runs.boot import DEFAULT_IDLE, MAX_UNTIMED_BYTES
 from cellreap.system.trace_key import VARIABLE, parse_key
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class Finite(click.FloatRange):
+    """A number, and neither `nan`, which is in each range, nor `inf`."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value!r}, expected a number", param, ctx)
+        return number
 
 
 class Depth(NamedTuple):
@@ -105,7 +118,7 @@ qemu_option: Decorator = click.option(
 
 idle_option: Decorator = click.option(
     "--idle",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Finite(min=0, min_open=True),
     default=DEFAULT_IDLE,
     show_default=True,
     metavar="SECONDS",
@@ -115,7 +128,7 @@ idle_option: Decorator = click.option(
 
 timeout_option: Decorator = click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Finite(min=0, min_open=True),
     default=None,
     metavar="SECONDS",
     help="End the run after this time. If not given, the run may take any time, and ends "

@@ -16,7 +16,7 @@ from cellreap.pictures.perfetto import perfetto
 from cellreap.pictures.runpage import page_of
 from cellreap.runs.expectation import expected_by
 from cellreap.runs.summary import tell
-from cellreap.system.files import write_atomically
+from cellreap.system.files import refuse_output, write_atomically
 from cellreap.trace.check.around import AroundCleanups
 from cellreap.trace.events import printable
 from cellreap.trace.reading import read_file
@@ -58,6 +58,9 @@ def report(
     (`dot`) places the nodes.
     """
     output = trace.with_suffix(".html") if output is None else output
+    refuse_output(output, trace, image)
+    if perfetto_output is not None:
+        refuse_output(perfetto_output, trace, image, output)
     expected = None if image is None else expected_by(image)
     checked = Report(str(trace))
     near = Nearness(checked)
@@ -81,12 +84,13 @@ def report(
     if perfetto_output is not None:
         write_atomically(perfetto_output, perfetto(reading.events, found).encode())
     verdict = "pass" if found.passed and not found.unexpected else "fail"
+    ends = "no end" if verdict == "pass" and found.broken_off else verdict
     if as_json:
         counts = {"events": found.events, "cleanups": len(found.cleanups)}
         shown = {"output": str(output), "bytes": len(page), "verdict": verdict, **counts}
         echo_json("report", shown)
     else:
-        click.echo(f"{output}: {found.events:,} events, {len(page) >> 10} KiB, {verdict}")
+        click.echo(f"{output}: {found.events:,} events, {len(page) >> 10} KiB, {ends}")
     if not found.passed:
         return ExitCode.FAILED
     return ExitCode.UNEXPECTED if found.unexpected else ExitCode.DONE

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cellreap.errors import InputError
 from cellreap.runs.boot import Boot, End
-from cellreap.trace.expected import Expected
+from cellreap.trace.expected import NO_END, Expected
 from cellreap.trace.explain import Explain
 from cellreap.trace.reading import Reading, read_trace
 from cellreap.trace.report import Report
@@ -39,4 +39,8 @@ def read_run(
     except InputError:
         if boot.end is End.COMPLETE:
             raise
-        return Reading(Report(trace.name))
+        report = Report(trace.name)
+        if open_end:  # it was ended before its first event, and nothing is known of it
+            report.broken_off = True
+            report.unverified.append(NO_END)
+        return Reading(report)

@@ -19,7 +19,7 @@ def validated(config: Config) -> Config:
 
     Raises pydantic.ValidationError or CellreapError if it breaks a rule.
     """
-    checked = Config.model_validate(config.model_dump(by_alias=True))
+    checked = Config.model_validate(config.model_dump(by_alias=True, warnings=False))
     return override(checked)
 
 

@@ -9,10 +9,13 @@ import hashlib
 import os
 import pickle
 import unittest
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict, Unpack
 
+from pydantic import ValidationError
+
+from cellreap.errors import UsageError
 from cellreap.progress import Progress
 from cellreap.runs.boot import End, boot_image
 from cellreap.runs.expectation import expected_of_image
@@ -106,6 +109,7 @@ class Target:
 
     def boot(self, name: str, **how: Unpack[How]) -> Run:
         """Returns the run of configuration NAME.toml, however it went. See `run`."""
+        _refuse_unknown(how)
         change, qemu_args = how.get("change"), how.get("qemu_args", ())
         text, config = self.load(name)
         config = override(
@@ -116,7 +120,8 @@ class Target:
             mode=how.get("mode"),
         )
         if change is not None:
-            config = validated(change(config))
+            config = change(config)
+        config = _checked(config)
         missing = timer_missing(self.sdk.options, self.sdk.kernel.arch)
         if missing is not None and any(timed(config)):
             raise NoTimer(f"{self.sdk.kernel} leaves no timer to user level: it has no {missing}")
@@ -178,6 +183,23 @@ class Target:
         places = Places(config, programs)
         reading = read_run(trace, boot, expected, keep_events=True, explain=places.explain())
         return Run(boot, reading.report, reading.events, trace, image)
+
+
+def _refuse_unknown(how: Mapping[str, object]) -> None:
+    """A misspelt argument would have a test pass that tests nothing."""
+    for name in how.keys() - How.__annotations__.keys():
+        known = ", ".join(How.__annotations__)
+        raise UsageError(f"{name}: unknown argument, expected one of {known}")
+
+
+def _checked(config: Config) -> Config:
+    try:
+        return validated(config)
+    except ValidationError as error:
+        (first, *_) = error.errors()
+        key = ".".join(map(str, first["loc"]))
+        what = f"{key}: got {first['input']!r}: {first['msg']}"
+        raise UsageError(f"{config.system.name}: {what}") from None
 
 
 @contextlib.contextmanager

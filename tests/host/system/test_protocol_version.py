@@ -10,7 +10,7 @@ from __future__ import annotations
 import pytest
 
 from cellreap import headers
-from kit.paths import VERSIONS
+from kit.paths import ROOT, VERSIONS
 
 VERSION = headers.constant("protocol.h", "CR_PROTOCOL_VERSION")
 TABLES = ("CR_LIMIT", "CR_RESULT", "CR_NOTICE_KIND", "CR_WORK_RESULT", "CR_LOOK_STATE",
@@ -40,3 +40,9 @@ def test_the_protocol_is_that_of_its_version(rewrite: bool) -> None:
         kept.write_text(told())
     assert kept.exists(), "pytest --rewrite keeps the new version"
     assert told() == kept.read_text(), "raise CR_PROTOCOL_VERSION"
+
+
+@pytest.mark.behaviour("G-46")
+def test_the_page_names_the_version() -> None:
+    text = " ".join((ROOT / "docs" / "protocol.md").read_text().split())
+    assert f"The protocol's version is {VERSION}." in text

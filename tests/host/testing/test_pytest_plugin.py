@@ -190,6 +190,47 @@ def test_a_wrong_key_of_the_marker_is_named(pytester: pytest.Pytester, bench: Be
 
 @pytest.mark.slow
 @pytest.mark.behaviour("Y-03")
+def test_what_a_test_misspells_fails_in_one_line(pytester: pytest.Pytester, bench: Bench) -> None:
+    """Each of these would pass else, though it tests nothing, or end the whole run."""
+    text = """
+import pytest
+
+def test_argument(cellreap):
+    assert cellreap.run("small.toml", crsh="server").passed
+
+def test_depth(cellreap):
+    cellreap.run("small.toml", pd_depth="x")
+
+@pytest.mark.cellreap(rs_depth=-1)
+def test_marker(cellreap):
+    cellreap.run("small.toml")
+
+def test_name(cellreap):
+    assert "lost" not in cellreap.run("small.toml", crash="server").said("clint")
+"""
+    (pytester.path / "taken").write_text("")
+    result = run_tests(pytester, text, "--cellreap-keep=taken", "-p", "no:xdist")
+    result.assert_outcomes(failed=4)
+    shown = result.stdout.str()
+    assert "crsh: unknown argument, expected one of pd_depth, rs_depth, crash, mode" in shown
+    assert "policy.pd_depth: got 'x'" in shown
+    assert "policy.rs_depth: got -1" in shown
+    assert "'clint' is no PD of this run, expected one of client, server" in shown
+    assert "--cellreap-keep taken: cannot be written: File exists" in shown
+    assert "INTERNALERROR" not in shown
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("Y-03")
+def test_an_empty_list_of_the_marker_is_refused(pytester: pytest.Pytester, bench: Bench) -> None:
+    text = "import pytest\n@pytest.mark.cellreap(arch=[])\ndef test_it(cellreap):\n    pass\n"
+    result = run_tests(pytester, text)
+    assert result.ret != 0
+    assert "arch: expected a value or a list of at least one" in result.stdout.str()
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("Y-03")
 def test_workers_share_the_boots(pytester: pytest.Pytester, bench: Bench) -> None:
     boots = pytester.path / "boots"
     emulator = bench.folder / "bin" / "qemu-system-x86_64"
