@@ -64,6 +64,9 @@ def tell(
     alive = [name_of(pd, names) for pd in story.alive() if pd != ROOT]
     when = "when the trace broke off" if report.broken_off else "at the end"
     lines += [f"Alive {when}: {', '.join(alive) or 'nobody but the root task'}", ""]
+    for name, budget in report.stay_down.items():
+        times = _count(budget, "respawn")
+        lines += [f"{printable(name)} stays down: its budget of {times} is used up.", ""]
     if report.silence is not None:
         lines += [*_silence(report.silence, names), ""]
     if report.injected:

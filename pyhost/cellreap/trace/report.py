@@ -172,6 +172,8 @@ class Report:
     """all faults, in order"""
     silence: Silence | None = None
     """what is known of the PDs when a trace without END breaks off"""
+    stay_down: dict[str, int] = field(default_factory=dict)
+    """name of a PD that is not created anew any more -> its budget of respawns, which is used up"""
     unfinished: list[str] = field(default_factory=list)
     """PDs that did not come to the end of their rounds"""
     events: int = 0

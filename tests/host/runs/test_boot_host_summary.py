@@ -10,6 +10,7 @@ import pytest
 from cellreap.runs.summary import tell
 from cellreap.trace.reading import read_trace
 from cellreap.trace.writer import seal
+from kit.budget_run import budget_run
 from kit.trace_simulator import Target, notices_run
 
 
@@ -63,6 +64,19 @@ def test_exit_and_termination_are_named() -> None:
     target.terminate(server, client)
     target.cleanup()
     assert "Crash 1: server (PD_1): terminated by client (PD_2)" in told(target)
+
+
+@pytest.mark.behaviour("X-09")
+def test_it_is_told_who_is_not_created_anew_any_more() -> None:
+    raw = "".join(f"{line}\n" for line in seal(budget_run())).encode()
+    lines = tell(read_trace(io.BytesIO(raw), "trace"), "seL4 15.0.0 (x86_64)", [], None)
+    (down,) = (line for line in lines if "stays down" in line)
+    budgets = {
+        values["pd"]: values["budget"] for name, values in budget_run() if name == "RESPAWN_RULE"
+    }
+    (name,) = (values["name"] for event, values in budget_run() if event == "STAYS_DOWN")
+    (budget,) = set(budgets.values())
+    assert down == f"{name} stays down: its budget of {budget} respawns is used up."
 
 
 def test_equal_crashes_in_a_row_are_told_once() -> None:

@@ -107,6 +107,7 @@ class Respawns(Concern):
             text = f"STAYS_DOWN: name={name}: {entry.count} of {entry.budget} respawns are used up"
             self.context.bad("respawn.budget", text)
         entry.stays_down = True
+        self.context.report.stay_down[name] = entry.budget
 
     def cancel(self, name: str) -> str | None:
         """CANCEL: a PD is not made anew. What is wrong with that; None if nothing."""
