@@ -91,10 +91,8 @@ def campaign(
 
     read = read_campaign(file)
     folder = output or Path(f"{read.settings.name}.campaign")
-    if junit is not None:
-        refuse_output(junit, file)
-    if tap is not None:
-        refuse_output(tap, file, junit)
+    refuse_output(junit, file)
+    refuse_output(tap, file, junit)
     count = workers or cores()
     begin = Effort.now()
     if jobboard is not None:

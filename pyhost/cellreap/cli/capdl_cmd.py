@@ -55,8 +55,7 @@ def capdl(
         image = trace.with_suffix(".img")
         if not image.is_file():
             raise UsageError(f"no --image, and there is no {image}: expected the booted image")
-    if output is not None:
-        refuse_output(output, trace, image)
+    refuse_output(output, trace, image)
     found = distribution(trace, image, after)
     problems = [f"{printable(str(trace))}:{problem}" for problem in found.report.violations]
     compared = found.made is not None and bool(found.snapshot)

@@ -38,8 +38,7 @@ def import_command(system: Path, output: Path | None, strict: bool, as_json: boo
     no counterpart, with its line.
     """
     reads = import_capdl if system.suffix == ".cdl" else import_system
-    if output is not None:
-        refuse_output(output, system)
+    refuse_output(output, system)
     found = reads(system, Path.cwd() if output is None else output.parent)
     if output is not None:
         write_atomically(output, found.text.encode())

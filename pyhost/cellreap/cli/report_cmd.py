@@ -59,8 +59,7 @@ def report(
     """
     output = trace.with_suffix(".html") if output is None else output
     refuse_output(output, trace, image)
-    if perfetto_output is not None:
-        refuse_output(perfetto_output, trace, image, output)
+    refuse_output(perfetto_output, trace, image, output)
     expected = None if image is None else expected_by(image)
     checked = Report(str(trace))
     near = Nearness(checked)

@@ -20,11 +20,13 @@ def read_at_most(path: Path, most: int) -> bytes:
         raise InputError(str(path), None, None, error.strerror or "cannot be read") from None
 
 
-def refuse_output(output: Path, *others: Path | None, regular: bool = False) -> None:
-    """InputError if a file that is to be written cannot be, or must not be.
+def refuse_output(output: Path | None, *others: Path | None, regular: bool = False) -> None:
+    """InputError if a file that is to be written cannot be, or must not be. None: there is none.
 
     others: what the same command reads or writes too. regular: a device or a pipe will not do.
     """
+    if output is None:
+        return
     if output.is_dir():
         raise InputError(str(output), None, None, "is a folder, expected the name of a file")
     if regular and output.exists() and not output.is_file():

@@ -181,11 +181,20 @@ def test_missing(cellreap):
 
 @pytest.mark.slow
 @pytest.mark.behaviour("Y-03")
-def test_a_wrong_key_of_the_marker_is_named(pytester: pytest.Pytester, bench: Bench) -> None:
-    text = "import pytest\n@pytest.mark.cellreap(depth=1)\ndef test_it(cellreap):\n    pass\n"
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("depth=1", "depth: expected one of arch, kernel, pd_depth"),
+        ("arch=[]", "arch: expected a value or a list of at least one"),
+    ],
+)
+def test_a_wrong_key_or_value_of_the_marker_is_named(
+    pytester: pytest.Pytester, bench: Bench, given: str, message: str
+) -> None:
+    text = f"import pytest\n@pytest.mark.cellreap({given})\ndef test_it(cellreap):\n    pass\n"
     result = run_tests(pytester, text)
     assert result.ret != 0
-    assert "depth: expected one of arch, kernel, pd_depth" in result.stdout.str()
+    assert message in result.stdout.str()
 
 
 @pytest.mark.slow
@@ -218,15 +227,6 @@ def test_name(cellreap):
     assert "'clint' is no PD of this run, expected one of client, server" in shown
     assert "--cellreap-keep taken: cannot be written: File exists" in shown
     assert "INTERNALERROR" not in shown
-
-
-@pytest.mark.slow
-@pytest.mark.behaviour("Y-03")
-def test_an_empty_list_of_the_marker_is_refused(pytester: pytest.Pytester, bench: Bench) -> None:
-    text = "import pytest\n@pytest.mark.cellreap(arch=[])\ndef test_it(cellreap):\n    pass\n"
-    result = run_tests(pytester, text)
-    assert result.ret != 0
-    assert "arch: expected a value or a list of at least one" in result.stdout.str()
 
 
 @pytest.mark.slow
