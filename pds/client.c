@@ -22,13 +22,27 @@ void cr_pd_begin(void);
 void cr_illegal_instruction(void);
 
 #ifdef CONFIG_DEBUG_BUILD
-/* Called when an assertion inside libsel4 fails: it becomes a fault of this PD. */
+static const char *last_part(const char *path)
+{
+    const char *part = path;
+    for (; *path != '\0'; path++) {
+        if (*path == '/') {
+            part = path + 1;
+        }
+    }
+    return part;
+}
+
+/* Called when an assertion inside libsel4 fails: it becomes a fault of this PD. Most of libsel4 is
+ * inlined, so the caller's address is in the function that used it wrongly. */
 void __assert_fail(const char *expression, const char *file, int line, const char *function)
 {
-    (void)expression;
-    (void)file;
-    (void)line;
-    (void)function;
+    cr_line text = {0};
+    cr_put(cr_put(&text, "libsel4: assertion failed: "), expression);
+    cr_put(cr_put(cr_put(cr_put(&text, ", in "), function), " at "), last_part(file));
+    cr_put_number(cr_put(&text, ":"), (uint64_t)line);
+    cr_put_hex(cr_put(&text, ", called from 0x"), (uint64_t)__builtin_return_address(0));
+    cr_say(&text);
     cr_illegal_instruction();
 }
 #endif
@@ -155,9 +169,24 @@ cr_result cr_map(uint32_t space, uint32_t object, uint32_t target_space, uint32_
     return cr_call_root(CR_OP_MAP, arguments, 4, 0, 0);
 }
 
+/* Returns how many words may be sent: `count`. More than CR_MAX_WORDS is an error of the program:
+ * it becomes a fault of this PD, and nothing is sent if a fault handler lets it go on. */
+static uint32_t words_of(const char *what, uint32_t count)
+{
+    if (count <= CR_MAX_WORDS) {
+        return count;
+    }
+    cr_line text = {0};
+    cr_put_number(cr_put(cr_put(&text, what), " is "), count);
+    cr_say(cr_put_number(cr_put(&text, ", the maximum is "), CR_MAX_WORDS));
+    cr_illegal_instruction();
+    return 0;
+}
+
 uint32_t cr_call(uint32_t slot, uint32_t label, const uint64_t *words, uint32_t count,
                  uint64_t *reply, uint32_t max, uint32_t *received)
 {
+    count = words_of("cr_call: count", count);
     for (uint32_t i = 0; i < count; i++) {
         seL4_SetMR((int)i, words[i]);
     }
@@ -582,7 +611,8 @@ _Noreturn void cr_serve(const cr_server *server)
         }
         take_message(&message, tag, badge);
         uint32_t label = server->serve(&message);
-        for (uint32_t i = 0; i < message.reply_count && i < CR_MAX_WORDS; i++) {
+        message.reply_count = words_of("cr_serve: reply_count", message.reply_count);
+        for (uint32_t i = 0; i < message.reply_count; i++) {
             seL4_SetMR((int)i, message.reply[i]);
         }
         tag = seL4_ReplyRecv(CR_SLOT_ENDPOINT,

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from cellreap.cli.main import cli
+from cellreap.system.debug_info import DebugInfo
 from cellreap.system.toolchain import find_toolchain
 from cellreap.testing import Run, Target
 from cellreap.trace.faults import FaultSeen
@@ -91,13 +92,110 @@ BARE = "void landing(void)\n{\n    *(volatile int *)32 = 1;\n    for (;;) {\n   
 )
 
 
+CARELESS = {
+    "careless.toml": """\
+[system]
+name = "careless"
+
+[[program]]
+name = "long"
+sources = ["src/long.c"]
+
+[[program]]
+name = "long_reply"
+sources = ["src/long_reply.c"]
+
+[[program]]
+name = "asker"
+sources = ["src/asker.c"]
+
+[[pd]]
+name = "asserting"
+program = "long"
+
+[[pd]]
+name = "answering"
+program = "long_reply"
+[[pd.space]]
+name = "words"
+type = "WORD"
+
+[[pd]]
+name = "asking"
+program = "asker"
+requests = ["words"]
+
+[expect]
+crashes = ["asserting", "answering", "asking"]
+nobody_left = true
+""",
+    "src/long.c": """\
+#include <cellreap/client.h>
+#include <sel4/sel4.h>
+
+void cr_main(void)
+{
+    volatile uint64_t length = 1000;
+#ifdef seL4_DebugAssert
+    seL4_MessageInfo_t tag = seL4_MessageInfo_new(0, 0, 0, length);
+    cr_exit(seL4_MessageInfo_get_length(tag));
+#else /* the libsel4 of refkernel asserts nothing */
+    void __assert_fail(const char *, const char *, int, const char *);
+    __assert_fail("length < 128", "some/folder/types.h", 7, "seL4_MessageInfo_new");
+    cr_exit(length);
+#endif
+}
+""",
+    "src/long_reply.c": """\
+#include <cellreap/client.h>
+
+static uint32_t serve(cr_incoming *m)
+{
+    m->reply_count = 200;
+    return CR_REPLY_BASE;
+}
+
+void cr_main(void)
+{
+    static const cr_server server = {.serve = serve};
+    (void)cr_own_space();
+    cr_serve(&server);
+}
+""",
+    "src/asker.c": """\
+#include <cellreap/client.h>
+
+void cr_main(void)
+{
+    uint32_t slot;
+    uint32_t space;
+    uint64_t reply;
+    uint32_t received;
+    cr_line line = {.used = 0};
+    if (cr_connect("words", 1, &slot, &space) != CR_RESULT_OK) {
+        cr_exit(1);
+    }
+    uint32_t label = cr_call(slot, CR_REPLY_BASE, 0, 0, &reply, 1, &received);
+    cr_say(cr_put_number(cr_put(&line, "lost: "), label == CR_CALL_LOST));
+    static const uint64_t words[200];
+    (void)cr_call(slot, CR_REPLY_BASE, words, 200, &reply, 1, &received);
+}
+""",
+}
+
+
+def write(files: dict[str, str], folder: Path) -> None:
+    """Writes files into the folder: name -> text."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+
+
 @pytest.fixture(scope="module")
 def faulty(target: Target, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A run of three PDs of which each faults in its own way."""
     folder = tmp_path_factory.mktemp("faulty")
-    for name, text in FILES.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text)
+    write(FILES, folder)
     source = folder / "bare.c"
     source.write_text(BARE)
     options = ["-O1", "-static", "-nostdlib", "-no-pie", "-ffreestanding", "-fno-inline", "-g0"]
@@ -189,3 +287,34 @@ def test_programs_of_another_image_are_refused(faulty: Run, tmp_path: Path) -> N
     command = ["show", str(faulty.trace), "--image", str(faulty.image), "--programs"]
     done = CliRunner().invoke(cli, [*command, str(tmp_path)])
     assert "is not the program in the image" in str(done.exception)
+
+
+@pytest.fixture(scope="module")
+def careless(target: Target, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run of PDs that use libsel4 or this library wrongly, which is a fault."""
+    folder = tmp_path_factory.mktemp("careless")
+    write(CARELESS, folder)
+    run = Target(target.sdk, tmp_path_factory.mktemp("runs"), [folder]).run("careless")
+    assert {fault.function for fault in run.report.faults} == {"cr_illegal_instruction"}
+    return run
+
+
+@pytest.mark.behaviour("Y-05")
+def test_a_failed_assertion_of_libsel4_says_what_and_where(careless: Run) -> None:
+    (said,) = careless.says("asserting")
+    found = re.fullmatch(
+        r"libsel4: assertion failed: (.+), in (\w+) at (\w+\.h):\d+, called from (0x[0-9a-f]+)",
+        said,
+    )
+    assert found is not None, said
+    assert ("length" in found[1], found[2]) == (True, "seL4_MessageInfo_new")
+    raw = (careless.image.with_suffix(".programs") / "long.elf").read_bytes()
+    # It is a return address, so the call is before it.
+    place = DebugInfo(raw).place(int(found[4], 16) - 1)
+    assert "cr_main" in (place.function, place.inlined_into)
+
+
+@pytest.mark.behaviour("Y-05")
+def test_a_message_that_is_too_long_is_a_fault_of_its_sender(careless: Run) -> None:
+    assert careless.says("answering") == ["cr_serve: reply_count is 200, the maximum is 64"]
+    assert careless.says("asking") == ["lost: 1", "cr_call: count is 200, the maximum is 64"]

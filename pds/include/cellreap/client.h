@@ -209,7 +209,7 @@ void cr_crash(uint32_t how);
 
 /* Calls the capability in a slot: sends `count` words with `label` and receives up to `max`
  * words. Returns the label of the server's answer, or CR_CALL_LOST. *received is the number of
- * words received. */
+ * words received. A `count` above CR_MAX_WORDS is a fault of this PD. */
 uint32_t cr_call(uint32_t slot, uint32_t label, const uint64_t *words, uint32_t count,
                  uint64_t *reply, uint32_t max, uint32_t *received);
 
@@ -268,7 +268,9 @@ typedef struct cr_incoming {
     uint32_t label;
     uint32_t count;
     uint64_t words[CR_MAX_WORDS];
-    uint32_t reply_count; /* set by the server */
+    /* Set by the server: how many words of `reply` are sent. More than CR_MAX_WORDS is a fault
+     * of this PD. */
+    uint32_t reply_count;
     uint64_t reply[CR_MAX_WORDS];
 } cr_incoming;
 
