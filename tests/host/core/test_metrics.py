@@ -245,6 +245,20 @@ def test_the_search_follows_types_that_it_holds_or_that_map() -> None:
     assert fr(chain + "FILE_SPACE_2 maps BLOCK_SPACE_1", "PD_3", "PD_4") == 1
 
 
+@pytest.mark.behaviour("F-04")
+def test_a_request_without_anything_of_its_type_is_not_followed() -> None:
+    text = """
+        PD_1 manages BLOCK_SPACE_1 with BLOCK_1_1
+        PD_2 manages FILE_SPACE_2 with FILE_2_1
+        PD_2 requests BLOCK_SPACE_1
+        PD_3 requests FILE_SPACE_2
+    """
+    assert fr(text, "PD_3", "PD_2") is None
+    assert fr(text + "PD_3 holds FILE_2_1", "PD_3", "PD_2") == 0
+    built = text + "PD_3 holds FILE_2_1\nFILE_2_1 maps BLOCK_1_1"
+    assert fr(built, "PD_3", "PD_1") == 0, "the client of a client"
+
+
 @pytest.mark.behaviour("F-05")
 def test_the_root_task_is_a_meeting_point_only_if_asked_for() -> None:
     text = "PD_0 manages MO_SPACE_1 with MO_1_1\nPD_1 holds MO_1_1\nPD_2 holds MO_1_1"
