@@ -66,7 +66,7 @@ def measuring(model: Model, engine: Engine, with_root: bool) -> Measures:
 def find_pd(state: State, source: str | Path, name: str) -> str:
     """The id of a PD. UsageError if the source has no such PD."""
     try:
-        return state.model.find_pd(name)
+        return state.find_pd(name)
     except ModelError as error:
         raise UsageError(f"{source}: {error}") from None
 

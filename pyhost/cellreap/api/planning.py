@@ -45,7 +45,7 @@ def plan_state(
     option = "--subtree" if subtree else "--crash"
     model = state.model
     try:
-        trigger = model.find_pd(crash)
+        trigger = state.find_pd(crash)
     except ModelError as error:
         raise UsageError(f"{source}: {option}: {error}") from None
     if trigger == ROOT:

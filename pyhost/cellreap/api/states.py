@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from cellreap.errors import UsageError
+from cellreap.errors import ModelError, UsageError
 from cellreap.model.closeness import Closeness
 from cellreap.model.csvstate import ReadReport, read_state
 from cellreap.model.graph import Model
@@ -48,6 +48,16 @@ class State:
     """Why the state is illegal."""
     report: ReadReport | None = None
     """What the reader of a CSV file noticed."""
+    gone: Mapping[str, str] = field(default_factory=dict)
+    """What became of the PDs that a trace had and the state has no more, by id and by name."""
+
+    def find_pd(self, name_or_id: str) -> str:
+        """The id of the PD with this id or name. ModelError if no PD or several PDs have it."""
+        try:
+            return self.model.find_pd(name_or_id)
+        except ModelError as error:
+            what = self.gone.get(name_or_id)
+            raise ModelError(f"{error}{'' if what is None else f': {what}'}") from None
 
 
 def state_of(path: Path, *, after: int | None = None, strict: bool = False) -> State:

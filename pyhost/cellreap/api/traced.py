@@ -37,7 +37,12 @@ def of_trace(path: Path, after: int | None = None, *, strict: bool = False) -> S
     spaces = {id_: name for id_, name in report.names.items() if id_ in model.manager}
     depths_of = replay.context.authority.depths_of
     kept = frozenset(replay.uncreated & model.nodes.keys())
-    return State(model, TRACE, depths_of, kept, replay.context.close.of, spaces, notes)
+    gone = {
+        key: f"cleanup {number} destroyed it, and --after N is the state after an earlier one"
+        for key, number in replay.destroyed.items()
+    }
+    close = replay.context.close.of
+    return State(model, TRACE, depths_of, kept, close, spaces, notes, gone=gone)
 
 
 class _Copying(Replay):
@@ -48,12 +53,18 @@ class _Copying(Replay):
         self.found: Model | None = None
         self.uncreated: set[str] = set()
         """The PDs that no PD created: the root task did."""
+        self.destroyed: dict[str, int] = {}
+        """The cleanup that destroyed a PD, by the PD's id and by its name. The last one counts."""
         self._after = after
 
     def feed(self, event: Event) -> None:
         begins = self._after == 0 and event.name == "CLEANUP"
         if begins and self.found is None:
             self.found = self.model.copy()
+        if event.name == "DESTROY" and self.found is None:
+            node = self.model.nodes.get(event["node"])
+            if node is not None and node.kind == "PD":
+                self.destroyed |= dict.fromkeys((node.id, node.name), event.number("n"))
         super().feed(event)
         if event.name == "PD":
             self.uncreated.add(event["id"])

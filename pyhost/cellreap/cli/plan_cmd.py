@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from cellreap.api.planning import Engine, collect_state, plan_state
-from cellreap.api.states import state_of
+from cellreap.api.states import TRACE, state_of
 from cellreap.cli.params import (
     Depth,
     after_option,
@@ -105,4 +105,13 @@ def plan(
         )
         if decided.closeness is not None:
             heading = f"{heading}, {decided.closeness.text()}"
+    if state.kind == TRACE:
+        heading = f"{heading}, in the state {_when(after)}"
     tell("plan", heading, state, decided, node, engine, as_json, kind=kind)
+
+
+def _when(after: int | None) -> str:
+    """Which state of a trace is meant, in words."""
+    if after is None:
+        return "at the end of the trace"
+    return f"after cleanup {after}" if after else "before the first cleanup"

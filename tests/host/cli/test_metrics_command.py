@@ -71,6 +71,10 @@ def test_a_blast_that_reaches_farther_than_permitted_fails() -> None:
         ((TRACE, "--cleanups", "--after", "1"), "expected no PDs and no --after"),
         ((TRACE, "--after", "9"), "expected cleanup 9"),
         ((SCENARIO, "--after", "1"), "is no trace"),
+        (
+            (TRACE, "app", "block_server_1"),
+            "no PD has the id or name 'block_server_1': cleanup 1 destroyed it, and --after N",
+        ),
     ],
 )
 def test_what_is_wrong_is_one_line(arguments: tuple[str, ...], message: str) -> None:

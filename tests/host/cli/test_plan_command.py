@@ -426,3 +426,20 @@ def test_engines_agree_on_a_large_state(run: Run) -> None:
         )
     assert plans[0] == plans[1]
     assert len(plans[0]["revoked"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "when"),
+    [
+        ((), "at the end of the trace"),
+        (("--after", "1"), "after cleanup 1"),
+        (("--after", "0"), "before the first cleanup"),
+    ],
+)
+def test_the_plan_for_a_trace_says_which_state_is_meant(
+    run: Run, options: tuple[str, ...], when: str
+) -> None:
+    trace = str(DATA / "traces" / "v1" / "block_fs_db_app-0-0.trace")
+    code, out, _ = run("plan", trace, "--crash", "fs", *options)
+    assert code == 0
+    assert out.splitlines()[0].endswith(f", in the state {when}")
