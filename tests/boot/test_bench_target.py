@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kit.crowds import COUNTED
+from kit.counted import COUNTED
 from kit.stack import CALLS
 from on_target import PHASES, Staged, measure, stage, tables
 

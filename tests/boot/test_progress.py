@@ -12,9 +12,9 @@ import pytest
 from cellreap.system.config import Config, Pd
 from cellreap.testing import Change, Run, Target, together, with_pd, with_system
 from cellreap.trace.check import check
+from kit.counted import SLOW_COUNTED
 from kit.marks import slow_but, thorough_but
 
-COUNTED = ("-icount", "shift=3,sleep=off")
 COMPUTES, HANGS, FAILS, CALLS = range(4)
 
 
@@ -38,7 +38,7 @@ def finished(run: Run, name: str) -> int:
 def test_who_steadily_finishes_notices_is_never_late(target: Target, notices: int) -> None:
     """It takes three times its deadline for the notices that one crash owes it."""
     change = together(receives(COMPUTES, 75_000_000 // notices), with_pd("holder", args=(notices,)))
-    run = target.run("progress", change=change, qemu_args=COUNTED)
+    run = target.run("progress", change=change, qemu_args=SLOW_COUNTED)
     assert run.says("holder") == [f"resources: {notices}"]
     assert causes(run) == [("holder", "exit")]
     assert finished(run, "receiver") == notices + 1  # and the end of the holder's request
@@ -91,7 +91,7 @@ def test_who_cannot_run_is_not_late(target: Target) -> None:
         with_system(deadline_ms=100),
         with_busy(LONG, priority=150),
     )
-    run = target.run("progress", change=change, qemu_args=COUNTED)
+    run = target.run("progress", change=change, qemu_args=SLOW_COUNTED)
     assert run.says("busy") == ["computed"]
     assert causes(run) == [("holder", "exit")]
     assert finished(run, "receiver") == 5
@@ -112,7 +112,7 @@ def test_who_could_run_beside_others_of_its_priority_is_late(target: Target) -> 
         with_system(deadline_ms=100),
         with_busy(LONG, priority=100),
     )
-    run = target.run("progress", change=change, qemu_args=COUNTED)
+    run = target.run("progress", change=change, qemu_args=SLOW_COUNTED)
     assert causes(run) == [("holder", "exit"), ("receiver", "late")]
 
 
@@ -144,7 +144,7 @@ def test_a_subscriber_in_a_call_that_is_never_answered_holds_nobody_up(
 @pytest.mark.behaviour("J-06", "J-13")
 def test_the_time_in_which_the_root_task_is_busy_is_nobodys(target: Target) -> None:
     """Each notice takes it less than half its deadline. Meanwhile large PDs are created."""
-    run = target.run("burden", qemu_args=COUNTED)
+    run = target.run("burden", qemu_args=SLOW_COUNTED)
     assert run.says("burdener") == ["made 10"]
     assert not run.of("LATE")
     assert causes(run) == [("holder", "exit")]

@@ -18,7 +18,7 @@ from cellreap.system.config import Config
 from cellreap.system.config.quotas import quotas, words
 from cellreap.system.sdk import ARCHES
 from cellreap.testing import Change, Run, Target, together, with_pd
-from kit.crowds import COUNTED
+from kit.counted import COUNTED
 from kit.marks import slow_but, thorough_but
 
 FULL, MEMORY, BUSY = (

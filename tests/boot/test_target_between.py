@@ -11,13 +11,12 @@ from cellreap.headers import constant
 from cellreap.system.config import Config
 from cellreap.testing import Change, Run, Target, with_pd, with_system
 from cellreap.trace.events import Event
+from kit.counted import SLOW_COUNTED
 from kit.marks import thorough_but
 
 BUSY = constant("protocol.h", "CR_RESULT_BUSY")
 STEP_CALLS = constant("limits.h", "CR_STEP_CALLS")
 LINES = 6
-COUNTED = ("-icount", "shift=3,sleep=off")
-"""The cleanup takes as long on every machine: long enough for PDs to run and to ask."""
 DEATHS = ("step:8:fault", "step:9.end:error", "step:12:hang")
 
 
@@ -33,7 +32,7 @@ def throng(target: Target, change: Change | None = None) -> Run:
 
     By the host's clock a fast emulator would be done with the cleanup before any of them runs.
     """
-    return target.run("throng", change=change, qemu_args=COUNTED)
+    return target.run("throng", change=change, qemu_args=SLOW_COUNTED)
 
 
 def end_of_first(run: Run) -> int:

@@ -7,7 +7,7 @@ import pytest
 
 from cellreap import headers
 from cellreap.testing import Run, Target, with_pd
-from kit.crowds import COUNTED
+from kit.counted import COUNTED
 
 OK, DENIED, NO_SUCH, GONE, BUSY, CANCELLED = (
     headers.enums("protocol.h")["cr_result"][f"CR_RESULT_{name}"]

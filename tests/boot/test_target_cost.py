@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from cellreap.testing import Target
-from kit.crowds import COUNTED
+from kit.counted import COUNTED
 from kit.stack import CALLS
 
 

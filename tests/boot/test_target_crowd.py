@@ -17,7 +17,8 @@ import pytest
 from cellreap.system.sdk import ARCHES, installed_sdk
 from cellreap.testing import Run, Target, together
 from cellreap.trace.events import Event
-from kit.crowds import CLIENTS, COUNTED, crowd, down
+from kit.counted import COUNTED
+from kit.crowds import CLIENTS, crowd, down
 from kit.marks import thorough_but
 from kit.outcomes import unkeyed
 

@@ -10,7 +10,7 @@ import pytest
 
 from cellreap import headers
 from cellreap.testing import Run, Target, together, with_pd, with_system
-from kit.crowds import COUNTED
+from kit.counted import COUNTED
 from kit.marks import thorough_but
 from kit.truth_traces import WITH_TRUTH
 

@@ -7,6 +7,7 @@ import pytest
 
 from cellreap.system.config import Config, Pd
 from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd
+from kit.counted import SLOW_COUNTED
 from kit.marks import slow_but
 
 FAULTS = ("page-fault", "cap-fault", "illegal-instruction", "unknown-syscall")
@@ -71,7 +72,7 @@ def with_visits(config: Config) -> Config:
 def test_other_notices_that_a_handler_finishes_do_not_excuse_it(target: Target) -> None:
     """An instruction takes 8 ns, so the visits take far longer than the deadline."""
     change = together(KEEPS, with_visits)
-    run = target.run("nursed", change=change, qemu_args=("-icount", "shift=3,sleep=off"))
+    run = target.run("nursed", change=change, qemu_args=SLOW_COUNTED)
     (late,) = run.of("LATE")
     assert run.name(late["pd"]) == "nurse"
     assert 200 <= late.number("ms") < 300

@@ -16,7 +16,8 @@ from cellreap.system.config import Config
 from cellreap.system.sdk import installed_sdk
 from cellreap.testing import Change, Run, Target, together, with_system
 from cellreap.trace.events import Event
-from kit.crowds import CLIENT_OF_MANY, COUNTED, LEAF, idle, rich
+from kit.counted import COUNTED
+from kit.crowds import CLIENT_OF_MANY, LEAF, idle, rich
 from kit.marks import thorough_but
 
 ARCH = "aarch64"

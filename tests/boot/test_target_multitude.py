@@ -12,7 +12,8 @@ from collections import Counter
 import pytest
 
 from cellreap.testing import Run, Target, together, with_crashes
-from kit.crowds import CLIENT_OF_MANY, COUNTED, SERVER_OF_MANY, many, rich
+from kit.counted import COUNTED
+from kit.crowds import CLIENT_OF_MANY, SERVER_OF_MANY, many, rich
 from kit.marks import thorough_but
 
 SPACES = 14

@@ -13,7 +13,7 @@ import pytest
 from cellreap import headers
 from cellreap.model.ids import parse_id
 from cellreap.testing import Run, Target, together, with_crashes, with_pd, with_system
-from kit.crowds import COUNTED
+from kit.counted import COUNTED
 from kit.marks import slow_but, thorough_but
 
 FULL = headers.constant("protocol.h", "CR_RESULT_FULL")

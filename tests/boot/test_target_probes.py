@@ -7,9 +7,9 @@ import pytest
 
 from cellreap.system.config import Config
 from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd, with_system
+from kit.counted import SLOW_COUNTED
 from kit.marks import slow_but
 
-COUNTED = ("-icount", "shift=3,sleep=off")
 PASSES, BLOCKS, SPINS, SLOW, KEEPS = range(5)
 HOWS: dict[str, Change] = {
     "blocks": with_pd("server", args=(BLOCKS,)),
@@ -90,7 +90,7 @@ def test_all_in_a_circle_of_calls_are_probed(target: Target) -> None:
 def test_a_slow_server_that_answers_probes_lives_and_so_does_its_client(target: Target) -> None:
     """The call takes five deadlines and more. The server looks for notices meanwhile."""
     change = together(with_pd("server", args=(SLOW, 0, 200)), with_system(deadline_ms=100))
-    run = target.run("probes", change=change, qemu_args=COUNTED)
+    run = target.run("probes", change=change, qemu_args=SLOW_COUNTED)
     assert probes(run) == {("server", "client")}
     assert len(run.of("PROBE")) >= 4
     assert finished(run, "server") == ["probe"] * len(run.of("PROBE"))
@@ -107,7 +107,7 @@ def test_a_run_ends_beside_a_server_that_answers_probes_and_keeps_its_caller(
     that the client never fetched it.
     """
     change = with_pd("server", args=(KEEPS,))
-    run = target.run("probes", change=change, qemu_args=COUNTED, passes=False)
+    run = target.run("probes", change=change, qemu_args=SLOW_COUNTED, passes=False)
     assert [problem.rule for problem in run.report.violations] == ["notices.end"]
     assert probes(run) == {("server", "client")}
     assert len(run.of("PROBE")) >= 2
@@ -121,6 +121,6 @@ def test_a_run_ends_beside_a_server_that_answers_probes_and_keeps_its_caller(
 @pytest.mark.behaviour("J-07")
 def test_a_server_without_a_deadline_is_not_probed(target: Target) -> None:
     change = together(with_pd("server", args=(SLOW, 0, 200), deadline_ms=0))
-    run = target.run("probes", change=change, qemu_args=COUNTED)
+    run = target.run("probes", change=change, qemu_args=SLOW_COUNTED)
     assert not run.of("PROBE", "LATE")
     assert run.says("client")[0] == "answer: ok"

@@ -17,7 +17,7 @@ from cellreap.system.config import Config
 from cellreap.system.sdk import ARCHES
 from cellreap.testing import Run, Target, together, with_pd, with_system
 from cellreap.trace.events import Event
-from kit.crowds import COUNTED
+from kit.counted import COUNTED
 from kit.marks import thorough_but
 
 GONE = headers.constant("protocol.h", "CR_RESULT_GONE")

@@ -10,6 +10,7 @@ import pytest
 from cellreap.model.csvstate import read_state
 from cellreap.system.config import Config, Pd
 from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd, with_system
+from kit.counted import SLOW_COUNTED
 
 SPACE, BOTH, ITSELF, TWICE, ONCE_LESS = 1, 3, 4, 8, 16
 FAILS, NEVER, SLOWLY, EXITS, FAULTS, FLUSHES, EXTRACTS, TRIES = range(1, 9)
@@ -217,7 +218,7 @@ def test_what_is_terminated_while_a_cleanup_waits_goes_next(target: Target) -> N
         return config.model_copy(update={"pds": (*config.pds, quitter)})
 
     slow = together(watcher(SPACE, SLOWLY, 8_000), with_system(deadline_ms=60_000), change)
-    run = target.run("subscribed", change=slow)
+    run = target.run("subscribed", change=slow, qemu_args=SLOW_COUNTED)
     start, end = waited(run)
     (left,) = run.of("EXIT")
     assert start < run.at(left) < end

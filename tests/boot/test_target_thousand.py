@@ -13,7 +13,8 @@ import pytest
 
 from cellreap.system.sdk import ARCHES, installed_sdk
 from cellreap.testing import Run, Target, together, with_crashes, with_pd
-from kit.crowds import COUNTED, idle
+from kit.counted import COUNTED
+from kit.crowds import idle
 
 FEW = 16
 BOOTS = [

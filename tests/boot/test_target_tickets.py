@@ -11,7 +11,7 @@ import pytest
 from cellreap.system.config import Config, Mode, Quota
 from cellreap.testing import Change, Run, Target, together, with_pd, with_system
 from cellreap.trace.events import Event
-from kit.crowds import COUNTED
+from kit.counted import COUNTED, SLOW_COUNTED
 
 MODES: tuple[Mode, ...] = ("async", "sync")
 QUEUED = "queued: done 0, failed 0, dropped 0, waiting 0, held 0"
@@ -323,7 +323,7 @@ def test_a_slow_server_holds_up_only_who_wants_to_wait(target: Target) -> None:
     slow = together(with_pd("server", args=(0, 3000)), with_system(deadline_ms=60_000))
     before_the_server = {}
     for mode in MODES:
-        run = target.run("tickets", mode=mode, change=slow)
+        run = target.run("tickets", mode=mode, change=slow, qemu_args=SLOW_COUNTED)
         spoke = next(e for e in run.of("SAY") if e["text"].startswith("terminate victim: "))
         acks = [run.at(ack) for ack in run.of("FINISH_WORK", pd=run.id("server"))]
         assert len(acks) == 3

@@ -14,7 +14,8 @@ from cellreap.system.config import Config, Depth
 from cellreap.system.sdk import ARCHES, installed_sdk
 from cellreap.testing import Run, Target, together
 from cellreap.trace.check.truth import EVENTS
-from kit.crowds import COUNTED, crowd, down
+from kit.counted import COUNTED
+from kit.crowds import crowd, down
 from kit.marks import thorough_but
 from kit.truth_traces import WITH_TRUTH, record, recorded
 

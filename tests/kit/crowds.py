@@ -10,8 +10,6 @@ from cellreap.system.config.schema import Quota
 from cellreap.testing import Change, together, with_crashes, with_pd
 
 CLIENTS: Final = 64
-COUNTED: Final = ("-icount", "shift=0,sleep=off")
-"""Arguments of QEMU: time is the number of instructions, so a boot repeats exactly."""
 
 
 def crowd(clients: int = CLIENTS, *, later: bool = False) -> Change:

@@ -27,7 +27,8 @@ from cellreap.system.sdk import Sdk, load_sdk
 from cellreap.testing import Change, Run, Target, together, with_crashes, with_system
 from cellreap.trace.events import Event
 from demo import DEPTHS
-from kit.crowds import CLIENT_OF_MANY, COUNTED, LEAF, SERVER_OF_MANY, idle, many, rich
+from kit.counted import COUNTED
+from kit.crowds import CLIENT_OF_MANY, LEAF, SERVER_OF_MANY, idle, many, rich
 
 PHASES: Final = ("stop", "plan", "record", "steps", "settle", "told")
 """From the fault until its PD and the callers of it are stopped; until the plan is made; until the
