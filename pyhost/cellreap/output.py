@@ -484,6 +484,8 @@ class Report(TypedDict):
     """Faults, in order. Only if there is any."""
     silence: NotRequired[Silence]
     """What is known of PDs if the trace breaks off. Only then."""
+    no_end: NotRequired[bool]
+    """true: the trace has no END, and `pass` means: right as far as it goes. Only then."""
     unverified: NotRequired[list[str]]
     """What the check could not verify with what it was given. Only if there is any."""
     kernels_word: NotRequired[KernelsWord]
@@ -543,6 +545,8 @@ class ReportOutput(Versioned):
     """Its size."""
     verdict: Verdict
     """As `cellreap show` has it."""
+    no_end: NotRequired[bool]
+    """true: the trace has no END, and `pass` means: right as far as it goes. Only then."""
     events: int
     """The number of events."""
     cleanups: int

@@ -87,6 +87,7 @@ def report(
     if as_json:
         counts = {"events": found.events, "cleanups": len(found.cleanups)}
         shown = {"output": str(output), "bytes": len(page), "verdict": verdict, **counts}
+        shown |= {"no_end": True} if found.broken_off else {}
         echo_json("report", shown)
     else:
         click.echo(f"{output}: {found.events:,} events, {len(page) >> 10} KiB, {ends}")

@@ -239,8 +239,8 @@ def violation_lines(report: Report) -> list[str]:
 def report_json(report: Report) -> dict[str, Any]:
     """The report as `check --json` and `run --json` print it.
 
-    `unexpected`, `faults`, `silence`, `unverified`, `foreign_lines` and `kernels_word` are there
-    only if there are any.
+    `unexpected`, `faults`, `silence`, `no_end`, `unverified`, `foreign_lines` and
+    `kernels_word` are there only if there are any.
     """
     name, version = report.kernel_parts()
     return {
@@ -270,6 +270,7 @@ def report_json(report: Report) -> dict[str, Any]:
         ),
         **({"faults": [fault.to_json() for fault in report.faults]} if report.faults else {}),
         **({"silence": report.silence.to_json()} if report.silence is not None else {}),
+        **({"no_end": True} if report.broken_off else {}),
         **({"unverified": list(report.unverified)} if report.unverified else {}),
         **(
             {"kernels_word": {"asked": report.asked, "snapshots": report.snapshots}}

@@ -13,7 +13,7 @@ import pytest
 
 from cellreap.errors import InputError
 from cellreap.system.files import write_atomically
-from kit.command_line import cellreap
+from kit.command_line import cellreap, cellreap_json
 from kit.paths import CONFIGS, DATA, GOLDENS
 from kit.small_checkout import error_of
 
@@ -130,3 +130,7 @@ def test_the_page_of_a_trace_without_its_end_does_not_pass(folder: Path) -> None
     done = cellreap("report", "half.trace")
     assert done.stdout.startswith("half.html: ")
     assert done.stdout.endswith(", no end\n")
+    for command in ("report", "show"):
+        for trace, no_end in (("run.trace", None), ("half.trace", True)):
+            _, told = cellreap_json(command, trace)
+            assert (told["verdict"], told.get("no_end")) == ("pass", no_end)
