@@ -42,6 +42,7 @@ from cellreap.output_seeing import AuditPairFinding as AuditPairFinding
 from cellreap.output_seeing import AuditPairs as AuditPairs
 from cellreap.output_seeing import BlastRadius as BlastRadius
 from cellreap.output_seeing import Closeness as Closeness
+from cellreap.output_seeing import GraphOutput as GraphOutput
 from cellreap.output_seeing import MetricsOutput as MetricsOutput
 from cellreap.output_seeing import Pair as Pair
 from cellreap.output_tools import CacheOutput as CacheOutput
@@ -517,21 +518,6 @@ class ShowOutput(Versioned, Report):
 
     command: Literal["show"]
     """The command."""
-
-
-class GraphOutput(Versioned):
-    """`cellreap graph --json`."""
-
-    command: Literal["graph"]
-    """The command."""
-    output: str
-    """The file."""
-    form: Literal["svg", "png", "dot", "mermaid"]
-    """What it is."""
-    drawings: list[Drawn]
-    """What it shows, in order: of a trace, the state before a cleanup and the one after it."""
-    notes: list[str]
-    """What its reader should know: what was left out, or is not in such a source."""
 
 
 class ReportOutput(Versioned):

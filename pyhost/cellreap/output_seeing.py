@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the commands that measure and audit systems print with `--json` (output.py)."""
+"""What the commands that measure, audit and draw systems print with `--json` (output.py)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from cellreap.output_parts import Versioned
+from cellreap.output_parts import Drawn, Versioned
 
 
 class Closeness(TypedDict):
@@ -144,3 +144,18 @@ class AuditOutput(Versioned):
     """With --diff: what got better."""
     other: NotRequired[list[str]]
     """With --diff: what is only different."""
+
+
+class GraphOutput(Versioned):
+    """`cellreap graph --json`."""
+
+    command: Literal["graph"]
+    """The command."""
+    output: str
+    """The file."""
+    form: Literal["svg", "png", "dot", "mermaid"]
+    """What it is."""
+    drawings: list[Drawn]
+    """What it shows, in order: of a trace, the state before a cleanup and the one after it."""
+    notes: list[str]
+    """What its reader should know: what was left out, or is not in such a source."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -37,7 +37,10 @@ class Table(BaseModel):
 
 
 class Expecting:
-    """For any error in a value, the message names the expected value."""
+    """For any error in a value, the message names the expected value.
+
+    An error in an entry of a table names the entry, and what is expected there.
+    """
 
     def __init__(self, expected: str | Callable[[], str]) -> None:
         self._expected = expected
@@ -51,6 +54,8 @@ class Expecting:
         try:
             return handler(value)
         except ValidationError:
+            if isinstance(value, dict):
+                raise
             raise PydanticCustomError("expected", "expected {what}", {"what": self.what}) from None
 
 
@@ -58,6 +63,15 @@ def expect(expected: str | Callable[[], str]) -> WrapValidator:
     """Annotates a type: its errors name the expected value."""
     return WrapValidator(Expecting(expected))
 
+
+_KEY: Final = "[key]"
+"""How pydantic marks an error in a key, and not in its value."""
+_WANTED: Final = {
+    "model_type": "a table",
+    "tuple_type": "a list",
+    "too_short": "a list that is not empty",
+}
+"""What is expected, by the type of pydantic's error."""
 
 Checked = TypeVar("Checked", bound=Table)
 
@@ -130,7 +144,7 @@ def _shape_problem(
     tables: Mapping[tuple[str, ...], type[Table]],
     listed: Collection[str],
 ) -> tuple[KeyPath, str]:
-    at: KeyPath = tuple(problem["loc"])
+    at: KeyPath = tuple(part for part in problem["loc"] if part != _KEY)
     kind = problem["type"]
     if kind == "missing":
         return at, "missing: this key is required"
@@ -140,7 +154,7 @@ def _shape_problem(
         return at, f"unknown key; expected one of {known}"
     if kind == "expected":
         return at, f"{problem['msg']}, got {_shown(problem['input'])}"
-    wanted = {"model_type": "a table", "tuple_type": "a list"}.get(kind, problem["msg"])
+    wanted = _WANTED.get(kind, problem["msg"])
     if at and at[-1] in listed:
         wanted = f"[[{'.'.join(part for part in at if isinstance(part, str))}]] tables"
     return at, f"expected {wanted}, got {_shown(problem['input'])}"

@@ -105,7 +105,7 @@ def test_a_seed_replaces_that_of_crashes_by_time(tmp_path: Path) -> None:
             'config = ["a.toml"]\nboard = ["qemu-uboot"]\narch = ["x86_64"]',
             "7: matrix.arch[0]: boards need aarch64",
         ),
-        ("config = []", "5: matrix.config: expected "),
+        ("config = []", "5: matrix.config: expected a list that is not empty, got []"),
         ("config = [", "5: not valid TOML: "),
     ],
 )

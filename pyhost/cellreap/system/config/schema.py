@@ -212,7 +212,8 @@ class System(Table):
     """At the end of the run the root task asks all managers for their part of the model state."""
 
 
-_Shares = Annotated[dict[_SpaceType, _Text], expect('shares by type, such as { BLOCK = "1/2" }')]
+_Share = Annotated[str, expect('a share, such as "1/2"')]
+_Shares = Annotated[dict[_SpaceType, _Share], expect('shares by type, such as { BLOCK = "1/2" }')]
 
 
 class Policy(Table):
