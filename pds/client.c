@@ -21,7 +21,6 @@ static const struct {
 void cr_pd_begin(void);
 void cr_illegal_instruction(void);
 
-#ifdef CONFIG_DEBUG_BUILD
 static const char *last_part(const char *path)
 {
     const char *part = path;
@@ -45,7 +44,6 @@ void __assert_fail(const char *expression, const char *file, int line, const cha
     cr_say(&text);
     cr_illegal_instruction();
 }
-#endif
 
 void cr_pd_begin(void)
 {

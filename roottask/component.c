@@ -125,6 +125,12 @@ cr_status cr_component_init(const cr_component_room *room, const cr_component_sy
     if (status == CR_OK && (has_late_pd(system) || !cleaner_priority_valid(system))) {
         status = CR_ERR_ARG;
     }
+    if (status == CR_OK && room->put != 0) {
+        cr_console_use(room->put);
+    }
+    if (status == CR_OK && !cr_console_exists()) {
+        status = CR_ERR_ABSENT;
+    }
     if (status == CR_OK) {
         status = cr_set_up_objects(room, &described, 0, &own);
     }

@@ -7,6 +7,7 @@
  * main thread waits for. PDs therefore observe each cleanup as one step. The root task must never
  * return from cr_root_main, and it must never block except in the supervisor's loop and, for the
  * cleaner, in the warden's. */
+#include "kernel/uart.h"
 #include "root.h"
 #include "setup.h"
 #include "system/text.h"
@@ -31,6 +32,7 @@ void cr_root_main(const seL4_BootInfo *info)
     const cr_component_room all = {
         .boot_info = info, .slots = info->empty.start, .image_start = cr_image_base};
     cr_own_objects own;
+    cr_uart_console(info, (uintptr_t)cr_image_base);
     if (!cr_room_valid(&all) ||
         cr_set_up_objects(&all, find_image(), cr_root_hooks(), &own) != CR_OK) {
         cr_panic("the kernel gave too little to start with",

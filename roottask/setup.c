@@ -7,6 +7,7 @@
 #include "setup.h"
 #include "kernel/arch/arch.h"
 #include "kernel/asids.h"
+#include "kernel/debug.h"
 #include "kernel/tables.h"
 #include "kernel/timer.h"
 #include "kernel/untyped.h"
@@ -198,10 +199,8 @@ void cr_set_up_pds(void)
     cr_population_start();
     cr_saved_make_rest();
     cr_accounts_start();
-#ifdef CONFIG_DEBUG_BUILD
     if ((cr_sys.image->flags & CR_IMAGE_SNAPSHOT) != 0) {
-        seL4_DebugSnapshot();
+        cr_debug_snapshot();
     }
-#endif
     cr_truth();
 }

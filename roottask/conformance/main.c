@@ -4,6 +4,7 @@
  * one line for each check and one at the end. */
 #include "conformance.h"
 #include "kernel/timer.h"
+#include "kernel/uart.h"
 #include "kernel/untyped.h"
 #include <cellreap/trace.h>
 
@@ -85,6 +86,8 @@ static void set_up(const seL4_BootInfo *info)
     uint32_t own_block;
     uint32_t block;
     boot_info = info;
+    extern char cr_image_base[];
+    cr_uart_console(info, (uintptr_t)cr_image_base);
     seL4_SetIPCBuffer(info->ipcBuffer);
     if (cr_cspace_init(info, cr_untyped_of_cspace(info)) != CR_OK ||
         cr_untyped_init(info) != CR_OK || cr_untyped_take(OWN_BLOCK_BITS, 0, &own_block) != CR_OK ||

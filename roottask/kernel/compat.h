@@ -30,9 +30,6 @@
 #ifdef CONFIG_KERNEL_MCS
 #error "MCS kernels are not supported"
 #endif
-#ifndef CONFIG_PRINTING
-#error "the kernel must be built with printing (KernelPrinting)"
-#endif
 #if CONFIG_MAX_NUM_NODES != 1
 #error \
     "SMP kernels are not supported: quiescence is found by priority on one core (KernelMaxNumNodes)"

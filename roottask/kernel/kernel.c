@@ -4,6 +4,7 @@
  * error: it returns the error to its caller. */
 #include "kernel.h"
 #include "arch/arch.h"
+#include "debug.h"
 #include "objects.h"
 #include <cellreap/trace.h>
 
@@ -135,9 +136,32 @@ static int is_refused(cr_call call)
 
 uint64_t cr_console_written;
 
-void cr_console_put(char c)
+#ifdef CONFIG_PRINTING
+static void kernel_put(char c)
 {
     seL4_DebugPutChar(c);
+}
+
+static void (*console_put)(char c) = kernel_put;
+#else
+static void (*console_put)(char c);
+#endif
+
+void cr_console_use(void (*put)(char c))
+{
+    console_put = put;
+}
+
+int cr_console_exists(void)
+{
+    return console_put != 0;
+}
+
+void cr_console_put(char c)
+{
+    if (console_put != 0) {
+        console_put(c);
+    }
     cr_console_written++;
 }
 
@@ -170,9 +194,7 @@ _Noreturn void cr_panic(const char *what, uint64_t value)
     cr_console_string(text);
     cr_console_put('\n');
     for (;;) {
-#ifdef CONFIG_DEBUG_BUILD
-        seL4_DebugHalt();
-#endif
+        cr_debug_halt();
         seL4_TCB_Suspend(seL4_CapInitThreadTCB);
     }
 }
@@ -415,7 +437,6 @@ uint32_t cr_pool_left(void)
     return left;
 }
 
-#ifdef CONFIG_DEBUG_BUILD
 /* The assertions of libsel4 call this function when they fail, unless a root task that includes the
  * component has another one. */
 __attribute__((weak)) void __assert_fail(const char *expression, const char *file, int line,
@@ -425,7 +446,6 @@ __attribute__((weak)) void __assert_fail(const char *expression, const char *fil
     (void)function;
     cr_panic(expression, (uint64_t)line);
 }
-#endif
 
 void cr_must(seL4_Error error, const char *what)
 {
@@ -450,6 +470,13 @@ seL4_CPtr cr_pool_make(seL4_CPtr untyped, seL4_Word type, const char *what)
     return cap;
 }
 
+seL4_CPtr cr_image_frame(const seL4_BootInfo *info, uintptr_t image_start, const void *page)
+{
+    seL4_CPtr frame =
+        info->userImageFrames.start + (((uintptr_t)page - image_start) >> seL4_PageBits);
+    return frame < info->userImageFrames.end ? frame : 0;
+}
+
 void cr_start_thread(seL4_CPtr tcb, seL4_Word priority, void (*entry)(void), char *stack_top,
                      seL4_Word argument)
 {
@@ -461,9 +488,7 @@ void cr_start_thread(seL4_CPtr tcb, seL4_Word priority, void (*entry)(void), cha
     cr_must(seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, priority),
             "a thread of the root task has no priority");
     cr_must(cr_write_registers(tcb, 1, &registers), "a thread of the root task does not start");
-#ifdef CONFIG_DEBUG_BUILD
     /* The kernel's snapshots leave out threads of this name. A snapshot of this thread would not
      * end, because the thread shares the root task's CSpace. */
-    seL4_DebugNameThread(tcb, "rootserver");
-#endif
+    cr_debug_name(tcb, "rootserver");
 }

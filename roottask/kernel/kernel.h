@@ -164,6 +164,10 @@ seL4_CPtr cr_pool_make(seL4_CPtr untyped, seL4_Word type, const char *what);
 /* Stops the system if there is an error. */
 void cr_must(seL4_Error error, const char *what);
 
+/* The frame of a page of the root task's own image, or 0 if it has none. image_start: the address of
+ * its first page. */
+seL4_CPtr cr_image_frame(const seL4_BootInfo *info, uintptr_t image_start, const void *page);
+
 /* Starts a further thread of the root task, in its CSpace and address space and without an IPC
  * buffer, which belongs to the main thread. `argument`: see cr_arch_set_argument. Only for setup:
  * stops the system if there is an error. */
@@ -175,6 +179,10 @@ void cr_start_thread(seL4_CPtr tcb, seL4_Word priority, void (*entry)(void), cha
 _Noreturn void cr_panic(const char *what, uint64_t value);
 /* What cr_panic does first: it writes what is not on the console yet. */
 void cr_before_panic(void (*hook)(void));
+/* The console is the kernel's if it prints (KernelPrinting). Another one writes a character with
+ * `put`, which may use no IPC buffer. Until there is a console, nothing is seen of what is put. */
+void cr_console_use(void (*put)(char c));
+int cr_console_exists(void);
 void cr_console_put(char c);
 extern uint64_t cr_console_written; /* characters */
 void cr_console_string(const char *text);

@@ -7,6 +7,7 @@
  * when the main thread wakes up, so nothing here may use the IPC buffer before it is set. */
 #include "worker.h"
 #include "arch/arch.h"
+#include "debug.h"
 #include <cellreap/protocol.h>
 
 enum { PAGE = 4096 };
@@ -35,8 +36,8 @@ static struct {
 
 static seL4_CPtr frame_of(const seL4_BootInfo *info, uintptr_t image_start, const void *page)
 {
-    seL4_CPtr frame = info->userImageFrames.start + ((uintptr_t)page - image_start) / PAGE;
-    if (frame >= info->userImageFrames.end) {
+    const seL4_CPtr frame = cr_image_frame(info, image_start, page);
+    if (frame == 0) {
         cr_panic("a page of the root task has no frame", (uintptr_t)page);
     }
     return frame;
@@ -69,10 +70,7 @@ void cr_worker_init(const seL4_BootInfo *info, uintptr_t image_start, seL4_CPtr 
     cr_must(seL4_TCB_SetSchedParams(worker.tcb, seL4_CapInitThreadTCB, 0, CR_WORKER_PRIORITY),
             "the worker has no priority");
     worker.priority = CR_WORKER_PRIORITY;
-#ifdef CONFIG_DEBUG_BUILD
-    /* As in cr_start_thread. */
-    seL4_DebugNameThread(worker.tcb, "rootserver");
-#endif
+    cr_debug_name(worker.tcb, "rootserver"); /* as in cr_start_thread */
 }
 
 int cr_worker_is_apart(void)

@@ -10,6 +10,7 @@
 #include "body.h"
 #include "kernel/arch/arch.h"
 #include "kernel/asids.h"
+#include "kernel/debug.h"
 #include "kernel/objects.h"
 #include "kernel/untyped.h"
 
@@ -441,9 +442,7 @@ static seL4_Error configure_thread(const cr_body_params *params, const cr_body *
         cr_count_call(CR_CALL_CONFIGURE);
         return seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, params->priority);
     case 2:
-#ifdef CONFIG_DEBUG_BUILD
-        seL4_DebugNameThread(tcb, params->name);
-#endif
+        cr_debug_name(tcb, params->name);
         cr_count_call(CR_CALL_CONFIGURE);
         return seL4_TCB_BindNotification(tcb, cr_body_cap(body, CR_BODY_NOTIFICATION));
     default:

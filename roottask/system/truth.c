@@ -18,6 +18,7 @@
 #include "truth.h"
 #include "kernel/arch/arch.h"
 #include "kernel/asids.h"
+#include "kernel/debug.h"
 #include "kernel/objects.h"
 #include "kernel/untyped.h"
 #include "text.h"
@@ -84,7 +85,7 @@ static void learn_numbers(seL4_CPtr notification)
         [CLASS_THREAD] = seL4_CapInitThreadTCB,
     };
     for (uint32_t i = 0; i < CLASS_OTHER; i++) {
-        numbers[i] = seL4_DebugCapIdentify(samples[i]);
+        numbers[i] = cr_debug_identify(samples[i]);
         for (uint32_t k = 0; k < i; k++) {
             if (numbers[k] == numbers[i]) {
                 cr_panic("the kernel does not tell types of capabilities apart", i);
@@ -124,7 +125,7 @@ static void make_probes(void)
     seL4_CPtr untyped = cr_untyped_cap(block);
     for (uint32_t i = 0; i < needed; i++) {
         probes[i] = cr_pool_make(untyped, seL4_TCBObject, "no probe");
-        seL4_DebugNameThread(probes[i], "probe");
+        cr_debug_name(probes[i], "probe");
     }
     nothing_mapped = cr_pool_cap();
     cr_must(cr_retype(untyped, cr_arch_vspace_type, cr_arch_vspace_bits, CR_L1_POOL,
@@ -159,7 +160,7 @@ void cr_truth_init(seL4_CPtr notification)
 
 static cap_class class_of(seL4_CPtr cap)
 {
-    uint32_t number = seL4_DebugCapIdentify(cap);
+    uint32_t number = cr_debug_identify(cap);
     for (uint32_t i = 0; i < CLASS_OTHER; i++) {
         if (numbers[i] == number) {
             return (cap_class)i;
@@ -313,8 +314,8 @@ static void print_snapshot(void)
                         tables ? cr_body_cap(body, CR_BODY_VSPACE) : nothing_mapped);
         }
     }
-    seL4_DebugDumpScheduler();
-    seL4_DebugSnapshot();
+    cr_debug_threads();
+    cr_debug_snapshot();
 }
 
 static void take_snapshot(void)

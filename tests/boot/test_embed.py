@@ -19,6 +19,7 @@ from cellreap.system.sdk import ARCHES, Sdk, installed_sdk, load_sdk
 from cellreap.system.toolchain import build_tree, find_toolchain, run_tool
 from cellreap.trace.expected import UNVERIFIED
 from cellreap.trace.reading import read_file
+from kit.muted import muted
 from kit.paths import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.behaviour("Y-07")]
@@ -119,10 +120,19 @@ def test_another_root_task_supervises_with_the_component(
     assert {found.rule.split(".")[0] for found in wrong.violations} == {"config"}
 
 
+@pytest.mark.parametrize("prints", [True, False])
 def test_the_component_refuses_what_is_wrong(
-    sdk: Sdk, prefix_of: Callable[[Sdk], Path], tmp_path: Path
+    prints: bool,
+    sdk: Sdk,
+    sdk_of: Callable[[str], Sdk],
+    prefix_of: Callable[[Sdk], Path],
+    tmp_path: Path,
 ) -> None:
-    """A refused description takes nothing: the same root task then begins with a good one."""
+    """A refused description takes nothing: the same root task then begins with a good one.
+
+    Its console is its own. Only a kernel that prints would lend one.
+    """
+    sdk = sdk if prints else muted(sdk_of("x86_64"), tmp_path / "muted")
     project = tmp_path / "refusals"
     shutil.copytree(EXAMPLE, project)
     shutil.copy(ROOT / "tests" / "boot" / "embedding" / "refusals.c", project / "main.c")
@@ -130,6 +140,7 @@ def test_the_component_refuses_what_is_wrong(
     answers = re.findall(r"answer: (.*) (\d\d)", trace.read_text(errors="replace"))
     ok, arg, exists, absent, version = "00", "01", "05", "06", "14"
     assert answers == [
+        *(() if prints else (("room.put", absent),)),
         ("room.slots", arg),
         ("room.slots", arg),
         ("room.kept", arg),
@@ -160,6 +171,7 @@ def test_the_component_refuses_what_is_wrong(
         ("give beyond", arg),
         ("give nothing", arg),
         ("kept", ok),
+        ("the trace is put", ok),
     ]
     report = read_file(trace).report
     assert [str(found) for found in report.violations] == []

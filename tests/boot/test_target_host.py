@@ -10,17 +10,17 @@ import shutil
 import signal
 import subprocess
 import time
-import zipfile
 from pathlib import Path
 
 import pytest
 
 from cellreap.runs.boot import End, boot_image
-from cellreap.system.image import LOADER, MANIFEST, read_image, write_image
+from cellreap.system.image import read_image
 from cellreap.testing import Run, Target
 from cellreap.trace.events import Event
 from cellreap.trace.writer import seal
 from kit.command_line import cellreap, cellreap_json, command, environment
+from kit.image_members import damage
 from kit.marks import thorough_but
 from kit.outcomes import unkeyed
 from kit.paths import CONFIGS
@@ -169,20 +169,8 @@ def test_a_damaged_configuration_in_the_image_is_the_root_tasks_panic(
 
     The root task detects it by the checksum and starts nothing.
     """
-    source = target.image("block_fs_db_app")
-    with zipfile.ZipFile(source) as archive:
-        members = {name: archive.read(name) for name in archive.namelist() if name != MANIFEST}
-        manifest = json.loads(archive.read(MANIFEST))
-    # The loader, if there is one, contains the root task.
-    for name in {"roottask.elf", LOADER} & members.keys():
-        raw = bytearray(members[name])
-        at = raw.index(b"block_server_2\0")
-        raw[at] ^= 1
-        members[name] = bytes(raw)
     damaged = tmp_path / "damaged.img"
-    write_image(
-        damaged, {k: v for k, v in manifest.items() if k not in ("format", "sha256")}, members
-    )
+    damage(target.image("block_fs_db_app"), b"block_server_2\0", damaged)
     done = cellreap("boot", str(damaged), "-o", str(tmp_path / "damaged.trace"), "--json")
     assert done.returncode == 1
     shown = json.loads(done.stdout)

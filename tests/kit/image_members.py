@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from cellreap.errors import InputError
-from cellreap.system.image import read_image
+from cellreap.system.image import LOADER, MANIFEST, read_image, write_image
 from kit.sdk_kit import GOOD_OPTIONS, make_elf
 
 CONFIG = '[system]\nname = "s"\n[[pd]]\nname = "a"\nprogram = "p"\n'
@@ -69,6 +69,20 @@ def rewrite(path: Path, change: Callable[[dict[str, bytes]], object]) -> Path:
         for name, raw in content.items():
             archive.writestr(name, raw)
     return path
+
+
+def damage(path: Path, text: bytes, output: Path) -> None:
+    """Writes an image with one bit flipped where the root task has this text."""
+    with zipfile.ZipFile(path) as archive:
+        content = {name: archive.read(name) for name in archive.namelist() if name != MANIFEST}
+        made = json.loads(archive.read(MANIFEST))
+    # The loader, if there is one, contains the root task.
+    for name in {"roottask.elf", LOADER} & content.keys():
+        raw = bytearray(content[name])
+        raw[raw.index(text)] ^= 1
+        content[name] = bytes(raw)
+    kept = {key: value for key, value in made.items() if key not in ("format", "sha256")}
+    write_image(output, kept, content)
 
 
 def refused(path: Path) -> str:

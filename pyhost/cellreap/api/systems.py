@@ -14,6 +14,7 @@ from cellreap.system.config import (
     Config,
     Depth,
     Mode,
+    check_debug,
     check_timer,
     override,
     parse_config,
@@ -21,7 +22,7 @@ from cellreap.system.config import (
 )
 from cellreap.system.image import Overrides
 from cellreap.system.refkernel import build_refkernel, find_kernel
-from cellreap.system.sdk import Sdk, installed_sdk, load_sdk, no_sdk, timer_missing
+from cellreap.system.sdk import Sdk, debug_missing, installed_sdk, load_sdk, no_sdk, timer_missing
 
 SEL4: Final = "seL4"
 REFKERNEL: Final = "refkernel"
@@ -89,10 +90,12 @@ class System:
         return replace(self, config=config, overrides=self.overrides.model_copy(update=given))
 
     def check_kernel(self, sdk: Sdk) -> None:
-        """InputError if the file needs a timer and the kernel leaves none to user level."""
-        missing = timer_missing(sdk.options, sdk.kernel.arch)
-        if missing is not None:
-            check_timer(parse_config(self.text, self.path), self.text, self.path, missing)
+        """InputError if the file needs a timer or debug calls and the kernel has none."""
+        timer, debug = timer_missing(sdk.options, sdk.kernel.arch), debug_missing(sdk.options)
+        if timer is not None or debug is not None:
+            as_written = parse_config(self.text, self.path)
+            check_timer(as_written, self.text, self.path, timer)
+            check_debug(as_written, self.text, self.path, debug)
 
 
 def kernel_for(arch: str | None, kernel: str | Path | None, progress: Progress) -> Sdk:

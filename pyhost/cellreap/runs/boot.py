@@ -155,7 +155,7 @@ def boot_files_with(
     machine = machine_for(kernel.arch)
     check_bootable(kernel.values, machine, kernel.name)
     emulator = find_emulator(machine)
-    cpu = cpu_for(kernel.values, machine, kernel.name) if machine.cpus else None
+    cpu = cpu_for(kernel.values, machine, kernel.name)
     size = memory[1] - memory[0] if memory is not None else None
     with tempfile.TemporaryDirectory(prefix="cellreap-boot-") as name:
         folder = Path(name)

@@ -7,7 +7,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,9 @@ class Machine:
     # gen_config key, CMake option: options that the kernel must not have, because the machine
     # cannot run it then.
     impossible: tuple[tuple[str, str], ...]
-    # gen_config key -> value of -cpu for the CPU of the kernel. Empty if `arguments` has it.
-    cpus: Mapping[str, str] = field(default_factory=dict)
+    # gen_config key -> value of -cpu for the CPU of the kernel. The first key that is on counts.
+    cpus: Mapping[str, str]
+    cpu: str = ""  # the value if none is on. Empty: then the machine cannot run the kernel.
     platform: str = ""  # the machine, as KernelPlatform names it. Empty: there is only one
 
 
@@ -57,14 +58,12 @@ MACHINES: Mapping[str, Machine] = {
     "x86_64": Machine(
         emulator="qemu-system-x86_64",
         package="qemu-system-x86",
-        # The oldest CPU that seL4 supports on x86_64, with the huge pages that it needs.
-        arguments=("-machine", "pc", "-accel", "tcg", "-cpu", "Nehalem,+pdpe1gb", *_PC_MEMORY),
+        arguments=("-machine", "pc", "-accel", "tcg", *_PC_MEMORY),
         files=(("-kernel", "kernel.elf"), ("-initrd", "roottask.elf")),  # kernel.elf as ELF32
-        impossible=(
-            ("SUPPORT_PCID", "KernelSupportPCID"),
-            ("FSGSBASE_INST", "KernelFSGSBase"),
-            ("XSAVE", "KernelFPU"),
-        ),
+        impossible=(("SUPPORT_PCID", "KernelSupportPCID"),),
+        # The oldest CPU that seL4 supports on x86_64, with the huge pages that it needs.
+        cpu="Nehalem,+pdpe1gb",
+        cpus={"FSGSBASE_INST": "max", "XSAVE": "max"},
     ),
     "aarch64": Machine(
         emulator="qemu-system-aarch64",
@@ -98,8 +97,7 @@ def check_bootable(options: Mapping[str, Any], machine: Machine, name: str) -> N
         raise InputError(name, None, "ARM_PLAT (KernelPlatform)", message)
     for key, option in machine.impossible:
         require_option(options, name, key, option, False, f"{machine.emulator} does not emulate it")
-    if machine.cpus:
-        cpu_for(options, machine, name)
+    cpu_for(options, machine, name)
 
 
 def cpu_for(options: Mapping[str, Any], machine: Machine, name: str) -> str:
@@ -107,6 +105,8 @@ def cpu_for(options: Mapping[str, Any], machine: Machine, name: str) -> str:
     for key, cpu in machine.cpus.items():
         if options.get(key) is True:
             return cpu
+    if machine.cpu:
+        return machine.cpu
     others = [
         key for key, value in options.items() if key.startswith("ARM_CORTEX_") and value is True
     ]
@@ -143,20 +143,21 @@ def qemu_command(
     machine: Machine,
     emulator: str,
     folder: Path,
-    cpu: str | None = None,
+    cpu: str,
     memory: int | None = None,
     extra: Sequence[str] = (),
 ) -> list[str]:
     """The command that boots the machine's files in `folder`. The console is its stdout.
 
-    cpu, memory (bytes): for machines on which the kernel determines them, else None. extra:
-    arguments that may override all others.
+    cpu: as `cpu_for` has it. memory: in bytes; None: that of the machine. extra: arguments that
+    may override all others.
     """
     return [
         emulator,
         *_COMMON,
         *machine.arguments,
-        *(() if cpu is None else ("-cpu", cpu)),
+        "-cpu",
+        cpu,
         *(() if memory is None else ("-m", f"{memory}B")),
         *(word for option, name in machine.files for word in (option, str(folder / name))),
         *extra,

@@ -39,8 +39,6 @@ _HOW_TO_GET_ONE = (
 # required value, reason.
 _REQUIRED: tuple[tuple[str, str, bool, str], ...] = (
     ("KERNEL_MCS", "KernelIsMCS", False, "the root task is written for the kernel without MCS"),
-    ("DEBUG_BUILD", "KernelDebugBuild", True, "the trace goes out through seL4_DebugPutChar"),
-    ("PRINTING", "KernelPrinting", True, "the trace goes out through seL4_DebugPutChar"),
     ("ENABLE_SMP_SUPPORT", "KernelMaxNumNodes", False, "the root task runs on one core"),
 )
 # The same for one architecture.
@@ -56,6 +54,9 @@ _REQUIRED_BY_ARCH: Mapping[str, tuple[tuple[str, str, bool, str], ...]] = {
     ),
 }
 _MIN_ROOT_CNODE_BITS = 12
+# The platforms of aarch64 whose UART the root task can write (kernel/arch/aarch64/uart.c). A kernel
+# without printing leaves it to user level.
+_OWN_UARTS = ("qemu-arm-virt",)
 # Options that leave a timer to the root task: of the gen_config.json keys in each row, at least one
 # must be on. The second value is the CMake option that sets them.
 _TIMER_BY_ARCH: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]] = {
@@ -234,6 +235,9 @@ def check_options(options: Mapping[str, Any], arch: str, name: str) -> None:
     if arch == "aarch64" and platform not in PLATFORMS:
         message = f"is {platform}: expected {' or '.join(PLATFORMS)}, which the boot loader knows"
         raise InputError(name, None, "ARM_PLAT (KernelPlatform)", message)
+    if arch == "aarch64" and platform not in _OWN_UARTS:
+        reason = f"the root task has a console of its own only on {' and '.join(_OWN_UARTS)}"
+        require_option(options, name, "PRINTING", "KernelPrinting", True, reason)
     bits = str(options.get("ROOT_CNODE_SIZE_BITS"))
     if not bits.isdecimal() or int(bits) < _MIN_ROOT_CNODE_BITS:
         expected = f"expected at least {_MIN_ROOT_CNODE_BITS}"
@@ -250,6 +254,17 @@ def require_option(
         told = {True: "on", False: "off", None: "missing"}.get(value, repr(value))
         message = f"is {told}: expected {'on' if wanted else 'off'}; {reason}"
         raise InputError(name, None, f"{key} ({option})", message)
+
+
+def debug_missing(options: Mapping[str, Any]) -> str | None:
+    """The first option because of which a kernel does not tell what it holds. None: it tells.
+
+    options: gen_config.json. The name is that of the CMake option.
+    """
+    for key, option in (("DEBUG_BUILD", "KernelDebugBuild"), ("PRINTING", "KernelPrinting")):
+        if options.get(key) is not True:
+            return option
+    return None
 
 
 def takes_snapshots(kernel: str) -> bool:

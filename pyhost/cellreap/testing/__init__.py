@@ -16,11 +16,13 @@ from __future__ import annotations
 
 from cellreap.testing.changes import Change, together, validated, with_crashes, with_pd, with_system
 from cellreap.testing.run import Run, dangling
-from cellreap.testing.target import NoTimer, Target
+from cellreap.testing.target import NoDebug, NoTimer, NotOnKernel, Target
 
 __all__ = [
     "Change",
+    "NoDebug",
     "NoTimer",
+    "NotOnKernel",
     "Run",
     "Target",
     "dangling",

@@ -16,7 +16,7 @@ from cellreap.errors import CellreapError
 from cellreap.progress import Progress
 from cellreap.system.config import read_text
 from cellreap.testing.run import Run as Details
-from cellreap.testing.target import How, NoTimer, Target
+from cellreap.testing.target import How, NotOnKernel, Target
 from cellreap.trace.reading import reading_of
 
 _SAID: Final = ("crash", "pd_depth", "rs_depth", "mode")
@@ -65,7 +65,7 @@ class Systems:
             folder = self.folder / f"{sdk.kernel.name}-{sdk.kernel.version}-{sdk.kernel.arch}"
             folder.mkdir(parents=True, exist_ok=True)
             details = Target(sdk, folder, [path.parent]).boot(path.stem, **asked)
-        except NoTimer as error:
+        except NotOnKernel as error:
             if self.skip is None:
                 raise
             self.skip(str(error))

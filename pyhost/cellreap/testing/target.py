@@ -23,11 +23,19 @@ from cellreap.runs.places import Places, programs_beside
 from cellreap.runs.qemu import memory_in
 from cellreap.runs.reading import read_run
 from cellreap.system.build import build_image
-from cellreap.system.config import Config, Depth, Mode, override, parse_config, timed
+from cellreap.system.config import (
+    Config,
+    Depth,
+    Mode,
+    asking,
+    override,
+    parse_config,
+    timed,
+)
 from cellreap.system.image import read_image
 from cellreap.system.parts import build_parts
 from cellreap.system.programs import Source, build_programs, keep_programs
-from cellreap.system.sdk import Sdk, timer_missing
+from cellreap.system.sdk import Sdk, debug_missing, timer_missing
 from cellreap.system.toolchain import find_toolchain
 from cellreap.testing.changes import Change, validated
 from cellreap.testing.run import Run
@@ -36,11 +44,19 @@ from cellreap.testing.run import Run
 TIMEOUT, IDLE = 600, 90
 
 
-class NoTimer(unittest.SkipTest):
-    """The system needs a timer, and the kernel leaves none to user level.
+class NotOnKernel(unittest.SkipTest):
+    """The system needs something that the kernel does not have.
 
     Test frameworks count a test that raises this as skipped.
     """
+
+
+class NoTimer(NotOnKernel):
+    """The system needs a timer, and the kernel leaves none to user level."""
+
+
+class NoDebug(NotOnKernel):
+    """The system asks the kernel for what it holds, which only a debug kernel tells."""
 
 
 class How(TypedDict, total=False):
@@ -94,7 +110,7 @@ class Target:
         """Returns the run of configuration NAME.toml.
 
         The trace must be complete and pass the check. Otherwise raises AssertionError. Raises
-        NoTimer if the system needs a timer and the kernel leaves none.
+        NotOnKernel if the system needs what the kernel does not have: a timer, debug calls.
 
         passes: False if the check may find violations. The test then reads them in the report.
 
@@ -125,6 +141,9 @@ class Target:
         missing = timer_missing(self.sdk.options, self.sdk.kernel.arch)
         if missing is not None and any(timed(config)):
             raise NoTimer(f"{self.sdk.kernel} leaves no timer to user level: it has no {missing}")
+        missing = debug_missing(self.sdk.options)
+        if missing is not None and any(asking(config)):
+            raise NoDebug(f"{self.sdk.kernel} does not tell what it holds: it has no {missing}")
         own = self._own(name, config)
         told = repr((config.model_dump_json(by_alias=True), own, qemu_args, how.get("again", 0)))
         key = f"{name}-{hashlib.sha256(told.encode()).hexdigest()[:16]}"

@@ -42,6 +42,9 @@ typedef struct cr_component_room {
     uint32_t n_kept;
     /* The address of the first page of your root task's image. */
     const void *image_start;
+    /* Writes a character of the trace. It runs on any thread of the component, and may use no IPC
+     * buffer. 0: the kernel's console, which only a kernel with KernelPrinting has. */
+    void (*put)(char c);
 } cr_component_room;
 
 typedef struct cr_component_program {

@@ -351,8 +351,9 @@ def test_progress_is_told_as_events_come(stand_in: Path) -> None:
 @pytest.mark.behaviour("H-03")
 def test_the_command_line_is_a_function_of_what_runs() -> None:
     machine = MACHINES["x86_64"]
-    command = qemu_command(machine, "/opt/qemu", Path("f"), extra=["-icount", "shift=0"])
-    assert command == qemu_command(machine, "/opt/qemu", Path("f"), extra=["-icount", "shift=0"])
+    arguments = (machine, "/opt/qemu", Path("f"), machine.cpu)
+    command = qemu_command(*arguments, extra=["-icount", "shift=0"])
+    assert command == qemu_command(*arguments, extra=["-icount", "shift=0"])
     assert command[0] == "/opt/qemu"
     assert command[-2:] == ["-icount", "shift=0"]
     pairs = dict(itertools.pairwise(command))
@@ -382,7 +383,7 @@ def test_what_the_kernel_decides_is_in_the_command_line_of_aarch64() -> None:
 
 
 def test_an_emulator_that_is_not_installed_is_named_with_its_package() -> None:
-    machine = Machine("qemu-system-none", "qemu-none", (), (), ())
+    machine = Machine("qemu-system-none", "qemu-none", (), (), (), {})
     with pytest.raises(
         CellreapError, match="qemu-system-none is not installed: on Debian, apt install qemu-none"
     ):

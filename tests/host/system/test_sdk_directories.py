@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
+from cellreap.api.systems import System
 from cellreap.errors import InputError, UsageError
 from cellreap.headers import source_root
 from cellreap.runs.qemu import MACHINES, check_bootable, cpu_for
 from cellreap.system.sdk import (
     ARCHES,
     CONFIG_FILE,
+    debug_missing,
     find_sdk,
     load_sdk,
     parse_options,
@@ -93,10 +95,6 @@ def test_features_without_those_before_them_are_no_release(tmp_path: Path) -> No
     ("option", "value", "said"),
     [
         ("KERNEL_MCS", True, r"KERNEL_MCS \(KernelIsMCS\): is on: expected off"),
-        ("DEBUG_BUILD", False, r"DEBUG_BUILD \(KernelDebugBuild\): is off: expected on"),
-        ("DEBUG_BUILD", None, r"DEBUG_BUILD \(KernelDebugBuild\): is missing: expected on"),
-        ("PRINTING", False, r"PRINTING \(KernelPrinting\): is off: expected on"),
-        ("PRINTING", "yes", r"PRINTING \(KernelPrinting\): is 'yes': expected on"),
         (
             "ENABLE_SMP_SUPPORT",
             True,
@@ -116,13 +114,48 @@ def test_a_kernel_that_does_not_fit_is_refused_by_its_option(
         load_sdk(root, "x86_64")
 
 
-@pytest.mark.parametrize("option", ["SUPPORT_PCID", "FSGSBASE_INST", "XSAVE"])
-def test_what_the_emulator_cannot_run_is_refused_before_a_boot(tmp_path: Path, option: str) -> None:
-    sdk = load_sdk(make_sdk(tmp_path, options={option: True}), "x86_64")
-    with pytest.raises(
-        InputError, match=rf"{option} \(Kernel\w+\): is on: expected off; qemu-system-x86_64"
-    ):
+def test_what_the_emulator_cannot_run_is_refused_before_a_boot(tmp_path: Path) -> None:
+    sdk = load_sdk(make_sdk(tmp_path, options={"SUPPORT_PCID": True}), "x86_64")
+    said = r"SUPPORT_PCID \(KernelSupportPCID\): is on: expected off; qemu-system-x86_64"
+    with pytest.raises(InputError, match=said):
         check_bootable(sdk.options, MACHINES["x86_64"], "image")
+
+
+@pytest.mark.parametrize(
+    ("options", "cpu"),
+    [({}, "Nehalem,+pdpe1gb"), ({"XSAVE": True}, "max"), ({"FSGSBASE_INST": True}, "max")],
+)
+def test_the_emulated_cpu_has_what_the_kernel_uses(
+    tmp_path: Path, options: dict[str, Any], cpu: str
+) -> None:
+    sdk = load_sdk(make_sdk(tmp_path, options=options), "x86_64")
+    check_bootable(sdk.options, MACHINES["x86_64"], "image")
+    assert cpu_for(sdk.options, MACHINES["x86_64"], "image") == cpu
+
+
+@pytest.mark.parametrize("value", [False, None])
+@pytest.mark.parametrize(
+    ("option", "cmake"), [("DEBUG_BUILD", "KernelDebugBuild"), ("PRINTING", "KernelPrinting")]
+)
+def test_a_kernel_without_debug_calls_is_accepted_but_not_asked(
+    tmp_path: Path, option: str, cmake: str, value: Any
+) -> None:
+    root = make_sdk(tmp_path, options={option: value})
+    sdk = load_sdk(root, "x86_64")
+    assert debug_missing(sdk.options) == cmake
+    asked = '[system]\nname = "asked"\ntruth = true\n[[pd]]\nname = "a"\nprogram = "app"\n'
+    (tmp_path / "asked.toml").write_text(asked)
+    with pytest.raises(InputError, match=rf":3: system.truth: .* expected a kernel with {cmake}"):
+        System.read(tmp_path / "asked.toml").check_kernel(sdk)
+
+
+def test_a_kernel_that_does_not_print_needs_a_uart_that_is_known(tmp_path: Path) -> None:
+    options = {"PRINTING": False}
+    load_sdk(make_sdk(tmp_path / "virt", arch="aarch64", options=options), "aarch64")
+    board = make_sdk(tmp_path / "c4", arch="aarch64", options={**options, "ARM_PLAT": "odroidc4"})
+    said = r"PRINTING \(KernelPrinting\): is False: .* of its own only on qemu-arm-virt"
+    with pytest.raises(InputError, match=said.replace("False", "off")):
+        load_sdk(board, "aarch64")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ satisfies every rule of this package.
 """
 
 from cellreap.system.config.closeness import closeness_of
+from cellreap.system.config.debugging import asking, check_debug
 from cellreap.system.config.overriding import override
 from cellreap.system.config.reading import load_config, parse_config
 from cellreap.system.config.rules import unknown
@@ -45,6 +46,8 @@ __all__ = [
     "Quota",
     "Space",
     "System",
+    "asking",
+    "check_debug",
     "check_timer",
     "closeness_of",
     "deadline_of",

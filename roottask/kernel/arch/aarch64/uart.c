@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The UART of QEMU's `virt` machine, a PL011. Its registers take the place of a page of the root
+ * task's image, so they need no table of their own. */
+#include "kernel/arch/arch.h"
+#include "kernel/uart.h"
+
+#ifdef CONFIG_PLAT_QEMU_ARM_VIRT
+
+enum {
+    PAGE = 1 << seL4_PageBits,
+    DATA = 0,
+    FLAGS = 0x18 / 4,
+    CONTROL = 0x30 / 4,
+    FULL = 1 << 5,
+    ON = 0x301, /* UART, transmitter, receiver */
+    PATIENCE = 1 << 24 /* readings: seconds on any machine */
+};
+#define PADDR 0x09000000ull
+
+static _Alignas(4096) uint32_t page[PAGE / sizeof(uint32_t)];
+static volatile uint32_t *const registers = page;
+
+/* The kernel allocates from the start of an untyped. One untyped for each bit of the offset, the
+ * largest first, leads to the registers. */
+static seL4_Error make_frame(const seL4_UntypedDesc *from, seL4_CPtr untyped, seL4_CPtr slots,
+                             seL4_CPtr *frame)
+{
+    const uint64_t offset = PADDR - from->paddr;
+    *frame = slots;
+    for (uint32_t bit = from->sizeBits; bit-- > seL4_PageBits;) {
+        if (((offset >> bit) & 1) == 0) {
+            continue;
+        }
+        if (*frame - slots + 1 == CR_UART_SLOTS) {
+            return seL4_NotEnoughMemory;
+        }
+        seL4_Error error = seL4_Untyped_Retype(untyped, seL4_UntypedObject, bit,
+                                               seL4_CapInitThreadCNode, 0, 0, *frame, 1);
+        if (error) {
+            return error;
+        }
+        (*frame)++;
+    }
+    return seL4_Untyped_Retype(untyped, cr_arch_frame_type, seL4_PageBits,
+                               seL4_CapInitThreadCNode, 0, 0, *frame, 1);
+}
+
+cr_status cr_uart_open(const seL4_BootInfo *info, seL4_CPtr slots, uintptr_t image_start)
+{
+    const seL4_CPtr own = cr_image_frame(info, image_start, page);
+    for (seL4_SlotPos i = 0; i < info->untyped.end - info->untyped.start; i++) {
+        const seL4_UntypedDesc *desc = &info->untypedList[i];
+        seL4_CPtr frame;
+        if (!desc->isDevice || desc->paddr > PADDR ||
+            (PADDR - desc->paddr) >> desc->sizeBits != 0) {
+            continue;
+        }
+        /* Without seL4_ARM_PageCacheable it is device memory. */
+        if (own == 0 || make_frame(desc, info->untyped.start + i, slots, &frame) ||
+            seL4_ARM_Page_Unmap(own) ||
+            seL4_ARM_Page_Map(frame, seL4_CapInitThreadVSpace, (seL4_Word)page, seL4_ReadWrite,
+                              seL4_ARM_ExecuteNever)) {
+            return CR_ERR_ABSENT;
+        }
+        registers[CONTROL] = ON;
+        return CR_OK;
+    }
+    return CR_ERR_ABSENT;
+}
+
+void cr_uart_put(char c)
+{
+    for (uint32_t i = 0; i < PATIENCE && (registers[FLAGS] & FULL) != 0; i++) {
+    }
+    registers[DATA] = (uint8_t)c;
+}
+
+#else
+
+cr_status cr_uart_open(const seL4_BootInfo *info, seL4_CPtr slots, uintptr_t image_start)
+{
+    (void)info;
+    (void)slots;
+    (void)image_start;
+    return CR_ERR_ABSENT;
+}
+
+void cr_uart_put(char c)
+{
+    (void)c;
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The UART of the platform. It is the root task's console on a kernel that does not print
+ * (KernelPrinting off), and such a kernel leaves it to user level. On other kernels nobody here
+ * touches it. One folder of arch/ per architecture implements it. */
+#ifndef CELLREAP_SEL4_UART_H
+#define CELLREAP_SEL4_UART_H
+
+#include "kernel/kernel.h"
+#include <cellreap/status.h>
+
+enum { CR_UART_SLOTS = 32 };
+
+/* Takes the UART and sets it to 115,200 baud where it must be set. `slots`: the first of
+ * CR_UART_SLOTS empty slots of the CNode of boot time. image_start: see cr_image_frame. Must come
+ * before the root task has a CSpace of its own. CR_ERR_ABSENT: the platform has no UART that is
+ * known here, or the kernel does not give it. */
+cr_status cr_uart_open(const seL4_BootInfo *info, seL4_CPtr slots, uintptr_t image_start);
+/* Writes a character. Uses no IPC buffer, so any thread may call it. */
+void cr_uart_put(char c);
+
+/* Makes the UART the console if there is none: the first thing that a root task does. It takes the
+ * last slots of the CNode of boot time. Without a console the root task runs and is not heard. */
+static inline void cr_uart_console(const seL4_BootInfo *info, uintptr_t image_start)
+{
+    if (cr_console_exists() || info->empty.end - info->empty.start < 2 * CR_UART_SLOTS) {
+        return;
+    }
+    seL4_SetIPCBuffer(info->ipcBuffer);
+    if (cr_uart_open(info, info->empty.end - CR_UART_SLOTS, image_start) == CR_OK) {
+        cr_console_use(cr_uart_put);
+    }
+}
+
+#endif

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Kernels without debug calls, as people deploy them: the root task has a console of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cellreap.runs.boot import End, boot_image
+from cellreap.system.image import read_image
+from cellreap.system.sdk import Sdk
+from cellreap.testing import NoDebug, Run, Target, with_system
+from kit.image_members import damage
+from kit.muted import muted
+from kit.paths import BOOT_CONFIGS, CONFIGS
+
+
+@pytest.fixture(scope="module")
+def plain(sdk: Sdk, tmp_path_factory: pytest.TempPathFactory) -> Target:
+    """A target whose root task uses no debug call."""
+    if sdk.kernel.name == "refkernel" and sdk.kernel.arch == "aarch64":
+        pytest.skip("refkernel hands out no UART on aarch64: skipped: no seL4 SDK")
+    folder = tmp_path_factory.mktemp("plain")
+    return Target(muted(sdk, folder / "sdk"), folder, [CONFIGS, BOOT_CONFIGS])
+
+
+def outcome(run: Run) -> list[object]:
+    """What each cleanup of a run planned, and the kernel calls that it made."""
+    return [(cleanup.plan, cleanup.kernel_calls) for cleanup in run.report.cleanups]
+
+
+@pytest.mark.behaviour("Y-06", "C-02")
+def test_a_cleanup_is_the_same_and_told_through_another_console(
+    plain: Target, target: Target
+) -> None:
+    run = plain.run("block_fs_db_app", rs_depth=1)
+    assert outcome(run) == outcome(target.run("block_fs_db_app", rs_depth=1))
+    assert run.deleted_spaces() == {"disk1", "files"}
+
+
+@pytest.mark.behaviour("C-05")
+def test_a_long_trace_comes_whole(plain: Target) -> None:
+    """The writer has no IPC buffer, and asks the UART for room many times."""
+    run = plain.run("throng")
+    assert run.boot.bytes > 50_000
+    assert run.says("client") == ["40 operations"]
+
+
+def test_a_panic_before_anything_is_set_up_is_heard(plain: Target, tmp_path: Path) -> None:
+    damage(plain.image("block_fs_db_app"), b"block_server_2\0", tmp_path / "damaged.img")
+    with (tmp_path / "damaged.trace").open("wb") as trace:
+        boot = boot_image(read_image(tmp_path / "damaged.img"), trace, timeout=600, idle=90)
+    assert boot.end is End.FATAL
+    assert boot.detail.startswith("cellreap: panic: the configuration in the image is not valid")
+
+
+def test_what_only_a_debug_kernel_tells_is_not_asked(plain: Target) -> None:
+    for key in ("truth", "snapshot"):
+        with pytest.raises(NoDebug, match="does not tell what it holds"):
+            plain.run("block_fs_db_app", change=with_system(**{key: True}))

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""An SDK whose root task uses no debug call, not even to print.
+
+Its kernel is one that has them. To the root task it is a kernel without: libsel4 declares what the
+configuration says. So what such kernels need can be tried wherever there is any kernel.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+from cellreap.system.sdk import CONFIG_FILE, Sdk, load_sdk
+
+MUTED = ("DEBUG_BUILD", "PRINTING")
+
+
+def muted(sdk: Sdk, folder: Path) -> Sdk:
+    """A copy of an SDK in a new folder, whose configuration has no debug calls."""
+    shutil.copytree(sdk.root, folder)
+    options = json.loads((folder / CONFIG_FILE).read_text())
+    assert all(options[key] is True for key in MUTED)
+    (folder / CONFIG_FILE).write_text(json.dumps({**options, **dict.fromkeys(MUTED, False)}))
+    header = (folder / CONFIG_FILE).with_suffix(".h")
+    text, count = re.subn(rf"#define CONFIG_({'|'.join(MUTED)}) +1\n", "", header.read_text())
+    assert count == len(MUTED)
+    header.write_text(text)
+    return load_sdk(folder, sdk.kernel.arch)
