@@ -164,8 +164,8 @@ seL4_CPtr cr_pool_make(seL4_CPtr untyped, seL4_Word type, const char *what);
 /* Stops the system if there is an error. */
 void cr_must(seL4_Error error, const char *what);
 
-/* The frame of a page of the root task's own image, or 0 if it has none. image_start: the address of
- * its first page. */
+/* The frame of a page of the root task's own image, or 0 if it has none. image_start: the address
+ * of its first page. */
 seL4_CPtr cr_image_frame(const seL4_BootInfo *info, uintptr_t image_start, const void *page);
 
 /* Starts a further thread of the root task, in its CSpace and address space and without an IPC
