@@ -4,6 +4,7 @@
  * configuration as image.h has it, whose tables are where the other root task has them. */
 #include "setup.h"
 #include "kernel/arch/arch.h"
+#include "kernel/uart.h"
 #include "supervisor/supervisor.h"
 #include "system/text.h"
 
@@ -116,6 +117,18 @@ static int cleaner_priority_valid(const cr_component_system *system)
         }
     }
     return cleaner <= CR_PRIORITY_MAX;
+}
+
+_Static_assert((int)CR_COMPONENT_CONSOLE_SLOTS == (int)CR_UART_SLOTS, "the same slots");
+
+cr_status cr_component_console(const seL4_BootInfo *boot_info, const void *image_start)
+{
+    return cr_uart_console(boot_info, (uintptr_t)image_start);
+}
+
+void cr_component_print(const char *text)
+{
+    cr_console_string(text);
 }
 
 cr_status cr_component_init(const cr_component_room *room, const cr_component_system *system)

@@ -32,7 +32,8 @@ void cr_root_main(const seL4_BootInfo *info)
     const cr_component_room all = {
         .boot_info = info, .slots = info->empty.start, .image_start = cr_image_base};
     cr_own_objects own;
-    cr_uart_console(info, (uintptr_t)cr_image_base);
+    /* Without a console the system runs, but nobody hears of it. */
+    (void)cr_uart_console(info, (uintptr_t)cr_image_base);
     if (!cr_room_valid(&all) ||
         cr_set_up_objects(&all, find_image(), cr_root_hooks(), &own) != CR_OK) {
         cr_panic("the kernel gave too little to start with",

@@ -68,16 +68,9 @@ static seL4_CPtr first_slot;
 static _Alignas(16) seL4_Word desk_stack[STACK_WORDS];
 static volatile struct { seL4_Word reports, entries, losses; } desk;
 
-static void print(const char *text)
-{
-    while (*text != '\0') {
-        seL4_DebugPutChar(*text++);
-    }
-}
-
 static _Noreturn void stop(const char *text)
 {
-    print(text);
+    cr_component_print(text);
     for (;;) {
         (void)seL4_TCB_Suspend(seL4_CapInitThreadTCB);
     }
@@ -149,8 +142,13 @@ static seL4_CPtr untyped_to_keep(const seL4_BootInfo *info)
 void cr_root_main(const seL4_BootInfo *info)
 {
     const uint64_t kept[] = {untyped_to_keep(info)};
-    const cr_component_room room = {info, info->empty.start, kept, 1, cr_image_base};
+    const cr_component_room room = {.boot_info = info,
+                                    .slots = info->empty.start,
+                                    .kept = kept,
+                                    .n_kept = 1,
+                                    .image_start = cr_image_base};
     cr_component_message mine;
+    must(cr_component_console(info, cr_image_base) != CR_OK, "embed: nobody hears this\n");
     first_slot = info->empty.start;
     programs[LEDGER].bytes = (uint32_t)(ledger_elf_end - ledger_elf);
     programs[CLERK].bytes = (uint32_t)(clerk_elf_end - clerk_elf);
@@ -170,10 +168,10 @@ void cr_root_main(const seL4_BootInfo *info)
             const seL4_MessageInfo_t tag = {{mine.tag}};
             must(seL4_MessageInfo_get_label(tag) != RING || seL4_GetMR(0) != 0,
                  "embed: that is no ring\n");
-            print("embed: the bell rings\n");
+            cr_component_print("embed: the bell rings\n");
             seL4_Reply(seL4_MessageInfo_new(CR_REPLY_BASE, 0, 0, 0));
         } else if (mine.badge == DESK_BADGE) {
-            print("embed: a report at the desk\n");
+            cr_component_print("embed: a report at the desk\n");
         }
     }
     must(desk.losses != 1 || desk.entries != ENTRIES || cr_component_pd(LEDGER) != 0 ||

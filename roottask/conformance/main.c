@@ -87,7 +87,7 @@ static void set_up(const seL4_BootInfo *info)
     uint32_t block;
     boot_info = info;
     extern char cr_image_base[];
-    cr_uart_console(info, (uintptr_t)cr_image_base);
+    (void)cr_uart_console(info, (uintptr_t)cr_image_base); /* else nothing is heard */
     seL4_SetIPCBuffer(info->ipcBuffer);
     if (cr_cspace_init(info, cr_untyped_of_cspace(info)) != CR_OK ||
         cr_untyped_init(info) != CR_OK || cr_untyped_take(OWN_BLOCK_BITS, 0, &own_block) != CR_OK ||

@@ -193,9 +193,9 @@ _Noreturn void cr_panic(const char *what, uint64_t value)
     cr_format_hex(text, value);
     cr_console_string(text);
     cr_console_put('\n');
+    /* The main thread has the highest priority. While it runs, no PD does. */
     for (;;) {
         cr_debug_halt();
-        seL4_TCB_Suspend(seL4_CapInitThreadTCB);
     }
 }
 

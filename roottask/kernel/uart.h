@@ -20,16 +20,22 @@ cr_status cr_uart_open(const seL4_BootInfo *info, seL4_CPtr slots, uintptr_t ima
 void cr_uart_put(char c);
 
 /* Makes the UART the console if there is none: the first thing that a root task does. It takes the
- * last slots of the CNode of boot time. Without a console the root task runs and is not heard. */
-static inline void cr_uart_console(const seL4_BootInfo *info, uintptr_t image_start)
+ * last CR_UART_SLOTS slots of the CNode of boot time. Errors: those of cr_uart_open, and
+ * CR_ERR_MEMORY if the CNode has too few empty slots. */
+static inline cr_status cr_uart_console(const seL4_BootInfo *info, uintptr_t image_start)
 {
-    if (cr_console_exists() || info->empty.end - info->empty.start < 2 * CR_UART_SLOTS) {
-        return;
+    if (cr_console_exists()) {
+        return CR_OK;
+    }
+    if (info->empty.end - info->empty.start < 2 * CR_UART_SLOTS) {
+        return CR_ERR_MEMORY;
     }
     seL4_SetIPCBuffer(info->ipcBuffer);
-    if (cr_uart_open(info, info->empty.end - CR_UART_SLOTS, image_start) == CR_OK) {
+    cr_status status = cr_uart_open(info, info->empty.end - CR_UART_SLOTS, image_start);
+    if (status == CR_OK) {
         cr_console_use(cr_uart_put);
     }
+    return status;
 }
 
 #endif

@@ -16,6 +16,7 @@ from cellreap.trace.events import Event
 from cellreap.trace.reader import Reader, read
 from kit.capdl_reader import read_capdl
 from kit.command_line import cellreap, cellreap_json
+from kit.muted import needs_debug
 from kit.paths import CONFIGS
 
 
@@ -38,6 +39,7 @@ class Booted:
 
 def booted(name: str, sdk: Sdk, folder: Path, *options: str) -> Booted:
     """A run of configs/NAME.toml with the kernel's word, as a user makes it."""
+    needs_debug(sdk)
     text = (CONFIGS / f"{name}.toml").read_text().replace("[system]", "[system]\ntruth = true", 1)
     config = folder / f"{name}.toml"
     config.write_text(text)

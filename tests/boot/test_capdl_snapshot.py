@@ -28,6 +28,7 @@ from cellreap.system.config import parse_config
 from cellreap.system.image import read_image
 from cellreap.system.sdk import Sdk
 from kit.capdl_reader import Held, Spec, read_capdl
+from kit.muted import needs_debug
 
 CONFIG = """
 [system]
@@ -217,6 +218,7 @@ def run(sdk: Sdk, tmp_path_factory: pytest.TempPathFactory) -> tuple[Spec, str]:
     """The system.cdl of an image, and the console of a boot of the image."""
     if sdk.kernel.name != "seL4":
         pytest.skip(f"{sdk.kernel.name} takes no snapshots")
+    needs_debug(sdk)
     if sdk.kernel.arch != "x86_64":
         # seL4 16.0.0 and later take 4 KiB pages for larger ones (pte_pte_page_ptr_get_SH).
         pytest.skip(f"seL4_DebugSnapshot stops in an assertion of its own on {sdk.kernel.arch}")

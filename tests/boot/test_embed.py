@@ -19,7 +19,7 @@ from cellreap.system.sdk import ARCHES, Sdk, installed_sdk, load_sdk
 from cellreap.system.toolchain import build_tree, find_toolchain, run_tool
 from cellreap.trace.expected import UNVERIFIED
 from cellreap.trace.reading import read_file
-from kit.muted import muted
+from kit.muted import muted, needs_debug
 from kit.paths import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.behaviour("Y-07")]
@@ -132,7 +132,10 @@ def test_the_component_refuses_what_is_wrong(
 
     Its console is its own. Only a kernel that prints would lend one.
     """
-    sdk = sdk if prints else muted(sdk_of("x86_64"), tmp_path / "muted")
+    if prints:
+        needs_debug(sdk)
+    else:
+        sdk = muted(sdk_of("x86_64"), tmp_path / "muted")
     project = tmp_path / "refusals"
     shutil.copytree(EXAMPLE, project)
     shutil.copy(ROOT / "tests" / "boot" / "embedding" / "refusals.c", project / "main.c")

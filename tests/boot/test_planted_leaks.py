@@ -19,9 +19,10 @@ from typing import Final
 import pytest
 
 from cellreap.headers import source_root
-from cellreap.system.sdk import ARCHES, installed_sdk
+from cellreap.system.sdk import ARCHES, Sdk, installed_sdk
 from cellreap.trace.reader import Reader, read
 from kit.command_line import command
+from kit.muted import needs_debug
 from kit.paths import CONFIGS, LEAKS
 from mutation.copies import Copy, files_of
 from mutation.faults import Fault, edited, read_named
@@ -76,7 +77,9 @@ class Planted:
 
 
 @pytest.fixture(scope="module")
-def planted(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Planted]:
+def planted(
+    tmp_path_factory: pytest.TempPathFactory, sdk_of: Callable[[str], Sdk]
+) -> Callable[[str], Planted]:
     """The boot of an architecture."""
     root = source_root()
     files = files_of(root)
@@ -88,6 +91,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Planted
 
     @cache
     def boot(arch: str) -> Planted:
+        needs_debug(sdk_of(arch))
         return _boot(copy, arch)
 
     return boot

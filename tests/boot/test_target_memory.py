@@ -247,7 +247,9 @@ def test_a_pd_that_memory_does_not_suffice_for_leaves_nothing_behind(
     Always on x86_64: a kernel for Arm has the size of its memory built in.
     """
     change = with_pd("filler", args=(0, 1000))
-    run = target_of("x86_64").run("fill", change=change, qemu_args=("-m", "28"))
+    target = target_of("x86_64")
+    mib = 28 + (32 << int(target.sdk.options["ROOT_CNODE_SIZE_BITS"]) >> 20)
+    run = target.run("fill", change=change, qemu_args=("-m", str(mib)))
     filler = run.ids("filler")[0]
     refused = run.of("REFUSE", pd=filler, op=SPAWN)
     assert {event["status"] for event in refused} == {MEMORY}

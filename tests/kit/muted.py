@@ -12,13 +12,27 @@ import re
 import shutil
 from pathlib import Path
 
-from cellreap.system.sdk import CONFIG_FILE, Sdk, load_sdk
+import pytest
+
+from cellreap.system.sdk import CONFIG_FILE, Sdk, debug_missing, load_sdk
 
 MUTED = ("DEBUG_BUILD", "PRINTING")
 
 
+def needs_debug(sdk: Sdk) -> None:
+    """Skips a test if the kernel has no debug calls."""
+    missing = debug_missing(sdk.options)
+    if missing is not None:
+        pytest.skip(f"{sdk.kernel} has no debug calls: {missing} is off")
+
+
 def muted(sdk: Sdk, folder: Path) -> Sdk:
-    """A copy of an SDK in a new folder, whose configuration has no debug calls."""
+    """A copy of an SDK in a new folder, whose configuration has no debug calls.
+
+    The SDK itself if its kernel has none.
+    """
+    if debug_missing(sdk.options) == "KernelDebugBuild":
+        return sdk
     shutil.copytree(sdk.root, folder)
     options = json.loads((folder / CONFIG_FILE).read_text())
     assert all(options[key] is True for key in MUTED)

@@ -49,7 +49,9 @@ enum { NUMBERS = 300, COUNT_TRACES = sizeof(traces) / sizeof(traces[0]),
 static void print(const char *text)
 {
     for (; *text != '\0'; text++) {
+#ifdef CONFIG_PRINTING
         seL4_DebugPutChar(*text);
+#endif
     }
 }
 

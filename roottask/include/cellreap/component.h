@@ -29,6 +29,7 @@ struct seL4_BootInfo;
 
 enum {
     CR_COMPONENT_SLOTS = 3, /* that the component takes of the CNode that the kernel gave */
+    CR_COMPONENT_CONSOLE_SLOTS = 32, /* that cr_component_console takes of it, at its end */
     CR_COMPONENT_STACK = 32768
 };
 
@@ -43,7 +44,7 @@ typedef struct cr_component_room {
     /* The address of the first page of your root task's image. */
     const void *image_start;
     /* Writes a character of the trace. It runs on any thread of the component, and may use no IPC
-     * buffer. 0: the kernel's console, which only a kernel with KernelPrinting has. */
+     * buffer. 0: the console of cr_component_console, or else that of the kernel, if it has one. */
     void (*put)(char c);
 } cr_component_room;
 
@@ -102,11 +103,20 @@ typedef struct cr_component_message {
     uint64_t tag;   /* of a message: the word of its seL4_MessageInfo_t */
 } cr_component_message;
 
+/* Gives a kernel without KernelPrinting a console: the UART of the platform, a PC's first serial
+ * port or the PL011 of qemu-arm-virt. It takes the last CR_COMPONENT_CONSOLE_SLOTS slots of
+ * `boot_info->empty`, and on aarch64 the device untyped that has the UART. On a kernel that prints
+ * it does nothing. image_start: see cr_component_room. CR_ERR_ABSENT: there is no UART that it
+ * knows. CR_ERR_MEMORY: there are too few slots. */
+cr_status cr_component_console(const struct seL4_BootInfo *boot_info, const void *image_start);
+/* Writes a text on that console, or on the kernel's. */
+void cr_component_print(const char *text);
+
 /* Takes the room and makes what the component needs for itself. Must be the root task's first use
- * of the kernel, apart from printing. CR_ERR_ARG: the description is wrong, or the room. Nothing
+ * of the kernel, apart from its console. CR_ERR_ARG: the description is wrong, or the room. Nothing
  * has been taken. CR_ERR_VERSION: the description is for another version of this library.
- * CR_ERR_MEMORY: there is too little. CR_ERR_ABSENT: a PD has a deadline, or `cleaner_priority` is
- * not 0, and the kernel leaves no timer to user level. */
+ * CR_ERR_MEMORY: there is too little. CR_ERR_ABSENT: there is no console, or a PD has a deadline or
+ * `cleaner_priority` is not 0, and the kernel leaves no timer to user level. */
 cr_status cr_component_init(const cr_component_room *room, const cr_component_system *system);
 
 /* Creates the PDs. No PD runs before cr_component_step waits. */
