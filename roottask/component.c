@@ -121,20 +121,39 @@ static int cleaner_priority_valid(const cr_component_system *system)
 
 _Static_assert((int)CR_COMPONENT_CONSOLE_SLOTS == (int)CR_UART_SLOTS, "the same slots");
 
+/* The first slot of the console; 0: it has none. */
+static seL4_CPtr console_slots;
+
 cr_status cr_component_console(const seL4_BootInfo *boot_info, const void *image_start)
 {
-    return cr_uart_console(boot_info, (uintptr_t)image_start);
+    if (cr_console_exists()) {
+        return CR_OK;
+    }
+    cr_status status = cr_uart_console(boot_info, (uintptr_t)image_start);
+    if (status == CR_OK) {
+        console_slots = boot_info->empty.end - CR_UART_SLOTS;
+    }
+    return status;
 }
 
 void cr_component_print(const char *text)
 {
+    if (bound != 0) {
+        cr_trace_flush(&cr_sys.trace); /* The writer may be in the middle of a line. */
+    }
     cr_console_string(text);
+}
+
+static int room_valid(const cr_component_room *room)
+{
+    return cr_room_valid(room) &&
+           (console_slots == 0 || room->slots + CR_COMPONENT_SLOTS <= console_slots);
 }
 
 cr_status cr_component_init(const cr_component_room *room, const cr_component_system *system)
 {
     cr_own_objects own;
-    cr_status status = cr_room_valid(room) ? describe(system) : CR_ERR_ARG;
+    cr_status status = room_valid(room) ? describe(system) : CR_ERR_ARG;
     if (status == CR_OK && (has_late_pd(system) || !cleaner_priority_valid(system))) {
         status = CR_ERR_ARG;
     }

@@ -594,7 +594,7 @@ static void boot_untypeds(void)
         cf_is(a->sizeBits >= seL4_MinUntypedBits && a->sizeBits <= seL4_MaxUntypedBits, 1);
         cf_is((uint64_t)cf_empty(info->untyped.start + i), 0);
         if (a->isDevice) {
-            continue; /* The root task uses none of them. */
+            continue; /* The root task uses at most that of its console. */
         }
         cf_is(a->paddr & (((seL4_Word)1 << a->sizeBits) - 1), 0);
         memory += (uint64_t)1 << a->sizeBits;

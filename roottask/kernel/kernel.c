@@ -173,10 +173,22 @@ void cr_console_string(const char *text)
 }
 
 static void (*before_panic)(void);
+static void (*after_panic)(void);
+static volatile int has_panicked;
 
 void cr_before_panic(void (*hook)(void))
 {
     before_panic = hook;
+}
+
+void cr_after_panic(void (*hook)(void))
+{
+    after_panic = hook;
+}
+
+int cr_has_panicked(void)
+{
+    return has_panicked;
 }
 
 _Noreturn void cr_panic(const char *what, uint64_t value)
@@ -193,9 +205,12 @@ _Noreturn void cr_panic(const char *what, uint64_t value)
     cr_format_hex(text, value);
     cr_console_string(text);
     cr_console_put('\n');
-    /* The main thread has the highest priority. While it runs, no PD does. */
+    cr_debug_halt();
+    has_panicked = 1;
+    if (after_panic != 0) {
+        after_panic();
+    }
     for (;;) {
-        cr_debug_halt();
     }
 }
 

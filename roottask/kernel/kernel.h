@@ -140,7 +140,7 @@ seL4_Error cr_write_registers(seL4_CPtr tcb, int resume, seL4_UserContext *in);
 void cr_signal(seL4_CPtr notification);
 
 /* Builds the CSpace from the objects that the kernel gave. Must be the first kernel call of the
- * root task. */
+ * root task, but for those of cr_uart_console. */
 cr_status cr_cspace_init(const seL4_BootInfo *info, seL4_CPtr untyped);
 
 /* What a slot of the pool is for. */
@@ -179,6 +179,10 @@ void cr_start_thread(seL4_CPtr tcb, seL4_Word priority, void (*entry)(void), cha
 _Noreturn void cr_panic(const char *what, uint64_t value);
 /* What cr_panic does first: it writes what is not on the console yet. */
 void cr_before_panic(void (*hook)(void));
+/* What it does last, on a kernel that cannot halt the machine. Then the thread never stops: the
+ * main thread has the highest priority, and no PD runs. */
+void cr_after_panic(void (*hook)(void));
+int cr_has_panicked(void);
 /* The console is the kernel's if it prints (KernelPrinting). Another one writes a character with
  * `put`, which may use no IPC buffer. Until there is a console, nothing is seen of what is put. */
 void cr_console_use(void (*put)(char c));

@@ -52,6 +52,15 @@ static seL4_CPtr mint(seL4_Word badge)
     return cap;
 }
 
+/* The main thread waits for messages while the worker runs. It hears of a panic, and does not wait
+ * again. */
+static void tell_of_panic(void)
+{
+    if (seL4_GetIPCBuffer() == (seL4_IPCBuffer *)(void *)own.buffer) {
+        seL4_Send(worker.done, seL4_MessageInfo_new(0, 0, 0, 0));
+    }
+}
+
 void cr_worker_init(const seL4_BootInfo *info, uintptr_t image_start, seL4_CPtr untyped,
                     seL4_CPtr endpoint, void (*job)(void))
 {
@@ -60,6 +69,7 @@ void cr_worker_init(const seL4_BootInfo *info, uintptr_t image_start, seL4_CPtr 
     worker.endpoint = endpoint != 0 ? endpoint : worker.own_endpoint;
     worker.done = mint(DONE);
     worker.job = job;
+    cr_after_panic(tell_of_panic);
     worker.main_buffer = seL4_GetIPCBuffer();
     cr_must(cr_arch_unmap_frame(frame_of(info, image_start, own.guard)),
             "the page below the worker's stack is not unmapped");
@@ -123,6 +133,8 @@ cr_worker_arrival cr_worker_wait(void)
     cr_worker_arrival out;
     seL4_SetIPCBuffer((seL4_IPCBuffer *)(void *)own.buffer);
     out.tag = seL4_RecvWithMRs(worker.endpoint, &from, &first[0], &first[1], &first[2], &first[3]);
+    while (cr_has_panicked()) {
+    }
     seL4_SetIPCBuffer(worker.main_buffer);
     for (int i = 0; i < IN_REGISTERS; i++) {
         seL4_SetMR(i, first[i]);

@@ -3,17 +3,24 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from cellreap.headers import source_root
 from cellreap.runs.boot import End, boot_image
 from cellreap.system.image import read_image
 from cellreap.system.sdk import Sdk
 from cellreap.testing import NoDebug, Run, Target, with_system
+from kit.command_line import command
+from kit.counted import SLOW_COUNTED
 from kit.image_members import damage
 from kit.muted import muted
 from kit.paths import BOOT_CONFIGS, CONFIGS
+from mutation.copies import Copy, files_of
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +60,41 @@ def test_a_panic_before_anything_is_set_up_is_heard(plain: Target, tmp_path: Pat
         boot = boot_image(read_image(tmp_path / "damaged.img"), trace, timeout=600, idle=90)
     assert boot.end is End.FATAL
     assert boot.detail.startswith("cellreap: panic: the configuration in the image is not valid")
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("C-14")
+def test_a_panic_amid_a_cleanup_stops_all_pds(
+    plain: Target, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The kernel cannot halt the machine. PDs run while the cleaner does, until it panics."""
+    root = source_root()
+    files = files_of(root)
+    carry = "roottask/supervisor/carry.c"
+    begin = "static void note_beginning(const cr_step *step)\n{\n"
+    assert files[carry].decode().count(begin) == 1
+    panic = f'{begin}    if (step->kind == CR_STEP_DESTROY_PD) {{ cr_panic("planted", 7); }}\n'
+    folder = tmp_path_factory.mktemp("planted")
+    copy = Copy(root, files, folder)
+    copy.plant({carry: files[carry].decode().replace(begin, panic).encode()})
+    done = subprocess.run(
+        [
+            *command("run", str(BOOT_CONFIGS / "throng.toml"), "--arch", plain.sdk.kernel.arch),
+            *("--sdk", str(plain.sdk.root), "--json", "-o", str(folder), "--idle", "90"),
+            *("--qemu-arg", " ".join(SLOW_COUNTED)),
+        ],
+        env={**os.environ, **copy.env},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    boot = json.loads(done.stdout)["boot"]
+    assert (boot["end"], boot["detail"]) == ("fatal", "cellreap: panic: planted 0x7")
+    console = (folder / "throng.trace").read_text()
+    _, after = console.split("cellreap: panic: planted 0x7\n")
+    assert "~cr" not in after, "nothing happens any more"
+    assert " TAKEOVER " not in console
 
 
 def test_what_only_a_debug_kernel_tells_is_not_asked(plain: Target) -> None:

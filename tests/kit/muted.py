@@ -19,6 +19,11 @@ from cellreap.system.sdk import CONFIG_FILE, Sdk, debug_missing, load_sdk
 MUTED = ("DEBUG_BUILD", "PRINTING")
 
 
+def pds_print(sdk: Sdk) -> bool:
+    """Whether the kernel prints what any PD asks it to print."""
+    return sdk.options["PRINTING"] is True
+
+
 def needs_debug(sdk: Sdk) -> None:
     """Skips a test if the kernel has no debug calls."""
     missing = debug_missing(sdk.options)
@@ -31,14 +36,14 @@ def muted(sdk: Sdk, folder: Path) -> Sdk:
 
     The SDK itself if its kernel has none.
     """
-    if debug_missing(sdk.options) == "KernelDebugBuild":
+    on = [key for key in MUTED if sdk.options[key] is True]
+    if not on:
         return sdk
     shutil.copytree(sdk.root, folder)
     options = json.loads((folder / CONFIG_FILE).read_text())
-    assert all(options[key] is True for key in MUTED)
     (folder / CONFIG_FILE).write_text(json.dumps({**options, **dict.fromkeys(MUTED, False)}))
     header = (folder / CONFIG_FILE).with_suffix(".h")
-    text, count = re.subn(rf"#define CONFIG_({'|'.join(MUTED)}) +1\n", "", header.read_text())
-    assert count == len(MUTED)
+    text, count = re.subn(rf"#define CONFIG_({'|'.join(on)}) +1\n", "", header.read_text())
+    assert count == len(on)
     header.write_text(text)
     return load_sdk(folder, sdk.kernel.arch)

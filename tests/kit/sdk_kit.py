@@ -22,6 +22,7 @@ GOOD_OPTIONS: dict[str, Any] = {
     "PRINTING": True,
     "ENABLE_SMP_SUPPORT": False,
     "ROOT_CNODE_SIZE_BITS": "12",
+    "MAX_NUM_BOOTINFO_UNTYPED_CAPS": "230",
     "SUPPORT_PCID": False,
     "FSGSBASE_INST": False,
     "XSAVE": False,

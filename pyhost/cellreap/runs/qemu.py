@@ -60,7 +60,11 @@ MACHINES: Mapping[str, Machine] = {
         package="qemu-system-x86",
         arguments=("-machine", "pc", "-accel", "tcg", *_PC_MEMORY),
         files=(("-kernel", "kernel.elf"), ("-initrd", "roottask.elf")),  # kernel.elf as ELF32
-        impossible=(("SUPPORT_PCID", "KernelSupportPCID"),),
+        impossible=(
+            ("SUPPORT_PCID", "KernelSupportPCID"),
+            ("XSAVE_XSAVEC", "KernelXSave"),
+            ("XSAVE_XSAVES", "KernelXSave"),
+        ),
         # The oldest CPU that seL4 supports on x86_64, with the huge pages that it needs.
         cpu="Nehalem,+pdpe1gb",
         cpus={"FSGSBASE_INST": "max", "XSAVE": "max"},
@@ -96,7 +100,9 @@ def check_bootable(options: Mapping[str, Any], machine: Machine, name: str) -> N
         )
         raise InputError(name, None, "ARM_PLAT (KernelPlatform)", message)
     for key, option in machine.impossible:
-        require_option(options, name, key, option, False, f"{machine.emulator} does not emulate it")
+        if key in options:
+            reason = f"{machine.emulator} does not emulate it"
+            require_option(options, name, key, option, False, reason)
     cpu_for(options, machine, name)
 
 

@@ -53,7 +53,26 @@ _REQUIRED_BY_ARCH: Mapping[str, tuple[tuple[str, str, bool, str], ...]] = {
         ),
     ),
 }
-_MIN_ROOT_CNODE_BITS = 12
+# Numbers: key in gen_config.json, CMake option, smallest value, reason.
+_AT_LEAST: tuple[tuple[str, str, int, str], ...] = (
+    (
+        "ROOT_CNODE_SIZE_BITS",
+        "KernelRootCNodeSizeBits",
+        12,
+        "for the root task's own capabilities",
+    ),
+)
+_AT_LEAST_BY_ARCH: Mapping[str, tuple[tuple[str, str, int, str], ...]] = {
+    "x86_64": (
+        (
+            "MAX_NUM_BOOTINFO_UNTYPED_CAPS",
+            "KernelMaxNumBootinfoUntypedCaps",
+            100,
+            "because devices come first, and memory that has no place is lost",
+        ),
+    ),
+    "aarch64": (),
+}
 # The platforms of aarch64 whose UART the root task can write (kernel/arch/aarch64/uart.c). A kernel
 # without printing leaves it to user level.
 _OWN_UARTS = ("qemu-arm-virt",)
@@ -238,11 +257,11 @@ def check_options(options: Mapping[str, Any], arch: str, name: str) -> None:
     if arch == "aarch64" and platform not in _OWN_UARTS:
         reason = f"the root task has a console of its own only on {' and '.join(_OWN_UARTS)}"
         require_option(options, name, "PRINTING", "KernelPrinting", True, reason)
-    bits = str(options.get("ROOT_CNODE_SIZE_BITS"))
-    if not bits.isdecimal() or int(bits) < _MIN_ROOT_CNODE_BITS:
-        expected = f"expected at least {_MIN_ROOT_CNODE_BITS}"
-        message = f"is {bits}: {expected}, for the root task's own capabilities"
-        raise InputError(name, None, "ROOT_CNODE_SIZE_BITS (KernelRootCNodeSizeBits)", message)
+    for key, option, least, reason in (*_AT_LEAST, *_AT_LEAST_BY_ARCH[arch]):
+        value = str(options.get(key))
+        if not value.isdecimal() or int(value) < least:
+            message = f"is {value}: expected at least {least}, {reason}"
+            raise InputError(name, None, f"{key} ({option})", message)
 
 
 def require_option(

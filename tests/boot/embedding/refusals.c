@@ -21,51 +21,23 @@ static cr_component_system system = {
     .programs = &program, .pds = &pd, .n_programs = 1, .n_pds = 1};
 static cr_component_room room;
 
-static uint64_t written;
-
 #ifdef CONFIG_PRINTING
-static void open_console(seL4_CPtr slot)
-{
-    (void)slot;
-}
+static uint64_t written;
 
 static void put(char c)
 {
     seL4_DebugPutChar(c);
     written++;
 }
-#else
-/* A kernel that does not print leaves the serial port of a PC to the root task. */
-static seL4_CPtr port;
-
-static void open_console(seL4_CPtr slot)
-{
-    port = slot;
-    (void)seL4_X86_IOPortControl_Issue(seL4_CapIOPortControl, 0x3f8, 0x3ff, seL4_CapInitThreadCNode,
-                                       slot, seL4_WordBits);
-}
-
-static void put(char c)
-{
-    (void)seL4_X86_IOPort_Out8(port, 0x3f8, (uint8_t)c);
-    written++;
-}
 #endif
-
-static void print(const char *text)
-{
-    while (*text != '\0') {
-        put(*text++);
-    }
-}
 
 static void answer(const char *what, cr_status status)
 {
     const char digits[] = {(char)('0' + status / 10), (char)('0' + status % 10), '\n', '\0'};
-    print("answer: ");
-    print(what);
-    print(" ");
-    print(digits);
+    cr_component_print("answer: ");
+    cr_component_print(what);
+    cr_component_print(" ");
+    cr_component_print(digits);
 }
 
 /* Changes one number of the description or the room, asks, and changes it back. */
@@ -96,13 +68,17 @@ void cr_root_main(const seL4_BootInfo *info)
     const seL4_Word bits = info->untypedList[kept[0] - info->untyped.start].sizeBits;
     const uint64_t mine = info->empty.start + CR_COMPONENT_SLOTS;
     static const uint64_t no_untyped[] = {1};
-    room = (cr_component_room){info, info->empty.start, kept, 1, cr_image_base, put};
-    seL4_SetIPCBuffer(info->ipcBuffer);
-    open_console(mine + 2);
-#ifndef CONFIG_PRINTING
-    WITH(room.put, 0);
-#endif
     program.bytes = (uint32_t)(ledger_elf_end - ledger_elf);
+    room = (cr_component_room){info, info->empty.start, kept, 1, cr_image_base, 0};
+#ifdef CONFIG_PRINTING
+    room.put = put;
+#else
+    const cr_status early = cr_component_init(&room, &system);
+    const cr_status opened = cr_component_console(info, cr_image_base);
+    answer("no console", early);
+    answer("console", opened);
+    WITH(room.slots, info->empty.end - CR_COMPONENT_CONSOLE_SLOTS - CR_COMPONENT_SLOTS + 1);
+#endif
     WITH(room.slots, info->empty.end - CR_COMPONENT_SLOTS + 1);
     WITH(room.slots, info->empty.start - 1);
     WITH(room.kept, no_untyped);
@@ -141,10 +117,14 @@ void cr_root_main(const seL4_BootInfo *info)
                                        0, 0, mine + 1, 1) == seL4_NoError
                        ? CR_OK
                        : CR_ERR_MEMORY);
+#ifdef CONFIG_PRINTING
     written = 0;
     cr_component_end();
     answer("the trace is put", written != 0 ? CR_OK : CR_ERR_ABSENT);
-    print("answer: end\n");
+#else
+    cr_component_end();
+#endif
+    cr_component_print("answer: end\n");
     for (;;) {
         (void)seL4_TCB_Suspend(seL4_CapInitThreadTCB);
     }

@@ -102,6 +102,11 @@ def test_features_without_those_before_them_are_no_release(tmp_path: Path) -> No
         ),
         ("ROOT_CNODE_SIZE_BITS", "8", r"\(KernelRootCNodeSizeBits\): is 8: expected at least 12"),
         ("ROOT_CNODE_SIZE_BITS", [], r"\(KernelRootCNodeSizeBits\): is \[\]: expected at least 12"),
+        (
+            "MAX_NUM_BOOTINFO_UNTYPED_CAPS",
+            "50",
+            r"\(KernelMaxNumBootinfoUntypedCaps\): is 50: expected at least 100, because devices",
+        ),
         ("SEL4_ARCH", "ia32", r"SEL4_ARCH \(KernelSel4Arch\): is ia32: expected x86_64"),
         ("SEL4_ARCH", None, r"SEL4_ARCH \(KernelSel4Arch\): is None: expected x86_64"),
     ],
@@ -114,9 +119,10 @@ def test_a_kernel_that_does_not_fit_is_refused_by_its_option(
         load_sdk(root, "x86_64")
 
 
-def test_what_the_emulator_cannot_run_is_refused_before_a_boot(tmp_path: Path) -> None:
-    sdk = load_sdk(make_sdk(tmp_path, options={"SUPPORT_PCID": True}), "x86_64")
-    said = r"SUPPORT_PCID \(KernelSupportPCID\): is on: expected off; qemu-system-x86_64"
+@pytest.mark.parametrize("option", ["SUPPORT_PCID", "XSAVE_XSAVEC", "XSAVE_XSAVES"])
+def test_what_the_emulator_cannot_run_is_refused_before_a_boot(tmp_path: Path, option: str) -> None:
+    sdk = load_sdk(make_sdk(tmp_path, options={option: True}), "x86_64")
+    said = rf"{option} \(Kernel\w+\): is on: expected off; qemu-system-x86_64"
     with pytest.raises(InputError, match=said):
         check_bootable(sdk.options, MACHINES["x86_64"], "image")
 

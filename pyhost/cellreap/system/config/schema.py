@@ -161,7 +161,7 @@ class System(Table):
     """
     truth: _Bool = False
     """Whether the trace has the kernel's word on what capabilities there are: before the first PD
-    runs, before each crash, after each cleanup and at the end.
+    runs, before each crash, after each cleanup and at the end. Only a debug kernel has it.
     """
     mode: _Mode = "async"
     """When a PD that terminates another is answered: at once (async), or when all notices are
