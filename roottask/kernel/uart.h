@@ -9,7 +9,7 @@
 #include "kernel/kernel.h"
 #include <cellreap/status.h>
 
-enum { CR_UART_SLOTS = 32 };
+enum { CR_UART_SLOTS = 8 };
 
 /* Takes the UART and sets it to 115,200 baud where it must be set. `slots`: the first of
  * CR_UART_SLOTS empty slots of the CNode of boot time. image_start: see cr_image_frame. Must come
@@ -24,10 +24,11 @@ void cr_uart_put(char c);
  * CR_ERR_MEMORY if the CNode has too few empty slots. */
 static inline cr_status cr_uart_console(const seL4_BootInfo *info, uintptr_t image_start)
 {
+    enum { LEFT = 8 }; /* for cr_cspace_init */
     if (cr_console_exists()) {
         return CR_OK;
     }
-    if (info->empty.end - info->empty.start < 2 * CR_UART_SLOTS) {
+    if (info->empty.end - info->empty.start < CR_UART_SLOTS + LEFT) {
         return CR_ERR_MEMORY;
     }
     seL4_SetIPCBuffer(info->ipcBuffer);

@@ -20,10 +20,10 @@ from cellreap.system.sizes import Sizes
 TABLES: Final = ".tables"
 """The section of the root task's tables that are not in its image (roottask.ld)."""
 _PAGE: Final = 4096
-_FIRST_SLOTS: Final = 64 + 100 + 64
+_FIRST_SLOTS: Final = 64 + 100
 """The slots that the image leaves at least: those that a kernel fills before, those in which the
-root task makes its own CSpace, those for untypeds (the kernels that we know give less than 100),
-and those of a console of its own."""
+root task makes its own CSpace, and those for untypeds: the kernels that we know give less than
+100."""
 _TABLES: Final = {
     "model": "model_memory",
     "plans": "planner_memory",

@@ -29,7 +29,7 @@ struct seL4_BootInfo;
 
 enum {
     CR_COMPONENT_SLOTS = 3, /* that the component takes of the CNode that the kernel gave */
-    CR_COMPONENT_CONSOLE_SLOTS = 32, /* that cr_component_console takes of it, at its end */
+    CR_COMPONENT_CONSOLE_SLOTS = 8, /* that cr_component_console takes of it, at its end */
     CR_COMPONENT_STACK = 32768
 };
 

@@ -53,6 +53,6 @@ void cr_uart_put(char c)
         const seL4_X86_IOPort_In8_t status = seL4_X86_IOPort_In8(io, PORT + STATUS);
         room = status.error || (status.result & EMPTY) != 0 ? ROOM : 0;
     }
-    room--;
+    room -= room != 0 ? 1u : 0u; /* A thread that panics may have written in the middle of this. */
     (void)out(DATA, (uint8_t)c);
 }
