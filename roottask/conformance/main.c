@@ -113,8 +113,7 @@ const seL4_BootInfo *cf_info(void)
 seL4_CPtr cf_image_frame(const volatile void *address)
 {
     extern char cr_image_base[];
-    return boot_info->userImageFrames.start +
-           ((uintptr_t)address - (uintptr_t)cr_image_base) / CF_PAGE;
+    return cr_image_frame(boot_info, (uintptr_t)cr_image_base, (const void *)(uintptr_t)address);
 }
 
 seL4_CPtr cf_window_frame(void)

@@ -6,10 +6,7 @@ A copy of the root task's sources has all leaks, and is booted once on each arch
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -21,9 +18,9 @@ import pytest
 from cellreap.headers import source_root
 from cellreap.system.sdk import ARCHES, Sdk, installed_sdk
 from cellreap.trace.reader import Reader, read
-from kit.command_line import command
 from kit.muted import needs_debug
 from kit.paths import CONFIGS, LEAKS
+from kit.planted import run_planted
 from mutation.copies import Copy, files_of
 from mutation.faults import Fault, edited, read_named
 
@@ -102,20 +99,9 @@ def _boot(copy: Copy, arch: str) -> Planted:
     config = copy.folder / f"{name}.toml"
     text = (CONFIGS / f"{SCENARIO}.toml").read_text()
     config.write_text(text.replace(f'name = "{SCENARIO}"', f'name = "{name}"\ntruth = true', 1))
-    done = subprocess.run(
-        [
-            *command("run", str(config), "--arch", arch, "--rs-depth", "2", "--json"),
-            # The limits of time only end runs that hang.
-            *("-o", str(copy.folder), "--timeout", "900", "--idle", "300"),
-        ],
-        env={**os.environ, **copy.env},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1, done.stderr
-    assert json.loads(done.stdout)["verdict"] == "fail"
-    return _sorted(json.loads(done.stdout)["violations"], copy.folder / f"{name}.trace")
+    shown = run_planted(copy, config, "--arch", arch, "--rs-depth", "2")
+    assert shown["verdict"] == "fail"
+    return _sorted(shown["violations"], copy.folder / f"{name}.trace")
 
 
 def _sorted(violations: list[str], trace: Path) -> Planted:
