@@ -428,6 +428,23 @@ class Fault(TypedDict):
     """The registers that are not 0, in hex. Empty: not known."""
 
 
+class Refused(TypedDict):
+    """An operation that was refused to the PDs of one name, always with the same result."""
+
+    name: str
+    """Their name in the configuration."""
+    pds: list[str]
+    """The PDs that asked for it."""
+    operation: str | None
+    """The operation, as in docs/operations.md. null: refusals that the trace only counts."""
+    result: str | None
+    """The result, as in docs/protocol.md. null: as above."""
+    meaning: str
+    """What the result means, for people. Empty: as above."""
+    count: int
+    """How often."""
+
+
 class Silence(TypedDict):
     """What is known of PDs when a trace breaks off."""
 
@@ -483,6 +500,8 @@ class Report(TypedDict):
     """How the run was not what the configuration expects. Only if there is any."""
     faults: NotRequired[list[Fault]]
     """Faults, in order. Only if there is any."""
+    refused: NotRequired[list[Refused]]
+    """Operations that the root task refused. Only if there is any."""
     silence: NotRequired[Silence]
     """What is known of PDs if the trace breaks off. Only then."""
     no_end: NotRequired[bool]

@@ -38,6 +38,16 @@ def test_a_server_fills_slots_only_as_far_as_its_client_allows(impose: Run) -> N
     assert [event["by"] for event in impose.of("HOLD", pd=guest)] == [imposer] * 4
 
 
+@pytest.mark.behaviour("S-03")
+def test_the_report_names_what_was_refused(impose: Run) -> None:
+    found = {(each.name, each.operation): each for each in impose.report.refusals}
+    assert {operation for name, operation in found if name == "imposer"} >= {"GIVE", "SEND"}
+    give = found["imposer", "GIVE"]
+    assert give.count == len(impose.of("REFUSE", pd=impose.id("imposer"), op=10)) > 1
+    why = "UNWANTED, the receiving PD has not allowed it to the caller with ALLOW"
+    assert give.why() == f"GIVE ({give.count} times): {why}"
+
+
 @pytest.mark.behaviour("J-11")
 def test_nobody_is_made_a_dependent_unasked(impose: Run) -> None:
     refused = f"share {UNWANTED}, send {UNWANTED}, first client {UNWANTED}"

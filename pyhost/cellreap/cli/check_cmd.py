@@ -19,6 +19,7 @@ from cellreap.runs.places import places_by
 from cellreap.trace.events import printable
 from cellreap.trace.explain import Explain
 from cellreap.trace.reading import read_file
+from cellreap.trace.refusals import refusals_told
 from cellreap.trace.report import (
     Cleanup,
     Failure,
@@ -112,6 +113,7 @@ def summary(report: Report) -> list[str]:
         lines.append(
             f"extraction {extraction.number} for {_label(extraction.by, report)}: {rows}, {pieces}"
         )
+    lines += refusals_told(report.refusals, lambda pd: _label(pd, report))
     for crash, name in report.unreached:
         lines.append(f"crash {crash} of the configuration, of {printable(name)}, never came about")
     for pd in report.unfinished:

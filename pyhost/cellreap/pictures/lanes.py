@@ -10,6 +10,7 @@ from typing import Final
 from cellreap.model.ids import ROOT
 from cellreap.pictures.history import Span
 from cellreap.trace.events import Event
+from cellreap.trace.refusals import refusal_of
 
 PHASES: Final = {
     "suspend": "mark",
@@ -40,7 +41,7 @@ MARKS: Final = {
     "PROBE": "probed",
     "GIVE_UP": "given up",
 }
-"""Events that are marked in the lane of their PD."""
+"""Events that are marked in the lane of their PD, and what they are in words."""
 
 
 @dataclass
@@ -94,6 +95,8 @@ class Lanes:
         self.cleanups: dict[int, CleanupSeen] = {}
         self.clock: list[tuple[int, int]] = []
         """(event, ms) of each CLOCK"""
+        self.says = dict(MARKS)
+        """What each kind of mark is in words. Refused operations are kinds of their own."""
         self._at = -1
         self._open: dict[tuple[str, str], Span] = {}  # (PD, what) -> a wait that goes on
         self._tickets: dict[int, str] = {}
@@ -106,7 +109,11 @@ class Lanes:
             handler(self, event)
         lane = self.lanes.get(event.values.get("pd", ""))
         if event.name in MARKS and lane is not None:
-            lane.marks.append((self._at, event.name))
+            kind = event.name
+            if kind == "REFUSE":
+                kind = f"REFUSE {event['op']} {event['status']}"
+                self.says[kind] = f"refused {refusal_of(event).why()}"
+            lane.marks.append((self._at, kind))
 
     # -- waits
 

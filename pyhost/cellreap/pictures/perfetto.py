@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from cellreap.pictures.history import Span
-from cellreap.pictures.lanes import MARKS, Lanes
+from cellreap.pictures.lanes import Lanes
 from cellreap.trace.events import Event, printable
 from cellreap.trace.report import Report
 
@@ -75,7 +75,7 @@ def _pds(lanes: Lanes, events: Sequence[Event], names: Mapping[str, str]) -> Ite
             yield {"ph": "e", "ts": end, **common}
         for at, what in lane.marks:
             told = {"event": printable(str(events[at]), 400)}
-            yield {"ph": "i", "s": "t", "cat": "event", "name": MARKS[what], "ts": at,
+            yield {"ph": "i", "s": "t", "cat": "event", "name": lanes.says[what], "ts": at,
                    "pid": _PDS, "tid": tid, "args": told}  # fmt: skip
     for arrow in lanes.arrows.values():
         source, to = threads.get(arrow.source), threads.get(arrow.to)

@@ -30,7 +30,7 @@ from cellreap.pictures.history import (
     history_of,
     kind_of,
 )
-from cellreap.pictures.lanes import MARKS, CleanupSeen, Lane, Lanes
+from cellreap.pictures.lanes import CleanupSeen, Lane, Lanes
 from cellreap.pictures.layout import Layout, place
 from cellreap.pictures.nearness import Nearness
 from cellreap.runs.summary import chapter_lines, name_of
@@ -194,7 +194,7 @@ def run_data(reading: Reading) -> dict[str, Any]:
             }
             for each in shared.values()
         ],
-        "says": MARKS,
+        "says": lanes.says,
         "arrows": [
             [
                 arrow.token,

@@ -19,6 +19,7 @@ from cellreap.trace.expected import Expected
 from cellreap.trace.explain import Explain
 from cellreap.trace.faults import Faults
 from cellreap.trace.reader import MAX_LINE, Events, Reader
+from cellreap.trace.refusals import refusal_of
 from cellreap.trace.report import Report
 from cellreap.trace.story import Story
 
@@ -135,6 +136,8 @@ def _said(event: Event, names: dict[str, str]) -> str:
             return f"{name()}: {printable(event['text'])}"
         case "EXIT":
             return f"{name()}: exit with code {event['code']}"
+        case "REFUSE":
+            return f"{name()}: refused {refusal_of(event).why()}"
         case "TERMINATE":
             return f"{name()}: terminated by {name('by')}"
         case "TERMINATE_LATER":

@@ -11,6 +11,7 @@ from cellreap.trace.events import Event, printable
 from cellreap.trace.expected import NO_END
 from cellreap.trace.faults import FaultSeen
 from cellreap.trace.reading import Reading
+from cellreap.trace.refusals import refusals_told
 from cellreap.trace.report import Cleanup, Report, foreign_told, injected_told, kernels_word_told
 from cellreap.trace.silence import Silence
 from cellreap.trace.story import Chapter
@@ -61,6 +62,9 @@ def tell(
     if not story.chapters:
         lines += ["Nothing crashed.", ""]
     lines += [*asked, ""] if (asked := _asked(report, names, files or {})) else []
+    if report.refusals:
+        told_of = refusals_told(report.refusals, lambda pd: name_of(pd, names))
+        lines += [*told_of, ""]
     alive = [name_of(pd, names) for pd in story.alive() if pd != ROOT]
     when = "when the trace broke off" if report.broken_off else "at the end"
     lines += [f"Alive {when}: {', '.join(alive) or 'nobody but the root task'}", ""]

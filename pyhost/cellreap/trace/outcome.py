@@ -15,6 +15,7 @@ from cellreap.model.ids import ROOT
 from cellreap.trace.events import Event
 from cellreap.trace.expected import Expected
 from cellreap.trace.faults import describe_fault
+from cellreap.trace.refusals import PAGE, Refusal, refusal_of
 from cellreap.trace.report import Unexpected, Word
 
 _MAX_SAID: Final = 1 << 20  # characters of a PD's lines that are kept
@@ -29,6 +30,8 @@ class Crash:
     name: str
     how: str
     line: int
+    refused: Refusal | None = None
+    """What was last refused to it before it exited."""
 
 
 @dataclass
@@ -47,6 +50,7 @@ class Outcome:
     _alive: dict[str, str] = field(default_factory=dict)
     _names: dict[str, str] = field(default_factory=dict)
     _staged: dict[str, str] = field(default_factory=dict)
+    _refused: dict[str, Refusal] = field(default_factory=dict)
     _arch: str = ""
 
     def alive(self) -> list[str]:
@@ -74,23 +78,26 @@ class Outcome:
                 self._staged[event["pd"]] = event["how"]
             case "FAULT_RESUMED":
                 self._staged.pop(event["pd"], None)
+            case "REFUSE":
+                self._refused[event["pd"]] = refusal_of(event)
             case "FAULT":
                 self._crash(event, describe_fault(event, self._arch))
             case "EXIT":
                 code = event.number("code")
                 self.exits[self._name(event["pd"])] = code
                 if code != 0:
-                    self._crash(event, f"exit with code {code}")
+                    refused = self._refused.get(event["pd"])
+                    self._crash(event, f"exit with code {code}", refused)
             case "LATE":
                 self._crash(event, f"it missed its deadline for notice {event['token']}")
 
     def _name(self, pd: str) -> str:
         return self._names.get(pd, pd)
 
-    def _crash(self, event: Event, how: str) -> None:
+    def _crash(self, event: Event, how: str, refused: Refusal | None = None) -> None:
         pd = event["pd"]
         if self._staged.pop(pd, None) is None:
-            self.crashes.append(Crash(pd, self._name(pd), how, event.line))
+            self.crashes.append(Crash(pd, self._name(pd), how, event.line, refused))
 
 
 def unexpected(outcome: Outcome, expected: Expected) -> list[Unexpected]:
@@ -108,6 +115,8 @@ def _crashes(outcome: Outcome, expected: Expected) -> Iterator[Unexpected]:
     for crash in outcome.crashes:
         if crash.name not in expected.outcome.crashes:
             text = f"{crash.name} ({crash.pd}): {crash.how}"
+            if crash.refused is not None:
+                text += f"; it was last refused {crash.refused.why()} ({PAGE})"
             yield Unexpected(Word.UNSTAGED, text, crash.line)
 
 

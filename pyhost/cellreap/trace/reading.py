@@ -16,6 +16,7 @@ from cellreap.trace.explain import Explain
 from cellreap.trace.faults import Faults
 from cellreap.trace.files import opened
 from cellreap.trace.outcome import Outcome, unexpected
+from cellreap.trace.refusals import Refusals
 from cellreap.trace.report import Report
 from cellreap.trace.silence import Listener
 from cellreap.trace.story import Story
@@ -51,14 +52,18 @@ def read_trace(
     """
     explain = explain or Explain()
     faults, listener = Faults(explain.fault), Listener(explain.standing)
+    refusals = Refusals()
     story = Story()
     outcome = Outcome()
     events: list[Event] = []
-    also: list[Consumer] = [faults.take, listener.take, story.take, outcome.take]
+    also: list[Consumer] = [
+        faults.take, refusals.take, listener.take, story.take, outcome.take,
+    ]  # fmt: skip
     if keep_events:
         also.append(lambda event: events.append(replace(event, text=())))
     report = check_stream(stream, path, progress, also, expected, replay, open_end)
     report.faults = faults.found
+    report.refusals = refusals.found
     report.silence = listener.heard() if report.cut_off else None
     if expected is not None:
         report.unexpected = unexpected(outcome, expected)

@@ -11,6 +11,7 @@ from cellreap.model.csvstate import state_text
 from cellreap.model.indexed import IndexedModel
 from cellreap.trace.faults import FaultSeen
 from cellreap.trace.reader import Problem
+from cellreap.trace.refusals import Refusal
 from cellreap.trace.silence import Silence
 
 
@@ -170,6 +171,8 @@ class Report:
     """how the run was not what its configuration expects"""
     faults: list[FaultSeen] = field(default_factory=list)
     """all faults, in order"""
+    refusals: list[Refusal] = field(default_factory=list)
+    """operations that were refused, in the order in which they first happened"""
     silence: Silence | None = None
     """what is known of the PDs when a trace without END breaks off"""
     stay_down: dict[str, int] = field(default_factory=dict)
@@ -239,7 +242,7 @@ def violation_lines(report: Report) -> list[str]:
 def report_json(report: Report) -> dict[str, Any]:
     """The report as `check --json` and `run --json` print it.
 
-    `unexpected`, `faults`, `silence`, `no_end`, `unverified`, `foreign_lines` and
+    `unexpected`, `faults`, `refused`, `silence`, `no_end`, `unverified`, `foreign_lines` and
     `kernels_word` are there only if there are any.
     """
     name, version = report.kernel_parts()
@@ -269,6 +272,11 @@ def report_json(report: Report) -> dict[str, Any]:
             else {}
         ),
         **({"faults": [fault.to_json() for fault in report.faults]} if report.faults else {}),
+        **(
+            {"refused": [refusal.to_json() for refusal in report.refusals]}
+            if report.refusals
+            else {}
+        ),
         **({"silence": report.silence.to_json()} if report.silence is not None else {}),
         **({"no_end": True} if report.broken_off else {}),
         **({"unverified": list(report.unverified)} if report.unverified else {}),

@@ -309,7 +309,8 @@ typedef enum cr_op {
     CR_RESULT(CR_RESULT_UNACKED, 12,                                                               \
         "Too many slots of the receiving PD wait for it to acknowledge a loss.")                   \
     CR_RESULT(CR_RESULT_BUSY, 13, "Work of the same kind is under way, and its limit is reached.") \
-    CR_RESULT(CR_RESULT_UNWANTED, 14, "The receiving PD does not allow it.")                       \
+    CR_RESULT(CR_RESULT_UNWANTED, 14,                                                              \
+        "The receiving PD has not allowed it to the caller with ALLOW.")                           \
     CR_RESULT(CR_RESULT_CANCELLED, 15, "Another PD cancelled it while the caller waited.")         \
     CR_RESULT(CR_RESULT_PREVENTED, 16,                                                             \
         "It would destroy a PD that the configuration protects. Nothing is destroyed.")

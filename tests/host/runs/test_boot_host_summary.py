@@ -7,22 +7,33 @@ import io
 
 import pytest
 
+from cellreap import headers
+from cellreap.cli.check_cmd import summary
+from cellreap.pictures.lanes import Lanes
 from cellreap.runs.summary import tell
-from cellreap.trace.reading import read_trace
+from cellreap.trace.events import Event
+from cellreap.trace.reading import Reading, read_trace
+from cellreap.trace.telling import reading_json
 from cellreap.trace.writer import seal
 from kit.budget_run import budget_run
 from kit.trace_simulator import Target, notices_run
 
+GIVE = headers.constant("protocol.h", "CR_OP_GIVE")
+CONNECT = headers.constant("protocol.h", "CR_OP_CONNECT")
 
-def told(target: Target, complaints: list[str] | None = None) -> list[str]:
-    """The summary of the target's output."""
+
+def read(target: Target) -> Reading:
+    """The reading of the target's output."""
     target.account()
     raw = "".join(
         f"{line}\n" for line in (text.rstrip("\n") for text in seal(target.end()))
     ).encode()
-    return tell(
-        read_trace(io.BytesIO(raw), "trace"), "seL4 15.0.0 (x86_64)", complaints or [], 1.25
-    )
+    return read_trace(io.BytesIO(raw), "trace")
+
+
+def told(target: Target, complaints: list[str] | None = None) -> list[str]:
+    """The summary of the target's output."""
+    return tell(read(target), "seL4 15.0.0 (x86_64)", complaints or [], 1.25)
 
 
 def server_and_client() -> tuple[Target, str, str]:
@@ -180,3 +191,62 @@ def test_lateness_failures_tickets_and_extractions_are_told() -> None:
         line.startswith("Ticket 2 of watcher (PD_4) for the end of other (PD_6): ")
         for line in lines
     )
+
+
+def refused_run() -> Target:
+    """A client has forgotten to allow the server a hold, and exits with 2."""
+    target, server, client = server_and_client()
+    for pd, op, status in ((server, GIVE, 14), (server, GIVE, 14), (client, CONNECT, 6)):
+        target.refuse(pd, op, status)
+    target.exit(client, 2)
+    target.cleanup()
+    return target
+
+
+@pytest.mark.behaviour("S-03")
+def test_a_refused_operation_is_told_in_words() -> None:
+    """Who asked for what, and why it was refused, as protocol.h says it. Equal ones are one."""
+    lines = told(refused_run())
+    at = lines.index("Refused operations (docs/operations.md says what each demands):")
+    unwanted = "the receiving PD has not allowed it to the caller with ALLOW"
+    assert lines[at + 1 : at + 4] == [
+        f"  server (PD_1): GIVE (2 times): UNWANTED, {unwanted}",
+        "  client (PD_2): CONNECT: GONE, what the operation names is doomed or destroyed",
+        "",
+    ]
+
+
+@pytest.mark.behaviour("S-03")
+def test_check_json_and_page_tell_refused_operations_too() -> None:
+    target = refused_run()
+    reading = read(target)
+    checked = summary(reading.report)
+    assert "  PD_2 (client): CONNECT: GONE, what the operation names is doomed or destroyed" in (
+        checked
+    )
+    give, connect = reading_json(reading)["refused"]
+    assert (give["operation"], give["result"], give["count"], give["pds"]) == (
+        "GIVE",
+        "UNWANTED",
+        2,
+        ["PD_1"],
+    )
+    assert (connect["name"], connect["count"]) == ("client", 1)
+    lanes = Lanes()
+    for name, values in target.events:
+        lanes.take(Event(name, {field: str(value) for field, value in values.items()}))
+    said = [lanes.says[kind] for _, kind in lanes.lanes["PD_2"].marks]
+    assert said[0] == "refused CONNECT: GONE, what the operation names is doomed or destroyed"
+
+
+@pytest.mark.behaviour("S-03")
+def test_refusals_that_are_only_counted_and_numbers_without_a_name_are_told() -> None:
+    target, server, client = server_and_client()
+    for _ in range(headers.constant("limits.h", "CR_REFUSALS_TOLD")):
+        target.refuse(server, 9999, 2)
+    target.emit("REFUSED", pd=server, count=1000)
+    target.exit(client, 0)
+    target.cleanup()
+    lines = told(target)
+    assert "  server (PD_1): operation 9999 (64 times): BAD_OP, there is no such operation" in lines
+    assert "  server (PD_1): 1000 further operations, which the trace only counts" in lines

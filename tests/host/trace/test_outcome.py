@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from cellreap import headers
 from cellreap.trace.expected import Expected, ExpectedOutcome, ExpectedPd
 from cellreap.trace.reading import Reading, read_trace
 from cellreap.trace.writer import seal
@@ -95,6 +96,17 @@ def test_the_finding_says_who_crashed_where_and_how() -> None:
     (found,) = run("3").report.unexpected
     assert found.line > 0
     assert found.text == "client (PD_2): exit with code 3"
+
+
+@pytest.mark.behaviour("S-03")
+def test_the_finding_says_what_was_refused_to_who_exited() -> None:
+    wanted = config()
+    target = begun(wanted)
+    target.refuse(target.ids["client"], headers.constant("protocol.h", "CR_OP_MAP"), 4)
+    goes(target, "client", "2")
+    (found,) = read(target, wanted).report.unexpected
+    why = "it was last refused MAP: DENIED, the caller may not do this (docs/operations.md)"
+    assert found.text == f"client (PD_2): exit with code 2; {why}"
 
 
 @pytest.mark.behaviour("Y-04")
