@@ -28,7 +28,7 @@ import itertools
 import os
 from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pytest
 
@@ -137,9 +137,14 @@ def cellreap(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         kernel=chosen.get("kernel") or option("--cellreap-kernel"),
         defaults={key: chosen[key] for key in KEYS[2:] if key in chosen},
         note=note,
-        fail=lambda text: pytest.fail(text, pytrace=False),
+        fail=_fail,
         skip=pytest.skip,
     )
+
+
+def _fail(text: str) -> NoReturn:
+    """Fails the test with a text alone: the exception that led to it would only repeat it."""
+    raise pytest.fail.Exception(text, pytrace=False) from None
 
 
 @pytest.hookimpl(wrapper=True)

@@ -22,6 +22,7 @@ from cellreap.api.states import State, checked, state_of
 from cellreap.api.systems import System, kernel_for
 from cellreap.api.traced import of_trace
 from cellreap.errors import UsageError
+from cellreap.inputs import beside
 from cellreap.model.closeness import Closeness
 from cellreap.model.graph import Model
 from cellreap.model.metrics import Metrics
@@ -35,7 +36,7 @@ from cellreap.runs.expectation import (
     expected_of_image,
 )
 from cellreap.runs.places import Places, places_by, places_of_image
-from cellreap.runs.qemu import check_bootable, machine_for, memory_in, split_arguments
+from cellreap.runs.qemu import check_before_build, machine_for, memory_in, split_arguments
 from cellreap.system.config import Depth, Mode
 from cellreap.system.image import Image, read_image
 from cellreap.system.sdk import CONFIG_FILE
@@ -268,7 +269,7 @@ def boot(
     further arguments for QEMU.
     """
     image = image if isinstance(image, Image) else read_image(Path(image))
-    path = image.path.with_suffix(".trace") if trace is None else Path(trace)
+    path = beside(image.path, ".trace") if trace is None else Path(trace)
     limits = Limits(timeout, idle, tuple(qemu_args))
     return boot_and_check(image, path, limits, Progress(quiet=True), keep_events=True)
 
@@ -329,7 +330,7 @@ def run(
     quiet = Progress(quiet=True)
     sdk = kernel_for(arch, kernel, quiet)
     system.check_kernel(sdk)
-    check_bootable(sdk.options, machine_for(sdk.kernel.arch), str(sdk.root / CONFIG_FILE))
+    check_before_build(sdk.options, machine_for(sdk.kernel.arch), str(sdk.root / CONFIG_FILE))
     temporary = None
     if output is None:
         temporary = tempfile.TemporaryDirectory(prefix="cellreap-run-")

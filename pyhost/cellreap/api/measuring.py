@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 from cellreap.api.planning import Engine
 from cellreap.api.states import State, limit
 from cellreap.errors import ModelError, UsageError
+from cellreap.inputs import opened
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
 from cellreap.model.indexed import IndexedModel
@@ -20,7 +21,6 @@ from cellreap.model.reference import Measuring
 from cellreap.trace.check.around import AroundCleanups
 from cellreap.trace.check.stream import check_stream
 from cellreap.trace.events import Event
-from cellreap.trace.files import opened
 from cellreap.trace.report import Report
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Final
 
 from cellreap.errors import ModelError, UsageError
+from cellreap.inputs import opened
 from cellreap.model.closeness import Closeness
 from cellreap.model.csvstate import ReadReport, read_state
 from cellreap.model.graph import Model
-from cellreap.trace.files import opened
 from cellreap.trace.lines import MARK, Lines
 
 CONFIGURATION: Final = "configuration"

@@ -21,6 +21,7 @@ from cellreap.system.config import (
     read_text,
 )
 from cellreap.system.image import Overrides
+from cellreap.system.programs import Source, check_programs
 from cellreap.system.refkernel import build_refkernel, find_kernel
 from cellreap.system.sdk import Sdk, debug_missing, installed_sdk, load_sdk, no_sdk, timer_missing
 
@@ -56,7 +57,9 @@ class System:
     def read(cls, path: str | Path) -> System:
         """Reads a configuration. InputError for the first thing that is wrong in it."""
         text = read_text(Path(path))
-        return cls(Path(path), text, parse_config(text, Path(path)))
+        config = parse_config(text, Path(path))
+        check_programs(Source(config, text, Path(path)))
+        return cls(Path(path), text, config)
 
     @property
     def name(self) -> str:

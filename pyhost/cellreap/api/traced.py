@@ -7,11 +7,11 @@ from pathlib import Path
 
 from cellreap.api.states import TRACE, State
 from cellreap.errors import UsageError
+from cellreap.inputs import opened
 from cellreap.model.graph import Model
 from cellreap.trace.check.replay import Replay
 from cellreap.trace.check.stream import check_stream
 from cellreap.trace.events import Event
-from cellreap.trace.files import opened
 from cellreap.trace.report import Report
 
 

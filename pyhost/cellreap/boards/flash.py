@@ -34,7 +34,7 @@ from cellreap.boards.talk import (
 from cellreap.errors import CellreapError, InputError
 from cellreap.progress import Progress
 from cellreap.runs.boot import DEFAULT_IDLE, Boot, End, record_from
-from cellreap.runs.process import ending_signals_raise
+from cellreap.signals import ending_signals_raise
 from cellreap.system.files import write_atomically
 from cellreap.system.image import Image
 

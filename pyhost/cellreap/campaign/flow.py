@@ -39,7 +39,7 @@ from cellreap.errors import CellreapError, UsageError
 from cellreap.progress import Progress
 from cellreap.runs.boot import Boot, End
 from cellreap.runs.places import programs_beside
-from cellreap.runs.qemu import check_bootable, machine_for
+from cellreap.runs.qemu import check_before_build, machine_for
 from cellreap.system.image import read_image
 from cellreap.system.sdk import CONFIG_FILE
 
@@ -96,7 +96,9 @@ class Configure(_Task):
         system = Cell(**cell).system()
         system.check_kernel(sdk)
         if cell["board"] is None:
-            check_bootable(sdk.options, machine_for(sdk.kernel.arch), str(sdk.root / CONFIG_FILE))
+            check_before_build(
+                sdk.options, machine_for(sdk.kernel.arch), str(sdk.root / CONFIG_FILE)
+            )
         return str(sdk.kernel)
 
 

@@ -13,7 +13,8 @@ from cellreap.api.running import Limits, record_image, record_root_task
 from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import idle_option, json_option, qemu_option, sdk_option, timeout_option
-from cellreap.errors import UsageError
+from cellreap.errors import InputError, UsageError
+from cellreap.inputs import beside, read_at_most
 from cellreap.progress import Progress
 from cellreap.runs.boot import Boot, End
 from cellreap.system.elf import is_elf
@@ -58,7 +59,7 @@ def boot(
     The run lasts until the trace ends, an error occurs (exit code 1) or a limit is reached
     (exit code 4).
     """
-    trace = output if output is not None else image.with_suffix(".trace")
+    trace = output if output is not None else beside(image, ".trace")
     refuse_output(trace, image)
     limits, progress = Limits(timeout, idle, qemu_args), Progress()
     kernel: Kernel | KernelEntry
@@ -85,9 +86,8 @@ def boot(
 
 def _begins_as_elf(path: Path) -> bool:
     try:
-        with path.open("rb") as file:
-            return is_elf(file.read(4))
-    except (OSError, ValueError):
+        return is_elf(read_at_most(path, 4))
+    except InputError:
         return False  # read_image tells what is wrong
 
 

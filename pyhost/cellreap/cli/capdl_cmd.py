@@ -11,6 +11,7 @@ from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import after_option, json_option
 from cellreap.errors import UsageError
+from cellreap.inputs import beside
 from cellreap.runs.distribution import differences, distribution
 from cellreap.system.capdl.writing import WRITERS, write
 from cellreap.system.files import refuse_output, write_atomically
@@ -52,7 +53,7 @@ def capdl(
     does not pass `cellreap check` with this image, or if the snapshot has other capabilities.
     """
     if image is None:
-        image = trace.with_suffix(".img")
+        image = beside(trace, ".img")
         if not image.is_file():
             raise UsageError(f"no --image, and there is no {image}: expected the booted image")
     refuse_output(output, trace, image)

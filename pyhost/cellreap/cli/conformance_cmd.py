@@ -27,7 +27,7 @@ from cellreap.cli.params import json_option, kernel_options
 from cellreap.errors import InputError
 from cellreap.progress import Progress
 from cellreap.runs.boot import DEFAULT_IDLE, Boot, End, record
-from cellreap.runs.qemu import check_bootable, machine_for, split_arguments
+from cellreap.runs.qemu import check_before_build, machine_for, split_arguments
 from cellreap.runs.root_task import boot_root_task
 from cellreap.system.parts import Parts, build_parts
 from cellreap.system.refkernel import find_kernel
@@ -212,7 +212,7 @@ def conformance(
     extra = split_arguments(qemu_args)
     progress = Progress()
     found = load_sdk(find_kernel(arch, sdk, progress), arch)
-    check_bootable(found.options, machine_for(arch), str(found.root / CONFIG_FILE))
+    check_before_build(found.options, machine_for(arch), str(found.root / CONFIG_FILE))
     with _console(output) as console:
         result = run_conformance(found, console, progress, extra=extra, timeout=timeout, idle=idle)
     refuse_failed(result.boot)

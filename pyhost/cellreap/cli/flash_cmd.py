@@ -14,6 +14,7 @@ from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import idle_option, json_option, timeout_option
 from cellreap.errors import CellreapError
+from cellreap.inputs import beside
 from cellreap.progress import Progress
 from cellreap.runs.boot import End
 from cellreap.system.image import read_image
@@ -62,7 +63,7 @@ def flash(
     U-Boot printed is in a file beside the trace. If no try comes as far as the image, the exit code
     is 2. From the first event of the trace on, everything is as for `cellreap boot`.
     """
-    trace = output if output is not None else image.with_suffix(".trace")
+    trace = output if output is not None else beside(image, ".trace")
     path = find_board(board)
     description = load_description(path)
     read = read_image(image)

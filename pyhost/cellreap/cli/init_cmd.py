@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import click
@@ -45,4 +46,4 @@ def init(folder: Path, as_json: bool) -> None:
         echo_json("init", {"folder": str(folder), "name": name, "files": files})
         return
     click.echo(f"made {folder}: {', '.join(path.name for path in made)}")
-    click.echo(f"next: cd {folder} && pytest, or cellreap run system.toml")
+    click.echo(f"next: cd {shlex.quote(str(folder))} && pytest, or cellreap run system.toml")

@@ -18,6 +18,7 @@ import click
 from cellreap import __version__
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.errors import CellreapError
+from cellreap.signals import ending_signals_raise
 
 # Name -> module, attribute, help. A command is imported when it is used, so that `cellreap plan`
 # does not load what only `cellreap boot` needs.
@@ -152,11 +153,13 @@ def run_and_exit(command: click.Command, name: str, args: Sequence[str] | None =
 
     name: the program's name in messages. args: as for `main`.
     """
+    _need_streams(name)
     try:
-        result = command.main(
-            args=None if args is None else list(args), prog_name=name, standalone_mode=False
-        )
-        sys.stdout.flush()
+        with ending_signals_raise():
+            result = command.main(
+                args=None if args is None else list(args), prog_name=name, standalone_mode=False
+            )
+            sys.stdout.flush()
     except (_OutputClosed, BrokenPipeError):
         # Python flushes stdout again when it exits and would report the error again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -176,6 +179,25 @@ def run_and_exit(command: click.Command, name: str, args: Sequence[str] | None =
         what = error.strerror or str(error)
         _complain(name, f"{error.filename}: {what}" if error.filename else what)
     sys.exit(result if isinstance(result, int) else ExitCode.DONE)
+
+
+def _need_streams(name: str) -> None:
+    """Ends the program if stdout is closed. A closed stdin or stderr becomes /dev/null.
+
+    Otherwise the next file that is opened would get the number of the closed stream.
+    """
+    for file, stream in enumerate((sys.stdin, sys.stdout, sys.stderr)):
+        if stream is None:
+            null = os.open(os.devnull, os.O_RDWR)
+            os.dup2(null, file)
+            if null > 2:
+                os.close(null)
+    closed = sys.stdout is None
+    sys.stdin = sys.stdin or open(0)  # noqa: SIM115 - open as long as the program
+    sys.stdout = sys.stdout or open(1, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w")  # noqa: SIM115
+    if closed:
+        _complain(name, "stdout is closed: expected a terminal, a file or a pipe")
 
 
 def _complain(name: str, message: str, ctx: click.Context | None = None) -> NoReturn:

@@ -11,6 +11,7 @@ from cellreap.cli.check_cmd import explainer, show_progress
 from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import image_option, json_option, programs_option
+from cellreap.inputs import beside
 from cellreap.pictures.nearness import Nearness
 from cellreap.pictures.perfetto import perfetto
 from cellreap.pictures.runpage import page_of
@@ -57,7 +58,7 @@ def report(
     check gives a page too, which shows where. The exit code is that of `cellreap show`. Graphviz
     (`dot`) places the nodes.
     """
-    output = trace.with_suffix(".html") if output is None else output
+    output = beside(trace, ".html") if output is None else output
     refuse_output(output, trace, image)
     refuse_output(perfetto_output, trace, image, output)
     expected = None if image is None else expected_by(image)

@@ -23,7 +23,7 @@ from cellreap.runs.evidence import Evidence
 from cellreap.runs.expectation import expected_of_image
 from cellreap.runs.follow import Follower, Until, parse_until
 from cellreap.runs.places import places_of_image
-from cellreap.runs.qemu import check_bootable, machine_for, memory_in, split_arguments
+from cellreap.runs.qemu import check_before_build, machine_for, memory_in, split_arguments
 from cellreap.system.config import Mode
 from cellreap.system.files import write_atomically
 from cellreap.system.image import read_image
@@ -105,7 +105,7 @@ def run(
     found = kernel_for(arch, sdk, progress)
     # Before the build, which would be in vain.
     system.check_kernel(found)
-    check_bootable(found.options, machine_for(arch), str(found.root / CONFIG_FILE))
+    check_before_build(found.options, machine_for(arch), str(found.root / CONFIG_FILE))
     goes_on = until is not None or not system.config.system.scenario
     tells = goes_on and not as_json
     limits = Limits(

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cellreap.errors import UsageError
+from cellreap.inputs import opened
 from cellreap.model.graph import Model
 from cellreap.model.plan import Plan
 from cellreap.trace.check.replay import Replay
 from cellreap.trace.check.stream import check_stream
 from cellreap.trace.events import Event
-from cellreap.trace.files import opened
 from cellreap.trace.report import Report
 
 

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cellreap.errors import InputError, UsageError
+from cellreap.errors import UsageError
+from cellreap.inputs import opened
 from cellreap.model.ids import ROOT, parse_id
 from cellreap.runs.entries import Entries
 from cellreap.runs.expectation import config_of, expected_of_image
@@ -119,12 +120,8 @@ def distribution(trace: Path, image_path: Path, after: int) -> Distribution:
     expected = expected_of_image(image, config)
     replay = Replay(Report(str(trace)), expected)
     watcher = _Watcher(replay, image, after)
-    try:
-        with trace.open("rb") as stream:
-            report = check_stream(stream, str(trace), also=(watcher.see,), replay=replay)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        what = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise InputError(str(trace), None, None, f"cannot be read: {what}") from None
+    with opened(trace) as stream:
+        report = check_stream(stream, str(trace), also=(watcher.see,), replay=replay)
     if not report.passed:
         return Distribution(report)
     if watcher.pds is None:

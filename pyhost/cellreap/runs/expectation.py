@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from cellreap.errors import InputError
+from cellreap.inputs import read_at_most
 from cellreap.system.capdl.constants import body_slot, roottask
 from cellreap.system.config import (
     Config,
@@ -38,12 +38,7 @@ _ZIP = b"PK\x03\x04"
 
 def is_image(path: Path) -> bool:
     """Whether a file begins as an image does. InputError if it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return file.read(len(_ZIP)) == _ZIP
-    except (OSError, ValueError) as error:
-        what = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise InputError(str(path), None, None, f"cannot be read: {what}") from None
+    return read_at_most(path, len(_ZIP))[: len(_ZIP)] == _ZIP
 
 
 def expected_by(path: Path) -> Expected:

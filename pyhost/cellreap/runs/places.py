@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cellreap.errors import InputError, UsageError
+from cellreap.inputs import read_at_most
 from cellreap.runs.expectation import is_image
 from cellreap.system.capdl.constants import body_slot, protocol
 from cellreap.system.config import Config, parse_config, read_text
 from cellreap.system.debug_info import Place, debug_info
 from cellreap.system.elf import MAX_FILE_BYTES, read_executable, without_sections
-from cellreap.system.files import read_at_most
 from cellreap.system.image import Image, read_image
 from cellreap.trace.explain import Explain
 from cellreap.trace.faults import FaultSeen

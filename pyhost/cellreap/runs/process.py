@@ -10,16 +10,15 @@ import select
 import signal
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Any, BinaryIO
 
 import sh
 
 from cellreap.errors import CellreapError
+from cellreap.signals import ending_signals_raise
 
 _PATIENCE = 2.0  # seconds between SIGTERM and SIGKILL
 _GATHERED = 0.005
@@ -57,9 +56,11 @@ class Process:
                     _new_session=True,  # Ctrl-C reaches only this process; its children end too
                     _preexec_fn=_die_with_parent(),
                 )
-        except (sh.CommandNotFound, OSError) as error:
+        except (sh.CommandNotFound, sh.ForkException, OSError) as error:
             self._stack.close()
-            raise CellreapError(f"{self._command[0]} cannot be started: {error}") from None
+            # A ForkException has the traceback of the child as its text. Its last line tells why.
+            why = str(error).strip().split("\n")[-1].strip()
+            raise CellreapError(f"{self._command[0]} cannot be started: {why}") from None
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -131,26 +132,6 @@ def write_all(file: int, data: bytes, name: str) -> None:
             continue
         except OSError as error:
             raise CellreapError(f"{name} takes no more: {error.strerror}") from None
-
-
-@contextlib.contextmanager
-def ending_signals_raise() -> Iterator[None]:
-    """Makes SIGTERM and SIGHUP raise an exception in this process, so that the child is ended
-    first.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may set handlers, and only it gets signals
-        return
-
-    def leave(number: int, frame: FrameType | None) -> None:
-        sys.exit(128 + number)
-
-    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _die_with_parent() -> Callable[[], Any] | None:

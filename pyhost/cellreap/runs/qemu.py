@@ -106,6 +106,12 @@ def check_bootable(options: Mapping[str, Any], machine: Machine, name: str) -> N
     cpu_for(options, machine, name)
 
 
+def check_before_build(options: Mapping[str, Any], machine: Machine, name: str) -> None:
+    """What would make a build vain: as `check_bootable`, and CellreapError without an emulator."""
+    check_bootable(options, machine, name)
+    find_emulator(machine)
+
+
 def cpu_for(options: Mapping[str, Any], machine: Machine, name: str) -> str:
     """The emulator's name of the kernel's CPU. InputError, which names `name`, if there is none."""
     for key, cpu in machine.cpus.items():

@@ -214,6 +214,8 @@ class Compiler:
             try:
                 run_tool(command, folder)
             except CellreapError as error:
+                if "undefined reference to `cr_main'" in str(error):
+                    error = CellreapError("no source defines cr_main, where a program begins")
                 raise ProgramError(program, None, error) from None
             content = (folder / "program.elf").read_bytes()
         keep(path, content)

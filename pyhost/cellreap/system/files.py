@@ -1,23 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files that are read up to a limit, and written whole or not at all."""
+"""Files that are written whole or not at all."""
 
 from __future__ import annotations
 
+import os
 import secrets
 from pathlib import Path
 
 from cellreap.errors import InputError
-
-
-def read_at_most(path: Path, most: int) -> bytes:
-    """The content of a file, of which no more than one byte above `most` is read. The caller
-    refuses what is too long. InputError if the file cannot be read.
-    """
-    try:
-        with path.open("rb") as file:
-            return file.read(most + 1)
-    except OSError as error:
-        raise InputError(str(path), None, None, error.strerror or "cannot be read") from None
 
 
 def refuse_output(output: Path | None, *others: Path | None, regular: bool = False) -> None:
@@ -32,6 +22,13 @@ def refuse_output(output: Path | None, *others: Path | None, regular: bool = Fal
     if regular and output.exists() and not output.is_file():
         raise InputError(str(output), None, None, "is no regular file, expected one or a new name")
     target = _end_of_links(output)
+    folder = target.parent
+    if not folder.is_dir():
+        raise InputError(str(output), None, None, f"cannot be written: there is no folder {folder}")
+    # What is no regular file is written in place.
+    place = target if target.exists() and not target.is_file() else folder
+    if not os.access(place, os.W_OK):
+        raise InputError(str(output), None, None, f"cannot be written: no permission in {folder}")
     for other in others:
         if other is not None and target == _end_of_links(other):
             what = "is read or written by this command already, expected another file"

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -24,6 +25,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from cellreap.errors import CellreapError, InputError
+from cellreap.inputs import opened
 from cellreap.system.blob import read_programs
 from cellreap.system.capdl.target import Target
 from cellreap.system.config import Config, Depth, Mode, parse_config
@@ -193,13 +195,11 @@ def read_image(path: Path) -> Image:
     def refuse(field: str | None, message: str) -> InputError:
         return InputError(str(path), None, field, message)
 
-    try:
-        size = path.stat().st_size
-        if path.is_file() and size > MAX_BYTES:
-            raise refuse(None, f"has {size} bytes: expected an image of at most {MAX_BYTES}")
-        raw = path.read_bytes()
-    except OSError as error:
-        raise refuse(None, error.strerror or "cannot be read") from None
+    with opened(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        raw = b"" if size > MAX_BYTES else file.read(MAX_BYTES + 1)
+    if max(size, len(raw)) > MAX_BYTES:
+        raise refuse(None, f"has {size} bytes: expected an image of at most {MAX_BYTES}")
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             contents = _members(archive, refuse)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from cellreap import headers
 from cellreap.errors import CellreapError, InputError
+from cellreap.inputs import read_at_most
 from cellreap.progress import Progress
 from cellreap.system.capdl.layout import Layout
 from cellreap.system.capdl.target import Target
@@ -57,6 +58,14 @@ def programs_of(config: Config) -> list[str]:
     return list(dict.fromkeys([*(pd.program for pd in config.pds), *spawned]))
 
 
+def check_programs(source: Source) -> None:
+    """InputError for a program that neither the configuration nor cellreap has."""
+    known = [*(program.name for program in source.config.programs), *samples()]
+    for name in programs_of(source.config):
+        if name not in known:
+            raise source.refuse(_use_of(name, source.config), unknown("program", name, known))
+
+
 def build_programs(
     source: Source, sdk: Sdk, toolchain: Toolchain, parts: Parts, progress: Progress
 ) -> dict[str, bytes]:
@@ -64,6 +73,7 @@ def build_programs(
 
     InputError if a program of the file is wrong. CellreapError if a sample does not build.
     """
+    check_programs(source)
     own = {program.name: i for i, program in enumerate(source.config.programs)}
     known = samples()
     given: dict[str, bytes] = {}
@@ -75,11 +85,8 @@ def build_programs(
                 given[name] = _given(source, own[name], sdk.kernel.arch)
             else:
                 recipes.append(_own_recipe(source, own[name]))
-        elif name in known:
-            recipes.append(_sample_recipe(name, known[name]))
         else:
-            message = unknown("program", name, [*own, *known])
-            raise source.refuse(_use_of(name, source.config), message)
+            recipes.append(_sample_recipe(name, known[name]))
     try:
         built = Compiler(sdk, toolchain, parts).build(recipes, progress)
     except ProgramError as error:
@@ -138,10 +145,9 @@ def _given(source: Source, index: int, arch: str) -> bytes:
     at: KeyPath = ("program", index, "elf")
     name = source.config.programs[index].elf or ""
     try:
-        with (source.path.parent / name).open("rb") as file:
-            raw = file.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise source.refuse(at, f"{name}: {error.strerror or 'cannot be read'}") from None
+        raw = read_at_most(source.path.parent / name, MAX_FILE_BYTES)
+    except InputError as error:
+        raise source.refuse(at, f"{name}: {error.expected}") from None
     try:
         version = protocol_version(read_executable(raw, name, arch))
     except CellreapError as error:
@@ -158,10 +164,12 @@ def _own_recipe(source: Source, index: int) -> Recipe:
     folder = source.path.parent.resolve()
     for key in ("sources", "include"):
         for j, name in enumerate(getattr(program, key)):
-            found = (folder / name).is_dir() if key == "include" else (folder / name).is_file()
-            if not found:
-                wanted = "folder" if key == "include" else "file"
-                raise source.refuse(("program", index, key, j), f"{name}: no such {wanted}")
+            wanted, other = ("folder", "file") if key == "include" else ("file", "folder")
+            path = folder / name
+            if path.is_dir() if key == "include" else path.is_file():
+                continue
+            what = f"is a {other}, expected a {wanted}" if path.exists() else f"no such {wanted}"
+            raise source.refuse(("program", index, key, j), f"{name}: {what}")
     return Recipe(program.name, folder, program.sources, program.include, program.flags)
 
 

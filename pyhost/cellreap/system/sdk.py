@@ -198,9 +198,8 @@ def read_support(sdk: Sdk, file: str) -> bytes:
 
 def _named(path: Path, said: str) -> Path:
     if not path.is_dir():
-        raise UsageError(
-            f"{said}: no such directory; expected an seL4 SDK ({KERNEL_FILE}, libsel4/)"
-        )
+        what = "is no directory" if path.exists() else "no such directory"
+        raise UsageError(f"{said}: {what}; expected an seL4 SDK ({KERNEL_FILE}, libsel4/)")
     return path.absolute()
 
 

@@ -6,6 +6,7 @@ Every message names the file, the line, the key and the expected value.
 
 from __future__ import annotations
 
+import difflib
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
@@ -21,7 +22,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from cellreap.errors import InputError
-from cellreap.system.files import read_at_most
+from cellreap.inputs import read_at_most
 from cellreap.system.toml_lines import KeyPath, line_of
 
 MAX_FILE_BYTES = 1 << 20  # much more than a configuration of thousands of PDs needs
@@ -84,7 +85,7 @@ def read_text(path: Path) -> str:
             str(path), None, None, f"larger than {MAX_FILE_BYTES} bytes: expected a text"
         )
     try:
-        return raw.decode()
+        return raw.decode("utf-8-sig")  # editors of some systems begin a file with its mark
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise InputError(str(path), line, None, "not UTF-8 text: expected a TOML file") from None
@@ -120,9 +121,11 @@ def checked(
         return whole.model_validate(values)
     except ValidationError as error:
         known: dict[tuple[str, ...], type[Table]] = {(): whole, **tables}
+        problems = [dict(problem) for problem in error.errors(include_url=False)]
         found = [
-            _shape_problem(dict(problem), known, listed)
-            for problem in error.errors(include_url=False)
+            _shape_problem(problem, known, listed)
+            for problem in problems
+            if not _is_misspelt(problem, problems)
         ]
         at, message = min(found, key=lambda problem: line_of(lines, problem[0]))
         raise InputError(str(path), line_of(lines, at), dotted(at), message) from None
@@ -139,6 +142,24 @@ def _toml_position(message: str, text: str) -> tuple[int, str]:
     return text.count("\n") + (not text.endswith("\n")), f"{said} at the end of the file"
 
 
+def _is_misspelt(problem: dict[str, Any], problems: list[dict[str, Any]]) -> bool:
+    """Whether a key is missing because it is there with a typing error, which is told instead."""
+    *table, key = problem["loc"]
+    if problem["type"] != "missing":
+        return False
+    unknown = [
+        other["loc"][-1]
+        for other in problems
+        if other["type"] == "extra_forbidden" and list(other["loc"][:-1]) == table
+    ]
+    return any(closest(str(name), [str(key)]) for name in unknown)
+
+
+def closest(name: str, known: Collection[str]) -> str | None:
+    """The known name that a misspelt one is nearly, if there is one."""
+    return next(iter(difflib.get_close_matches(name, known, 1, 0.75)), None)
+
+
 def _shape_problem(
     problem: dict[str, Any],
     tables: Mapping[tuple[str, ...], type[Table]],
@@ -150,8 +171,10 @@ def _shape_problem(
         return at, "missing: this key is required"
     if kind == "extra_forbidden":
         table = tables[tuple(part for part in at[:-1] if isinstance(part, str))]
-        known = ", ".join(field.alias or name for name, field in table.model_fields.items())
-        return at, f"unknown key; expected one of {known}"
+        known = [field.alias or name for name, field in table.model_fields.items()]
+        near = closest(str(at[-1]), known)
+        hint = "" if near is None else f'did you mean "{near}"? '
+        return at, f"unknown key; {hint}expected one of {', '.join(known)}"
     if kind == "expected":
         return at, f"{problem['msg']}, got {_shown(problem['input'])}"
     wanted = _WANTED.get(kind, problem["msg"])

@@ -30,6 +30,7 @@ from cellreap.system.config import (
     asking,
     override,
     parse_config,
+    read_text,
     timed,
 )
 from cellreap.system.image import read_image
@@ -95,7 +96,7 @@ class Target:
         wrong.
         """
         path = self.find(name)
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
         return text, parse_config(text, path)
 
     def find(self, name: str) -> Path:
@@ -144,7 +145,7 @@ class Target:
         missing = debug_missing(self.sdk.options)
         if missing is not None and any(asking(config)):
             raise NoDebug(f"{self.sdk.kernel} does not tell what it holds: it has no {missing}")
-        own = self._own(name, config)
+        own = self._own(name, config, text)
         told = repr((config.model_dump_json(by_alias=True), own, qemu_args, how.get("again", 0)))
         key = f"{name}-{hashlib.sha256(told.encode()).hexdigest()[:16]}"
         if key not in self._runs:
@@ -162,13 +163,13 @@ class Target:
                 )
         return path
 
-    def _own(self, name: str, config: Config) -> list[str]:
+    def _own(self, name: str, config: Config, text: str) -> list[str]:
         """What identifies the programs of the configuration itself, which can change."""
         if not config.programs:
             return []
         toolchain = find_toolchain(self.sdk.kernel.arch)
         parts = build_parts(self.sdk, toolchain, Progress(quiet=True))
-        source = Source(config, "", self.find(name))
+        source = Source(config, text, self.find(name))
         built = build_programs(source, self.sdk, toolchain, parts, Progress(quiet=True))
         return [hashlib.sha256(raw).hexdigest() for raw in built.values()]
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
+from cellreap.inputs import opened
 from cellreap.trace.check.replay import Replay
 from cellreap.trace.check.stream import Consumer, check_stream
 from cellreap.trace.events import Event
 from cellreap.trace.expected import Expected
 from cellreap.trace.explain import Explain
 from cellreap.trace.faults import Faults
-from cellreap.trace.files import opened
 from cellreap.trace.outcome import Outcome, unexpected
 from cellreap.trace.refusals import Refusals
 from cellreap.trace.report import Report

@@ -89,7 +89,10 @@ def test_a_seed_replaces_that_of_crashes_by_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("matrix", "said"),
     [
-        ('config = ["none.toml"]', "5: matrix.config[0]: {}/none.toml: No such file"),
+        (
+            'config = ["none.toml"]',
+            "5: matrix.config[0]: {}/none.toml: cannot be read: No such file",
+        ),
         ('config = ["a.toml"]\narch = ["mips"]', "6: matrix.arch[0]: expected x86_64 or aarch64"),
         ('config = ["a.toml"]\npd_depth = [0,\n-1]', "7: matrix.pd_depth[1]: expected an integer"),
         ('config = ["a.toml"]\ncrash = ["nobody"]', '6: matrix.crash[0]: no PD is named "nobody"'),

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files that commands write: never over their own input, a folder, or what is no regular file."""
+"""Files that commands read and write.
+
+No command waits for what has no end, or writes over its own input, a folder, or what is no regular
+file.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +19,7 @@ import pytest
 
 from cellreap.errors import InputError
 from cellreap.system.files import write_atomically
-from kit.command_line import cellreap, cellreap_json
+from kit.command_line import cellreap, cellreap_json, environment
 from kit.paths import CONFIGS, DATA, GOLDENS
 from kit.small_checkout import error_of
 
@@ -37,6 +43,28 @@ INPUTS = {
     "graph": "state.dot",
     "import": "some.system",
 }
+
+
+INPUT_COMMANDS = (
+    ("plan", "PLACE", "--crash", "PD_1"),
+    ("reconcile", "PLACE", "system.toml"),
+    ("reconcile", "run.trace", "PLACE"),
+    ("metrics", "PLACE"),
+    ("audit", "PLACE"),
+    ("build", "PLACE", "-o", "new.img"),
+    ("boot", "PLACE"),
+    ("flash", "PLACE", "--board", "qemu-uboot"),
+    ("check", "PLACE"),
+    ("check", "run.trace", "--image", "PLACE"),
+    ("show", "PLACE"),
+    ("graph", "PLACE", "-o", "new.svg"),
+    ("report", "PLACE"),
+    ("capdl", "PLACE", "--after", "1"),
+    ("run", "PLACE"),
+    ("campaign", "PLACE"),
+    ("import", "PLACE"),
+    ("debug", "PLACE"),
+)
 
 
 @pytest.fixture
@@ -134,3 +162,33 @@ def test_the_page_of_a_trace_without_its_end_does_not_pass(folder: Path) -> None
         for trace, no_end in (("run.trace", None), ("half.trace", True)):
             _, told = cellreap_json(command, trace)
             assert (told["verdict"], told.get("no_end")) == ("pass", no_end)
+
+
+@pytest.mark.parametrize("command", INPUT_COMMANDS, ids="-".join)
+@pytest.mark.parametrize("place", [".", "/", "/dev/zero", "silent"])
+def test_what_is_no_file_is_refused_at_once(
+    command: tuple[str, ...], place: str, folder: Path
+) -> None:
+    os.mkfifo("silent")  # nobody writes to it, so a command must not wait for it
+    before = sorted(folder.iterdir())
+    done = cellreap(*(place if word == "PLACE" else word for word in command))
+    assert place in error_of(done)
+    assert done.returncode == 2
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_pipe_with_a_writer_is_read(folder: Path) -> None:
+    shell = f"exec {sys.executable} -m cellreap.cli.main check <(cat run.trace)"
+    done = subprocess.run(
+        ["bash", "-c", shell], env=environment(), capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "pass"), done.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_output_in_a_folder_that_is_not_there_is_refused_first(
+    command: str, folder: Path
+) -> None:
+    Path(INPUTS[command]).write_text("")  # reading it would be an error of its own
+    said = error_of(cellreap(*COMMANDS[command]("none/new.svg")))
+    assert "none/new.svg: cannot be written: there is no folder" in said

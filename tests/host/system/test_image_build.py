@@ -248,7 +248,7 @@ def test_a_program_that_was_not_built_is_told(sources: Path, sdk: Sdk, tmp_path:
             QUIET,
             path=Path("f.toml"),
         )
-    said = 'no program is named "sever"; expected one of server'
+    said = 'no program is named "sever"; did you mean "server"? expected one of server'
     assert caught.value.line() == f"f.toml:5: pd[0].program: {said}"
     assert not (tmp_path / "a.img").exists()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from cellreap.errors import InputError
+from cellreap.inputs import opened
 from cellreap.model.bulk import no_collection
 from cellreap.model.csvstate.building import Builder
 from cellreap.model.csvstate.columns import BASE_HEADER, CELLULOS_COLUMNS
@@ -45,13 +46,8 @@ def read_state(
     from its content. Raises InputError, which names file, line and field.
     """
     name = str(path)
-    try:
-        with Path(path).open("rb") as file:
-            return parse_state(_lines(name, file), name, strict=strict, ours=ours)
-    except OSError as error:
-        raise InputError(name, None, None, f"cannot be read: {error.strerror or error}") from None
-    except ValueError as error:  # a NUL in the path
-        raise InputError(name, None, None, f"cannot be read: {error}") from None
+    with opened(path) as file:
+        return parse_state(_lines(name, file), name, strict=strict, ours=ours)
 
 
 def parse_state(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cellreap.errors import InputError
-from cellreap.system.files import read_at_most
+from cellreap.inputs import read_at_most
 
 MAX_FILE_BYTES = 64 << 20
 _TOKEN = re.compile(

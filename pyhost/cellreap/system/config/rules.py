@@ -14,6 +14,7 @@ from cellreap.model.ids import CORE_TYPES
 from cellreap.system.config import quotas
 from cellreap.system.config.schema import BY_TIME, Config, Crash
 from cellreap.system.toml_lines import KeyPath
+from cellreap.system.toml_tables import closest
 
 OWN_TYPES: Final = frozenset({"PD", "RESSPC"})
 """The types of the spaces that the root task makes for itself."""
@@ -44,8 +45,10 @@ def problems(config: Config) -> Iterator[Problem]:
 
 def unknown(what: str, name: str, known: list[str]) -> str:
     """The message for a name that refers to nothing."""
+    near = closest(name, known)
+    hint = "" if near is None else f'did you mean "{near}"? '
     shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
-    expected = f"expected one of {shown}" if known else "there is none so far"
+    expected = f"{hint}expected one of {shown}" if known else "there is none so far"
     return f'no {what} is named "{name}"; {expected}'
 
 

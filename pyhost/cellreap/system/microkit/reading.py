@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from cellreap.errors import InputError
-from cellreap.system.files import read_at_most
+from cellreap.inputs import read_at_most
 
 MAX_FILE_BYTES = 16 << 20
 MAX_DEPTH = 64

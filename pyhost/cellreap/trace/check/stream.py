@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
+from cellreap.inputs import opened
 from cellreap.trace.check.replay import Replay
 from cellreap.trace.events import Event
 from cellreap.trace.expected import NO_END, Expected
-from cellreap.trace.files import opened
 from cellreap.trace.reader import MAX_PROBLEMS, Reader, read
 from cellreap.trace.report import Report
 
