@@ -203,7 +203,33 @@ def random_model(rng: random.Random, scale: int = 1) -> Model:
             model.add_subscribe(pd, node, count, handler=by_handler.choice([1, 31]))
         if by_handler.random() < 0.3:
             model.add_subscribe(pd, node, handler=by_handler.choice([2, 31]))
+    _add_memory(model, random.Random(repr(sorted(model.holds))))
     return model
+
+
+def _add_memory(model: Model, rng: random.Random) -> None:
+    """Address spaces over shared memory, to half of the models: MOs, and VMRs that map them.
+
+    A VMR may also map another VMR. PDs hold either, and some are held by nobody.
+    """
+    pds = [pd for pd in model.pds() if pd != ROOT]
+    if ROOT not in model.nodes or rng.random() < 0.5:
+        return
+    memory: list[str] = []
+    for type_name in ("MO", "VMR", "VMR"):
+        space = f"{type_name}_SPACE_{0x1000 + len(memory):x}"
+        model.add_space(space, ROOT)
+        for number in range(rng.randint(1, 2 + len(pds))):
+            res = f"{type_name}_{space.rpartition('_')[2]}_{number:x}"
+            model.add_resource(res, space)
+            for pd in rng.sample(pds, rng.choice([0, 1, 1, min(2, len(pds))])):
+                model.add_hold(pd, res)
+            if rng.random() < 0.3:
+                model.add_hold(ROOT, res)
+            for lower in {rng.choice(memory) for _ in range(rng.randint(1, 2)) if memory}:
+                if type_name == "VMR":
+                    model.add_map(res, lower)
+            memory.append(res)
 
 
 class Survivors:

@@ -28,9 +28,9 @@ class Chains:
                 self._holds_by[pd] = self._holds_by.get(pd, 0) | 1 << place
                 self._holds_of[node] = self._holds_of.get(node, 0) | 1 << place
         self._above = self._closed()
-        self.core_built = list(self._find_core_built())
-        """The core resources on which something is built, and the holders with the last of which
-        each goes: of the body of a PD, that PD."""
+        self.bodies = dict(self._find_bodies())
+        """The bodies on which something is built, by PD. Of the other core resources that go,
+        whatever is built on them goes too."""
 
     def by(self, pd: str) -> int:
         """The holds that a PD has."""
@@ -48,24 +48,18 @@ class Chains:
             above, held = above | its_above, held | its_held
         return above, held
 
-    def _find_core_built(self) -> Iterator[tuple[str, list[str]]]:
+    def _find_bodies(self) -> Iterator[tuple[str, str]]:
         model = self._model
-        bodies: dict[str | None, str] | None = None
-        for res in sorted(self._above):
-            space = model.space_of.get(res)
-            if space is None or not model.is_core(space):
-                continue
-            if bodies is None:
-                bodies = {model.body_of(pd): pd for pd in model.pds()}
-            if res in bodies:
-                yield res, [bodies[res]]
-            elif res in self._holders:
-                yield res, self._holders[res]
+        built = [res for res in self._above if res in model.space_of]
+        if any(model.is_core(model.space_of[res]) for res in built):
+            for pd in model.pds():
+                if (body := model.body_of(pd)) in self._above:
+                    yield pd, body
 
     def broken(self, pds: set[str], spaces: set[str]) -> list[Broken]:
         """What survivors hold that was built on something that goes, directly or further down."""
         gone = {*spaces, *(res for s in spaces for res in self._members.get(s, ()))}
-        gone |= {res for res, holders in self.core_built if pds.issuperset(holders)}
+        gone |= {body for pd, body in self.bodies.items() if pd in pds}
         return sorted(
             (pd, held, lost)
             for held, lost in built_on(self._upper, gone).items()

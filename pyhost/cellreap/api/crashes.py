@@ -28,9 +28,10 @@ class Blast:
     pds: int = 0
     spaces: int = 0
     above: int = 0
-    """Holds of what is built on these spaces or what is in them, directly or further up."""
+    """Holds of what is built on these spaces, what is in them and the bodies of these PDs, directly
+    or further up."""
     gone: int = 0
-    """Holds of these spaces, of what is in them, and by these PDs."""
+    """Holds of these spaces, of what is in them, of these bodies, and by these PDs."""
 
     def touches(self, other: Blast) -> bool:
         """Whether something goes in both."""
@@ -63,20 +64,16 @@ class Crashes:
         self._chains: Final = Chains(model)
         self._one: dict[str, Blast] = {}
         for place, pd in enumerate(self.pds):
-            self._one[pd] = Blast(pds=1 << place, gone=self._chains.by(pd))
+            above, held = self._chains.over(self._chains.bodies.get(pd, ""))
+            self._one[pd] = Blast(1 << place, above=above, gone=self._chains.by(pd) | held)
         for place, space in enumerate(self._spaces):
             above, held = self._chains.on(space)
             self._one[space] = Blast(spaces=1 << place, above=above, gone=held)
-        self._core_built = [
-            (sum(self._one[pd].pds for pd in holders), *self._chains.over(res))
-            for res, holders in self._chains.core_built
-        ]
         self._core = CoreModel.from_model(model)
         self._by = None if closeness is None else CoreCloseness(self._core, model, closeness)
         self._beyond: Final = deepest + 1
         self._never: Final = deepest + 2
         self._waves: dict[str, dict[tuple[int, int], Blast]] = {}
-        self._freed: dict[int, tuple[int, int]] = {}
 
     def of(self, crash: str, depths: Depths) -> Blast:
         """What a crash dooms."""
@@ -118,9 +115,6 @@ class Crashes:
 
     def broken(self, blast: Blast) -> int:
         """The holds of survivors whose chain of maps is broken."""
-        if self._core_built:
-            above, held = self._freed_by(blast.pds)
-            return (blast.above | above) & ~(blast.gone | held)
         return blast.above & ~blast.gone
 
     def holders(self, holds: int) -> list[str]:
@@ -133,17 +127,6 @@ class Crashes:
 
     def _gone(self, spaces: int) -> list[str]:
         return [self._spaces[place] for place in _places(spaces)]
-
-    def _freed_by(self, pds: int) -> tuple[int, int]:
-        """The holds above, and the holds of, the core resources that go with their last holders."""
-        if pds not in self._freed:
-            self._freed.clear()  # the same PDs go at several depths of one crash, one after another
-            above = held = 0
-            for holders, its_above, its_held in self._core_built:
-                if holders & ~pds == 0:
-                    above, held = above | its_above, held | its_held
-            self._freed[pds] = above, held
-        return self._freed[pds]
 
     def _wave(self, crash: str) -> dict[tuple[int, int], Blast]:
         """What goes at unlimited depths, by (the pd depth, the rs depth) at which it goes."""

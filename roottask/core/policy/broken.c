@@ -3,30 +3,20 @@
  * What survivors keep although it is built, directly or further down, on something that goes
  * (docs/semantics.md, "What is built on what goes"). Breadth first from all that goes, against the
  * direction of MAP edges, so that each node is found from one of the nearest. Only what is built on
- * what goes is looked at, with its holders.
+ * what goes is looked at, with its holders. On a core resource that is freed nothing is built that
+ * stays.
  *
  * Runs when the other consequences are known. What they counted at resources is not needed any
  * more, and neither is the queue of the traversal. */
 #include "planner.h"
 
-/* `local` of a node that is in the queue, and of a resource that goes and is in no doomed space. */
-enum { HANGS = 0xfffffffd, GOES = 0xfffffffc };
+/* `local` of a node that is in the queue. */
+enum { HANGS = 0xfffffffd };
 
 typedef struct reached {
     uint32_t head;
     uint32_t tail;
 } reached;
-
-static int goes(cr_planner *planner, uint32_t node)
-{
-    const uint32_t local = cr_scratch_of(planner, node)->local;
-    if (local < planner->n_found || local == GOES) {
-        return 1;
-    }
-    const cr_node *info = cr_look(planner, node);
-    return info->kind == CR_NODE_RESOURCE &&
-           cr_found_of(planner, cr_parent_of(planner, info)) != NULL;
-}
 
 /* Queues what is built directly on `node`. origin: what goes, and `node` is or is built on. */
 static void above(cr_planner *planner, uint32_t node, uint32_t origin, reached *queue)
@@ -34,11 +24,11 @@ static void above(cr_planner *planner, uint32_t node, uint32_t origin, reached *
     cr_walk uppers = cr_walk_start(planner, node, CR_EDGE_MAP, CR_IN);
     while (cr_walk_next(planner, &uppers)) {
         uint32_t place = 0;
-        if (cr_scratch_of(planner, uppers.other)->local == HANGS || goes(planner, uppers.other) ||
+        cr_scratch *scratch = cr_scratch_of(planner, uppers.other);
+        if (scratch->local == HANGS || cr_goes(planner, uppers.other) ||
             !cr_take_place(planner, CR_ROOM_NODES, &queue->tail, &place)) {
             continue;
         }
-        cr_scratch *scratch = cr_scratch_of(planner, uppers.other);
         scratch->local = HANGS;
         scratch->slot = origin;
         planner->queue[place] = uppers.other;
@@ -59,8 +49,8 @@ static void above_space(cr_planner *planner, const cr_doomed *space, reached *qu
     }
 }
 
-/* The bodies of dead PDs, each with what is built on it if `queue` is given. */
-static void bodies(cr_planner *planner, reached *queue)
+/* What is built on the bodies of dead PDs. */
+static void above_bodies(cr_planner *planner, reached *queue)
 {
     for (uint32_t i = 0; i < planner->n_found && planner->status == CR_OK; i++) {
         if (i >= planner->n_pds) {
@@ -68,11 +58,7 @@ static void bodies(cr_planner *planner, reached *queue)
         }
         cr_walk walk = cr_walk_start(planner, planner->found[i].node.index, CR_EDGE_BODY, CR_OUT);
         while (cr_walk_next(planner, &walk)) {
-            if (queue == NULL) {
-                cr_scratch_of(planner, walk.other)->local = GOES;
-            } else {
-                above(planner, walk.other, walk.other, queue);
-            }
+            above(planner, walk.other, walk.other, queue);
         }
     }
 }
@@ -112,18 +98,10 @@ static void tell_counts(cr_planner *planner)
 void cr_find_broken(cr_planner *planner)
 {
     reached queue = {0, 0};
-    for (uint32_t i = 0; i < planner->plan->n_core_freed && planner->status == CR_OK; i++) {
-        cr_scratch_of(planner, planner->core_freed[i].index)->local = GOES;
-    }
-    bodies(planner, NULL);
     for (uint32_t i = planner->n_pds; i < planner->n_found && planner->status == CR_OK; i++) {
         above_space(planner, &planner->found[i], &queue);
     }
-    for (uint32_t i = 0; i < planner->plan->n_core_freed && planner->status == CR_OK; i++) {
-        const uint32_t resource = planner->core_freed[i].index;
-        above(planner, resource, resource, &queue);
-    }
-    bodies(planner, &queue);
+    above_bodies(planner, &queue);
     planner->mark++;
     for (; queue.head < queue.tail && planner->status == CR_OK; queue.head++) {
         const uint32_t node = planner->queue[queue.head];

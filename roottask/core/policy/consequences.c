@@ -153,7 +153,9 @@ static void body_of_dead(cr_planner *planner, uint32_t pd)
     int is_root = 0;
     cr_walk bodies = cr_walk_start(planner, pd, CR_EDGE_BODY, CR_OUT);
     while (cr_walk_next(planner, &bodies)) {
-        cr_scratch_of(planner, bodies.other)->is_body = 1;
+        cr_scratch *scratch = cr_scratch_of(planner, bodies.other);
+        scratch->is_body = 1;
+        scratch->local = CR_GOES;
         cr_walk holders = cr_walk_start(planner, bodies.other, CR_EDGE_HOLD, CR_IN);
         while (cr_walk_next(planner, &holders)) {
             if (cr_survives(planner, holders.other, &is_root) && !is_root) {
@@ -186,6 +188,69 @@ static int nobody_left(cr_planner *planner, uint32_t resource)
     }
     cr_fail(planner, CR_ERR_CORRUPT); /* by the counts, one holder is left */
     return 0;
+}
+
+/* Whether a resource goes, unless something that stays maps to it. */
+static int may_stay(cr_planner *planner, uint32_t resource)
+{
+    const cr_scratch *scratch = cr_scratch_of(planner, resource);
+    return scratch->local == CR_GOES && !scratch->is_body;
+}
+
+/* Whether something maps to this resource that stays. */
+static int carries(cr_planner *planner, uint32_t resource)
+{
+    cr_walk uppers = cr_walk_start(planner, resource, CR_EDGE_MAP, CR_IN);
+    while (cr_walk_next(planner, &uppers)) {
+        if (!cr_goes(planner, uppers.other)) {
+            cr_walk_count(planner, &uppers);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void keep(cr_planner *planner, uint32_t resource, uint32_t *kept)
+{
+    uint32_t place = 0;
+    if (cr_take_place(planner, CR_ROOM_NODES, kept, &place)) {
+        cr_scratch_of(planner, resource)->local = CR_NONE;
+        planner->queue[place] = resource;
+    }
+}
+
+/* Frees the core resources that no PD holds any more. One to which something maps that stays is
+ * kept, and then so is what it maps to itself. At first all count as going, so that those that map
+ * to each other keep nothing. The queue of the traversal is not needed any more. */
+static void free_core(cr_planner *planner)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < planner->n_core && planner->status == CR_OK; i++) {
+        cr_scratch *scratch = cr_scratch_of(planner, planner->core[i]);
+        if (!scratch->is_body && nobody_left(planner, planner->core[i])) {
+            scratch->local = CR_GOES;
+        }
+    }
+    for (uint32_t i = 0; i < planner->n_core && planner->status == CR_OK; i++) {
+        if (may_stay(planner, planner->core[i]) && carries(planner, planner->core[i])) {
+            keep(planner, planner->core[i], &kept);
+        }
+    }
+    for (uint32_t i = 0; i < kept && planner->status == CR_OK; i++) {
+        cr_walk lowers = cr_walk_start(planner, planner->queue[i], CR_EDGE_MAP, CR_OUT);
+        while (cr_walk_next(planner, &lowers)) {
+            if (may_stay(planner, lowers.other)) {
+                keep(planner, lowers.other, &kept);
+            }
+        }
+    }
+    for (uint32_t i = 0; i < planner->n_core && planner->status == CR_OK; i++) {
+        uint32_t place = 0;
+        if (may_stay(planner, planner->core[i]) &&
+            cr_take_place(planner, CR_ROOM_LOSSES, &planner->plan->n_core_freed, &place)) {
+            planner->core_freed[place] = cr_ref_to(planner, planner->core[i]);
+        }
+    }
 }
 
 static void tell_subscribers(cr_planner *planner, uint32_t node, uint32_t group)
@@ -240,13 +305,6 @@ void cr_find_consequences(cr_planner *planner)
             losses_in_space(planner, node, planner->ordering ? planner->found[i].group : 0);
         }
     }
-    for (uint32_t i = 0; i < planner->n_core && planner->status == CR_OK; i++) {
-        const uint32_t resource = planner->core[i];
-        uint32_t place = 0;
-        if (!cr_scratch_of(planner, resource)->is_body && nobody_left(planner, resource) &&
-            cr_take_place(planner, CR_ROOM_LOSSES, &planner->plan->n_core_freed, &place)) {
-            planner->core_freed[place] = cr_ref_to(planner, resource);
-        }
-    }
+    free_core(planner);
     cr_find_broken(planner);
 }

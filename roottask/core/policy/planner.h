@@ -18,6 +18,9 @@
 /* `local` of a PD that a collection spares. It is still marked while its plan is made. */
 enum { CR_SPARED = 0xfffffffe };
 
+/* `local` of a core resource that goes: the body of a doomed PD, or one that is freed. */
+enum { CR_GOES = 0xfffffffc };
+
 /* Small, because a plan touches one for each node near the doomed ones. A resource is never marked,
  * so its counts share the memory of the marks. */
 typedef struct cr_scratch {
@@ -278,6 +281,18 @@ static inline cr_doomed *cr_found_of(cr_planner *planner, uint32_t node)
 {
     const uint32_t local = cr_scratch_of(planner, node)->local;
     return local < planner->n_found ? cr_found_at(planner, local) : NULL;
+}
+
+/* Whether a node goes, when it is known which core resources do. */
+static inline int cr_goes(cr_planner *planner, uint32_t node)
+{
+    const uint32_t local = cr_scratch_of(planner, node)->local;
+    if (local < planner->n_found || local == CR_GOES) {
+        return 1;
+    }
+    const cr_node *info = cr_look(planner, node);
+    return info->kind == CR_NODE_RESOURCE &&
+           cr_found_of(planner, cr_parent_of(planner, info)) != NULL;
 }
 
 /* Marks a PD or space. Returns 1 if it was not marked since planner->mark was last incremented. */

@@ -181,8 +181,8 @@ typedef struct cr_plan {
      * the last group first. */
     const cr_pair *pre_destroy;
     const uint32_t *pre_destroy_groups; /* for each entry of pre_destroy, the node's group */
-    /* Core resources that no survivor other than the root task holds any more. The BODY resources
-     * of doomed PDs are not included. */
+    /* Core resources that no survivor other than the root task holds any more, and to which nothing
+     * maps that stays. The BODY resources of doomed PDs are not included. */
     const cr_ref *core_freed;
     const cr_pair *revoked_bodies;   /* HOLDs of survivors of doomed PDs' BODY resources */
     const cr_broken *broken; /* without the root task's HOLDs */
@@ -193,7 +193,9 @@ typedef struct cr_planner cr_planner;
 /* The room that a planner has for plans. A plan of a model needs no more than there are: nodes;
  * edges for `order` and `losses`; nodes and edges for `notices`. */
 typedef struct cr_plan_room {
-    uint32_t nodes;   /* doomed nodes; nodes that are built on what goes */
+    /* doomed nodes; nodes that are built on what goes; core resources that stay for what is built
+     * on them */
+    uint32_t nodes;
     uint32_t order;   /* pairs of doomed nodes of which one goes before the other */
     uint32_t losses;  /* entries in each other array; core resources that doomed PDs hold */
     uint32_t notices; /* notices */

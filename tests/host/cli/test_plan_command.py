@@ -14,10 +14,12 @@ from typing import Any
 
 import pytest
 
+import cellreap
 from cellreap import __version__
 from cellreap.cli.main import main
 from cellreap.errors import CellreapError
 from cellreap.model.core import library_path
+from cellreap.model.ids import ROOT
 from kit.output_schema import check_printed
 from kit.paths import CELLULOS, DATA
 
@@ -393,6 +395,28 @@ def test_cellulos_files_as_they_are(
     plan = json.loads(out)
     assert [pd for pd, _ in plan["destroyed_pds"]] == pds
     assert plan["deleted_spaces"] == spaces
+
+
+@needs_cellulos
+@pytest.mark.behaviour("S-01")
+def test_memory_that_survivors_have_attached_stays(run: Run, engine: str) -> None:
+    """The root process made the memory of the others: only it holds the MOs that their VMRs map."""
+    path = CELLULOS / "GPIKV001.csv"
+    model = cellreap.state(path)
+    kept = {}
+    for crash in ("PD_1", "PD_2", "PD_3", "PD_4"):
+        options = ("--crash", crash, "--engine", engine, "--json")
+        code, out, _ = run("plan", str(path), *options)
+        assert code == 0
+        freed = set(json.loads(out)["core_freed"])
+        alive = {node for pd, node in model.holds if pd not in (crash, ROOT)}
+        attached = {lower for upper, lower in model.maps if upper in alive}
+        assert not attached & freed
+        held = {node for pd, node in model.holds if pd == crash and node.startswith("MO_")}
+        others = {node for pd, node in model.holds if pd not in (crash, ROOT)}
+        kept[crash] = len((held - others) & attached)
+        assert held - others - attached <= freed, "what nobody uses any more goes"
+    assert kept == {"PD_1": 12, "PD_2": 0, "PD_3": 1, "PD_4": 0}
 
 
 @needs_cellulos

@@ -64,23 +64,26 @@ def test_the_nearest_of_what_goes_is_named_and_holders_of_what_goes_lose_it() ->
     assert counts == {("PD_3", "BLOCK_SPACE_1"): 2}
 
 
-def test_what_is_built_on_a_body_or_on_memory_of_the_dead_is_broken() -> None:
+def test_what_is_built_on_a_body_is_broken_and_memory_of_the_dead_stays_for_it() -> None:
     model = system("""
         PD_0 manages MO_SPACE_9 with MO_9_1 MO_9_2
         PD_0 manages PD_SPACE_8 with PD_8_1
         PD_1 holds MO_9_1 MO_9_2
-        PD_2 manages A_SPACE_2 with A_2_1 A_2_2 A_2_3
-        PD_3 holds MO_9_2 A_2_1
+        PD_2 manages A_SPACE_2 with A_2_1 A_2_2 A_2_3 A_2_4
+        PD_3 holds MO_9_2 A_2_1 A_2_4
         A_2_1 maps MO_9_1
         A_2_2 maps MO_9_2
-        A_2_3 maps A_2_1
+        A_2_3 maps A_2_4
+        A_2_4 maps PD_8_1
     """)
     core = CoreModel.from_model(model)
-    kept, _ = core.broken(core.plan_raw("PD_1", 0, 0))
+    raw = core.plan_raw("PD_1", 0, 0)
+    assert raw.n_core_freed == 0
+    kept, _ = core.broken(raw)
     assert kept == [
-        ("PD_2", "A_2_1", "MO_9_1"),
-        ("PD_2", "A_2_3", "MO_9_1"),
-        ("PD_3", "A_2_1", "MO_9_1"),
+        ("PD_2", "A_2_3", "PD_8_1"),
+        ("PD_2", "A_2_4", "PD_8_1"),
+        ("PD_3", "A_2_4", "PD_8_1"),
     ]
 
 

@@ -17,6 +17,7 @@ from cellreap.model.core import CoreError, CoreModel
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT, parse_id, resource_id
 from cellreap.model.reference import apply
+from cellreap.model.reference import plan as reference_plan
 from kit.core_support import DEPTHS, SCENARIO, agree, both, describe, random_model, system
 from kit.marks import slow_but
 
@@ -480,6 +481,39 @@ def test_shared_memory_goes_with_its_last_holder() -> None:
     )
     assert plan["notices"] == []
     assert plan["revoked"] == []
+
+
+@pytest.mark.behaviour("S-01")
+def test_what_a_survivor_s_resource_maps_to_stays() -> None:
+    """VMRs over MOs, as CellulOS has them. Nobody who lives holds one of the MOs."""
+    model = system(
+        """
+        PD_0 manages MO_SPACE_4 with MO_4_1 MO_4_2 MO_4_3 MO_4_4 MO_4_5 MO_4_6 MO_4_7
+        PD_0 manages VMR_SPACE_7 with VMR_7_1 VMR_7_2 VMR_7_3 VMR_7_4 VMR_7_5 VMR_7_6
+        PD_0 holds MO_4_1 MO_4_2 MO_4_3 VMR_7_4
+        PD_1 holds MO_4_1 MO_4_2 MO_4_3 MO_4_4 MO_4_5 MO_4_6 MO_4_7 VMR_7_1 VMR_7_5 VMR_7_6
+        PD_2 holds VMR_7_2 VMR_7_3
+        VMR_7_1 maps MO_4_1
+        VMR_7_2 maps MO_4_2
+        VMR_7_1 maps MO_4_3
+        VMR_7_3 maps MO_4_3
+        VMR_7_4 maps MO_4_4
+        VMR_7_3 maps VMR_7_5
+        VMR_7_5 maps MO_4_5
+        VMR_7_6 maps MO_4_6
+        MO_4_6 maps VMR_7_6
+        """
+    )
+    plan = both(model, "PD_1", 0, 0)
+    kept = {"MO_4_2", "MO_4_3", "VMR_7_5", "MO_4_5"}  # for VMR_7_2 and VMR_7_3 of PD_2
+    kept |= {"MO_4_4"}  # for the root task's own VMR_7_4
+    # VMR_7_1 goes with PD_1, VMR_7_6 and MO_4_6 map to each other, and nothing maps to MO_4_7.
+    assert plan["core_freed"] == ["MO_4_1", "MO_4_6", "MO_4_7", "VMR_7_1", "VMR_7_6"]
+    assert not kept & set(plan["core_freed"])
+    after = apply(model, reference_plan(model, "PD_1", 0, 0))
+    assert kept <= after.nodes.keys()
+    assert ("VMR_7_3", "VMR_7_5") in after.maps
+    assert both(after, "PD_2", 0, 0)["core_freed"] == ["VMR_7_2", "VMR_7_3"]
 
 
 def test_a_body_goes_with_its_pd_even_if_the_creator_holds_it() -> None:

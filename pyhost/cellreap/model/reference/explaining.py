@@ -207,11 +207,20 @@ def _explain_resource(model: Model, plan: Plan, res: str, began: str) -> list[st
                 f"{res} goes with the PD whose body it stands for",
                 *_explain_doomed(model, plan, pd, began),
             ]
+    uppers = sorted(upper for upper, lower in model.maps if lower == res)
     if res in plan.core_freed:
-        return [f"{res} is freed: nobody but doomed PDs and the root task holds it"]
+        freed = [f"{res} is freed: nobody but doomed PDs and the root task holds it"]
+        return [*freed, *(f"{upper} maps to it and goes" for upper in uppers)]
     lines = [f"{res} lives", f"{space} is not deleted"]
     lost = sorted(pd for pd, node in model.holds if node == res and pd in dead)
     lines += [f"{label(model, pd)} is doomed and loses its hold of it" for pd in lost]
+    if model.is_core(space) and lost:
+        gone = {*plan.doomed(), *plan.core_freed, *map(model.body_of, dead)}
+        lines += [
+            f"{upper} maps to it and stays"
+            for upper in uppers
+            if not {upper, model.space_of.get(upper)} & gone
+        ]
     if not model.is_core(space) and lost and model.manager[space] != ROOT:
         manager = label(model, model.manager[space])
         lines.append(f"its manager {manager} is told and decides what becomes of it")

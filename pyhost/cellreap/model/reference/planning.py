@@ -160,7 +160,7 @@ def replan(model: Model, plan: Plan) -> Plan:
         revoked=sorted(revoked),
         revoked_spaces=sorted(revoked_spaces),
         revoked_bodies=sorted(revoked_bodies),
-        core_freed=sorted(core_freed(model, pds) - bodies),
+        core_freed=sorted(core_freed(model, pds, spaces)),
         notices=sorted(
             notices(model, pds, spaces, removed_requests | revoked | revoked_spaces),
             key=lambda notice: (*notice[:3], notice[3] or ""),

@@ -9,13 +9,23 @@ from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
 
 
-def core_freed(model: Model, pds: set[str]) -> set[str]:
-    """Core resources that doomed PDs hold and that no survivor except the root task holds."""
+def core_freed(model: Model, pds: set[str], spaces: set[str]) -> set[str]:
+    """Core resources that doomed PDs hold, that no survivor except the root task holds, and to
+    which no resource maps that stays. The bodies of doomed PDs are not among them.
+    """
+    bodies = {body for pd in pds if (body := model.body_of(pd)) is not None}
     holders: dict[str, set[str]] = {}
     for pd, node in model.holds:
         if node in model.space_of and model.is_core(model.space_of[node]):
             holders.setdefault(node, set()).add(pd)
-    return {res for res, who in holders.items() if who & pds and who <= pds | {ROOT}}
+    freed = {res for res, who in holders.items() if who & pds and who <= pds | {ROOT}} - bodies
+    going = freed | bodies | {res for res, space in model.space_of.items() if space in spaces}
+    kept = [lower for upper, lower in model.maps if lower in freed and upper not in going]
+    while kept:  # what stays keeps what it is built on
+        freed.difference_update(kept)
+        staying = set(kept)
+        kept = [lower for upper, lower in model.maps if upper in staying and lower in freed]
+    return freed
 
 
 def notices(
