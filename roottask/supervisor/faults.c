@@ -21,7 +21,10 @@ static void trace_registers(const cr_pd *pd, const cr_held_fault *fault)
         cr_panic("the registers of a PD that faulted cannot be read", pd->number);
     }
     cr_end_note_fault(pd, fault->kind, fault->address, fault->ip, &registers);
-    for (uint32_t i = 0; i < cr_arch_register_count; i++) {
+    /* The kernel has the thread wait at the instruction that it names. Elsewhere, the PD sent the
+     * message itself, and its registers are not those of a fault. */
+    const int real = cr_arch_ip(&registers) == fault->ip;
+    for (uint32_t i = 0; real && i < cr_arch_register_count; i++) {
         const seL4_Word value = cr_arch_register_value(&registers, i);
         if (value == 0) {
             continue;

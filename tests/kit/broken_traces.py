@@ -508,6 +508,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "triggers.end": lambda: scenario(lambda target: target.fault("PD_5")),
     "blame.handler": lambda: edited("blame", "FAULT_HELD", {"handler": "PD_2"}, pd="PD_3"),
     "blame.told": lambda: scenario(_not_told),
+    "blame.registers": lambda: edited("blame", "FAULT_HELD", {"ip": "0x400999"}, pd="PD_3"),
     "blame.same": lambda: edited("blame", "FAULT", {"kind": "vm-fault"}, pd="PD_4"),
     "blame.resumed": lambda: edited("blame", "FINISH_WORK", {"result": "failed"}, token=1),
     "blame.taken": lambda: inserted("blame", "FAULT_RESUMED", "DEADLINE", pd="PD_2", ms=5),
@@ -596,6 +597,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     ),
     "cleanup.parts": lambda: edited("depths-1-0", "DESTROY", None, node="FILE_3_1"),
     "cleanup.freed": lambda: edited("depths-1-0", "FREED", None, pd="PD_3"),
+    "cleanup.notice_order": lambda: edited("depths-1-0", "OWE", None),
     "cleanup.notices": lambda: edited("depths-1-0", "QUEUE", {"kind": "destroy"}, token=1),
     "cleanup.handlers": lambda: edited("rich", "QUEUE", {"handlers": 7}, kind="pre-destroy"),
     "cleanup.step_calls": lambda: edited(

@@ -36,7 +36,6 @@ RESOURCE_SLOTS = 1
 MEMORY = 0x1_0000_0000
 RESSPC_NUMBER = 0xFFF
 WORK_MAX = 16
-REGISTERS = "rip:0x400123,rsp:0x10013f00"
 MAX_TAKEN = 32
 CONNECT = 8
 CANCELLED = 15
@@ -85,6 +84,22 @@ class Ticket:
 def counted(objects: Counter[str]) -> str:
     """Kinds with their numbers, as lines have them."""
     return ",".join(f"{kind}:{count}" for kind, count in objects.items()) or "-"
+
+
+def registers_at(ip: int) -> str:
+    """The registers of a thread at this instruction."""
+    return f"rip:{ip:#x},rsp:0x10013f00"
+
+
+def in_order(plan: reference.Plan) -> list[tuple[str, str, str, str | None]]:
+    """The notices of a plan by their receivers, as they are queued."""
+    depth = dict(plan.destroyed_pds)
+
+    def place(notice: tuple[str, str, str, str | None]) -> tuple[str, int, str, bool]:
+        to, kind, _, dead = notice
+        return to, depth.get(dead or "", 0), dead or "", kind == "disconnect"
+
+    return sorted(plan.notices, key=place)
 
 
 class Target:
@@ -482,14 +497,14 @@ class Target:
     def fault(
         self, pd: str, kind: str = "vm-fault", address: int = 0x10, ip: int = 0x400123
     ) -> None:
-        what = {"address": hex(address), "ip": hex(ip), "registers": REGISTERS}
+        what = {"address": hex(address), "ip": hex(ip), "registers": registers_at(ip)}
         self.emit("FAULT", pd=pd, kind=kind, **what)
         self._stopped(pd, "fault")
 
     def hold_fault(
         self, pd: str, handler: str, kind: str = "vm-fault", address: int = 0x10, ip: int = 0x400123
     ) -> None:
-        what = {"kind": kind, "address": hex(address), "ip": hex(ip), "registers": REGISTERS}
+        what = {"kind": kind, "address": hex(address), "ip": hex(ip), "registers": registers_at(ip)}
         self.emit("FAULT_HELD", pd=pd, handler=handler, **what)
         self._put(0, handler, "fault", pd, None, None)
 
@@ -1028,7 +1043,7 @@ class Target:
             self.emit("REVOKE_BODY", n=n, pd=pd, resource=res)
         for res in plan.core_freed:
             self.emit("FREE_CORE", n=n, resource=res)
-        for to, kind, node, dead in plan.notices:
+        for to, kind, node, dead in in_order(plan):
             self.emit("OWE", n=n, to=to, kind=kind, node=node, from_=dead or "-")
         kept = reference.hanging(self.model, plan, self.doomed - plan.doomed())
         self.keeps[n] = Counter(pd for pd, _, _ in kept)
@@ -1152,7 +1167,7 @@ class Target:
         self, plan: reference.Plan
     ) -> Iterator[tuple[str, list[tuple[str, str, str, str | None]]]]:
         """The notices of each step, by their receiver."""
-        for to, notices in itertools.groupby(plan.notices, key=lambda notice: notice[0]):
+        for to, notices in itertools.groupby(in_order(plan), key=lambda notice: notice[0]):
             owed = list(notices)
             for first in range(0, len(owed), self.at_once):
                 yield to, owed[first : first + self.at_once]

@@ -14,6 +14,8 @@ ILLEGAL_INSTRUCTION = {"x86_64": 6, "aarch64": 1 << 25}
 """The processor's code for an unknown instruction: on x86_64, exception 6; on aarch64, the value of
 ESR_EL1 with only the bit for a 32-bit instruction set.
 """
+PROGRAM_COUNTER = {"x86_64": "rip", "aarch64": "pc"}
+"""The register that has the address of the instruction."""
 _WIDTH: Final = 84
 
 

@@ -80,7 +80,8 @@ RULES: Final[dict[str, str]] = {
     "notices.",
     "slots.given_back": "A capability is removed from the slot that it is in.",
     # what PDs do
-    "actors.there": "A PD that acts, or that is acted on, exists.",
+    "actors.there": "A PD that acts, or that is acted on, exists. The root task asks itself for "
+    "nothing.",
     "actors.silent": "A stopped PD does nothing more.",
     "actors.waiting": "A PD that waits for its ticket does nothing else.",
     "actors.freeze": "A PD freezes at most once, and the root task never.",
@@ -251,6 +252,8 @@ RULES: Final[dict[str, str]] = {
     "blame.handler": "FAULT_HELD names the fault handler of its PD. The handler is not down, and "
     "has finished the notice of the PD's last fault.",
     "blame.told": "A PD whose fault handler can be told of its fault is not a trigger at once.",
+    "blame.registers": "The registers of a FAULT or FAULT_HELD have the address of its "
+    "instruction.",
     "blame.same": "A FAULT after a FAULT_HELD has the same kind, address and instruction.",
     "blame.resumed": "A PD continues after a fault only if its fault handler finished the notice "
     "with `ok`.",
@@ -364,6 +367,9 @@ RULES: Final[dict[str, str]] = {
     "cleanup.groups": "Doomed nodes are destroyed in the order of their groups.",
     "cleanup.parts": "The parts of a node and its holders are destroyed before the node.",
     "cleanup.freed": "The memory of each doomed PD is freed once, after it is destroyed.",
+    "cleanup.notice_order": "The notices are queued in the order in which the plan owes them. Among "
+    "those to one PD about one space, PDs at a smaller depth come first, and of one PD what it "
+    "held before its REQUEST.",
     "cleanup.notices": "The notices of the plan are queued, each once.",
     "cleanup.step_calls": "Each step made the kernel calls that it needs, and no others. Those of "
     "a step that was left count with those that it made later.",

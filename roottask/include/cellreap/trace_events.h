@@ -368,7 +368,8 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_FAULT, "FAULT", FIELD(pd, PD) FIELD(kind, FAULT_KIND)                     \
                    FIELD(address, ADDRESS) FIELD(ip, ADDRESS) FIELD(registers, REGISTERS),         \
                    "The PD faulted, and no fault handler continues it. registers: those of its "   \
-                   "thread that are not 0; -: it has none, or they were not read.")                \
+                   "thread that are not 0; -: it sent the message of a fault itself, and its "     \
+                   "thread is at another instruction.")                                            \
     CR_TRACE_EVENT(CR_EV_FAULT_HELD, "FAULT_HELD", FIELD(pd, PD) FIELD(handler, PD)                \
                    FIELD(kind, FAULT_KIND) FIELD(address, ADDRESS) FIELD(ip, ADDRESS)              \
                    FIELD(registers, REGISTERS),                                                    \

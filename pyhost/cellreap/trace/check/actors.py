@@ -43,6 +43,9 @@ class Actors(Concern):
         bad = self.context.bad
         self.context.staged.acts(event, pd)
         self.context.saved.demand_begun(event)
+        if pd == ROOT:
+            bad("actors.there", f"{event.name}: pd={pd}: the root task asks itself for nothing")
+            return False
         if pd not in self.context.model.nodes:
             bad("actors.there", f"{event.name}: {pd} is not there")
             return False

@@ -9,6 +9,7 @@ from typing import ClassVar
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.work import Notice
 from cellreap.trace.events import Event
+from cellreap.trace.faults import PROGRAM_COUNTER
 
 HELD = "has faulted, and its fault handler has the fault"
 WHAT = ("kind", "address", "ip")
@@ -63,9 +64,17 @@ class Blame(Concern):
             next_ = "FAULT" if result == "failed" else "FAULT_RESUMED"
             self.context.debts.owe(next_, notice.node)
 
+    def _check_registers(self, event: Event) -> None:
+        counter = PROGRAM_COUNTER.get(self.context.report.arch)
+        at = event.registers().get(counter or "", 0)
+        if counter is not None and event.optional("registers") and at != event.number("ip"):
+            text = f"pd={event['pd']} ip={event['ip']}: {counter} is {at:#x}"
+            self.context.bad("blame.registers", f"{event.name}: {text}")
+
     def fault(self, event: Event) -> bool:
         """FAULT. Returns whether a fault of the PD was held until now."""
         pd = event["pd"]
+        self._check_registers(event)
         fault = self._held.pop(pd, None)
         if fault is None:
             self._handler_is_told(pd)
@@ -121,6 +130,7 @@ class Blame(Concern):
     def hold(self, event: Event) -> None:
         """FAULT_HELD: a PD faulted, and its fault handler is told."""
         context, pd, handler = self.context, event["pd"], event["handler"]
+        self._check_registers(event)
         if not context.actors.may_act(event, pd):
             return
         if self._handler(pd) != handler or not self._is_up(handler):

@@ -33,6 +33,14 @@ class ConfiguredEdges:
         """The configured PD that this PD was created from."""
         return self._configs.get(pd)
 
+    def cspace_slots(self, pd: str) -> int | None:
+        """The size of the PD's CSpace; None if it is not known."""
+        config, expected = self.config_of(pd), self.context.expected
+        if config is not None:
+            return config.cspace_slots
+        sizes = None if expected is None else expected.sizes
+        return None if sizes is None else sizes.spawned_cspace_slots
+
     def live(self, name: str, but: str | None = None) -> str | None:
         """The PD of a configured name, if it exists. but: a PD that does not count."""
         pd = self._pds.get(name)
@@ -106,7 +114,7 @@ class ConfiguredEdges:
             gets = event["pd"] == creator or event.values.get("op") == "save"
             self._hold(event, expected, making, gets)
         elif event.name in ("HOLD", "REQUEST"):
-            self._slot(event, expected)
+            self._slot(event)
         if event.name == "REQUEST" and event["by"] == "-":
             self._request(event, making)
 
@@ -142,18 +150,12 @@ class ConfiguredEdges:
             text = f"{event['pd']} slot={event['slot']}: the capability to {name} is not configured"
             self._bad("hold", event.name, text)
 
-    def _slot(self, event: Event, expected: Expected) -> None:
+    def _slot(self, event: Event) -> None:
         """Slots of configured PD capabilities get no other ones, and no CSpace is exceeded."""
         pd, slot = event["pd"], event.number("slot")
-        config = self.config_of(pd)
-        sizes = expected.sizes
-        if config is not None:
-            slots, first = config.cspace_slots, self._first + len(config.holds)
-        elif sizes is not None:
-            slots, first = sizes.spawned_cspace_slots, self._first
-        else:
-            return
-        if slot != 0 and not first <= slot < slots:
+        config, slots = self.config_of(pd), self.cspace_slots(pd)
+        first = self._first + (0 if config is None else len(config.holds))
+        if slots is not None and slot != 0 and not first <= slot < slots:
             text = f"{pd} slot={slot}: expected a slot from {first} to {slots - 1}"
             self._bad("slot", event.name, text)
 

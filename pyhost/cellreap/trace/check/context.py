@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cellreap.trace.check.cleanup import Cleanups
     from cellreap.trace.check.closeness import Close
     from cellreap.trace.check.collections import Collections
+    from cellreap.trace.check.configured import Configured
     from cellreap.trace.check.consent import Consent
     from cellreap.trace.check.extractions import Extractions
     from cellreap.trace.check.freed import Freed
@@ -114,6 +115,7 @@ class Context:
     making: Making
     respawns: Respawns
     tombstones: Tombstones
+    configured: Configured
 
     def __init__(self, report: Report, expected: Expected | None) -> None:
         self.report = report

@@ -191,7 +191,7 @@ class Replay:
         self._quiet: Quiet = self._concerns[Quiet]
         self._causes: Causes = self._concerns[Causes]
         self._rounds: Rounds = self._concerns[Rounds]
-        self._configured: Configured = self._concerns[Configured]
+        context.configured = self._concerns[Configured]
         self._outside_handlers = self._bound(OUTSIDE)
         self._within_handlers = self._bound(WITHIN)
         self._known: Collection[str] = ()  # the events of the trace's version
@@ -256,7 +256,7 @@ class Replay:
                 if self._rounds.ending:
                     self._rounds.see(event)
                 if context.expected is not None:
-                    self._configured.see(event)
+                    context.configured.see(event)
             except CellreapError as error:
                 context.bad("model.possible", f"{name}: {error.line()}")
             if judged:

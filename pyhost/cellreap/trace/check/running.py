@@ -212,6 +212,14 @@ class Running:
         self.suspended: set[str] = set()
         self.freed: set[str] = set()
         self.queued: Counter[Row] = Counter()
+        self.owes: list[Row] = []
+        """the notices that the plan owes, in the order in which the trace tells them"""
+        self.owed_in: dict[tuple[str, str], tuple[int, frozenset[str]]] = {}
+        """(receiver, lane) -> the largest depth of a PD of which a notice there is, and the PDs
+        whose REQUEST is told
+        """
+        self.queued_owes = 0
+        """how many of them were queued"""
         self.reservations: dict[tuple[str, str], Reservation] = {}
         """(receiver, space) -> its DESTROY or LOST notice"""
         self.cut: set[tuple[str, str]] = set()
@@ -276,6 +284,12 @@ class Running:
         """Recomputes the consequences of the plan for the current model, which may have changed."""
         self.set_plan(reference.replan(model, self.reference), model, besides)
         self.served = False
+        self._told_again()
+
+    def _told_again(self) -> None:
+        """Expects the consequences of the plan to be told anew."""
+        self.owes.clear()
+        self.owed_in.clear()
         for name in PLANNED_AGAIN:
             self.told[name].clear()
         self.plan_open = True
@@ -290,12 +304,10 @@ class Running:
         self.depth, self.group = dict(plan.destroyed_pds), groups
         self.set_plan(plan, model, besides)
         self.saved = self.served = False
-        for name in PLANNED_AGAIN:
-            self.told[name].clear()
+        self._told_again()
         for name in ("DOOM_PD", "DOOM_SPACE", "PRE_DESTROY"):
             self.told[name] = self.plan[name].copy()  # told before
         self.plan["SPARED"] = Counter((node,) for node in self.spared)
-        self.plan_open = True
 
     def planned_row(self, event: Event) -> Row:
         """What an event tells of the plan, without n. Of several things that are nearest, a BROKEN

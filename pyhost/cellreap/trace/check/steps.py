@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from cellreap import headers
 from cellreap.trace.check.context import Concern, Context, WithinHandlers
-from cellreap.trace.check.running import DESTROYING, MANY, Running
+from cellreap.trace.check.running import DESTROYING, MANY, Row, Running
 from cellreap.trace.check.slots import Reservation
 from cellreap.trace.events import Event
 
@@ -186,6 +186,8 @@ class Steps(Concern):
         if running.queued[row] > owed:
             text = f"QUEUE {' '.join(row)}: no such notice is owed, or it was queued before"
             bad("cleanup.notices", text)
+        elif kind != "pre-destroy":
+            self._in_order(running, row)
         broken = running.keeps[to] if kind == "lost" else 0
         if event.number("broken") != broken:
             text = f"QUEUE {' '.join(row)}: broken={event['broken']}: {to} keeps {broken} of those"
@@ -199,6 +201,15 @@ class Steps(Concern):
         if kind in ("lost", "destroy"):
             reservation = Reservation(event.number("token"), kind == "lost")
             running.reservations[to, node] = reservation
+
+    def _in_order(self, running: Running, row: Row) -> None:
+        """The notices are queued in the order in which the plan owes them, unless one was left."""
+        at = running.queued_owes
+        running.queued_owes += 1
+        next_ = running.owes[at] if at < len(running.owes) else row
+        if row != next_ and not running.leaves:
+            text = f"QUEUE {' '.join(row)}: expected that of {' '.join(next_)} first, as owed"
+            self.context.bad("cleanup.notice_order", text)
 
     def calls(self, running: Running, event: Event) -> None:
         """CALLS: the number of kernel calls of one kind."""

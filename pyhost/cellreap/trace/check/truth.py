@@ -82,6 +82,7 @@ class Truth(Concern):
         self._caps: dict[tuple[str, str], tuple[int, Slots]] = {}
         self._counts: dict[str, dict[str, int]] = {}
         self._bodies: dict[str, Slots] = {}  # PD -> what stays in its body's CNode
+        self._sizes: dict[tuple[str, str], int] = {}  # (PD, CNode) -> its slots
         self._first: dict[str, Counter[str]] = {}  # CNode -> what is the root task's own in it
         self._bytes: int | None = None  # free and in use
 
@@ -208,13 +209,33 @@ class Truth(Concern):
             context.bad("truth.form", text)
         for pd in sorted(self._bodies.keys() - set(pds)):
             del self._bodies[pd]
-        for key in sorted(wanted & self._caps.keys()):
+            for cnode in self._cnodes:
+                self._sizes.pop((pd, cnode), None)
+        for key in sorted(wanted & self._caps.keys(), reverse=True):  # the CSpace before the body
             size, slots = self._caps[key]
             pd, cnode = key
+            if key not in self._sizes:
+                self._sizes[key] = self._size(pd, cnode, size, slots)
+            if size != self._sizes[key]:
+                text = f"pd={pd} cnode={cnode} slots={size}: expected {self._sizes[key]}"
+                context.bad("truth.form", f"CAPS: {text}")
             if cnode == "cspace":
                 self._compare(pd, "its CSpace", slots, self._cspace(pd, slots))
             else:
                 self._compare(pd, "the CNode of its body", slots, self._body(pd, size, slots))
+
+    def _size(self, pd: str, cnode: str, told: int, slots: Slots) -> int:
+        """The slots of a CNode of which the trace tells for the first time.
+
+        Those of a CSpace are configured. The body's CNode has two halves: one for the PD's objects
+        and one for as many parents as the CSpace has slots.
+        """
+        if cnode == "cspace":
+            configured = self.context.configured.cspace_slots(pd)
+            most = 1 << headers.constant("limits.h", "CR_CSPACE_BITS_MAX")
+            return configured or min(1 << max(told - 1, 0).bit_length(), most)
+        objects = [slot for slot in slots if slot < told // 2]
+        return 2 * max(self._sizes.get((pd, "cspace"), 0), 1 << max(objects, default=0).bit_length())
 
     def _compare(self, pd: str, where: str, has: Slots, wanted: Slots) -> None:
         differ = [slot for slot in sorted(has.keys() | wanted.keys())
