@@ -119,7 +119,6 @@ FREE_FIELDS = {
     "UNREACHED.name": "the configuration is not in the trace",
     "FAULT.kind": "all faults are cleaned up alike",
     "FAULT.address": "all faults are cleaned up alike",
-    "FAULT.ip": "all faults are cleaned up alike",
     "FAULT.registers": "all faults are cleaned up alike",
     "FAULT_HELD.registers": "all faults are cleaned up alike",
     "EXIT.code": "all exits are cleaned up alike",
@@ -143,7 +142,6 @@ FREE_FIELDS = {
     "CLEANUP.steps": "of a cleanup that waits, or in which a step was left",
     "FAULT_HELD.kind": "all faults are treated alike",
     "FAULT_HELD.address": "all faults are treated alike",
-    "FAULT_HELD.ip": "all faults are treated alike",
     **{
         f"QUOTA.{word}": "to a number that is not exceeded"
         for word in headers.printed_names("limits.h", "CR_QUOTA")

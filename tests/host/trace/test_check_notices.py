@@ -283,16 +283,14 @@ def test_a_lane_is_fetched_and_finished_in_order() -> None:
         f"GET_WORK: token={second}: {server} is to fetch {first} before it"
     )
     target, server, ((first, second, third), _) = owed()
-    found = act(target, server, "fetch", first, "fetch", second)
+    found = act(target, server, "fetch", first, "fetch", second, "fetch", third)
     assert found[0].startswith(
-        f"GET_WORK: token={second}: {server} has not finished {first}, which it fetched"
+        f"GET_WORK: token={third}: {server} has not finished {first}, which it fetched"
     )
     target, server, ((first, second, third), _) = owed()
-    found = act(
-        target, server, "fetch", first, "ok", first, "fetch", second, "fetch", third, "ok", third
-    )
+    found = act(target, server, "fetch", first, "fetch", second, "ok", second)
     assert found[0] == (
-        f"FINISH_WORK: token={third}: {server} is to finish {second}, "
+        f"FINISH_WORK: token={second}: {server} is to finish {first}, "
         "about the same space, before it"
     )
 
@@ -323,7 +321,7 @@ def test_what_failed_stops_its_lane_and_shows_in_the_report() -> None:
         (server, two[0], 2),
     ]
     assert (
-        "PD_1 (server) failed to deal with notice 1 (disconnect BLOCK_SPACE_1): 2 notices behind it"
+        "PD_1 (server) failed to deal with notice 1 (free BLOCK_1_1): 2 notices behind it"
         in summary(report)
     )
 

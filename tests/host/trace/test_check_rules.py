@@ -337,7 +337,7 @@ CHANGES: list[tuple[str, dict[str, object], dict[str, object], str]] = [
     ("FREED", {"bytes": 4096}, {"pd": "PD_3"}, "FREED: PD_3: bytes=4096, but its BODY has 65536"),
     ("QUEUE", {"token": 2}, {"token": 3}, "QUEUE: token=2: expected more than 2"),
     ("QUEUE", {"kind": "destroy"}, {"token": 1},
-     "QUEUE PD_2 destroy BLOCK_SPACE_2 PD_3: no such notice"),
+     "QUEUE PD_2 destroy BLOCK_2_1 PD_3: no such notice"),
     ("CALLS", {"count": 0}, {"kind": "signal"}, "CALLS: kind=signal count=0: expected only"),
     ("CALLS", {"kind": "delete"}, {"kind": "signal"}, "CALLS: kind=delete is there twice"),
     ("CLEANUP", {"digest": "0" * 16}, {"n": 1}, "CLEANUP: digest=0000000000000000: that of the"),

@@ -146,6 +146,9 @@ WALKS: dict[str, tuple[str, str, Callable[[str], str]]] = {
     "another type": ("CAPS", "caps", lambda caps: caps.replace("n3", "e3")),
     "one less": ("CAPS", "caps", lambda caps: caps.replace("n3,", "")),
     "no list": ("CAPS", "caps", lambda caps: caps + "?"),
+    "more slots": ("CAPS", "slots", lambda slots: str(2 * int(slots))),
+    "fewer slots": ("CAPS", "slots", lambda slots: str(int(slots) // 2)),
+    "an odd number of slots": ("CAPS", "slots", lambda slots: str(int(slots) + 1)),
     "a PD that is not there": ("CAPS", "pd", lambda pd: "PD_77"),
     "a thread of nobody": ("OWN_CAPS", "threads", lambda number: str(int(number) + 1)),
     "a CNode of nobody": ("OWN_CAPS", "cnodes", lambda number: str(int(number) + 1)),
@@ -155,7 +158,7 @@ WALKS: dict[str, tuple[str, str, Callable[[str], str]]] = {
 }
 
 
-@pytest.mark.behaviour("H-10")
+@pytest.mark.behaviour("H-10", "S-14")
 @pytest.mark.parametrize("name", WALKS)
 def test_a_walk_that_differs_is_found(events: list[Event], name: str) -> None:
     event, field, change = WALKS[name]

@@ -183,11 +183,12 @@ class Steps(Concern):
         owed = running.plan["OWE"][row]
         if kind == "pre-destroy" and dead == "-":
             owed = running.plan["PRE_DESTROY"][to, node]
+        if kind != "pre-destroy" and not self._is_next(running, row) and running.queued[row] <= owed:
+            text = f"QUEUE {' '.join(row)}: expected the notices in the order in which they are owed"
+            bad("cleanup.notice_order", text)
         if running.queued[row] > owed:
             text = f"QUEUE {' '.join(row)}: no such notice is owed, or it was queued before"
             bad("cleanup.notices", text)
-        elif kind != "pre-destroy":
-            self._in_order(running, row)
         broken = running.keeps[to] if kind == "lost" else 0
         if event.number("broken") != broken:
             text = f"QUEUE {' '.join(row)}: broken={event['broken']}: {to} keeps {broken} of those"
@@ -202,14 +203,11 @@ class Steps(Concern):
             reservation = Reservation(event.number("token"), kind == "lost")
             running.reservations[to, node] = reservation
 
-    def _in_order(self, running: Running, row: Row) -> None:
-        """The notices are queued in the order in which the plan owes them, unless one was left."""
+    def _is_next(self, running: Running, row: Row) -> bool:
+        """Whether the plan owes this notice next, if no notice was left for later."""
         at = running.queued_owes
         running.queued_owes += 1
-        next_ = running.owes[at] if at < len(running.owes) else row
-        if row != next_ and not running.leaves:
-            text = f"QUEUE {' '.join(row)}: expected that of {' '.join(next_)} first, as owed"
-            self.context.bad("cleanup.notice_order", text)
+        return running.leaves or at >= len(running.owes) or running.owes[at] == row
 
     def calls(self, running: Running, event: Event) -> None:
         """CALLS: the number of kernel calls of one kind."""
