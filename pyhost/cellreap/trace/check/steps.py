@@ -183,8 +183,9 @@ class Steps(Concern):
         owed = running.plan["OWE"][row]
         if kind == "pre-destroy" and dead == "-":
             owed = running.plan["PRE_DESTROY"][to, node]
-        if kind != "pre-destroy" and not self._is_next(running, row) and running.queued[row] <= owed:
-            text = f"QUEUE {' '.join(row)}: expected the notices in the order in which they are owed"
+        in_order = kind == "pre-destroy" or self._is_next(running, row)
+        if not in_order and running.queued[row] <= owed:
+            text = f"QUEUE {' '.join(row)}: expected another one first, in the order of OWE"
             bad("cleanup.notice_order", text)
         if running.queued[row] > owed:
             text = f"QUEUE {' '.join(row)}: no such notice is owed, or it was queued before"

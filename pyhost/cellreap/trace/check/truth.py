@@ -234,8 +234,8 @@ class Truth(Concern):
             configured = self.context.configured.cspace_slots(pd)
             most = 1 << headers.constant("limits.h", "CR_CSPACE_BITS_MAX")
             return configured or min(1 << max(told - 1, 0).bit_length(), most)
-        objects = [slot for slot in slots if slot < told // 2]
-        return 2 * max(self._sizes.get((pd, "cspace"), 0), 1 << max(objects, default=0).bit_length())
+        last = max((slot for slot in slots if slot < told // 2), default=0)
+        return 2 * max(self._sizes.get((pd, "cspace"), 0), 1 << last.bit_length())
 
     def _compare(self, pd: str, where: str, has: Slots, wanted: Slots) -> None:
         differ = [slot for slot in sorted(has.keys() | wanted.keys())
