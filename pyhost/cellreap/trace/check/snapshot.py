@@ -25,7 +25,12 @@ KERNEL_ENTRY: Final = 511
 _OBJECT = re.compile(r"(\S+) = (\S+)(?: \((.*)\))?")
 _HOLDER = re.compile(r"(\S+) \{")
 _ENTRY = re.compile(r"(0x[0-9a-f]+|[a-z_]+): (.*)")
-_DUMPED = re.compile(r" *(\S.*)\t *[a-zA-Z ]+\t(?:0x[0-9a-f]+|0|\(nil\))\t *(\d+)\t\d+")
+_DUMPED = re.compile(
+    r" *(\S.*?)(?:\t| {3})\s*[a-zA-Z]+(?: [a-zA-Z]+)*\s+"
+    r"(?:0x[0-9a-f]+|0|\(nil\))\s+(\d+)(?:\s+\d+)*"
+)
+"""A thread: name, state, instruction, priority; then the core and the domain, where there are
+several. Earlier kernels separate the columns with tabs, later ones with spaces."""
 _CALLED: Final = "Debug snapshot syscall from user thread "
 _ROOTS: Final = ("pml4", "pgd", "pud")
 _NAMED = re.compile(r"0x([0-9a-f]{1,16})_([a-z]+)")
