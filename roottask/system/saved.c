@@ -122,6 +122,15 @@ static void make_hold(const cr_image_saved_edge *edge)
     }
 }
 
+/* It needs no slot: who is told holds nothing for it. */
+static void make_subscription(const cr_image_saved_edge *edge)
+{
+    for (uint32_t i = 0; i < edge->count; i++) {
+        must(cr_make_subscription(pd_of(edge->from), nodes[edge->to], edge->handler),
+             "a subscription of the saved state cannot be made", edge->to);
+    }
+}
+
 static void make_edge(const cr_image_saved_edge *edge)
 {
     switch (edge->kind) {
@@ -132,6 +141,9 @@ static void make_edge(const cr_image_saved_edge *edge)
         must(cr_make_request(0, pd_of(edge->from), nodes[edge->to],
                              slot_of(pd_of(edge->from), edge->from)),
              "a request of the saved state cannot be made", edge->to);
+        return;
+    case CR_EDGE_SUBSCRIBE:
+        make_subscription(edge);
         return;
     default:
         must(cr_make_map(nodes[edge->from], nodes[edge->to]),

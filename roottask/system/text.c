@@ -93,7 +93,8 @@ static int saved_edge_fits(const cr_image_header *image, const cr_image_saved_ed
 {
     const cr_image_saved_node *rows = cr_image_saved_nodes(image);
     const uint32_t count = image->saved_nodes.count;
-    if (edge->from >= count || edge->to >= count || edge->count == 0) {
+    if (edge->from >= count || edge->to >= count || edge->count == 0 ||
+        edge->handler >= (edge->kind == CR_EDGE_SUBSCRIBE ? CR_HANDLER_COUNT : 1)) {
         return 0;
     }
     const cr_image_saved_node *from = &rows[edge->from];
@@ -105,6 +106,10 @@ static int saved_edge_fits(const cr_image_header *image, const cr_image_saved_ed
         return is_pd(from) && to->kind == CR_SAVED_RESOURCE && edge->count <= CR_MAX_COUNT;
     case CR_EDGE_MAP:
         return !is_pd(from) && from->kind == to->kind && edge->count == 1;
+    case CR_EDGE_SUBSCRIBE:
+        return from->kind == CR_SAVED_NAMED &&
+               (to->kind == CR_SAVED_GONE || to->kind == CR_SAVED_SPACE) &&
+               edge->count <= CR_MAX_COUNT;
     default:
         return 0;
     }

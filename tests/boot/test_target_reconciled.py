@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -41,6 +42,49 @@ def test_what_is_not_named_goes_as_it_was_planned(boots: Target) -> None:
     assert owed == {(to, kind, node, source or "-") for to, kind, node, source in plan.notices}
     kinds = {kind for _, kind, _, _ in owed}
     assert kinds == {"destroy", "disconnect", "free", "lost"}
+
+
+SUBSCRIBED = """\
+,,NONE,SUBSCRIBE,PD_3,PD_4,
+,,NONE,SUBSCRIBE,PD_3,PD_4,
+,,NONE,SUBSCRIBE,PD_3,PD_4,HANDLER=2
+,,NONE,SUBSCRIBE,PD_2,TABLE_SPACE_6,HANDLER=31
+,,NONE,SUBSCRIBE,PD_3,LOG_SPACE_7,
+,,NONE,SUBSCRIBE,PD_3,BLOCK_SPACE_4,
+,,NONE,SUBSCRIBE,PD_3,PD_2,
+,,NONE,SUBSCRIBE,PD_5,PD_4,
+,,NONE,SUBSCRIBE,PD_5,PD_3,
+"""
+"""To PDs and to spaces, of PDs that go and that stay; to what stays, and by who goes."""
+
+
+@pytest.mark.behaviour("S-08")
+def test_who_subscribed_and_stays_is_told_as_it_was_planned(boots: Target, tmp_path: Path) -> None:
+    path = boots.find(NAME)
+    saved = tmp_path / "saved.csv"
+    saved.write_text(path.with_suffix(".csv").read_text() + SUBSCRIBED)
+
+    def subscribed(config: Config) -> Config:
+        system = config.system.model_copy(update={"reconcile": str(saved)})
+        return config.model_copy(update={"system": system})
+
+    plan = cellreap.reconcile(saved, path)
+    assert plan.pre_destroy == [
+        ("PD_2", "TABLE_SPACE_6"),
+        ("PD_3", "LOG_SPACE_7"),
+        ("PD_3", "PD_4"),
+    ]
+    run = boots.run(NAME, change=subscribed)
+    told = run.of("QUEUE", kind="pre-destroy")
+    assert sorted((in_saved_state(run, e["to"]), e["node"]) for e in told) == plan.pre_destroy
+    groups = {node: group for group, nodes in enumerate(plan.groups) for node in nodes}
+    assert {e["pd"]: int(e["group"]) for e in run.of("DOOM_PD")}.items() <= groups.items()
+    assert {e["space"]: int(e["group"]) for e in run.of("DOOM_SPACE")}.items() <= groups.items()
+    assert max(map(run.at, told)) < min(map(run.at, run.of("DESTROY")))
+    for pd, text in (("fs", "PD_4"), ("fs", "space 7"), ("block_server_2", "space 6")):
+        assert f"told: about to be destroyed: {text}" in run.says(pd)
+    tokens = {e["token"] for e in told}
+    assert {e["result"] for e in run.of("FINISH_WORK") if e["token"] in tokens} == {"ok"}
 
 
 @pytest.mark.slow

@@ -78,6 +78,7 @@ def reconcile_run() -> list[Draft]:
     target.hold(client, thing)
     target.hold(guest, log)
     target.map(logs, things)
+    target.subscribe(client, old)
     target.saves = False
     target.state(0)
     target.reconcile({old, guest, logs})

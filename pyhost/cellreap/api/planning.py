@@ -13,7 +13,7 @@ from cellreap.model.closeness import Closeness
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
 from cellreap.model.plan import Plan
-from cellreap.system.naming import unnamed_by
+from cellreap.system.naming import carried_by, unnamed_by
 
 if TYPE_CHECKING:  # a CSV file is planned at once, without what only configurations need
     from cellreap.model.core import CoreModel
@@ -78,11 +78,12 @@ def collect_state(state: State, engine: Engine = "core") -> Plan:
 
 
 def reconcile_state(state: State, config: Config, engine: Engine = "core") -> Plan:
-    """The plan that dooms what a configuration does not name."""
+    """The plan that dooms what a configuration does not name: of what an image carries of it."""
     unnamed = unnamed_by(config, state.model)
+    carried = carried_by(unnamed, state.model)
     if engine == "reference":
-        return reference.reconcile(state.model, unnamed)
-    return _core(state.model).reconcile(unnamed)
+        return reference.reconcile(carried, unnamed)
+    return _core(carried).reconcile(unnamed)
 
 
 def _core(model: Model) -> CoreModel:

@@ -257,6 +257,7 @@ def _saved_rows(
                 "from": edge.source,
                 "to": edge.target,
                 "count": edge.count,
+                "handler": edge.handler,
             }
             for edge in saved.edges
         ],

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from cellreap.model.graph import Model
@@ -27,6 +28,27 @@ def unnamed_by(config: Config, model: Model) -> set[str]:
         for space in model.spaces()
         if model.manager[space] in kept and not model.is_core(space) and space not in named
     }
+
+
+def carried_by(unnamed: Collection[str], model: Model) -> Model:
+    """The edges of a state by which an image makes what a configuration does not name again.
+
+    A copy. Of subscriptions, those stay that PDs have which are named, to what is not. Owners,
+    links and fault handlers are left out, and so is what PDs hold of the root task: PDs agree upon
+    them anew. So what is planned for the copy is what happens before the PDs of the configuration
+    run. unnamed: of `unnamed_by`.
+    """
+    carried = model.plain_copy()
+    for edges in (carried.owns, carried.links, carried.faults):
+        edges.clear()
+    for pd, node in model.subscribes:
+        if pd in unnamed or not (node in unnamed or model.manager.get(node) in unnamed):
+            for handler, count in model.subscriptions(pd, node).items():
+                carried.drop_subscribe(pd, node, count, handler)
+    for pd, node in model.holds:
+        if pd != ROOT and model.is_core(model.space_of.get(node, node)):
+            carried.cut_hold(pd, node)
+    return carried
 
 
 def named_by(config: Config, model: Model) -> dict[str, str]:

@@ -3,8 +3,9 @@
 
 These are the PDs and spaces that the configuration no longer names, and of the PDs that it names
 what these have to do with them. The numbers are those of the saved state. What the root task itself
-serves is left out: PD capabilities and memory do not outlive a restart. Neither do subscriptions,
-links, owners and fault handlers: they are agreed upon anew.
+serves is left out: PD capabilities and memory do not outlive a restart. Neither do links, owners
+and fault handlers: they are agreed upon anew. Subscriptions of PDs that are named to what is not
+are carried: these PDs are told.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from cellreap.model.csvstate import read_state
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
 from cellreap.system.config import Config, quotas
-from cellreap.system.naming import named_by, number_of, unnamed_by
+from cellreap.system.naming import carried_by, named_by, number_of, unnamed_by
 from cellreap.system.programs import Source
 from cellreap.system.toml_lines import KeyPath
 
@@ -50,12 +51,15 @@ class SavedNode:
 
 @dataclass(frozen=True)
 class SavedEdge:
-    """A row of `cr_image_saved_edge`. kind: REQUEST, HOLD or MAP. source, target: positions."""
+    """A row of `cr_image_saved_edge`. kind: REQUEST, HOLD, MAP or SUBSCRIBE. source, target:
+    positions.
+    """
 
     kind: str
     source: int
     target: int
     count: int = 1
+    handler: int = 0
 
 
 @dataclass(frozen=True)
@@ -100,9 +104,9 @@ class _Collecting:
 
     def __init__(self, source: Source, model: Model) -> None:
         self.source = source
-        self.model = model
         self.named = named_by(source.config, model)
         unnamed = unnamed_by(source.config, model)
+        self.model = carried_by(unnamed, model)
         self.gone = _by_number(id_ for id_ in unnamed if model.nodes[id_].kind == "PD")
         self.dead = {
             space
@@ -110,6 +114,7 @@ class _Collecting:
             if space in unnamed or manager in self.gone
         }
         self.edges = [*self._requests(), *self._holds()]
+        self.subscriptions = [edge for edge in self.model.edges() if edge.kind == "SUBSCRIBE"]
 
     def _requests(self) -> Iterable[tuple[str, str, str, int]]:
         for pd, space in sorted(self.model.requests):
@@ -135,6 +140,7 @@ class _Collecting:
         """Nodes by kind and number, then the edges between them."""
         model, space_of = self.model, self.model.space_of
         ends = {end for _, *pair, _ in self.edges for end in pair}
+        ends |= {end for edge in self.subscriptions for end in (edge.source, edge.target)}
         resources = {node for node, space in space_of.items() if space in self.dead}
         resources |= {end for end in ends if end in space_of}
         spaces = self.dead | {end for end in ends if end in model.manager}
@@ -154,7 +160,11 @@ class _Collecting:
         edges = tuple(
             SavedEdge(kind, at[a], at[b], count) for kind, a, b, count in (*self.edges, *maps)
         )
-        return Saved(tuple(nodes), edges)
+        subscriptions = tuple(
+            SavedEdge(edge.kind, at[edge.source], at[edge.target], edge.times, edge.handler)
+            for edge in sorted(self.subscriptions)
+        )
+        return Saved(tuple(nodes), edges + subscriptions)
 
     def _caps(self, pd: str) -> int:
         return sum(end == pd for _, end, _, _ in self.edges)
@@ -223,7 +233,9 @@ def _check_room(source: Source, saved: Saved) -> None:
         "pds": kinds["GONE"],
         "nodes": 2 * kinds["GONE"] + spaces + resources,
         # a space and a resource have a manager and its hold, or a parent and the manager's hold
-        "edges": 2 * (spaces + resources) + len(saved.edges),
+        # and with a subscription comes the room for its notice
+        "edges": 2 * (spaces + resources)
+        + sum(1 + (edge.kind == "SUBSCRIBE") for edge in saved.edges),
         "spaces": spaces,
         "types": len({node.type for node in saved.nodes if node.kind == "SPACE"}),
         "requests": sum(edge.kind == "REQUEST" for edge in saved.edges),

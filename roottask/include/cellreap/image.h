@@ -237,10 +237,11 @@ typedef struct cr_image_saved_node {
 
 /* An edge between two rows. */
 typedef struct cr_image_saved_edge {
-    uint32_t kind; /* cr_edge_kind: REQUEST, HOLD or MAP */
+    uint32_t kind; /* cr_edge_kind: REQUEST, HOLD, MAP or SUBSCRIBE */
     uint32_t from;
     uint32_t to;
-    uint32_t count; /* at least 1; above 1 only for HOLD */
+    uint32_t count;   /* at least 1; above 1 only for HOLD and SUBSCRIBE */
+    uint32_t handler; /* SUBSCRIBE: below CR_HANDLER_COUNT; else 0 */
 } cr_image_saved_edge;
 
 /* For tests: something fails at a step of the root task. See inject.h. */

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.context import Concern, Handlers
-from cellreap.trace.events import Event
+from cellreap.trace.events import RECONCILED, Event
 
 
 class Edges(Concern):
@@ -78,7 +78,7 @@ class Edges(Concern):
 
     def subscribe(self, event: Event) -> None:
         """A PD subscribes to a node and is notified before it is destroyed."""
-        if self.context.actors.may_act(event, event["pd"]):
+        if event["op"] == RECONCILED or self.context.actors.may_act(event, event["pd"]):
             self.context.model.add_subscribe(
                 event["pd"], event["node"], handler=event.number("handler")
             )

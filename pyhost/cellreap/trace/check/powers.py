@@ -15,7 +15,7 @@ from cellreap.trace.check.context import Context
 from cellreap.trace.events import RECONCILED as SAVED
 from cellreap.trace.events import Event
 
-MAKE_SAVED: Final = ("PD", "SPACE", "RESOURCE", "HOLD", "REQUEST", "MAP")
+MAKE_SAVED: Final = ("PD", "SPACE", "RESOURCE", "HOLD", "REQUEST", "MAP", "SUBSCRIBE")
 """The events by which a saved state is made."""
 NOBODY: Final = "-"
 """The operation of a change that the configuration makes."""

@@ -78,6 +78,11 @@ class Saved(Concern):
     def _wrong_edge(self, event: Event) -> str | None:
         """Only what is not named has edges, and what it had to do with."""
         model = self.context.model
+        if event.name == "SUBSCRIBE":
+            who, what = event["pd"], event["node"]
+            if who in self._pds or not self._goes(what):
+                return f"{who} and {what}: expected a PD that is named, and what is not"
+            return None
         ends = {
             "HOLD": lambda: (event["pd"], event["node"]),
             "REQUEST": lambda: (event["pd"], event["space"]),
@@ -101,8 +106,8 @@ class Saved(Concern):
             return f"{ends[0]} and {places[1]} are both named"
         return None
 
-    def _goes(self, space: str) -> bool:
-        return space in self._unnamed or self.context.model.manager.get(space) in self._pds
+    def _goes(self, node: str) -> bool:
+        return node in self._unnamed or self.context.model.manager.get(node) in self._pds
 
     # -- events
 
