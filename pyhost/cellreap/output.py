@@ -17,7 +17,9 @@ from typing_extensions import TypedDict
 from cellreap.output_campaign import CampaignCell as CampaignCell
 from cellreap.output_campaign import CampaignEffort as CampaignEffort
 from cellreap.output_campaign import CampaignOutput as CampaignOutput
+from cellreap.output_campaign import CellTasks as CellTasks
 from cellreap.output_campaign import CellValues as CellValues
+from cellreap.output_campaign import TaskStanding as TaskStanding
 from cellreap.output_parts import VERSION as VERSION
 from cellreap.output_parts import Amount as Amount
 from cellreap.output_parts import BoardBoot as BoardBoot

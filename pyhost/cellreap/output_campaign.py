@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -58,6 +58,34 @@ class CampaignCell(TypedDict):
     """The events of its trace."""
 
 
+class TaskStanding(TypedDict):
+    """A task of a cell."""
+
+    task: str
+    """`configure`, `build`, `boot`, `capture` or `check`."""
+    state: str
+    """As TaskFlow has it: `PENDING`, `RUNNING`, `SUCCESS`, `FAILURE`, `REVERTED` and others."""
+    failure: str | None
+    """Why it failed."""
+
+
+class CellTasks(TypedDict):
+    """How far a cell is."""
+
+    id: str
+    """Its name, which is also that of its folder."""
+    title: str
+    """Its values in a line."""
+    verdict: Literal["pass", "flaky", "fail", "hang", "error"] | None
+    """Its result. null: it has none yet."""
+    outdated: bool
+    """true: what is there was made from something else. The cell is run anew."""
+    boots: int
+    """How often it was booted."""
+    tasks: list[TaskStanding]
+    """Its tasks, in their order."""
+
+
 class CampaignEffort(TypedDict):
     """What a campaign took on this machine, in this command."""
 
@@ -78,11 +106,17 @@ class CampaignOutput(Versioned):
     """The name of the campaign."""
     folder: str
     """Where its state, its traces and its images are."""
-    verdict: Literal["pass", "fail"]
-    """`pass` if all cells passed, some perhaps after another boot."""
-    not_run: list[str]
+    verdict: NotRequired[Literal["pass", "fail"]]
+    """`pass` if all cells passed, some perhaps after another boot. With this and the next three
+    keys, cells were run.
+    """
+    not_run: NotRequired[list[str]]
     """The cells that have no result, because a job before them on their board failed."""
-    cells: list[CampaignCell]
+    cells: NotRequired[list[CampaignCell]]
     """The cells, in the order of the matrix."""
-    effort: CampaignEffort
+    effort: NotRequired[CampaignEffort]
     """What it took here. What other machines of a job board did is not in it."""
+    tasks: NotRequired[list[CellTasks]]
+    """How far each cell is. Only with --tasks."""
+    cleared: NotRequired[int]
+    """The results that were deleted from the server. Only with --clear."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -38,6 +39,26 @@ def campaign_of(bench: Bench, count: int, folder: Path, head: str = HEAD) -> tup
     names = ", ".join(f'"{bench.folder}/s{number}.toml"' for number in range(count))
     path = written(folder, f"config = [{names}]\n", head)
     return "campaign", str(path), "-o", str(folder / "out")
+
+
+IDENTITIES = """
+import json, sys
+from pathlib import Path
+from cellreap.campaign.identity import identified
+from cellreap.campaign.matrix import read_campaign
+from cellreap.system import image_cache
+if len(sys.argv) > 2:
+    image_cache._package = lambda: sys.argv[2]
+cells = identified(read_campaign(Path(sys.argv[1]))).cells
+print(json.dumps({cell.id: [cell.made_from, cell.key] for cell in cells}))
+"""
+
+
+def identities(bench: Bench, campaign: str, *tool: str) -> dict[str, tuple[str, str]]:
+    """Id of each cell: what it is made from, and its key. tool: stands for the code of cellreap."""
+    command = [sys.executable, "-c", IDENTITIES, campaign, *tool]
+    ran = subprocess.run(command, env=bench.env, capture_output=True, text=True, check=True)
+    return {name: (made, key) for name, (made, key) in json.loads(ran.stdout).items()}
 
 
 def started(bench: Bench, *arguments: str) -> subprocess.Popen[str]:

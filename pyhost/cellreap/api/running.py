@@ -26,8 +26,7 @@ from cellreap.runs.places import places_of_image, programs_beside
 from cellreap.runs.qemu import split_arguments
 from cellreap.runs.reading import read_run
 from cellreap.runs.root_task import boot_root_task
-from cellreap.system.bounds import Bounds
-from cellreap.system.build import build_image
+from cellreap.system.build import Built, build_image
 from cellreap.system.config import Config
 from cellreap.system.elf import arch_of, read_executable
 from cellreap.system.image import Image
@@ -59,7 +58,7 @@ def build_system(
     trace_key: bytes | None = None,
     keep: bool = False,
     machine_bytes: int | None = None,
-) -> Bounds:
+) -> Built:
     """Builds the image of a system and writes it to `output`. See `build_image` for errors.
 
     keep: keep the programs' ELF files, with debug information, beside the image.
@@ -74,10 +73,11 @@ def build_system(
         trace_key=trace_key,
         path=system.path,
         machine_bytes=machine_bytes,
+        variant=system.variant,
     )
     if keep:
         keep_programs(programs_beside(output), built.programs)
-    return built.bounds
+    return built
 
 
 def record_image(

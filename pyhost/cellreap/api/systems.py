@@ -52,6 +52,8 @@ class System:
     """Every value of the configuration, with what replaces those of the file."""
     overrides: Overrides = field(default_factory=Overrides)
     """What replaces values of the file."""
+    variant: str = ""
+    """Tells systems of one file apart whose text was changed since it was read."""
 
     @classmethod
     def read(cls, path: str | Path) -> System:

@@ -16,7 +16,7 @@ import contextlib
 import logging
 import shutil
 import sqlite3
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -33,8 +33,9 @@ from cellreap.boards.description import load_description
 from cellreap.boards.flash import Limits as BoardLimits
 from cellreap.boards.flash import flash_image
 from cellreap.campaign.depot import Depot, FolderDepot, boots_of
-from cellreap.campaign.full_disk import apart_if_full, tells_full_disk
+from cellreap.campaign.identity import have_folder, named
 from cellreap.campaign.matrix import Cell, Settings
+from cellreap.campaign.no_result import ChangedError, apart_if_full, tells_full_disk
 from cellreap.errors import CellreapError, UsageError
 from cellreap.progress import Progress
 from cellreap.runs.boot import Boot, End
@@ -46,6 +47,8 @@ from cellreap.system.sdk import CONFIG_FILE
 QUIET = Progress(quiet=True)
 DATABASE = "flow.sqlite"
 _ENDED = (states.SUCCESS, states.REVERTED)
+TASKS = ("configure", "build", "boot", "capture", "check")
+"""The tasks of a cell, in their order."""
 
 for _library in ("taskflow", "oslo_utils"):
     logging.getLogger(_library).addHandler(logging.NullHandler())
@@ -65,7 +68,8 @@ class _Task(task.Task):  # type: ignore[misc]
         cls.execute = apart_if_full()(cls.execute)
 
     def __init__(self, folder: Path, depot: Depot, provides: str | None = None) -> None:
-        super().__init__(name=type(self).__name__.lower(), provides=provides)
+        name = type(self).__name__.lower().removesuffix("task")
+        super().__init__(name=name, provides=provides)
         self.depot = depot
         self.folder = folder
         self.image = self.folder / "cell.img"
@@ -105,11 +109,14 @@ class Configure(_Task):
 class Build(_Task):
     """Builds the image."""
 
-    def execute(self, cell: dict[str, Any], configured: str) -> Any:
-        sdk = kernel_for(cell["arch"], Cell(**cell).kernel_path, QUIET)
+    def execute(self, cell: dict[str, Any], settings: dict[str, Any], configured: str) -> Any:
+        of = Cell(**cell)
+        sdk = kernel_for(of.arch, of.kernel_path, QUIET)
         if str(sdk.kernel) != configured:  # it is not the machine that configured the cell
             raise CellreapError(f"{sdk.root}: has {sdk.kernel}: expected {configured}")
-        build_system(Cell(**cell).system(), sdk, self.image, QUIET, keep=True)
+        built = build_system(of.system(), sdk, self.image, QUIET, keep=True)
+        if of.made_from not in ("", named(of, Settings(**settings), built.made_from)):
+            raise ChangedError
         programs = programs_beside(self.image)
         return self.depot.keep("image", [self.image, *([programs] if programs.is_dir() else [])])
 
@@ -234,9 +241,10 @@ def _upgrade(backend: Any) -> None:
 def run_cell(cell: Cell, settings: Settings, folder: Path, empty: Path) -> None:
     """Runs the flow of a cell, or goes on with it. A cell that has a result is not run again.
 
-    empty: what `make_database` made.
+    What the folder has of a cell that was made from something else is deleted. empty: what
+    `make_database` made.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    have_folder(folder, cell)
     database = folder / DATABASE
     if not database.exists():
         copy_database(empty, database)
@@ -313,6 +321,45 @@ def result_in(backend: Any, boots: int) -> dict[str, Any]:
     failures = [atom.failure for atom in found.values() if atom.failure is not None]
     said = [_told(failure) for failure in failures]
     return {"verdict": "error", "findings": said, "boots": boots, "trace": None}
+
+
+@dataclass(frozen=True)
+class TaskState:
+    """How far a task of a cell is. state: as TaskFlow has it. failure: in a line."""
+
+    name: str
+    state: str
+    failure: str | None = None
+
+
+def tasks_of(folder: Path) -> list[TaskState]:
+    """The tasks of the cell in a folder, in their order."""
+    database = folder / DATABASE
+    if not database.exists():
+        return tasks_in(None)
+    _ended(database)  # UsageError if it is damaged
+    with contextlib.closing(_backend(database)) as backend:
+        return tasks_in(backend)
+
+
+def tasks_in(backend: Any) -> list[TaskState]:
+    """The tasks of the flow in a backend. None: there is none."""
+    found = {}
+    if backend is not None:
+        with contextlib.closing(backend.get_connection()) as connection:
+            found = {atom.name: atom for book in connection.get_logbooks() for atom in _only(book)}
+    tasks = []
+    for name in TASKS:
+        atom = found.get(name)
+        failure = None if atom is None or atom.failure is None else _told(atom.failure)
+        state = states.PENDING if atom is None else str(atom.state)
+        tasks.append(TaskState(name, state, failure))
+    return tasks
+
+
+def _only(book: Any) -> Any:
+    """The flow in a book, which has no other."""
+    return next(iter(book), ())
 
 
 def _told(failure: Any) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -89,7 +90,8 @@ class CampaignFile(Table):
     """The values of the cells."""
 
 
-_NOT_SHOWN = ("folder", "text")
+_NOT_SHOWN = ("folder", "text", "made_from")
+_NOT_NAMED = ("folder", "text", "made_from")
 
 
 @dataclass(frozen=True)
@@ -112,12 +114,21 @@ class Cell:
     inject: str | None
     seed: int | None
     board: str | None
+    made_from: str = ""
+    """A name for all that its result depends on (identity.py). Empty: not known yet."""
 
-    @property
+    @functools.cached_property
     def id(self) -> str:
-        """A name that no other cell has. It changes with the text of the configuration."""
-        told = {key: value for key, value in asdict(self).items() if key != "folder"}
+        """A name that no other cell of the campaign has: it is of the values alone."""
+        told = {key: value for key, value in asdict(self).items() if key not in _NOT_NAMED}
         return digest_of(repr(sorted(told.items())))
+
+    @functools.cached_property
+    def key(self) -> str:
+        """A name of the cell as it is made now. No result of another cell has it, nor one that was
+        made from something else.
+        """
+        return digest_of(self.id, self.made_from)
 
     @property
     def path(self) -> Path:
@@ -154,9 +165,9 @@ class Cell:
     def system(self) -> System:
         """The system of the cell."""
         path = self.path
-        return System(path, self.text, parse_config(self.text, path)).changed(
-            crash=self.crash, pd_depth=self.pd_depth, rs_depth=self.rs_depth
-        )
+        variant = "" if self.inject is None and self.seed is None else f"{self.inject} {self.seed}"
+        read = System(path, self.text, parse_config(self.text, path), variant=variant)
+        return read.changed(crash=self.crash, pd_depth=self.pd_depth, rs_depth=self.rs_depth)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ one that writes, so nothing comes between question and act.
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -21,6 +22,7 @@ from cellreap.campaign.address import Address
 from cellreap.campaign.server import CLAIM_SECONDS, Server
 from cellreap.errors import UsageError
 
+_PREFIX = "cellreap"
 _PART = 8 << 20
 _POSTING_SECONDS = 20
 _EXTEND = """
@@ -61,7 +63,7 @@ class RedisServer(Server):
 
     def __init__(self, address: Address, key: str, who: str) -> None:
         super().__init__(address, who)
-        self._prefix = f"cellreap:{key}"
+        self._prefix = f"{_PREFIX}:{key}"
         self._client: Any = redis.Redis(
             host=address.hosts.rpartition(":")[0],
             port=int(address.hosts.rpartition(":")[2]),
@@ -135,6 +137,20 @@ class RedisServer(Server):
         for number, at in enumerate(parts):
             self.put(folder, {f"{name}.{number}": value[at : at + _PART]})
         return len(parts)
+
+    def campaigns(self) -> list[str]:
+        """The second part of each key."""
+        return sorted({key.decode().split(":")[1] for key in self._keys("*")})
+
+    def delete(self, campaign: str) -> None:
+        """Its keys, TaskFlow's among them."""
+        keys = self._keys(f"{campaign}:*")
+        for at in range(0, len(keys), 1000):
+            self.patiently(functools.partial(self._client.delete, *keys[at : at + 1000]))
+
+    def _keys(self, pattern: str) -> list[bytes]:
+        match = f"{_PREFIX}:{pattern}"
+        return self.patiently(lambda: list(self._client.scan_iter(match=match, count=1000)))
 
     @contextlib.contextmanager
     def posting(self) -> Iterator[bool]:

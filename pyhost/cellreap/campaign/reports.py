@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 from cellreap.campaign.effort import Effort
 from cellreap.campaign.matrix import Cell
-from cellreap.campaign.running import Result
+from cellreap.campaign.running import CellTasks, Result
 
 _VERDICTS = ("pass", "flaky", "fail", "hang", "error")
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd]")
@@ -105,6 +105,38 @@ def shown(
             for result in results
         ],
     }
+
+
+def tasks_table(found: Sequence[CellTasks]) -> list[str]:
+    """A line for each cell and each of its tasks."""
+    lines = []
+    for each in found:
+        verdict = "no result yet" if each.result is None else each.result.verdict
+        told = "made from something else: is run anew" if each.outdated else verdict
+        lines.append(f"{each.cell.title}: {told}")
+        for task in each.tasks:
+            why = f"  {task.failure}" if task.failure else ""
+            boots = f" ({each.boots} boots)" if task.name == "boot" and each.boots > 1 else ""
+            lines.append(f"  {task.name:9} {task.state}{boots}{why}")
+    return lines
+
+
+def shown_tasks(found: Sequence[CellTasks]) -> list[dict[str, Any]]:
+    """`tasks` of `cellreap campaign --tasks --json`."""
+    return [
+        {
+            "id": each.cell.id,
+            "title": each.cell.title,
+            "verdict": None if each.result is None else each.result.verdict,
+            "outdated": each.outdated,
+            "boots": each.boots,
+            "tasks": [
+                {"task": task.name, "state": task.state, "failure": task.failure}
+                for task in each.tasks
+            ],
+        }
+        for each in found
+    ]
 
 
 def busy(effort: Effort) -> str:

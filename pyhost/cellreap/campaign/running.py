@@ -13,6 +13,7 @@ import json
 import multiprocessing
 import multiprocessing.connection
 import os
+import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,9 +22,18 @@ from multiprocessing.context import ForkProcess
 from pathlib import Path
 from typing import Any
 
-from cellreap.campaign.flow import make_database, result_of, run_cell
-from cellreap.campaign.full_disk import FULL_DISK, ending_if_full
+from cellreap.campaign.depot import boots_of
+from cellreap.campaign.flow import (
+    DATABASE,
+    TaskState,
+    make_database,
+    result_of,
+    run_cell,
+    tasks_of,
+)
+from cellreap.campaign.identity import NOTE, noted
 from cellreap.campaign.matrix import Campaign, Cell
+from cellreap.campaign.no_result import ending_without_result, why_no_result
 from cellreap.errors import CellreapError, UsageError
 from cellreap.system.files import write_atomically
 from cellreap.system.locks import take_at_once
@@ -31,6 +41,8 @@ from cellreap.system.locks import take_at_once
 STATE = "state.json"
 STOPPING = "error"
 """The verdict of a job that stops the queue of its board."""
+FORMAT = 1
+"""The version of a campaign's folder, and of what it has on a server."""
 _EMPTY = "empty.sqlite"
 _DEATHS = 3
 """How often a cell is begun again whose process was killed by something else."""
@@ -55,6 +67,20 @@ class Result:
     def passed(self) -> bool:
         """Whether it passed, be it not in its first boot."""
         return self.verdict in ("pass", "flaky")
+
+
+@dataclass(frozen=True)
+class CellTasks:
+    """How far a cell is. outdated: what is there was made from something else.
+
+    result: None: it has none yet.
+    """
+
+    cell: Cell
+    tasks: Sequence[TaskState]
+    boots: int
+    result: Result | None = None
+    outdated: bool = False
 
 
 @dataclass
@@ -92,25 +118,33 @@ def run_campaign(
     workers: int,
     *,
     resume: bool,
+    again: bool = False,
     on_result: Callable[[Standing, Result], None],
 ) -> Standing:
     """Runs all cells that have no result in `folder`. KeyboardInterrupt after Ctrl-C.
 
-    resume: whether `folder` may have results already. on_result: told of each new result.
+    A result of something else than what the cell is made from now is none. resume: whether `folder`
+    may have results already. again: forgets all that it has. on_result: told of each new result.
     """
-    if (folder / _EMPTY).exists() and not resume:
-        message = f"{folder}: has a campaign already; --resume goes on with it"
-        raise UsageError(message)
+    if (folder / STATE).exists() and not again:
+        if not resume:
+            ways = "--resume goes on with it, --again begins anew"
+            raise UsageError(f"{folder}: has a campaign already; {ways}")
+        read_state(folder)
     folder.mkdir(parents=True, exist_ok=True)
     lock = take_at_once(folder / ".lock")
     if lock is None:
         raise UsageError(f"{folder}: another process runs this campaign")
     try:
-        if not (folder / _EMPTY).exists():
-            make_database(folder / _EMPTY)
+        if again:
+            forget(folder)
         standing = Standing(campaign.cells)
+        if not (folder / _EMPTY).exists():
+            write_state(standing, folder, "running")
+            make_database(folder / _EMPTY)
         for cell in campaign.cells:
-            found = result_of(folder / cell.id)
+            place = folder / cell.id
+            found = result_of(place) if noted(place) == cell.made_from else None
             if found is not None:
                 standing.results[cell.id] = result_from(cell, found)
         standing.before = len(standing.results)
@@ -129,6 +163,25 @@ def run_campaign(
         return standing
     finally:
         lock.release()
+
+
+def tasks_in_folder(campaign: Campaign, folder: Path) -> list[CellTasks]:
+    """How far the cells are that run in a folder. UsageError if there is no campaign in it."""
+    read_state(folder)
+    found = []
+    for cell in campaign.cells:
+        place = folder / cell.id
+        told = result_of(place)
+        found.append(
+            CellTasks(
+                cell,
+                tasks_of(place),
+                boots_of(place),
+                None if told is None else result_from(cell, told),
+                outdated=place.exists() and noted(place) != cell.made_from,
+            )
+        )
+    return found
 
 
 def result_from(cell: Cell, found: dict[str, Any]) -> Result:
@@ -245,10 +298,8 @@ class _Workers:
 
     def _died(self, cell: Cell, code: int | None) -> None:
         """A process ended without a result: something killed it, or it failed by itself."""
-        if code == FULL_DISK:
-            raise CellreapError(
-                f"{self._folder}: the disk is full; what is done is kept, and --resume goes on"
-            )
+        if (why := why_no_result(code)) is not None:
+            raise CellreapError(f"{self._folder}: {why}, with --resume")
         self._deaths[cell.id] = self._deaths.get(cell.id, 0) + 1
         if self._deaths[cell.id] >= _DEATHS:
             raise CellreapError(
@@ -292,14 +343,42 @@ def _work(cell: Cell, campaign: Campaign, folder: Path, parent: int) -> None:
     ctypes.CDLL(None, use_errno=True).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != parent:
         return  # it ended before the kernel was told
-    with ending_if_full(), contextlib.suppress(KeyboardInterrupt):
+    with ending_without_result(), contextlib.suppress(KeyboardInterrupt):
         run_cell(cell, campaign.settings, folder / cell.id, folder / _EMPTY)
+
+
+def forget(folder: Path) -> None:
+    """Deletes what a campaign, of any version, has in its folder."""
+    (folder / STATE).unlink(missing_ok=True)
+    (folder / _EMPTY).unlink(missing_ok=True)
+    for path in list(folder.glob("*/")):
+        if (path / NOTE).exists() or (path / DATABASE).exists():
+            shutil.rmtree(path)
+
+
+def read_state(folder: Path) -> dict[str, Any]:
+    """What `write_state` has written.
+
+    UsageError if it is missing, damaged or of another version.
+    """
+    path = folder / STATE
+    try:
+        state = json.loads(path.read_text())
+        if state["format"] == FORMAT and isinstance(state["results"], list):
+            return dict(state)
+    except FileNotFoundError:
+        raise UsageError(f"{folder}: no campaign runs there") from None
+    except (ValueError, KeyError, TypeError):
+        pass
+    message = "is damaged, or of another version of cellreap; --again runs all cells anew"
+    raise UsageError(f"{path}: {message}")
 
 
 def write_state(standing: Standing, folder: Path, state: str) -> None:
     """Writes how far the campaign is, for `--watch`."""
     left = standing.seconds_left()
     shown = {
+        "format": FORMAT,
         "state": state,
         "cells": len(standing.cells),
         "seconds_left": None if left is None else round(left, 1),

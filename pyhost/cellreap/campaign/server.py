@@ -82,6 +82,14 @@ class Server(ABC):
             found.append(part)
         return b"".join(found)
 
+    @abstractmethod
+    def campaigns(self) -> list[str]:
+        """The names of all campaigns that the server has something of."""
+
+    @abstractmethod
+    def delete(self, campaign: str) -> None:
+        """Deletes all that the server has of a campaign. Nobody may use it meanwhile."""
+
     # -- jobs
 
     @abstractmethod

@@ -9,10 +9,12 @@ job is still there, or the result is.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import multiprocessing
 import os
+import re
 import shutil
 import signal
 import socket
@@ -27,12 +29,15 @@ from uuid import uuid4
 
 from cellreap.campaign.address import Address
 from cellreap.campaign.connecting import connect
-from cellreap.campaign.flow import result_in, run_flow
-from cellreap.campaign.full_disk import FULL_DISK, ending_if_full
+from cellreap.campaign.flow import result_in, run_flow, tasks_in
+from cellreap.campaign.identity import have_folder
 from cellreap.campaign.matrix import Campaign, Cell
+from cellreap.campaign.no_result import ending_without_result, why_no_result
 from cellreap.campaign.running import (
+    FORMAT,
     PATIENCE,
     STOPPING,
+    CellTasks,
     Result,
     Standing,
     await_end,
@@ -64,9 +69,14 @@ _STOPPED = "stopped-"
 
 
 def key_of(campaign: Campaign) -> str:
-    """The campaign's name on the server. Machines with another file are in another campaign."""
-    ids = digest_of(repr([cell.id for cell in campaign.cells]), repr(campaign.settings))
-    return f"{campaign.settings.name}-{ids[:16]}"
+    """The campaign's name on the server. Machines with another file are in another campaign, and so
+    are those with another version of what is kept there.
+
+    Jobs and results in it have the keys of cells. So machines that make the same cell from
+    something else have jobs and results of their own.
+    """
+    ids = repr([cell.id for cell in campaign.cells])
+    return f"{campaign.settings.name}-{digest_of(str(FORMAT), ids, repr(campaign.settings))[:16]}"
 
 
 def run_shared(
@@ -76,19 +86,24 @@ def run_shared(
     address: Address,
     *,
     resume: bool,
+    again: bool = False,
     on_result: Callable[[Standing, Result], None],
+    on_note: Callable[[str], None] = lambda note: None,
 ) -> Standing:
     """Takes part in a campaign until all its cells have results. KeyboardInterrupt after Ctrl-C.
 
-    resume: queues go on that a job had stopped.
+    resume: queues go on that a job had stopped. again: what the server has of it is deleted first,
+    as `clear_shared` does. on_note: told what the user should know about the server.
     """
+    if again:
+        clear_shared(campaign, address)
     folder.mkdir(parents=True, exist_ok=True)
     lock = take_at_once(folder / ".lock")
     if lock is None:
         raise UsageError(f"{folder}: another process runs this campaign")
     try:
         shutil.rmtree(folder / _WORK, ignore_errors=True)
-        return _Machine(campaign, folder, workers, address, on_result).run(resume)
+        return _Machine(campaign, folder, workers, address, on_result, on_note).run(resume)
     finally:
         lock.release()
 
@@ -98,6 +113,50 @@ def watch_shared(
 ) -> Standing:
     """Shows the results as they come, and runs nothing."""
     return _Machine(campaign, Path(), 0, address, on_result).watch()
+
+
+def tasks_on_server(campaign: Campaign, address: Address) -> list[CellTasks]:
+    """How far the cells are, as the server has it."""
+    server = connect(address, key_of(campaign), _name())
+    try:
+        found = []
+        for cell in campaign.cells:
+            told = server.get(_RESULTS, cell.key)
+            found.append(
+                CellTasks(
+                    cell,
+                    tasks_in(SharedBackend(server, cell.key)),
+                    SharedDepot(server, cell.key).boots(),
+                    None if told is None else result_from(cell, json.loads(told)),
+                )
+            )
+        return found
+    finally:
+        server.close()
+
+
+def clear_shared(campaign: Campaign, address: Address) -> int:
+    """Deletes all that the server has of the campaigns of this name, whatever version and cells.
+
+    Returns how many cells had results. UsageError if somebody runs one of the cells.
+    """
+    results = 0
+    with contextlib.ExitStack() as stack:
+        first = connect(address, key_of(campaign), _name())
+        stack.callback(first.close)
+        pattern = re.compile(rf"{re.escape(campaign.settings.name)}-[0-9a-f]{{16}}")
+        keys = [key for key in first.campaigns() if pattern.fullmatch(key)]
+        for key in keys:
+            server = connect(address, key, _name())
+            stack.callback(server.close)
+            owners = (server.owner(job) for job in server.jobs())
+            owner = next((owner for owner in owners if owner is not None), None)
+            if owner is not None:
+                raise UsageError(f"{address.shown()}: {owner} (HOST-PID-...) runs one of its cells")
+            results += sum(not name.startswith(_STOPPED) for name in server.names(_RESULTS))
+        for key in keys:
+            first.delete(key)
+    return results
 
 
 class _Machine:
@@ -110,12 +169,14 @@ class _Machine:
         workers: int,
         address: Address,
         on_result: Callable[[Standing, Result], None],
+        on_note: Callable[[str], None] = lambda note: None,
     ) -> None:
         self._campaign = campaign
         self._folder = folder
         self._count = workers
         self._address = address
         self._on_result = on_result
+        self._on_note = on_note
         self._key = key_of(campaign)
         self._standing = Standing(campaign.cells)
         self._workers: list[ForkProcess] = []
@@ -145,6 +206,7 @@ class _Machine:
                 server.put(_RESULTS, dict.fromkeys(stopped))
             self._collect(server, tell=False)
             self._standing.before = len(self._standing.results)
+            self._tell_others(server)
             posted = self._post_missing(server)
         finally:
             server.close()  # workers are forked while nothing is connected
@@ -182,29 +244,44 @@ class _Machine:
 
     def _collect(self, server: Server, *, tell: bool) -> None:
         """Takes over the results that are new."""
-        cells = {cell.id: cell for cell in self._campaign.cells}
+        cells = {cell.key: cell for cell in self._campaign.cells}
         names = server.names(_RESULTS)
         self._standing.stopped = _stopped(self._campaign, names)
         for name in names:
-            if name in self._standing.results or name not in cells:
+            cell = cells.get(name)
+            if cell is None or cell.id in self._standing.results:
                 continue
             found = server.get(_RESULTS, name)
             assert found is not None
             told = json.loads(found)
             self._traces[name] = told["trace"]
-            result = result_from(cells[name], told)
-            self._standing.results[name] = result
+            result = result_from(cell, told)
+            self._standing.results[cell.id] = result
             self._deaths = 0
             if tell:
                 self._write("running")
                 self._on_result(self._standing, result)
+
+    def _tell_others(self, server: Server) -> None:
+        """Says so if there are jobs or results of cells that were made from something else."""
+        there = {job.details["cell"] for job in server.jobs()} | set(server.names(_RESULTS))
+        there = {name for name in there if not name.startswith(_STOPPED)}
+        others = len(there - {cell.key for cell in self._campaign.cells})
+        if others:
+            self._on_note(
+                f"{self._address.shown()}: has jobs or results of {others} cells made from other "
+                "sources, kernels or tools than here; they are not used, and --clear deletes them"
+            )
 
     def _write(self, state: str) -> None:
         if self._count:
             write_state(self._standing, self._folder, state)
 
     def _is_over(self) -> bool:
-        return not _open_cells(self._campaign, self._standing.results, self._standing.stopped)
+        return all(
+            cell.id in self._standing.results or cell.board in self._standing.stopped
+            for cell in self._campaign.cells
+        )
 
     def _post_missing(self, server: Server) -> bool:
         """Posts a job for each cell that has neither a job nor a result.
@@ -218,8 +295,8 @@ class _Machine:
             posted = {job.details["cell"] for job in server.jobs()}
             done = set(server.names(_RESULTS))
             for cell in self._campaign.cells:
-                if cell.id not in posted and cell.id not in done:
-                    server.post(cell.title, {"cell": cell.id})
+                if cell.key not in posted and cell.key not in done:
+                    server.post(cell.title, {"cell": cell.key})
         return True
 
     def _with_workers(self) -> Server:
@@ -243,11 +320,9 @@ class _Machine:
         ended = [worker for worker in self._workers if not worker.is_alive()]
         self._workers = [worker for worker in self._workers if worker.is_alive()]
         self._deaths += len([worker for worker in ended if worker.exitcode not in (0, LOST)])
-        if FULL_DISK in [worker.exitcode for worker in ended]:
-            raise CellreapError(
-                f"{self._folder}: the disk is full; what is done is kept, and goes on when the "
-                "command is given again"
-            )
+        for worker in ended:
+            if (why := why_no_result(worker.exitcode)) is not None:
+                raise CellreapError(f"{self._folder}: {why}")
         if self._deaths >= _DEATHS:
             raise CellreapError(
                 f"{self._deaths} workers ended without a result, the last one with exit code "
@@ -272,13 +347,15 @@ class _Machine:
 
     def _fetch_traces(self, server: Server) -> None:
         """Has the traces of all cells here, also of those that ran elsewhere."""
-        for cell, kept in self._traces.items():
-            folder = self._folder / cell
-            if kept is not None and not (folder / "cell.trace").exists():
-                folder.mkdir(exist_ok=True)
+        for cell in self._campaign.cells:
+            folder, kept = self._folder / cell.id, self._traces.get(cell.key)
+            if kept is None:
+                continue
+            have_folder(folder, cell)
+            if not (folder / "cell.trace").exists():
                 part = folder / "cell.trace.part"
                 part.unlink(missing_ok=True)
-                SharedDepot(server, cell).fetch(kept, part)
+                SharedDepot(server, cell.key).fetch(kept, part)
                 part.replace(folder / "cell.trace")
 
 
@@ -297,11 +374,11 @@ def _stopped(campaign: Campaign, names: Collection[str]) -> set[str]:
 
 
 def _open_cells(campaign: Campaign, done: Collection[str], stopped: set[str]) -> list[Cell]:
-    """The cells without a result whose queues are not stopped."""
+    """The cells whose queues are not stopped and whose keys are not in `done`."""
     return [
         cell
         for cell in campaign.cells
-        if cell.id not in done and (cell.board is None or cell.board not in stopped)
+        if cell.key not in done and (cell.board is None or cell.board not in stopped)
     ]
 
 
@@ -320,7 +397,7 @@ def _work(campaign: Campaign, key: str, address: Address, folder: Path, parent: 
 
     try:
         hear_interrupt_once()
-        with ending_if_full(give_back):
+        with ending_without_result(give_back):
             server = connect(address, key, _name(), leave_if_lost=True)
             _Worker(campaign, server, folder).run()
     except KeyboardInterrupt:
@@ -339,7 +416,7 @@ class _Worker:
         self._campaign = campaign
         self._server = server
         self._folder = folder
-        self._cells = {cell.id: cell for cell in campaign.cells}
+        self._cells = {cell.key: cell for cell in campaign.cells}
 
     def run(self) -> None:
         while True:
@@ -361,43 +438,47 @@ class _Worker:
         """
         first: dict[str | None, str] = {}
         for waiting in _open_cells(self._campaign, done, stopped):
-            first.setdefault(waiting.board, waiting.id)
+            first.setdefault(waiting.board, waiting.key)
         seen: set[str] = set()
         for job in self._server.each_job():
             cell = self._cells.get(job.details["cell"])
-            if cell is None or cell.id in seen:
+            if cell is None or cell.key in seen:
                 continue  # a job that was posted twice is taken off the board after the first
-            seen.add(cell.id)
-            if cell.board is not None and cell.id not in done and first.get(cell.board) != cell.id:
+            seen.add(cell.key)
+            if (
+                cell.board is not None
+                and cell.key not in done
+                and first.get(cell.board) != cell.key
+            ):
                 continue
             if self._server.claim(job):
                 return job
         return None
 
     def _do(self, cell: Cell) -> None:
-        depot = SharedDepot(self._server, cell.id)
-        if self._server.get(_RESULTS, cell.id) is None:
-            backend = SharedBackend(self._server, cell.id)
+        depot = SharedDepot(self._server, cell.key)
+        if self._server.get(_RESULTS, cell.key) is None:
+            backend = SharedBackend(self._server, cell.key)
             (self._folder / _WORK).mkdir(exist_ok=True)
             with tempfile.TemporaryDirectory(dir=self._folder / _WORK) as work:
                 run_flow(cell, self._campaign.settings, Path(work), depot, backend)
                 found = result_in(backend, depot.boots())
                 self._publish(cell, depot, found)
-                self._move(Path(work), self._folder / cell.id)
+                self._move(Path(work), self._folder / cell.id, cell)
         self._server.done()
 
     def _publish(self, cell: Cell, depot: SharedDepot, found: dict[str, Any]) -> None:
         """The result is there from here on. A job of a board that failed stops its queue."""
-        values: dict[str, bytes | None] = {cell.id: json.dumps(found).encode()}
+        values: dict[str, bytes | None] = {cell.key: json.dumps(found).encode()}
         if cell.board is not None and found["verdict"] == STOPPING:
             values[_mark(cell.board)] = b""
         depot.delete_but(found["trace"])
         self._server.put(_RESULTS, values)
 
     @staticmethod
-    def _move(work: Path, folder: Path) -> None:
+    def _move(work: Path, folder: Path, cell: Cell) -> None:
         """Keeps the image and the trace on this machine."""
-        folder.mkdir(exist_ok=True)
+        have_folder(folder, cell)
         image = work / "cell.img"
         for path in (image, programs_beside(image), work / "cell.trace"):
             if path.exists():

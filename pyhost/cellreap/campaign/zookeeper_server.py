@@ -62,7 +62,8 @@ class ZookeeperServer(Server):
 
     def __init__(self, address: Address, key: str, who: str, leave_if_lost: bool) -> None:
         super().__init__(address, who)
-        self._base = f"{address.path}/cellreap/{key}"
+        self._all = f"{address.path}/cellreap"
+        self._base = f"{self._all}/{key}"
         self._closing = False
         self._client: Any = KazooClient(
             address.hosts,
@@ -151,6 +152,14 @@ class ZookeeperServer(Server):
         for number, at in enumerate(parts):
             self.put(folder, {f"{name}.{number}": value[at : at + _PART]})
         return len(parts)
+
+    def campaigns(self) -> list[str]:
+        """The children of the node of all campaigns."""
+        return sorted(self.patiently(lambda: self._client.get_children(self._all)))
+
+    def delete(self, campaign: str) -> None:
+        """Its node, with all below."""
+        self.patiently(lambda: self._client.delete(f"{self._all}/{campaign}", recursive=True))
 
     @contextlib.contextmanager
     def posting(self) -> Iterator[bool]:

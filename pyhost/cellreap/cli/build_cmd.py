@@ -69,7 +69,7 @@ def build(
         trace_key=trace_key,
         keep=True,
         machine_bytes=machine_bytes,
-    )
+    ).bounds
     sha256 = hashlib.sha256(output.read_bytes()).hexdigest()
     if as_json:
         kernel = {

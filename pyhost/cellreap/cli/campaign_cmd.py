@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import sys
 import time
 from collections.abc import Callable
@@ -43,7 +42,10 @@ _WATCH_SECONDS = 0.5
     help="Cells that run at a time: by default as many as the machine has cores.",
 )
 @click.option("--resume", is_flag=True, help="Go on with what DIR has, also after a kill.")
+@click.option("--again", is_flag=True, help="Forget what DIR or the server has, and run all anew.")
 @click.option("--watch", is_flag=True, help="Show how far the campaign is that another one runs.")
+@click.option("--tasks", is_flag=True, help="Show how far the tasks of each cell are.")
+@click.option("--clear", is_flag=True, help="With --jobboard: delete what the server has of it.")
 @click.option(
     "--jobboard",
     metavar="URL",
@@ -68,7 +70,10 @@ def campaign(
     output: Path | None,
     workers: int | None,
     resume: bool,
+    again: bool,
     watch: bool,
+    tasks: bool,
+    clear: bool,
     jobboard: str | None,
     junit: Path | None,
     tap: Path | None,
@@ -77,7 +82,8 @@ def campaign(
     """Build, boot and check every combination of a matrix.
 
     Ctrl-C ends the emulators. What is done stays done: --resume goes on, and runs nothing again
-    that has a result. The exit code is 1 if a cell did not pass, and 130 after Ctrl-C.
+    that has a result, unless what the cell is made from has changed. The exit code is 1 if a cell
+    did not pass, and 130 after Ctrl-C.
     """
     for name in _NEEDED:
         if importlib.util.find_spec(name) is None:
@@ -86,32 +92,74 @@ def campaign(
             )
     from cellreap.campaign import reports  # TaskFlow takes half a second to import
     from cellreap.campaign.effort import Effort, cores
+    from cellreap.campaign.identity import identified
     from cellreap.campaign.matrix import read_campaign
-    from cellreap.campaign.running import run_campaign
+    from cellreap.campaign.running import run_campaign, tasks_in_folder
 
+    modes = {"--watch": watch, "--tasks": tasks, "--clear": clear, "--again": again}
+    asked = [name for name, given in modes.items() if given]
+    if len(asked) > 1 or (asked and resume):
+        others = ", ".join([*asked, *(["--resume"] if resume else [])])
+        raise UsageError(f"{others}: expected one of them")
+    if clear and jobboard is None:
+        raise UsageError("--clear: expected --jobboard with the server to clear")
     read = read_campaign(file)
     folder = output or Path(f"{read.settings.name}.campaign")
     refuse_output(junit, file)
     refuse_output(tap, file, junit)
     count = workers or cores()
     begin = Effort.now()
+    head = {"campaign": read.settings.name, "folder": str(folder)}
+    if watch and jobboard is None:
+        return _watch(folder)
     if jobboard is not None:
         from cellreap.campaign.address import parse_address
-        from cellreap.campaign.shared import run_shared, watch_shared
+        from cellreap.campaign.shared import (
+            clear_shared,
+            run_shared,
+            tasks_on_server,
+            watch_shared,
+        )
 
         address = parse_address(jobboard)
+        if clear:
+            cleared = clear_shared(read, address)
+            if as_json:
+                echo_json("campaign", {**head, "cleared": cleared})
+            else:
+                click.echo(f"{cleared} results deleted from {address.shown()}")
+            return ExitCode.DONE
+        read = identified(read)
         if watch:
             watched = watch_shared(read, address, _tell_watcher)
             done, every = len(watched.results), len(watched.cells)
             click.echo(f"the campaign is done: {done} of {every} results")
             return ExitCode.DONE
-        standing = run_shared(
-            read, folder.absolute(), count, address, resume=resume, on_result=_tell
-        )
-    elif watch:
-        return _watch(folder)
+        if not tasks:
+            standing = run_shared(
+                read,
+                folder.absolute(),
+                count,
+                address,
+                resume=resume,
+                again=again,
+                on_result=_tell,
+                on_note=lambda note: click.echo(note, err=True),
+            )
     else:
-        standing = run_campaign(read, folder.absolute(), count, resume=resume, on_result=_tell)
+        read = identified(read)
+        if not tasks:
+            standing = run_campaign(
+                read, folder.absolute(), count, resume=resume, again=again, on_result=_tell
+            )
+    if tasks:
+        found = tasks_on_server(read, address) if jobboard else tasks_in_folder(read, folder)
+        if as_json:
+            echo_json("campaign", {**head, "tasks": reports.shown_tasks(found)})
+        else:
+            for line in reports.tasks_table(found):
+                click.echo(line)
+        return ExitCode.DONE
     effort = Effort.now().since(begin)
     results, not_run = standing.in_order(), standing.not_run()
     if junit is not None:
@@ -151,20 +199,13 @@ def _duration(seconds: float) -> str:
 
 def _watch(folder: Path, pause: Callable[[float], None] = time.sleep) -> int:
     """Shows each result once, until the campaign has ended."""
-    from cellreap.campaign.running import STATE
+    from cellreap.campaign.running import read_state
 
     told = 0
     while True:
-        try:
-            state = json.loads((folder / STATE).read_text())
-            results = state["results"]
-            lines = [f"{state['cells']} {it['verdict']} {it['cell']}" for it in results]
-            ended = state["state"]
-        except FileNotFoundError:
-            raise UsageError(f"{folder}: no campaign runs there") from None
-        except (ValueError, KeyError, TypeError):
-            message = "is damaged, or of another version of cellreap"
-            raise UsageError(f"{folder / STATE}: {message}") from None
+        state = read_state(folder)
+        results, ended = state["results"], state["state"]
+        lines = [f"{state['cells']} {it['verdict']} {it['cell']}" for it in results]
         for number, line in enumerate(lines[told:], told + 1):
             click.echo(f"{number}/{line}")
         told = len(results)

@@ -7,7 +7,6 @@ cache.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from cellreap.system.capdl import capdl_text, read_target
 from cellreap.system.config import Config, quotas
 from cellreap.system.elf import Executable, read_executable, section_bytes
 from cellreap.system.image import LOADER, MEMBERS, Overrides, members_of, write_image
-from cellreap.system.image_cache import cached_image, image_key
+from cellreap.system.image_cache import cached_image, image_key, made_from
 from cellreap.system.linking import link, link_loader
 from cellreap.system.loader import PLATFORM_FILE, memory_around, read_memory
 from cellreap.system.memory import TABLES, check_slots, memory_of
@@ -38,6 +37,25 @@ class Built:
     programs: dict[str, bytes]
     """The ELF files of the PDs' programs by name, with their debug information."""
     bounds: Bounds
+    made_from: str
+    """A name for all that the image is made from, except the secret of its trace."""
+
+
+@dataclass(frozen=True)
+class Ingredients:
+    """What an image is linked from. Many images can have the same."""
+
+    toolchain: Toolchain
+    parts: Parts
+    programs: dict[str, bytes]
+    """The ELF files of the PDs' programs by name, with their debug information."""
+
+
+def ingredients_of(source: Source, sdk: Sdk, progress: Progress) -> Ingredients:
+    """Builds what the image of a configuration is linked from. The errors are `build_image`'s."""
+    toolchain = find_toolchain(sdk.kernel.arch)
+    parts = build_parts(sdk, toolchain, progress, quotas.doublings(source.config))
+    return Ingredients(toolchain, parts, build_programs(source, sdk, toolchain, parts, progress))
 
 
 def build_image(
@@ -50,6 +68,7 @@ def build_image(
     trace_key: bytes | None = None,
     path: Path | None = None,
     machine_bytes: int | None = None,
+    variant: str = "",
 ) -> Built:
     """Builds the image of `config` and writes it to `output`.
 
@@ -61,46 +80,41 @@ def build_image(
     machine_bytes: the memory of the machine that the image is for; None: as much as the kernel
     expects, or that of the emulated machine.
 
+    variant: tells images of one file apart whose text or configuration was changed since it was
+    read. The cache keeps one image of each.
+
     InputError if a program of the file is wrong, or if the system does not fit the machine.
     CellreapError if a tool is missing, or if the sources of cellreap do not build.
     """
     source = Source(config, text, path or Path(f"{config.system.name}.toml"))
     saved = saved_of(source)
-    toolchain = find_toolchain(sdk.kernel.arch)
-    parts = build_parts(sdk, toolchain, progress, quotas.doublings(config))
-    built = build_programs(source, sdk, toolchain, parts, progress)
-
+    ingredients = ingredients_of(source, sdk, progress)
+    parts, built = ingredients.parts, ingredients.programs
     given = overrides or Overrides()
+    made = made_from(source, sdk, parts, built, given, machine_bytes, saved)
 
     def make(target: Path) -> Bounds:
         with progress.step(f"linking {config.system.name}"):
-            return _write(
-                target, source, sdk, toolchain, parts, built, given, trace_key, machine_bytes, saved
-            )
+            return _write(target, source, sdk, ingredients, given, trace_key, machine_bytes, saved)
 
-    key = image_key(config, text, sdk, parts, built, given, trace_key, machine_bytes, saved)
+    key = image_key(source, parts, given, machine_bytes, variant, made, trace_key)
     bounds = make(output) if key is None else cached_image(key, output, make, progress)
-    return Built(built, bounds)
+    return Built(built, bounds, made)
 
 
 def _write(
     output: Path,
     source: Source,
     sdk: Sdk,
-    toolchain: Toolchain,
-    parts: Parts,
-    built: Mapping[str, bytes],
+    ingredients: Ingredients,
     overrides: Overrides,
     trace_key: bytes | None,
     machine_bytes: int | None,
     saved: Saved,
 ) -> Bounds:
-    """Links a system and writes its image. built: the programs, as they were built.
-
-    saved: what the image carries of a saved state.
-    """
-    config = source.config
-    programs = loadable(built, sdk.kernel.arch)
+    """Links a system and writes its image. saved: what the image carries of a saved state."""
+    config, toolchain, parts = source.config, ingredients.toolchain, ingredients.parts
+    programs = loadable(ingredients.programs, sdk.kernel.arch)
     target = read_target(sdk.kernel.arch, parts.facts.read_bytes())
     check_layouts(source, programs, target)
     roottask = link(config, programs, sdk, toolchain, parts, trace_key, saved)

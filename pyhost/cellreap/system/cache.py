@@ -2,8 +2,9 @@
 """The cache of builds: its place, its keys, and what is in it.
 
 What is built from many files is a folder `{name}/{version}/{id}` (NAMES; `store.use` makes it).
-Beside it are its two locks and, while it is made, the folder `.{id}.part`. What is one file, such
-as an object file, is put there whole by `keep` and needs no lock.
+Beside it are its two locks and, while it is made, a folder `.{id}.{random}.part`. The compiler of a
+builder that was killed may run on: it has a folder of its own, and writes into nobody else's. What
+is one file, such as an object file, is put there whole by `keep` and needs no lock.
 """
 
 from __future__ import annotations
@@ -128,10 +129,18 @@ class Place:
         """The lock of the one that builds the folder. Its holder has the use lock, too."""
         return self.folder.with_name(f".{self.folder.name}.build")
 
-    @property
-    def part(self) -> Path:
-        """Where the folder is built."""
-        return self.folder.with_name(f".{self.folder.name}{_PART}")
+    def new_part(self) -> Path:
+        """Where a builder makes the folder. No other builder has the same."""
+        return self.folder.with_name(f".{self.folder.name}.{secrets.token_hex(4)}{_PART}")
+
+    def parts(self) -> list[Path]:
+        """What builders have made, or were making when they were killed."""
+        return sorted(self.folder.parent.glob(f".{self.folder.name}.*{_PART}"))
+
+    def clear(self) -> None:
+        """Deletes what is there, as far as it can. The caller has a lock."""
+        for path in (self.folder, *self.parts()):
+            shutil.rmtree(path, ignore_errors=True)
 
     @property
     def is_complete(self) -> bool:
@@ -149,10 +158,9 @@ class Place:
             return False
         try:
             # A folder in use is complete. So it stops being that first, and then goes.
-            shutil.rmtree(self.part, ignore_errors=True)
             if self.folder.is_dir():
-                self.folder.rename(self.part)
-                shutil.rmtree(self.part)
+                self.folder.rename(self.new_part())
+            self.clear()
             # The holder of the use lock alone excludes all that hold the build lock.
             self.build_lock.unlink(missing_ok=True)
             self.use_lock.unlink(missing_ok=True)
@@ -169,7 +177,7 @@ def places_below(folder: Path) -> list[Place]:
     for path in folder.glob("*"):
         name = path.name
         if name.startswith("."):
-            name = name[1:].removesuffix(_PART) if name.endswith(_PART) else ""
+            name = name[1 : -len(_PART)].rpartition(".")[0] if name.endswith(_PART) else ""
         if name and path.is_dir():
             names.add(name)
     return [Place(folder / name) for name in sorted(names)]
@@ -217,7 +225,7 @@ def entries(env: Mapping[str, str] | None = None) -> list[Entry]:
         for version in sorted((root / name).glob("*"))
         for place in places_below(version)
     )
-    found = [_folder_entry(name, place.folder, place.part) for name, place in places]
+    found = [_folder_entry(name, place.folder, *place.parts()) for name, place in places]
     for path in sorted(root.glob("*/*")):
         kind = path.parent.name
         if kind in NAMES or path.suffix == ".lock" or path.name.startswith("."):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Images in the cache: a system that was built before is not linked and worked out again.
 
-The version of an entry is what the user asks for: configuration, values that replace its own,
-kernel, checkout. The id is what that is made of: the parts that CMake builds, the programs, this
-package, the secret of the trace. So whoever builds an image anew removes the one that is out of
-date.
+The version of an entry is what the user asks for: the file of the configuration, values that
+replace its own, kernel, checkout. The id is what that is made from: the text, the parts that CMake
+builds, the programs, this package, the secret of the trace. So whoever builds an image anew removes
+the one that is out of date, also after the configuration was edited.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pydantic import TypeAdapter
 from cellreap.progress import Progress
 from cellreap.system.bounds import Bounds
 from cellreap.system.cache import Key, Place, digest, digest_of
-from cellreap.system.config import Config
 from cellreap.system.files import write_atomically
 from cellreap.system.image import Overrides
 from cellreap.system.parts import Parts
+from cellreap.system.programs import Source
 from cellreap.system.saved import Saved
 from cellreap.system.sdk import Sdk
 from cellreap.system.store import use
@@ -33,40 +33,54 @@ _BOUNDS = "bounds.json"
 _BOUNDS_JSON = TypeAdapter(Bounds)
 
 
-def image_key(
-    config: Config,
-    text: str,
+def made_from(
+    source: Source,
     sdk: Sdk,
     parts: Parts,
     programs: Mapping[str, bytes],
     overrides: Overrides,
-    trace_key: bytes | None,
     machine_bytes: int | None,
     saved: Saved,
+) -> str:
+    """A name for all that an image is made from, except the secret of its trace.
+
+    Equal on two machines that have the same sources, SDK and compiler.
+    """
+    return digest_of(
+        repr(source.config),
+        source.text,
+        repr(overrides),
+        repr(machine_bytes),
+        parts.folder.name,  # an id of sources, SDK and compiler
+        sdk.digest,
+        _package(),
+        repr(saved),
+        *sorted(programs),
+        *(digest_of(programs[name]) for name in sorted(programs)),
+    )
+
+
+def image_key(
+    source: Source,
+    parts: Parts,
+    overrides: Overrides,
+    machine_bytes: int | None,
+    variant: str,
+    made: str,
+    trace_key: bytes | None,
 ) -> Key | None:
     """The place of an image in the cache. None: the user's secret cannot be kept, so no image is
     ever the same again.
+
+    variant: what else was asked for besides the file. made: what `made_from` says.
     """
     secret = secret_id(trace_key)
     if secret is None:
         return None
-    asked = digest_of(repr(config), text, repr(overrides), repr(machine_bytes))
-    # The name of the parts' folder is an id of sources, SDK and compiler.
-    made_of = digest_of(
-        str(parts.folder),
-        sdk.digest,
-        _package(),
-        secret,
-        repr(saved),
-        *sorted(programs),
-        *_digests(programs),
-    )
-    version = f"{config.system.name}-{parts.folder.parent.name}-{asked[:16]}"
-    return Key(_NAME, version, made_of)
-
-
-def _digests(programs: Mapping[str, bytes]) -> list[str]:
-    return [digest_of(programs[name]) for name in sorted(programs)]
+    file = str(source.path.absolute())
+    asked = digest_of(file, variant, repr(overrides), repr(machine_bytes))
+    version = f"{source.config.system.name}-{parts.folder.parent.name}-{asked[:16]}"
+    return Key(_NAME, version, digest_of(made, secret))
 
 
 @functools.cache

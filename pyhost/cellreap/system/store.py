@@ -17,7 +17,6 @@ tests/proof/cache.pml is this protocol for spin.
 
 from __future__ import annotations
 
-import shutil
 import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -84,13 +83,13 @@ def _built(place: Place, make: Callable[[Path], str], progress: Progress) -> boo
     with file_lock(place.build_lock, progress):
         if place.is_complete:
             return False
-        shutil.rmtree(place.part, ignore_errors=True)  # of a builder that failed or was killed
-        shutil.rmtree(place.folder, ignore_errors=True)
+        place.clear()  # of builders that failed or were killed
+        part = place.new_part()
         try:
-            place.part.mkdir()
-            note = make(place.part)
-            (place.part / DONE).write_text(note)
-            place.part.rename(place.folder)
+            part.mkdir()
+            note = make(part)
+            (part / DONE).write_text(note)
+            part.rename(place.folder)
         except OSError as error:
             what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
             raise CellreapError(f"{place.folder}: cannot be built in the cache: {what}") from None

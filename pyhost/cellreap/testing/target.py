@@ -193,7 +193,14 @@ class Target:
         quiet = Progress(quiet=True)
         asked = memory_in(qemu_args)
         programs = build_image(
-            config, text, self.sdk, image, quiet, path=self.find(name), machine_bytes=asked
+            config,
+            text,
+            self.sdk,
+            image,
+            quiet,
+            path=self.find(name),
+            machine_bytes=asked,
+            variant=key,
         ).programs
         keep_programs(programs_beside(image), programs)
         made = read_image(image)

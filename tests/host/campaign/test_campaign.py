@@ -25,12 +25,20 @@ from cellreap.campaign import reports
 from cellreap.campaign.depot import FolderDepot, boots_of
 from cellreap.campaign.effort import Effort
 from cellreap.campaign.flow import copy_database, make_database, result_of, run_cell
-from cellreap.campaign.full_disk import FULL_DISK
 from cellreap.campaign.matrix import read_campaign
+from cellreap.campaign.no_result import FULL_DISK
 from cellreap.campaign.running import Interrupt, Result
 from cellreap.errors import InputError, UsageError
 from kit.paths import CONFIGS
-from kit.small_campaigns import HEAD, Lost, campaign_bench, campaign_of, started, written
+from kit.small_campaigns import (
+    HEAD,
+    Lost,
+    campaign_bench,
+    campaign_of,
+    identities,
+    started,
+    written,
+)
 from kit.small_checkout import NEEDS_TOOLCHAIN, Bench, error_of
 
 
@@ -200,9 +208,12 @@ def test_all_cells_are_run_and_a_campaign_that_is_done_runs_nothing(
     watched = bench.cellreap(*arguments, "--watch").stdout.splitlines()
     assert watched[0] == "1/2 pass s0 x86_64"
     assert watched[-1] == "the campaign is done: 2 of 2 results"
+    state = (tmp_path / "out" / "state.json").read_text()
     # What another version, or a failing disk, has left there is told in a line.
     (tmp_path / "out" / "state.json").write_text('{"state": "done"}')
-    assert "state.json: is damaged, or of" in error_of(bench.cellreap(*arguments, "--watch"))
+    for how in ("--watch", "--resume", "--tasks"):
+        assert "state.json: is damaged, or of" in error_of(bench.cellreap(*arguments, how))
+    (tmp_path / "out" / "state.json").write_text(state)
     database = cells[1]
     database.write_bytes(database.read_bytes()[:100])
     assert f"{database}: cannot be used: " in error_of(bench.cellreap(*arguments, "--resume"))
@@ -267,6 +278,115 @@ def test_a_task_begins_only_with_the_cell_still_its_own(
         run_cell(campaign.cells[0], campaign.settings, folder, empty)
     assert began == []
     assert result_of(folder) is None
+
+
+@pytest.fixture
+def sources(bench: Bench) -> Iterator[Path]:
+    """The checkout of the bench, whose files are as before after the test, as are the others."""
+    files = [*bench.folder.glob("s*.toml"), *(bench.folder / "bin").iterdir()]
+    files += [path for path in (bench.folder / "checkout").rglob("*") if path.is_file()]
+    files += [path for path in bench.sdk.rglob("*") if path.is_file()]
+    before = {path: path.read_bytes() for path in files}
+    yield bench.folder / "checkout"
+    for path, content in before.items():
+        if path.read_bytes() != content:
+            path.write_bytes(content)
+
+
+def added(path: Path, text: str = "\n/* changed */\n") -> None:
+    path.write_text(path.read_text() + text)
+
+
+def counting(bench: Bench, tmp_path: Path) -> Path:
+    """Makes the emulator add a line to a file at each boot."""
+    emulator = bench.folder / "bin" / "qemu-system-x86_64"
+    text = emulator.read_text().replace("#!/bin/sh\n", f"#!/bin/sh\necho >> {tmp_path}/n\n")
+    emulator.write_text(text)
+    return tmp_path / "n"
+
+
+@NEEDS_TOOLCHAIN
+@pytest.mark.slow
+@pytest.mark.behaviour("S-04")
+def test_a_result_is_of_what_it_was_made_from(bench: Bench, sources: Path, tmp_path: Path) -> None:
+    log = counting(bench, tmp_path)
+    arguments = campaign_of(bench, 1, tmp_path)
+    bench.cellreap(*arguments)
+
+    def resumed(how: str = "--resume") -> tuple[str, list[str], int]:
+        """The verdict, the findings, and how many boots there were for it."""
+        before = log.read_text().count("\n")
+        (cell,) = json.loads(bench.cellreap(*arguments, how, "--json").stdout)["cells"]
+        return cell["verdict"], cell["findings"], log.read_text().count("\n") - before
+
+    assert resumed() == ("pass", [], 0)
+    server = sources / "examples" / "server.c"
+    file = tmp_path / "c.toml"
+    for change in (
+        lambda: added(server, "int added;\n"),
+        lambda: added(sources / "roottask" / "main.c"),
+        lambda: added(sources / "roottask" / "include" / "cellreap" / "protocol.h"),
+        lambda: added(bench.sdk / "libsel4" / "include" / "sel4" / "constants.h"),
+        lambda: added(bench.folder / "s0.toml", "# changed\n"),
+        lambda: added(bench.folder / "bin" / "qemu-system-x86_64", "# changed\n"),
+        lambda: file.write_text(file.read_text().replace("[matrix]", "attempts = 1\n[matrix]")),
+    ):
+        change()
+        assert resumed() == ("pass", [], 1)
+        assert resumed() == ("pass", [], 0)
+    before = server.read_text()
+    added(server, "#error no more\n")
+    (told,) = json.loads(bench.cellreap(*arguments, "--tasks", "--json").stdout)["tasks"]
+    assert (told["verdict"], told["outdated"]) == ("pass", True)
+    verdict, findings, count = resumed()
+    assert (verdict, count) == ("error", 0)
+    assert "#error no more" in findings[0]
+    (told,) = json.loads(bench.cellreap(*arguments, "--tasks", "--json").stdout)["tasks"]
+    assert (told["verdict"], told["outdated"]) == ("error", False)
+    states = {each["task"]: each["state"] for each in told["tasks"]}
+    assert states["boot"] == "PENDING"
+    assert any("#error no more" in (each["failure"] or "") for each in told["tasks"])
+    server.write_text(before)
+    assert resumed() == ("pass", [], 1)
+    assert resumed("--again") == ("pass", [], 1)
+    shown = bench.cellreap(*arguments, "--tasks").stdout.splitlines()
+    assert shown[0] == "s0 x86_64: pass"
+    assert [line.split() for line in shown[1:]] == [
+        [name, "SUCCESS"] for name in ("configure", "build", "boot", "capture", "check")
+    ]
+
+
+@NEEDS_TOOLCHAIN
+@pytest.mark.behaviour("S-04")
+def test_the_tool_is_a_part_of_what_a_cell_is_made_from(bench: Bench, tmp_path: Path) -> None:
+    file = campaign_of(bench, 2, tmp_path)[1]
+    first = identities(bench, file)
+    assert len({made for made, _ in first.values()}) == 1, "their configurations are equal"
+    assert len({key for _, key in first.values()}) == 2
+    assert identities(bench, file) == first
+    second = identities(bench, file, "another version")
+    assert second.keys() == first.keys()
+    assert not set(second.values()) & set(first.values())
+
+
+@NEEDS_TOOLCHAIN
+@pytest.mark.slow
+@pytest.mark.behaviour("S-04")
+def test_what_is_changed_while_a_campaign_runs_has_no_result(
+    bench: Bench, sources: Path, tmp_path: Path
+) -> None:
+    emulator, server = bench.folder / "bin" / "qemu-system-x86_64", sources / "examples/server.c"
+    text = emulator.read_text()
+    edit = f"echo 'int more;' >> {server}\n"
+    emulator.write_text(text.replace("#!/bin/sh\n", f"#!/bin/sh\n{edit}"))
+    arguments = campaign_of(bench, 2, tmp_path)
+    ended = bench.cellreap(*arguments, "-j", "1")
+    assert ended.returncode == 2
+    assert "is made from was changed while the campaign ran" in ended.stderr.splitlines()[-1]
+    assert len(done(tmp_path)) == 1
+    emulator.write_text(text)
+    shown = json.loads(bench.cellreap(*arguments, "--resume", "--json").stdout)
+    assert [cell["verdict"] for cell in shown["cells"]] == ["pass"] * 2
 
 
 CELLS = 8
@@ -377,7 +497,7 @@ import errno, os, signal, sys
 from pathlib import Path
 from unittest.mock import patch
 from cellreap.campaign.flow import make_database, run_cell
-from cellreap.campaign.full_disk import ending_if_full
+from cellreap.campaign.no_result import ending_without_result
 from cellreap.campaign.matrix import read_campaign
 from cellreap.errors import CellreapError
 
@@ -399,7 +519,7 @@ if sys.argv[3] == "killed at the beginning":
     patch("taskflow.storage.Storage._save_atom_detail", killed).start()
 if sys.argv[3] == "full":
     patch("cellreap.campaign.flow.checked_run", full).start()
-with ending_if_full():
+with ending_without_result():
     run_cell(campaign.cells[0], campaign.settings, Path(sys.argv[2]), empty)
 """
 

@@ -33,7 +33,15 @@ from cellreap.campaign.server import CLAIM_SECONDS, LOST, Server
 from cellreap.errors import UsageError
 from kit.job_servers import NEEDS_OPENSSL, JobServer, param
 from kit.paths import CONFIGS
-from kit.small_campaigns import HEAD, Lost, campaign_bench, campaign_of, started, written
+from kit.small_campaigns import (
+    HEAD,
+    Lost,
+    campaign_bench,
+    campaign_of,
+    identities,
+    started,
+    written,
+)
 from kit.small_checkout import NEEDS_TOOLCHAIN, Bench, error_of
 
 TAKEN_OVER_SECONDS = 10
@@ -235,10 +243,10 @@ def test_a_worker_without_a_job_waits_before_it_asks_again(
 
         def names(self, _kind: str) -> list[str]:
             happened.append("asked")
-            return [campaign.cells[0].id] if happened.count("asked") == 4 else []
+            return [campaign.cells[0].key] if happened.count("asked") == 4 else []
 
         def each_job(self) -> Iterator[SimpleNamespace]:
-            yield SimpleNamespace(details={"cell": campaign.cells[0].id})
+            yield SimpleNamespace(details={"cell": campaign.cells[0].key})
 
         def claim(self, _job: object) -> bool:
             return False
@@ -291,6 +299,11 @@ def until(true: Callable[[], bool], running: subprocess.Popen[str], seconds: flo
 
 
 CELLS = 3
+
+
+def keys_of(bench: Bench, campaign: str) -> dict[str, str]:
+    """The keys of the cells by their ids."""
+    return {name: key for name, (_, key) in identities(bench, campaign).items()}
 
 
 @NEEDS_TOOLCHAIN
@@ -358,7 +371,8 @@ def test_a_worker_that_is_gone_is_replaced_and_its_cell_goes_on(
             first.communicate()
         assert client.get("results", cell) == result
         assert {name: client.get(f"flow.{cell}", name) for name in flow} == flow
-        counted = [len(client.names(f"boots.{each['id']}")) for each in shown["cells"]]
+        keys = keys_of(bench, arguments[1])
+        counted = [len(client.names(f"boots.{keys[each['id']]}")) for each in shown["cells"]]
         assert sorted(counted) == [1] * (CELLS - 1) + [2]
         assert client.jobs() == []
     watched = bench.cellreap(*arguments, "--watch", "--jobboard", server.url).stdout.splitlines()
@@ -460,6 +474,65 @@ def test_a_campaign_does_not_end_before_its_last_job_is_off_the_board(
         assert client.jobs() == []
 
 
+@NEEDS_TOOLCHAIN
+@pytest.mark.slow
+@pytest.mark.behaviour("S-04")
+@BOTH
+def test_a_board_keeps_apart_what_is_made_from_something_else(
+    server: JobServer, bench: Bench, tmp_path: Path
+) -> None:
+    head = HEAD.replace('"c"', '"apart"')
+    arguments = campaign_of(bench, 1, tmp_path, head)
+    board = ("--jobboard", server.url, "-j", "1")
+    log, emulator = tmp_path / "n", bench.folder / "bin" / "qemu-system-x86_64"
+    source = bench.folder / "checkout" / "examples" / "server.c"
+    before = source.read_text(), emulator.read_text()
+
+    def ran(folder: str, *how: str) -> tuple[dict[str, Any], int, str]:
+        """The cell, how many boots there were for it, and what was said."""
+        begin = log.read_text().count("\n") if log.exists() else 0
+        out = (*arguments[:3], str(tmp_path / folder), *board, *how, "--json")
+        ended = bench.cellreap(*out)
+        (cell,) = json.loads(ended.stdout)["cells"]
+        return cell, log.read_text().count("\n") - begin, ended.stderr
+
+    try:
+        emulator.write_text(before[1].replace("#!/bin/sh\n", f"#!/bin/sh\necho >> {log}\n"))
+        assert ran("one")[:2][1] == 1
+        assert ran("two")[1] == 0
+        source.write_text(f"{before[0]}#error no more\n")
+        cell, count, said = ran("one")
+        assert (cell["verdict"], count) == ("error", 0)
+        assert "#error no more" in cell["findings"][0]
+        assert "1 cells made from other sources, kernels or tools than here" in said
+        assert not (tmp_path / "one" / cell["id"] / "cell.trace").exists(), "it is another cell's"
+        told = bench.cellreap(*arguments, *board, "--tasks", "--json")
+        (tasks,) = json.loads(told.stdout)["tasks"]
+        assert tasks["verdict"] == "error"
+        assert [each["state"] for each in tasks["tasks"]][2:] == ["PENDING"] * 3
+        source.write_text(before[0])
+        assert ran("two")[1] == 0
+        assert ran("two", "--again")[1] == 1
+        assert ran("three")[1] == 0
+        with connected(server, shared.key_of(read_campaign(Path(arguments[1])))) as client:
+            client.post("job", {"cell": "of somebody"})
+            (job,) = client.jobs()
+            assert client.claim(job)
+            refused = bench.cellreap(*arguments, *board, "--clear")
+            assert "test (HOST-PID-...) runs one of its cells" in error_of(refused)
+            client.done()
+            campaigns = client.campaigns()
+        cleared = bench.cellreap(*arguments, *board, "--clear")
+        assert cleared.stdout.startswith("1 results deleted from"), cleared.stderr
+        with connected(server, "another") as client:
+            gone = set(campaigns) - set(client.campaigns())
+            assert [name.rpartition("-")[0] for name in gone] == ["apart"]
+        assert ran("four")[1] == 1
+    finally:
+        source.write_text(before[0])
+        emulator.write_text(before[1])
+
+
 def error_line(ended: subprocess.Popen[str]) -> str:
     """The one line that says why it ended, after those of progress."""
     said = ended.communicate()[1]
@@ -516,8 +589,9 @@ def test_a_full_disk_and_ctrl_c_are_no_results_and_the_claim_is_given_back(
                 assert free()
         (cell,) = json.loads(bench.cellreap(*arguments, "--json").stdout)["cells"]
         assert cell["verdict"] == "pass"
+        keys = keys_of(bench, arguments[1])
         # The boot that was held, the one that was thrown away when it had ended, and the last.
-        assert len(client.names(f"boots.{cell['id']}")) == (3 if thorough else 2)
+        assert len(client.names(f"boots.{keys[cell['id']]}")) == (3 if thorough else 2)
 
 
 def programs_with(word: str) -> list[str]:
@@ -556,6 +630,7 @@ def queue_test(
     log = tmp_path / "log"
     campaign = board_cells(tmp_path)
     cells = {cell.id: cell for cell in campaign.cells}
+    names = {cell.key: cell.id for cell in campaign.cells}
 
     def boot(cell: Cell, *_: Any) -> None:
         with log.open("a") as file:
@@ -577,7 +652,7 @@ def queue_test(
     monkeypatch.setattr(running, "result_of", lambda folder: result(folder.name))
     monkeypatch.setattr(shared, "run_flow", boot)
     monkeypatch.setattr(
-        shared, "result_in", lambda backend, _: result(backend.folder.removeprefix("flow."))
+        shared, "result_in", lambda backend, _: result(names[backend.folder.removeprefix("flow.")])
     )
     first = run(campaign, False)
     assert [(cell.board, cell.pd_depth) for cell in first.not_run()] == [

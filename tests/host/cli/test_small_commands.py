@@ -70,7 +70,7 @@ def test_what_is_used_or_built_is_not_pruned(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     used, built, idle = (Place.of(Key("roottask", "v", name)) for name in ("used", "built", "idle"))
-    for folder in (used.folder, built.part, idle.folder):
+    for folder in (used.folder, built.new_part(), idle.folder):
         folder.mkdir(parents=True)
         (folder / "file").write_bytes(b"1234")
     for place in (used, idle):

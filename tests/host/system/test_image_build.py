@@ -135,7 +135,7 @@ def test_an_image_is_used_again_and_replaced_when_what_it_is_made_of_changed(
     assert folder.stat().st_mode & 0o77 == 0, "others can read the secret of the trace"
     # What is asked for has an entry of its own.
     others: list[dict[str, Any]] = [
-        {"text": CONFIG + "\n"},
+        {"text": CONFIG + "\n", "variant": "another"},
         {"overrides": Overrides(pd_depth=3)},
         {"machine_bytes": 1 << 30},
     ]
@@ -144,14 +144,16 @@ def test_an_image_is_used_again_and_replaced_when_what_it_is_made_of_changed(
         assert len(linked) == len(images()) == number
     # What it is made of replaces the entry.
     (before,) = (name for name in images() if (cache_folder() / "image" / name) == folder)
+    asked: dict[str, Any] = {}
     changed: tuple[Callable[[], object], ...] = (
+        lambda: asked.update(text=CONFIG + "# edited\n"),
         lambda: (sources / "pds" / "more.h").touch(),
         lambda: monkeypatch.setenv("CELLREAP_TRACE_KEY", "12" * 16),
         lambda: monkeypatch.setattr(image_cache, "_package", lambda: "another"),
     )
     for number, change in enumerate(changed, 5):
         change()
-        built()
+        built(**asked)
         assert len(linked) == number
         assert len(images()) == 4
         assert before not in images()

@@ -127,11 +127,12 @@ def test_a_builder_that_is_killed_leaves_nothing_locked_and_nothing_half_built(
     builder.join()
     assert builder.exitcode == -9
     place = Place.of(OLD)
-    assert (place.part / "file").read_text() == "half"
+    (part,) = place.parts()
+    assert (part / "file").read_text() == "half"
     assert not place.folder.exists()
     with use(OLD, filled(), QUIET) as found:
         assert text_of(found) == "made"
-        assert not place.part.exists()
+        assert place.parts() == []
 
 
 @pytest.mark.behaviour("K-08")
@@ -356,3 +357,48 @@ def _crowd(folder: Path, seed: int) -> subprocess.Popen[bytes]:
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-m", "kit.cache_crowd", str(folder), str(seed)]
     return subprocess.Popen(command, env=env)
+
+
+RUNS_ON = """
+import os, sys, time
+from pathlib import Path
+from cellreap.progress import Progress
+from cellreap.system.cache import Key
+from cellreap.system.store import use
+from cellreap.system.toolchain import run_tool
+
+def make(folder):
+    late = f"touch {folder}/began; while [ ! -e {sys.argv[1]} ]; do sleep 0.01; done; "
+    run_tool(["/bin/sh", "-c", f"{late} echo half > {folder}/file; touch {sys.argv[1]}.ended"], None)
+    return "note"
+
+use(Key("image", "1", "old"), make, Progress(quiet=True))
+"""
+
+
+@pytest.mark.behaviour("S-04", "K-16")
+def test_the_compiler_of_a_killed_builder_does_not_write_into_what_the_next_one_builds(
+    tmp_path: Path,
+) -> None:
+    go, place = tmp_path / "go", Place.of(OLD)
+    builder = subprocess.Popen([sys.executable, "-c", RUNS_ON, str(go)])
+    try:
+        until = time.monotonic() + LONG
+        while not any((part / "began").exists() for part in place.parts()):
+            assert builder.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.01)
+    finally:
+        builder.kill()
+        builder.wait()
+
+    def meanwhile() -> None:
+        go.touch()
+        until = time.monotonic() + LONG
+        while not go.with_name("go.ended").exists():
+            assert time.monotonic() < until
+            time.sleep(0.01)
+
+    with use(OLD, filled(then=meanwhile), QUIET) as found:
+        assert text_of(found) == "made"
+        assert place.parts() == []

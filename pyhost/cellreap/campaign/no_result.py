@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tells a full disk from other failures of a cell's process.
+"""What ends a cell's process without a result: a full disk, or sources that changed meanwhile.
 
-A full disk says nothing about the cell, so it must not become its result.
+Neither says anything about the cell, so it must not become its result.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from cellreap.errors import CellreapError
 
 FULL_DISK: Final = 75
 """The exit code of a process that could not store what it did: EX_TEMPFAIL of sysexits.h."""
+CHANGED: Final = 77
+"""The exit code of a process that built something else than its campaign began with."""
 _ERRNOS: Final = (errno.ENOSPC, errno.EDQUOT)
 _TEXTS: Final = tuple(os.strerror(number) for number in _ERRNOS)
 _SQLITE_CODES: Final = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
@@ -31,6 +33,10 @@ class DiskFullError(BaseException):
 
     This goes through TaskFlow as Ctrl-C does. So the flow goes on at that task.
     """
+
+
+class ChangedError(BaseException):
+    """What a cell is made from changed since its campaign began. It goes through TaskFlow, too."""
 
 
 @contextmanager
@@ -45,14 +51,24 @@ def apart_if_full() -> Iterator[None]:
 
 
 @contextmanager
-def ending_if_full(before: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Ends the process with FULL_DISK where a disk is full. before: called then."""
+def ending_without_result(before: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Ends the process with FULL_DISK or CHANGED where there is no result. before: called then."""
     try:
         with apart_if_full():
             yield
-    except DiskFullError:
+    except (DiskFullError, ChangedError) as error:
         before()
-        sys.exit(FULL_DISK)
+        sys.exit(FULL_DISK if isinstance(error, DiskFullError) else CHANGED)
+
+
+def why_no_result(code: int | None) -> str | None:
+    """What the exit code of a cell's process says about a missing result. None: nothing."""
+    kept = "what is done is kept, and goes on when the command is given again"
+    return {
+        FULL_DISK: f"the disk is full; {kept}",
+        CHANGED: "what a cell is made from was changed while the campaign ran; give the command "
+        "again to run such cells as they are now",
+    }.get(code or 0)
 
 
 def tells_full_disk(error: BaseException) -> bool:
