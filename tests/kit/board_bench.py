@@ -95,9 +95,8 @@ class Bench:
             )
 
 
-def main() -> None:
-    """Boots on the board in a folder."""
-    folder, way = Path(sys.argv[1]), sys.argv[2]
+def flash_whole(folder: Path, way: str) -> None:
+    """Boots on the board in a folder as the command does, with its locks and its file for TFTP."""
     image: Any = SimpleNamespace(manifest=SimpleNamespace(system="bench"))
     description = Bench(folder).described(way)
     limits, quiet = Limits(idle=GENEROUS), Progress(quiet=True)
@@ -106,4 +105,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    flash_whole(Path(sys.argv[1]), sys.argv[2])

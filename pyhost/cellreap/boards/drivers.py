@@ -16,6 +16,8 @@ from pathlib import Path
 
 from cellreap.boards.board import Board, Stream
 from cellreap.boards.description import Console, Description, Power, Qemu
+from cellreap.boards.locks import locked, things_of
+from cellreap.boards.locks import port as port_of
 from cellreap.errors import CellreapError
 from cellreap.runs.process import Process, write_all
 from cellreap.runs.qemu import check_bootable, cpu_for, find_emulator, machine_for, qemu_command
@@ -24,10 +26,17 @@ from cellreap.system.image import Image
 
 @contextlib.contextmanager
 def open_board(description: Description, path: Path, image: Image) -> Iterator[Board]:
-    """The board of a description. CellreapError if its driver cannot be used.
+    """The board of a description. CellreapError if its driver cannot be used, or if another process
+    uses the board. It is locked before anything of it is touched.
 
     path: of the description. image: what is to run on it.
     """
+    with locked(things_of(description, path.parent)), _opened(description, path, image) as board:
+        yield board
+
+
+@contextlib.contextmanager
+def _opened(description: Description, path: Path, image: Image) -> Iterator[Board]:
     if description.board.driver == "qemu-uboot":
         with tempfile.TemporaryDirectory(prefix="cellreap-tftp-") as folder:
             yield QemuBoard(description.qemu or Qemu(), image, Path(folder))
@@ -122,7 +131,7 @@ class CommandBoard:
                 yield process
             return
         assert self._console.device is not None
-        with serial_port(self._console.device, self._console.baud) as port:
+        with _open_port(self._console.device, self._console.baud) as port:
             yield port
 
     def power_on(self) -> None:
@@ -185,7 +194,14 @@ class SerialPort:
 
 @contextlib.contextmanager
 def serial_port(name: str, baud: int) -> Iterator[SerialPort]:
-    """Opens a serial port. CellreapError if it cannot be used, or by another program is."""
+    """Opens a serial port. CellreapError if it cannot be used, or if another process uses it."""
+    with locked([port_of(name)]), _open_port(name, baud) as port:
+        yield port
+
+
+@contextlib.contextmanager
+def _open_port(name: str, baud: int) -> Iterator[SerialPort]:
+    """Opens a serial port that this process has locked."""
     speed = getattr(termios, f"B{baud}", None)
     if speed is None:
         raise CellreapError(f"console.baud: {baud} is no speed of serial ports here")

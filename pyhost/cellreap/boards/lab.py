@@ -10,6 +10,7 @@ from typing import Any
 
 from cellreap.boards.board import Board, Stream
 from cellreap.boards.description import Labgrid
+from cellreap.boards.locks import locked, port
 from cellreap.errors import CellreapError
 
 EXTRA = 'pip install "cellreap[boards]"'
@@ -33,13 +34,18 @@ def open_labgrid(described: Labgrid, folder: Path) -> Iterator[Board]:
         target = environment.get_target(described.target)
         if target is None:
             raise CellreapError(f"has no target `{described.target}`")
+    held = contextlib.ExitStack()
     try:
+        # A port of this machine may be in a description of the driver `command`, too.
+        ports = (getattr(each, "port", None) for each in target.resources)
+        held.enter_context(locked(port(it) for it in ports if str(it).startswith("/")))
         with _telling(f"labgrid: target {described.target}"):
             power = target.get_driver("PowerProtocol")
             console = target.get_driver("ConsoleProtocol")
         yield LabgridBoard(power, console)
     finally:
         environment.cleanup()
+        held.close()
 
 
 class LabgridBoard:

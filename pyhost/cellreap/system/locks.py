@@ -95,6 +95,9 @@ def _opened(path: Path) -> int:
     try:
         while True:
             _make_folder(path.parent)
+            with contextlib.suppress(FileNotFoundError):
+                # Without O_CREAT: in a folder for all, the kernel refuses it for others' files.
+                return os.open(path, os.O_RDWR | os.O_CLOEXEC)
             with contextlib.suppress(FileNotFoundError):  # an empty folder is deleted meanwhile
                 return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError as error:

@@ -21,9 +21,10 @@ import pytest
 from cellreap.boards.description import parse_description
 from cellreap.boards.drivers import serial_port
 from cellreap.boards.flash import Limits
+from cellreap.boards.locks import things_of
 from cellreap.errors import CellreapError
 from cellreap.runs.boot import End
-from kit.board_bench import GENEROUS, Bench
+from kit.board_bench import GENEROUS, Bench, flash_whole
 from kit.command_line import HEARS_CTRL_C
 from kit.paths import ROOT
 
@@ -182,6 +183,82 @@ def test_signals_switch_the_board_off(bench: Bench, number: int, way: str) -> No
         child.wait()
     assert bench.power == ["off", "on", "off"]
     assert not (bench.folder / "cellreap.uimg").exists(), "it is still served"
+
+
+@pytest.mark.behaviour("S-10")
+def test_a_board_has_one_user_and_is_free_when_that_is_killed(bench: Bench) -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-m", "kit.board_bench", str(bench.folder), "breaks off"],
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'pyhost'}:{ROOT / 'tests'}"},
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        until = time.monotonic() + GENEROUS
+        while not (bench.folder / "trace").exists():
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        with pytest.raises(CellreapError, match=rf"is in use by process {child.pid}$"):
+            flash_whole(bench.folder, "right")
+        assert bench.power == ["off", "on"], "the second one has switched it off"
+        assert (bench.folder / "cellreap.uimg").exists(), "the second one has deleted the file"
+    finally:
+        child.kill()
+        child.wait()
+    flash_whole(bench.folder, "right")
+    assert b"~cr 0 " in (bench.folder / "trace").read_bytes()
+
+
+@pytest.mark.behaviour("S-10")
+def test_descriptions_of_one_thing_exclude_each_other(tmp_path: Path) -> None:
+    link = tmp_path / "by-id"
+    link.symlink_to("/dev/ttyUSB7")
+
+    def things(console: str, on: str = "true", file: str = "a") -> set[str]:
+        text = Bench(tmp_path).text("right", on=on, off=on)
+        lines = [line for line in text.splitlines() if not line.startswith("command = ")]
+        lines.insert(lines.index("[console]") + 1, console)
+        lines.insert(lines.index("[tftp]") + 1, f'file = "{file}"')
+        return set(things_of(parse_description("\n".join(lines), tmp_path / "b.toml"), tmp_path))
+
+    own = things('device = "/dev/ttyUSB7"')
+    assert own == {"the serial port /dev/ttyUSB7", f"the file {tmp_path}/a"}
+    assert own & things(f'device = "{link}"', file="b") == {"the serial port /dev/ttyUSB7"}
+    assert not own & things('device = "/dev/ttyUSB8"', file="b")
+    ssh = things('command = ["ssh", "lab"]', on="relay 3", file="b")
+    assert ssh & things('device = "/dev/ttyUSB8"', on="relay 3") == {"the power of `relay 3`"}
+    assert ssh & things('command = ["ssh", "lab"]') == {"the console `ssh lab`"}
+
+
+TAKES_A_PORT = """
+import sys, time
+from cellreap.boards.drivers import serial_port
+with serial_port(sys.argv[1], 115200):
+    print("has it", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.behaviour("S-10")
+def test_a_serial_port_has_one_user_and_is_free_when_that_is_killed() -> None:
+    master, slave = pty.openpty()
+    name = os.ttyname(slave)
+    command = [sys.executable, "-c", TAKES_A_PORT, name]
+    first = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert first.stdout is not None
+        assert first.stdout.readline() == "has it\n"
+        held = rf"^the serial port {name} is in use by process {first.pid}$"
+        with pytest.raises(CellreapError, match=held), serial_port(name, 115200):
+            pass
+        first.kill()
+        first.communicate()
+        with serial_port(name, 115200):
+            pass
+    finally:
+        first.kill()
+        first.wait()
+        os.close(master)
+        os.close(slave)
 
 
 # -- a serial port

@@ -368,8 +368,9 @@ from cellreap.system.store import use
 from cellreap.system.toolchain import run_tool
 
 def make(folder):
-    late = f"touch {folder}/began; while [ ! -e {sys.argv[1]} ]; do sleep 0.01; done; "
-    run_tool(["/bin/sh", "-c", f"{late} echo half > {folder}/file; touch {sys.argv[1]}.ended"], None)
+    go, began, file = sys.argv[1], f"{folder}/began", f"{folder}/file"
+    wait = f"touch {began}; while [ ! -e {go} ]; do sleep 0.01; done"
+    run_tool(["/bin/sh", "-c", f"{wait}; (echo half > {file}) 2>/dev/null; touch {go}.ended"], None)
     return "note"
 
 use(Key("image", "1", "old"), make, Progress(quiet=True))
