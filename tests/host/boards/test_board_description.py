@@ -59,7 +59,7 @@ def test_descriptions_in_the_package_are_right_and_say_whether_they_were_run(nam
     ("old", "new", "message"),
     [
         ('"command"', '"relay"', '2: board.driver: expected "qemu-uboot", "command" or "labgrid"'),
-        ("[power]", "[powers]", '4: powers: unknown key; did you mean "power"? expected one of board'),
+        ("[power]", "[powers]", '4: powers: unknown key; did you mean "power"? expected one'),
         ("off =", "of =", '6: power.of: unknown key; did you mean "off"? expected one of on, off'),
         ('on = "true"', 'on = ""', "5: power.on: expected a command for the shell"),
         ('device = "/dev/ttyUSB0"', "baud = 0", "8: console.baud: expected an integer from 1"),
