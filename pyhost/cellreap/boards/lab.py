@@ -37,8 +37,8 @@ def open_labgrid(described: Labgrid, folder: Path) -> Iterator[Board]:
     held = contextlib.ExitStack()
     try:
         # A port of this machine may be in a description of the driver `command`, too.
-        ports = (getattr(each, "port", None) for each in target.resources)
-        held.enter_context(locked(port(it) for it in ports if str(it).startswith("/")))
+        ports = (str(getattr(each, "port", "")) for each in target.resources)
+        held.enter_context(locked(port(name) for name in ports if name.startswith("/")))
         with _telling(f"labgrid: target {described.target}"):
             power = target.get_driver("PowerProtocol")
             console = target.get_driver("ConsoleProtocol")
