@@ -17,8 +17,8 @@ enum { ROUNDS_AFTER_CLEANUP = 2, ROUNDS_WITHOUT_PROGRESS = 1000, RECOVERS = 2 };
 static struct {
     uint32_t crash;      /* index of the current entry of the image's table */
     uint32_t fired;      /* how often the current crash has happened */
-    uint32_t count;      /* checkpoints of its PD since the entry became current */
-    int armed;           /* the last crash is cleaned up and no PD can run */
+    uint32_t count;      /* checkpoints that its PD passed while armed */
+    int armed;           /* no crash was ordered yet, or since the last one no PD could run */
     uint32_t cleanups;    /* that there were when a later run was ordered last */
     uint32_t recovers;    /* later runs that were ordered since */
     uint32_t followed_up; /* number of the last cleanup that was followed up */
@@ -30,7 +30,7 @@ static struct {
      * last one that was dismissed */
     uint32_t in_rounds[CR_MAX_PDS];
     uint32_t dismissed[CR_MAX_PDS];
-} director;
+} director = {.armed = 1};
 
 static void trace_rounds(cr_event event, const cr_pd *pd)
 {
@@ -91,21 +91,28 @@ static void trace_stage(const cr_image_crash *crash, const cr_pd *by)
     cr_trace_end(&cr_sys.trace);
 }
 
+/* Counts the checkpoint that the PD passes. Returns whether the current crash is due at it. */
+static int passes(const cr_pd *pd)
+{
+    if (!crashes_left() || !director.armed || pd->config == CR_IMAGE_NONE) {
+        return 0;
+    }
+    const cr_image_crash *crash = current();
+    if (pd->config != (crash->how == CR_CRASH_TERMINATE ? crash->by : crash->pd)) {
+        return 0;
+    }
+    director.count++;
+    return director.count >= crash->checkpoint;
+}
+
 /* The order for a PD at a checkpoint. */
 static uint64_t order_for(cr_pd *pd, uint32_t *slot)
 {
-    if (!crashes_left() || !director.armed) {
+    if (!passes(pd)) {
         return CR_ORDER_CONTINUE;
     }
     const cr_image_crash *crash = current();
     int terminate = crash->how == CR_CRASH_TERMINATE;
-    if (pd->config == CR_IMAGE_NONE || pd->config != (terminate ? crash->by : crash->pd)) {
-        return CR_ORDER_CONTINUE;
-    }
-    director.count++;
-    if (director.count < crash->checkpoint) {
-        return CR_ORDER_CONTINUE;
-    }
     if (terminate) {
         cr_pd *victim = cr_find_configured(crash->pd);
         cr_ref body;
@@ -204,8 +211,11 @@ static void trace_unfinished(void)
     }
 }
 
+/* It is counted, but no crash is ordered: the PD is to answer a notice of a cleanup. A crash that is
+ * due follows at the next checkpoint. */
 void cr_director_release(cr_pd *pd)
 {
+    (void)passes(pd);
     cr_answer_checkpoint(pd, CR_ORDER_CONTINUE, 0);
 }
 

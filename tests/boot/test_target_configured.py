@@ -15,7 +15,7 @@ from cellreap.system.image import read_image
 from cellreap.testing import Change, Target, together, with_crashes, with_pd, with_system
 from cellreap.trace.reading import read_trace
 
-FAULT = {"pd": "block_server_1", "at": 3, "how": "page-fault"}
+FAULT = {"pd": "block_server_1", "at": 5, "how": "page-fault"}
 
 
 def _with_policy(**values: object) -> Change:

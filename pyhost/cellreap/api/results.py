@@ -72,10 +72,7 @@ class Run:
         found = violation_lines(report)
         if self.boot is None:
             return found
-        found += [
-            f"crash {number} of the configuration, of {name}, never came about"
-            for number, name in report.unreached
-        ]
+        found += map(str, report.unreached)
         found += [
             f"{pd} ({report.names.get(pd, '-')}) did not come to the end of its round"
             for pd in report.unfinished

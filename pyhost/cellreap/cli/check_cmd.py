@@ -114,8 +114,7 @@ def summary(report: Report) -> list[str]:
             f"extraction {extraction.number} for {_label(extraction.by, report)}: {rows}, {pieces}"
         )
     lines += refusals_told(report.refusals, lambda pd: _label(pd, report))
-    for crash, name in report.unreached:
-        lines.append(f"crash {crash} of the configuration, of {printable(name)}, never came about")
+    lines += [printable(str(each), 400) for each in report.unreached]
     for pd in report.unfinished:
         lines.append(f"{_label(pd, report)} did not come to the end of its round")
     lines += [f"not verified: {what}" for what in report.unverified]

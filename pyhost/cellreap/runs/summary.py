@@ -12,7 +12,14 @@ from cellreap.trace.expected import NO_END
 from cellreap.trace.faults import FaultSeen
 from cellreap.trace.reading import Reading
 from cellreap.trace.refusals import refusals_told
-from cellreap.trace.report import Cleanup, Report, foreign_told, injected_told, kernels_word_told
+from cellreap.trace.report import (
+    Cleanup,
+    Report,
+    counted,
+    foreign_told,
+    injected_told,
+    kernels_word_told,
+)
 from cellreap.trace.silence import Silence
 from cellreap.trace.story import Chapter
 
@@ -69,7 +76,7 @@ def tell(
     when = "when the trace broke off" if report.broken_off else "at the end"
     lines += [f"Alive {when}: {', '.join(alive) or 'nobody but the root task'}", ""]
     for name, budget in report.stay_down.items():
-        times = _count(budget, "respawn")
+        times = counted(budget, "respawn")
         lines += [f"{printable(name)} stays down: its budget of {times} is used up.", ""]
     if report.silence is not None:
         lines += [*_silence(report.silence, names), ""]
@@ -86,7 +93,7 @@ def tell(
     took = "" if seconds is None else f" in {seconds:.1f} s"
     count = f"{report.events} events{took}"
     if complaints:
-        lines.append(f"FAIL: {_count(len(complaints), 'violation')}, {count}")
+        lines.append(f"FAIL: {counted(len(complaints), 'violation')}, {count}")
         lines += [f"  {printable(text, 400)}" for text in complaints[:_MAX_VIOLATIONS]]
         if len(complaints) > _MAX_VIOLATIONS:
             lines.append(f"  ... and {len(complaints) - _MAX_VIOLATIONS} more")
@@ -95,7 +102,7 @@ def tell(
     elif not report.unexpected:
         lines.append(f"PASS: everything as the reference model has it; {count}")
     if report.unexpected:
-        found = _count(len(report.unexpected), "finding")
+        found = counted(len(report.unexpected), "finding")
         also = "" if complaints else f"; the cleanups are as the reference model has them; {count}"
         lines.append(f"NOT AS EXPECTED: {found}{also}")
         shown = report.unexpected[:_MAX_VIOLATIONS]
@@ -160,7 +167,7 @@ def _long(
     if told:
         done, failed = chapter.finished["ok"], chapter.finished["failed"]
         told.append(
-            f"{done} of {_count(len(told), 'notice')} acknowledged"
+            f"{done} of {counted(len(told), 'notice')} acknowledged"
             f"{f', {failed} failed' if failed else ''}"
         )
     pd_depth, rs_depth = chapter.depths
@@ -229,7 +236,7 @@ def _asked(report: Report, names: Mapping[str, str], files: Mapping[int, str]) -
         lines.append(f"{name_of(late.pd, names)} {what} ({late.kind} {late.node})")
     for failure in report.failures:
         what = f"failed to deal with notice {failure.token} ({failure.kind} {failure.node})"
-        behind = f"{_count(failure.waiting, 'notice')} behind it"
+        behind = f"{counted(failure.waiting, 'notice')} behind it"
         after = "resumed later" if failure.resumed else behind
         lines.append(f"{name_of(failure.pd, names)} {what}: {after}")
     for ticket in report.tickets:
@@ -283,8 +290,8 @@ def _short(chapter: Chapter, names: Mapping[str, str], fault: FaultSeen | None) 
     how = f"{said}{by}{name(who)}" if by else chapter.how
     told = [fault.overflow_told(), fault.place] if fault is not None else []
     where = [printable(each, 200) for each in told if each]
-    counted = f"{_count(spaces, 'space')} gone, {_count(notices, 'notice')}"
-    return f"{name(chapter.trigger)}: {how}", *where, along, counted, _freed(chapter)
+    numbers = f"{counted(spaces, 'space')} gone, {counted(notices, 'notice')}"
+    return f"{name(chapter.trigger)}: {how}", *where, along, numbers, _freed(chapter)
 
 
 def _how(chapter: Chapter, names: Mapping[str, str]) -> str:
@@ -314,7 +321,7 @@ def _left(chapter: Chapter, names: Mapping[str, str]) -> Iterator[str]:
             yield "all of it is done"
     yield from _steps_left(left, names)
     if left:
-        yield f"a later run would do {_count(len(left), 'step')}"
+        yield f"a later run would do {counted(len(left), 'step')}"
 
 
 def _steps_left(left: Iterable[Event], names: Mapping[str, str]) -> Iterator[str]:
@@ -332,7 +339,7 @@ def _freed(chapter: Chapter) -> str:
     total = sum(event.number("bytes") for event in freed)
     slots = sum(event.number("slots") for event in freed)
     calls = sum(event.number("count") for event in chapter.of("CALLS"))
-    return f"{_bytes(total)} and {_count(slots, 'slot')} back, {_count(calls, 'kernel call')}"
+    return f"{_bytes(total)} and {counted(slots, 'slot')} back, {counted(calls, 'kernel call')}"
 
 
 def _took(chapter: Chapter) -> str:
@@ -375,10 +382,6 @@ def name_of(node: str, names: Mapping[str, str]) -> str:
 
 def _list(items: list[str], between: str = ", ") -> str:
     return between.join(items[:6]) + (f" and {len(items) - 6} more" if len(items) > 6 else "")
-
-
-def _count(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _bytes(count: int) -> str:

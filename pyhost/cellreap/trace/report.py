@@ -119,6 +119,28 @@ class Extraction:
         return state_text([*self.rows, *self.tombstones])
 
 
+@dataclass(frozen=True)
+class Unreached:
+    """A crash of the configuration that did not happen, or not as often as it was to.
+
+    crash: its place in the configuration, from 1. name: its PD. times: how often it happened, and
+    repeat: how often it was to, or None if no configuration is known. why: what ended it.
+    """
+
+    crash: int
+    name: str
+    times: int
+    repeat: int | None
+    why: str
+
+    def __str__(self) -> str:
+        came = "never came about"
+        if self.times:
+            of = "" if self.repeat is None else f" of {self.repeat}"
+            came = f"came about {self.times}{of} times"
+        return f"crash {self.crash} of the configuration, of {self.name}, {came}: {self.why}"
+
+
 class Word(enum.StrEnum):
     """What is unexpected. Messages begin with it."""
 
@@ -165,8 +187,8 @@ class Report:
     """id -> name in the configuration, for PDs and spaces, including destroyed ones"""
     says: list[tuple[str, str]] = field(default_factory=list)
     """(PD, text), in order"""
-    unreached: list[tuple[int, str]] = field(default_factory=list)
-    """(index in the configuration, PD's name) of crashes that never happened"""
+    unreached: list[Unreached] = field(default_factory=list)
+    """crashes of the configuration that did not happen as often as they were to"""
     unexpected: list[Unexpected] = field(default_factory=list)
     """how the run was not what its configuration expects"""
     faults: list[FaultSeen] = field(default_factory=list)
@@ -205,6 +227,11 @@ class Report:
         """The kernel's name and version."""
         name, _, version = self.kernel.rpartition(" ")
         return (name, version) if name else (self.kernel, "")
+
+
+def counted(count: int, what: str) -> str:
+    """A number of things: "1 respawn", "2 respawns"."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def foreign_told(count: int) -> str:

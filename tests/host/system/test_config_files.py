@@ -89,7 +89,7 @@ def test_the_reference_scenario_is_what_the_semantics_say() -> None:
         "database": "TABLE",
     }
     crash = config.crashes[0]
-    assert (crash.pd, crash.at, crash.how) == ("block_server_1", 3, "page-fault")
+    assert (crash.pd, crash.at, crash.how) == ("block_server_1", 5, "page-fault")
     assert (config.policy.pd_depth, config.policy.rs_depth) == (0, 0)
 
 
@@ -175,7 +175,7 @@ def test_a_crash_on_the_command_line_replaces_those_of_the_file() -> None:
     config = load_config(CONFIGS / "second_crash.toml")
     assert [(crash.pd, crash.at) for crash in override(config, crash="db").crashes] == [("db", 3)]
     app = override(config, crash="app").crashes
-    assert [(crash.pd, crash.at, crash.how) for crash in app] == [("app", 3, "page-fault")]
+    assert [(crash.pd, crash.at, crash.how) for crash in app] == [("app", 5, "page-fault")]
 
 
 def test_a_crash_on_the_command_line_must_make_sense() -> None:

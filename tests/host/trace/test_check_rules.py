@@ -607,7 +607,9 @@ def test_a_crash_that_never_came_about_is_reported() -> None:
     target, _ = scenario()
     target.emit("UNREACHED", crash=1, name="app")
     target.quiet()
-    assert checked(target.end()).unreached == [(1, "app")]
+    (unreached,) = checked(target.end()).unreached
+    why = "app did not come to that checkpoint"
+    assert str(unreached) == f"crash 1 of the configuration, of app, never came about: {why}"
 
 
 def test_events_show_as_they_are_written() -> None:

@@ -405,7 +405,11 @@ class Crash(Table):
     pd: _Name
     """The PD that crashes."""
     at: _Count = 1
-    """The checkpoint of the PD at which it crashes, counted from when this entry became current."""
+    """The checkpoint at which it crashes: at = N is the N-th that the PD passes. The first crash
+    counts from the start. Each further one, also by repeat, counts from when the one before it is
+    cleaned up and no PD can run. For terminate, the checkpoints are those of the PD that terminates
+    it.
+    """
     how: _How
     """The cause. The first four are real faults. The root task causes kill and freeze, at an
     arbitrary instruction. After hang and block the PD runs on or waits for ever, and only a

@@ -179,10 +179,10 @@ class Actors(Concern):
         if event["crash"] == "0":
             text = "UNREACHED: crash=0: expected its place in the configuration, from 1"
             self.context.bad("actors.unreached", text)
-        self.context.staged.unreached(event)
         reported = self.context.report.unreached
         if len(reported) < MAX_PROBLEMS:
-            reported.append((event.number("crash"), event["name"]))
+            reported.append(self.context.staged.what_came(event))
+        self.context.staged.unreached(event)
 
     handlers: ClassVar[Handlers] = {
         "SAY": say,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,6 +11,7 @@ from cellreap import headers
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event
 from cellreap.trace.faults import ILLEGAL_INSTRUCTION
+from cellreap.trace.report import Unreached, counted
 
 BY_ROOT = {"kill": "TERMINATE", "freeze": "FREEZE"}
 """Way to crash -> the event, if the root task causes it at some instruction of the PD."""
@@ -50,6 +52,8 @@ class Staged(Concern):
         """the PD of the alarm went down by itself"""
         self._index = 0
         self._fired = 0
+        self._times: Counter[int] = Counter()
+        """crash -> how often it was staged"""
 
     # -- for other concerns
 
@@ -93,6 +97,27 @@ class Staged(Concern):
             self._bad(f"UNREACHED: crash={crash} name={event['name']}: expected {self._due()}")
         self._index = len(expected.crashes)
 
+    def what_came(self, event: Event) -> Unreached:
+        """UNREACHED: how often the crash came about, and what ended it."""
+        crash, name, report = event.number("crash"), event["name"], self.context.report
+        expected = self.context.expected
+        known = expected is not None and 0 < crash <= len(expected.crashes)
+        due = expected.crashes[crash - 1] if expected is not None and known else None
+        actor = name if due is None or due.by is None else due.by
+        alive = {report.names.get(pd) for pd in self.context.model.pds()}
+        for pd in (name, actor):
+            if pd in report.stay_down:
+                budget = report.stay_down[pd]
+                why = f"{pd} stays down, its budget of {counted(budget, 'respawn')} is used up"
+                break
+            if pd not in alive:
+                why = f"{pd} is not there"
+                break
+        else:
+            why = f"{actor} did not come to that checkpoint"
+        repeat = None if due is None else due.repeat
+        return Unreached(crash, name, self._times[crash], repeat, why)
+
     def demand_none_left(self, event: Event) -> None:
         """PDs are dismissed only after the last crash."""
         expected = self.context.expected
@@ -116,6 +141,7 @@ class Staged(Concern):
         context, how, pd, by = self.context, event["how"], event["pd"], event["by"]
         self._alarm_is_over("STAGE")
         self._configured(event)
+        self._times[event.number("crash")] += 1
         if event["crash"] == "0":
             context.bad("staged.order", "STAGE: crash=0: expected its place, from 1")
         if (how == "terminate") == (pd == by):
