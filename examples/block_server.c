@@ -58,14 +58,13 @@ static uint32_t serve(cr_incoming *m)
  * PD stands for the notices about several, so the root task is asked who holds what. */
 static int is_freed(const cr_work_entry *w, uint32_t object)
 {
-    uint64_t arguments[] = {space, object};
-    uint64_t holds[2]; /* ours; those of all PDs */
+    uint32_t own;
+    uint32_t all;
     if (w->kind == CR_NOTICE_FREE || object == 0) {
         return object != 0 && object == w->object;
     }
     return w->kind == CR_NOTICE_DISCONNECT && w->pd == 0 &&
-           cr_call_root(CR_OP_HOLDS, arguments, 2, holds, 2) == CR_RESULT_OK &&
-           holds[0] == holds[1];
+           cr_holds(space, object, &own, &all) == CR_RESULT_OK && own == all;
 }
 
 static int work(const cr_work_entry *w)
@@ -83,9 +82,9 @@ static int work(const cr_work_entry *w)
             continue;
         }
         if (cr_info()->args[0] == DELETE) {
-            uint64_t arguments[] = {space, blocks[i].object};
+            const uint32_t object = blocks[i].object;
             blocks[i].object = 0;
-            failed |= cr_call_root(CR_OP_DELETE_RESOURCE, arguments, 2, 0, 0) != CR_RESULT_OK;
+            failed |= cr_delete_resource(space, object) != CR_RESULT_OK;
         } else {
             blocks[i].pooled = cr_info()->args[0] == POOL;
         }

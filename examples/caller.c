@@ -38,7 +38,7 @@ void cr_main(void)
     }
     while (calls < args[0] && cr_call(request, ST_ALLOCATE, 0, 0, reply, 3, &received) == ST_OK) {
         if (args[1] == DROPPED) {
-            (void)cr_call_root(CR_OP_DISCONNECT, (uint64_t[]){space}, 1, 0, 0);
+            (void)cr_disconnect(space);
         }
         last = cr_call(args[1] == BY_REQUEST ? request : (uint32_t)reply[2], ST_READ, 0, 0, &value,
                        1, &received);

@@ -37,11 +37,11 @@ static uint32_t serve(cr_incoming *m)
 static int work(const cr_work_entry *w)
 {
     for (uint32_t i = 0; w->kind != CR_NOTICE_LOST && i < COUNTERS; i++) {
-        uint64_t it[] = {space, counters[i].object};
-        uint64_t holds[2]; /* ours; those of all PDs */
-        if (it[1] != 0 && cr_call_root(CR_OP_HOLDS, it, 2, holds, 2) == CR_RESULT_OK &&
-            holds[0] == holds[1] &&
-            cr_call_root(CR_OP_DELETE_RESOURCE, it, 2, 0, 0) == CR_RESULT_OK) {
+        const uint32_t object = counters[i].object;
+        uint32_t own;
+        uint32_t all;
+        if (object != 0 && cr_holds(space, object, &own, &all) == CR_RESULT_OK && own == all &&
+            cr_delete_resource(space, object) == CR_RESULT_OK) {
             counters[i].object = 0;
         }
     }

@@ -22,9 +22,8 @@ static int work(const cr_work_entry *w)
 
 static void let_go(void)
 {
-    int released =
-        cr_call_root(CR_OP_RELEASE, (uint64_t[]){space, opened[0]}, 2, 0, 0) == CR_RESULT_OK;
-    int left = cr_call_root(CR_OP_DISCONNECT, (uint64_t[]){space}, 1, 0, 0) == CR_RESULT_OK;
+    int released = cr_release(space, (uint32_t)opened[0], 0) == CR_RESULT_OK;
+    int left = cr_disconnect(space) == CR_RESULT_OK;
     cr_say_text(released && left ? "let go" : "cannot let go");
     opened[1] = 0;
 }

@@ -13,9 +13,9 @@ static uint64_t destroyed;
 
 static uint32_t serve(cr_incoming *m)
 {
-    uint64_t arguments[4] = {space, m->words[0], m->words[1], 0};
-    uint64_t results[2] = {0};
     uint32_t number;
+    uint32_t slot;
+    uint32_t own;
     m->reply_count = 2;
     if (cr_badge_kind_of(m->badge) == CR_BADGE_RESOURCE) {
         m->reply[0] = cr_badge_object(m->badge);
@@ -37,37 +37,33 @@ static uint32_t serve(cr_incoming *m)
         m->reply[1] = number;
         return RG_OK;
     case RG_TAKE_BACK:
-        arguments[2] = m->badge;
-        m->reply[0] = cr_call_root(CR_OP_TAKE_BACK, arguments, 3, &m->reply[1], 1);
+        m->reply[0] = cr_take_back(space, (uint32_t)m->words[0], m->badge, &number);
+        m->reply[1] = number;
         return RG_OK;
     case RG_DELETE:
-        m->reply[0] = cr_call_root(CR_OP_DELETE_RESOURCE, arguments, 2, 0, 0);
+        m->reply[0] = cr_delete_resource(space, (uint32_t)m->words[0]);
         return RG_OK;
     case RG_WHO:
         m->reply[0] = CR_RESULT_OK;
         m->reply[1] = m->badge;
         return RG_OK;
     case RG_HOLDS:
-        m->reply[0] = cr_call_root(CR_OP_HOLDS, arguments, 2, results, 2);
-        m->reply[1] = results[1];
+        m->reply[0] = cr_holds(space, (uint32_t)m->words[0], &own, &number);
+        m->reply[1] = number;
         return RG_OK;
-    case RG_FIRST_CLIENT: {
-        /* The type "SECOND" and the name "second", as words. */
-        uint64_t names[CR_TYPE_WORDS + CR_NAME_WORDS] = {0x444e4f434553u, 0, 0x646e6f636573u};
-        m->reply[0] = cr_call_root_with_pd(CR_OP_CREATE_SPACE, cr_info()->pds[0].slot, names,
-                                         CR_TYPE_WORDS + CR_NAME_WORDS, results, 2);
-        second = m->reply[0] == CR_RESULT_OK ? (uint32_t)results[0] : second;
-        m->reply[1] = results[0];
-        m->reply[2] = results[1];
+    case RG_FIRST_CLIENT:
+        m->reply[0] = cr_create_space_for("SECOND", "second", cr_info()->pds[0].slot, &number,
+                                          &slot);
+        second = m->reply[0] == CR_RESULT_OK ? number : second;
+        m->reply[1] = number;
+        m->reply[2] = slot;
         m->reply_count = 3;
         return RG_OK;
-    }
     case RG_GIVE_TO:
         m->reply[0] = cr_give(space, (uint32_t)m->words[0], m->words[1], &number);
         return RG_OK;
     case RG_DELETE_SPACE:
-        arguments[0] = second;
-        m->reply[0] = cr_call_root(CR_OP_DELETE_SPACE, arguments, 1, 0, 0);
+        m->reply[0] = cr_delete_space(second);
         return RG_OK;
     case RG_SET_DEPTH:
         m->reply[0] = cr_call_root(CR_OP_SET_DEPTH, m->words, 2, 0, 0);
@@ -80,9 +76,8 @@ static uint32_t serve(cr_incoming *m)
         m->reply[1] = destroyed;
         return RG_OK;
     case RG_SHARE_CORE:
-        arguments[0] = 1; /* the core space of type RESSPC has number 1 */
-        m->reply[0] = cr_call_root_with_pd(CR_OP_SHARE_REQUEST, cr_info()->pds[0].slot, arguments,
-                                           1, 0, 0);
+        /* The core space of type RESSPC has number 1. */
+        m->reply[0] = cr_share_request(1, cr_info()->pds[0].slot, 0);
         return RG_OK;
     case RG_FAIL:
         cr_crash(CR_CRASH_PAGE_FAULT);

@@ -8,18 +8,6 @@
  * Argument 0: the number of PDs. */
 #include <cellreap/client.h>
 
-static cr_result spawn(const char *program, uint32_t *slot)
-{
-    uint64_t name[CR_NAME_WORDS] = {0};
-    uint64_t results[2];
-    for (uint32_t i = 0; program[i] != '\0'; i++) {
-        name[i / 8] |= (uint64_t)(uint8_t)program[i] << (8 * (i % 8));
-    }
-    cr_result result = cr_call_root(CR_OP_SPAWN, name, CR_NAME_WORDS, results, 2);
-    *slot = (uint32_t)results[0];
-    return result;
-}
-
 static int work(const cr_work_entry *w)
 {
     (void)w;
@@ -33,9 +21,11 @@ void cr_main(void)
     uint32_t first_slot = 0;
     uint32_t same_slot = 0;
     while (lost < cr_info()->args[0]) {
+        cr_ticket_info info;
         uint32_t slot;
+        uint32_t pd;
         int faults = lost % 2 == 0;
-        cr_result result = spawn(faults ? "crasher" : "idler", &slot);
+        cr_result result = cr_spawn(faults ? "crasher" : "idler", &slot, &pd);
         if (result != CR_RESULT_OK) {
             cr_say(cr_put_number(cr_put(&line, "spawn failed: "), result));
             break;
@@ -44,11 +34,11 @@ void cr_main(void)
         same_slot += slot == first_slot;
         /* The new PD has the same priority as this one: it runs until it faults or waits. */
         seL4_Yield();
-        if (!faults && cr_call_root_with_pd(CR_OP_TERMINATE, slot, 0, 0, 0, 0) != CR_RESULT_OK) {
+        if (!faults && cr_terminate(slot, &info) != CR_RESULT_OK) {
             cr_say_text("terminate failed");
         }
         /* The root task has deleted the capability, so the slot names no PD any more. */
-        if (cr_call_root_with_pd(CR_OP_TERMINATE, slot, 0, 0, 0, 0) == CR_RESULT_OK) {
+        if (cr_terminate(slot, &info) == CR_RESULT_OK) {
             cr_say_text("a dead PD was terminated again");
         }
         /* The slot is free for another capability once the loss is acknowledged. */

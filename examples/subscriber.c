@@ -84,16 +84,14 @@ static void try_all(void)
     uint32_t slot;
     uint32_t of;
     uint32_t pd = cr_info()->pds[0].slot;
-    uint64_t first = space;
-    uint64_t second = second_space;
     say_try("terminate", cr_terminate(pd, &info));
     say_try("connect", cr_connect(cr_info()->requests[0], 0, &slot, &of));
-    say_try("disconnect", cr_call_root(CR_OP_DISCONNECT, &first, 1, 0, 0));
+    say_try("disconnect", cr_disconnect(space));
     say_try("subscribe to the space", cr_subscribe(space, 0));
     say_try("subscribe to the PD", cr_subscribe(0, pd));
     say_try("unsubscribe from the space", cr_unsubscribe(space, 0));
-    say_try("share the first", cr_call_root_with_pd(CR_OP_SHARE_REQUEST, pd, &first, 1, 0, 0));
-    say_try("share the second", cr_call_root_with_pd(CR_OP_SHARE_REQUEST, pd, &second, 1, 0, 0));
+    say_try("share the first", cr_share_request(space, pd, 0));
+    say_try("share the second", cr_share_request(second_space, pd, 0));
 }
 
 static int told(void)

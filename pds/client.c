@@ -95,16 +95,24 @@ _Noreturn void cr_exit(uint64_t code)
     }
 }
 
-cr_result cr_create_space(const char *type, const char *name, uint32_t *space)
+cr_result cr_create_space_for(const char *type, const char *name, uint32_t pd_slot, uint32_t *space,
+                              uint32_t *slot)
 {
     uint64_t arguments[CR_TYPE_WORDS + CR_NAME_WORDS];
     uint64_t results[2];
     put_words(arguments, CR_TYPE_WORDS, type);
     put_words(arguments + CR_TYPE_WORDS, CR_NAME_WORDS, name);
-    cr_result result =
-        cr_call_root(CR_OP_CREATE_SPACE, arguments, CR_TYPE_WORDS + CR_NAME_WORDS, results, 2);
+    cr_result result = cr_call_root_with_pd(CR_OP_CREATE_SPACE, pd_slot, arguments,
+                                            CR_TYPE_WORDS + CR_NAME_WORDS, results, 2);
     *space = (uint32_t)results[0];
+    *slot = (uint32_t)results[1];
     return result;
+}
+
+cr_result cr_create_space(const char *type, const char *name, uint32_t *space)
+{
+    uint32_t slot;
+    return cr_create_space_for(type, name, 0, space, &slot);
 }
 
 uint32_t cr_own_space(void)
@@ -119,13 +127,37 @@ uint32_t cr_own_space(void)
     return space;
 }
 
+/* Performs an operation on a space or a resource of it, with one result. A `pd_slot` other than 0 is
+ * sent with it. */
+static cr_result on_space(cr_op op, uint32_t pd_slot, const uint64_t *arguments, uint32_t count,
+                          uint32_t *result)
+{
+    uint64_t word = 0;
+    cr_result answer = cr_call_root_with_pd(op, pd_slot, arguments, count, &word, 1);
+    if (result != 0) {
+        *result = (uint32_t)word;
+    }
+    return answer;
+}
+
+cr_result cr_delete_space(uint32_t space)
+{
+    return on_space(CR_OP_DELETE_SPACE, 0, (uint64_t[]){space}, 1, 0);
+}
+
 cr_result cr_create_resource(uint32_t space, uint32_t *object)
 {
-    uint64_t argument = space;
-    uint64_t made;
-    cr_result result = cr_call_root(CR_OP_CREATE_RESOURCE, &argument, 1, &made, 1);
-    *object = (uint32_t)made;
-    return result;
+    return on_space(CR_OP_CREATE_RESOURCE, 0, (uint64_t[]){space}, 1, object);
+}
+
+cr_result cr_delete_resource(uint32_t space, uint32_t object)
+{
+    return on_space(CR_OP_DELETE_RESOURCE, 0, (uint64_t[]){space, object}, 2, 0);
+}
+
+cr_result cr_disconnect(uint32_t space)
+{
+    return on_space(CR_OP_DISCONNECT, 0, (uint64_t[]){space}, 1, 0);
 }
 
 cr_result cr_connect(const char *name, int wait, uint32_t *slot, uint32_t *space)
@@ -154,17 +186,58 @@ cr_result cr_allow_pd(uint32_t pd_number, uint32_t count)
 
 cr_result cr_give(uint32_t space, uint32_t object, uint64_t request_badge, uint32_t *slot)
 {
-    uint64_t arguments[] = {space, object, request_badge};
-    uint64_t given;
-    cr_result result = cr_call_root(CR_OP_GIVE, arguments, 3, &given, 1);
-    *slot = (uint32_t)given;
+    return on_space(CR_OP_GIVE, 0, (uint64_t[]){space, object, request_badge}, 3, slot);
+}
+
+cr_result cr_take_back(uint32_t space, uint32_t object, uint64_t request_badge, uint32_t *left)
+{
+    return on_space(CR_OP_TAKE_BACK, 0, (uint64_t[]){space, object, request_badge}, 3, left);
+}
+
+cr_result cr_release(uint32_t space, uint32_t object, uint32_t *left)
+{
+    return on_space(CR_OP_RELEASE, 0, (uint64_t[]){space, object}, 2, left);
+}
+
+cr_result cr_send(uint32_t space, uint32_t object, uint32_t pd_slot, uint32_t *slot)
+{
+    return on_space(CR_OP_SEND, pd_slot, (uint64_t[]){space, object}, 2, slot);
+}
+
+cr_result cr_share_request(uint32_t space, uint32_t pd_slot, uint32_t *slot)
+{
+    return on_space(CR_OP_SHARE_REQUEST, pd_slot, (uint64_t[]){space}, 1, slot);
+}
+
+cr_result cr_holds(uint32_t space, uint32_t object, uint32_t *own, uint32_t *all)
+{
+    uint64_t arguments[] = {space, object};
+    uint64_t results[2];
+    cr_result result = cr_call_root(CR_OP_HOLDS, arguments, 2, results, 2);
+    *own = (uint32_t)results[0];
+    *all = (uint32_t)results[1];
     return result;
 }
 
 cr_result cr_map(uint32_t space, uint32_t object, uint32_t target_space, uint32_t target_object)
 {
-    uint64_t arguments[] = {space, object, target_space, target_object};
-    return cr_call_root(CR_OP_MAP, arguments, 4, 0, 0);
+    return on_space(CR_OP_MAP, 0, (uint64_t[]){space, object, target_space, target_object}, 4, 0);
+}
+
+cr_result cr_unmap(uint32_t space, uint32_t object, uint32_t target_space, uint32_t target_object)
+{
+    return on_space(CR_OP_UNMAP, 0, (uint64_t[]){space, object, target_space, target_object}, 4, 0);
+}
+
+cr_result cr_spawn(const char *program, uint32_t *slot, uint32_t *pd)
+{
+    uint64_t arguments[CR_NAME_WORDS];
+    uint64_t results[2];
+    put_words(arguments, CR_NAME_WORDS, program);
+    cr_result result = cr_call_root(CR_OP_SPAWN, arguments, CR_NAME_WORDS, results, 2);
+    *slot = (uint32_t)results[0];
+    *pd = (uint32_t)results[1];
+    return result;
 }
 
 /* Returns how many words may be sent: `count`. More than CR_MAX_WORDS is an error of the program:

@@ -250,7 +250,7 @@ def test_a_pd_that_memory_does_not_suffice_for_leaves_nothing_behind(
     target = target_of("x86_64")
     if int(target.sdk.options["ROOT_CNODE_SIZE_BITS"]) > 16:
         pytest.skip("the root task's CNode alone takes most of so small a machine")
-    run = target.run("fill", change=change, qemu_args=("-m", "28"))
+    run = target.run("fill", change=change, qemu_args=("-m", "30"))
     filler = run.ids("filler")[0]
     refused = run.of("REFUSE", pd=filler, op=SPAWN)
     assert {event["status"] for event in refused} == {MEMORY}

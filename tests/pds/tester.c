@@ -124,7 +124,7 @@ static void try_sharing(void)
     uint64_t out[2];
     uint64_t word;
     uint64_t slot; /* the peer's, of the request that is shared with it */
-    uint64_t sent; /* the peer's, of the resource that is sent to it */
+    uint32_t sent; /* the peer's, of the resource that is sent to it */
     cr_say_check("more is allowed", cr_allow(space, 2), CR_RESULT_OK);
     cr_say_check("another resource is made", ask(RG_MAKE, 0, 0, out), CR_RESULT_OK);
     uint32_t object = (uint32_t)out[0];
@@ -139,8 +139,7 @@ static void try_sharing(void)
                  cr_call_root_with_pd(CR_OP_SEND, peer_pd, mine, 2, &slot, 1), CR_RESULT_UNWANTED);
     cr_say_check("the peer allows one edge",
                  ask_peer_3(PE_ALLOW, 0, cr_info()->pd, 1, &word), CR_RESULT_OK);
-    cr_say_check("a resource is sent", cr_call_root_with_pd(CR_OP_SEND, peer_pd, mine, 2, &sent, 1),
-                 CR_RESULT_OK);
+    cr_say_check("a resource is sent", cr_send(space, object, peer_pd, &sent), CR_RESULT_OK);
     cr_say_check("the recipient can use it", ask_peer(PE_USE, sent, 0, &word), RG_OK);
     cr_say_check("it is the same resource", word, object);
     cr_say_check("a request is not shared with a PD that does not allow it",

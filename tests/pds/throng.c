@@ -48,21 +48,20 @@ static uint32_t create(uint32_t space)
 static cr_result ask(uint32_t i, uint32_t space, uint32_t first)
 {
     static uint32_t last;
-    const uint64_t held[2] = {space, first};
-    const uint64_t ends[4] = {space, last, space, first};
-    uint64_t results[2];
+    uint32_t own;
+    uint32_t all;
     cr_look_state state;
     switch (i % 5) {
     case 0:
         return cr_create_resource(space, &last);
     case 1:
-        return cr_call_root(CR_OP_HOLDS, held, 2, results, 2);
+        return cr_holds(space, first, &own, &all);
     case 2:
-        return cr_call_root(CR_OP_MAP, ends, 4, results, 0);
+        return cr_map(space, last, space, first);
     case 3:
         return cr_look(space, last, 0, &state);
     default:
-        return cr_call_root(CR_OP_UNMAP, ends, 4, results, 0);
+        return cr_unmap(space, last, space, first);
     }
 }
 

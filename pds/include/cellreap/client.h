@@ -13,6 +13,7 @@
 #include "kernel/compat.h"
 #include <cellreap/policy.h>
 #include <cellreap/protocol.h>
+#include <stdint.h>
 
 enum { CR_MAX_WORDS = 64 };
 
@@ -39,18 +40,44 @@ cr_result cr_call_root_with_pd(cr_op op, uint32_t pd_slot, const uint64_t *argum
 
 _Noreturn void cr_exit(uint64_t code);
 cr_result cr_create_space(const char *type, const char *name, uint32_t *space);
+/* The same, and gives the PD whose capability is in `pd_slot` a request to it, in *slot of that PD. */
+cr_result cr_create_space_for(const char *type, const char *name, uint32_t pd_slot, uint32_t *space,
+                              uint32_t *slot);
+/* Only for its manager. The resources and the requests of others go with it. */
+cr_result cr_delete_space(uint32_t space);
 /* Creates the one space that the configuration gives this PD, and returns its number. If this
  * fails, prints a message and exits. */
 uint32_t cr_own_space(void);
 cr_result cr_create_resource(uint32_t space, uint32_t *object);
+/* Only for its manager. Everybody loses it. */
+cr_result cr_delete_resource(uint32_t space, uint32_t object);
 cr_result cr_connect(const char *name, int wait, uint32_t *slot, uint32_t *space);
+/* Drops the caller's own request to the space. It then depends on the space only by what it holds
+ * of it. */
+cr_result cr_disconnect(uint32_t space);
 /* Sets how many more edges the manager of the space, or the PD of that number, may make for this
  * PD: resources and requests that it gives to this PD. Each takes one off. At first none is
  * allowed. */
 cr_result cr_allow(uint32_t space, uint32_t count);
 cr_result cr_allow_pd(uint32_t pd_number, uint32_t count);
 cr_result cr_give(uint32_t space, uint32_t object, uint64_t request_badge, uint32_t *slot);
+/* Takes one hold back from the client whose request has that badge. *left: how many it has left. */
+cr_result cr_take_back(uint32_t space, uint32_t object, uint64_t request_badge, uint32_t *left);
+/* Drops one of the caller's own holds. *left: how many it has left. Here and below, the pointers
+ * `left` and `slot` may be null. */
+cr_result cr_release(uint32_t space, uint32_t object, uint32_t *left);
+/* Gives what the caller holds, or its request to the space, to the PD whose capability is in
+ * `pd_slot`, which must allow it (cr_allow_pd). *slot: where that PD has it. */
+cr_result cr_send(uint32_t space, uint32_t object, uint32_t pd_slot, uint32_t *slot);
+cr_result cr_share_request(uint32_t space, uint32_t pd_slot, uint32_t *slot);
+/* How often the caller holds the resource, and how often all PDs do. */
+cr_result cr_holds(uint32_t space, uint32_t object, uint32_t *own, uint32_t *all);
 cr_result cr_map(uint32_t space, uint32_t object, uint32_t target_space, uint32_t target_object);
+cr_result cr_unmap(uint32_t space, uint32_t object, uint32_t target_space, uint32_t target_object);
+
+/* Creates a PD that runs a program which the configuration lets the caller spawn. *slot: the
+ * capability to it; *pd: its number. */
+cr_result cr_spawn(const char *program, uint32_t *slot, uint32_t *pd);
 
 /* The next three operations apply to a space; with space 0, to the PD whose capability is in
  * `pd_slot`; with both 0, to the caller. */

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
+from cellreap import headers
 from cellreap.errors import CellreapError
 from cellreap.headers import source_root
 from cellreap.progress import Progress
@@ -15,6 +17,7 @@ from cellreap.system.elf import read_executable
 from cellreap.system.refkernel import build_refkernel, has_refkernel
 from cellreap.system.sdk import ARCHES
 from cellreap.system.toolchain import Toolchain, build_tree, find_toolchain
+from kit.paths import ROOT
 
 PROJECT = """\
 cmake_minimum_required(VERSION 3.20)
@@ -87,3 +90,10 @@ def test_an_sdk_that_was_moved_away_is_named(
     config.write_text(text.replace(sdk, str(tmp_path / "gone")))
     with pytest.raises(CellreapError, match="CELLREAP_SDK"):
         _build(tmp_path / "outside", installed, toolchain)
+
+
+def test_there_is_a_function_for_each_operation() -> None:
+    """A program needs `cr_call_root` only to send what no function sends, as tests do."""
+    library = "".join(source.read_text() for source in (ROOT / "pds").glob("*.c"))
+    used = set(re.findall(r"\bCR_OP_[A-Z_]+", library))
+    assert used == {operation.enumerator for operation in headers.operations()}
