@@ -229,5 +229,6 @@ int cr_component_step(cr_component_message *yours)
 
 void cr_component_end(void)
 {
+    cr_silence_tell_waits(0);
     cr_supervisor_end();
 }

@@ -78,6 +78,7 @@ CrashWord = Literal[
     "not said",
     "exit code",
     "cleanups",
+    "waits",
 ]
 
 
@@ -506,6 +507,9 @@ class Report(TypedDict):
     """Operations that the root task refused. Only if there is any."""
     silence: NotRequired[Silence]
     """What is known of PDs if the trace breaks off. Only then."""
+    waits: NotRequired[list[Standing]]
+    """The PDs that wait in a call or for a fault handler at the end of the run, and those that they
+    wait for. Only if there are any."""
     no_end: NotRequired[bool]
     """true: the trace has no END, and `pass` means: right as far as it goes. Only then."""
     unverified: NotRequired[list[str]]

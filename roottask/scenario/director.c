@@ -305,6 +305,7 @@ cr_idle cr_director_idle(void)
     if (cr_cleaner_stops()) {
         return CR_IDLE_OVER;
     }
+    cr_silence_tell_waits(1);
     trace_unfinished();
     if ((cr_sys.image->flags & CR_IMAGE_STOP_IN_ORDER) != 0 && cr_cleaner_stop_all()) {
         return CR_IDLE_AGAIN;

@@ -123,33 +123,76 @@ static int known(const cr_pd *pd, look *out)
     return 1;
 }
 
+static void trace_stand(const cr_pd *pd, const look *found, int chance)
+{
+    cr_trace_begin(&cr_sys.trace, CR_EV_STANDS);
+    cr_trace_pd(pd);
+    cr_trace_string(&cr_sys.trace, stand_words[found->stand]);
+    if (found->on != 0) {
+        cr_trace_pd(found->on);
+    } else {
+        cr_trace_string(&cr_sys.trace, "-");
+    }
+    cr_trace_number(&cr_sys.trace, found->slot);
+    cr_trace_string(&cr_sys.trace, found->stand == CR_STAND_CONNECT ? pd->wanted : "-");
+    cr_trace_address(&cr_sys.trace, found->ip);
+    cr_trace_number(&cr_sys.trace, (uint64_t)chance);
+    cr_trace_end(&cr_sys.trace);
+}
+
+/* What a PD does by one look. Returns whether the root task knows it without its registers. */
+static int stands(const cr_pd *pd, look *out)
+{
+    look decided;
+    *out = look_at(pd);
+    decided = *out;
+    if (!known(pd, &decided)) {
+        return 0;
+    }
+    decided.slot = 0;
+    *out = decided;
+    return 1;
+}
+
 static void tell_of(const cr_pd *pd, uint32_t index)
 {
-    look found = look_at(pd);
-    look decided = found;
-    const int same = cr_sup.silence.seen[index].number == pd->number &&
-                     cr_sup.silence.seen[index].sum == found.sum;
-    if (known(pd, &decided)) {
-        decided.slot = 0;
-        found = decided;
-    } else if (!same) {
+    look found;
+    if (!stands(pd, &found) && (cr_sup.silence.seen[index].number != pd->number ||
+                                cr_sup.silence.seen[index].sum != found.sum)) {
         found.stand = CR_STAND_RUNS;
         found.on = 0;
         found.slot = 0;
     }
-    cr_trace_begin(&cr_sys.trace, CR_EV_STANDS);
-    cr_trace_pd(pd);
-    cr_trace_string(&cr_sys.trace, stand_words[found.stand]);
-    if (found.on != 0) {
-        cr_trace_pd(found.on);
-    } else {
-        cr_trace_string(&cr_sys.trace, "-");
+    trace_stand(pd, &found, cr_sup.silence.chance[pd->priority]);
+}
+
+void cr_silence_tell_waits(int rests)
+{
+    uint8_t *const told = cr_sup.silence.told_of;
+    look found;
+    for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
+        told[i] = 0;
     }
-    cr_trace_number(&cr_sys.trace, found.slot);
-    cr_trace_string(&cr_sys.trace, found.stand == CR_STAND_CONNECT ? pd->wanted : "-");
-    cr_trace_address(&cr_sys.trace, found.ip);
-    cr_trace_number(&cr_sys.trace, cr_sup.silence.chance[pd->priority]);
-    cr_trace_end(&cr_sys.trace);
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        const cr_pd *pd = &cr_sys.pds[i];
+        if (!cr_pd_exists(pd)) {
+            continue;
+        }
+        (void)stands(pd, &found);
+        if (found.stand == CR_STAND_CALL || found.stand == CR_STAND_FAULT) {
+            told[i] = 1;
+            if (found.on != 0) {
+                told[found.on - cr_sys.pds] = 1;
+            }
+        }
+    }
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        const cr_pd *pd = &cr_sys.pds[i];
+        if (told[i]) {
+            (void)stands(pd, &found);
+            trace_stand(pd, &found, rests && (pd->flags & CR_IMAGE_BACKGROUND) == 0);
+        }
+    }
 }
 
 static void tell(void)

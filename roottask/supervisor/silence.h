@@ -19,11 +19,16 @@ typedef struct cr_silence {
         uint32_t number; /* of the PD */
         uint64_t sum;    /* over its registers */
     } seen[CR_MAX_PDS];
+    uint8_t told_of[CR_MAX_PDS]; /* by cr_silence_tell_waits */
 } cr_silence;
 
 /* Whether time must be counted: the present silence was not told yet. */
 int cr_silence_counts(void);
 /* So many nanoseconds have passed. After everything that follows from that. */
 void cr_silence_tick(uint64_t ns);
+/* At the end of a run: tells of each PD that waits in a call or for its fault handler, and of whom
+ * it waits for, by one look. rests: no PD can run, except background computations. Else a PD that
+ * is about to make a call is told of like one that waits. */
+void cr_silence_tell_waits(int rests);
 
 #endif

@@ -1782,6 +1782,10 @@ def blame_run() -> list[Draft]:
     target.cleanup()
     target.account()
     target.serve_all()
+    # Nobody answers the call of the first handler.
+    target.stands(nurse, "call", middle, slot=8)
+    target.stands(quick, "receive", slot=3)
+    target.stands(middle, "call", quick, slot=8)
     return target.end()
 
 

@@ -8,12 +8,15 @@
  *   2  computes for ever
  *   3  computes for a time, looks for notices again and again, and answers
  *   4  handles its notices, and never answers
+ *   5  it receives none: it handles its notices only
+ *   6  it receives none: it computes for ever from the start
  * Argument 1: 1: it calls the server of its first request at the start, and prints the answer.
  * Argument 2: of message 3: the number of times that it looks for notices. */
 #include "storage.h"
 #include <cellreap/image.h>
 
-enum { PASSES = 0, BLOCKS = 1, SPINS = 2, SLOW = 3, KEEPS = 4, TURNS = 60000 };
+enum { PASSES = 0, BLOCKS = 1, SPINS = 2, SLOW = 3, KEEPS = 4, NONE = 5, COMPUTES = 6 };
+enum { TURNS = 60000 };
 
 static uint32_t next;
 
@@ -68,6 +71,12 @@ void cr_main(void)
     }
     if (cr_info()->args[1] == 1) {
         cr_say(cr_put(cr_put(&line, "answer: "), st_name(pass())));
+    }
+    if (cr_info()->args[0] == NONE) {
+        cr_wait_for_work(work);
+    }
+    if (cr_info()->args[0] == COMPUTES) {
+        cr_crash(CR_CRASH_HANG);
     }
     cr_serve(&server);
 }

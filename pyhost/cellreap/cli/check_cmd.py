@@ -16,6 +16,7 @@ from cellreap.cli.params import image_option, json_option, programs_option
 from cellreap.errors import UsageError
 from cellreap.runs.expectation import expected_by
 from cellreap.runs.places import places_by
+from cellreap.runs.summary import waits_told
 from cellreap.trace.events import printable
 from cellreap.trace.explain import Explain
 from cellreap.trace.reading import read_file
@@ -115,6 +116,7 @@ def summary(report: Report) -> list[str]:
         )
     lines += refusals_told(report.refusals, lambda pd: _label(pd, report))
     lines += [printable(str(each), 400) for each in report.unreached]
+    lines += waits_told(report)
     for pd in report.unfinished:
         lines.append(f"{_label(pd, report)} did not come to the end of its round")
     lines += [f"not verified: {what}" for what in report.unverified]

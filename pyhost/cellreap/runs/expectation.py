@@ -118,6 +118,7 @@ def _outcome(expect: Expect, stops: bool) -> ExpectedOutcome:
         exits=expect.exits,
         cleanups=expect.cleanups,
         crashes=frozenset(expect.crashes),
+        waits=None if expect.waits is None else frozenset(expect.waits),
         nobody_left=expect.nobody_left or stops,
     )
 

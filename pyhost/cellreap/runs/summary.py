@@ -80,6 +80,8 @@ def tell(
         lines += [f"{printable(name)} stays down: its budget of {times} is used up.", ""]
     if report.silence is not None:
         lines += [*_silence(report.silence, names), ""]
+    if report.waits:
+        lines += [*waits_told(report), ""]
     if report.injected:
         word = injected_told(report)
         lines += [f"{word[0].upper()}{word[1:]}.", ""]
@@ -100,7 +102,9 @@ def tell(
     elif report.broken_off and not report.unexpected:
         lines.append(f"NO END: right as far as it goes; {count}")
     elif not report.unexpected:
-        lines.append(f"PASS: everything as the reference model has it; {count}")
+        waits = sum(each.waits for each in report.waits)
+        told = f"; {_count(waits, 'PD')} still waiting for an answer" if waits else ""
+        lines.append(f"PASS: everything as the reference model has it{told}; {count}")
     if report.unexpected:
         found = counted(len(report.unexpected), "finding")
         also = "" if complaints else f"; the cleanups are as the reference model has them; {count}"
@@ -221,6 +225,12 @@ def _silence(silence: Silence, names: Mapping[str, str]) -> list[str]:
     """What each PD did when the trace broke off, as far as anybody knows."""
     pds = [each.told(lambda node: name_of(node, names)) for each in silence.pds]
     return [f"{silence.heading()}{':' if pds else '.'}", *(f"  {line}" for line in pds)]
+
+
+def waits_told(report: Report) -> list[str]:
+    """Who waits for whom at the end of the run. Empty if nobody does."""
+    pds = [each.told(lambda node: name_of(node, report.names)) for each in report.waits]
+    return ["Waiting at the end, and for whom:", *(f"  {line}" for line in pds)] if pds else []
 
 
 def _asked(report: Report, names: Mapping[str, str], files: Mapping[int, str]) -> list[str]:

@@ -91,6 +91,8 @@ class ExpectedOutcome:
     cleanups: int | None = None
     crashes: frozenset[str] = frozenset()
     """These may crash though nobody stages it."""
+    waits: frozenset[str] | None = None
+    """Exactly these wait in a call or for a fault handler at the end. None: nothing is said."""
     nobody_left: bool = False
     """No PD needs to live at the end."""
 

@@ -17,6 +17,7 @@ from cellreap.trace.expected import Expected
 from cellreap.trace.faults import describe_fault
 from cellreap.trace.refusals import PAGE, Refusal, refusal_of
 from cellreap.trace.report import Unexpected, Word
+from cellreap.trace.silence import NO_SOUND, WAITS
 
 _MAX_SAID: Final = 1 << 20  # characters of a PD's lines that are kept
 _SHOWN: Final = 80
@@ -46,12 +47,15 @@ class Outcome:
     """Name -> the last exit code."""
     said: dict[str, str] = field(default_factory=dict)
     """Name -> its lines."""
+    waits: dict[str, str] = field(default_factory=dict)
+    """Name of a PD that waits in a call or for its fault handler at the end -> for whom."""
     ended: bool = False
     _alive: dict[str, str] = field(default_factory=dict)
     _names: dict[str, str] = field(default_factory=dict)
     _staged: dict[str, str] = field(default_factory=dict)
     _refused: dict[str, Refusal] = field(default_factory=dict)
     _arch: str = ""
+    _silent: bool = False
 
     def alive(self) -> list[str]:
         """The PDs that live at the end, in the order of creation."""
@@ -59,6 +63,7 @@ class Outcome:
 
     def take(self, event: Event) -> None:
         """Takes the next event."""
+        self._silent = self._silent and event.name in NO_SOUND
         match event.name:
             case "TRACE":
                 self._arch = event["arch"]
@@ -67,6 +72,10 @@ class Outcome:
                 self.created.add(event["name"])
             case "DESTROY":
                 self._alive.pop(event["node"], None)
+            case "SILENT":
+                self._silent = True
+            case "STANDS" if not self._silent and event["state"] in WAITS:
+                self.waits[self._name(event["pd"])] = self._name(event["on"])
             case "END":
                 self.ended = True
             case "CLEANUP":
@@ -146,6 +155,12 @@ def _rest(outcome: Outcome, expected: Expected) -> Iterator[Unexpected]:
         if found != code:
             said = "it did not exit" if found is None else f"it exited with {found}"
             yield Unexpected(Word.EXIT_CODE, f"{name}: {said}: expected {code}")
+    if wanted.waits is not None:
+        for name in sorted(outcome.waits.keys() - wanted.waits):
+            text = f"{name}: it still waits for {outcome.waits[name]}: expected it not to"
+            yield Unexpected(Word.WAITS, text)
+        for name in sorted(wanted.waits - outcome.waits.keys()):
+            yield Unexpected(Word.WAITS, f"{name}: expected it to wait at the end")
     if wanted.cleanups is not None and outcome.cleanups != wanted.cleanups:
         yield Unexpected(Word.CLEANUPS, f"{outcome.cleanups}: expected {wanted.cleanups}")
 

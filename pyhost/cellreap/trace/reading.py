@@ -65,6 +65,7 @@ def read_trace(
     report.faults = faults.found
     report.refusals = refusals.found
     report.silence = listener.heard() if report.cut_off else None
+    report.waits = listener.waits()
     if expected is not None:
         report.unexpected = unexpected(outcome, expected)
     return Reading(report, story, outcome, events)

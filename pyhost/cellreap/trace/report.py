@@ -12,7 +12,7 @@ from cellreap.model.indexed import IndexedModel
 from cellreap.trace.faults import FaultSeen
 from cellreap.trace.reader import Problem
 from cellreap.trace.refusals import Refusal
-from cellreap.trace.silence import Silence
+from cellreap.trace.silence import Silence, Standing
 
 
 @dataclass
@@ -152,6 +152,7 @@ class Word(enum.StrEnum):
     NOT_SAID = "not said"
     EXIT_CODE = "exit code"
     CLEANUPS = "cleanups"
+    WAITS = "waits"
 
 
 @dataclass(frozen=True)
@@ -197,6 +198,9 @@ class Report:
     """operations that were refused, in the order in which they first happened"""
     silence: Silence | None = None
     """what is known of the PDs when a trace without END breaks off"""
+    waits: list[Standing] = field(default_factory=list)
+    """the PDs that wait in a call or for a fault handler when the run ends, and whom they wait for;
+    see `Standing.waits`"""
     stay_down: dict[str, int] = field(default_factory=dict)
     """name of a PD that is not created anew any more -> its budget of respawns, which is used up"""
     unfinished: list[str] = field(default_factory=list)
@@ -269,8 +273,8 @@ def violation_lines(report: Report) -> list[str]:
 def report_json(report: Report) -> dict[str, Any]:
     """The report as `check --json` and `run --json` print it.
 
-    `unexpected`, `faults`, `refused`, `silence`, `no_end`, `unverified`, `foreign_lines` and
-    `kernels_word` are there only if there are any.
+    `unexpected`, `faults`, `refused`, `silence`, `waits`, `no_end`, `unverified`, `foreign_lines`
+    and `kernels_word` are there only if there are any.
     """
     name, version = report.kernel_parts()
     return {
@@ -305,6 +309,7 @@ def report_json(report: Report) -> dict[str, Any]:
             else {}
         ),
         **({"silence": report.silence.to_json()} if report.silence is not None else {}),
+        **({"waits": [each.to_json() for each in report.waits]} if report.waits else {}),
         **({"no_end": True} if report.broken_off else {}),
         **({"unverified": list(report.unverified)} if report.unverified else {}),
         **(

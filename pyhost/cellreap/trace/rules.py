@@ -108,8 +108,9 @@ RULES: Final[dict[str, str]] = {
     "clock.passed": "The times of LATE and HELD_UP have passed by CLOCK.",
     # silence
     "silence.long": "SILENT comes only after CR_TRACE_SILENCE_MS.",
-    "silence.each": "After SILENT comes one STANDS for each PD that is not destroyed, and nowhere "
-    "else.",
+    "silence.each": "After SILENT comes one STANDS for each PD that is not destroyed. Without "
+    "SILENT, STANDS comes at the end of a run only, once for a PD that waits in a call or for its "
+    "fault handler, and once for whom it waits for.",
     "silence.state": "STANDS says `frozen`, `fault` or `stopped` exactly of PDs whose threads are "
     "suspended. A `fault` is on the PD's fault handler, a `call` on a PD that it can call.",
     # the configuration, if it is given

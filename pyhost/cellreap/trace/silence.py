@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What each PD does when a trace goes silent: what the root task said, and nothing else."""
+"""What PDs do when a trace goes silent, or when a run ends: what the root task said, and nothing
+else.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from cellreap import headers
@@ -16,9 +18,15 @@ NO_SOUND: Final = ("CLOCK", "HELD_UP", "STANDS", "SILENT")
 _SAID: Final = 80
 
 
+WAITS: Final = ("call", "fault")
+"""States of PDs that wait for another PD."""
+
+
 @dataclass
 class Standing:
-    """A PD that lives when the trace goes silent. state: None: nobody looked."""
+    """A PD that lives when the trace goes silent, or waits when the run ends. state: None: nobody
+    looked.
+    """
 
     pd: str
     name: str
@@ -47,6 +55,11 @@ class Standing:
             "place": self.place,
             "said": self.said,
         }
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits in a call or for a fault handler."""
+        return self.state in WAITS
 
     def told(self, name_of: Callable[[str], str]) -> str:
         """The line about the PD."""
@@ -126,6 +139,7 @@ class Listener:
     _ms: int | None = None
     _timer: bool = True
     _pds: dict[str, Standing] = field(default_factory=dict)
+    _waits: list[Standing] = field(default_factory=list)
 
     def take(self, event: Event) -> None:
         """Takes the next event."""
@@ -147,6 +161,8 @@ class Listener:
                 self._ms = event.number("ms")
             case "STANDS" if event["pd"] in self._pds:
                 self._stands(self._pds[event["pd"]], event)
+                if self._ms is None:
+                    self._waits.append(replace(self._pds[event["pd"]]))
         if event.name not in NO_SOUND:
             self._ms = None
 
@@ -159,6 +175,10 @@ class Listener:
         standing.chance = event["chance"] == "1"
         standing.place = None
         self.explain(standing)
+
+    def waits(self) -> list[Standing]:
+        """Who waits in a call or for a fault handler at the end of the run, and for whom."""
+        return list(self._waits)
 
     def heard(self) -> Silence:
         """What is known after the last event. What PDs did in an earlier silence is not kept."""

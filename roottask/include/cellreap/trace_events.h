@@ -399,11 +399,14 @@ typedef enum cr_print {
                    "It comes when at least 100 ms have passed since the last one.")                \
     CR_TRACE_EVENT(CR_EV_SILENT, "SILENT", FIELD(ms, NUMBER),                                      \
                    "For so many milliseconds there was no event but CLOCK and HELD_UP. A STANDS "  \
-                   "follows for each PD that is not destroyed.")                                   \
+                   "follows for each PD that is not destroyed. Without SILENT, STANDS comes at "   \
+                   "the end of a run only, for each PD that waits in a call or for its fault "     \
+                   "handler, and for whom it waits for.")                                   \
     CR_TRACE_EVENT(CR_EV_STANDS, "STANDS", FIELD(pd, PD) FIELD(state, STAND)                       \
                    FIELD(on, PD_OR_NONE) FIELD(slot, NUMBER) FIELD(space, TEXT)                    \
                    FIELD(ip, ADDRESS) FIELD(chance, FLAG),                                         \
-                   "What the PD does, as its registers showed it twice, at least 100 ms apart. "   \
+                   "What the PD does, as its registers showed it twice, at least 100 ms apart, "   \
+                   "or at the end of a run once. "                                                 \
                    "on: the PD that it waits for; -: none, or not known. slot: the capability of " \
                    "its system call; 0: none. space: the name that a `connect` waits for; else "   \
                    "-. ip: its instruction; 0x0: not read. chance: 1 if PDs of its priority had "  \

@@ -351,6 +351,11 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
         if event.name == "DEADLINE":
             late = any(e.name == "LATE" and e["pd"] == event["pd"] for e in later)
             return None if late else "its PD is never late"
+        if event.name == "STANDS" and not any(e.name == "SILENT" for e in later):
+            first = max(i for i, e in enumerate(events) if e.name == "ACCOUNT")
+            told = [e for e in events[first:] if e.name == "STANDS"]
+            waited_for = event["pd"] in {e["on"] for e in told}
+            return None if waited_for or event not in told else "only the root task looked"
         if event.name == "TICKET":
             return None if _lets_go(events, mutation.at) else "its owner need not have asked"
         if event.name in ("FINISH_WORK", "GET_WORK"):

@@ -11,10 +11,11 @@ import pytest
 from cellreap.runs.summary import tell
 from cellreap.trace.expected import NO_END
 from cellreap.trace.reading import Reading, read_trace
+from cellreap.trace.telling import reading_json
 from cellreap.trace.writer import Draft, seal
 from kit.trace_simulator import RUNS
 
-LAST = ("STANDS", "PD_6")
+LAST = ("STANDS", "PD_6", "connect")
 
 
 def cut_after(last: Callable[[Draft], bool], more: tuple[Draft, ...] = ()) -> Reading:
@@ -29,7 +30,7 @@ def cut_after(last: Callable[[Draft], bool], more: tuple[Draft, ...] = ()) -> Re
 
 
 def silent(draft: Draft) -> bool:
-    return (draft[0], draft[1].get("pd")) == LAST
+    return (draft[0], draft[1].get("pd"), draft[1].get("state")) == LAST
 
 
 def told(reading: Reading) -> list[str]:
@@ -85,6 +86,53 @@ def test_a_trace_with_an_end_tells_of_no_silence() -> None:
     report = read_trace(io.BytesIO(raw), "whole").report
     assert report.silence is None
     assert NO_END not in report.unverified
+
+
+@pytest.mark.behaviour("S-05")
+def test_who_waits_at_the_end_is_told_with_the_whole_chain() -> None:
+    raw = "".join(f"{line.rstrip()}\n" for line in seal(RUNS["blame"]())).encode()
+    reading = read_trace(io.BytesIO(raw), "whole")
+    assert reading.report.passed, reading.report.violations
+    lines = told(reading)
+    at = lines.index("Waiting at the end, and for whom:")
+    assert lines[at + 1 : at + 4] == [
+        "  nurse (PD_1): in a call to middle (PD_6); said nothing",
+        "  quick (PD_5): waits for a message in its notification; said nothing",
+        "  middle (PD_6): in a call to quick (PD_5); said nothing",
+    ]
+    assert any("; 2 PDs still waiting for an answer; " in line for line in lines)
+    waits = reading_json(reading)["waits"]
+    assert [(each["name"], each["state"], each["on"]) for each in waits] == [
+        ("nurse", "call", "PD_6"),
+        ("quick", "receive", None),
+        ("middle", "call", "PD_5"),
+    ]
+
+
+def finds(pd: str, change: dict[str, str] | None) -> set[str]:
+    """The rules that are broken if the last STANDS of the PD is changed. None: left out."""
+    drafts: list[Draft] = RUNS["blame"]()
+    at = max(i for i, each in enumerate(drafts) if each[0] == "STANDS" and each[1]["pd"] == pd)
+    if change is None:
+        del drafts[at]
+    else:
+        drafts[at] = (drafts[at][0], {**drafts[at][1], **change})
+    raw = "".join(f"{line.rstrip()}\n" for line in seal(drafts)).encode()
+    return {problem.rule for problem in read_trace(io.BytesIO(raw), "changed").report.violations}
+
+
+@pytest.mark.behaviour("S-05")
+def test_the_check_holds_who_waits_against_what_it_knows() -> None:
+    assert finds("PD_5", None) == {"silence.each"}, "for whom the chain waits"
+    assert finds("PD_6", None) == {"silence.each"}, "a link of the chain"
+    assert finds("PD_1", {"on": "PD_5"}) == {"silence.state", "silence.each"}
+    assert finds("PD_6", {"state": "fault"}) == {"silence.state"}
+    drafts: list[Draft] = RUNS["blame"]()
+    at = max(i for i, each in enumerate(drafts) if each[0] == "STANDS")
+    drafts.insert(at + 1, ("SAY", {"pd": "PD_2", "text": "I go on"}))
+    raw = "".join(f"{line.rstrip()}\n" for line in seal(drafts)).encode()
+    rules = {each.rule for each in read_trace(io.BytesIO(raw), "changed").report.violations}
+    assert rules == {"silence.each"}
 
 
 @pytest.mark.behaviour("Y-06")

@@ -252,6 +252,7 @@ def _expected(config: Config) -> Iterator[Problem]:
         ("alive", expect.alive or ()),
         ("dead", expect.dead),
         ("crashes", expect.crashes),
+        ("waits", expect.waits or ()),
     ):
         for j, name in enumerate(names):
             if name not in known:

@@ -456,6 +456,10 @@ class Expect(Table):
     """PDs that may crash though no [[crash]] names them: by a fault, by an exit with a code other
     than 0, or because they miss a deadline.
     """
+    waits: _Names | None = None
+    """Exactly these PDs wait in a call, or for their fault handlers, at the end. `waits = []`:
+    nobody does. Without this key, who waits is told, and is no failure.
+    """
     nobody_left: _Bool = False
     """Whether the run may end with no PD alive. Only without `alive`."""
 

@@ -95,11 +95,15 @@ class Policy:
     """BROKEN and `lost` notices tell what survivors keep that is built on what goes."""
     names_handlers: bool = True
     """A pre-destroy notice names the handlers of its receiver for the node."""
+    names_waits: bool = True
+    """At the end STANDS tells who waits for whom."""
 
 
 CURRENT: Final = Policy()
+VERSION_7: Final = replace(CURRENT, names_waits=False)
+"""Versions 6 and 7."""
 VERSION_5: Final = replace(
-    CURRENT, tells_tombstones=False, tells_broken=False, names_handlers=False
+    VERSION_7, tells_tombstones=False, tells_broken=False, names_handlers=False
 )
 VERSION_4: Final = replace(
     VERSION_5, leaves_for_good=False, tells_objects=False, tells_steps=False, digests=False
@@ -138,4 +142,4 @@ def policy_of(version: int) -> Policy:
         return VERSION_1
     if version <= 3:
         return VERSION_3
-    return {4: VERSION_4, 5: VERSION_5}.get(version, CURRENT)
+    return {4: VERSION_4, 5: VERSION_5, 6: VERSION_7, 7: VERSION_7}.get(version, CURRENT)

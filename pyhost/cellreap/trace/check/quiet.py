@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the root task says of PDs when nothing happens."""
+"""What the root task says of PDs when nothing happens, and of those that wait when a run ends."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from typing import ClassVar, Final
 from cellreap import headers
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.rounds import AT_END
 from cellreap.trace.events import Event
+from cellreap.trace.silence import WAITS
 
 LEAST_MS: Final = headers.constant("trace_events.h", "CR_TRACE_SILENCE_MS")
 SUSPENDED: Final = ("frozen", "fault", "stopped")
 """States of PDs whose thread the root task suspended."""
+ENDING: Final = AT_END | {"STANDS", "STOP_ALL"}
+"""Events that may follow when the root task has told who waits at the end."""
 
 
 class Quiet(Concern):
@@ -22,13 +26,41 @@ class Quiet(Concern):
         super().__init__(context)
         self.due: list[str] = []
         """PDs of which STANDS is to follow."""
+        self.told: dict[str, tuple[str, str | None]] = {}
+        """PDs of which was told at the end: state, and for whom each waits"""
+        self._ended: set[str] = set()  # those of them when the last was told
 
     def see(self, event: Event) -> None:
-        """Every event but STANDS: nothing is to follow any more."""
+        """An event while `due` or `told` has anything."""
         if self.due and event.name != "STANDS":
             text = f"{event.name}: expected STANDS of {self.due[0]}, after SILENT"
             self.due = []
             self.context.bad("silence.each", text)
+        if self.told and event.name not in ("STANDS", "UNFINISHED"):
+            self._end(event)
+
+    def at_end(self) -> None:
+        """END: whoever is known to wait for its fault handler was told of."""
+        for pd in self.context.model.pds() if self.context.policy.names_waits else ():
+            if self.context.blame.is_held(pd) and pd not in self._ended:
+                text = f"END: {pd} waits for its fault handler: expected STANDS of it"
+                self.context.bad("silence.each", text)
+
+    def _end(self, event: Event) -> None:
+        """All were told of who wait at the end."""
+        waited_for = {on for state, on in self.told.values() if state in WAITS} - {None, ROOT}
+        for pd in sorted(pd for pd in waited_for if pd is not None and pd not in self.told):
+            text = f"{event.name}: expected STANDS of {pd}, for which a PD waits"
+            self.context.bad("silence.each", text)
+        for pd, (state, _) in self.told.items():
+            if state not in WAITS and pd not in waited_for:
+                text = f"STANDS: pd={pd} state={state}: no SILENT is before it, and it is no wait"
+                self.context.bad("silence.each", text)
+        if event.name not in ENDING:
+            text = f"{event.name}: STANDS without SILENT is before it: expected the end of the run"
+            self.context.bad("silence.each", text)
+        self._ended = set(self.told)
+        self.told = {}
 
     # -- events
 
@@ -42,11 +74,14 @@ class Quiet(Concern):
     def stands(self, event: Event) -> None:
         """STANDS: what a PD does."""
         pd, state, on = event["pd"], event["state"], event.optional("on")
-        if pd not in self.due:
-            text = f"STANDS: pd={pd}: no SILENT is before it, it is told already, or is not there"
+        if pd in self.due:
+            self.due.remove(pd)
+        elif self._is_after_silent() or pd in self.told or pd not in self.context.model.nodes:
+            text = f"STANDS: pd={pd}: it is told already, or is not there"
             self.context.bad("silence.each", text)
             return
-        self.due.remove(pd)
+        else:
+            self.told[pd] = state, on
         actors, blame = self.context.actors, self.context.blame
         if (state in SUSPENDED) != actors.is_suspended(pd) or (
             (state == "fault") != blame.is_held(pd)
@@ -59,5 +94,12 @@ class Quiet(Concern):
         elif state == "call" and on not in (None, ROOT, *self.context.slots.servers_of(pd)):
             text = f"STANDS: pd={pd} on={on}: it has no capability to anything of it"
             self.context.bad("silence.state", text)
+
+    def _is_after_silent(self) -> bool:
+        """Whether the event before is of a SILENT and its STANDS."""
+        before = self.context.previous
+        return before is not None and (
+            before.name == "SILENT" or (before.name == "STANDS" and not self.told)
+        )
 
     handlers: ClassVar[Handlers] = {"SILENT": silent, "STANDS": stands}

@@ -243,7 +243,7 @@ class Replay:
             if name == "IN_USE" or (before is not None and before.name == "ACCOUNT"):
                 self._in_use.interrupt(event)
             self._in_order(event)
-            if self._quiet.due:
+            if self._quiet.due or self._quiet.told:
                 self._quiet.see(event)
             causes, powers = self._causes, self._causes.powers
             judged = name in OPERATIONS or powers.making is not None or powers.needs is not None
@@ -429,6 +429,7 @@ class Replay:
         context.cleanups.at_end()
         context.staged.at_end()
         self._concerns[Rounds].at_end()
+        self._quiet.at_end()
         self._concerns[Configured].at_end()
         context.triggers.at_end()
         context.collections.at_end()
