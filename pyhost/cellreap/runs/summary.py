@@ -103,7 +103,7 @@ def tell(
         lines.append(f"NO END: right as far as it goes; {count}")
     elif not report.unexpected:
         waits = sum(each.waits for each in report.waits)
-        told = f"; {_count(waits, 'PD')} still waiting for an answer" if waits else ""
+        told = f"; {counted(waits, 'PD')} still waiting for an answer" if waits else ""
         lines.append(f"PASS: everything as the reference model has it{told}; {count}")
     if report.unexpected:
         found = counted(len(report.unexpected), "finding")
