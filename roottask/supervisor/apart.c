@@ -56,7 +56,7 @@ static uint32_t mark_end(cr_ref node, uint32_t mark)
         return cr_model_get(cr_sys.model, info.space, &space) == CR_OK &&
                        (space.flags & CR_FLAG_CORE) != 0
                    ? mark_node(node, mark)
-                   : mark_node(info.manager, mark);
+                   : mark_node(info.space, mark) | mark_node(info.manager, mark);
     case CR_NODE_FREE:
     case CR_NODE_KIND_COUNT:
         break;
@@ -159,9 +159,9 @@ void cr_cleaner_forget_queued(void)
     forget(QUEUED);
 }
 
-/* Whether anything else may happen before the end of the cleanup: it awaits subscribers, or PDs run
- * between its steps. Otherwise nobody looks at its marks. One that leaves something is marked at
- * its end. */
+/* Whether anything else may happen before the end of the cleanup, or of its later run: it awaits
+ * subscribers, or PDs run between its steps. Otherwise nobody looks at its marks. One that leaves
+ * something is marked at its end. */
 static int is_beside_others(const cr_plan *plan)
 {
     return plan->n_pre_destroy > 0 || cr_sys.image->cleaner_priority != 0;
@@ -195,10 +195,47 @@ void cr_cleaner_depart(const cr_cleanup *cleanup)
     forget(cleanup->mark);
 }
 
+/* Marks a node that was left, and the core resources that it holds: who else holds them decides
+ * what becomes of them. What else has an edge to it may be doomed by another cleanup. */
+static void mark_left(cr_ref node, uint32_t mark)
+{
+    cr_node_info info;
+    cr_edge_info held;
+    if (cr_model_get(cr_sys.model, node, &info) != CR_OK || info.state == CR_STATE_DESTROYED) {
+        return;
+    }
+    (void)mark_node(node, mark);
+    for (uint32_t edge = cr_model_first(cr_sys.model, node, CR_EDGE_HOLD, CR_OUT); edge != CR_NONE;
+         edge = cr_model_next(cr_sys.model, edge, node, CR_OUT)) {
+        cr_node_info space;
+        if (cr_model_edge(cr_sys.model, edge, &held) == CR_OK &&
+            cr_model_get(cr_sys.model, held.to, &info) == CR_OK &&
+            info.kind == CR_NODE_RESOURCE &&
+            cr_model_get(cr_sys.model, info.space, &space) == CR_OK &&
+            (space.flags & CR_FLAG_CORE) != 0) {
+            (void)mark_node(held.to, mark);
+        }
+    }
+}
+
 void cr_cleaner_remain(const cr_cleanup *cleanup)
 {
     const cr_plan *plan = &cleanup->plan;
     forget(cleanup->mark);
+    for (uint32_t i = 0; i < plan->n_doomed; i++) {
+        mark_left(plan->doomed[i].node, cleanup->mark);
+    }
+    for (uint32_t i = 0; i < plan->n_core_freed; i++) {
+        mark_left(plan->core_freed[i], cleanup->mark);
+    }
+}
+
+void cr_cleaner_return(const cr_cleanup *cleanup)
+{
+    const cr_plan *plan = &cleanup->plan;
+    if (!is_beside_others(plan)) {
+        return;
+    }
     (void)mark_all(plan, cleanup->mark);
     for (uint32_t i = 0; i < plan->n_core_freed; i++) {
         (void)mark_end(plan->core_freed[i], cleanup->mark);

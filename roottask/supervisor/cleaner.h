@@ -174,8 +174,11 @@ void cr_cleaner_forget_queued(void);
 void cr_cleaner_arrive(cr_cleanup *cleanup);
 void cr_cleaner_depart(const cr_cleanup *cleanup);
 /* The cleanup that is being carried out has settled, and left something: from now on it concerns
- * only that. */
+ * only the nodes that it left. So another cleanup waits for it only if one of its own nodes has an
+ * edge to one of these. */
 void cr_cleaner_remain(const cr_cleanup *cleanup);
+/* A later run over what it left begins: until its end it concerns all around that, too. */
+void cr_cleaner_return(const cr_cleanup *cleanup);
 /* Whether a cleanup under way, or one in the queue, concerns the node. */
 int cr_cleaner_concerns(cr_ref node);
 /* The cleanup that is being carried out waits; a waiting cleanup is carried out again. */

@@ -220,6 +220,7 @@ int cr_residue_take_due(void)
         if (status != CR_OK) {
             cr_panic("the journal of a cleanup that left something is damaged", cleaner->now.tag);
         }
+        cr_cleaner_return(&cleaner->now);
         return 1;
     }
     return 0;

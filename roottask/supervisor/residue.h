@@ -6,7 +6,9 @@
  * later run carries out what was left: after each later cleanup, when a cleanup has to wait for it,
  * and after a time that doubles.
  *
- * A trigger whose cleanup concerns what was left waits for it, as for a cleanup under way. */
+ * A trigger whose cleanup dooms what has an edge to a node that was left waits for it, as for a
+ * cleanup under way. No PD waits for that (waits.c). A notice that is owed holds up nothing, and is
+ * forgotten when its receiver is gone. */
 #ifndef CELLREAP_SUPERVISOR_RESIDUE_H
 #define CELLREAP_SUPERVISOR_RESIDUE_H
 

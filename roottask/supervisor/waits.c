@@ -89,9 +89,14 @@ static void find_late(void)
     }
 }
 
-/* Whether the wait of the PD will end without a limit on this wait. */
+/* Whether the wait of the PD will end without a limit on this wait. It may not if a cleanup left
+ * something, unless one that awaits subscribers is under way: what was left can be left for ever,
+ * and a trigger may wait for it. */
 static int comes_by_itself(const cr_pd *pd)
 {
+    if (cr_residue_any() && !cr_cleaner_waits()) {
+        return 0;
+    }
     return pd->wait == CR_WAIT_CONNECT ? cr_connect_is_on_its_way(pd) : cr_ticket_is_bounded(pd);
 }
 

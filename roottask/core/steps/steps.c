@@ -97,6 +97,12 @@ uint32_t cr_step_notices(const cr_plan *plan, uint32_t at)
     return end - at;
 }
 
+static int remains(const cr_model *model, cr_ref node)
+{
+    cr_node_info info;
+    return cr_model_get(model, node, &info) == CR_OK && info.state != CR_STATE_DESTROYED;
+}
+
 /* Whether something was left, so that an entry may have to wait, or is passed. */
 static int has_left(const cr_journal *journal)
 {
@@ -158,7 +164,8 @@ static cr_status entry_step(const cr_journal *journal, const cr_plan *plan, cons
     }
     case PHASE_NOTIFY: {
         const cr_notice *notice = &plan->notices[journal->index];
-        *needed = 1;
+        /* Before a later run another cleanup may have destroyed the receiver. */
+        *needed = remains(model, notice->to);
         *out = (cr_step){CR_STEP_NOTIFY, notice->node, notice->to, notice,
                          has_left(journal) ? 1 : cr_step_notices(plan, journal->index)};
         return CR_OK;
@@ -211,11 +218,6 @@ static int is_held(const cr_model *model, cr_ref resource)
     return 0;
 }
 
-static int remains(const cr_model *model, cr_ref node)
-{
-    cr_node_info info;
-    return cr_model_get(model, node, &info) == CR_OK && info.state != CR_STATE_DESTROYED;
-}
 
 /* Whether the entry at the cursor depends on another one that was left: a node on its suspending
  * and marking, a PD on its spaces, a core resource on its holders, and a notice on the node that it
@@ -235,7 +237,8 @@ static int must_wait(const cr_journal *journal, const cr_plan *plan, const cr_mo
         return is_held(model, plan->core_freed[at]);
     case PHASE_NOTIFY: {
         const cr_notice *notice = &plan->notices[at];
-        return remains(model, notice->from.index != CR_NONE ? notice->from : notice->node);
+        return remains(model, notice->to) &&
+               remains(model, notice->from.index != CR_NONE ? notice->from : notice->node);
     }
     case PHASE_SUSPEND_FIRST:
     case PHASE_MARK:

@@ -18,7 +18,7 @@ def touched(model: IndexedModel, doomed: Iterable[str]) -> set[str]:
 
     These are the doomed nodes and what an edge joins to one of them, to a resource in a doomed
     space, or to the body of a doomed PD. A space stands for its manager too, and a resource of a
-    server for its server. The root task and its spaces concern nobody.
+    server for its space and server. The root task and its spaces concern nobody.
     """
     found: set[str] = set()
     for node in doomed:
@@ -32,14 +32,14 @@ def touched(model: IndexedModel, doomed: Iterable[str]) -> set[str]:
 
 
 def stands_for(model: IndexedModel, node: str) -> set[str]:
-    """What a node stands for: a space for its manager too, a resource for its server."""
+    """What a node stands for: a space for its manager too, a resource for its space and server."""
     space = model.space_of.get(node, node)
     manager = model.manager.get(space)
     if manager is None:
         return {node}
     if model.is_core(space):
         return set() if node == space else {node}
-    return {space, manager} if node == space else {manager}
+    return {space, manager}
 
 
 def without(model: IndexedModel, doomed: Iterable[str]) -> IndexedModel:

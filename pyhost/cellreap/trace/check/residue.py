@@ -118,7 +118,7 @@ class Residue(Concern):
                 bad("residue.cause", f"{text}, and did not fail")
         notices = Counter[Row]()
         for to, _, node, dead in running.result.plan["notices"]:
-            if (dead or node) in remain:
+            if (dead or node) in remain and not running.moot["notify", node, to]:
                 notices["notify", node, to] += 1
         owes = Counter({step: count for step, count in due.items() if step[0] == "notify"})
         for step in sorted(owes - notices):
@@ -135,6 +135,10 @@ class Residue(Concern):
         If it has settled for the first time, what others left must be tried again.
         """
         number = running.result.number
+        for other in self.of.values():
+            for step, count in other.left.items():
+                if step[0] == "notify" and step[2] in gone and not other.moot[step]:
+                    other.moot[step] = count  # its receiver is gone
         if running.run == 0:
             self._to_retry |= self.of.keys() - {number}
         self.of.pop(number, None)
@@ -143,12 +147,28 @@ class Residue(Concern):
             return
         running.gone |= gone
         self.of[number] = running
-        rest, model = remaining(running), self.context.model
-        running.touched = touched(model, rest & running.group.keys())
-        running.touched |= rest & running.core_freed.keys()
+        running.touched = self._left_nodes(running)
+
+    def _left_nodes(self, running: Running) -> set[str]:
+        """The nodes that the cleanup left, with the core resources that they hold: another one that
+        dooms what has an edge to one of them waits.
+        """
+        model, rest = self.context.model, remaining(running)
+        held = {
+            node
+            for pd, node in model.holds
+            if pd in rest and node in model.space_of and model.is_core(model.space_of[node])
+        }
+        return rest | held
+
+    def _around(self, running: Running) -> set[str]:
+        """What a later run concerns, from its beginning to its end."""
+        model, rest = self.context.model, remaining(running)
+        found = touched(model, rest & running.group.keys()) | (rest & running.core_freed.keys())
         for to, _, node, _ in running.result.plan["notices"]:
             if running.left["notify", node, to] and to in model.nodes:
-                running.touched.add(to)
+                found.add(to)
+        return found
 
     def keep(self, step: Row) -> None:
         """The current cleanup leaves a step for a later run. A subscriber is not told at all."""
@@ -247,6 +267,7 @@ class Residue(Concern):
         if running is None or self.context.cleanups.number is not None:
             self.context.bad("residue.run", f"RECOVER: n={number}: no such cleanup left anything")
             return
+        running.touched = self._around(running)
         running.recover(self.context.model)
         if event.number("run") != running.run:
             text = f"RECOVER: n={number}: run={event['run']}: expected {running.run}"

@@ -204,6 +204,8 @@ class Running:
         self.gone: set[str] = set()
         """the nodes that earlier runs destroyed"""
         self.untold_for_good: Counter[tuple[str, str]] = Counter()
+        self.moot: Counter[Row] = Counter()
+        """the notices that were left and whose receivers other cleanups destroyed, as steps"""
         """(subscriber, node) pairs that are not notified, because that failed"""
         self.served = False
         """operations were served between its steps"""
@@ -373,6 +375,7 @@ class Running:
             steps["tell", node, subscriber] += 1
         for (subscriber, node), count in self.untold_for_good.items():
             steps["tell", node, subscriber] -= count
+        steps.subtract(self.moot)
         if self.awaits:
             steps["await", "-", "-"] = self.awaits
         return steps
