@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import pytest
 
-from cellreap.system.config import Config, Pd
+from cellreap import headers
+from cellreap.system.config import Config
 from cellreap.testing import Change, Run, Target, together, with_crashes
 from kit.marks import slow_but
 
+RELAYS = 2
+CONNECT = headers.constant("protocol.h", "CR_OP_CONNECT")
 LEFT = {
     "cut-request": "step:4:error:always",
     "destroy-space": "step:5:error:always",
@@ -23,15 +26,6 @@ def injecting(*failures: str) -> Change:
 
     def change(config: Config) -> Config:
         return config.model_copy(update={"inject": failures})
-
-    return change
-
-
-def adding(*pds: Pd) -> Change:
-    """A change: more PDs."""
-
-    def change(config: Config) -> Config:
-        return config.model_copy(update={"pds": (*config.pds, *pds)})
 
     return change
 
@@ -69,7 +63,7 @@ def test_a_notice_is_owed_no_more_when_its_receiver_is_gone(target: Target) -> N
     change = together(with_crashes(*crash), injecting(LEFT["notify"]))
     run = target.run("left_apart", change=change)
     assert triggers(run) == ["other_server", "common"]
-    (notice,) = [step for step in run.of("LEFT", n=1)[:1]]
+    notice = run.of("LEFT", n=1)[0]
     assert (notice["step"], run.name(notice["pd"])) == ("notify", "common")
     assert left_at_the_end(run, 1) == set()
     assert "common" not in run.alive()
@@ -80,11 +74,14 @@ def test_a_cleanup_that_touches_what_is_left_waits_and_no_pd_does(target: Target
     """The server that cannot be destroyed has a request to the one that crashes next."""
 
     def change(config: Config) -> Config:
-        pds = tuple(
-            pd.model_copy(update={"requests": ("goods",)}) if pd.name == "other_server" else pd
-            for pd in config.pds
-        )
-        return config.model_copy(update={"pds": pds})
+        more = {"requests": ("goods",), "args": (RELAYS,)}
+        pds = (pd.model_copy(update=more if pd.name == "other_server" else {}) for pd in config.pds)
+        return config.model_copy(update={"pds": tuple(pds)})
 
     run = target.run("left_apart", change=together(change, injecting(LEFT["destroy-pd"])))
-    assert triggers(run)[0] == "other_server"
+    assert "destroy-pd" in left_at_the_end(run, 1)
+    assert triggers(run) == ["other_server"]
+    assert [run.name(event["pd"]) for event in run.of("FAULT")] == ["other_server", "goods_server"]
+    refused = {run.name(event["pd"]) for event in run.of("REFUSE", op=CONNECT)}
+    assert "stranger" in refused, "it is told that the space does not come"
+    assert run.report.waits == []
