@@ -103,8 +103,8 @@ def tell(
         lines.append(f"NO END: right as far as it goes; {count}")
     elif not report.unexpected:
         waits = sum(each.waits for each in report.waits)
-        told = f"; {counted(waits, 'PD')} still waiting for an answer" if waits else ""
-        lines.append(f"PASS: everything as the reference model has it{told}; {count}")
+        also = f"; {counted(waits, 'PD')} still waiting for an answer" if waits else ""
+        lines.append(f"PASS: everything as the reference model has it{also}; {count}")
     if report.unexpected:
         found = counted(len(report.unexpected), "finding")
         also = "" if complaints else f"; the cleanups are as the reference model has them; {count}"
