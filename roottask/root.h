@@ -10,7 +10,9 @@
 /* What the root task makes for itself besides the timer, the witnesses and the hooks' objects. */
 enum {
     CR_OWN_BLOCK_BITS = 14, /* of the untyped, which the hooks' objects come from too */
-    CR_OWN_SLOTS = 11       /* an endpoint and a notification; those of the worker and writer */
+    /* An endpoint and a notification, with the capability of the witnesses to it; those of the
+     * worker and writer. */
+    CR_OWN_SLOTS = 12
 };
 
 /* Returns the hooks, or 0 if there are none. */

@@ -24,8 +24,8 @@
 #include "system/text.h"
 #include "system/truth.h"
 
-_Static_assert((int)CR_OWN_SLOTS == 2 + (int)CR_WORKER_SLOTS + (int)CR_WRITER_SLOTS,
-               "an endpoint, a notification, and those of the worker and the writer");
+_Static_assert((int)CR_OWN_SLOTS == 3 + (int)CR_WORKER_SLOTS + (int)CR_WRITER_SLOTS,
+               "an endpoint, a notification, its signal, and those of the worker and the writer");
 
 /* What the kernel gave, without what the root task keeps. */
 static seL4_BootInfo given;
@@ -99,7 +99,7 @@ cr_status cr_set_up_objects(const cr_component_room *room, const cr_image_header
     cr_trace_written_by_another(&cr_sys.trace, cr_writer_wait);
     cr_before_panic(write_all);
     cr_truth_init(out->bound);
-    cr_progress_init(image);
+    cr_progress_init(image, out->bound);
     return CR_OK;
 }
 

@@ -9,13 +9,16 @@ enum { PRIORITIES = CR_PRIORITY_MAX + 1, STACK = 512 };
 
 typedef struct witness {
     seL4_CPtr ask;           /* its notification; 0: there is no such witness */
-    volatile uint64_t count; /* written only by the witness */
-    uint64_t seen;           /* the count when it was asked */
+    volatile uint64_t begun; /* how often it gave up the processor; written only by the witness */
+    volatile uint64_t count; /* how often it came back; written only by the witness */
+    uint64_t seen;           /* it has answered when it has counted further */
     int asked;
+    volatile int tells; /* it signals the main thread when it counts */
 } witness;
 
 static witness witnesses[PRIORITIES];
 static _Alignas(16) char stacks[PRIORITIES][STACK];
+static seL4_CPtr to_main;
 
 /* Uses no IPC buffer: see witness.h. */
 _Noreturn void cr_witness_main(uint64_t index)
@@ -23,12 +26,19 @@ _Noreturn void cr_witness_main(uint64_t index)
     seL4_Word badge;
     for (;;) {
         (void)seL4_RecvWithMRs(witnesses[index].ask, &badge, 0, 0, 0, 0);
+        /* Who is to be told from here on is told when the witness has yielded once more. */
+        const int tells = witnesses[index].tells;
+        witnesses[index].begun++;
         seL4_Yield();
         witnesses[index].count++;
+        if (tells) {
+            witnesses[index].tells = 0;
+            seL4_Signal(to_main);
+        }
     }
 }
 
-void cr_witness_init(const uint8_t *wanted)
+void cr_witness_init(const uint8_t *wanted, seL4_CPtr signal)
 {
     seL4_CPtr tcbs[PRIORITIES];
     uint32_t bits = CR_BLOCK_MIN_BITS;
@@ -37,6 +47,7 @@ void cr_witness_init(const uint8_t *wanted)
     for (uint32_t i = 0; i < PRIORITIES; i++) {
         bytes += wanted[i] ? (1ull << seL4_TCBBits) + (1ull << seL4_NotificationBits) : 0;
     }
+    to_main = signal;
     if (bytes == 0) {
         return;
     }
@@ -65,7 +76,7 @@ void cr_witness_ask(uint32_t priority)
 {
     witness *w = priority < PRIORITIES ? &witnesses[priority] : 0;
     if (w != 0 && w->ask != 0 && !w->asked) {
-        w->seen = w->count;
+        w->seen = w->begun; /* One that has yielded already must yield once more. */
         w->asked = 1;
         cr_signal(w->ask);
     }
@@ -74,9 +85,25 @@ void cr_witness_ask(uint32_t priority)
 int cr_witness_answered(uint32_t priority)
 {
     witness *w = priority < PRIORITIES ? &witnesses[priority] : 0;
-    if (w == 0 || !w->asked || w->count == w->seen) {
+    if (w == 0 || !w->asked || w->count <= w->seen) {
         return 0;
     }
     w->asked = 0;
     return 1;
+}
+
+int cr_witness_tell(uint32_t priority)
+{
+    witness *w = priority < PRIORITIES ? &witnesses[priority] : 0;
+    if (w == 0 || w->ask == 0) {
+        return 0;
+    }
+    w->tells = 1;
+    seL4_Signal(w->ask);
+    return 1;
+}
+
+int cr_witness_tells(uint32_t priority)
+{
+    return priority < PRIORITIES && witnesses[priority].tells;
 }

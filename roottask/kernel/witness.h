@@ -6,8 +6,10 @@
  * witness was asked has had the processor when the witness counts. A thread that cannot run because
  * of threads of higher priorities is not counted against.
  *
+ * It can also be had to signal the main thread when it has counted.
+ *
  * A witness must not use the IPC buffer, which belongs to the root task's main thread, and must
- * change nothing but its own count. */
+ * change nothing but its own entry. */
 #ifndef CELLREAP_SEL4_WITNESS_H
 #define CELLREAP_SEL4_WITNESS_H
 
@@ -18,14 +20,19 @@
 enum { CR_WITNESS_SLOTS = 2 };
 
 /* Makes a witness for each priority whose entry in `wanted` is not 0. `wanted` has
- * CR_PRIORITY_MAX + 1 entries. Must be called once, during setup. Stops the system if there is no
- * room. */
-void cr_witness_init(const uint8_t *wanted);
+ * CR_PRIORITY_MAX + 1 entries. `signal`: what signals the main thread. Must be called once, during
+ * setup. Stops the system if there is no room. */
+void cr_witness_init(const uint8_t *wanted, seL4_CPtr signal);
 /* Asks the witness of a priority, unless it was asked and has not answered yet. Makes at most one
  * kernel call. */
 void cr_witness_ask(uint32_t priority);
 /* Whether the witness of a priority has answered since it was asked. Each answer is returned once.
  * 0 if there is no such witness. */
 int cr_witness_answered(uint32_t priority);
+/* The witness of a priority is to signal the main thread when the PDs of that priority have had
+ * their turn from now on. The call is not counted. Returns 0 if there is no such witness. */
+int cr_witness_tell(uint32_t priority);
+/* Whether it has not done so yet. */
+int cr_witness_tells(uint32_t priority);
 
 #endif

@@ -59,8 +59,8 @@ void cr_quiet_begin(seL4_CPtr untyped, seL4_CPtr bound)
 
 void cr_quiet_signal(uint64_t badge)
 {
-    int idle = (badge & cr_badge(CR_BADGE_IDLE, 0, 0)) == cr_badge(CR_BADGE_IDLE, 0, 0);
-    if ((badge & cr_badge(CR_BADGE_TIMER, 0, 0)) != 0) {
+    const int idle = cr_badge_has(badge, CR_BADGE_IDLE);
+    if (cr_badge_has(badge, CR_BADGE_TIMER) || cr_badge_has(badge, CR_BADGE_TURN)) {
         if (!idle && !quiet.rests) {
             return;
         }

@@ -17,6 +17,7 @@
 #include "progress.h"
 #include "residue.h"
 #include "reports.h"
+#include "share.h"
 #include "silence.h"
 #include "tickets.h"
 
@@ -45,6 +46,7 @@ typedef struct cr_supervisor {
     cr_population population;
     cr_operations operations;
     cr_silence silence;
+    cr_share share;
     cr_reports reports;
     cr_closeness_state closeness;
 } cr_supervisor;

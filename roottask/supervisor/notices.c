@@ -4,6 +4,7 @@
 #include "notices.h"
 #include "arena.h"
 #include "clock.h"
+#include "system/charge.h"
 #include "tickets.h"
 
 static const char *const notice_names[] = {
@@ -172,6 +173,9 @@ static cr_status queue(const batch *b, cr_work_notice *work, const char *text, c
         return status;
     }
     to->last_token = work->token;
+    if (work->kind == CR_NOTICE_FREE || work->kind == CR_NOTICE_DISCONNECT) {
+        cr_charge_may_relieve(work->account);
+    }
     cr_trace_begin(&cr_sys.trace, CR_EV_QUEUE);
     cr_trace_number(&cr_sys.trace, b->cleanup);
     cr_trace_number(&cr_sys.trace, work->token);

@@ -51,7 +51,7 @@ cr_result cr_check_save(cr_asked *a)
         return CR_RESULT_FULL;
     }
     result = cr_can_take_slot(a->from, &a->found.slot);
-    return result == CR_RESULT_OK ? cr_charge(a->from, CR_QUOTA_EDGES, 1, 0) : result;
+    return result == CR_RESULT_OK ? cr_fits(a->from, CR_QUOTA_EDGES, 1, 0) : result;
 }
 
 void cr_do_save(cr_asked *a)

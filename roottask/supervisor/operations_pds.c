@@ -311,7 +311,7 @@ cr_result cr_check_subscribe(cr_asked *a)
     /* The edge stays until its node is destroyed. The notice about that comes before. It is one for
      * all handlers. */
     const int told = cr_model_handlers(cr_sys.model, a->from->node, a->found.node) != 0;
-    return cr_charge(a->from, CR_QUOTA_EDGES, told ? 1 : 2, 0);
+    return cr_fits(a->from, CR_QUOTA_EDGES, told ? 1 : 2, 0);
 }
 
 void cr_do_subscribe(cr_asked *a)

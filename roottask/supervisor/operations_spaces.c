@@ -141,7 +141,7 @@ cr_result cr_check_map(cr_asked *a)
     if (is_mapped(a)) {
         return CR_RESULT_EXISTS;
     }
-    return cr_charge(a->from, CR_QUOTA_EDGES, 1, 0);
+    return cr_fits(a->from, CR_QUOTA_EDGES, 1, 0);
 }
 
 void cr_do_map(cr_asked *a)

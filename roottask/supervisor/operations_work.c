@@ -3,7 +3,6 @@
  * Operations on notices: fetching, acknowledging, and resuming a lane. See operations.h for the
  * rules of checks. */
 #include "supervisor.h"
-#include "system/charge.h"
 
 cr_result cr_check_get_work(cr_asked *a)
 {
@@ -15,12 +14,9 @@ void cr_do_get_work(cr_asked *a)
 {
     cr_work_notice notices[CR_WORK_MAX];
     uint32_t count = 0;
-    const uint32_t charged = cr_work_charged(cr_sys.work, a->from->account);
     if (cr_work_fetch(cr_sys.work, cr_receiver(a->from), CR_WORK_MAX, notices, &count) != CR_OK) {
         cr_panic("no such receiver", a->from->number);
     }
-    cr_charge_more(a->from, CR_QUOTA_EDGES,
-                   cr_work_charged(cr_sys.work, a->from->account) - charged);
     a->results[0] = count > 0 ? (uint64_t)notices[0].kind : 0;
     a->results[1] = count;
     a->count = 2 + count * CR_WORK_WORDS;

@@ -12,13 +12,10 @@
 #include "probes.h"
 #include "system/text.h"
 
-void cr_progress_init(const cr_image_header *image)
+void cr_progress_init(const cr_image_header *image, seL4_CPtr bound)
 {
     uint8_t wanted[CR_PRIORITY_MAX + 1] = {0};
     uint64_t shortest = (uint64_t)image->await_ms * CR_NS_PER_MS;
-    if (!cr_clock_exists()) {
-        return;
-    }
     for (uint32_t i = 0; i < image->pds.count; i++) {
         const cr_image_pd *pd = &cr_image_pds(image)[i];
         const uint64_t deadline = (uint64_t)pd->deadline_ms * CR_NS_PER_MS;
@@ -29,7 +26,11 @@ void cr_progress_init(const cr_image_header *image)
         wanted[cr_image_pds(image)[cr_image_spawns(image)[i].pd].spawn_priority] = 1;
     }
     cr_sup.clock.interval = shortest < cr_sup.clock.interval ? shortest : cr_sup.clock.interval;
-    cr_witness_init(wanted);
+    const seL4_CPtr signal = cr_pool_cap();
+    cr_must(cr_mint(cr_slot_at(signal), cr_slot_at(bound), seL4_CanWrite,
+                    cr_badge(CR_BADGE_TURN, 0, 0)),
+            "the signal of the witnesses cannot be minted");
+    cr_witness_init(wanted, signal);
 }
 
 /* -- what a PD does */

@@ -33,8 +33,9 @@ typedef struct cr_progress {
     uint64_t held_ups; /* the number of HELD_UP events */
 } cr_progress;
 
-/* Makes the witnesses. Must be called once during setup, when the image is known. */
-void cr_progress_init(const cr_image_header *image);
+/* Makes the witnesses. Must be called once during setup, when the image is known. `bound`: the
+ * notification of the main thread. */
+void cr_progress_init(const cr_image_header *image, seL4_CPtr bound);
 /* What the PD does now. The registers are read anew. Whether its priority had the processor is that
  * of the last look. IN_CALL: *server is the PD that it calls. */
 cr_sample cr_progress_sample(const cr_pd *pd, cr_pd **server);

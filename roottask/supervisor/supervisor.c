@@ -70,7 +70,7 @@ static void handle_signals(uint64_t badge)
 {
     const cr_hooks *hooks = cr_sup.hooks;
     int alarm = 0;
-    if ((badge & cr_badge(CR_BADGE_TIMER, 0, 0)) != 0) {
+    if (cr_badge_has(badge, CR_BADGE_TIMER)) {
         if (cr_clock_tick(&alarm)) {
             cr_clock_tell();
             if (alarm && hooks != 0 && hooks->alarm != 0) {
@@ -80,6 +80,9 @@ static void handle_signals(uint64_t badge)
         }
         cr_silence_tick(cr_clock_take_passed());
         cr_writer_lend();
+    }
+    if (cr_badge_has(badge, CR_BADGE_TURN)) {
+        cr_share_turn();
     }
     if (hooks != 0 && hooks->signal != 0) {
         hooks->signal(badge);
@@ -108,6 +111,11 @@ static int handle_kept(void)
     cr_kept_fault *fault;
     cr_pd *pd;
     cr_between_oldest(&kept, &fault);
+    const uint64_t badge = kept != 0 ? kept->badge : fault != 0 ? fault->badge : 0;
+    cr_share_begin();
+    if (kept == 0 || kept->way == CR_WAY_SENT) {
+        cr_share_interrupt(); /* The PD went on when it had sent the message. */
+    }
     if (kept != 0 && cr_find_badged(kept->badge, CR_BADGE_PD, &pd) == CR_RESULT_OK &&
         cr_pd_is_served(pd)) {
         cr_serve(pd, &kept->message, kept->way);
@@ -121,6 +129,7 @@ static int handle_kept(void)
     }
     cr_between_forget(kept, fault);
     follow_up();
+    cr_share_end(badge);
     return 1;
 }
 
@@ -176,9 +185,13 @@ int cr_supervisor_turn(seL4_CPtr endpoint, cr_own_message *own)
         handle_signals(badge);
         own_signals = own->badge != 0;
     } else {
+        cr_share_begin();
         handle_message(own->tag, badge);
     }
     follow_up();
+    if (!cr_badge_is_signal(badge)) {
+        cr_share_end(badge);
+    }
     const uint64_t late = handle_late();
     if (late != 0) {
         own->badge = own_signals ? own->badge | late : late;

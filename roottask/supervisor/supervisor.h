@@ -21,6 +21,7 @@
 #include "waits.h"
 #include "silence.h"
 #include "operations.h"
+#include "share.h"
 #include "hooks.h"
 #include "arena.h"
 

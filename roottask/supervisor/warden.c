@@ -8,6 +8,7 @@
 #include "carry.h"
 #include "clock.h"
 #include "kernel/worker.h"
+#include "share.h"
 
 static const char *const death_names[] = {
 #define CR_DEATH(enumerator, number, word, meaning) [enumerator] = word,
@@ -77,7 +78,7 @@ static int wait_for_it(cr_death *death)
             break;
         }
         cr_sup.cleaner.signals |= arrival.badge;
-        if ((arrival.badge & cr_badge(CR_BADGE_TIMER, 0, 0)) != 0 && is_stuck(&work, &ticks)) {
+        if (cr_badge_has(arrival.badge, CR_BADGE_TIMER) && is_stuck(&work, &ticks)) {
             *death = CR_DEATH_HANG;
             return 1;
         }
@@ -132,6 +133,9 @@ static void take_over(cr_death death)
 cr_carry_end cr_warden_watch(void)
 {
     cr_between_begin();
+    if (!cr_worker_is_apart()) {
+        cr_share_interrupt();
+    }
     /* The loop is bounded: no step is attempted more than CR_STEP_ATTEMPTS times, and at least one
      * is done before each pause. */
     for (;;) {

@@ -2,7 +2,6 @@
  *
  * Merges and withdraws notices. See backlog.h. */
 #include "backlog.h"
-#include "charge.h"
 
 /* The walk over the notices of one receiver. */
 typedef struct walk {
@@ -10,7 +9,6 @@ typedef struct walk {
     uint32_t account;
     uint32_t space; /* that was looked at last */
     int stands;     /* whether a notice about it was found or made that stands for all */
-    uint32_t gone;  /* notices that no longer count for the account */
 } walk;
 
 void cr_backlog_withdraw(const cr_pd *pd, uint64_t token)
@@ -58,15 +56,12 @@ static void look_at(walk *w, const cr_work_notice *notice)
         cr_trace_notice(CR_EV_MERGE, w->to, notice->token);
         cr_tombstone_told(w->to, notice);
         cr_tombstones_release();
-        cr_charge_more(w->to, CR_QUOTA_EDGES, 1);
     }
     w->stands = 1;
-    w->gone += !merged;
 }
 
-uint32_t cr_backlog_merge(uint32_t account)
+void cr_backlog_merge(uint32_t account)
 {
-    uint32_t gone = 0;
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         walk w = {.to = &cr_sys.pds[i], .account = account};
         cr_work_cursor at = {0};
@@ -75,7 +70,5 @@ uint32_t cr_backlog_merge(uint32_t account)
         while (cr_work_next_unseen(cr_sys.work, cr_receiver(w.to), &at, &notice) == CR_OK) {
             look_at(&w, &notice);
         }
-        gone += w.gone;
     }
-    return gone;
 }

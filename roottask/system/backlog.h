@@ -9,8 +9,8 @@
 
 /* Merges what the destroyed PDs of an account left behind: for each receiver and space, one notice
  * remains, which counts for the receiver's account. None remains about a space that is gone. What a
- * receiver was handed is not touched. Returns the number of notices that no longer count. */
-uint32_t cr_backlog_merge(uint32_t account);
+ * receiver was handed is not touched. */
+void cr_backlog_merge(uint32_t account);
 
 /* Withdraws a notice that the PD was never handed. Stops the system if there is no such notice. */
 void cr_backlog_withdraw(const cr_pd *pd, uint64_t token);

@@ -21,7 +21,7 @@ int cr_needs_space(const cr_pd *pd, const char *name)
     return space != CR_IMAGE_NONE && cr_image_spaces(cr_sys.image)[space].pd == pd->config;
 }
 
-static int needs_request(const cr_pd *pd, const char *name)
+int cr_needs_request(const cr_pd *pd, const char *name)
 {
     uint32_t space = cr_find_configured_space(name);
     int any = 0;
@@ -221,152 +221,175 @@ uint64_t cr_quota_of(uint32_t account, cr_quota kind)
 
 /* -- what is in use */
 
-static uint64_t count_edges(cr_ref node, cr_edge_kind kind, cr_direction direction)
+/* -n wraps, and the sum wraps back. */
+static uint64_t signed_of(uint32_t n, int sign)
 {
-    uint64_t n = 0;
-    for (uint32_t edge = cr_model_first(cr_sys.model, node, kind, direction); edge != CR_NONE;
-         edge = cr_model_next(cr_sys.model, edge, node, direction)) {
-        n++;
-    }
-    return n;
+    return sign > 0 ? n : 0 - (uint64_t)n;
 }
 
-/* Adds a space with its resources. */
-static void count_space(cr_ref space, uint64_t *used)
+static void count_needed(uint32_t account, cr_quota kind, uint32_t n, int sign)
 {
-    cr_edge_info info;
-    used[CR_QUOTA_NODES]++;
-    used[CR_QUOTA_SPACES]++;
-    used[CR_QUOTA_EDGES] += 1 + count_edges(space, CR_EDGE_MAP, CR_OUT);
-    for (uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN);
-         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
-        if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
-            used[CR_QUOTA_NODES]++;
-            used[CR_QUOTA_EDGES] += 1 + count_edges(info.from, CR_EDGE_MAP, CR_OUT);
-        }
-    }
+    tallies[account][kind].needed += signed_of(n, sign);
 }
 
-/* Adds what a PD uses, and what of it the configuration names. */
-static void count_pd(const cr_pd *pd, uint64_t *used, uint64_t *needed)
+static void count(uint32_t account, cr_quota kind, uint32_t n, int for_need, int sign)
 {
-    static uint8_t seen[CR_MAX_TYPES];
-    cr_edge_info info;
-    cr_node_info space;
-    for (uint32_t i = 0; i < CR_MAX_TYPES; i++) {
-        seen[i] = 0;
-    }
-    if (pd->config == CR_IMAGE_NONE) {
-        used[CR_QUOTA_NODES] += 2; /* itself and its PD capability */
-        used[CR_QUOTA_EDGES] += 3; /* OWN, SUBSET, BODY */
-        used[CR_QUOTA_PDS]++;
-    }
-    for (uint32_t edge = cr_model_first(cr_sys.model, pd->node, CR_EDGE_HOLD, CR_OUT);
-         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT)) {
-        uint32_t slot = cr_sys.edge_entry[edge];
-        used[CR_QUOTA_EDGES] += slot == 0 || slot >= CR_SLOT_FIRST_FREE + pd->pd_slots;
-    }
-    for (uint32_t edge = cr_model_first(cr_sys.model, pd->node, CR_EDGE_SUBSCRIBE, CR_OUT);
-         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT)) {
-        used[CR_QUOTA_EDGES] += 1;
-        if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
-            /* The handlers of a PD for a node share one notice. */
-            const uint32_t handlers = cr_model_handlers(cr_sys.model, pd->node, info.to);
-            used[CR_QUOTA_EDGES] += (handlers & (0u - handlers)) == 1u << info.handler;
+    tallies[account][kind].used += signed_of(n, sign);
+    count_needed(account, kind, for_need ? n : 0, sign);
+}
+
+/* The account of a PD that is there or was there. */
+static uint32_t account_of(cr_ref pd)
+{
+    return cr_sys.pd_account[pd.index];
+}
+
+/* Whether the manager has another space of the type of this one; `needed`: only those count that
+ * the configuration names. */
+static int has_type_beside(cr_ref space, const cr_node_info *info, int needed)
+{
+    for (uint32_t edge = cr_model_first(cr_sys.model, info->manager, CR_EDGE_MANAGE, CR_OUT);
+         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, info->manager, CR_OUT)) {
+        cr_edge_info other;
+        cr_node_info its;
+        if (cr_model_edge(cr_sys.model, edge, &other) == CR_OK && !cr_same(other.to, space) &&
+            cr_model_get(cr_sys.model, other.to, &its) == CR_OK && its.type == info->type &&
+            (!needed || cr_space_entry_of(other.to)->needed)) {
+            return 1;
         }
     }
-    for (uint32_t edge = cr_model_first(cr_sys.model, pd->node, CR_EDGE_REQUEST, CR_OUT);
-         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT)) {
-        if (cr_sys.edge_entry[edge] != CR_NONE &&
-            cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
-            used[CR_QUOTA_EDGES]++;
-            used[CR_QUOTA_REQUESTS]++;
-            if (needs_request(pd, cr_space_entry_of(info.to)->name)) {
-                needed[CR_QUOTA_EDGES]++;
-                needed[CR_QUOTA_REQUESTS]++;
-            }
-        }
-    }
-    for (uint32_t edge = cr_model_first(cr_sys.model, pd->node, CR_EDGE_MANAGE, CR_OUT);
-         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT)) {
-        if (cr_model_edge(cr_sys.model, edge, &info) != CR_OK ||
-            cr_model_get(cr_sys.model, info.to, &space) != CR_OK) {
-            continue;
-        }
-        const int for_need = cr_needs_space(pd, cr_space_entry_of(info.to)->name);
-        count_space(info.to, used);
-        needed[CR_QUOTA_NODES] += (uint64_t)for_need;
-        needed[CR_QUOTA_SPACES] += (uint64_t)for_need;
-        needed[CR_QUOTA_EDGES] += for_need ? 2 : 0;
-        /* 1: the type is in use; 2: also by a space that the configuration names */
-        used[CR_QUOTA_TYPES] += seen[space.type] == 0;
-        needed[CR_QUOTA_TYPES] += for_need && seen[space.type] < 2;
-        seen[space.type] = for_need || seen[space.type] == 2 ? 2 : 1;
+    return 0;
+}
+
+/* The space, its edges to its manager and from it, and its type. */
+static void charge_space(cr_ref space, const cr_node_info *info, int sign)
+{
+    const uint32_t account = account_of(info->manager);
+    const int needed = cr_space_entry_of(space)->needed;
+    count(account, CR_QUOTA_NODES, 1, needed, sign);
+    count(account, CR_QUOTA_SPACES, 1, needed, sign);
+    count(account, CR_QUOTA_EDGES, 2, needed, sign);
+    const uint32_t types = has_type_beside(space, info, 0) ? 0 : 1;
+    const uint32_t needed_types = needed && !has_type_beside(space, info, 1) ? 1 : 0;
+    count(account, CR_QUOTA_TYPES, types, 0, sign);
+    count_needed(account, CR_QUOTA_TYPES, needed_types, sign);
+    if (sign < 0) {
+        cr_charge_may_relieve(account);
     }
 }
 
-static void count(uint32_t account)
+static void charge_pd(cr_ref node, int sign)
 {
-    uint64_t used[CR_QUOTA_COUNT] = {0};
-    uint64_t needed[CR_QUOTA_COUNT] = {0};
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        if (cr_pd_exists(&cr_sys.pds[i]) && cr_sys.pds[i].account == account) {
-            count_pd(&cr_sys.pds[i], used, needed);
-        }
+    const cr_pd *pd = cr_pd_of(node);
+    const uint32_t account = account_of(node);
+    if (pd != 0 && pd->config == CR_IMAGE_NONE) {
+        count(account, CR_QUOTA_NODES, 2, 0, sign); /* itself and its PD capability */
+        count(account, CR_QUOTA_EDGES, 3, 0, sign); /* OWN, SUBSET, BODY */
+        count(account, CR_QUOTA_PDS, 1, 0, sign);
     }
-    used[CR_QUOTA_EDGES] += cr_work_charged(cr_sys.work, account);
-    for (uint32_t kind = 0; kind < CR_QUOTA_COUNT; kind++) {
-        tallies[account][kind].used = used[kind];
-        tallies[account][kind].needed = needed[kind];
+    if (sign < 0) {
+        cr_charge_may_relieve(account);
     }
 }
+
+void cr_charge_node(cr_ref node, const cr_node_info *info, int sign)
+{
+    if (info->kind == CR_NODE_PD) {
+        charge_pd(node, sign);
+    } else if (info->kind == CR_NODE_SPACE) {
+        charge_space(node, info, sign);
+    } else {
+        /* Those of core spaces are the root task's, which has no account. */
+        count(account_of(info->manager), CR_QUOTA_NODES, 1, 0, sign);
+        count(account_of(info->manager), CR_QUOTA_EDGES, 2, 0, sign);
+    }
+}
+
+void cr_charge_edge(const cr_edge_info *edge, uint32_t entry, int alone, int sign)
+{
+    const uint32_t account = account_of(edge->from);
+    const cr_pd *pd;
+    cr_node_info info;
+    switch (edge->kind) {
+    case CR_EDGE_HOLD:
+        /* A manager's hold comes with its node. One that the configuration gives is set aside. */
+        pd = &cr_sys.pds[cr_sys.node_entry[edge->from.index]];
+        if (entry != 0 && entry >= CR_SLOT_FIRST_FREE + pd->pd_slots) {
+            tallies[account][CR_QUOTA_EDGES].used += signed_of(1, sign);
+        }
+        break;
+    case CR_EDGE_REQUEST:
+        if (entry != CR_NONE) {
+            count(account, CR_QUOTA_EDGES, 1, cr_sys.requests[entry].needed, sign);
+            count(account, CR_QUOTA_REQUESTS, 1, cr_sys.requests[entry].needed, sign);
+        }
+        break;
+    case CR_EDGE_SUBSCRIBE:
+        /* The handlers of a PD for a node share one notice. */
+        count(account, CR_QUOTA_EDGES, alone ? 2 : 1, 0, sign);
+        break;
+    case CR_EDGE_MAP:
+        if (cr_model_get(cr_sys.model, edge->from, &info) == CR_OK) {
+            count(account_of(info.manager), CR_QUOTA_EDGES, 1, 0, sign);
+        }
+        break;
+    default:
+        break; /* They come with their nodes, or are set aside. */
+    }
+}
+
+/* Edges stay counted in the notices that they left behind. */
+static cr_tally tally_of(uint32_t account, cr_quota kind)
+{
+    cr_tally tally = tallies[account][kind];
+    tally.used += kind == CR_QUOTA_EDGES ? cr_work_charged(cr_sys.work, account) : 0;
+    return tally;
+}
+
+/* -- what fits */
 
 static int merges = 1;
+/* By account: it may have notices that can be merged. */
+static uint8_t may_relieve[CR_MAX_PDS];
 
 void cr_charge_may_merge(int may)
 {
     merges = may;
 }
 
-static int fits(const cr_tally *tally, uint32_t n, int for_need)
+void cr_charge_may_relieve(uint32_t account)
 {
-    return cr_tally_has(tally, n, 0) || (for_need && cr_tally_has(tally, n, 1));
+    may_relieve[account] = 1;
 }
 
-cr_result cr_charge(const cr_pd *pd, cr_quota kind, uint32_t n, int for_need)
+static int has_room(uint32_t account, cr_quota kind, uint32_t n, int for_need)
 {
-    cr_tally *tally = &tallies[pd->account][kind];
-    /* What is needed can go at any time, so nothing is known of it between two counts. */
-    cr_tally bound = *tally;
-    bound.needed = 0;
-    if (!cr_tally_has(&bound, n, 0)) {
-        count(pd->account);
-        if (!fits(tally, n, for_need) && kind == CR_QUOTA_EDGES && merges &&
-            cr_backlog_merge(pd->account) > 0) {
-            count(pd->account);
-        }
-        if (!fits(tally, n, for_need)) {
-            return CR_RESULT_FULL;
-        }
+    const cr_tally tally = tally_of(account, kind);
+    return cr_tally_has(&tally, n, 0) || (for_need && cr_tally_has(&tally, n, 1));
+}
+
+cr_result cr_fits(const cr_pd *pd, cr_quota kind, uint32_t n, int for_need)
+{
+    const uint32_t account = pd->account;
+    if (!has_room(account, kind, n, for_need) && kind == CR_QUOTA_EDGES && merges &&
+        may_relieve[account]) {
+        /* What is merged or withdrawn once is never merged again: this is not repeated before the
+         * account has other notices. */
+        may_relieve[account] = 0;
+        cr_backlog_merge(account);
     }
-    tally->used += n;
-    return CR_RESULT_OK;
-}
-
-void cr_charge_more(const cr_pd *pd, cr_quota kind, uint32_t n)
-{
-    tallies[pd->account][kind].used += n;
+    return has_room(account, kind, n, for_need) ? CR_RESULT_OK : CR_RESULT_FULL;
 }
 
 /* -- what is charged together */
 
-cr_result cr_charge_spawned(const cr_pd *creator)
+cr_result cr_fits_spawned(const cr_pd *creator)
 {
-    cr_result result = cr_charge(creator, CR_QUOTA_PDS, 1, 0);
+    cr_result result = cr_fits(creator, CR_QUOTA_PDS, 1, 0);
     if (result == CR_RESULT_OK) {
-        result = cr_charge(creator, CR_QUOTA_NODES, 2, 0);
+        result = cr_fits(creator, CR_QUOTA_NODES, 2, 0);
     }
-    return result == CR_RESULT_OK ? cr_charge(creator, CR_QUOTA_EDGES, 4, 0) : result;
+    return result == CR_RESULT_OK ? cr_fits(creator, CR_QUOTA_EDGES, 4, 0) : result;
 }
 
 /* Whether the PD manages a space of this type. */
@@ -385,24 +408,24 @@ static int manages_type(const cr_pd *pd, const char *type)
     return 0;
 }
 
-cr_result cr_charge_space(const cr_pd *manager, const char *type, int for_need)
+cr_result cr_fits_space(const cr_pd *manager, const char *type, int for_need)
 {
-    cr_result result = cr_charge(manager, CR_QUOTA_SPACES, 1, for_need);
+    cr_result result = cr_fits(manager, CR_QUOTA_SPACES, 1, for_need);
     if (result == CR_RESULT_OK) {
-        result = cr_charge(manager, CR_QUOTA_NODES, 1, for_need);
+        result = cr_fits(manager, CR_QUOTA_NODES, 1, for_need);
     }
     if (result == CR_RESULT_OK) {
-        result = cr_charge(manager, CR_QUOTA_EDGES, 2, for_need);
+        result = cr_fits(manager, CR_QUOTA_EDGES, 2, for_need);
     }
     if (result == CR_RESULT_OK && !manages_type(manager, type)) {
-        result = cr_charge(manager, CR_QUOTA_TYPES, 1, for_need);
+        result = cr_fits(manager, CR_QUOTA_TYPES, 1, for_need);
     }
     return result;
 }
 
-cr_result cr_charge_request(const cr_pd *pd, const char *name)
+cr_result cr_fits_request(const cr_pd *pd, const char *name, uint32_t beside)
 {
-    int for_need = needs_request(pd, name);
-    cr_result result = cr_charge(pd, CR_QUOTA_REQUESTS, 1, for_need);
-    return result == CR_RESULT_OK ? cr_charge(pd, CR_QUOTA_EDGES, 1, for_need) : result;
+    const int for_need = cr_needs_request(pd, name);
+    cr_result result = cr_fits(pd, CR_QUOTA_REQUESTS, 1, for_need);
+    return result == CR_RESULT_OK ? cr_fits(pd, CR_QUOTA_EDGES, 1 + beside, for_need) : result;
 }

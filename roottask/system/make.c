@@ -61,6 +61,7 @@ cr_status cr_add_space_node(cr_new_space *make)
     cr_sys.type_spaces[make->type_number]++;
     cr_sys.spaces[make->entry] = (cr_space_entry){
         .used = 1,
+        .needed = cr_needs_space(cr_pd_of(make->manager), make->name),
         .next_object = cr_first_number(CR_LAST_OBJECT, cr_sys.image->numbers_left),
         .node = make->ref};
     cr_text_copy(cr_sys.spaces[make->entry].name, make->name, CR_NAME_BYTES);
@@ -113,14 +114,15 @@ cr_result cr_can_take_slot(const cr_pd *pd, uint32_t *slot)
     return *slot != 0 ? CR_RESULT_OK : CR_RESULT_FULL;
 }
 
-/* `name`: of the space. */
-static cr_result can_add_request(const cr_pd *pd, const char *name, uint32_t *slot)
+/* `name`: of the space. `beside`: edges that the operation makes for the account besides. */
+static cr_result can_add_request(const cr_pd *pd, const char *name, uint32_t beside,
+                                 uint32_t *slot)
 {
     cr_result result = cr_can_take_slot(pd, slot);
     if (result == CR_RESULT_OK && cr_sys.free_request == CR_NONE) {
         return CR_RESULT_FULL;
     }
-    return result == CR_RESULT_OK ? cr_charge_request(pd, name) : result;
+    return result == CR_RESULT_OK ? cr_fits_request(pd, name, beside) : result;
 }
 
 cr_result cr_can_make_space(const cr_pd *manager, const char *type, const char *name,
@@ -130,11 +132,14 @@ cr_result cr_can_make_space(const cr_pd *manager, const char *type, const char *
     if (first != 0 && !cr_is_allowed(first, manager)) {
         return CR_RESULT_UNWANTED;
     }
+    const int needed = cr_needs_space(manager, name);
     if (cr_nodes_left() == 0 || !cr_number_left(cr_sys.next_space, CR_LAST_SPACE) ||
-        cr_charge_space(manager, type, cr_needs_space(manager, name)) != CR_RESULT_OK) {
+        cr_fits_space(manager, type, needed) != CR_RESULT_OK) {
         return CR_RESULT_FULL;
     }
-    return first != 0 ? can_add_request(first, name, slot) : CR_RESULT_OK;
+    /* What a needed space takes is no part of what is left for others. */
+    const uint32_t beside = first != 0 && first->account == manager->account && !needed ? 2 : 0;
+    return first != 0 ? can_add_request(first, name, beside, slot) : CR_RESULT_OK;
 }
 
 /* The manager's edge to what it manages, which has no capability. */
@@ -152,7 +157,7 @@ cr_result cr_make_space(cr_pd *manager, const char *type, const char *name, cr_p
     cr_making_add(CR_MAKE_NODE, CR_OF_SPACE);
     add_managers_hold(&manager->node, &cr_now_made.space.ref);
     if (first != 0) {
-        cr_making_add_request(manager, first, &cr_now_made.space.ref, slot);
+        cr_making_add_request(manager, first, &cr_now_made.space.ref, name, slot);
     }
     cr_result result = cr_making_run();
     *out = cr_now_made.space.ref;
@@ -169,8 +174,8 @@ cr_result cr_can_make_resource(cr_ref space)
         !cr_number_left(cr_space_entry_of(space)->next_object, CR_LAST_OBJECT)) {
         return CR_RESULT_FULL;
     }
-    cr_result result = cr_charge(manager, CR_QUOTA_NODES, 1, 0);
-    return result == CR_RESULT_OK ? cr_charge(manager, CR_QUOTA_EDGES, 2, 0) : result;
+    cr_result result = cr_fits(manager, CR_QUOTA_NODES, 1, 0);
+    return result == CR_RESULT_OK ? cr_fits(manager, CR_QUOTA_EDGES, 2, 0) : result;
 }
 
 cr_result cr_make_resource(cr_ref space, cr_ref *out)
@@ -239,14 +244,14 @@ cr_result cr_can_make_request(const cr_pd *by, const cr_pd *pd, cr_ref space, ui
         *slot = cr_edge_slot(known, CR_EDGE_REQUEST);
         return CR_RESULT_EXISTS;
     }
-    return cr_is_allowed(pd, by) ? can_add_request(pd, cr_space_entry_of(space)->name, slot)
+    return cr_is_allowed(pd, by) ? can_add_request(pd, cr_space_entry_of(space)->name, 0, slot)
                                  : CR_RESULT_UNWANTED;
 }
 
 cr_result cr_make_request(const cr_pd *by, cr_pd *pd, cr_ref space, uint32_t slot)
 {
     cr_making_begin_at(CR_MADE_REQUEST, pd->node);
-    cr_making_add_request(by, pd, &space, slot);
+    cr_making_add_request(by, pd, &space, cr_space_entry_of(space)->name, slot);
     return cr_making_run();
 }
 
@@ -265,7 +270,7 @@ cr_result cr_can_make_hold(const cr_pd *by, const cr_pd *pd, cr_ref resource, ui
         return count < CR_MAX_COUNT ? CR_RESULT_OK : CR_RESULT_FULL;
     }
     cr_result result = cr_can_take_slot(pd, slot);
-    return result == CR_RESULT_OK ? cr_charge(pd, CR_QUOTA_EDGES, 1, 0) : result;
+    return result == CR_RESULT_OK ? cr_fits(pd, CR_QUOTA_EDGES, 1, 0) : result;
 }
 
 cr_result cr_make_hold(const cr_pd *by, cr_pd *pd, cr_ref resource, uint32_t slot)

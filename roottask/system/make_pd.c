@@ -141,7 +141,7 @@ cr_result cr_can_spawn(const cr_pd *creator, uint32_t *slot)
     if (result == CR_RESULT_OK && (find_pd_entry() == CR_NONE || cr_nodes_left() < 2)) {
         return CR_RESULT_FULL;
     }
-    return result == CR_RESULT_OK ? cr_charge_spawned(creator) : result;
+    return result == CR_RESULT_OK ? cr_fits_spawned(creator) : result;
 }
 
 /* The configured PD that a PD descends from: no other has rules for what is spawned. */

@@ -2,6 +2,7 @@
  *
  * Applies, undoes and commits the steps of what is being made. See making.h. */
 #include "making.h"
+#include "charge.h"
 #include "inject.h"
 #include "kernel/untyped.h"
 #include "rows.h"
@@ -71,9 +72,13 @@ void cr_making_add_hold(const cr_pd *by, cr_pd *pd, const cr_ref *resource, uint
     }
 }
 
-void cr_making_add_request(const cr_pd *by, cr_pd *pd, const cr_ref *space, uint32_t slot)
+void cr_making_add_request(const cr_pd *by, cr_pd *pd, const cr_ref *space, const char *name,
+                           uint32_t slot)
 {
     const uint32_t index = cr_sys.free_request;
+    if (index != CR_NONE) {
+        cr_sys.requests[index].needed = cr_needs_request(pd, name); /* for the edge */
+    }
     cr_now_made.request =
         (cr_new_cap){.pd = pd, .slot = slot, .request = index, .node = space};
     cr_making_add_edge(&(cr_new_edge){.kind = CR_EDGE_REQUEST,
@@ -155,12 +160,7 @@ static cr_status add_edge(const cr_new_edge *edge)
     if (edge->kind == CR_EDGE_SUBSCRIBE) {
         return cr_rows_subscribe(*edge->from, *edge->to, edge->handler);
     }
-    cr_status status = cr_rows_add_edge(edge->kind, *edge->from, *edge->to);
-    if (status == CR_OK && (edge->kind == CR_EDGE_HOLD || edge->kind == CR_EDGE_REQUEST)) {
-        cr_sys.edge_entry[cr_model_find(cr_sys.model, edge->kind, *edge->from, *edge->to)] =
-            edge->entry;
-    }
-    return status;
+    return cr_rows_add_edge(edge->kind, *edge->from, *edge->to, edge->entry);
 }
 
 static cr_status take_slot(cr_making *now, uint32_t what)
@@ -180,6 +180,7 @@ static cr_status take_slot(cr_making *now, uint32_t what)
                                     .generation = entry->generation + 1,
                                     .pd = (uint32_t)(request->pd - cr_sys.pds),
                                     .slot = request->slot,
+                                    .needed = entry->needed,
                                     .space = *request->node};
         request->pd->slots[request->slot] = CR_SLOT_USED;
         return CR_OK;

@@ -97,7 +97,9 @@ void cr_making_add_resource(void);
 void cr_making_add_hold(const cr_pd *by, cr_pd *pd, const cr_ref *resource, uint32_t slot);
 /* A hold of the resource of a PD's body, with that resource if there is none. */
 void cr_making_add_body_hold(cr_pd *holder, const cr_pd *pd, uint32_t slot);
-void cr_making_add_request(const cr_pd *by, cr_pd *pd, const cr_ref *space, uint32_t slot);
+/* `name`: of the space. */
+void cr_making_add_request(const cr_pd *by, cr_pd *pd, const cr_ref *space, const char *name,
+                           uint32_t slot);
 /* Makes all or nothing. If nothing was made, the trace says why. */
 cr_result cr_making_run(void);
 

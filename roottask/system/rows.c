@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Keeps the digest of the model state, and finds nodes by their numbers. See rows.h. What a change
- * costs depends on the rows that change, and on nothing else. */
+ * Keeps the digest of the model state and the tallies of the accounts, and finds nodes by their
+ * numbers. See rows.h. What a change costs depends on the rows that change, and for a space also on
+ * the number of spaces that its manager has. */
 #include "rows.h"
+#include "charge.h"
 #include "state.h"
 #include "text.h"
 #include <cellreap/digest.h>
@@ -175,6 +177,7 @@ void cr_rows_added(cr_ref node)
                                       pd != 0 ? pd->name : cr_type_name(info.type));
     cr_sys.digest += node_term(node, &info);
     enter(node, &info);
+    cr_charge_node(node, &info, 1);
     if (info.kind == CR_NODE_SPACE) {
         cr_sys.digest +=
             cr_digest_edge(CR_EDGE_MANAGE, *label_of(info.manager), *label_of(node));
@@ -200,22 +203,44 @@ cr_status cr_rows_set_pinned(cr_ref pd, int pinned)
     return status;
 }
 
-cr_status cr_rows_add_edge(cr_edge_kind kind, cr_ref from, cr_ref to)
+/* The count of an edge that is there. */
+static uint32_t count_of(uint32_t edge)
 {
+    cr_edge_info info;
+    return cr_model_edge(cr_sys.model, edge, &info) == CR_OK ? info.count : 0;
+}
+
+cr_status cr_rows_add_edge(cr_edge_kind kind, cr_ref from, cr_ref to, uint32_t entry)
+{
+    const cr_edge_info info = {.kind = kind, .count = 1, .from = from, .to = to};
     const cr_status status = cr_model_add_edge(cr_sys.model, kind, from, to);
-    if (status == CR_OK) {
-        cr_sys.digest +=
-            edge_terms(&(cr_edge_info){.kind = kind, .count = 1, .from = from, .to = to});
+    if (status != CR_OK) {
+        return status;
     }
-    return status;
+    cr_sys.digest += edge_terms(&info);
+    uint32_t count = 1;
+    if (kind == CR_EDGE_HOLD || kind == CR_EDGE_REQUEST) {
+        const uint32_t index = cr_model_find(cr_sys.model, kind, from, to);
+        cr_sys.edge_entry[index] = entry;
+        count = count_of(index);
+    }
+    if (count == 1) {
+        cr_charge_edge(&info, entry, 0, 1);
+    }
+    return CR_OK;
 }
 
 cr_status cr_rows_drop_edge(cr_edge_kind kind, cr_ref from, cr_ref to, int cleanup)
 {
     const cr_edge_info edge = {.kind = kind, .count = 1, .from = from, .to = to};
+    const uint32_t index = cr_model_find(cr_sys.model, kind, from, to);
+    const uint32_t count = count_of(index);
     const cr_status status = cr_model_drop_edge(cr_sys.model, kind, from, to);
     if (status == CR_OK) {
         cr_sys.digest -= edge_terms(&edge);
+        if (count == 1) {
+            cr_charge_edge(&edge, cr_sys.edge_entry[index], 0, -1);
+        }
         if (cleanup) {
             cr_note_gone_edge(&edge);
         }
@@ -223,11 +248,22 @@ cr_status cr_rows_drop_edge(cr_edge_kind kind, cr_ref from, cr_ref to, int clean
     return status;
 }
 
+/* Charges a subscription with its first or after its last count. */
+static void charge_subscription(cr_ref pd, cr_ref node, uint32_t handler, int sign)
+{
+    const uint32_t others = cr_model_handlers(cr_sys.model, pd, node) & ~(1u << handler);
+    cr_charge_edge(&(cr_edge_info){.kind = CR_EDGE_SUBSCRIBE, .from = pd, .to = node}, 0,
+                   others == 0, sign);
+}
+
 cr_status cr_rows_subscribe(cr_ref pd, cr_ref node, uint32_t handler)
 {
     const cr_status status = cr_model_subscribe(cr_sys.model, pd, node, handler);
     if (status == CR_OK) {
         cr_sys.digest += cr_digest_subscription(*label_of(pd), *label_of(node), handler);
+        if (cr_model_subscriptions(cr_sys.model, pd, node, handler) == 1) {
+            charge_subscription(pd, node, handler, 1);
+        }
     }
     return status;
 }
@@ -237,6 +273,9 @@ cr_status cr_rows_unsubscribe(cr_ref pd, cr_ref node, uint32_t handler)
     const cr_status status = cr_model_unsubscribe(cr_sys.model, pd, node, handler);
     if (status == CR_OK) {
         cr_sys.digest -= cr_digest_subscription(*label_of(pd), *label_of(node), handler);
+        if (cr_model_subscriptions(cr_sys.model, pd, node, handler) == 0) {
+            charge_subscription(pd, node, handler, -1);
+        }
     }
     return status;
 }
@@ -246,14 +285,20 @@ cr_status cr_rows_destroy(cr_ref node, int cleanup)
     cr_node_info info;
     cr_edge_info edge;
     uint32_t list = 0;
+    uint32_t index;
     cr_status status = cr_model_get(cr_sys.model, node, &info);
     if (status != CR_OK) {
         return status;
     }
     const uint64_t own_term = node_term(node, &info);
     /* A node that cannot be destroyed is refused before its first edge is taken. */
-    while ((status = cr_model_take_edge(cr_sys.model, node, &list, &edge)) == CR_OK) {
+    while ((status = cr_model_take_edge(cr_sys.model, node, &list, &edge, &index)) == CR_OK) {
         cr_sys.digest -= edge_terms(&edge);
+        if (edge.kind == CR_EDGE_SUBSCRIBE) {
+            charge_subscription(edge.from, edge.to, edge.handler, -1);
+        } else {
+            cr_charge_edge(&edge, cr_sys.edge_entry[index], 0, -1);
+        }
         if (cleanup) {
             cr_note_gone_edge(&edge);
         }
@@ -264,6 +309,7 @@ cr_status cr_rows_destroy(cr_ref node, int cleanup)
     if (cleanup) {
         cr_note_gone_node(node, &info);
     }
+    cr_charge_node(node, &info, -1);
     status = cr_model_destroy(cr_sys.model, node);
     cr_sys.digest -= own_term;
     leave(node, &info); /* A tombstone keeps its numbers until it is released. */

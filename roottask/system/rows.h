@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * All changes to the rows of the model state. They keep the digest of the state (digest.h) and the
- * index of its numbers, so no other code may add or remove a node or an edge of the model. */
+ * All changes to the rows of the model state. They keep the digest of the state (digest.h), the
+ * index of its numbers and the tallies of the accounts (charge.h), so no other code may add or
+ * remove a node or an edge of the model. */
 #ifndef CELLREAP_SYSTEM_ROWS_H
 #define CELLREAP_SYSTEM_ROWS_H
 
@@ -11,8 +12,9 @@
 void cr_rows_added(cr_ref node);
 /* As cr_model_set_pinned. */
 cr_status cr_rows_set_pinned(cr_ref pd, int pinned);
-/* As cr_model_add_edge, cr_model_drop_edge, cr_model_destroy. `cleanup`: a cleanup removes it. */
-cr_status cr_rows_add_edge(cr_edge_kind kind, cr_ref from, cr_ref to);
+/* As cr_model_add_edge, cr_model_drop_edge, cr_model_destroy. `entry`: of a HOLD or REQUEST, as in
+ * cr_sys.edge_entry. `cleanup`: a cleanup removes it. */
+cr_status cr_rows_add_edge(cr_edge_kind kind, cr_ref from, cr_ref to, uint32_t entry);
 cr_status cr_rows_drop_edge(cr_edge_kind kind, cr_ref from, cr_ref to, int cleanup);
 cr_status cr_rows_destroy(cr_ref node, int cleanup);
 /* As cr_model_subscribe and cr_model_unsubscribe. */

@@ -97,6 +97,8 @@ typedef struct cr_pd {
     uint32_t refusals;
     uint32_t refusals_untold;
     uint32_t says;
+    uint64_t asked; /* root-task time that it used since its equals had their turn; see share.h */
+    int rests;      /* its thread is suspended until they have had it */
     uint32_t config; /* index in the image's table; CR_IMAGE_NONE: spawned */
     uint32_t program;
     uint32_t number;
@@ -130,12 +132,14 @@ typedef struct cr_request_entry {
     uint32_t pd; /* index */
     uint32_t slot;
     uint32_t next_free;
+    int needed; /* the configuration has the PD make it */
     cr_ref space;
 } cr_request_entry;
 
 typedef struct cr_space_entry {
     int used;
     int saved; /* of the saved state: its manager has not created it yet */
+    int needed; /* the configuration has its manager make it */
     uint32_t next_object;
     cr_ref node;
     uint32_t next_named; /* the next entry whose name has the same bucket, + 1; 0: none */

@@ -13,8 +13,12 @@ from kit.command_line import command
 from mutation.copies import Copy
 
 
-def run_planted(copy: Copy, config: Path, *options: str) -> dict[str, Any]:
-    """What `cellreap run --json` prints of a system that the copy builds. The run must fail.
+def run_planted(
+    copy: Copy, config: Path, *options: str, passes: bool = False
+) -> dict[str, Any]:
+    """What `cellreap run --json` prints of a system that the copy builds.
+
+    passes: the run must pass. Else it must fail.
 
     Its trace is in the folder of the copy. The limits of time only end runs that hang.
     """
@@ -26,7 +30,7 @@ def run_planted(copy: Copy, config: Path, *options: str) -> dict[str, Any]:
         text=True,
         check=False,
     )
-    assert done.returncode == 1, done.stderr
+    assert done.returncode == (0 if passes else 1), done.stderr
     shown = json.loads(done.stdout)
     assert isinstance(shown, dict)
     return shown

@@ -12,20 +12,10 @@
  *
  * COUNTER when it began, and the ticks of ROUNDS requests to the root task that change nothing, and
  * of ROUNDS calls to the server. */
+#include "counter.h"
 #include "storage.h"
 
 enum { ROUNDS = 1000, ECHO = CR_REPLY_BASE + 1 };
-
-static uint64_t counter(void)
-{
-#ifdef __aarch64__
-    uint64_t count;
-    __asm__ volatile("isb\n\tmrs %0, cntpct_el0" : "=r"(count));
-    return count;
-#else
-    return __builtin_ia32_rdtsc();
-#endif
-}
 
 static uint32_t serve(cr_incoming *message)
 {

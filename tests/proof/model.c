@@ -33,6 +33,7 @@ void main(void)
     cr_node_info node;
     cr_edge_info edge;
     uint32_t list;
+    uint32_t index;
     switch (OPERATION) {
     case 0: (void)cr_model_add_pd(model, any(), any(), &out); break;
     case 1: (void)cr_model_add_space(model, any(), any(), any(), any_ref(), &out); break;
@@ -52,7 +53,7 @@ void main(void)
     case 14: (void)cr_model_doom(model, any_ref()); break;
     case 15: (void)cr_model_spare(model, any_ref()); break;
     case 16: (void)cr_model_destroy(model, any_ref()); break;
-    case 28: list = any(); (void)cr_model_take_edge(model, any_ref(), &list, &edge); break;
+    case 28: list = any(); (void)cr_model_take_edge(model, any_ref(), &list, &edge, &index); break;
     case 17: (void)cr_model_release(model, any_ref()); break;
     case 18: (void)cr_model_age(model, any()); break;
     case 19: (void)cr_model_get_stats(model); break;

@@ -68,7 +68,7 @@ def sizes_of(
 
     bodies = {pd.name: body(pd) for pd in config.pds}
     spawned = {program: body(spawned_pd(program)) for pd in config.pds for program in pd.spawns}
-    witnesses = _witnesses(config) if timer else 0
+    witnesses = _witnesses(config)
     own = 1 << roottask("root.h", "CR_OWN_BLOCK_BITS")
     probes = config.system.truth and snapshots
     pages = tables >> roottask("kernel/arch/arch.h", "CR_ARCH_LARGE_BITS")

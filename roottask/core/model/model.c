@@ -759,7 +759,8 @@ static cr_status destroyable(const cr_node *node)
                : CR_OK;
 }
 
-cr_status cr_model_take_edge(cr_model *model, cr_ref ref, uint32_t *list, cr_edge_info *out)
+cr_status cr_model_take_edge(cr_model *model, cr_ref ref, uint32_t *list, cr_edge_info *out,
+                             uint32_t *index)
 {
     const cr_node *node = node_at_mut(model, ref);
     if (node == NULL) {
@@ -773,6 +774,7 @@ cr_status cr_model_take_edge(cr_model *model, cr_ref ref, uint32_t *list, cr_edg
         const uint32_t edge = node->head[i / 2][i % 2];
         if (edge < model->max_edges) {
             *list = i;
+            *index = edge;
             info_of(model, cr_edge_at(model, edge), out);
             remove_edge(model, edge);
             return CR_OK;

@@ -54,6 +54,9 @@ enum { CR_DOUBLINGS = CELLREAP_DOUBLINGS, CR_DOUBLINGS_MAX = 3 };
     CR_SYSTEM_LIMIT(CR_MAX_MAPS_EACH, 512, "maps that one server reports in one extraction")       \
     CR_SYSTEM_LIMIT(CR_REFUSALS_TOLD, 64, "refused operations of a PD that are traced one by one") \
     CR_SYSTEM_LIMIT(CR_REFUSALS_SUM, 1000, "refused operations of a PD in one REFUSED event")      \
+    CR_SYSTEM_LIMIT(CR_SHARE, 1000,                                                                \
+        "what a PD may ask of the root task before its equals have their turn: 1 for a message "   \
+        "and for each kernel call, 16 for each line of the trace")                                 \
     CR_SYSTEM_LIMIT(CR_MAX_SAYS, 4096, "lines that a PD prints")                                   \
     CR_SYSTEM_LIMIT(CR_GONE_BYTES, 65536,                                                          \
         "bytes of the rows that a cleanup removes, each with a newline; if they are more, the "    \

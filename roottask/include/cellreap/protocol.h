@@ -50,11 +50,12 @@ typedef enum cr_badge_kind {
     CR_BADGE_REQUEST = 4,  /* a client's call to a server, through this REQUEST edge */
     CR_BADGE_RESOURCE = 5, /* a client's call on this resource: cr_badge_space, cr_badge_object */
     CR_BADGE_SIGNAL = 6,   /* the root task has notices for the receiver */
-    /* These two arrive by one notification, which ORs badges. So no smaller kind may have all
-     * bits of either. */
-    CR_BADGE_IDLE = 7,     /* the scenario's: no other thread can run */
-    CR_BADGE_TIMER = 8,    /* the timer's interrupt */
-    CR_BADGE_KIND_COUNT = 9
+    /* These three arrive by one notification, which ORs badges. Each has a bit of its own, and one
+     * that no kind before them has. */
+    CR_BADGE_IDLE = 9,   /* the scenario's: no other thread can run */
+    CR_BADGE_TIMER = 10, /* the timer's interrupt */
+    CR_BADGE_TURN = 12,  /* the PDs of a priority have had their turn */
+    CR_BADGE_KIND_COUNT = 13
 } cr_badge_kind;
 
 /* What is not the kind. */
@@ -71,10 +72,16 @@ static inline cr_badge_kind cr_badge_kind_of(uint64_t badge)
     return kind < CR_BADGE_KIND_COUNT ? (cr_badge_kind)kind : CR_BADGE_NONE;
 }
 
-/* IDLE, TIMER, or both. */
+/* IDLE, TIMER, TURN, or several of them. */
 static inline int cr_badge_is_signal(uint64_t badge)
 {
-    return badge >> 60 >= (uint64_t)CR_BADGE_IDLE;
+    return badge >> 60 >= 8u;
+}
+
+/* Whether one of these signals is among those of the badge. */
+static inline int cr_badge_has(uint64_t badge, cr_badge_kind signal)
+{
+    return (badge >> 60 & (uint64_t)signal) == (uint64_t)signal;
 }
 
 static inline uint32_t cr_badge_index(uint64_t badge)

@@ -704,10 +704,10 @@ def use_everything(core: CoreModel, model: Any) -> None:
     for kind in range(lib.CR_EDGE_KIND_COUNT):
         lib.cr_model_add_edge(model, kind, refs[kind % len(refs)], refs[-1])
     lib.cr_model_add_pd(model, 5, 0, out)
-    edge, at = ffi.new("cr_edge_info *"), ffi.new("uint32_t *")
+    edge, at, was = ffi.new("cr_edge_info *"), ffi.new("uint32_t *"), ffi.new("uint32_t *")
     for ref in refs[::2]:
         lib.cr_model_doom(model, ref)
-        if lib.cr_model_take_edge(model, ref, at, edge) == lib.CR_OK:
+        if lib.cr_model_take_edge(model, ref, at, edge, was) == lib.CR_OK:
             assert lib.cr_model_destroy(model, ref) == lib.CR_OK
         lib.cr_model_destroy(model, ref)
         lib.cr_model_release(model, ref)
@@ -883,9 +883,10 @@ def test_edges_are_taken_one_by_one_as_destroying_removes_them(seed: int) -> Non
     lib, ffi, model = core.lib, core.ffi, core.model
     for id_ in rng.sample(sorted(core.refs), len(core.refs)):
         ref = core.ref(id_)
-        edge, at = ffi.new("cr_edge_info *"), ffi.new("uint32_t *")
+        edge, at, was = ffi.new("cr_edge_info *"), ffi.new("uint32_t *"), ffi.new("uint32_t *")
         refused = lib.cr_model_doom(model, ref)
         wanted: list[tuple[int, ...]] = []
+        indices: list[int] = []
         for kind in range(lib.CR_EDGE_KIND_COUNT):
             for direction in (lib.CR_OUT, lib.CR_IN):
                 if kind == lib.CR_EDGE_LINK and direction == lib.CR_IN:
@@ -893,20 +894,25 @@ def test_edges_are_taken_one_by_one_as_destroying_removes_them(seed: int) -> Non
                 index = lib.cr_model_first(model, ref, kind, direction)
                 while index != lib.CR_NONE:
                     wanted.append(edge_info(core, index))
+                    indices.append(index)
                     index = lib.cr_model_next(model, index, ref, direction)
         before = core.edges()
-        if refused or lib.cr_model_take_edge(model, ref, at, edge) == lib.CR_ERR_BUSY:
-            status = lib.cr_model_take_edge(model, ref, at, edge)
+        if refused or lib.cr_model_take_edge(model, ref, at, edge, was) == lib.CR_ERR_BUSY:
+            status = lib.cr_model_take_edge(model, ref, at, edge, was)
             assert status == (refused or lib.CR_ERR_BUSY)
             assert core.edges() == before
             continue
         taken: list[tuple[int, ...]] = []
+        had: list[int] = []
         if wanted:
             taken.append(told(edge))
-        while lib.cr_model_take_edge(model, ref, at, edge) == lib.CR_OK:
+            had.append(was[0])
+        while lib.cr_model_take_edge(model, ref, at, edge, was) == lib.CR_OK:
             taken.append(told(edge))
+            had.append(was[0])
         assert taken == list(dict.fromkeys(wanted))
-        assert lib.cr_model_take_edge(model, ref, at, edge) == lib.CR_ERR_ABSENT
+        assert had == list(dict.fromkeys(indices))
+        assert lib.cr_model_take_edge(model, ref, at, edge, was) == lib.CR_ERR_ABSENT
         assert lib.cr_model_destroy(model, ref) == lib.CR_OK
-        assert lib.cr_model_take_edge(model, ref, at, edge) == lib.CR_ERR_STATE
+        assert lib.cr_model_take_edge(model, ref, at, edge, was) == lib.CR_ERR_STATE
         core.check()
