@@ -39,11 +39,14 @@ static uint32_t first_delay_of(const cr_image_pd *config)
     return cr_clock_exists() ? config->respawn_delay_ms : 0;
 }
 
-/* 0 for the first time, then `first`, then twice as much each time, up to a limit. */
+/*
+ * 0 for the first time, then `first`, then twice as much each time, up to a limit. However large the
+ * count, this takes no more turns than the limit has bits.
+ */
 static uint32_t delay_of(uint32_t count, uint32_t first)
 {
     uint32_t delay = count > 1 ? first : 0;
-    for (uint32_t i = 2; i < count && delay < CR_RESPAWN_DELAY_MAX_MS; i++) {
+    for (uint32_t i = 2; i < count && delay != 0 && delay < CR_RESPAWN_DELAY_MAX_MS; i++) {
         delay *= 2;
     }
     return delay < CR_RESPAWN_DELAY_MAX_MS ? delay : CR_RESPAWN_DELAY_MAX_MS;

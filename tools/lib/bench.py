@@ -37,7 +37,7 @@ from cellreap.progress import Progress
 from cellreap.runs.qemu import MACHINES
 from demo import available_cores, missing_sdk
 from on_target import Staged, measure, stage, tables
-from pace import checking_speed, pace, reading_speed
+from pace import checking_speed, dooming_speed, pace, reading_speed
 from yardsticks import AFFECTED, UNAFFECTED, Compared, compare
 
 SIZES: Final = (10, 1_000, 100_000)
@@ -200,13 +200,15 @@ def bench(
     missing = {arch: missing_sdk(arch) for arch in MACHINES}
     arches = [] if no_boot else [arch for arch, where in missing.items() if where is None]
     with tempfile.TemporaryDirectory(prefix="cellreap-bench-") as name:
-        booted, paces, speed, reading = on_kernels(arches, jobs or available_cores(), Path(name))
+        measured = on_kernels(arches, jobs or available_cores(), Path(name))
+    booted, paces, speed, reading, dooming = measured
     shown: dict[str, Any] = {
         "planning": [cost.to_json() for cost in planned],
         "planning_grows": growing,
         "yardsticks": [each.to_json() for each in compared],
         "checking": speed,
         "reading": reading,
+        "dooming": dooming,
         "cleanups": booted,
         "pace": paces,
         "not_booted": {arch: where for arch, where in missing.items() if where is not None},
@@ -230,7 +232,7 @@ def bench(
     for rows in booted.values():
         for table in tables(rows):
             console.print(table)
-    _show_pace(console, paces, speed, reading)
+    _show_pace(console, paces, speed, reading, dooming)
     for where in missing.values():
         if where is not None and not no_boot:
             console.print(f"NOT BOOTED: {where}.", soft_wrap=True)
@@ -245,8 +247,10 @@ def bench(
 
 def on_kernels(
     arches: Sequence[str], jobs: int, folder: Path
-) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Cleanups and pace by architecture; how fast traces are checked, and states read."""
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Cleanups and pace by architecture; how fast traces are checked, states read, and states in
+    which everything is doomed planned.
+    """
     progress = Progress()
     staged: list[Staged] = list(stage())
     booted, paces = {}, {}
@@ -257,7 +261,8 @@ def on_kernels(
             paces[arch] = pace(arch, folder, jobs)
     largest = max(folder.rglob("*.trace"), key=lambda path: path.stat().st_size, default=None)
     with progress.step("measuring checks and plans"):
-        return booted, paces, checking_speed(largest), reading_speed(folder)
+        speed, reading = checking_speed(largest), reading_speed(folder)
+        return booted, paces, speed, reading, dooming_speed(folder)
 
 
 def figures(shown: object, path: str = "") -> Iterator[tuple[str, float]]:
@@ -371,6 +376,7 @@ def _show_pace(
     paces: Mapping[str, Mapping[str, Any]],
     speed: Mapping[str, Mapping[str, Any]],
     reading: Mapping[str, Any],
+    dooming: Mapping[str, Any],
 ) -> None:
     title = "From a command to its verdict, the reference scenario, image built: seconds here"
     table = Table(box=SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
@@ -397,6 +403,12 @@ def _show_pace(
         f"A crash in a state of {reading['rows']:,} rows is read, planned and printed in "
         f"{reading['seconds']:.1f} s of processor time here."
     )
+    for shape in ("wide", "deep"):
+        console.print(
+            f"One of {dooming['rows']:,} rows that dooms everything ({shape}): "
+            f"{dooming[shape]['seconds']:.1f} s, {dooming[shape]['times_a_search']:.1f} times a "
+            "plain search in Python."
+        )
 
 
 if __name__ == "__main__":

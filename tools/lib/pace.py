@@ -165,6 +165,70 @@ def reading_speed(folder: Path, rows: int = _ROWS) -> dict[str, Any]:
     return {"rows": len(made) - 1, "seconds": round(_children() - start, 2)}
 
 
+def doomed_rows(count: int, *, deep: bool) -> list[str]:
+    """A state of about so many rows in which the crash of PD_1 dooms every PD but the root task, at
+    unlimited depth. Each server has clients that hold files of it, and each PD has a body.
+
+    deep: each server has one client and is a client of the server before it. Otherwise it has 100,
+    and is a client of the first server.
+    """
+    nodes = [
+        "NODE_TYPE,NODE_ID,DATA,EDGE_TYPE,EDGE_FROM,EDGE_TO,EXTRA",
+        "PD,PD_0,root_task,,,,",
+        "RESOURCE_SPACE,PD_SPACE_1,PD,,,,",
+    ]
+    edges = [",,NONE,HOLD,PD_0,PD_SPACE_1,"]
+    pds = 0
+
+    def made(name: str, server: int, space: int) -> int:
+        """A PD that requests a space of a server, unless it is the first."""
+        nonlocal pds
+        pds += 1
+        nodes.append(f"PD,PD_{pds:x},{name}_{pds},,,,")
+        nodes.append(f"RESOURCE,PD_1_{pds:x},PD,,,,")
+        edges.append(f",,NONE,SUBSET,PD_1_{pds:x},PD_SPACE_1,")
+        edges.append(f",,NONE,HOLD,PD_0,PD_1_{pds:x},")
+        if space > 1:
+            edges.append(f",,FILE,REQUEST,PD_{pds:x},PD_{server:x},FILE_SPACE_{space:x}")
+        return pds
+
+    first, space = (1, 2), 1
+    above = (0, 0)
+    while len(nodes) + len(edges) < count:
+        space += 1
+        server = made("server", *above)
+        nodes.append(f"RESOURCE_SPACE,FILE_SPACE_{space:x},FILE,,,,")
+        edges.append(f",,NONE,HOLD,PD_{server:x},FILE_SPACE_{space:x},")
+        above = (server, space) if deep else first
+        for client in range(1 if deep else 100):
+            pd = made("client", server, space)
+            for number in range(6 * client + 1, 6 * client + 7):
+                file = f"FILE_{space:x}_{number:x}"
+                nodes.append(f"RESOURCE,{file},FILE,,,,")
+                edges.append(f",,NONE,SUBSET,{file},FILE_SPACE_{space:x},")
+                edges += [f",,NONE,HOLD,PD_{holder:x},{file}," for holder in (server, pd)]
+    return nodes + edges
+
+
+def dooming_speed(folder: Path, rows: int = _ROWS) -> dict[str, Any]:
+    """The processor time of `cellreap plan --pd-depth inf` where everything is doomed, and how many
+    times that of a plain search it is.
+    """
+    found: dict[str, Any] = {"rows": rows}
+    for name, deep in (("wide", False), ("deep", True)):
+        path = folder / f"{name}.csv"
+        path.write_text("\n".join(doomed_rows(rows, deep=deep)) + "\n", encoding="ascii")
+        start = _children()
+        _command("plan", str(path), "--crash", "PD_1", "--pd-depth", "inf")
+        planned = _children()
+        search = [sys.executable, str(Path(__file__).with_name("search.py")), str(path), "PD_1"]
+        subprocess.run(search, check=True, capture_output=True)
+        seconds, plain = planned - start, _children() - planned
+        path.unlink()
+        found[name] = {"seconds": round(seconds, 2), "times_a_search": round(seconds / plain, 1)}
+    return found
+
+
 def _children() -> float:
     """The processor time of ended child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)

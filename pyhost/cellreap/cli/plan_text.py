@@ -177,10 +177,11 @@ def show(heading: str, sections: Iterable[Section]) -> None:
         click.echo(heading)
         for title, rows in sections:
             click.echo(f"\n{title}")
+            # The last column is not padded: a single cell of it may be as long as all others.
             widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-            for row in rows:
-                cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-                click.echo(f"  {'  '.join(cells)}".rstrip())
+            widths[-1] = 0
+            lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+            click.echo("\n".join(f"  {line}" for line in lines))
         return
     from rich.console import Console
     from rich.table import Table

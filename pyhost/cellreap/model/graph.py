@@ -72,6 +72,7 @@ class Model(Nodes):
 
     def _copied(self, kind: type[_AnyModel]) -> _AnyModel:
         return kind(
+            _bodies=dict(self._bodies),
             nodes=dict(self.nodes),
             manager=dict(self.manager),
             space_of=dict(self.space_of),
@@ -129,6 +130,8 @@ class Model(Nodes):
         self.nodes = {id_: node for id_, node in self.nodes.items() if id_ not in dead}
         self.manager = {space: pd for space, pd in self.manager.items() if space not in dead}
         self.space_of = {res: space for res, space in self.space_of.items() if res not in dead}
+        for node in dead:
+            self._forget_body(node)
         self.holds = Counter({pair: count for pair, count in self.holds.items() if live(pair)})
         self.requests = set(filter(live, self.requests))
         self.maps = set(filter(live, self.maps))

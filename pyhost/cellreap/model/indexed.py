@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A model state with indexes: the cost of an operation depends on the edges of its node only.
 
-`Model` finds the edges of a node, the resources of a space and the body of a PD by a search through
-all of them. That is simple and fast enough for one plan. The checker replays long histories and
-needs the indexes. What it asks at each change (`asks_for`, `is_client_of`, `depends_on`) does not
-depend on the number of edges either.
+`Model` finds the edges of a node and the resources of a space by a search through all of them. That
+is simple and fast enough for one plan. The checker replays long histories and needs the indexes.
+What it asks at each change (`asks_for`, `is_client_of`, `depends_on`) does not depend on the number
+of edges either.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Self
 
 from cellreap.model.graph import Model
-from cellreap.model.ids import ROOT, parse_id
+from cellreap.model.ids import ROOT
 
 _Edge = tuple[str, str, str]
 """(kind, source, target)."""
@@ -33,8 +33,6 @@ class IndexedModel(Model):
 
     _members: dict[str, set[str]] = field(default_factory=dict)
     """space -> its resources"""
-    _bodies: dict[int, str] = field(default_factory=dict)
-    """number of a PD -> the resource that stands for its body"""
     _near: dict[str, dict[_Edge, None]] = field(default_factory=dict)
     """node -> the edges that end at it, in the order in which they came: a set of strings would be
     in another order in each process"""
@@ -46,7 +44,6 @@ class IndexedModel(Model):
     def copy(self) -> Self:
         copied = super().copy()
         copied._members = {space: set(members) for space, members in self._members.items()}
-        copied._bodies = dict(self._bodies)
         copied._near = {node: dict(edges) for node, edges in self._near.items()}
         copied._ties = self._ties.copy()
         copied._below = {node: dict(lowers) for node, lowers in self._below.items()}
@@ -85,17 +82,11 @@ class IndexedModel(Model):
         """The number of resources that stand for the bodies of PDs."""
         return len(self._bodies)
 
-    def _body_resource(self, number: int) -> str | None:
-        return self._bodies.get(number)
-
     # -- nodes
 
     def add_resource(self, res: str, space: str, *, extra: str = "") -> None:
         super().add_resource(res, space, extra=extra)
         self._members.setdefault(space, set()).add(res)
-        number = self._body_number(res, space)
-        if number is not None:
-            self._bodies[number] = res
 
     def discard(self, gone: Iterable[str]) -> None:
         for node in gone:
@@ -104,9 +95,7 @@ class IndexedModel(Model):
             space = self.space_of.pop(node, None)
             if space is not None:
                 self._members.get(space, set()).discard(node)
-                parts = parse_id(node)
-                if parts is not None and self._bodies.get(parts.number) == node:
-                    del self._bodies[parts.number]
+                self._forget_body(node)
             self.manager.pop(node, None)
             self.nodes.pop(node, None)
             self._members.pop(node, None)

@@ -51,6 +51,8 @@ class Nodes:
     """space -> the PD that manages it"""
     space_of: dict[str, str] = field(default_factory=dict)
     """resource -> its space"""
+    _bodies: dict[int, str] = field(default_factory=dict, compare=False, repr=False)
+    """number of a PD -> the resource that stands for its body"""
 
     # -- looking
 
@@ -85,7 +87,12 @@ class Nodes:
         """
         parts = parse_id(self._need(pd, "PD").id)
         assert parts is not None
-        return self._body_resource(parts.number)
+        return self._bodies.get(parts.number)
+
+    def body_pairs(self) -> list[tuple[str, str]]:
+        """(PD, the resource that stands for its body), for every PD that has such a resource."""
+        pairs = ((pd_id(number), res) for number, res in self._bodies.items())
+        return [(pd, res) for pd, res in pairs if pd in self.nodes]
 
     def find_pd(self, name_or_id: str) -> str:
         """The id of the PD with this id or name. ModelError if no PD or several PDs have it."""
@@ -133,12 +140,17 @@ class Nodes:
         type_name = self._fresh(res, "RESOURCE")
         self._need(space, "RESOURCE_SPACE")
         _plain(extra, "extra text", res)
-        # body_of is a function only if a PD has at most one body.
-        body = self._body_number(res, space)
-        if body is not None and (other := self._body_resource(body)) is not None:
-            raise ModelError(f"{res}: {other} stands for the body of {pd_id(body)} already")
+        self.note_body(res, space)
         self.nodes[res] = Node(res, "RESOURCE", type=type_name, extra=extra)
         self.space_of[res] = space
+
+    def note_body(self, res: str, space: str) -> None:
+        """Notes whose body a resource stands for, if it is one. ModelError if another one does: a
+        PD has at most one.
+        """
+        number = self._body_number(res, space)
+        if number is not None and (other := self._bodies.setdefault(number, res)) != res:
+            raise ModelError(f"{res}: {other} stands for the body of {pd_id(number)} already")
 
     def set_pinned(self, pd: str, pinned: bool) -> None:
         """Pins or unpins a PD."""
@@ -146,12 +158,11 @@ class Nodes:
 
     # -- helpers
 
-    def _body_resource(self, number: int) -> str | None:
-        """The resource that stands for the body of the PD with this number; None if none does."""
-        for res, space in self.space_of.items():
-            if self._body_number(res, space) == number:
-                return res
-        return None
+    def _forget_body(self, res: str) -> None:
+        """The counterpart of `note_body`."""
+        parts = parse_id(res)
+        if parts is not None and self._bodies.get(parts.number) == res:
+            del self._bodies[parts.number]
 
     def _body_number(self, res: str, space: str) -> int | None:
         """The number of the PD whose body the resource stands for; None if it is not a body."""

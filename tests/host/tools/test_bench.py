@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import cProfile
 import json
 import random
 from pathlib import Path
@@ -10,16 +11,19 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from click.testing import CliRunner
 
 from bench import differences, figures, figures_in
+from cellreap.cli.plan_cmd import plan
 from cellreap.errors import CellreapError, InputError
 from cellreap.headers import source_root
 from cellreap.model.core import CoreModel
 from cellreap.model.ids import ROOT
 from kit.core_support import random_model
 from on_target import PHASES
-from pace import RECORDED, checking_speed, reading_speed
+from pace import RECORDED, checking_speed, doomed_rows, dooming_speed, reading_speed
 from plots import draw
+from search import reached
 from yardsticks import NETWORKX_PLAN, WithNetworkx, Yardsticks, chains, compare
 
 
@@ -123,3 +127,37 @@ def test_recorded_boots_are_checked(tmp_path: Path) -> None:
     damaged.write_text("\n".join(lines[:-3] + lines[-2:]) + "\n")
     with pytest.raises(CellreapError, match=r"damaged\.trace does not pass"):
         checking_speed(damaged)
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("S-16")
+@pytest.mark.parametrize("engine", ["core", "reference"])
+@pytest.mark.parametrize("deep", [False, True])
+def test_planning_where_everything_is_doomed_takes_calls_in_proportion_to_the_rows(
+    deep: bool, engine: str, tmp_path: Path
+) -> None:
+    """Calls of Python and C functions, which repeat exactly. Reading, planning and printing."""
+    counts = []
+    for rows in (4_000, 16_000):
+        path = tmp_path / f"{rows}.csv"
+        path.write_text("\n".join(doomed_rows(rows, deep=deep)) + "\n")
+        profile = cProfile.Profile()
+        asked = [str(path), "--crash", "PD_1", "--pd-depth", "inf", "--engine", engine]
+        for how in ("", "--json"):
+            with profile:
+                ran = CliRunner().invoke(plan, [*asked, how] if how else asked)
+            assert ran.exit_code == 0, ran.output
+        doomed = json.loads(ran.output)["destroyed_pds"]
+        assert len(doomed) == reached(str(path), "PD_1") == path.read_text().count("\nPD,") - 1
+        counts.append(sum(each.callcount for each in profile.getstats()))
+    assert counts[1] < 5 * counts[0], counts
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("S-16")
+def test_the_bench_compares_a_plan_with_a_plain_search(tmp_path: Path) -> None:
+    measured = dooming_speed(tmp_path, rows=20_000)
+    assert measured["rows"] == 20_000
+    for shape in ("wide", "deep"):
+        # Most of it is the start of the program, which a million rows make small.
+        assert 1 < measured[shape]["times_a_search"] < 1000

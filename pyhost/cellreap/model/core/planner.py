@@ -15,7 +15,7 @@ from cellreap.model.closeness import Closeness
 from cellreap.model.core.arena import Arena
 from cellreap.model.core.library import CoreError, allocator, names_of
 from cellreap.model.graph import Edge, Model
-from cellreap.model.ids import CORE_TYPES, ROOT, parse_id
+from cellreap.model.ids import CORE_TYPES, ROOT
 from cellreap.model.metrics import weight_of
 from cellreap.model.plan import Broken, Plan
 
@@ -58,7 +58,7 @@ class CoreModel(Arena):
     @classmethod
     def from_model(cls, model: Model) -> CoreModel:
         """A CoreModel with the same state. Its arena has no room for more."""
-        edges = len(_bodies(model)) + sum(
+        edges = len(model.body_pairs()) + sum(
             map(
                 len,
                 (
@@ -126,7 +126,7 @@ class CoreModel(Arena):
             ("LINK", model.links),
             ("OWN", model.owns),
             ("SUBSCRIBE", _plain_subscriptions(model)),
-            ("BODY", _bodies(model)),
+            ("BODY", model.body_pairs()),
         ):
             kind = self._kind(name)
             edges += [at[a] << from_shift | at[b] << to_shift | kind for a, b in pairs]
@@ -315,7 +315,7 @@ class CoreModel(Arena):
             self.add_resource(id_, model.space_of[id_])
 
     def _make_edges(self, model: Model, place: dict[str, int]) -> None:
-        edges = [*model.edges(), *(Edge("BODY", pd, body) for pd, body in _bodies(model))]
+        edges = [*model.edges(), *(Edge("BODY", pd, body) for pd, body in model.body_pairs())]
         edges.sort(key=lambda edge: (place[edge.source], place[edge.target]))
         for edge in edges:
             self.add_edge(*edge)
@@ -374,22 +374,3 @@ def _plain_subscriptions(model: Model) -> Iterable[tuple[str, str]]:
         return model.subscribes.elements()
     plain = {pair: model.subscriptions(*pair).get(0, 0) for pair in model.subscribes}
     return Counter(plain).elements()
-
-
-def _bodies(model: Model) -> list[tuple[str, str]]:
-    """(PD, the resource that stands for its body), for every PD that has such a resource."""
-    resources: dict[int, str] = {}
-    for res, space in model.space_of.items():
-        if not res.startswith("PD_"):
-            continue
-        parts = parse_id(res)
-        if parts is not None and parts.type == "PD" and model.nodes[space].type in CORE_TYPES:
-            resources.setdefault(parts.number, res)
-    if not resources:
-        return []
-    numbers = ((pd, parse_id(pd)) for pd in model.pds())
-    return [
-        (pd, resources[parts.number])
-        for pd, parts in numbers
-        if parts is not None and parts.number in resources
-    ]

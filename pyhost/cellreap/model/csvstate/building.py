@@ -29,6 +29,8 @@ class Builder:
         self.nodes = nodes
         self.exact = exact
         self.model = Model()
+        self._spaces: dict[tuple[str, str], list[str]] | None = None
+        """(manager, type) -> spaces, for rows that name no space"""
 
     def build(self, rows: list[EdgeRow]) -> Model:
         """The model of the node rows and of these edge rows."""
@@ -140,9 +142,14 @@ class Builder:
             model.manager[id_] = managers[id_]
             return True
         space = space_of.get(id_)
-        if space is None or (data == "PD" and managers[space] == ROOT):
-            return False  # the body of a PD: there must be only one
+        if space is None:
+            return False
         model.space_of[id_] = space
+        if data == "PD":
+            try:
+                model.note_body(id_, space)
+            except ModelError:
+                return False
         return True
 
     def _plain_edges(
@@ -309,14 +316,19 @@ class Builder:
                 )
             spaces = [edge.extra]
         else:
-            spaces = [
-                space
-                for space in self.model.spaces_of(edge.target)
-                if self.model.nodes[space].type == edge.data
-            ]
+            spaces = self._served(edge.target, edge.data)
             self.report.empty_requests += not spaces
         # The same edge may also come from a row that names only the type.
         self.model.requests.update((edge.source, space) for space in spaces)
+
+    def _served(self, manager: str, type_name: str) -> list[str]:
+        """The spaces of a type that a PD manages, all of which are there by now."""
+        if self._spaces is None:
+            self._spaces = {}
+            for space, pd in sorted(self.model.manager.items()):
+                of = self.model.nodes[space].type
+                self._spaces.setdefault((pd, of), []).append(space)
+        return self._spaces.get((manager, type_name), [])
 
 
 _ENDS: Final = attrgetter("source", "target")

@@ -20,12 +20,15 @@ def near_pds(
     causes; adds those of the others.
     """
     depths = dict.fromkeys(triggers, 0)
-    _close(model, depths, 0, why)
+    partners = _partners(model)
+    _close(partners, list(depths), depths, 0, why)
+    close = []
     for pd in sorted(model.pds()):
         if pd not in depths and pd != ROOT and not model.nodes[pd].pinned and near(pd):
             depths[pd] = 1
             why[pd] = ("metric", next(iter(triggers)))
-    _close(model, depths, 1, why)
+            close.append(pd)
+    _close(partners, close, depths, 1, why)
     return depths
 
 
@@ -40,40 +43,66 @@ def doomed_pds(
     whether a dependent may be doomed.
     """
     depths = dict.fromkeys(triggers, 0)
-    _close(model, depths, 0, why)
+    clients, partners = _clients(model), _partners(model)
+    servers = _close(partners, list(depths), depths, 0, why)
     k = 0
-    while pd_depth is None or k < pd_depth:
-        servers = {pd for pd, depth in depths.items() if depth == k}
-        if not servers:
-            break
-        lost = {space for space, manager in model.manager.items() if manager in servers}
-        dependents = [(pd, "request", space) for pd, space in model.requests if space in lost]
-        dependents += [
-            (pd, "hold", res) for pd, res in model.holds if model.space_of.get(res) in lost
-        ]
-        for pd, reason, cause in sorted(dependents):
-            if pd not in depths and pd != ROOT and not model.nodes[pd].pinned and near(pd):
-                depths[pd] = k + 1
-                why[pd] = (reason, cause)
-        _close(model, depths, k + 1, why)
+    while servers and (pd_depth is None or k < pd_depth):
         k += 1
+        joined = []
+        for pd, reason, cause in sorted(
+            tie for server in servers for tie in clients.get(server, ())
+        ):
+            if pd not in depths and pd != ROOT and not model.nodes[pd].pinned and near(pd):
+                depths[pd] = k
+                why[pd] = (reason, cause)
+                joined.append(pd)
+        servers = _close(partners, joined, depths, k, why)
     return depths
 
 
-def _close(model: Model, depths: dict[str, int], depth: int, why: Causes) -> None:
-    """Adds PDs at the same depth: those linked with a PD at this depth or having it as fault
-    handler.
+_Ties: TypeAlias = dict[str, list[tuple[str, str, str]]]
+
+
+def _clients(model: Model) -> _Ties:
+    """Manager -> (PD that depends on it, why, the space that it requests or resource it holds)."""
+    ties: _Ties = {}
+    for pd, space in model.requests:
+        ties.setdefault(model.manager[space], []).append((pd, "request", space))
+    for pd, res in model.holds:
+        if (in_space := model.space_of.get(res)) is not None:
+            ties.setdefault(model.manager[in_space], []).append((pd, "hold", res))
+    return ties
+
+
+def _partners(model: Model) -> dict[str, list[tuple[str, str]]]:
+    """PD -> (PD that goes at the same depth, why): one linked with it, or whose faults it handles.
+    Sorted.
     """
-    pending = sorted(pd for pd, its_depth in depths.items() if its_depth == depth)
-    while pending:
-        pd = pending.pop(0)
-        partners = [(a if b == pd else b, "link") for a, b in model.links if pd in (a, b)]
-        partners += [(client, "fault") for client, handler in model.faults.items() if handler == pd]
-        for partner, reason in sorted(partners):
+    found: dict[str, list[tuple[str, str]]] = {}
+    for a, b in model.links:
+        found.setdefault(a, []).append((b, "link"))
+        found.setdefault(b, []).append((a, "link"))
+    for client, handler in model.faults.items():
+        found.setdefault(handler, []).append((client, "fault"))
+    return {pd: sorted(partners) for pd, partners in found.items()}
+
+
+def _close(
+    partners: dict[str, list[tuple[str, str]]],
+    joined: list[str],
+    depths: dict[str, int],
+    depth: int,
+    why: Causes,
+) -> list[str]:
+    """Adds the partners of the PDs that have joined at a depth, and theirs. Returns all of them."""
+    pending = sorted(joined)
+    for pd in pending:
+        for partner, reason in partners.get(pd, ()):
             if partner not in depths and partner != ROOT:
                 depths[partner] = depth
                 why[partner] = (reason, pd)
                 pending.append(partner)
+    return pending
 
 
 def maps_to(model: Model) -> set[tuple[str, str]]:
@@ -94,12 +123,17 @@ def rs_depths(
     """The spaces within the rs depth and their depths. Adds causes of mapped spaces to `why`."""
     first = set(at_depth_0)
     depths = {space: 0 for space, manager in model.manager.items() if manager in first}
-    mapped = maps_to(model)
-    j = 0
-    while (rs_depth is None or j < rs_depth) and j in depths.values():
-        for t, s in sorted(mapped):
-            if depths.get(s) == j and t not in depths and not model.is_core(t):
-                depths[t] = j + 1
-                why[t] = ("map", s)
+    above: dict[str, list[str]] = {}
+    for t, s in maps_to(model):
+        above.setdefault(s, []).append(t)
+    level, j = list(depths), 0
+    while level and (rs_depth is None or j < rs_depth):
         j += 1
+        joined = []
+        for t, s in sorted((upper, lower) for lower in level for upper in above.get(lower, ())):
+            if t not in depths and not model.is_core(t):
+                depths[t] = j
+                why[t] = ("map", s)
+                joined.append(t)
+        level = joined
     return depths

@@ -46,11 +46,12 @@ def subtree(model: Model, top: str, pd_depth: int | None, rs_depth: int | None) 
     """
     _check_trigger(model, top, pd_depth, rs_depth)
     triggers: Causes = {top: ("trigger", None)}
+    created: dict[str, list[str]] = {}
+    for creator, pd in sorted(model.owns):
+        created.setdefault(creator, []).append(pd)
     pending = [top]
-    while pending:
-        creator = pending.pop(0)
-        created = sorted(pd for its_creator, pd in model.owns if its_creator == creator)
-        for pd in created:
+    for creator in pending:
+        for pd in created.get(creator, ()):
             if pd not in triggers:
                 triggers[pd] = ("own", creator)
                 pending.append(pd)
