@@ -32,9 +32,11 @@ from cellreap.output_parts import Entries as Entries
 from cellreap.output_parts import ImportNote as ImportNote
 from cellreap.output_parts import LargestCleanup as LargestCleanup
 from cellreap.output_parts import Program as Program
+from cellreap.output_parts import Refused as Refused
 from cellreap.output_parts import Standing as Standing
 from cellreap.output_parts import SymbolFile as SymbolFile
 from cellreap.output_parts import SystemMemory as SystemMemory
+from cellreap.output_parts import Undone as Undone
 from cellreap.output_parts import Versioned as Versioned
 from cellreap.output_parts import Why as Why
 from cellreap.output_seeing import AuditFinding as AuditFinding
@@ -431,23 +433,6 @@ class Fault(TypedDict):
     """The registers that are not 0, in hex. Empty: not known."""
 
 
-class Refused(TypedDict):
-    """An operation that was refused to the PDs of one name, always with the same result."""
-
-    name: str
-    """Their name in the configuration."""
-    pds: list[str]
-    """The PDs that asked for it."""
-    operation: str | None
-    """The operation, as in docs/operations.md. null: refusals that the trace only counts."""
-    result: str | None
-    """The result, as in docs/protocol.md. null: as above."""
-    meaning: str
-    """What the result means, for people. Empty: as above."""
-    count: int
-    """How often."""
-
-
 class Silence(TypedDict):
     """What is known of PDs when a trace breaks off."""
 
@@ -510,6 +495,8 @@ class Report(TypedDict):
     waits: NotRequired[list[Standing]]
     """The PDs that wait in a call or for a fault handler at the end of the run, and those that they
     wait for. Only if there are any."""
+    undone: NotRequired[list[Undone]]
+    """What PDs did not do: the rest of their rounds, their notices. Only if there is anything."""
     no_end: NotRequired[bool]
     """true: the trace has no END, and `pass` means: right as far as it goes. Only then."""
     unverified: NotRequired[list[str]]

@@ -222,3 +222,29 @@ class Standing(TypedDict):
     """The function and line of its instruction. null: not known."""
     said: str | None
     """The last line that it printed. null: none."""
+
+
+class Refused(TypedDict):
+    """An operation that was refused to the PDs of one name, always with the same result."""
+
+    name: str
+    """Their name in the configuration."""
+    pds: list[str]
+    """The PDs that asked for it."""
+    operation: str | None
+    """The operation, as in docs/operations.md. null: refusals that the trace only counts."""
+    result: str | None
+    """The result, as in docs/protocol.md. null: as above."""
+    meaning: str
+    """What the result means, for people. Empty: as above."""
+    count: int
+    """How often."""
+
+
+class Undone(TypedDict):
+    """What a PD did not do until the end of the run. That is no fault of the root task."""
+
+    pd: str
+    """The PD."""
+    what: str
+    """The words behind its name, such as "left its rounds"."""

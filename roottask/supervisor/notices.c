@@ -316,6 +316,7 @@ void cr_notices_restart(cr_pd *pd)
 {
     pd->run.mark = pd->run.ran;
     pd->run.age = 0;
+    pd->run.new_age = 1;
     pd->run.in_call = 0;
     pd->run.waited = 0;
     pd->run.waits = 0;

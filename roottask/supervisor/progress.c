@@ -152,7 +152,8 @@ int cr_progress_is_pending(const cr_pd *pd)
            cr_progress_sample(pd, &server) != CR_SAMPLE_IN_CALL || cr_probes_decide(pd, server);
 }
 
-static void advance(cr_pd *pd, uint64_t elapsed)
+/* passed: real time, of which the root task was busy for what is beyond `elapsed`. */
+static void advance(cr_pd *pd, uint64_t elapsed, uint64_t passed)
 {
     cr_pd *server = 0;
     cr_work_notice notice;
@@ -169,7 +170,8 @@ static void advance(cr_pd *pd, uint64_t elapsed)
         run->mark += cr_notices_has_general(pd) ? 0 : elapsed;
     }
     run->chance |= counts;
-    run->age = cr_notices_has_general(pd) ? run->age + elapsed : 0;
+    run->age = cr_notices_has_general(pd) ? run->age + (run->new_age ? elapsed : passed) : 0;
+    run->new_age = 0;
     if (!oldest_awaited(pd, &notice)) {
         run->held_up = 0;
     } else if (counts || sample == CR_SAMPLE_IN_CALL) {
@@ -201,13 +203,14 @@ int cr_progress_look(void)
     }
     /* If more time has passed, the root task was busy, and no PD could run in that time. */
     const uint64_t elapsed = cr_sup.clock.interval;
+    const uint64_t passed = now - cr_sup.clock.look + elapsed;
     for (uint32_t i = 0; i <= CR_PRIORITY_MAX; i++) {
         cr_sup.progress.answered[i] = (uint8_t)cr_witness_answered(i);
     }
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         if (is_watched(pd)) {
-            advance(pd, elapsed);
+            advance(pd, elapsed, passed);
             cr_witness_ask(pd->priority);
             any = 1;
         }

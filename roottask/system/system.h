@@ -69,10 +69,12 @@ typedef struct cr_run {
     uint64_t circle;  /* in circles of calls, since it was probed */
     uint32_t answers; /* probes that the PD at the end of its calls finished since it is in_call */
     uint64_t held_up; /* in calls to other PDs while it was awaited, since it was last given up */
-    uint64_t age;     /* it has had a notice and finished none, and nothing was told of that */
+    uint64_t age;     /* it has had a notice and finished none, and nothing was told of that; other
+                       * than the rest, it counts while the root task was busy, too */
     uint64_t waited;  /* waiting for the root task, in its first wait since `mark` */
     uint32_t waits;   /* waits for the root task since `mark`, while it was owed something */
     uint32_t stuck;   /* looks in a row at which its held fault could never be answered */
+    int new_age;      /* `age` began since the last look */
     int chance;       /* it has had the processor since it was first owed something */
     uint32_t slot;    /* the slot that its call named at the last look, or 0 */
     uint32_t server;  /* the number of the PD that it called then, or 0 */

@@ -19,6 +19,7 @@ import pytest
 from cellreap.system.config import Config
 from cellreap.system.sdk import ARCHES
 from cellreap.testing import Run, Target
+from kit import disturbed
 from kit.chaos import CAUGHT, CLIENTS, DEADLINE_MS, ECHOES, HONEST, chaos, counted
 from kit.marks import thorough_but
 from kit.muted import pds_print
@@ -211,3 +212,16 @@ def test_the_honest_do_not_notice(
     target = target_of(arch)
     run = target.run("block_fs_db_app", change=lambda _: config, qemu_args=counted(chaos_seed))
     check(run, config, may_print=pds_print(target.sdk))
+
+
+@pytest.mark.behaviour("S-15")
+@pytest.mark.parametrize("arch", ARCHES)
+def test_a_sound_run_never_fails(
+    on_refkernel: Callable[[str], Target], arch: str, chaos_seed: int
+) -> None:
+    """Whatever the PDs of a system do. tools/chaos runs more of them, on all kernels."""
+    config = Config.model_validate(disturbed.disturbed(chaos_seed))
+    run = on_refkernel(arch).boot(
+        "block_fs_db_app", change=lambda _: config, qemu_args=disturbed.QEMU
+    )
+    assert run.report.passed, run.report.violations[:5]

@@ -8,6 +8,7 @@ the check compares with the model.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -141,3 +142,20 @@ def each_respawn_once(begin: int, length: int) -> Iterator[int]:
     for step in range(1, length + 1):
         yield begin + step
         begin += step + length
+
+
+@pytest.mark.behaviour("S-15")
+@pytest.mark.parametrize("step", [80, 90, 134])
+@pytest.mark.parametrize("arch", ARCHES)
+def test_a_capability_that_was_refused_once_is_tried_again(
+    target_of: Callable[[str], Target], arch: str, step: int
+) -> None:
+    """The configuration gives three PDs capabilities to each other, amid their creation. One of
+    them is refused, and is given after the next message.
+    """
+    run = target_of(arch).run("holders", change=injecting([step]))
+    (failed,) = run.of("MAKE_FAILED")
+    assert failed["what"] == "hold"
+    assert run.alive() == {"a", "b", "c"}
+    held = Counter(event["pd"] for event in run.of("HOLD"))
+    assert held == {run.id("a"): 1, run.id("b"): 1, run.id("c"): 2}

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from cellreap import headers
+from cellreap.arches import ARCHES
 from cellreap.testing import Run, Target, with_pd
 
 
@@ -28,6 +31,23 @@ def test_a_pd_and_all_that_it_created_go_in_one_cleanup(target: Target) -> None:
         (stop,) = run.of("STOP", pd=pd)
         assert run.at(asked) < run.at(stop) < run.at(cleanup), "all are stopped before the plan"
     assert run.says("boss")[-1].startswith(f"again: ticket {run.of('ACCEPT')[0]['ticket']} over")
+
+
+@pytest.mark.behaviour("S-15", "X-19")
+@pytest.mark.parametrize("arch", ARCHES)
+def test_children_that_are_clients_of_their_creator_go_with_it(
+    target_of: Callable[[str], Target], arch: str
+) -> None:
+    """They are in calls to it when it is stopped: one call was received, the other is queued."""
+    run = target_of(arch).run("household")
+    server = run.id("server")
+    doomed = {event["pd"]: event["depth"] for event in run.of("DOOM_PD")}
+    assert len(doomed) == 3
+    assert set(doomed.values()) == {"0"}
+    for freed in run.of("SERVER_DIED", server=server):
+        assert run.at(freed) < run.at(run.of("STOP", pd=freed["pd"])[0])
+    assert run.of("SERVER_DIED", server=server)
+    assert "answered" not in [event["text"] for event in run.of("SAY")]
 
 
 @pytest.mark.behaviour("X-19", "C-26")

@@ -79,6 +79,7 @@ def _due_twice(target: Target) -> None:
 
 
 def _no_rule(target: Target) -> None:
+    target.pd("server")
     target.quiet()
     target.emit("STAYS_DOWN", name="server")
 

@@ -22,7 +22,7 @@ from kit.reports_run import reports_run
 from kit.residue_run import residue_run
 from kit.stop_run import stop_run
 from kit.timed import timed
-from kit.trace_simulator import RUNS, Target, block_fs_db_app, time_run
+from kit.trace_simulator import RUNS, Target, block_fs_db_app, left_run, time_run
 
 MADE = {
     **RUNS,
@@ -541,7 +541,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "notices.unseen": emitted("WITHDRAW", pd="PD_5", token=1),
     "notices.merged": _first_notice_of_fs("MERGE"),
     "notices.withdrawn": _first_notice_of_fs("WITHDRAW"),
-    "notices.end": lambda: edited("depths-1-0", "FINISH_WORK", None, token=3),
+    "notices.end": lambda: of_drafts(left_run(deadline=1000)),
     "tombstones.told": lambda: edited("depths-0-0", "TOMBSTONE", None),
     "tombstones.end": lambda: edited("depths-0-0", "TOMBSTONE", {"how": "late"}),
     "tombstones.forgotten": lambda: edited("depths-0-0", "FORGOTTEN", None),

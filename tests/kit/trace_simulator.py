@@ -534,8 +534,10 @@ class Target:
         self.later.add(pd)
         return self._ticket(by, pd)
 
-    def terminate_tree(self, pd: str, by: str) -> int:
-        """A PD is terminated with all that it created. Returns the ticket."""
+    def terminate_tree(self, pd: str, by: str, calls: tuple[str, ...] = ()) -> int:
+        """A PD is terminated with all that it created. Returns the ticket. calls: PDs in a call
+        to it.
+        """
         tree = [pd]
         for creator in tree:
             created = sorted(other for its, other in self.model.owns if its == creator)
@@ -543,6 +545,8 @@ class Target:
         self.emit("TERMINATE_TREE", pd=pd, by=by)
         number = self._ticket(by, pd)
         self._stopped(pd, "subtree")
+        for caller in calls:
+            self.free(caller, pd)
         for other in tree[1:]:
             self._stopped(other, "terminate")
             self.mourning.terminated(other)
@@ -1366,6 +1370,22 @@ def reference_run(
     for pd in sorted(pds.values()):
         if pd in target.model.nodes:
             target.say(pd, "still here, 100% well")
+    return target.end()
+
+
+def left_run(deadline: int = 0, rounds: bool = False) -> list[Draft]:
+    """A server leaves a notice at the end of the run. rounds: it has come to the end of a round."""
+    target = Target(0, 0, "left")
+    server, client = target.pd("server", deadline=deadline), target.pd("client")
+    target.request(client, target.space(server, "BLOCK", "disk"))
+    target.quiet()
+    if rounds:
+        target.emit("ROUNDS", pd=server)
+    target.exit(client, 0)
+    target.cleanup()
+    target.account()
+    if rounds:
+        target.emit("UNFINISHED", pd=server)
     return target.end()
 
 

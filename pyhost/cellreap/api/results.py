@@ -73,10 +73,6 @@ class Run:
         if self.boot is None:
             return found
         found += map(str, report.unreached)
-        found += [
-            f"{pd} ({report.names.get(pd, '-')}) did not come to the end of its round"
-            for pd in report.unfinished
-        ]
         if self.boot.end is not End.COMPLETE and not self.boot.end.was_wanted:
             found.insert(0, f"the run did not come to its end: {self.boot}")
         told = f"{report.kernel} ({report.arch})"

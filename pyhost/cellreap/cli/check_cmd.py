@@ -117,8 +117,7 @@ def summary(report: Report) -> list[str]:
     lines += refusals_told(report.refusals, lambda pd: _label(pd, report))
     lines += [printable(str(each), 400) for each in report.unreached]
     lines += waits_told(report)
-    for pd in report.unfinished:
-        lines.append(f"{_label(pd, report)} did not come to the end of its round")
+    lines += [f"{_label(each.pd, report)} {each.what}" for each in report.undone]
     lines += [f"not verified: {what}" for what in report.unverified]
     if report.asked:
         lines.append(kernels_word_told(report))

@@ -304,10 +304,14 @@ def _follow(
     while True:
         now = time.monotonic()
         until, end = limits.until(heard, console.events > 0)
-        if fatal_until is not None and fatal_until < until:
-            until, end = fatal_until, End.FATAL
-        if end is not None and now >= until:
-            return End.FATAL if fatal_until is not None else end
+        over = end if now >= until else None
+        if fatal_until is not None:
+            # A limit does not tell whether a PD printed the message. The next event does.
+            until = fatal_until
+            if now >= until:
+                return End.FATAL
+        elif over is not None:
+            return over
         data = source.read(min(until - now, _PATIENCE))
         if data is None:
             continue
@@ -320,6 +324,9 @@ def _follow(
         console.take(data)
         if console.events != before:
             on_events(console.events)
+            fatal_until = None  # an event followed the message
+            if over is not None and not console.complete:
+                return over
         asked = watch is not None and watch.on_data(data)
         if console.complete:
             return End.COMPLETE
@@ -327,8 +334,6 @@ def _follow(
             return End.ASKED
         if console.bytes > limits.bytes:
             return End.FLOOD
-        if not console.fatal:
-            fatal_until = None  # an event followed the message
-        elif fatal_until is None:
+        if console.fatal and fatal_until is None:
             grace = _GRACE_WITH_PDS if console.begun else _GRACE
             fatal_until = time.monotonic() + grace

@@ -82,6 +82,14 @@ def tell(
         lines += [*_silence(report.silence, names), ""]
     if report.waits:
         lines += [*waits_told(report), ""]
+    if report.undone:
+        undone = [f"{name_of(each.pd, names)} {each.what}." for each in report.undone]
+        more = (
+            [f"... and {len(undone) - _MAX_VIOLATIONS} more"]
+            if len(undone) > _MAX_VIOLATIONS
+            else []
+        )
+        lines += [*undone[:_MAX_VIOLATIONS], *more, ""]
     if report.injected:
         word = injected_told(report)
         lines += [f"{word[0].upper()}{word[1:]}.", ""]

@@ -112,11 +112,12 @@ def _table_for(path: str, number: int, body: bytes) -> EventTable:
 
 def split_lines(
     stream: BinaryIO, progress: Callable[[int], None] | None = None
-) -> Iterator[tuple[int, bytes, bool]]:
-    """The lines of a console log, as (line number, line, dropped).
+) -> Iterator[tuple[int, bytes, bool, bool]]:
+    """The lines of a console log, as (line number, line, dropped, whole).
 
-    dropped: whether a trace line that was too long was dropped before this line. Of a line longer
-    than MAX_LINE, only the end is returned, beginning at its last mark if that fits. progress:
+    whole: whether the line has an end; all but the last have. dropped: whether a trace line that
+    was too long was dropped before this line. Of a line longer than MAX_LINE, only the end is
+    returned, beginning at its last mark if that fits. progress:
     called with the number of bytes after each piece that was read.
     """
     rest = bytearray()
@@ -130,14 +131,14 @@ def split_lines(
         if len(rest) <= MAX_LINE:  # so is each line in it
             *lines, last = bytes(rest).split(b"\n")
             for line in lines:
-                yield number, line, overlong
+                yield number, line, overlong, True
                 overlong = False
                 number += 1
             rest = bytearray(last)
             continue
         while (end := rest.find(b"\n", start)) >= 0:
             overlong |= end - start > MAX_LINE and MARK in rest[start : end - MAX_LINE]
-            yield number, bytes(rest[max(start, end - MAX_LINE) : end]), overlong
+            yield number, bytes(rest[max(start, end - MAX_LINE) : end]), overlong, True
             overlong = False
             number += 1
             start = end + 1
@@ -150,7 +151,7 @@ def split_lines(
             overlong |= MARK in rest[: len(rest) - keep]
             del rest[: len(rest) - keep]
     if rest:
-        yield number, bytes(rest), overlong
+        yield number, bytes(rest), overlong, False
 
 
 def read(
@@ -162,10 +163,11 @@ def read(
     reports. InputError if there is no trace in the log.
     """
     events = Events(reader)
-    for number, line, overlong in split_lines(stream, progress):
+    for number, line, overlong, whole in split_lines(stream, progress):
         event = events.feed(number, line, overlong)
         if event is not None:
             yield event
+        reader.ends_within = not whole
     reader.finish()
 
 
@@ -213,6 +215,10 @@ class Reader:
     foreign: int = 0
     """Number of lines that look like trace lines and are not the root task's."""
 
+    at_end: set[int] = field(default_factory=set)
+    """Lines of a trace without END that may be what is left of its last events, or a PD's."""
+    ends_within: bool = False
+    """Whether the last line has no end."""
     _lines: Lines = field(default_factory=Lines)
     _suspects: list[_Suspect] = field(default_factory=list)  # since the last sound line
     _restarted: int | None = None  # a later line that begins another trace
@@ -475,12 +481,7 @@ class Reader:
             self._problem(gap.line, f"lost: {what} missing before this line", "line.lost")
         self.cut_off = self._ended is None
         if self.cut_off:
-            self._blame([s for s in self._suspects if s.ends(self._next, self.last_line)])
-            self._break(self.last_line)
-            what = f"cut off: no END after event {self._next - 1}"
-            if self._restarted is not None:
-                what += f"; did the machine start again before line {self._restarted}?"
-            self._problem(self.last_line, what, "line.cut_off")
+            _cut_off(self)
         self.problems.sort(key=lambda problem: problem.line)
 
     def _break(self, number: int) -> None:
@@ -510,6 +511,27 @@ def _next_in(reader: Reader, number: int, line: bytes) -> Event | None:
     reader._count += 1
     reader._digest = zlib.crc32(b"\n", zlib.crc32(text, reader._digest))
     return event
+
+
+def _cut_off(reader: Reader) -> None:
+    """Records that the trace has no END, and what is left of its last events."""
+    last = [s for s in reader._suspects if s.ends(reader._next, reader.last_line)]
+    reader.at_end = {reader.last_line, *(suspect.problem.line for suspect in last)}
+    reader._blame(last)
+    if reader.ends_within:
+        reader.problems = [_as_cut(reader, problem) for problem in reader.problems]
+    reader._break(reader.last_line)
+    what = f"cut off: no END after event {reader._next - 1}"
+    if reader._restarted is not None:
+        what += f"; did the machine start again before line {reader._restarted}?"
+    reader._problem(reader.last_line, what, "line.cut_off")
+
+
+def _as_cut(reader: Reader, problem: Problem) -> Problem:
+    """A last line without an end was cut, be it in the middle of a value."""
+    if problem.line != reader.last_line or problem.rule not in ("line.checksum", "line.form"):
+        return problem
+    return Problem(problem.line, "cut line: the log ends within it", "line.cut")
 
 
 def _no_trace(reader: Reader) -> InputError:

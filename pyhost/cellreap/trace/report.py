@@ -156,6 +156,18 @@ class Word(enum.StrEnum):
 
 
 @dataclass(frozen=True)
+class Undone:
+    """What a PD did not do until the end of the run, for which the root task is not to blame."""
+
+    pd: str
+    what: str
+    """The words behind the PD's name."""
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
 class Unexpected:
     """A way in which a run was not as expected. line: of the trace; 0: none in particular."""
 
@@ -203,8 +215,8 @@ class Report:
     see `Standing.waits`"""
     stay_down: dict[str, int] = field(default_factory=dict)
     """name of a PD that is not created anew any more -> its budget of respawns, which is used up"""
-    unfinished: list[str] = field(default_factory=list)
-    """PDs that did not come to the end of their rounds"""
+    undone: list[Undone] = field(default_factory=list)
+    """what PDs did not do: the rest of their rounds, their notices"""
     events: int = 0
     unverified: list[str] = field(default_factory=list)
     """what the check could not verify with what it was given"""
@@ -273,8 +285,8 @@ def violation_lines(report: Report) -> list[str]:
 def report_json(report: Report) -> dict[str, Any]:
     """The report as `check --json` and `run --json` print it.
 
-    `unexpected`, `faults`, `refused`, `silence`, `waits`, `no_end`, `unverified`, `foreign_lines`
-    and `kernels_word` are there only if there are any.
+    `unexpected`, `faults`, `refused`, `silence`, `waits`, `undone`, `no_end`, `unverified`,
+    `foreign_lines` and `kernels_word` are there only if there are any.
     """
     name, version = report.kernel_parts()
     return {
@@ -310,6 +322,7 @@ def report_json(report: Report) -> dict[str, Any]:
         ),
         **({"silence": report.silence.to_json()} if report.silence is not None else {}),
         **({"waits": [each.to_json() for each in report.waits]} if report.waits else {}),
+        **({"undone": [each.to_json() for each in report.undone]} if report.undone else {}),
         **({"no_end": True} if report.broken_off else {}),
         **({"unverified": list(report.unverified)} if report.unverified else {}),
         **(

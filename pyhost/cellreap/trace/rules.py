@@ -301,7 +301,8 @@ RULES: Final[dict[str, str]] = {
     "receiver, space and account.",
     "notices.withdrawn": "A notice is withdrawn when nobody awaits its extraction any more, when "
     "another notice tells its receiver of the space, or when the space is gone.",
-    "notices.end": "At END every notice is finished or held, or its receiver is destroyed.",
+    "notices.end": "At END every notice is finished or held, or its receiver is destroyed, has no "
+    "deadline, or had others probed because it waits in a call.",
     # tickets
     "tickets.asked": "ACCEPT follows the operation of its PD directly.",
     "tickets.number": "Tickets are numbered from 1, and TICKET names only these.",
@@ -376,8 +377,8 @@ RULES: Final[dict[str, str]] = {
     "a step that was left count with those that it made later.",
     "cleanup.calls": "CALLS counts each kind once, with the sum of the steps.",
     # operations between the steps of a cleanup
-    "between.place": "PAUSE is right after a STEP or a RESUME, and not before a step that follows "
-    "one that was left.",
+    "between.place": "PAUSE is right after a STEP, behind the plan that is told anew after a STEP, "
+    "or right after a RESUME, and not before a step that follows one that was left.",
     "between.turn": "Of each PD, at most one operation is served between two steps.",
     "between.soon": "An operation is served after the step that was under way when it came.",
     "between.apart": "What is served between two steps names nothing that concerns the cleanup, "

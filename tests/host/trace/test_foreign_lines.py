@@ -33,7 +33,7 @@ def trace(key: bytes = KEY) -> list[str]:
 
 
 def report_on(lines: list[str]) -> Report:
-    return check_stream(io.BytesIO("\n".join(lines).encode()), "log")
+    return check_stream(io.BytesIO("".join(f"{line}\n" for line in lines).encode()), "log")
 
 
 def line(seq: int, text: str, key: bytes | None) -> str:

@@ -30,7 +30,8 @@ class Actors(Concern):
             0
         }
         self._cancelled = headers.names_of("protocol.h", "cr_result", "CR_RESULT_")["cancelled"]
-        self._connect = headers.names_of("protocol.h", "cr_op", "CR_OP_")["connect"]
+        operations = headers.names_of("protocol.h", "cr_op", "CR_OP_")
+        self._connect, self._spawn = operations["connect"], operations["spawn"]
         self._refused: Counter[str] = Counter()
         self._silent: dict[str, str] = {}
         self._frozen: set[str] = set()
@@ -135,7 +136,8 @@ class Actors(Concern):
         """An operation was refused and changed nothing."""
         bad = self.context.bad
         pd = event["pd"]
-        self.may_act(event, pd)
+        if pd != ROOT or event.number("op") != self._spawn:  # else it could not make a PD
+            self.may_act(event, pd)
         self._refused[pd] += 1
         most = self.context.policy.max_refusals
         if most is not None and self._refused[pd] > most:

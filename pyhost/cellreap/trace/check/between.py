@@ -13,7 +13,7 @@ from cellreap.model import reference
 from cellreap.model.ids import parse_id
 from cellreap.trace.check.apart import stands_for
 from cellreap.trace.check.context import Concern, Context, WithinHandlers
-from cellreap.trace.check.running import Running, plan_events
+from cellreap.trace.check.running import PLANNED_AGAIN, Running, plan_events
 from cellreap.trace.events import Event
 
 SERVED: Final = frozenset(
@@ -102,7 +102,7 @@ class Between(Concern):
         before = self.context.previous
         if self._follows:
             bad("between.place", "PAUSE: a step was left: expected the next STEP before it")
-        elif before is None or before.name not in ("STEP", "RESUME"):
+        elif before is None or before.name not in self._before(running):
             bad("between.place", "PAUSE: expected it right after a STEP or a RESUME")
         if pd in self._turn:
             bad("between.turn", f"PAUSE: {pd} was served since the last STEP")
@@ -117,6 +117,11 @@ class Between(Concern):
         self._turn.add(pd)
         self.open = (pd, running)
         running.served = True
+
+    def _before(self, running: Running) -> tuple[str, ...]:
+        """The events that PAUSE may follow: behind a step that plans again comes the new plan."""
+        again = PLANNED_AGAIN if running.waited else ()
+        return ("STEP", "RESUME", *again)
 
     def resume(self, _running: Running, event: Event) -> None:
         """RESUME: the PD was answered, and the next step follows."""

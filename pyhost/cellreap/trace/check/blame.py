@@ -32,6 +32,7 @@ class Blame(Concern):
         super().__init__(context)
         self._held: dict[str, Fault] = {}  # by the PD that faulted
         self._last: dict[str, int] = {}  # name of a PD -> token of its last FAULT notice
+        self._probing: set[str] = set()  # PDs for which others were probed
         self.taken: tuple[str, str] | None = None
         """A PD and its fault handler, which must wait for the PD: its fault was just taken over."""
 
@@ -49,6 +50,12 @@ class Blame(Concern):
     def forget(self, pd: str) -> None:
         """The PD is destroyed, or is a trigger."""
         self._held.pop(pd, None)
+
+    def may_keep(self, pd: str) -> bool:
+        """Whether a run may end with notices that the PD has not finished: nobody is late without a
+        deadline, nor while it waits in a call to a PD that answers its probes.
+        """
+        return not self.context.triggers.has_deadline(pd) or pd in self._probing
 
     def queued(self, event: Event) -> None:
         """A FAULT notice is queued."""
@@ -157,6 +164,7 @@ class Blame(Concern):
         """PROBE: a PD is asked whether it still runs, because another one waits for it."""
         context, pd, by = self.context, event["pd"], event["by"]
         context.debts.owe("QUEUE", pd, "probe", pd, "-")
+        self._probing.add(by)
         self._probed(pd)
         if not context.triggers.has_deadline(by) or not context.actors.may_answer(by):
             text = f"PROBE: by={by}: it is down, or has no deadline"

@@ -19,10 +19,12 @@ CORE_SPACES: Final = ("RESSPC", "PD")
 CREATION: Final = frozenset(
     {
         "BODY", "DEADLINE", "RIGHTS", "DEPTHS", "PROTECTED", "TRUST", "OWN", "HANDLER", "LINK",
-        "RESPAWN_RULE",
+        "RESPAWN_RULE", "INJECTED", "MAKE_FAILED", "MAKE_UNDONE",
     }
 )  # fmt: skip
-"""Events by which a PD is created. Those of edges and capabilities come in addition."""
+"""Events by which a PD is created, or at which a capability could not be given meanwhile. Those of
+edges and capabilities come in addition.
+"""
 
 
 class Making:
@@ -68,7 +70,8 @@ class Configured(Concern):
         if making is not None and not self._belongs(event, making):
             self._making = None
             self._created(making)
-        self._settled |= event.name == "SETTLED" and event["n"] != "0"
+        ended = event.name == "SETTLED" and event["n"] != "0"
+        self._settled |= ended and not self.context.collections.stops()
         if event.name in SYNC:
             self._synchronize(event)
         making, handler = self._making, _SEEN.get(event.name)

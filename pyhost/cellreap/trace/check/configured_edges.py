@@ -25,8 +25,10 @@ class ConfiguredEdges:
         self._pds: dict[str, str] = {}  # name -> the last PD of it
         self._given_back: set[tuple[str, str]] = set()
         """(holder, PD): the holder dropped the capability"""
-        self._ungiven: set[str] = set()
-        """PDs that a capability could not be given to just now"""
+        self._ungiven: dict[str, bool] = {}
+        """A PD that a capability could not be given to -> whether a PD asked for anything since.
+        It is tried again after each message, behind the cleanups that follow from the message.
+        """
         self._first = headers.constant("protocol.h", "CR_SLOT_FIRST_FREE")
 
     def config_of(self, pd: str) -> ExpectedPd | None:
@@ -81,14 +83,15 @@ class ConfiguredEdges:
                 pair = (min(ends[0], ends[1]), max(ends[0], ends[1]))
                 if pair not in self.context.model.links:
                     self._bad("link", event.name, f"{a} and {b} are not linked")
-        self._ungiven.clear()
 
     def _is_there(self, pd: str) -> bool:
         return pd in self.context.model.nodes
 
     def _held(self, event: Event, pd: str, slot: int, name: str) -> None:
         context, target = self.context, self.live(name)
-        if target is None or pd in self._ungiven or (pd, target) in self._given_back:
+        if target is None or (pd, target) in self._given_back:
+            return
+        if pd in self._ungiven and not (event.name == "END" and self._ungiven[pd]):
             return
         body = context.model.body_of(target)
         if body is not None and (pd, body) in context.model.holds:
@@ -105,6 +108,8 @@ class ConfiguredEdges:
         self, event: Event, expected: Expected, making: str | None, creator: str | None
     ) -> None:
         """Takes an event. making: the PD that is being created; creator: the PD that spawned it."""
+        if self._ungiven and event.values.get("asker", "-") != "-":
+            self._ungiven = dict.fromkeys(self._ungiven, True)
         handler = _SEEN.get(event.name)
         if handler is not None:
             handler(self, event, expected)
@@ -175,7 +180,7 @@ class ConfiguredEdges:
     def _failed(self, event: Event, expected: Expected) -> None:
         """A capability could not be given. It is tried again."""
         if event["what"] == "hold":
-            self._ungiven.add(event["name"])
+            self._ungiven[event["name"]] = False
 
     def _bad(self, rule: str, what: str, text: str) -> None:
         self.context.bad(f"config.{rule}", f"{what}: {text}")

@@ -81,8 +81,8 @@ class Memory(Concern):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self.changed = True
-        """whether memory changed since the last ACCOUNT"""
+        self.changed = False
+        """whether memory changed since BASE, or the last ACCOUNT"""
         self.bodyless: str | None = None
         """the PD whose BODY event must come next"""
         self.objects = Objects(context)

@@ -20,7 +20,7 @@ from cellreap.trace.check.work import (
     lane_of,
 )
 from cellreap.trace.events import Event
-from cellreap.trace.report import Failure
+from cellreap.trace.report import Failure, Undone
 
 
 class Notices(Concern):
@@ -140,7 +140,10 @@ class Notices(Concern):
         for notice in self._work.unfinished():
             what = "acknowledged" if notice.state == "out" else "fetched"
             about = f"notice {notice.token} ({notice.kind} {notice.node})"
-            self.context.bad("notices.end", f"END: {about} to {notice.to} was never {what}")
+            if self.context.blame.may_keep(notice.to):
+                self.context.report.undone.append(Undone(notice.to, f"never {what} {about}"))
+            else:
+                self.context.bad("notices.end", f"END: {about} to {notice.to} was never {what}")
 
     def count_held(self) -> None:
         """Ends the replay: the report gets the number of notices held behind each failure."""

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event
+from cellreap.trace.report import Undone
 
 
 class Rounds(Concern):
@@ -26,9 +27,10 @@ class Rounds(Concern):
                 self.context.bad("rounds.end", f"{text} or UNFINISHED")
 
     def see(self, event: Event) -> None:
-        """Nothing happens between UNFINISHED and the end but what is printed then."""
-        if self.ending and event.name not in AT_END:
-            self.context.bad("rounds.end", f"{event.name} after UNFINISHED: expected END")
+        """Nothing happens between UNFINISHED and the end, or STOP_ALL, but what is printed then."""
+        if event.name not in AT_END:
+            if event.name != "STOP_ALL":
+                self.context.bad("rounds.end", f"{event.name} after UNFINISHED: expected END")
             self.ending = False
 
     # -- events
@@ -50,7 +52,7 @@ class Rounds(Concern):
     def unfinished(self, event: Event) -> None:
         """UNFINISHED: a PD did not come to the end of its round."""
         if self._leaves(event):
-            self.context.report.unfinished.append(event["pd"])
+            self.context.report.undone.append(Undone(event["pd"], "left its rounds"))
             self.ending = True
 
     def _leaves(self, event: Event) -> bool:

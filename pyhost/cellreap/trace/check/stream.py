@@ -69,12 +69,13 @@ def check_stream(
 
 
 def _accept_cut(reader: Reader, report: Report) -> None:
-    """A trace that ends without END is no damage, nor is a last line of which a part is there."""
+    """A trace that ends without END is no damage, nor is a last line of which a part is there,
+    nor what a PD prints behind the last event."""
     last = ("line.cut", "line.form", "line.checksum", "line.cut_off")
     reader.problems = [
         problem
         for problem in reader.problems
-        if problem.line != reader.last_line or problem.rule not in last
+        if problem.line not in reader.at_end or problem.rule not in last
     ]
     report.broken_off = True
 

@@ -97,9 +97,9 @@ class Timing(Concern):
         if now < self._now + self._step:
             text = f"CLOCK: ms={now}: expected {self._now + self._step} at the least"
             self.context.bad("clock.order", text)
-        self._now = now
+        before, self._now = self._now, now
         for pd, deadline in self.context.triggers.deadlines():
-            self._is_heard_of(pd, deadline)
+            self._is_heard_of(pd, deadline, before)
 
     def held_up(self, event: Event) -> None:
         """HELD_UP: a PD has had a notice for its deadline, and could not run for so long."""
@@ -124,12 +124,13 @@ class Timing(Concern):
         context = self.context
         return context.actors.may_answer(pd) and context.notices.oldest(pd) is not None
 
-    def _is_heard_of(self, pd: str, deadline: int) -> None:
+    def _is_heard_of(self, pd: str, deadline: int, before: int) -> None:
+        """before: the last CLOCK. What is due since then is told behind this one."""
         if not self._is_awaited(pd):
             self._unheard.pop(pd, None)
             return
         since = self._unheard.setdefault(pd, self._now)
-        if self._now - since > deadline + self._grace + SLACK_MS:
+        if before - since > deadline + self._grace + SLACK_MS:
             text = f"{pd} has finished nothing for {self._now - since} ms, and has {deadline} ms"
             expected = "expected LATE or HELD_UP before it"
             self.context.bad("clock.late", f"CLOCK: ms={self._now}: {text}: {expected}")

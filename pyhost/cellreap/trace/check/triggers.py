@@ -156,6 +156,8 @@ class Triggers(Concern):
     def stopped_with_creator(self, pd: str) -> None:
         """The PD is stopped. From here on it is a trigger of its own, too."""
         line = self._to_stop.pop(pd)
+        self.context.blame.forget(pd)
+        self.context.actors.stop(pd, WHY_SILENT[TREE])
         self._later.discard(pd)  # it keeps its place in the queue
         self._pending.setdefault(pd, Trigger(pd, causes()["TERMINATE"], line))
         self.context.tombstones.terminated(pd)
@@ -275,9 +277,8 @@ class Triggers(Concern):
                 if its_creator == creator and pd not in tree and not context.cleanups.dooms_pd(pd):
                     tree.add(pd)
                     pending.append(pd)
+        # Each of them lives until its own STOP: it may be in a call to one that is stopped first.
         for pd in sorted(tree - {top} - context.freed.stopped()):
-            context.blame.forget(pd)
-            context.actors.stop(pd, WHY_SILENT[TREE])
             self._to_stop[pd] = event.line
 
     def prevented(self, event: Event) -> None:

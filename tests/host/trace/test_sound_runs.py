@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs in which the root task did everything right, whatever its PDs did: no rule is violated."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from cellreap import headers
+from cellreap.runs.summary import tell
+from cellreap.trace.check import check_stream
+from cellreap.trace.reading import Reading, read_trace
+from cellreap.trace.writer import Draft, seal
+from kit.paths import GOLDENS, STORED_TRACES
+from kit.stop_run import Ending
+from kit.trace_simulator import Target, left_run
+
+OPERATIONS = headers.names_of("protocol.h", "cr_op", "CR_OP_")
+MEMORY = headers.names_of("protocol.h", "cr_result", "CR_RESULT_")["memory"]
+
+
+def reading(drafts: list[Draft]) -> Reading:
+    return read_trace(io.BytesIO("".join(f"{line}\n" for line in seal(drafts)).encode()), "run")
+
+
+def rules(drafts: list[Draft]) -> set[str]:
+    return {problem.rule for problem in reading(drafts).report.violations}
+
+
+@pytest.mark.behaviour("S-15", "X-19")
+def test_a_child_may_be_in_a_call_to_its_creator_when_both_are_terminated() -> None:
+    target = Target(0, 0, "household")
+    parent, boss = target.pd("parent"), target.pd("boss")
+    rooms = target.space(parent, "ROOM", "rooms")
+    target.body_cap(boss, parent)
+    children = [target.pd("child", creator=parent) for _ in range(2)]
+    for child in children:
+        target.request(child, rooms)
+    target.quiet()
+    ticket = target.terminate_tree(parent, boss, calls=(children[1],))
+    target.cleanup()
+    target.account()
+    target.serve_all()
+    target.told(ticket)
+    assert rules(target.end()) == set()
+
+
+@pytest.mark.behaviour("S-15", "S-17")
+def test_notices_of_a_pd_without_a_deadline_are_told_and_violate_nothing() -> None:
+    found = reading(left_run())
+    assert not found.report.violations
+    (undone,) = found.report.undone
+    assert undone.what == "never fetched notice 1 (disconnect BLOCK_SPACE_1)"
+    assert f"server (PD_1) {undone.what}." in tell(found, "seL4", [], None)
+    assert rules(left_run(deadline=1000)) == {"notices.end"}
+
+
+@pytest.mark.behaviour("S-17")
+def test_a_pd_that_leaves_its_rounds_is_told_and_violates_nothing() -> None:
+    found = reading(left_run(rounds=True))
+    assert not found.report.violations
+    assert "server (PD_1) left its rounds." in tell(found, "seL4", [], None)
+
+
+@pytest.mark.behaviour("S-15")
+def test_what_is_printed_when_the_run_ends_in_order_follows_who_left_its_rounds() -> None:
+    target = Ending(0, 0, "stop")
+    client = target.pd("client")
+    target.snapshot()
+    target.emit("ROUNDS", pd=client)
+    target.emit("UNFINISHED", pd=client)
+    target.stop_all()
+    target.quiet()
+    assert rules(target.end()) == set()
+
+
+@pytest.mark.behaviour("S-15")
+@pytest.mark.parametrize("name", ["subscribed.trace", "v1"])
+def test_a_log_that_ends_anywhere_in_a_line_is_cut_off_there(name: str) -> None:
+    path = GOLDENS / name if name != "v1" else min(STORED_TRACES.iterdir())
+    lines = path.read_bytes().splitlines(keepends=True)
+    at = next(i for i, line in enumerate(lines) if b" REQUEST " in line)
+    before, last = b"".join(lines[:at]), lines[at].rstrip()
+    for length in range(len(b"~cr "), len(last)):
+        log = before + last[:length]
+        report = check_stream(io.BytesIO(log), "log")
+        assert [problem.rule for problem in report.violations] == ["line.cut", "line.cut_off"]
+        assert check_stream(io.BytesIO(log), "log", open_end=True).passed
+
+
+@pytest.mark.behaviour("S-15", "J-15")
+def test_what_a_pd_prints_behind_the_last_event_is_no_damage_of_a_run_that_was_ended() -> None:
+    lines = (GOLDENS / "subscribed.trace").read_bytes().splitlines(keepends=True)
+    at = next(i for i, line in enumerate(lines) if b" CLEANUP " in line)
+    forged = b"~cr 99999 0123456789abcdef END count=1 digest=00000000\nmore\n"
+    log = b"".join(lines[:at]) + forged
+    assert check_stream(io.BytesIO(log), "log", open_end=True).passed
+    assert not check_stream(io.BytesIO(log), "log").passed
+
+
+@pytest.mark.behaviour("S-15")
+def test_the_root_task_is_refused_a_pd_that_it_makes() -> None:
+    target = Target(0, 0, "refused")
+    target.pd("idler")
+    target.quiet()
+    target.emit("REFUSE", pd="PD_0", op=OPERATIONS["spawn"], status=MEMORY)
+    assert rules(target.end()) == set()

@@ -1,0 +1,421 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Random systems of which nothing is known but that the root task must treat them rightly.
+
+Each is made of what `kit.chaos` makes, of configurations of the tests, or of both, side by side.
+Then it is disturbed: PDs, edges, rights, crashes of every kind, policies and failures of the root
+task are added at random. What breaks a rule for configurations is left out. The same seed yields
+the same system.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Final
+
+from pydantic import ValidationError
+
+from cellreap.errors import CellreapError
+from cellreap.system.config import Config
+from cellreap.testing.changes import validated
+from kit.chaos import Table, chaos
+from kit.paths import BOOT_CONFIGS, CONFIGS, ROOT, TESTS
+
+QEMU: Final = ("-icount", "shift=4,sleep=off")
+"""An instruction takes 16 ns, so that each run of a system is the same."""
+MOST_PDS: Final = 14
+"""of a configuration that is taken"""
+MOST_IN_ALL: Final = 26
+"""before it is disturbed; the image must have room for its programs"""
+WAYS: Final = (
+    *("page-fault", "cap-fault", "illegal-instruction", "unknown-syscall", "exit", "kill"),
+    *("terminate", "freeze", "hang", "block"),
+)
+BY_TIME: Final = ("kill", "freeze")
+CHECKPOINT: Final = re.compile(r"cr_checkpoint|cr_next_round")
+SPAWNED: Final = ("idler", "crasher", "worker", "foundling")
+FUZZED: Final = 63
+"""All bits of argument 2 of fuzzer.c."""
+STEPS: Final = 250
+MADE: Final = 400
+_NAMED: Final = ("requests", "holds_pds", "may_set_policy_of")
+_NAMES: Final = ("fault_handler", "post_mortem")
+
+
+def is_valid(table: Table) -> bool:
+    """Whether a configuration keeps every rule for configurations."""
+    try:
+        validated(Config.model_validate(table))
+    except (ValidationError, CellreapError):
+        return False
+    return True
+
+
+@cache
+def _taken() -> tuple[tuple[str, Table], ...]:
+    """The configurations of the tests that can be a part of a system."""
+    found = []
+    for path in sorted([*CONFIGS.glob("*.toml"), *BOOT_CONFIGS.glob("*.toml")]):
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        system = table["system"]
+        apart = {"reconcile", "snapshot", "scenario"} & system.keys()
+        if not apart and "program" not in table and len(table["pd"]) <= MOST_PDS:
+            found.append((path.stem, table))
+    return tuple(found)
+
+
+@cache
+def _has_checkpoints(program: str) -> bool:
+    """Whether a program passes checkpoints, at which a scenario can crash it."""
+    paths = [folder / f"{program}.c" for folder in (ROOT / "examples", TESTS / "pds")]
+    return any(
+        CHECKPOINT.search(path.read_text(encoding="utf-8")) for path in paths if path.exists()
+    )
+
+
+def _renamed(table: Table, prefix: str) -> Table:
+    """A configuration in which all PDs and spaces have a prefix."""
+    made = copy.deepcopy(table)
+    for pd in made["pd"]:
+        pd["name"] = prefix + pd["name"]
+        for key in _NAMES:
+            if key in pd:
+                pd[key] = prefix + pd[key]
+        for key in _NAMED:
+            if key in pd:
+                pd[key] = [prefix + name for name in pd[key]]
+        for space in pd.get("space", []):
+            space["name"] = prefix + space["name"]
+    for link in made.get("link", []):
+        link["between"] = [prefix + name for name in link["between"]]
+    for crash in made.get("crash", []):
+        for key in ("pd", "by"):
+            if key in crash:
+                crash[key] = prefix + crash[key]
+    return made
+
+
+def _side_by_side(parts: list[Table]) -> Table:
+    made: Table = {"system": dict(parts[0]["system"]), "policy": dict(parts[0].get("policy", {}))}
+    for key in ("pd", "link", "crash"):
+        made[key] = [entry for part in parts for entry in part.get(key, [])]
+    first = parts[0].get("inject", [])
+    made["inject"] = [first] if isinstance(first, str) else list(first)
+    return made
+
+
+def _base(rng: random.Random, seed: int) -> Table:
+    count = rng.choice([0, 1, 1, 1, 2, 2, 3])
+    parts = [chaos(seed, "async")] if count == 0 or rng.random() < 0.1 else []
+    parts += [_renamed(table, f"p{n}_") for n, (_, table) in enumerate(rng.sample(_taken(), count))]
+    return _side_by_side(parts)
+
+
+# -- disturbances: each changes a table, whether that is valid then or not
+
+
+def _pds(table: Table) -> list[Table]:
+    found: list[Table] = table["pd"]
+    return found
+
+
+def _some(rng: random.Random, table: Table) -> Table:
+    return rng.choice(_pds(table))
+
+
+def _spaces(table: Table) -> list[str]:
+    return [space["name"] for pd in _pds(table) for space in pd.get("space", [])]
+
+
+def _system(rng: random.Random, table: Table) -> None:
+    values: Table = {
+        "mode": ["sync", "async"],
+        "deadline_ms": [100, 300, 1000, 2000],
+        "await_ms": [50, 200, 1000],
+        "cleaner_priority": [20, 89, 95, 99, 105, 150],
+        "collect": ["after-cleanup"],
+        "extract": [True],
+        "stop_in_order": [True],
+        "trace_time": [True],
+    }
+    key = rng.choice(list(values))
+    table["system"][key] = rng.choice(values[key])
+
+
+def _truth(rng: random.Random, table: Table) -> None:
+    table["system"]["truth"] = True
+
+
+def _depths(rng: random.Random, table: Table) -> None:
+    table["policy"] |= {
+        "pd_depth": rng.choice([0, 1, 2, "inf"]),
+        "rs_depth": rng.choice([0, 1, 2, "inf"]),
+        "allow_cycles": True,
+    }
+
+
+def _closeness(rng: random.Random, table: Table) -> None:
+    kinds = sorted({space["type"] for pd in _pds(table) for space in pd.get("space", [])})
+    policy = table["policy"]
+    policy["policy"] = rng.choice(["metric", "both"])
+    if policy["policy"] == "metric":
+        policy.pop("pd_depth", None)
+    if rng.random() < 0.6 or not kinds:
+        policy["fr_max"] = rng.randint(0, 2)
+    else:
+        policy["rsi_min"] = {rng.choice(kinds): f"{rng.randint(1, 4)}/4"}
+
+
+def _respawn(rng: random.Random, table: Table) -> None:
+    pd = _some(rng, table)
+    pd["respawn"] = True
+    if rng.random() < 0.5:
+        pd |= {"respawn_budget": rng.randint(1, 4), "respawn_delay_ms": rng.choice([0, 1, 30])}
+        pd["respawn_window_ms"] = rng.choice([20, 1000, 100_000])
+
+
+def _own(rng: random.Random, table: Table) -> None:
+    key, value = rng.choice(
+        [
+            ("pinned", True),
+            ("prevent_destroy", True),
+            ("pd_depth", rng.choice([0, 1, "inf"])),
+            ("rs_depth", rng.choice([0, 1, "inf"])),
+            ("deadline_ms", rng.choice([50, 200, 1000, 0])),
+            ("priority", rng.choice([80, 90, 100, 110, 120])),
+            ("cspace_bits", rng.choice([5, 6, 8])),
+            ("start", "after-cleanup"),
+            ("may_extract", True),
+            ("may_collect", True),
+            ("may_listen", True),
+            ("may_set_depth", True),
+        ]
+    )
+    _some(rng, table)[key] = value
+
+
+def _edge(rng: random.Random, table: Table) -> None:
+    pd, other = _some(rng, table), _some(rng, table)["name"]
+    kind = rng.choice(["fault_handler", "post_mortem", "holds_pds", "requests", "link", "policy"])
+    if kind in _NAMES:
+        pd[kind] = other
+    elif kind == "link":
+        table["link"].append({"between": [pd["name"], other]})
+    elif kind == "policy":
+        pd["holds_pds"] = [*pd.get("holds_pds", []), other]
+        pd["may_set_policy_of"] = [*pd.get("may_set_policy_of", []), other]
+    elif kind == "holds_pds":
+        pd["holds_pds"] = [*pd.get("holds_pds", []), other]
+    elif spaces := _spaces(table):
+        pd["requests"] = [*pd.get("requests", []), rng.choice(spaces)]
+
+
+def _spawner(rng: random.Random, table: Table) -> None:
+    pd = _some(rng, table)
+    pd["spawns"] = [*pd.get("spawns", []), rng.choice(SPAWNED)]
+    pd.setdefault("spawn_allow", rng.randint(0, 4))
+
+
+def _crash(rng: random.Random, table: Table) -> None:
+    pds = [pd for pd in _pds(table) if _has_checkpoints(pd["program"])]
+    if not pds:
+        return
+    how = rng.choice(WAYS)
+    pd = rng.choice(pds)
+    crash: Table = {"pd": pd["name"], "how": how, "at": rng.choice([1, 1, 1, 2])}
+    if how in BY_TIME:
+        crash |= {"after_ns": rng.randrange(1_000_000), "seed": rng.randrange(1000)}
+    elif how == "terminate":
+        crash["by"] = pd["name"]
+        crash["pd"] = rng.choice([*pd.get("holds_pds", []), pd["name"]])
+    if rng.random() < 0.2 and pd.get("respawn"):
+        crash["repeat"] = rng.randint(2, 4)
+    table["crash"].append(crash)
+
+
+def _inject(rng: random.Random, table: Table) -> None:
+    often = rng.choice(["", "", "", ":always", ":x2", ":x3"])
+    if rng.random() < 0.5:
+        most = rng.choice([50, MADE])
+        text = f"make:{rng.randint(1, most)}:error{rng.choice(['', '', ':x2', ':always'])}"
+    else:
+        where = rng.choice(["", "", ".end", *(f".{call}" for call in range(1, 5))])
+        how = rng.choice(["fault", "error", "hang"])
+        text = f"step:{rng.randint(1, rng.choice([25, STEPS]))}{where}:{how}{often}"
+    table["inject"].append(text)
+
+
+def _fuzzer(rng: random.Random, table: Table) -> None:
+    """A PD that asks for anything, with some rights, at some of the others."""
+    name = f"fuzz{len(_pds(table))}"
+    pds, spaces = [pd["name"] for pd in _pds(table)], _spaces(table)
+    bits = rng.choice([0, 0, 1, 2, 4, 8, 16, 32, rng.randrange(FUZZED + 1)])
+    pd: Table = {
+        "name": name,
+        "program": "fuzzer",
+        "priority": rng.choice([90, 100, 110]),
+        "requests": rng.sample(spaces, min(len(spaces), rng.randint(0, 3))),
+        "holds_pds": rng.sample(pds, min(len(pds), rng.choice([0, 0, 1, 2]))),
+        "spawns": [rng.choice(SPAWNED)],
+        "spawn_allow": rng.randint(0, 3),
+        "args": [rng.randrange(1 << 31), rng.randint(100, 800), bits, 0],
+        "space": [{"name": f"{name}_space", "type": "FUZZ"}],
+    }
+    pd |= {right: True for right in ("may_extract", "may_collect", "may_listen", "may_set_depth")
+           if rng.random() < 0.3}  # fmt: skip
+    if pd["holds_pds"] and rng.random() < 0.3:
+        pd["may_set_policy_of"] = list(pd["holds_pds"])
+    if rng.random() < 0.3:
+        pd |= {"respawn": True, "respawn_budget": rng.randint(1, 3)}
+    _pds(table).append(pd)
+
+
+def _tree(rng: random.Random, table: Table) -> None:
+    """A PD that spawned two others, and one that terminates it, mostly with them."""
+    number, spaces = len(_pds(table)), _spaces(table)
+    if not spaces:
+        return
+    parent = f"parent{number}"
+    _pds(table).append(
+        {
+            "name": parent,
+            "program": "parent",
+            "requests": [rng.choice(spaces)],
+            "spawns": ["idler"],
+            "spawn_allow": rng.randint(1, 4),
+            "args": [rng.choice([0, 0, 1])],
+        }
+    )
+    _pds(table).append(
+        {
+            "name": f"boss{number}",
+            "program": "terminator",
+            "holds_pds": [parent],
+            "args": [rng.choice([4, 64 + 4, 64 + 4 + 2, 64 + 4 + 16]), rng.randint(1, 3), 3],
+        }
+    )
+
+
+def _drop_crashes(rng: random.Random, table: Table) -> None:
+    table["crash"] = [crash for crash in table["crash"] if rng.random() < 0.5]
+
+
+DISTURBANCES: Final[tuple[tuple[float, Callable[[random.Random, Table], None]], ...]] = (
+    (0.3, _drop_crashes),
+    (0.35, _fuzzer),
+    (0.35, _fuzzer),
+    (0.25, _tree),
+    (0.7, _system),
+    (0.5, _system),
+    (0.5, _system),
+    (0.05, _truth),
+    (0.6, _depths),
+    (0.15, _closeness),
+    *((0.5, _respawn),) * 4,
+    *((0.5, _own),) * 8,
+    *((0.5, _edge),) * 8,
+    (0.3, _spawner),
+    *((0.5, _crash),) * 4,
+    *((0.3, _inject),) * 4,
+)
+"""How likely each is, in the order in which they are made."""
+
+
+def disturbed(seed: int) -> Table:
+    """The configuration of a seed, as the tables of a TOML file."""
+    rng = random.Random(f"disturbed {seed}")
+    table = _base(rng, seed)
+    table["system"]["name"] = f"disturbed{seed}"
+    table["policy"]["allow_cycles"] = True
+    table.pop("expect", None)
+    while len(table["pd"]) > MOST_IN_ALL or not is_valid(table):  # such as too long a name
+        table = _base(rng, seed)
+        table["system"]["name"] = f"disturbed{seed}"
+        table["policy"]["allow_cycles"] = True
+    for likely, disturb in DISTURBANCES:
+        if rng.random() < likely:
+            changed = copy.deepcopy(table)
+            disturb(rng, changed)
+            if is_valid(changed):
+                table = changed
+    return table
+
+
+# -- smaller systems
+
+
+def _without_name(table: Table, name: str) -> Table:
+    """The system without a PD, and without all that names the PD or its spaces."""
+    made = copy.deepcopy(table)
+    gone = next(pd for pd in made["pd"] if pd["name"] == name)
+    spaces = {space["name"] for space in gone.get("space", [])}
+    made["pd"] = [pd for pd in made["pd"] if pd is not gone]
+    for pd in made["pd"]:
+        for key in _NAMES:
+            if pd.get(key) == name:
+                del pd[key]
+        for key in _NAMED:
+            if key in pd:
+                pd[key] = [each for each in pd[key] if each != name and each not in spaces]
+    made["link"] = [link for link in made.get("link", []) if name not in link["between"]]
+    made["crash"] = [
+        crash for crash in made.get("crash", []) if name not in (crash["pd"], crash.get("by"))
+    ]
+    return made
+
+
+def smaller(table: Table) -> Iterator[Table]:
+    """Systems with less in them, those that lack most first. Not all are valid."""
+    for pd in table["pd"]:
+        yield _without_name(table, pd["name"])
+    for key in ("crash", "inject", "link"):
+        for place in range(len(table.get(key, []))):
+            made = copy.deepcopy(table)
+            del made[key][place]
+            yield made
+    for place, pd in enumerate(table["pd"]):
+        for key in sorted(pd.keys() - {"name", "program"}):
+            values = pd[key] if isinstance(pd[key], list) and key != "args" else []
+            made = copy.deepcopy(table)
+            del made["pd"][place][key]
+            yield made
+            for number in range(len(values) if len(values) > 1 else 0):
+                made = copy.deepcopy(table)
+                del made["pd"][place][key][number]
+                yield made
+        if pd["program"] == "fuzzer" and pd["args"][1] > 1:
+            made = copy.deepcopy(table)
+            made["pd"][place]["args"][1] //= 2
+            yield made
+    for key in ("system", "policy"):
+        for name in sorted(table.get(key, {}).keys() - {"name", "allow_cycles"}):
+            made = copy.deepcopy(table)
+            del made[key][name]
+            yield made
+
+
+def shrunk(
+    table: Table, fails: Callable[[Table], bool], tries: int, told: Callable[[Table], None]
+) -> Table:
+    """The smallest system found that still fails, with so many runs at most.
+
+    told: is given each smaller system that fails.
+    """
+    again = True
+    while again:
+        again = False
+        for candidate in smaller(table):
+            if tries == 0:
+                return table
+            if not is_valid(candidate):
+                continue
+            tries -= 1
+            if fails(candidate):
+                table, again = candidate, True
+                told(table)
+                break
+    return table
