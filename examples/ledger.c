@@ -261,5 +261,15 @@ void cr_main(void)
         cr_exit(1);
     }
     space = cr_own_space();
+    /* What is built on something is told before it, whatever the priorities: the table writes
+     * before the file server marks. */
+    int built = role != TABLE || cr_map(space, 0, subject.space, 0) == CR_RESULT_OK;
+    for (uint32_t i = 0; role == FILES && i < cr_info()->n_requests && i < MAX_DISKS; i++) {
+        built = built && cr_map(space, 0, disks[i].space, 0) == CR_RESULT_OK;
+    }
+    if (!built) {
+        cr_say_text("the space is built on nothing");
+        cr_exit(1);
+    }
     cr_serve(role == DISK ? &disk : role == FILES ? &file_server : &table);
 }

@@ -7,30 +7,24 @@
 
 static struct subscription {
     cr_subject subject;
+    uint32_t pd; /* the number of the PD in notices, 0 for a space */
     cr_handler handler;
     uint64_t data;
     uint32_t count; /* 0: the entry is free */
 } entries[CR_HANDLERS_MAX];
 
-/* The number of the PD in notices, 0 for a space. */
-static uint32_t pd_of(cr_subject subject)
+static int is_about(const struct subscription *entry, const cr_work_entry *work)
 {
-    if (subject.space != 0) {
-        return 0;
-    }
-    return subject.pd_slot != 0 ? subject.pd : cr_info()->pd;
-}
-
-static int is_about(const struct subscription *entry, uint32_t space, uint32_t pd)
-{
-    return entry->count != 0 && entry->subject.space == space &&
-           (space != 0 || pd_of(entry->subject) == pd);
+    return entry->count != 0 && entry->subject.space == work->space &&
+           (work->space != 0 || entry->pd == work->pd);
 }
 
 static struct subscription *find(cr_subject subject, cr_handler handler, uint64_t data)
 {
     for (uint32_t i = 0; i < CR_HANDLERS_MAX; i++) {
-        if (is_about(&entries[i], subject.space, pd_of(subject)) &&
+        const cr_subject *of = &entries[i].subject;
+        if (entries[i].count != 0 && of->space == subject.space &&
+            (subject.space != 0 || of->pd_slot == subject.pd_slot) &&
             entries[i].handler == handler && entries[i].data == data) {
             return &entries[i];
         }
@@ -61,9 +55,15 @@ cr_result cr_subscribe_handler(cr_subject subject, cr_handler handler, uint64_t 
     if (place == 0) {
         return CR_RESULT_FULL;
     }
-    cr_result result = cr_subscribe_as(subject.space, subject.pd_slot, number_of(place));
+    /* The PD may have come into the slot after this one began: only the root task knows which it
+     * is. Subscriptions to one that was there before went with it. */
+    const uint64_t arguments[] = {subject.space, number_of(place)};
+    uint64_t pd = 0;
+    cr_result result = cr_call_root_with_pd(
+        CR_OP_SUBSCRIBE, subject.space == 0 ? subject.pd_slot : 0, arguments, 2, &pd, 1);
     if (result == CR_RESULT_OK) {
-        *place = (struct subscription){subject, handler, data, place->count + 1};
+        const uint32_t before = place->pd == (uint32_t)pd ? place->count : 0;
+        *place = (struct subscription){subject, (uint32_t)pd, handler, data, before + 1};
     }
     return result;
 }
@@ -94,7 +94,7 @@ static int tell(const cr_work_entry *work, cr_moment moment)
     int failed = 0;
     for (uint32_t i = 0; i < CR_HANDLERS_MAX; i++) {
         struct subscription *entry = &entries[i];
-        if (!is_about(entry, work->space, work->pd) ||
+        if (!is_about(entry, work) ||
             (moment == CR_BEFORE && (work->handlers >> number_of(entry) & 1) == 0)) {
             continue;
         }

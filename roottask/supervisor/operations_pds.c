@@ -317,6 +317,10 @@ cr_result cr_check_subscribe(cr_asked *a)
 void cr_do_subscribe(cr_asked *a)
 {
     a->undone = cr_make_subscription(a->from, a->found.node, a->args.handler);
+    if (a->undone == CR_RESULT_OK) {
+        a->results[0] = a->args.space != 0 ? 0 : cr_number_of(a->found.node);
+        a->count = 1;
+    }
 }
 
 /* A PD may always drop its subscription, no matter what else it has lost. */

@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from cellreap.system.config import Config
 from cellreap.testing import Run, Target
+from kit.marks import slow_but
+
+KERNELS = ("x86_64-seL4", "aarch64-seL4", "aarch64-refkernel")
 
 
 def children(run: Run, parent: str) -> list[str]:
@@ -81,3 +86,19 @@ def test_a_server_collects_while_it_serves_a_request(target: Target, mode: str) 
     assert run.says("gatherer")[-2:] == ["collect: 0, ticket: 0, state: 3"] * 2
     assert run.says("first") == run.says("second") == ["resources: 1"]
     assert run.of("TICKET", ticket=1)[-1]["state"] == run.of("TICKET", ticket=2)[-1]["state"] == "3"
+
+
+@pytest.mark.behaviour("S-09")
+@pytest.mark.parametrize("kernel", slow_but(KERNELS, KERNELS[0]))
+def test_what_its_creator_has_let_go_goes_while_the_creator_lives(
+    target_on: Callable[[str], Target], kernel: str
+) -> None:
+    """Alone and in a knot; not what another PD holds that the creator keeps."""
+    run = target_on(kernel).run("released")
+    assert {text.split(": ")[1] for text in run.says("releaser") if "check " in text} == {"ok"}
+    (numbers,) = (text for text in run.says("releaser") if text[0].isdigit())
+    kept, held, one, other, single = (f"PD_{int(number):x}" for number in numbers.split())
+    assert [event["pds"] for event in run.of("COLLECT")] == ["0", "3"]
+    assert {event["pd"] for event in run.of("DOOM_PD")} == {one, other, single}
+    assert not {event["node"] for event in run.of("DESTROY")} & {kept, held}
+    assert run.says("releaser")[-1] == "lives"

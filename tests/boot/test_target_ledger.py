@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from cellreap.testing import Change, Run, Target, with_pd
+from cellreap.testing import Change, Run, Target, together, with_pd
+from kit.marks import slow_but
 
+KERNELS = ("x86_64-seL4", "aarch64-seL4", "aarch64-refkernel")
 MARK = 0xC1EA4
 
 
@@ -87,3 +91,37 @@ def test_surplus_unsubscriptions_drop_nothing_and_who_goes_itself_is_told(target
         f"handler 6: before: PD {watcher}, doomed",
     ]
     assert not [e for e in run.of("PRE_DESTROY") if e["node"] == run.id("goods")]
+
+
+@pytest.mark.behaviour("S-07")
+@pytest.mark.parametrize("kernel", slow_but(KERNELS, KERNELS[0]))
+@pytest.mark.parametrize("drops", slow_but((0, 1), 0))
+def test_a_handler_for_a_pd_that_is_listed_later_or_came_back_runs(
+    target_on: Callable[[str], Target], kernel: str, drops: int
+) -> None:
+    run = target_on(kernel).run("followed", change=with_pd("follower", args=(drops,)))
+    made = [event["id"] for event in run.of("PD", name="hasty")]
+    assert len(made) == 3
+    assert [text for text in run.says("follower") if text.startswith("handler ")] == [
+        f"handler 7 {when} {pd}" for pd in made[:2] for when in ("before", "after")
+    ]
+    assert {text.split(": ")[1] for text in run.says("follower") if "check " in text} == {"ok"}
+
+
+PRIORITIES = ((100, 100), (150, 60), (60, 150))
+"""Of the table, and of the file server."""
+
+
+@pytest.mark.behaviour("G-31", "G-45")
+@pytest.mark.parametrize("kernel", slow_but(KERNELS, KERNELS[0]))
+@pytest.mark.parametrize(("table", "files"), PRIORITIES)
+def test_nothing_is_marked_before_the_last_write_at_any_priority(
+    target_on: Callable[[str], Target], kernel: str, table: int, files: int
+) -> None:
+    change = together(with_pd("table", priority=table), with_pd("file_server", priority=files))
+    run = target_on(kernel).run("ledger", change=change)
+    (wrote,) = run.of("SAY", pd=run.id("table"))
+    assert wrote["text"].endswith(": ok, disks: 1")
+    marked = list(run.of("SAY", pd=run.id("file_server")))
+    assert [event["text"] for event in marked] == ["disk1: doomed", "disk2: active, marked: ok"]
+    assert run.at(wrote) < run.at(marked[0])

@@ -131,12 +131,11 @@ typedef struct cr_work_entry {
 
 enum { CR_HANDLERS_MAX = CR_HANDLER_COUNT - 1 }; /* different subscriptions at a time */
 
-/* A space; with space 0, the PD of that number whose capability is in `pd_slot`; with all 0, the
- * caller. */
+/* A space; with space 0, the PD whose capability is in `pd_slot`; with both 0, the caller. */
 typedef struct cr_subject {
     uint32_t space;
     uint32_t pd_slot;
-    uint32_t pd;
+    uint32_t pd; /* nobody reads it: the root task says which PD it is */
 } cr_subject;
 
 typedef enum cr_moment {

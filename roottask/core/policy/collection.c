@@ -53,6 +53,15 @@ static void reach_body(cr_planner *planner, queue *waiting, uint32_t node, int b
     }
 }
 
+/* Whether anybody can hold the PD's body. Who created the PD and does not has released it. */
+static int has_body(cr_planner *planner, uint32_t pd)
+{
+    cr_walk bodies = cr_walk_start(planner, pd, CR_EDGE_BODY, CR_OUT);
+    const int found = cr_walk_next(planner, &bodies);
+    cr_walk_count(planner, &bodies);
+    return found;
+}
+
 static void visit(cr_planner *planner, queue *waiting, uint32_t pd)
 {
     const int by_root = (cr_look(planner, pd)->flags & CR_FLAG_ROOT) != 0;
@@ -65,7 +74,13 @@ static void visit(cr_planner *planner, queue *waiting, uint32_t pd)
         reach_manager(planner, waiting, walk.other);
         reach_body(planner, waiting, walk.other, by_root);
     }
-    static const cr_edge_kind KINDS[] = {CR_EDGE_FAULT, CR_EDGE_LINK, CR_EDGE_OWN};
+    walk = cr_walk_start(planner, pd, CR_EDGE_OWN, CR_OUT);
+    while (cr_walk_next(planner, &walk)) {
+        if (by_root || !has_body(planner, walk.other)) {
+            reach(planner, waiting, walk.other);
+        }
+    }
+    static const cr_edge_kind KINDS[] = {CR_EDGE_FAULT, CR_EDGE_LINK};
     for (uint32_t i = 0; i < sizeof(KINDS) / sizeof(KINDS[0]); i++) {
         walk = cr_walk_start(planner, pd, KINDS[i], CR_OUT);
         while (cr_walk_next(planner, &walk)) {

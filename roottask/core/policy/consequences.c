@@ -190,6 +190,21 @@ static int nobody_left(cr_planner *planner, uint32_t resource)
     return 0;
 }
 
+/* Whether the resource is the body of a PD whose creator stays. Nobody holding it says that the
+ * creator has released it, which a collection must find. */
+static int is_let_go(cr_planner *planner, uint32_t resource)
+{
+    int found = 0;
+    cr_walk bodies = cr_walk_start(planner, resource, CR_EDGE_BODY, CR_IN);
+    while (cr_walk_next(planner, &bodies)) {
+        cr_walk creators = cr_walk_start(planner, bodies.other, CR_EDGE_OWN, CR_IN);
+        while (cr_walk_next(planner, &creators)) {
+            found |= cr_found_of(planner, creators.other) == NULL;
+        }
+    }
+    return found;
+}
+
 /* Whether a resource goes, unless something that stays maps to it. */
 static int may_stay(cr_planner *planner, uint32_t resource)
 {
@@ -227,7 +242,8 @@ static void free_core(cr_planner *planner)
     uint32_t kept = 0;
     for (uint32_t i = 0; i < planner->n_core && planner->status == CR_OK; i++) {
         cr_scratch *scratch = cr_scratch_of(planner, planner->core[i]);
-        if (!scratch->is_body && nobody_left(planner, planner->core[i])) {
+        if (!scratch->is_body && nobody_left(planner, planner->core[i]) &&
+            !is_let_go(planner, planner->core[i])) {
             scratch->local = CR_GOES;
         }
     }

@@ -219,9 +219,10 @@ typedef enum cr_asker {
         NUMBER(space) NUMBER(object), "own count, all counts", CR_FROM_ANY,                        \
         "Returns the number of holds of the resource: the caller's, and all.")                     \
     CR_OPERATION(CR_OP_SUBSCRIBE, 24, subscribe, "pds",                                            \
-        NUMBER(space) HANDLER_OR_NOT(handler) PD_OR_NOT(pd), "", CR_FROM_LIVE,                     \
+        NUMBER(space) HANDLER_OR_NOT(handler) PD_OR_NOT(pd), "PD number", CR_FROM_LIVE,            \
         "Subscribes the caller to the space or PD, so that it gets a notice before the "           \
-        "destruction, which names the handler. Space 0: the PD, or the caller itself.")            \
+        "destruction, which names the handler. Space 0: the PD, or the caller itself. The result " \
+        "is the number that notices about the PD have; 0 for a space.")                            \
     CR_OPERATION(CR_OP_UNSUBSCRIBE, 25, unsubscribe, "pds",                                        \
         NUMBER(space) HANDLER_OR_NOT(handler) PD_OR_NOT(pd), "", CR_FROM_LIVE,                     \
         "Drops one subscription with this handler.")                                               \

@@ -144,7 +144,8 @@ def test_what_nobody_refers_to_goes_and_so_does_a_cycle() -> None:
         ("PD_9 faults-to PD_1", True),
         ("PD_9 links PD_1", True),
         ("PD_1 links PD_9", True),
-        ("PD_9 owns PD_1", True),
+        ("PD_9 owns PD_1", False),  # it has released the capability
+        ("PD_9 owns PD_1\nPD_9 holds PD_7_1", True),
         ("PD_0 owns PD_1", True),
         ("PD_0 holds BLOCK_1_1", True),
         ("PD_0 requests BLOCK_SPACE_1", True),
@@ -335,3 +336,32 @@ def test_a_large_knot_and_a_long_chain_are_planned_in_memory_known_before(
         threading.stack_size(before)
     assert [(plan.n_doomed, plan.groups) for plan in raw] == [(2 * pds, groups)] * 2
     core.check()
+
+
+LET_GO = """
+PD_0 manages PD_SPACE_7 with PD_7_1 PD_7_2 PD_7_3
+PD_9 pinned
+PD_9 owns PD_1
+PD_9 owns PD_2
+PD_9 owns PD_3
+PD_1 holds PD_7_2
+PD_2 holds PD_7_1
+PD_8 holds PD_7_3
+PD_8 pinned
+"""
+
+
+@pytest.mark.behaviour("S-09")
+def test_what_a_creator_has_released_goes_in_a_knot_too() -> None:
+    assert dead(collected(system(LET_GO))) == ["PD_1", "PD_2"]
+    assert dead(collected(system(LET_GO + "PD_9 holds PD_7_1"))) == []
+
+
+@pytest.mark.behaviour("S-09")
+def test_a_cleanup_does_not_make_forgotten_that_a_creator_has_released() -> None:
+    """The last holder of a body goes. Its record stays as long as the creator does."""
+    model = system(LET_GO)
+    plan = CoreModel.from_model(model).plan("PD_8", 0, 0)
+    same(plan, reference.plan(model, "PD_8", 0, 0), model)
+    assert plan.core_freed == []
+    assert dead(collected(reference.apply(model, plan))) == ["PD_1", "PD_2", "PD_3"]

@@ -51,7 +51,9 @@ def _steps(model: Model) -> Iterable[tuple[str, str, str, str]]:
         yield a, "link", b, b
         yield b, "link", a, a
     for creator, created in model.owns:
-        yield creator, "own", created, created
+        # A creator that has released its capability has let go. One that has it holds the body.
+        if creator == ROOT or model.body_of(created) is None:
+            yield creator, "own", created, created
 
 
 def collect(model: Model, roots: Iterable[str] = ()) -> Plan:

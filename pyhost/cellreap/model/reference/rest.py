@@ -11,14 +11,17 @@ from cellreap.model.ids import ROOT
 
 def core_freed(model: Model, pds: set[str], spaces: set[str]) -> set[str]:
     """Core resources that doomed PDs hold, that no survivor except the root task holds, and to
-    which no resource maps that stays. The bodies of doomed PDs are not among them.
+    which no resource maps that stays. The bodies of doomed PDs are not among them, nor is that
+    of a PD whose creator stays: nobody holding it says that the creator has released it.
     """
     bodies = {body for pd in pds if (body := model.body_of(pd)) is not None}
+    let_go = {model.body_of(pd) for creator, pd in model.owns if creator not in pds}
     holders: dict[str, set[str]] = {}
     for pd, node in model.holds:
         if node in model.space_of and model.is_core(model.space_of[node]):
             holders.setdefault(node, set()).add(pd)
-    freed = {res for res, who in holders.items() if who & pds and who <= pds | {ROOT}} - bodies
+    freed = {res for res, who in holders.items() if who & pds and who <= pds | {ROOT}}
+    freed -= bodies | let_go
     going = freed | bodies | {res for res, space in model.space_of.items() if space in spaces}
     kept = [lower for upper, lower in model.maps if lower in freed and upper not in going]
     while kept:  # what stays keeps what it is built on
