@@ -25,9 +25,7 @@ def test_a_refusal_costs_no_more_than_a_service(
     arch: str, target_of: Callable[[str], Target]
 ) -> None:
     run = target_of(arch).run("prices", qemu_args=COUNTED)
-    found = [
-        re.fullmatch(r"(\S+) served (\d+) refused (\d+)", text) for text in run.says("pricer")
-    ]
+    found = [re.fullmatch(r"(\S+) served (\d+) refused (\d+)", text) for text in run.says("pricer")]
     prices = {match[1]: (int(match[2]), int(match[3])) for match in found if match}
     assert len(prices) == len(found) == KINDS
     for kind, (served, refused) in prices.items():

@@ -13,9 +13,7 @@ from kit.command_line import command
 from mutation.copies import Copy
 
 
-def run_planted(
-    copy: Copy, config: Path, *options: str, passes: bool = False
-) -> dict[str, Any]:
+def run_planted(copy: Copy, config: Path, *options: str, passes: bool = False) -> dict[str, Any]:
     """What `cellreap run --json` prints of a system that the copy builds.
 
     passes: the run must pass. Else it must fail.

@@ -36,6 +36,7 @@ class Actors(Concern):
         self._silent: dict[str, str] = {}
         self._frozen: set[str] = set()
         self._waiting: dict[str, int] = {}
+        self._last: dict[str, Event] = {}
 
     # -- for other concerns
 
@@ -44,6 +45,7 @@ class Actors(Concern):
         bad = self.context.bad
         self.context.staged.acts(event, pd)
         self.context.saved.demand_begun(event)
+        self._last[pd] = event
         if pd == ROOT:
             bad("actors.there", f"{event.name}: pd={pd}: the root task asks itself for nothing")
             return False
@@ -59,6 +61,14 @@ class Actors(Concern):
             bad("actors.waiting", f"{event.name}: {text}")
             return False
         return True
+
+    def last_of(self, pd: str) -> str:
+        """What the PD did last, in words."""
+        last = self._last.get(pd)
+        if last is None:
+            return "it did nothing"
+        said = f" {last['text'][:80]!r}" if last.name == "SAY" else ""
+        return f"the last that it did is {last.name}{said} in line {last.line}"
 
     def silence(self, pd: str) -> str | None:
         """Why the PD can no longer act; None if it can."""

@@ -53,9 +53,10 @@ class Blame(Concern):
 
     def may_keep(self, pd: str) -> bool:
         """Whether a run may end with notices that the PD has not finished: nobody is late without a
-        deadline, nor while it waits in a call to a PD that answers its probes.
+        deadline, nor while it waits in a call to a PD that cannot be probed, or answers its probes.
         """
-        return not self.context.triggers.has_deadline(pd) or pd in self._probing
+        triggers, quiet = self.context.triggers, self.context.quiet
+        return not triggers.has_deadline(pd) or pd in self._probing or quiet.waits(pd)
 
     def queued(self, event: Event) -> None:
         """A FAULT notice is queued."""

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from cellreap.trace.check.memory import Memory
     from cellreap.trace.check.nodes import Nodes
     from cellreap.trace.check.notices import Notices
+    from cellreap.trace.check.quiet import Quiet
     from cellreap.trace.check.residue import Residue
     from cellreap.trace.check.respawns import Respawns
     from cellreap.trace.check.running import Running
@@ -115,6 +116,7 @@ class Context:
     making: Making
     respawns: Respawns
     tombstones: Tombstones
+    quiet: Quiet
     configured: Configured
 
     def __init__(self, report: Report, expected: Expected | None) -> None:

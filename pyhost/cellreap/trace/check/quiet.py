@@ -29,6 +29,7 @@ class Quiet(Concern):
         self.told: dict[str, tuple[str, str | None]] = {}
         """PDs of which was told at the end: state, and for whom each waits"""
         self._ended: set[str] = set()  # those of them when the last was told
+        self._waits: set[str] = set()  # those of them that wait for another one
 
     def see(self, event: Event) -> None:
         """An event while `due` or `told` has anything."""
@@ -38,6 +39,18 @@ class Quiet(Concern):
             self.context.bad("silence.each", text)
         if self.told and event.name not in ("STANDS", "UNFINISHED"):
             self._end(event)
+
+    def waits(self, pd: str) -> bool:
+        """Whether the root task told at the end that the PD waits for another one."""
+        return pd in self._waits
+
+    def doing(self, pd: str) -> str | None:
+        """What the PD does, if the root task has just told so."""
+        state, on = self.told.get(pd, (None, None))
+        if state not in WAITS or on is None:
+            return None
+        name = self.context.report.names.get(on, on)
+        return f"it waits in a call to {name}" if state == "call" else f"{name} has its fault"
 
     def at_end(self) -> None:
         """END: whoever is known to wait for its fault handler was told of."""
@@ -60,6 +73,7 @@ class Quiet(Concern):
             text = f"{event.name}: STANDS without SILENT is before it: expected the end of the run"
             self.context.bad("silence.each", text)
         self._ended = set(self.told)
+        self._waits = {pd for pd, (state, _) in self.told.items() if state in WAITS}
         self.told = {}
 
     # -- events

@@ -189,6 +189,7 @@ class Replay:
         self._reports: Reports = self._concerns[Reports]
         self._in_use: InUse = self._concerns[InUse]
         self._quiet: Quiet = self._concerns[Quiet]
+        context.quiet = self._quiet
         self._causes: Causes = self._concerns[Causes]
         self._rounds: Rounds = self._concerns[Rounds]
         context.configured = self._concerns[Configured]

@@ -52,7 +52,9 @@ class Rounds(Concern):
     def unfinished(self, event: Event) -> None:
         """UNFINISHED: a PD did not come to the end of its round."""
         if self._leaves(event):
-            self.context.report.undone.append(Undone(event["pd"], "left its rounds"))
+            doing = self.context.quiet.doing(event["pd"])
+            what = f"left its rounds: {doing or self.context.actors.last_of(event['pd'])}"
+            self.context.report.undone.append(Undone(event["pd"], what))
             self.ending = True
 
     def _leaves(self, event: Event) -> bool:
