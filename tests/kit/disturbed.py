@@ -29,8 +29,8 @@ QEMU: Final = ("-icount", "shift=4,sleep=off")
 """An instruction takes 16 ns, so that each run of a system is the same."""
 MOST_PDS: Final = 14
 """of a configuration that is taken"""
-MOST_IN_ALL: Final = 26
-"""before it is disturbed; the image must have room for its programs"""
+MOST_PROGRAMS: Final = 15
+"""before a system is disturbed: the image must have room for them"""
 WAYS: Final = (
     *("page-fault", "cap-fault", "illegal-instruction", "unknown-syscall", "exit", "kill"),
     *("terminate", "freeze", "hang", "block"),
@@ -325,6 +325,10 @@ DISTURBANCES: Final[tuple[tuple[float, Callable[[random.Random, Table], None]], 
 """How likely each is, in the order in which they are made."""
 
 
+def _programs(table: Table) -> set[str]:
+    return {name for pd in table["pd"] for name in (pd["program"], *pd.get("spawns", []))}
+
+
 def disturbed(seed: int) -> Table:
     """The configuration of a seed, as the tables of a TOML file."""
     rng = random.Random(f"disturbed {seed}")
@@ -332,7 +336,7 @@ def disturbed(seed: int) -> Table:
     table["system"]["name"] = f"disturbed{seed}"
     table["policy"]["allow_cycles"] = True
     table.pop("expect", None)
-    while len(table["pd"]) > MOST_IN_ALL or not is_valid(table):  # such as too long a name
+    while len(_programs(table)) > MOST_PROGRAMS or not is_valid(table):  # such as too long a name
         table = _base(rng, seed)
         table["system"]["name"] = f"disturbed{seed}"
         table["policy"]["allow_cycles"] = True

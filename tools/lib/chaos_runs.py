@@ -34,7 +34,7 @@ from kit.disturbed import QEMU, disturbed, shrunk
 
 QUIET: Final = Progress(quiet=True)
 TRIES: Final = 150
-SECONDS, IDLE = 6.0, 5.0
+SECONDS, IDLE = 8.0, 7.0
 """A system in which a PD computes for ever does not come to an end."""
 PATIENCE: Final = 60.0
 """Seconds of another boot of a system whose console went silent. The root task tells what the PDs
