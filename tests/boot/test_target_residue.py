@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
+from cellreap.arches import ARCHES
 from cellreap.runs.summary import tell
 from cellreap.system.config import Config, Crash, Depth
 from cellreap.testing import Run, Target
@@ -137,3 +139,19 @@ def test_resources_of_a_server_that_was_not_stopped_have_a_step_each(target: Tar
     events = [*run.events[:one], run.events[one + 1], merged, *run.events[two + 1 :]]
     assert of_drafts(run.events).violations == []
     assert "cleanup.beside" in {problem.rule for problem in of_drafts(events).violations}
+
+
+@pytest.mark.behaviour("S-11", "S-15")
+@pytest.mark.parametrize("arch", ARCHES)
+def test_what_could_not_be_freed_and_is_held_again_is_left_alone(
+    target_of: Callable[[str], Target], arch: str
+) -> None:
+    """The successor of the PD gets the capability whose record could not be freed. Nothing is left
+    of the cleanup then, so that the crash of the successor is cleaned up.
+    """
+    run = target_of(arch).run("held_again")
+    left = run.of("LEFT")
+    assert {event["node"] for event in left} == {f"PD_2_{int(run.id('disk')[3:], 16):x}"}
+    assert [run.name(cleanup["trigger"]) for cleanup in run.cleanups()] == ["app"] * 3
+    assert len(run.ids("app")) == 4
+    assert run.report.passed

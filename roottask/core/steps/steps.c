@@ -109,6 +109,34 @@ static int has_left(const cr_journal *journal)
     return journal->n_kept != 0 || journal->n_left != 0 || journal->second != 0;
 }
 
+static int is_doomed_in(const cr_plan *plan, cr_ref node)
+{
+    for (uint32_t i = 0; i < plan->n_doomed; i++) {
+        if (plan->doomed[i].node.index == node.index &&
+            plan->doomed[i].node.generation == node.generation) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Whether a PD holds the resource that the plan dooms, or one that it does not doom. The root task
+ * is not counted. */
+static int is_held(const cr_model *model, const cr_plan *plan, cr_ref resource, int doomed)
+{
+    cr_edge_info edge;
+    cr_node_info holder;
+    for (uint32_t hold = cr_model_first(model, resource, CR_EDGE_HOLD, CR_IN); hold != CR_NONE;
+         hold = cr_model_next(model, hold, resource, CR_IN)) {
+        if (cr_model_edge(model, hold, &edge) == CR_OK &&
+            cr_model_get(model, edge.from, &holder) == CR_OK &&
+            (holder.flags & CR_FLAG_ROOT) == 0 && is_doomed_in(plan, edge.from) == doomed) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* The step for the entry at the cursor. *needed: 0 if the entry needs no step. */
 static cr_status entry_step(const cr_journal *journal, const cr_plan *plan, const cr_model *model,
                             cr_step *out, int *needed)
@@ -157,7 +185,9 @@ static cr_status entry_step(const cr_journal *journal, const cr_plan *plan, cons
     case PHASE_CORE: {
         cr_ref node = plan->core_freed[journal->index];
         status = cr_model_get(model, node, &info);
-        *needed = status == CR_OK && info.state != CR_STATE_DESTROYED;
+        /* Before a later run a PD may have been given it anew. Then it is not to be freed. */
+        *needed = status == CR_OK && info.state != CR_STATE_DESTROYED &&
+                  !(has_left(journal) && is_held(model, plan, node, 0));
         *out = (cr_step){CR_STEP_DESTROY_RESOURCE, node, nothing, 0, 1};
         /* If the step is repeated, the tombstone may already be released. */
         return status == CR_ERR_STALE ? CR_OK : status;
@@ -202,23 +232,6 @@ static cr_status begun(const cr_journal *journal, const cr_plan *plan, cr_step *
     return CR_OK;
 }
 
-/* Whether a PD holds the resource. The root task is not counted. */
-static int is_held(const cr_model *model, cr_ref resource)
-{
-    cr_edge_info edge;
-    cr_node_info holder;
-    for (uint32_t hold = cr_model_first(model, resource, CR_EDGE_HOLD, CR_IN); hold != CR_NONE;
-         hold = cr_model_next(model, hold, resource, CR_IN)) {
-        if (cr_model_edge(model, hold, &edge) == CR_OK &&
-            cr_model_get(model, edge.from, &holder) == CR_OK &&
-            (holder.flags & CR_FLAG_ROOT) == 0) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-
 /* Whether the entry at the cursor depends on another one that was left: a node on its suspending
  * and marking, a PD on its spaces, a core resource on its holders, and a notice on the node that it
  * says is gone. */
@@ -234,7 +247,7 @@ static int must_wait(const cr_journal *journal, const cr_plan *plan, const cr_mo
                cr_journal_entry(journal, CR_LEFT_MARK, at) != CR_ENTRY_CLEAR ||
                cr_model_first(model, plan->doomed[at].node, CR_EDGE_MANAGE, CR_OUT) != CR_NONE;
     case PHASE_CORE:
-        return is_held(model, plan->core_freed[at]);
+        return is_held(model, plan, plan->core_freed[at], 1);
     case PHASE_NOTIFY: {
         const cr_notice *notice = &plan->notices[at];
         return remains(model, notice->to) &&

@@ -326,6 +326,7 @@ class Running:
         """Begins a later run over what is left, in the current model."""
         self.run += 1
         self.before = model
+        self._spare_what_is_held_again(model)
         self.after = model.copy()
         self.after.discard(self.to_destroy - self.gone)
         self.phase = Phase.SUSPEND_FIRST
@@ -334,6 +335,15 @@ class Running:
         self.rows.clear()
         self.rows_gone.clear()
         self.calls_told.clear()
+
+    def _spare_what_is_held_again(self, model: IndexedModel) -> None:
+        """A core resource that was left, and that a PD was given anew, is not to be freed."""
+        for node in self.core_freed.keys() - self.destroyed:
+            edges = model.edges_at(node)
+            holders = {source for kind, source, _ in edges if kind == "HOLD"} - {ROOT}
+            if holders - self.group.keys():
+                del self.core_freed[node]
+                self.to_destroy.discard(node)
 
     def space_of(self, node: str) -> str | None:
         """The doomed space in which a resource is or was."""
