@@ -391,7 +391,7 @@ def smaller(table: Table) -> Iterator[Table]:
                 made = copy.deepcopy(table)
                 del made["pd"][place][key][number]
                 yield made
-        if pd["program"] == "fuzzer" and pd["args"][1] > 1:
+        if pd["program"] == "fuzzer" and "args" in pd and pd["args"][1] > 1:
             made = copy.deepcopy(table)
             made["pd"][place]["args"][1] //= 2
             yield made
@@ -411,15 +411,19 @@ def shrunk(
     """
     again = True
     while again:
-        again = False
-        for candidate in smaller(table):
+        again, at, candidates = False, 0, list(smaller(table))
+        while at < len(candidates):
+            if not is_valid(candidates[at]):
+                at += 1
+                continue
             if tries == 0:
                 return table
-            if not is_valid(candidate):
-                continue
             tries -= 1
-            if fails(candidate):
-                table, again = candidate, True
+            if fails(candidates[at]):
+                # What comes next in the smaller system is at the same place.
+                table, again = candidates[at], True
+                candidates = list(smaller(table))
                 told(table)
-                break
+            else:
+                at += 1
     return table

@@ -9,6 +9,7 @@ made smaller as long as it fails by the same rule.
 from __future__ import annotations
 
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -145,12 +146,15 @@ def make_smaller(result: Result, said: list[str], folder: Path, tries: int) -> P
         return bool(kinds(found) & wanted)
 
     def told(smaller: Table) -> None:
-        written(expecting_nothing(smaller), kept)
+        path = written(expecting_nothing(smaller), kept)
         for suffix in (".img", ".trace"):
             tried.with_suffix(suffix).replace(kept.with_suffix(suffix))
-        click.echo(f"  smaller: {len(smaller['pd'])} PDs, {len(smaller.get('crash', []))} crashes")
+        count = len(path.read_text(encoding="utf-8").splitlines())
+        click.echo(f"  smaller: {len(smaller['pd'])} PDs, {count} lines")
 
     shrunk(table, fails, tries, told)
+    for path in folder.glob(f"{tried.stem}.*"):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
     return kept
 
 
