@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
+from cellreap.arches import ARCHES
 from cellreap.testing import Target
 from kit.truth_traces import WITH_TRUTH
 
@@ -69,3 +72,14 @@ def test_a_wait_lasts_until_the_awaited_could_run(target: Target) -> None:
     assert run.at(computed[0]) < run.at(made)
     assert run.says("waiting") == [f"connect: {OK}"]
     assert run.says("behind") == [f"connect: {OK}"]
+
+
+@pytest.mark.behaviour("S-17")
+@pytest.mark.parametrize("arch", ARCHES)
+def test_a_client_that_leaves_its_rounds_is_told_of_and_the_run_passes(
+    target_of: Callable[[str], Target], arch: str
+) -> None:
+    run = target_of(arch).run("rester")
+    (undone,) = run.report.undone
+    assert run.name(undone.pd) == "client"
+    assert undone.what.startswith("left its rounds: the last that it did is SAY 'enough' in line ")
