@@ -91,8 +91,9 @@ RULES: Final[dict[str, str]] = {
     "actors.unreached": "Crashes of the configuration are numbered from 1.",
     # staged crashes
     "staged.order": "STAGE names a crash by its place, its PD, and who is ordered to do it.",
-    "staged.follows": "What a PD does next after it was ordered to crash is that crash. What the "
-    "root task does by itself happens before the next STAGE and END.",
+    "staged.follows": "What a PD does next after it was ordered to crash is that crash; a "
+    "termination may be refused. What the root task does by itself happens before the next STAGE "
+    "and END.",
     "staged.root": "The root task terminates and freezes a PD only if a crash is staged so.",
     # rounds of work
     "rounds.known": "DISMISS and UNFINISHED are about PDs that have ROUNDS, once each.",

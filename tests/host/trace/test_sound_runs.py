@@ -17,7 +17,7 @@ from kit.stop_run import Ending
 from kit.trace_simulator import Target, left_run
 
 OPERATIONS = headers.names_of("protocol.h", "cr_op", "CR_OP_")
-MEMORY = headers.names_of("protocol.h", "cr_result", "CR_RESULT_")["memory"]
+RESULTS = headers.names_of("protocol.h", "cr_result", "CR_RESULT_")
 
 
 def reading(drafts: list[Draft]) -> Reading:
@@ -105,5 +105,18 @@ def test_the_root_task_is_refused_a_pd_that_it_makes() -> None:
     target = Target(0, 0, "refused")
     target.pd("idler")
     target.quiet()
-    target.emit("REFUSE", pd="PD_0", op=OPERATIONS["spawn"], status=MEMORY)
+    target.emit("REFUSE", pd="PD_0", op=OPERATIONS["spawn"], status=RESULTS["memory"])
     assert rules(target.end()) == set()
+
+
+@pytest.mark.behaviour("S-15", "X-23")
+@pytest.mark.parametrize("protected", [True, False])
+def test_a_staged_termination_may_be_prevented(protected: bool) -> None:
+    target = Target(0, 0, "prevented")
+    victim = target.pd("victim", pinned=protected, protected=protected)
+    boss = target.pd("boss")
+    target.body_cap(boss, victim)
+    target.quiet()
+    target.stage(1, "terminate", victim, boss)
+    target.emit("REFUSE", pd=boss, op=OPERATIONS["terminate"], status=RESULTS["prevented"])
+    assert rules(target.end()) == (set() if protected else {"staged.follows"})

@@ -166,6 +166,8 @@ class Staged(Concern):
 
     def _is_it(self, order: Order, event: Event) -> bool:
         """Whether the event is what was ordered."""
+        if order.how == "terminate" and event.name == "REFUSE":
+            return self._may_be_refused(order, event)
         if order.how == "terminate":
             return event.name == "TERMINATE" and event["pd"] == order.pd
         if order.how == "exit":
@@ -176,6 +178,18 @@ class Staged(Concern):
             and event["kind"] == FAULTS[order.how]
             and event.number("address") == self._address(order.how)
         )
+
+    def _may_be_refused(self, order: Order, event: Event) -> bool:
+        """Whether the root task may refuse the termination: it would destroy a protected PD, the
+        PD is doomed, or there is no room for the ticket.
+        """
+        operations = headers.names_of("protocol.h", "cr_op", "CR_OP_")
+        results = headers.names_of("protocol.h", "cr_result", "CR_RESULT_")
+        if event.number("op") != operations["terminate"]:
+            return False
+        if event.number("status") == results["prevented"]:
+            return self.context.authority.would_destroy(order.pd) is not None
+        return event.number("status") in (results["gone"], results["full"])
 
     def _address(self, how: str) -> int:
         if how == "page-fault":
