@@ -29,12 +29,19 @@ if TYPE_CHECKING:
     from cellreap.api.measuring import Blast
     from cellreap.api.results import Run
     from cellreap.api.systems import NoKernel, System
-    from cellreap.errors import CellreapError, InputError, ModelError, UsageError
+    from cellreap.errors import (
+        CellreapError,
+        IncompleteError,
+        InputError,
+        ModelError,
+        UsageError,
+    )
     from cellreap.model.closeness import Closeness
     from cellreap.model.graph import Model
     from cellreap.model.metrics import Metrics
     from cellreap.model.plan import Plan
     from cellreap.system.image import Image
+    from cellreap.unknown import Unknown
 
 __version__ = "0.2.0"
 
@@ -44,6 +51,7 @@ __all__ = [
     "CellreapError",
     "Closeness",
     "Image",
+    "IncompleteError",
     "InputError",
     "Metrics",
     "Model",
@@ -52,6 +60,7 @@ __all__ = [
     "Plan",
     "Run",
     "System",
+    "Unknown",
     "UsageError",
     "audit",
     "blasts",
@@ -86,11 +95,18 @@ _MODULES: Final = {
     "cellreap.api.measuring": ("Blast",),
     "cellreap.api.results": ("Run",),
     "cellreap.api.systems": ("NoKernel", "System"),
-    "cellreap.errors": ("CellreapError", "InputError", "ModelError", "UsageError"),
+    "cellreap.errors": (
+        "CellreapError",
+        "IncompleteError",
+        "InputError",
+        "ModelError",
+        "UsageError",
+    ),
     "cellreap.model.closeness": ("Closeness",),
     "cellreap.model.graph": ("Model",),
     "cellreap.model.metrics": ("Metrics",),
     "cellreap.model.plan": ("Plan",),
+    "cellreap.unknown": ("Unknown",),
     "cellreap.system.image": ("Image",),
 }
 

@@ -6,6 +6,11 @@ Errors of the program itself are raised as other exceptions.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cellreap.unknown import Unknown
+
 
 class CellreapError(Exception):
     """Something outside the program is wrong: an input, an option, a missing tool.
@@ -24,6 +29,18 @@ class UsageError(CellreapError):
 
 class ModelError(CellreapError):
     """A change is invalid for the model: an unknown id, a duplicate, ends of the wrong kind."""
+
+
+class IncompleteError(CellreapError):
+    """A source does not tell everything, so what was asked of it has no certain answer."""
+
+    unknown: tuple[Unknown, ...]
+    """What the source leaves open. Never empty."""
+
+    def __init__(self, source: str, unknown: tuple[Unknown, ...]) -> None:
+        self.unknown = unknown
+        told = "; ".join(each.text for each in unknown)
+        super().__init__(f"{source} does not tell everything: {told}")
 
 
 class InputError(CellreapError):

@@ -28,6 +28,7 @@ from cellreap.output_parts import CacheEntry as CacheEntry
 from cellreap.output_parts import Chain as Chain
 from cellreap.output_parts import Check as Check
 from cellreap.output_parts import Drawn as Drawn
+from cellreap.output_parts import DroppedPart as DroppedPart
 from cellreap.output_parts import Entries as Entries
 from cellreap.output_parts import ImportNote as ImportNote
 from cellreap.output_parts import LargestCleanup as LargestCleanup
@@ -37,6 +38,7 @@ from cellreap.output_parts import Standing as Standing
 from cellreap.output_parts import SymbolFile as SymbolFile
 from cellreap.output_parts import SystemMemory as SystemMemory
 from cellreap.output_parts import Undone as Undone
+from cellreap.output_parts import UnknownPart as UnknownPart
 from cellreap.output_parts import Versioned as Versioned
 from cellreap.output_parts import Why as Why
 from cellreap.output_seeing import AuditFinding as AuditFinding
@@ -205,6 +207,11 @@ class PlanOutput(Versioned, Plan):
     """The command."""
     kind: Literal["crash", "subtree", "collect"]
     """What is planned."""
+    possible: list[str]
+    """The doomed PDs and spaces that go only if PDs make requests that they may make."""
+    unknown: list[UnknownPart]
+    """What the source leaves open. Unless it is empty, nothing of the plan is certain but that the
+    trigger goes, with what `possible` does not name."""
     engine: Literal["core", "reference"]
     """What computed the plan."""
     input: Input
@@ -218,6 +225,11 @@ class ReconcileOutput(Versioned, Plan):
 
     command: Literal["reconcile"]
     """The command."""
+    possible: list[str]
+    """The doomed PDs and spaces that go only if PDs make requests that they may make."""
+    unknown: list[UnknownPart]
+    """What the source leaves open. Unless it is empty, nothing of the plan is certain but that the
+    trigger goes, with what `possible` does not name."""
     engine: Literal["core", "reference"]
     """What computed the plan."""
     input: Input

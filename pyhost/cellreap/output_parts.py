@@ -171,6 +171,29 @@ class BoardBoot(TypedDict):
     """Why the tries before the last one failed."""
 
 
+class DroppedPart(TypedDict):
+    """A connection of a description that the configuration made of it does not have."""
+
+    line: int
+    """The line in the description."""
+    kind: Literal["channel", "memory", "device", "call", "capability"]
+    """What it is."""
+    name: str
+    """Its name in the description. Empty: it has none."""
+    between: list[str]
+    """The PDs that it connects, by their names in the configuration."""
+
+
+class UnknownPart(TypedDict):
+    """Something that a source does not tell, so that no answer from it is certain."""
+
+    kind: Literal["made", "requests", "pds", "connection", "rows", "trace"]
+    """What programs make when they run; requests that they may make; PDs that are made later; a
+    connection that an import left out; rows that a CSV file has not; the rest of a trace."""
+    text: str
+    """What it is, for people."""
+
+
 class Drawn(TypedDict):
     """A picture of a model state."""
 

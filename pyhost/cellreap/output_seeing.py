@@ -7,7 +7,7 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from cellreap.output_parts import Drawn, Versioned
+from cellreap.output_parts import Drawn, UnknownPart, Versioned
 
 
 class Closeness(TypedDict):
@@ -26,8 +26,9 @@ class Pair(TypedDict):
 
     pds: tuple[str, str]
     """The two PDs."""
-    fr: int | Literal["inf"]
-    """Hops to the nearest PD on which both depend. `inf`: there is none."""
+    fr: int | Literal["inf"] | None
+    """Hops to the nearest PD on which both depend. `inf`: there is none. `null`: the source tells
+    none, and does not tell everything."""
     rsi: dict[str, tuple[int, int]]
     """Type -> what both reach, and what at least one of them reaches."""
 
@@ -62,6 +63,8 @@ class MetricsOutput(Versioned):
     """With --within: whether no cleanup destroyed a PD that was farther from its trigger."""
     names: dict[str, str]
     """Id of each PD that has a name: its name."""
+    unknown: list[UnknownPart]
+    """What the source leaves open."""
 
 
 class AuditOutcome(TypedDict):
@@ -71,10 +74,10 @@ class AuditOutcome(TypedDict):
     """The PDs whose crash destroys most PDs."""
     destroyed: int
     """How many PDs that is, with the PD itself."""
-    chains: dict[str, int]
-    """Crash -> how many chains it leaves broken, if there is any."""
-    survivors: list[str]
-    """The PDs that some crash leaves with a broken chain."""
+    chains: dict[str, int] | None
+    """Crash -> how many chains it leaves broken, if there is any. `null`: unknown."""
+    survivors: list[str] | None
+    """The PDs that some crash leaves with a broken chain. `null`: unknown."""
     broken: NotRequired[dict[str, list[tuple[str, str, str]]]]
     """With --list: crash -> survivor, what it holds, and what that was built on and went."""
 
@@ -110,8 +113,8 @@ class AuditPairs(TypedDict):
 
     findings: list[AuditPairFinding]
     """For each pair of depths."""
-    smallest: list[tuple[int | Literal["inf"], int | Literal["inf"]]]
-    """The smallest depths at which no two crashes leave a broken chain."""
+    smallest: list[tuple[int | Literal["inf"], int | Literal["inf"]]] | None
+    """The smallest depths at which no two crashes leave a broken chain. `null`: unknown."""
     points: list[tuple[str, str]]
     """Pairs whose crashes destroy all others, if no depth limits them and nobody is pinned. Neither
     alone does."""
@@ -128,8 +131,8 @@ class AuditOutput(Versioned):
     """For each pair of depths."""
     configured: NotRequired[AuditOutcome]
     """At the depths that the configuration or the trace gives each PD."""
-    smallest: list[tuple[int | Literal["inf"], int | Literal["inf"]]]
-    """The smallest depths at which no crash leaves a broken chain."""
+    smallest: list[tuple[int | Literal["inf"], int | Literal["inf"]]] | None
+    """The smallest depths at which no crash leaves a broken chain. `null`: unknown."""
     pins: dict[str, list[str]]
     """Crash -> pinned PDs that only their pin saves at unlimited depth."""
     single_points: list[str]
@@ -138,6 +141,8 @@ class AuditOutput(Versioned):
     """With --pairs."""
     names: dict[str, str]
     """Id of each PD that has a name: its name."""
+    unknown: list[UnknownPart]
+    """What the source leaves open, and that of --diff."""
     worse: NotRequired[list[str]]
     """With --diff: what got worse, for people."""
     better: NotRequired[list[str]]
@@ -159,3 +164,5 @@ class GraphOutput(Versioned):
     """What it shows, in order: of a trace, the state before a cleanup and the one after it."""
     notes: list[str]
     """What its reader should know: what was left out, or is not in such a source."""
+    unknown: list[UnknownPart]
+    """What the source leaves open."""

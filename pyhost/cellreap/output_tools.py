@@ -5,7 +5,14 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired
 
-from cellreap.output_parts import CacheEntry, ImportNote, Program, SymbolFile, Versioned
+from cellreap.output_parts import (
+    CacheEntry,
+    DroppedPart,
+    ImportNote,
+    Program,
+    SymbolFile,
+    Versioned,
+)
 
 
 class ImportOutput(Versioned):
@@ -17,6 +24,8 @@ class ImportOutput(Versioned):
     """Name of a PD in the description -> its name in the configuration."""
     notes: list[ImportNote]
     """What the configuration has otherwise, or not at all, in the order of the lines."""
+    dropped: list[DroppedPart]
+    """Connections that the configuration does not have, in the order of the lines."""
     config: str
     """The configuration."""
 

@@ -30,7 +30,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "plan": ("scenario.csv", "--crash", "block_server_1", "--pd-depth", "1"),
     "metrics": ("scenario.csv", "PD_1", "PD_3"),
     "reconcile": ("scenario.csv", "system.toml"),
-    "audit": ("system.toml",),
+    "audit": ("demo.trace", "--after", "0"),
     "graph": ("demo.trace", "-o", "demo.dot"),
     "report": ("demo.trace", "-o", "demo.html"),
     "import": ("storage.system", "-o", "storage.toml"),

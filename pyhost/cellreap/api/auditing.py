@@ -14,6 +14,7 @@ from cellreap.api.states import CONFIGURATION, TRACE, Depths, State
 from cellreap.model.ids import ROOT
 from cellreap.model.plan import depth_text
 from cellreap.model.reference import Broken
+from cellreap.unknown import Unknown
 
 Lister = Callable[[str], list[Broken]]
 
@@ -142,6 +143,9 @@ class Audit:
     """The policy: `depth`, `metric` or `both`."""
     names: Mapping[str, str] = field(default_factory=dict)
     """The names of PDs that have one, by id."""
+    unknown: tuple[Unknown, ...] = ()
+    """What the source leaves open. If it is not empty, there may be more broken chains, and the
+    smallest depths may be larger."""
 
     def at(self, pd_depth: int | None, rs_depth: int | None) -> Finding:
         """What was found at two depths."""
@@ -169,10 +173,11 @@ class Audit:
 
         `max_destroyed`: no crash may destroy more PDs. `unbroken`: no crash may leave a broken
         chain. `before`: nothing may be worse than in this audit. Without a configuration the depths
-        are 0 and 0.
+        are 0 and 0. What is unknown is a problem: then there is no conclusion.
         """
         now = self.at(0, 0) if self.configured is None else self.configured
-        found = []
+        left_open = (*self.unknown, *(() if before is None else before.unknown))
+        found = [f"unknown: {each.text}" for each in dict.fromkeys(left_open)]
         if max_destroyed is not None and now.destroyed > max_destroyed:
             worst = self.label(now.worst[0])
             found.append(f"the crash of {worst} destroys {now.destroyed} PDs, not {max_destroyed}")
@@ -197,19 +202,29 @@ class Audit:
                 {
                     "pd_depth": depth_text(each.pd_depth),
                     "rs_depth": depth_text(each.rs_depth),
-                    **each.to_json(listed),
+                    **self._outcome_json(each, listed),
                 }
                 for each in self.findings
             ],
-            "smallest": _texts(self.smallest),
+            "smallest": None if self.unknown else _texts(self.smallest),
             "pins": self.pins,
             "single_points": self.single_points,
             "names": dict(self.names),
+            "unknown": [each.to_json() for each in self.unknown],
         }
         if self.configured is not None:
-            shown["configured"] = self.configured.to_json(listed)
+            shown["configured"] = self._outcome_json(self.configured, listed)
         if self.pairs is not None:
             shown["pairs"] = self.pairs.to_json()
+            if self.unknown:
+                shown["pairs"]["smallest"] = None
+        return shown
+
+    def _outcome_json(self, outcome: Outcome, listed: bool) -> dict[str, Any]:
+        """An outcome. That there is no broken chain is not told if something is unknown."""
+        shown = outcome.to_json(listed)
+        if self.unknown and not outcome.chains:
+            shown |= dict.fromkeys(("chains", "survivors"))
         return shown
 
 
@@ -244,6 +259,7 @@ def audit_state(state: State, max_depth: int, *, pairs: bool = False) -> Audit:
         _pairs(state, crashes, every, single_points) if pairs else None,
         "depth" if close is None else close.policy,
         {pd: name for pd in crashes.pds if (name := model.nodes[pd].name)},
+        model.unknown,
     )
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from cellreap.api.states import CONFIGURATION, Depths, State, limit
@@ -10,6 +11,7 @@ from cellreap.api.systems import System
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT, pd_id, resource_id, space_id
 from cellreap.system.config import Config, Pd, closeness_of
+from cellreap.unknown import Unknown
 
 _ROOT_NAME: Final = "ROOT_TASK"
 # The root task's own spaces, as it numbers them.
@@ -21,14 +23,14 @@ _FIRST_SPACE: Final = 3
 def of_system(system: System) -> State:
     """The state of a configured system when all PDs are there that exist from boot.
 
-    It has what the file says. Ids of spaces are numbered in the order of the file.
+    It has what the file says, with all requests that PDs may make. What programs do when they run
+    is unknown. Ids of spaces are numbered in the order of the file.
     """
     model, names = _configured(system.config)
+    model.unknown = tuple(_unknown(system.config))
+    model.possible = frozenset(it for it in model.requests if not model.is_core(it[1]))
     late = [pd.name for pd in system.config.pds if pd.start == "after-cleanup"]
-    notes = [
-        f"{system.path}: the file does not tell resources and maps, which programs make when they "
-        "run: a trace has them"
-    ]
+    notes = []
     if late:
         notes.append(f"{system.path}: not there before the first cleanup: {', '.join(late)}")
     by_id = {pd_id(number): pd for number, pd in _at_boot(system.config)}
@@ -45,6 +47,26 @@ def of_system(system: System) -> State:
     close = closeness_of(system.config)
     kept = frozenset(by_id)
     return State(model, CONFIGURATION, depths_of, kept, close, names, tuple(notes))
+
+
+def _unknown(config: Config) -> Iterator[Unknown]:
+    yield Unknown(
+        "made", "resources, holds and maps, which programs make when they run: a trace has them"
+    )
+    asking = [pd.name for pd in config.pds if pd.requests]
+    if asking:
+        yield Unknown("requests", f"whether {_listed(asking)} make the requests that they may make")
+    making = [pd.name for pd in config.pds if pd.spawns]
+    if making:
+        yield Unknown("pds", f"the PDs that {_listed(making)} create")
+    for each in config.dropped:
+        yield Unknown("connection", f"what the import left out: {each.text()}")
+
+
+def _listed(names: list[str]) -> str:
+    most = 8
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 def _at_boot(config: Config) -> list[tuple[int, Pd]]:

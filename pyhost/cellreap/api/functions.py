@@ -21,7 +21,7 @@ from cellreap.api.running import Limits, boot_and_check, build_system
 from cellreap.api.states import State, checked, state_of
 from cellreap.api.systems import System, kernel_for
 from cellreap.api.traced import of_trace
-from cellreap.errors import UsageError
+from cellreap.errors import IncompleteError, UsageError
 from cellreap.inputs import beside
 from cellreap.model.closeness import Closeness
 from cellreap.model.graph import Model
@@ -50,7 +50,8 @@ def state(source: Source, *, after: int | None = None, strict: bool = False) -> 
     """The model state that a configuration, a trace or a CSV file describes.
 
     A file is a configuration if its name ends in `.toml`, a trace if a trace begins in it, and else
-    a model state as CSV. A configuration does not tell resources and maps: programs make them.
+    a model state as CSV. `unknown` of the state says what its source leaves open: a configuration
+    does not tell what programs make when they run, and its requests are only possible ones.
 
     `after`: for a trace, the state after the cleanup of that number, 0 for the state before the
     first one. By default it is the state at the end of the trace. `strict`: UsageError if the state
@@ -72,6 +73,7 @@ def plan(
     subtree: bool = False,
     after: int | None = None,
     strict: bool = False,
+    incomplete: bool = False,
     engine: Engine = "core",
     closeness: Closeness | Literal["depth"] | None = None,
 ) -> Plan:
@@ -82,7 +84,10 @@ def plan(
     trace, or 0 for CSV. `subtree`: the PD is terminated, together with all PDs that it created,
     transitively. `engine`: "core" is the root task's own code, "reference" the independent
     model in Python. `closeness`: the policy, as `Closeness("both", fr_max=1)`, or "depth"; by
-    default that of the configuration or the trace.
+    default that of the configuration or the trace. `incomplete`: without it, IncompleteError if the
+    source does not tell everything, as no configuration does; with it, the plan is that of what the
+    source tells, and `possible` of the plan names what goes only if PDs make requests that they may
+    make.
 
     From a model state in CSV:
 
@@ -94,11 +99,15 @@ def plan(
 
     From a configuration:
 
-    >>> cellreap.plan("configs/block_fs_db_app.toml", "block_server_1", pd_depth="inf").doomed_why
+    >>> config = "configs/block_fs_db_app.toml"
+    >>> plan = cellreap.plan(config, "block_server_1", pd_depth="inf", incomplete=True)
+    >>> plan.doomed_why
     {'BLOCK_SPACE_3': ('managed', 'PD_1'), 'FILE_SPACE_5': ('managed', 'PD_3'), \
 'PD_1': ('trigger', None), 'PD_3': ('request', 'BLOCK_SPACE_3'), \
 'PD_4': ('request', 'FILE_SPACE_5'), 'PD_5': ('request', 'TABLE_SPACE_6'), \
 'TABLE_SPACE_6': ('managed', 'PD_4')}
+    >>> plan.possible
+    ['FILE_SPACE_5', 'PD_3', 'PD_4', 'PD_5', 'TABLE_SPACE_6']
 
     From a trace, in the state before its first crash:
 
@@ -106,7 +115,7 @@ def plan(
     >>> cellreap.plan(trace, "fs", rs_depth=1, after=0).deleted_spaces
     ['FILE_SPACE_5', 'TABLE_SPACE_6']
     """
-    found, name = _state(source, after, strict)
+    found, name = _whole(source, after, strict, incomplete)
     return plan_state(found, name, crash, pd_depth, rs_depth, engine, closeness, subtree=subtree)
 
 
@@ -115,21 +124,23 @@ def collect(
     *,
     after: int | None = None,
     strict: bool = False,
+    incomplete: bool = False,
     engine: Engine = "core",
 ) -> Plan:
     """What a collection would doom: the PDs that cannot be reached, and their spaces.
 
-    `source`, `after`, `strict` and `engine` are those of `plan`. PDs are reached from the root
-    task, from pinned PDs and, in a configuration or a trace, from those that the root task made.
+    `source`, `after`, `strict`, `incomplete` and `engine` are those of `plan`. PDs are reached from
+    the root task, from pinned PDs and, in a configuration or a trace, from those that the root task
+    made.
 
-    >>> cellreap.collect("configs/block_fs_db_app.toml").destroyed_pds
+    >>> cellreap.collect("configs/block_fs_db_app.toml", incomplete=True).destroyed_pds
     []
     >>> model = cellreap.state("configs/block_fs_db_app.toml")
     >>> model.set_pinned("PD_4", True)
-    >>> cellreap.collect(model).destroyed_pds
+    >>> cellreap.collect(model, incomplete=True).destroyed_pds
     [('PD_5', 1)]
     """
-    return collect_state(_state(source, after, strict)[0], engine)
+    return collect_state(_whole(source, after, strict, incomplete)[0], engine)
 
 
 def reconcile(
@@ -138,17 +149,19 @@ def reconcile(
     *,
     after: int | None = None,
     strict: bool = False,
+    incomplete: bool = False,
     engine: Engine = "core",
 ) -> Plan:
     """What a saved state has and a configuration no longer names, with the order in which it goes.
 
-    `saved`, `after`, `strict` and `engine` are `source` and the others of `plan`. `system`: the new
-    configuration. It names PDs by their names, and the spaces of a PD by their types.
+    `saved`, `after`, `strict`, `incomplete` and `engine` are `source` and the others of `plan`.
+    `system`: the new configuration. It names PDs by their names, and the spaces of a PD by their
+    types.
 
     >>> cellreap.reconcile("tests/data/scenario.csv", "configs/counter.toml").groups[0]
     ['BLOCK_SPACE_1', 'BLOCK_SPACE_2']
     """
-    found = _state(saved, after, strict)[0]
+    found = _whole(saved, after, strict, incomplete)[0]
     return reconcile_state(found, _system(system).config, engine)
 
 
@@ -160,18 +173,19 @@ def metrics(
     with_root: bool = False,
     after: int | None = None,
     strict: bool = False,
+    incomplete: bool = False,
     engine: Engine = "core",
 ) -> Metrics:
     """How close two PDs are: what they share, and how far the PD is that both depend on.
 
-    `source`, `after`, `strict` and `engine` are those of `plan`. `a`, `b`: the names or the ids of
-    the PDs. `with_root`: the root task may be the PD on which both depend.
+    `source`, `after`, `strict`, `incomplete` and `engine` are those of `plan`. `a`, `b`: the names
+    or the ids of the PDs. `with_root`: the root task may be the PD on which both depend.
 
     >>> metrics = cellreap.metrics("tests/data/scenario.csv", "app", "block_server_1")
     >>> metrics.fr, metrics.rsi["BLOCK"], float(metrics.share("BLOCK"))
     (0, (1, 1), 1.0)
     """
-    found, name = _state(source, after, strict)
+    found, name = _whole(source, after, strict, incomplete)
     two = find_pd(found, name, a), find_pd(found, name, b)
     return measuring(found.model, engine, with_root).measure(*two)
 
@@ -182,6 +196,7 @@ def matrix(
     with_root: bool = False,
     after: int | None = None,
     strict: bool = False,
+    incomplete: bool = False,
     engine: Engine = "core",
 ) -> list[Metrics]:
     """How close all pairs of different PDs are, as `metrics` says it.
@@ -191,7 +206,7 @@ def matrix(
     >>> [pair.pds for pair in cellreap.matrix("tests/data/scenario.csv") if pair.fr is None]
     [('PD_1', 'PD_2')]
     """
-    found, _ = _state(source, after, strict)
+    found, _ = _whole(source, after, strict, incomplete)
     measures = measuring(found.model, engine, with_root)
     return pairs(found.model, measures, with_root=with_root)
 
@@ -203,11 +218,12 @@ def audit(
     pairs: bool = False,
     after: int | None = None,
     strict: bool = False,
+    incomplete: bool = False,
 ) -> Audit:
     """What each single crash would do, at each pair of depths up to `max_depth`, and unlimited.
 
-    `source`, `after` and `strict` are those of `plan`. `pairs`: also what the crashes of two PDs
-    would do, one after the other. Nothing is booted.
+    `source`, `after`, `strict` and `incomplete` are those of `plan`. `pairs`: also what the crashes
+    of two PDs would do, one after the other. Nothing is booted.
 
     >>> audit = cellreap.audit("tests/data/scenario.csv")
     >>> audit.smallest
@@ -215,7 +231,7 @@ def audit(
     >>> audit.at(0, 0).broken["PD_1"][0]
     ('PD_3', 'FILE_3_1', 'BLOCK_1_1')
     """
-    found, _ = _state(source, after, strict)
+    found, _ = _whole(source, after, strict, incomplete)
     return audit_state(found, max_depth, pairs=pairs)
 
 
@@ -351,6 +367,16 @@ def run(
 
 def _system(system: str | Path | System) -> System:
     return system if isinstance(system, System) else System.read(system)
+
+
+def _whole(source: Source, after: int | None, strict: bool, incomplete: bool) -> tuple[State, str]:
+    """As `_state`. IncompleteError if the source does not tell everything, unless that is asked
+    for.
+    """
+    found, name = _state(source, after, strict)
+    if found.model.unknown and not incomplete:
+        raise IncompleteError(name, found.model.unknown)
+    return found, name
 
 
 def _state(source: Source, after: int | None, strict: bool) -> tuple[State, str]:

@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 
 from cellreap.api.planning import Engine
 from cellreap.api.states import State, limit
+from cellreap.api.traced import NO_END
 from cellreap.errors import ModelError, UsageError
 from cellreap.inputs import opened
 from cellreap.model.graph import Model
@@ -22,6 +23,7 @@ from cellreap.trace.check.around import AroundCleanups
 from cellreap.trace.check.stream import check_stream
 from cellreap.trace.events import Event
 from cellreap.trace.report import Report
+from cellreap.unknown import Unknown
 
 
 class Measures(Protocol):
@@ -79,8 +81,10 @@ def pairs(
     return [measures.measure(a, b) for i, a in enumerate(pds) for b in pds[i + 1 :]]
 
 
-def blasts_of(trace: Path, *, with_root: bool) -> tuple[list[Blast], dict[str, str]]:
-    """The cleanups of a trace, and the names of all nodes that ever were.
+def blasts_of(
+    trace: Path, *, with_root: bool
+) -> tuple[list[Blast], dict[str, str], tuple[Unknown, ...]]:
+    """The cleanups of a trace, the names of all nodes that ever were, and what it leaves open.
 
     UsageError if the trace does not pass its check.
     """
@@ -90,7 +94,7 @@ def blasts_of(trace: Path, *, with_root: bool) -> tuple[list[Blast], dict[str, s
         report = check_stream(stream, str(trace), replay=replay, open_end=True)
     if not report.passed:
         raise UsageError(f"{trace}:{report.violations[0]}: its states may be wrong")
-    return blasts.of(report), dict(report.names)
+    return blasts.of(report), dict(report.names), NO_END if report.broken_off else ()
 
 
 class _Blasts:

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from cellreap.api.states import State, limit
+from cellreap.api.states import Depths, State, limit
 from cellreap.errors import ModelError, UsageError
 from cellreap.model import reference
 from cellreap.model.closeness import Closeness
@@ -57,6 +58,25 @@ def plan_state(
     )
     chosen = state.closeness if closeness is None else closeness
     close = None if chosen == "depth" else chosen
+    found = _planned(model, trigger, depths, engine, close, subtree=subtree)
+    if not model.possible:
+        return found
+    certain = model.copy()
+    for pd, space in model.possible:
+        certain.drop_request(pd, space)
+    kept = _planned(certain, trigger, depths, engine, None, subtree=subtree)
+    return replace(found, possible=sorted(found.doomed() - kept.doomed()))
+
+
+def _planned(
+    model: Model,
+    trigger: str,
+    depths: Depths,
+    engine: Engine,
+    close: Closeness | None,
+    *,
+    subtree: bool,
+) -> Plan:
     if engine == "reference":
         if subtree:
             return reference.subtree(model, trigger, *depths)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from cellreap.api.states import TRACE, State
 from cellreap.errors import UsageError
@@ -13,13 +14,16 @@ from cellreap.trace.check.replay import Replay
 from cellreap.trace.check.stream import check_stream
 from cellreap.trace.events import Event
 from cellreap.trace.report import Report
+from cellreap.unknown import Unknown
+
+NO_END: Final = (Unknown("trace", "what happened after the last line: the trace has no END"),)
 
 
 def of_trace(path: Path, after: int | None = None, *, strict: bool = False) -> State:
     """The state that a trace tells. See `state_of`."""
     replay = _Copying(Report(str(path)), after)
     with opened(path) as stream:
-        report = check_stream(stream, str(path), replay=replay)
+        report = check_stream(stream, str(path), replay=replay, open_end=True)
     model = replay.model if after is None else replay.found
     if model is None:
         count = len(report.cleanups)
@@ -27,13 +31,20 @@ def of_trace(path: Path, after: int | None = None, *, strict: bool = False) -> S
         wanted = "at least one cleanup" if after == 0 else f"cleanup {after}"
         raise UsageError(f"--after {after}: expected {wanted} in {path}, which has {have}")
     notes: tuple[str, ...] = ()
+    unknown: tuple[Unknown, ...] = ()
+    if report.broken_off and (after is None or not report.passed):
+        unknown = NO_END
+        if strict:
+            raise UsageError(f"{path}: {NO_END[0].text}")
     if not report.passed:
         found = len(report.violations) + report.more_violations
         more = f" (the first of {found})" if found > 1 else ""
-        note = f"{path}:{report.violations[0]}{more}: the state may be wrong"
+        said = f"{path}:{report.violations[0]}{more}: the state may be wrong"
         if strict:
-            raise UsageError(note)
-        notes = (note,)
+            raise UsageError(said)
+        unknown = (*unknown, Unknown("trace", said))
+        notes = (said,)
+    model.unknown = unknown
     spaces = {id_: name for id_, name in report.names.items() if id_ in model.manager}
     depths_of = replay.context.authority.depths_of
     kept = frozenset(replay.uncreated & model.nodes.keys())

@@ -14,6 +14,7 @@ from cellreap.api.states import state_of
 from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import after_option, json_option
+from cellreap.cli.unknowns import concluded, incomplete_option, unknown_json, unknown_lines
 from cellreap.model.plan import depth_text
 
 
@@ -37,6 +38,7 @@ from cellreap.model.plan import depth_text
 @after_option(
     0, "Of a trace: the state after the N-th cleanup; 0: before the first. Default: at the end."
 )
+@incomplete_option
 @json_option
 def audit(
     source: Path,
@@ -45,23 +47,28 @@ def audit(
     with_chains: bool,
     diff: Path | None,
     after: int | None,
+    incomplete: bool,
     as_json: bool,
 ) -> int:
     """Say what each single crash would do at each depth. Nothing is booted.
 
     For each pair of depths: how many PDs the worst crash destroys, how many things survivors hold
     that are built, directly or further down, on something that went, and how many PDs some crash
-    leaves with such a thing.
+    leaves with such a thing. A configuration does not tell what programs make when they run, so
+    only a trace or a model state lets the audit conclude.
     """
     state = state_of(source, after=after)
     found = audit_state(state, max_depth, pairs=pairs)
-    different = None
+    different, unknown = None, list(found.unknown)
     if diff is not None:
-        different = found.difference(audit_state(state_of(diff), max_depth))
+        before = audit_state(state_of(diff), max_depth)
+        different = found.difference(before)
+        unknown += [it for it in before.unknown if it not in unknown]
     if as_json:
         shown: dict[str, Any] = found.to_json(with_chains)
         if different is not None:
             shown.update(worse=different.worse, better=different.better, other=different.other)
+            shown["unknown"] = unknown_json(unknown)
         echo_json("audit", shown)
     else:
         for note in state.notes:
@@ -71,7 +78,11 @@ def audit(
             _list(found)
         if different is not None:
             _show_difference(different)
-    return ExitCode.FAILED if different is not None and different.worse else ExitCode.DONE
+        for line in unknown_lines(unknown):
+            click.echo(line)
+    if different is not None and different.worse:
+        return ExitCode.FAILED
+    return concluded(unknown, incomplete)
 
 
 def _show(found: Audit) -> None:
@@ -81,7 +92,8 @@ def _show(found: Audit) -> None:
     if found.configured is not None:
         rows.append(("as configured", "", *_cells(found, found.configured)))
     _table(("pd_depth", "rs_depth", "worst crash destroys", "broken chains", "survivors"), rows)
-    click.echo(f"smallest depths that leave no broken chain: {listed(found.smallest)}")
+    smallest = "unknown" if found.unknown else listed(found.smallest)
+    click.echo(f"smallest depths that leave no broken chain: {smallest}")
     for crash, saved in found.pins.items():
         pds = ", ".join(found.label(pd) for pd in saved)
         click.echo(f"the crash of {found.label(crash)} would doom pinned PDs: {pds}")
@@ -96,7 +108,12 @@ def _cells(found: Audit, outcome: Outcome) -> tuple[str, str, str]:
     worst = "nothing"
     if outcome.worst:
         worst = f"{outcome.destroyed} PDs: {found.label(outcome.worst[0])}"
-    return worst, str(sum(outcome.chains.values())), str(len(outcome.survivors))
+    chains, survivors = str(sum(outcome.chains.values())), str(len(outcome.survivors))
+    if found.unknown:
+        worst = f"as told {worst}"
+        told = bool(outcome.chains)
+        chains, survivors = (f"at least {n}" if told else "unknown" for n in (chains, survivors))
+    return worst, chains, survivors
 
 
 def _show_pairs(found: Audit, pairs: PairAudit) -> None:
@@ -112,7 +129,8 @@ def _show_pairs(found: Audit, pairs: PairAudit) -> None:
         ("pd_depth", "rs_depth", "worst two crashes destroy", "pairs that break", "chains at most"),
         rows,
     )
-    click.echo(f"smallest depths at which no two crashes do: {listed(pairs.smallest)}")
+    smallest = "unknown" if found.unknown else listed(pairs.smallest)
+    click.echo(f"smallest depths at which no two crashes do: {smallest}")
     for a, b in pairs.points:
         click.echo(f"together they destroy all others: {found.label(a)} and {found.label(b)}")
 

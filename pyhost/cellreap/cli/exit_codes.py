@@ -12,7 +12,11 @@ class ExitCode(enum.IntEnum):
     meaning: str
 
     DONE = 0, "The command did what it was asked, and what it checked passed."
-    FAILED = 1, "What the command checked failed, or the kernel or the root task stopped."
+    FAILED = (
+        1,
+        "What the command checked failed, its source does not tell enough to conclude, or the "
+        "kernel or the root task stopped.",
+    )
     USAGE = (
         2,
         "An argument, an input file or the environment is wrong; one line on stderr says why.",

@@ -14,6 +14,7 @@ from cellreap.api.planning import plan_state
 from cellreap.api.states import State, has_trace, state_of
 from cellreap.cli.echo import echo_json
 from cellreap.cli.params import Depth, after_option, depth_options, given, json_option
+from cellreap.cli.unknowns import concluded, incomplete_option, unknown_json, unknown_lines
 from cellreap.errors import UsageError
 from cellreap.model.graph import Model
 from cellreap.model.plan import Plan, depth_text
@@ -25,6 +26,7 @@ from cellreap.pictures.mermaid import mermaid
 from cellreap.pictures.states import around
 from cellreap.system.files import refuse_output, write_atomically
 from cellreap.trace.events import printable
+from cellreap.unknown import Unknown
 
 FORMS: Final = {
     ".svg": "svg", ".png": "png", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid",
@@ -66,6 +68,7 @@ FORMS: Final = {
     metavar="N",
     help="Draw the resources of a space with more than N of them as one node.",
 )
+@incomplete_option
 @json_option
 def graph(
     source: Path,
@@ -78,8 +81,9 @@ def graph(
     core: bool,
     splits: bool,
     fold: int,
+    incomplete: bool,
     as_json: bool,
-) -> None:
+) -> int:
     """Draw a model state as a graph. Nothing is booted, and no server is needed.
 
     Spaces are boxes around their resources. Each kind of edge has a line of its own. What a crash
@@ -96,6 +100,7 @@ def graph(
     look = _Look(core or splits, splits, fold)
     notes: list[str] = []
     drawings: list[Drawing] = []
+    unknown: tuple[Unknown, ...] = ()
     trace = source.suffix != ".toml" and has_trace(source)
     if cleanup is not None and not trace:
         raise UsageError(f"--cleanup {cleanup}: {source} is no trace: only a trace has cleanups")
@@ -104,6 +109,7 @@ def graph(
     if not drawings:
         state = state_of(source, after=after)
         notes += state.notes
+        unknown = state.model.unknown
         plan = None
         if crash is not None:
             depths = given(pd_depth), given(rs_depth)
@@ -114,11 +120,15 @@ def graph(
     content = text.encode() if form in ("dot", "mermaid") else render(text, form)
     write_atomically(output, content)
     if as_json:
-        echo_json("graph", _object(output, form, drawings, notes))
-        return
-    for note in notes:
-        click.echo(f"cellreap: note: {note}", err=True)
-    click.echo(f"{output}: {' and '.join(map(_told, drawings))}")
+        shown = _object(output, form, drawings, notes)
+        echo_json("graph", {**shown, "unknown": unknown_json(unknown)})
+    else:
+        for note in notes:
+            click.echo(f"cellreap: note: {note}", err=True)
+        click.echo(f"{output}: {' and '.join(map(_told, drawings))}")
+        for line in unknown_lines(unknown):
+            click.echo(line)
+    return concluded(() if crash is None else unknown, incomplete)
 
 
 @dataclass(frozen=True)
@@ -156,6 +166,8 @@ def _around(trace: Path, number: int, look: _Look, notes: list[str]) -> list[Dra
 def _title(source: Path, after: int | None, state: State, plan: Plan | None) -> str:
     when = "" if after is None else f" after cleanup {after}" if after else " before its cleanups"
     title = f"{printable(source.name)}{when}"
+    if state.model.unknown:
+        title = f"{title}, as far as is told"
     return title if plan is None else f"{title}: {_crash_told(state.model, plan)}"
 
 

@@ -12,6 +12,7 @@ from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import json_option
 from cellreap.system.capdl_import import import_capdl
 from cellreap.system.files import refuse_output, write_atomically
+from cellreap.system.importing import counted
 from cellreap.system.microkit import import_system
 from cellreap.trace.events import printable
 
@@ -46,8 +47,16 @@ def import_command(system: Path, output: Path | None, strict: bool, as_json: boo
         notes = [
             {"line": note.line, "where": note.where, "text": note.text} for note in found.notes
         ]
-        echo_json("import", {"names": found.names, "notes": notes, "config": found.text})
+        dropped = [
+            {"line": it.line, "kind": it.kind, "name": it.name, "between": list(it.between)}
+            for it in found.dropped
+        ]
+        shown = {"names": found.names, "notes": notes, "dropped": dropped, "config": found.text}
+        echo_json("import", shown)
     else:
+        if found.dropped:
+            said = f"{system}:1: connections: {counted(found.dropped)}"
+            click.echo(printable(said, len(said)), err=True)
         for note in found.notes:
             said = f"{system}:{note.line}: {note.where}: {note.text}"
             click.echo(printable(said, len(said)), err=True)

@@ -15,6 +15,7 @@ from cellreap.api.states import state_of
 from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import Depth, after_option, engine_option, given, json_option, to_depth
+from cellreap.cli.unknowns import concluded, incomplete_option, unknown_json, unknown_lines
 from cellreap.errors import UsageError
 from cellreap.model.metrics import Metrics
 
@@ -39,6 +40,7 @@ from cellreap.model.metrics import Metrics
 )
 @engine_option("measures a state")
 @click.option("--strict", is_flag=True, help="Refuse a state that is illegal or incomplete.")
+@incomplete_option
 @json_option
 def metrics(
     source: Path,
@@ -49,6 +51,7 @@ def metrics(
     after: int | None,
     engine: Engine,
     strict: bool,
+    incomplete: bool,
     as_json: bool,
 ) -> int:
     """Say how close two PDs are, or all pairs of PDs: RSI by type, and FR.
@@ -63,7 +66,7 @@ def metrics(
     if cleanups:
         if pds or after is not None:
             raise UsageError("--cleanups: expected no PDs and no --after")
-        return _cleanups(source, with_root, within, as_json)
+        return _cleanups(source, with_root, within, incomplete, as_json)
     state = state_of(source, after=after, strict=strict)
     measures = measuring(state.model, engine, with_root)
     if pds:
@@ -72,19 +75,28 @@ def metrics(
     else:
         found = pairs(state.model, measures, with_root=with_root)
     names = {pd: state.model.nodes[pd].name for pd in state.model.pds()}
+    unknown = state.model.unknown
+    code = concluded(unknown, incomplete)
     if as_json:
-        shown = {"with_root": with_root, "pairs": [pair.to_json() for pair in found]}
-        echo_json("metrics", {**shown, "names": {k: v for k, v in names.items() if v}})
-        return ExitCode.DONE
+        shown: dict[str, Any] = {
+            "with_root": with_root,
+            "pairs": [_pair_json(pair, bool(unknown)) for pair in found],
+            "names": {k: v for k, v in names.items() if v},
+            "unknown": unknown_json(unknown),
+        }
+        echo_json("metrics", shown)
+        return code
     for note in state.notes:
         click.echo(f"cellreap: note: {note}", err=True)
-    for line in _table(found, names):
+    for line in (*_table(found, names, bool(unknown)), *unknown_lines(unknown)):
         click.echo(line)
-    return ExitCode.DONE
+    return code
 
 
-def _cleanups(source: Path, with_root: bool, within: Depth | None, as_json: bool) -> int:
-    blasts, names = blasts_of(source, with_root=with_root)
+def _cleanups(
+    source: Path, with_root: bool, within: Depth | None, incomplete: bool, as_json: bool
+) -> int:
+    blasts, names, unknown = blasts_of(source, with_root=with_root)
     limit = None if within is None else given(within)
     kept = limit is None or all(blast.stays_within(limit) for blast in blasts)
     if as_json:
@@ -92,6 +104,7 @@ def _cleanups(source: Path, with_root: bool, within: Depth | None, as_json: bool
             "with_root": with_root,
             "cleanups": [_blast_json(blast) for blast in blasts],
             "names": names,
+            "unknown": unknown_json(unknown),
         }
         echo_json("metrics", shown if limit is None else {**shown, "within": kept})
     else:
@@ -104,7 +117,15 @@ def _cleanups(source: Path, with_root: bool, within: Depth | None, as_json: bool
                 click.echo(f"  afterwards  {line}")
         if limit is not None:
             click.echo(f"every blast stayed inside FR <= {limit}: {'yes' if kept else 'no'}")
-    return ExitCode.DONE if kept else ExitCode.FAILED
+        for line in unknown_lines(unknown):
+            click.echo(line)
+    return concluded(unknown, incomplete) if kept else ExitCode.FAILED
+
+
+def _pair_json(pair: Metrics, unknown: bool) -> dict[str, Any]:
+    """unknown: the source leaves something open, so that FR and RSI are those of what it tells."""
+    shown = pair.to_json()
+    return {**shown, "fr": None} if unknown and pair.fr is None else shown
 
 
 def _blast_json(blast: Blast) -> dict[str, Any]:
@@ -122,14 +143,17 @@ def _name(pd: str, names: Mapping[str, str]) -> str:
     return f"{name} ({pd})" if name else pd
 
 
-def _table(found: Iterable[Metrics], names: Mapping[str, str]) -> list[str]:
-    """A line for each pair, in columns."""
+def _table(found: Iterable[Metrics], names: Mapping[str, str], unknown: bool = False) -> list[str]:
+    """A line for each pair, in columns. unknown: as of `_pair_json`."""
+    infinite, nothing = ("unknown", "RSI unknown") if unknown else ("inf", "-")
+    told = "as told " if unknown else ""
     rows = [
         (
             _name(pair.pds[0], names),
             _name(pair.pds[1], names),
-            f"FR {'inf' if pair.fr is None else pair.fr}",
-            "  ".join(f"RSI({name}) {a}/{b}" for name, (a, b) in pair.rsi.items() if a) or "-",
+            f"FR {infinite if pair.fr is None else f'{told}{pair.fr}'}",
+            "  ".join(f"RSI({name}) {told}{a}/{b}" for name, (a, b) in pair.rsi.items() if a)
+            or nothing,
         )
         for pair in found
     ]

@@ -25,6 +25,7 @@ from cellreap.cli.params import (
     strict_option,
 )
 from cellreap.cli.plan_text import node_of, tell
+from cellreap.cli.unknowns import concluded, incomplete_option
 from cellreap.errors import UsageError
 from cellreap.model.bulk import no_collection
 from cellreap.model.plan import depth_text
@@ -48,6 +49,7 @@ from cellreap.model.reference import label
 @explain_option
 @strict_option
 @engine_option("computes the plan")
+@incomplete_option
 @json_option
 @no_collection()
 def plan(
@@ -64,13 +66,15 @@ def plan(
     explained: str | None,
     strict: bool,
     engine: Engine,
+    incomplete: bool,
     as_json: bool,
-) -> None:
+) -> int:
     """Show what the crash of a PD would doom, and in which order. Nothing is booted.
 
     One of --crash, --subtree and --collect says what happens. The state is that of a configuration,
     that in a trace, or a CSV file: also one that CellulOS wrote, or a console log that contains
-    one. A configuration does not tell resources and maps, which programs make when they run.
+    one. A configuration does not tell what programs make when they run. What goes only if PDs make
+    the requests that they may make is shown apart, and the exit code is 1.
     """
     asked = [crash is not None, subtree is not None, collect]
     if sum(asked) != 1:
@@ -108,6 +112,7 @@ def plan(
     if state.kind == TRACE:
         heading = f"{heading}, in the state {_when(after)}"
     tell("plan", heading, state, decided, node, engine, as_json, kind=kind)
+    return concluded(state.model.unknown, incomplete)
 
 
 def _when(after: int | None) -> str:

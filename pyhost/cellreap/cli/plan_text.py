@@ -14,6 +14,7 @@ import click
 from cellreap.api.planning import Engine
 from cellreap.api.states import State
 from cellreap.cli.echo import echo_json
+from cellreap.cli.unknowns import TITLE, unknown_json
 from cellreap.errors import ModelError, UsageError
 from cellreap.model.graph import Model
 from cellreap.model.plan import Plan
@@ -39,6 +40,8 @@ def tell(
     if as_json:
         broken = [list(each) for each in hanging(state.model, plan)]
         shown: dict[str, Any] = {**plan.to_json(), "broken": broken, **more}
+        shown["possible"] = plan.possible
+        shown["unknown"] = unknown_json(state.model.unknown)
         shown["engine"] = engine
         shown["input"] = {
             "kind": state.kind,
@@ -57,6 +60,8 @@ def tell(
         heading += ": nothing"
     if lines:
         titled.append(("Why", [(line,) for line in lines]))
+    if state.model.unknown:
+        titled.append((TITLE, [(each.text,) for each in state.model.unknown]))
     show(heading, titled)
 
 
@@ -83,22 +88,24 @@ def sections(model: Model, plan: Plan, began: str = "crashed") -> list[Section]:
         return model.space_of.get(node, node)
 
     members = Counter(model.space_of.values())
-    titled: list[Section] = [
-        (
-            "Destroyed PDs",
-            [
-                (name(pd), f"depth {d}", _reason(model, plan, pd, began))
-                for pd, d in plan.destroyed_pds
-            ],
-        ),
-        (
-            "Deleted spaces",
-            [
-                (s, _count(members[s], "resource"), _reason(model, plan, s, began))
-                for s in plan.deleted_spaces
-            ],
-        ),
-    ]
+    titled: list[Section] = []
+    for possibly in (False, True):
+        pds = [each for each in plan.destroyed_pds if (each[0] in plan.possible) == possibly]
+        spaces = [each for each in plan.deleted_spaces if (each in plan.possible) == possibly]
+        titled += [
+            (
+                "Possibly destroyed PDs" if possibly else "Destroyed PDs",
+                [(name(pd), f"depth {d}", _reason(model, plan, pd, began)) for pd, d in pds],
+            ),
+            (
+                "Possibly deleted spaces" if possibly else "Deleted spaces",
+                [
+                    (s, _count(members[s], "resource"), _reason(model, plan, s, began))
+                    for s in spaces
+                ],
+            ),
+        ]
+    certain = len(titled)
     losses: list[tuple[str, ...]] = [
         (name(pd), f"request to {space}") for pd, space in plan.removed_requests
     ]
@@ -146,6 +153,8 @@ def sections(model: Model, plan: Plan, began: str = "crashed") -> list[Section]:
             ],
         )
     )
+    some = ", as far as is told" if model.unknown else ""
+    titled[certain:] = [(f"{title}{some}", rows) for title, rows in titled[certain:]]
     return [(title, rows) for title, rows in titled if rows]
 
 
@@ -156,7 +165,7 @@ def _reason(model: Model, plan: Plan, node: str, began: str) -> str:
         "trigger": began,
         "link": f"is linked with {by}",
         "fault": f"has its faults handled by {by}",
-        "request": f"requests {by}",
+        "request": f"{'may request' if (node, cause) in model.possible else 'requests'} {by}",
         "hold": f"holds {by}",
         "managed": f"is managed by {by}",
         "map": f"maps to {by}",

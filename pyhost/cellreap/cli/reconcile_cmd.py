@@ -18,6 +18,7 @@ from cellreap.cli.params import (
     strict_option,
 )
 from cellreap.cli.plan_text import node_of, tell
+from cellreap.cli.unknowns import concluded, incomplete_option
 
 
 @click.command()
@@ -29,6 +30,7 @@ from cellreap.cli.plan_text import node_of, tell
 @explain_option
 @strict_option
 @engine_option("computes the plan")
+@incomplete_option
 @json_option
 def reconcile(
     saved: Path,
@@ -37,8 +39,9 @@ def reconcile(
     explained: str | None,
     strict: bool,
     engine: Engine,
+    incomplete: bool,
     as_json: bool,
-) -> None:
+) -> int:
     """Show which PDs and spaces of a saved state a configuration no longer names.
 
     They go as in a cleanup, in the order that is shown. The configuration names PDs by their names,
@@ -50,3 +53,4 @@ def reconcile(
     decided = reconcile_state(state, system.config, engine)
     heading = f"What {config.name} does not name goes"
     tell("reconcile", heading, state, decided, node, engine, as_json)
+    return concluded(state.model.unknown, incomplete)

@@ -18,6 +18,7 @@ from cellreap.model.ids import ROOT
 from cellreap.model.legal import Violation, violations
 from cellreap.model.nodes import DOOMED, MANAGER, PINNED, Node, Nodes
 from cellreap.model.tombstones import Tombstone
+from cellreap.unknown import Unknown
 
 __all__ = ["DOOMED", "MANAGER", "PINNED", "Edge", "Model", "Node", "Violation"]
 
@@ -65,6 +66,10 @@ class Model(Nodes):
     is at least 1; never 0"""
     tombstones: dict[str, Tombstone] = field(default_factory=dict)
     """what is still known of destroyed nodes, by id; they are no nodes of the state"""
+    unknown: tuple[Unknown, ...] = field(default=(), compare=False)
+    """what the source of the state leaves open; empty if it tells everything"""
+    possible: frozenset[tuple[str, str]] = field(default=frozenset(), compare=False)
+    """those of `requests` that PDs may make, and of which it is not known whether they do"""
 
     def copy(self) -> Self:
         """An independent copy."""
@@ -85,6 +90,8 @@ class Model(Nodes):
             subscribes=self.subscribes.copy(),
             handlers=self.handlers.copy(),
             tombstones=dict(self.tombstones),
+            unknown=self.unknown,
+            possible=self.possible,
         )
 
     def plain_copy(self) -> Model:

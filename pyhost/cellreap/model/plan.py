@@ -81,6 +81,8 @@ class Plan:
     """doomed PD or space -> (one of WHYS, cause). If several causes hold, it names any of them."""
     closeness: Closeness | None = None
     """the policy, if depth alone does not decide"""
+    possible: list[str] = field(default_factory=list, compare=False)
+    """the doomed PDs and spaces that go only if PDs made requests of which that is not known"""
 
     def doomed(self) -> set[str]:
         """The doomed PDs and spaces."""

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import tomlkit
+from tomlkit import TOMLDocument
 from tomlkit.items import Table
 
 from cellreap.errors import InputError
@@ -33,6 +35,33 @@ class Note:
 
 
 @dataclass(frozen=True)
+class Dropped:
+    """A connection of the description that the configuration does not have."""
+
+    line: int
+    """The line in the description."""
+    kind: str
+    """As in `[[dropped]]`."""
+    name: str
+    """Its name in the description; empty: it has none."""
+    between: tuple[str, ...]
+    """The PDs that it connects, by their names in the configuration."""
+
+    def table(self) -> Table:
+        """Its table in the configuration."""
+        named = {"name": self.name} if self.name else {}
+        return table({"kind": self.kind, **named, "between": list(self.between)})
+
+
+def counted(dropped: Sequence[Dropped]) -> str:
+    """How many connections there are, with their kinds, for people."""
+    kinds = Counter(each.kind for each in dropped)
+    some = ", ".join(f"{kind}: {count}" for kind, count in sorted(kinds.items()))
+    many = "1 connection is" if len(dropped) == 1 else f"{len(dropped)} connections are"
+    return f"{many} not in the configuration ({some}): audits of it cannot conclude"
+
+
+@dataclass(frozen=True)
 class Imported:
     """A configuration that was made of a description."""
 
@@ -44,6 +73,8 @@ class Imported:
     """Name of a PD in the description -> its name in the configuration."""
     notes: tuple[Note, ...]
     """What is not in it, in the order of the lines."""
+    dropped: tuple[Dropped, ...] = ()
+    """The connections that are not in it, in the order of the lines."""
 
 
 class Names:
@@ -91,11 +122,28 @@ def table(values: Mapping[str, object]) -> Table:
     return made
 
 
-def configuration(text: str, path: Path, names: dict[str, str], notes: Iterable[Note]) -> Imported:
-    """What was made of the description at `path`. InputError if no configuration allows it."""
+def configuration(
+    document: TOMLDocument,
+    path: Path,
+    names: dict[str, str],
+    notes: Iterable[Note],
+    dropped: Iterable[Dropped],
+) -> Imported:
+    """What was made of the description at `path`: a document, to which what was dropped is added.
+
+    InputError if no configuration allows it.
+    """
+    left_out = tuple(sorted(dropped, key=lambda each: each.line))
+    if left_out:
+        tables = tomlkit.aot()
+        for each in left_out:
+            tables.append(each.table())
+        document.add("dropped", tables)
+    text = tomlkit.dumps(document).rstrip() + "\n"
     try:
         config = parse_config(text, path)
     except InputError as error:
         what = f"{error.field}: {error.expected}" if error.field else error.expected
         raise InputError(str(path), None, None, f"as a configuration: {what}") from None
-    return Imported(text, config, names, tuple(sorted(notes, key=lambda note: note.line)))
+    noted = tuple(sorted(notes, key=lambda note: note.line))
+    return Imported(text, config, names, noted, left_out)

@@ -10,9 +10,9 @@ from typing import Any, Final, NoReturn, Unpack
 
 from cellreap.api.auditing import Audit, audit_state
 from cellreap.api.results import Run
-from cellreap.api.states import state_of
+from cellreap.api.states import State, state_of
 from cellreap.api.systems import NoKernel, kernel_for
-from cellreap.errors import CellreapError
+from cellreap.errors import CellreapError, UsageError
 from cellreap.progress import Progress
 from cellreap.system.config import read_text
 from cellreap.testing.run import Run as Details
@@ -101,17 +101,20 @@ class Systems:
         max_depth: int = 4,
         pairs: bool = False,
     ) -> Audit:
-        """Audits a configuration, a trace or a model state, without a boot.
+        """Audits a trace, a model state, or the run of a configuration.
 
-        The test fails if, as the system is configured, a crash destroys more than `max_destroyed`
-        PDs or leaves a broken chain of maps (`unbroken=False` allows it), or if something is worse
-        than in the state `no_worse_than`.
+        A configuration does not tell what its programs make, so its system is booted as by `run`,
+        and the state before the first cleanup is audited, or that at the end if there is none. The
+        test fails if that run fails, or if the source leaves something open. It also fails if, as
+        the system is configured, a crash destroys more than `max_destroyed` PDs or leaves a broken
+        chain of maps (`unbroken=False` allows it), or if something is worse than in the state
+        `no_worse_than`.
         """
         try:
-            found = audit_state(state_of(self.home / source), max_depth, pairs=pairs)
+            found = audit_state(self._state(source), max_depth, pairs=pairs)
             before = None
             if no_worse_than is not None:
-                before = audit_state(state_of(self.home / no_worse_than), max_depth)
+                before = audit_state(self._state(no_worse_than), max_depth)
         except CellreapError as error:
             if self.fail is None:
                 raise
@@ -123,3 +126,12 @@ class Systems:
                 raise AssertionError(text)
             self.fail(text)
         return found
+
+    def _state(self, source: str | Path) -> State:
+        path = self.home / source
+        if path.suffix != ".toml":
+            return state_of(path)
+        run = self.run(source)
+        if not run.passed:
+            raise UsageError(f"{source}: cannot be audited: its run did not pass")
+        return state_of(run.trace, after=0 if run.cleanups else None)

@@ -245,7 +245,7 @@ def test_the_object_has_what_the_story_tells() -> None:
 def test_plans_and_lists(tmp_path: Path) -> None:
     for source, more in (
         (DATA / "scenario.csv", ("--explain", "db")),
-        (CONFIGS / "block_fs_db_app.toml", ()),
+        (CONFIGS / "block_fs_db_app.toml", ("--incomplete",)),
         (RECORDED / "v1" / "block_fs_db_app-0-0.trace", ("--after", "0")),
     ):
         code, shown = cellreap_json(

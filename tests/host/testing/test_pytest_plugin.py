@@ -56,8 +56,8 @@ def test_three_lines_test_a_system(pytester: pytest.Pytester, bench: Bench) -> N
     result.assert_outcomes(passed=1)
 
 
-@pytest.mark.behaviour("Y-03")
-def test_an_audit_is_an_assertion(
+@pytest.mark.behaviour("Y-03", "S-01")
+def test_an_audit_is_an_assertion_about_what_a_run_tells(
     pytester: pytest.Pytester, bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(LIBRARY_VARIABLE, str(CORE))
@@ -82,17 +82,34 @@ def test_worse(cellreap):
     cellreap.audit("small.toml", no_worse_than="state.csv")
 def test_wrong(cellreap):
     cellreap.audit("none.csv")
+def test_open(cellreap):
+    trace = cellreap.run("small.toml").trace
+    cut = trace.with_name("cut.trace")
+    cut.write_text(trace.read_text()[: trace.read_text().index(" CLEANUP ")])
+    cellreap.audit(cut, unbroken=False)
 """
     result = run_tests(pytester, text)
-    result.assert_outcomes(passed=2, failed=4)
+    result.assert_outcomes(passed=2, failed=5)
     result.stdout.fnmatch_lines_random(
         [
             "*the crash of PD_1 (server) destroys 1 PDs, not 0*",
             "*PD_1 leaves 1 broken chains: PD_2 holds TABLE_2_1, which is built on FILE_1_1*",
             "*PD_1 (server) is a single point of failure*",
             "*none.csv*",
+            "*unknown: what happened after the last line: the trace has no END*",
         ]
     )
+
+
+@pytest.mark.behaviour("S-01")
+def test_an_audit_of_a_run_that_failed_does_not_pass(
+    pytester: pytest.Pytester, bench: Bench
+) -> None:
+    bench.emulator(console([event for event in told(bench) if event[0] != "DOOM_SPACE"]))
+    text = 'def test_it(cellreap):\n    cellreap.audit("small.toml", unbroken=False)\n'
+    result = run_tests(pytester, text)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*small.toml: cannot be audited: its run did not pass*"])
 
 
 @pytest.mark.behaviour("Y-03", "H-13")

@@ -197,10 +197,13 @@ class Builder:
         except ModelError as error:
             raise InputError(self.path, row.line, None, f"{error}") from None
 
-    def _leave_out(self, line: int, column: str, what: str) -> None:
+    def _leave_out(self, line: int, column: str, what: str, *, gone: bool = False) -> None:
+        """gone: what is left out says nothing about the nodes that are there."""
         if self.exact:
             raise InputError(self.path, line, column, what)
         self.report.left_out.append((line, what))
+        if not gone:
+            self.report.missing.append((line, what))
 
     def _only_listed(self, rows: Iterable[EdgeRow]) -> list[EdgeRow]:
         listed = []
@@ -212,7 +215,8 @@ class Builder:
             ):
                 if id_ and id_ not in self.nodes:
                     what = f"{row} names {id_}, which the file does not list"
-                    self._leave_out(row.line, column, what)
+                    gone = row.type == "MAP" and column == "EDGE_TO"
+                    self._leave_out(row.line, column, what, gone=gone)
                     break
             else:
                 listed.append(row)
@@ -279,9 +283,8 @@ class Builder:
             if edge.type == "SUBSET":
                 before = space_of.setdefault(edge.source, edge)
                 if before.target != edge.target:
-                    expected = (
-                        f"{before.target} as in line {before.line}: a resource is in one space"
-                    )
+                    where = f"{before.target} as in line {before.line}"
+                    expected = f"{where}: a resource is in one space"
                     bad(self.path, edge.line, "EDGE_TO", edge.target, expected)
         homeless = set()
         for row in self.nodes.values():
@@ -289,10 +292,8 @@ class Builder:
                 continue
             if row.id in space_of:
                 space = space_of[row.id].target
-                try:
+                with self._in(row):
                     self.model.add_resource(row.id, space, extra=row.extra)
-                except ModelError as error:
-                    raise InputError(self.path, row.line, None, f"{error}") from None
             else:
                 what = f"{row.id} has no SUBSET row to a space that the file lists"
                 self._leave_out(row.line, "NODE_ID", what)

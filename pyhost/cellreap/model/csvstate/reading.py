@@ -27,6 +27,7 @@ from cellreap.model.tombstones import (
     is_tombstone,
     parse_tombstone,
 )
+from cellreap.unknown import Unknown
 
 MAX_LINE: Final = 64 * 1024
 """Bytes in a line, its end included. Longer lines are refused, so that memory use is bounded."""
@@ -68,6 +69,11 @@ def parse_state(
         report.ours = ours
         model = Builder(path, report, node_rows, exact=strict or ours).build(edge_rows)
         model.tombstones = tombstones
+        if report.missing:
+            line, what = report.missing[0]
+            more = f" (the first of {len(report.missing)})" if len(report.missing) > 1 else ""
+            text = f"rows that the file has not: in line {line}, {what}{more}"
+            model.unknown = (Unknown("rows", text),)
         return model, report
 
 

@@ -24,6 +24,10 @@ class ReadReport:
     """(line, what) of edges that name a node that is not listed, and of resources whose space is
     not listed
     """
+    missing: list[tuple[int, str]] = field(default_factory=list)
+    """those of `left_out` that mean that rows are missing. The others are MAP edges to nodes that
+    are gone, which CellulOS leaves behind after a cleanup
+    """
     empty_requests: int = 0
     """REQUEST rows for a type of which the named PD manages no space"""
 

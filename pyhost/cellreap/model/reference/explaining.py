@@ -33,15 +33,20 @@ def explain(
         return _explain_doomed(model, plan, node, began)
     if found.kind == "RESOURCE":
         return _explain_resource(model, plan, node, began)
+    lives = "lives, as far as is told" if model.unknown else "lives"
     if plan.trigger is None:
         lines = _explain_kept(model, model.manager.get(node, node), roots)
-        return [f"{label(model, node)} lives", *lines]
+        return [f"{label(model, node)} {lives}", *lines]
     lines = (
         _explain_space(model, plan, node)
         if found.kind == "RESOURCE_SPACE"
         else _explain_pd(model, plan, node)
     )
-    return [f"{label(model, node)} lives", *lines]
+    return [f"{label(model, node)} {lives}", *lines]
+
+
+def _requests(model: Model, pd: str, space: str) -> str:
+    return "may request" if (pd, space) in model.possible else "requests"
 
 
 def label(model: Model, node: str) -> str:
@@ -98,7 +103,7 @@ def _explain_doomed(model: Model, plan: Plan, node: str, began: str) -> list[str
             "trigger": f"{began}{at}",
             "link": f"is linked with {label(model, by)}{at}",
             "fault": f"has its faults handled by {label(model, by)}{at}",
-            "request": f"requests {by}{at}",
+            "request": f"{_requests(model, here, by)} {by}{at}",
             "hold": f"holds {by} in {model.space_of.get(by, '')}{at}",
             "managed": f"is managed by {label(model, by)}",
             "map": f"maps to {by}",
@@ -123,7 +128,9 @@ def _explain_pd(model: Model, plan: Plan, pd: str) -> list[str]:
     depth = dict(plan.destroyed_pds)
     shown_depth = depth_text(plan.pd_depth)
     lines = [] if plan.closeness is None else _explain_distance(model, plan, pd)
-    uses = [("requests", space, space) for who, space in model.requests if who == pd]
+    uses = [
+        (_requests(model, pd, space), space, space) for who, space in model.requests if who == pd
+    ]
     uses += [
         ("holds", res, model.space_of[res])
         for who, res in model.holds

@@ -16,7 +16,7 @@ Everything else has no counterpart, and is noted with its line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from os.path import relpath
@@ -31,6 +31,7 @@ from cellreap.system.config.schema import Pd
 from cellreap.system.importing import (
     CALLS,
     PRIORITIES,
+    Dropped,
     Imported,
     Names,
     Note,
@@ -76,6 +77,7 @@ class _Import:
     def __init__(self, path: Path, folder: Path) -> None:
         self._path = path
         self._objects, skipped = read_capdl(path)
+        self._dropped: list[Dropped] = []
         self._notes = [Note(line, what, "no counterpart: not read") for line, what in skipped]
         self._programs_from = relpath(path.resolve().parent, folder.resolve())
         self._names, self._spaces, self._program_names = Names(), Names(), Names()
@@ -221,13 +223,14 @@ class _Import:
             clients = [
                 it
                 for it in self._threads.values()
-                if self._sends(it, end.name) and it is not server and not self._same(it, server)
+                if self._sends(it, end.name) and it is not server and not _same(it, server)
             ]
             if server is None:
                 if clients:
                     names = ", ".join(it.name for it in clients)
                     said = f"no counterpart: nobody receives from it, and {names} may send to it"
                     self._note(end.line, end.name, said)
+                    self._dropped += _dropped(end, "call", clients)
                 continue
             if clients:
                 space = self._spaces.give(re.sub(r"^ep_|_ep$", "", end.name) + "_calls")
@@ -241,16 +244,13 @@ class _Import:
             for it in self._threads.values()
             if any(cap.target == end.name and cap.may("R") for _, cap in it.caps)
         ]
-        others = [it for it in found[1:] if not self._same(it, found[0])]
+        others = [it for it in found[1:] if not _same(it, found[0])]
         if others:
             names = ", ".join(it.name for it in others)
             said = f'is served by "{found[0].name}" here: a space has one manager, not {names}, too'
             self._note(end.line, end.name, said)
+            self._dropped += _dropped(end, "call", [found[0], *others])
         return found[0] if found else None
-
-    @staticmethod
-    def _same(one: _Thread, two: _Thread | None) -> bool:
-        return two is not None and bool(one.vspace) and one.vspace == two.vspace
 
     def _sends(self, thread: _Thread, end: str) -> bool:
         """Whether it may send, by another capability than those of the kernel for faults."""
@@ -327,22 +327,28 @@ class _Import:
             )
             self._note(body[0].line, body[0].name, said)
         for each in self._objects.values():
-            if each.kind == "frame" and len(set(users.get(each.name, ()))) > 1:
-                sharing = [
-                    it.name for it in self._threads.values() if it.vspace in users[each.name]
-                ]
-                said = f"no counterpart: {', '.join(sharing)} share it, and no edge says so"
+            at = users.get(each.name, [])
+            using = [it for it in self._threads.values() if it.vspace in at]
+            if each.kind == "frame" and len(set(at)) > 1:
+                who = ", ".join(it.name for it in using)
+                said = f"no counterpart: {who} share it, and no edge says so"
                 self._note(each.line, each.name, said)
+                self._dropped += _dropped(each, "memory", using)
             elif each.kind == "frame" and "paddr" in each.values:
                 self._note(each.line, each.name, "no counterpart: PDs have no devices")
+                self._dropped += _dropped(each, "device", using)
             elif each.kind not in (*_BODY, "tcb", "ep"):
                 reason = _LOST.get(each.kind, f"there is nothing like {each.kind}")
                 held = [
-                    it.name
+                    it
                     for it in self._threads.values()
                     if any(cap.target == each.name for _, cap in it.caps)
                 ]
-                who = f"; held by {', '.join(held)}" if held else ""
+                who = f"; held by {', '.join(it.name for it in held)}" if held else ""
+                device = reason == _LOST["irq"]
+                if len(held) > 1 or device:
+                    shared = "channel" if each.kind == "notification" else "capability"
+                    self._dropped += _dropped(each, "device" if device else shared, held)
                 self._note(each.line, each.name, f"no counterpart: {reason}{who}")
 
     # -- the configuration
@@ -364,9 +370,19 @@ class _Import:
         document.add("pd", pds)
         if self._links:
             document.add("link", links)
-        text = tomlkit.dumps(document).rstrip() + "\n"
         names = {name: thread.name for name, thread in self._threads.items()}
-        return configuration(text, self._path, names, self._notes)
+        return configuration(document, self._path, names, self._notes, self._dropped)
+
+
+def _dropped(what: Object, kind: str, threads: Sequence[_Thread]) -> list[Dropped]:
+    """A connection of threads that is left out; none if there are no threads."""
+    between = tuple(dict.fromkeys(thread.name for thread in threads))
+    return [Dropped(what.line, kind, what.name, between)] if between else []
+
+
+def _same(one: _Thread, two: _Thread | None) -> bool:
+    """Whether they are threads of one process."""
+    return two is not None and bool(one.vspace) and one.vspace == two.vspace
 
 
 def _pd_table(thread: _Thread) -> Table:

@@ -14,6 +14,7 @@ from cellreap.system.config.schema import (
     SINCE,
     Config,
     Crash,
+    Dropped,
     Expect,
     Link,
     Pd,
@@ -34,10 +35,11 @@ _TABLES: Mapping[tuple[str, ...], type[Table]] = {
     ("pd", "space"): Space,
     ("pd", "quota"): Quota,
     ("link",): Link,
+    ("dropped",): Dropped,
     ("crash",): Crash,
     ("expect",): Expect,
 }
-_LISTED = ("pd", "space", "link", "crash", "program")
+_LISTED = ("pd", "space", "link", "crash", "program", "dropped")
 
 
 def load_config(path: Path) -> Config:

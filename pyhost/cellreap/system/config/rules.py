@@ -29,6 +29,7 @@ def problems(config: Config) -> Iterator[Problem]:
     yield from _names(config)
     yield from _references(config)
     yield from _links(config)
+    yield from _dropped(config)
     yield from _policy(config)
     yield from _cycles(config)
     yield from _crashes(config)
@@ -314,6 +315,18 @@ def _links(config: Config) -> Iterator[Problem]:
         if pair in seen:
             yield ("link", i, "between"), "the two are linked already"
         seen.add(pair)
+
+
+def _dropped(config: Config) -> Iterator[Problem]:
+    names = [pd.name for pd in config.pds]
+    for i, each in enumerate(config.dropped):
+        if not each.between:
+            yield ("dropped", i, "between"), "is empty; expected at least one PD"
+        if not each.name.isprintable():
+            yield ("dropped", i, "name"), "has a character that cannot be printed"
+        for j, name in enumerate(each.between):
+            if name not in names:
+                yield ("dropped", i, "between", j), unknown("PD", name, names)
 
 
 def _cycles(config: Config) -> Iterator[Problem]:

@@ -399,6 +399,30 @@ class Link(Table):
     """The two PDs, in either order."""
 
 
+class Dropped(Table):
+    """[[dropped]]: a connection of the description that the configuration was imported from, which
+    the configuration does not have. Nothing is made of it. Plans, audits and metrics name it among
+    what they do not know.
+    """
+
+    kind: Annotated[
+        Literal["channel", "memory", "device", "call", "capability"],
+        expect("channel, memory, device, call or capability"),
+    ]
+    """What it is: a channel for signals, memory that is shared, a device or its interrupt, an
+    endpoint for calls, or another capability.
+    """
+    name: _Text = ""
+    """Its name in the description, if it has one."""
+    between: Annotated[tuple[_Name, ...], Field(strict=False), expect("a list of PD names")]
+    """The PDs that it connects, or the PD that it connects with a device."""
+
+    def text(self) -> str:
+        """It in words."""
+        name = f' "{self.name}"' if self.name else ""
+        return f"{self.kind}{name} of {' and '.join(self.between)}"
+
+
 class Crash(Table):
     """[[crash]]: a PD crashes. The entries take effect one after the other, in order."""
 
@@ -500,6 +524,8 @@ class Config(Table):
     """The protection domains, at least one."""
     links: Annotated[tuple[Link, ...], Field(strict=False, alias="link")] = ()
     """Pairs of PDs that live and die together."""
+    dropped: Annotated[tuple[Dropped, ...], Field(strict=False)] = ()
+    """What an import left out."""
     crashes: Annotated[tuple[Crash, ...], Field(strict=False, alias="crash")] = ()
     """The crashes that are staged, in order."""
     expect: Expect = Expect()

@@ -13,11 +13,13 @@ Everything else has no counterpart, and is noted with its line.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from os.path import relpath
 from pathlib import Path, PurePosixPath
 
 import tomlkit
+from tomlkit import TOMLDocument
 from tomlkit.items import AoT, Table
 
 from cellreap.system.config.schema import Pd
@@ -25,6 +27,7 @@ from cellreap.system.importing import (
     CALLS,
     MAX_NAME,
     PRIORITIES,
+    Dropped,
     Imported,
     Names,
     Note,
@@ -65,6 +68,7 @@ class _Pd:
 class _Import:
     def __init__(self, root: Element, system: str, programs_from: str) -> None:
         self.notes: list[Note] = []
+        self.dropped: list[Dropped] = []
         self._programs_from = programs_from
         self._names = Names()
         self._spaces = Names()
@@ -83,6 +87,7 @@ class _Import:
             self._add_capabilities(pd)
         for channel in root.of("channel"):
             self._add_channel(channel)
+        self.dropped += _without_calls(root, list(self._pds.values()))
         self._note_lost(root)
 
     # -- what may be in the file
@@ -200,6 +205,8 @@ class _Import:
             for cap in cspace.children:
                 other = self._pd_of(cap)
                 if cap.tag != "cap_tcb":
+                    if other is not pd:
+                        self._drop(cap, "capability", cap.tag, (pd, other))
                     continue
                 if other is pd:
                     self._note(cap, None, "a PD has no capability to itself")
@@ -235,6 +242,7 @@ class _Import:
                 f'"{first.name}" and "{second.name}" cannot notify each other: PDs do not signal '
                 "each other",
             )
+            self._drop(channel, "channel", "", (first, second))
 
     def _add_call(self, end: Element, caller: _Pd, callee: _Pd) -> None:
         if callee.microkit_priority <= caller.microkit_priority:
@@ -249,6 +257,10 @@ class _Import:
         caller.asks(callee.space)
 
     # -- what is lost
+
+    def _drop(self, element: Element, kind: str, name: str, pds: Iterable[_Pd]) -> None:
+        between = tuple(pd.name for pd in pds)
+        self.dropped.append(Dropped(element.line, kind, name, between))
 
     def _note(self, element: Element, attribute: str | None, text: str) -> None:
         where = element.tag if attribute is None else f"{element.tag}.{attribute}"
@@ -285,7 +297,7 @@ class _Import:
 
     # -- the configuration
 
-    def text(self, source: str) -> str:
+    def document(self, source: str) -> TOMLDocument:
         document = tomlkit.document()
         document.add(tomlkit.comment(f"Imported from {source}."))
         system = tomlkit.table()
@@ -300,7 +312,7 @@ class _Import:
         for pd in self._pds.values():
             pds.append(self._pd_table(pd))
         document.add("pd", pds)
-        return tomlkit.dumps(document).rstrip() + "\n"
+        return document
 
     @staticmethod
     def _pd_table(pd: _Pd) -> Table:
@@ -326,6 +338,28 @@ class _Import:
         return {name: pd.name for name, pd in self._pds.items()}
 
 
+def _without_calls(root: Element, pds: list[_Pd]) -> Iterator[Dropped]:
+    """Memory that PDs share, or their virtual machines, and what connects PDs with devices."""
+    users: dict[str, list[str]] = {}
+    for pd in pds:
+        for holder in (pd.element, *pd.element.of("virtual_machine")):
+            for mapping in holder.of("map"):
+                users.setdefault(mapping.text("mr"), []).append(pd.name)
+        for tag in ("irq", "ioport"):
+            for element in pd.element.of(tag):
+                yield Dropped(element.line, "device", tag, (pd.name,))
+    using = {region: tuple(dict.fromkeys(names)) for region, names in users.items()}
+    for region in root.of("memory_region"):
+        name = region.text("name")
+        if len(using.get(name, ())) > 1:
+            yield Dropped(region.line, "memory", name, using[name])
+    for space in root.of("io_address_space"):
+        for mapping in space.of("iomap"):
+            name = mapping.text("mr")
+            if name in using:
+                yield Dropped(mapping.line, "device", name, using[name])
+
+
 def import_system(path: Path, folder: Path) -> Imported:
     """Makes a configuration of a Microkit system description.
 
@@ -336,4 +370,5 @@ def import_system(path: Path, folder: Path) -> Imported:
     root = read_system(path)
     programs_from = relpath(path.resolve().parent, folder.resolve())
     found = _Import(root, path.stem, programs_from)
-    return configuration(found.text(path.name), path, found.names(), found.notes)
+    document = found.document(path.name)
+    return configuration(document, path, found.names(), found.notes, found.dropped)

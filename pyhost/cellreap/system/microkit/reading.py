@@ -81,15 +81,19 @@ class Element:
 def read_system(path: Path) -> Element:
     """The element `system` of a description. InputError if the file is no XML, or of another kind.
 
+    Names count without their namespaces, and declarations of namespaces are no attributes, as for
+    Microkit.
+
     Documents that define entities are refused: a small one can stand for a very large one.
     """
     raw = _read(path)
     root: list[Element] = []
     opened: list[Element] = []
-    parser = expat.ParserCreate()
+    parser = expat.ParserCreate(namespace_separator=" ")
 
     def begin(tag: str, attributes: dict[str, str]) -> None:
-        element = Element(str(path), parser.CurrentLineNumber, tag, attributes)
+        names = {name.rpartition(" ")[2]: value for name, value in attributes.items()}
+        element = Element(str(path), parser.CurrentLineNumber, tag.rpartition(" ")[2], names)
         if len(opened) == MAX_DEPTH:
             raise element.error(f"more than {MAX_DEPTH} elements within each other")
         (opened[-1].children if opened else root).append(element)
