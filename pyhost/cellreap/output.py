@@ -30,8 +30,11 @@ from cellreap.output_parts import Check as Check
 from cellreap.output_parts import Drawn as Drawn
 from cellreap.output_parts import DroppedPart as DroppedPart
 from cellreap.output_parts import Entries as Entries
+from cellreap.output_parts import Explained as Explained
 from cellreap.output_parts import ImportNote as ImportNote
+from cellreap.output_parts import Input as Input
 from cellreap.output_parts import LargestCleanup as LargestCleanup
+from cellreap.output_parts import LeftOut as LeftOut
 from cellreap.output_parts import Program as Program
 from cellreap.output_parts import Refused as Refused
 from cellreap.output_parts import Standing as Standing
@@ -155,49 +158,6 @@ class Plan(TypedDict):
     """Doomed PD or space: why, and by which PD, space or resource."""
     broken: list[tuple[str, str, str]]
     """Survivor, what it keeps, and what that was built on, directly or further down, and goes."""
-
-
-class LeftOut(TypedDict):
-    """A row of a model state that was left out."""
-
-    line: int
-    """The line of the file."""
-    what: str
-    """What is wrong with it."""
-
-
-class Input(TypedDict):
-    """What a plan was made of."""
-
-    kind: Literal["configuration", "trace", "csv"]
-    """What the file is."""
-    notes: list[str]
-    """What is to be known of the state, for people."""
-    violations: list[str]
-    """Why the state is illegal. Empty if it is legal."""
-    version: NotRequired[int]
-    """CSV: the version of the format."""
-    ours: NotRequired[bool]
-    """CSV: whether cellreap wrote it, and not CellulOS."""
-    rows: NotRequired[int]
-    """CSV: the number of rows."""
-    skipped_lines: NotRequired[int]
-    """CSV: lines that are no rows."""
-    duplicate_rows: NotRequired[int]
-    """CSV: rows that repeat an earlier one."""
-    empty_requests: NotRequired[int]
-    """CSV: REQUEST rows for a type of which the PD has no space."""
-    left_out: NotRequired[list[LeftOut]]
-    """CSV: rows that name what is not listed."""
-
-
-class Explained(TypedDict):
-    """The answer to --explain."""
-
-    node: str
-    """The node that was asked about."""
-    lines: list[str]
-    """Why it goes or survives, for people."""
 
 
 class PlanOutput(Versioned, Plan):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -271,3 +271,46 @@ class Undone(TypedDict):
     """The PD."""
     what: str
     """The words behind its name, such as "left its rounds"."""
+
+
+class LeftOut(TypedDict):
+    """A row of a model state that was left out."""
+
+    line: int
+    """The line of the file."""
+    what: str
+    """What is wrong with it."""
+
+
+class Input(TypedDict):
+    """What a plan was made of."""
+
+    kind: Literal["configuration", "trace", "csv"]
+    """What the file is."""
+    notes: list[str]
+    """What is to be known of the state, for people."""
+    violations: list[str]
+    """Why the state is illegal. Empty if it is legal."""
+    version: NotRequired[int]
+    """CSV: the version of the format."""
+    ours: NotRequired[bool]
+    """CSV: whether cellreap wrote it, and not CellulOS."""
+    rows: NotRequired[int]
+    """CSV: the number of rows."""
+    skipped_lines: NotRequired[int]
+    """CSV: lines that are no rows."""
+    duplicate_rows: NotRequired[int]
+    """CSV: rows that repeat an earlier one."""
+    empty_requests: NotRequired[int]
+    """CSV: REQUEST rows for a type of which the PD has no space."""
+    left_out: NotRequired[list[LeftOut]]
+    """CSV: rows that name what is not listed."""
+
+
+class Explained(TypedDict):
+    """The answer to --explain."""
+
+    node: str
+    """The node that was asked about."""
+    lines: list[str]
+    """Why it goes or survives, for people."""
