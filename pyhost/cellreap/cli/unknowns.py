@@ -11,7 +11,7 @@ from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import Decorator
 from cellreap.unknown import Unknown
 
-TITLE = "Unknown, so that nothing of this is certain"
+TITLE = "Unknown, since this source does not tell it"
 
 incomplete_option: Decorator = click.option(
     "--incomplete",

@@ -83,7 +83,7 @@ def test_text_for_people_and_nothing_to_do() -> None:
     result = run("plan", SAVED, "--collect")
     assert "PD_5 (logger)  depth 1  is not reached" in result.stdout
     result = run("plan", CONFIGS / "block_fs_db_app.toml", "--collect")
-    assert "goes: nothing\n\nUnknown, so that" in result.stdout
+    assert "goes: nothing\n\nUnknown, since this source" in result.stdout
 
 
 @pytest.mark.parametrize("engine", ENGINES)

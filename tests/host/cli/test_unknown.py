@@ -102,7 +102,7 @@ def test_an_audit_of_a_configuration_comes_to_no_conclusion(run: Run) -> None:
     """Its trace has eleven broken chains at the depths 0 and 0."""
     result = run("audit", CONFIG)
     assert result.code == 1
-    assert "Unknown, so that nothing of this is certain" in result.stdout
+    assert "Unknown, since this source does not tell it" in result.stdout
     assert "smallest depths that leave no broken chain: unknown" in result.stdout
     assert "0/0" not in result.stdout
     code, shown = run("audit", CONFIG, "--json").json()
