@@ -4,6 +4,8 @@
  * block: it uses the reply capability, and a reply never blocks. */
 #include "answer.h"
 #include "clock.h"
+#include "system/state.h"
+#include <cellreap/digest.h>
 
 int cr_keep_caller(cr_pd *pd)
 {
@@ -17,21 +19,65 @@ int cr_keep_caller(cr_pd *pd)
     return cr_move(kept, saved) == seL4_NoError;
 }
 
-void cr_answer_later(cr_pd *pd, cr_result result, uint32_t count, const uint64_t *results)
+/* Answers to questions have no other event. A PD must not be able to fill the console with them. */
+static int is_traced(cr_pd *pd, const cr_answer *answer)
 {
+    if (answer->result != CR_RESULT_OK) {
+        return 0;
+    }
+    switch (answer->op) {
+    case CR_OP_GET_WORK:
+        return answer->words[1] != 0;
+    case CR_OP_LISTEN:
+        return answer->words[CR_REPORT_NUMBER] != 0;
+    case CR_OP_TICKET:
+    case CR_OP_TERMINATE:
+    case CR_OP_TERMINATE_TREE:
+    case CR_OP_COLLECT:
+    case CR_OP_EXTRACT:
+        return 1;
+    case CR_OP_LOOK:
+    case CR_OP_HOLDS:
+    case CR_OP_FAULT_INFO:
+    case CR_OP_PROGRESS:
+    case CR_OP_POST_MORTEM:
+        return pd->answers++ < CR_ANSWERS_TOLD || pd->answers % CR_ANSWERS_EACH == 0;
+    default:
+        return 0;
+    }
+}
+
+void cr_trace_answer(cr_pd *pd, const cr_answer *answer)
+{
+    if (!is_traced(pd, answer)) {
+        return;
+    }
+    cr_trace_begin(&cr_sys.trace, CR_EV_ANSWER);
+    cr_trace_pd(pd);
+    cr_trace_op(answer->op);
+    cr_trace_number(&cr_sys.trace, answer->space);
+    cr_trace_number(&cr_sys.trace, answer->number);
+    cr_trace_number(&cr_sys.trace, answer->count);
+    cr_trace_digest(cr_digest_words(answer->words, answer->count));
+    cr_trace_end(&cr_sys.trace);
+}
+
+void cr_answer_later(cr_pd *pd, const cr_answer *answer)
+{
+    cr_trace_answer(pd, answer);
     cr_pd_wait(pd, CR_WAIT_NOTHING);
     cr_count_call(CR_CALL_REPLY);
-    for (uint32_t i = 0; i < count; i++) {
-        seL4_SetMR((int)i, results[i]);
+    for (uint32_t i = 0; i < answer->count; i++) {
+        seL4_SetMR((int)i, answer->words[i]);
     }
     seL4_Send(cr_body_cap(&pd->body, CR_BODY_REPLY),
-              seL4_MessageInfo_new((seL4_Word)result, 0, 0, count));
+              seL4_MessageInfo_new((seL4_Word)answer->result, 0, 0, answer->count));
 }
 
 void cr_answer_checkpoint(cr_pd *pd, uint64_t order, uint32_t slot)
 {
     const uint64_t results[2] = {order, slot};
-    cr_answer_later(pd, CR_RESULT_OK, 2, results);
+    cr_answer_later(pd, &(cr_answer){.op = CR_OP_CHECKPOINT, .count = 2, .words = results});
 }
 
 static void trace_refused(cr_pd *pd)

@@ -10,8 +10,20 @@
 /* Saves the reply capability of the message received last, which must be from this PD. Returns 0 if
  * the PD sent the message without a call. Then no PD waits for an answer. */
 int cr_keep_caller(cr_pd *pd);
-/* Answers a PD that waits, with `count` results. The PD no longer waits afterwards. */
-void cr_answer_later(cr_pd *pd, cr_result result, uint32_t count, const uint64_t *results);
+/* An answer, and what the message named. */
+typedef struct cr_answer {
+    cr_op op;
+    cr_result result;
+    uint32_t space;
+    uint64_t number; /* of a resource, a PD, a notice or a cleanup */
+    uint32_t count;
+    const uint64_t *words;
+} cr_answer;
+
+/* Traces an answer that tells the PD something. The PD must be sent just these words. */
+void cr_trace_answer(cr_pd *pd, const cr_answer *answer);
+/* Answers a PD that waits. The PD no longer waits afterwards. */
+void cr_answer_later(cr_pd *pd, const cr_answer *answer);
 /* Answers a PD that waits at a checkpoint. */
 void cr_answer_checkpoint(cr_pd *pd, uint64_t order, uint32_t slot);
 /* Traces a refused operation. After CR_REFUSALS_TOLD refusals of a PD, its refusals are only

@@ -124,7 +124,10 @@ static void answer(cr_pd *pd, int give_up)
     if (result != CR_RESULT_OK) {
         cr_trace_refuse(pd, CR_OP_CONNECT, result);
     }
-    cr_answer_later(pd, result, result == CR_RESULT_OK ? 2 : 0, results);
+    cr_answer_later(pd, &(cr_answer){.op = CR_OP_CONNECT,
+                                     .result = result,
+                                     .count = result == CR_RESULT_OK ? 2 : 0,
+                                     .words = results});
 }
 
 static int waits(const cr_pd *pd)
@@ -150,7 +153,7 @@ void cr_connect_give_up(cr_pd *pd)
 void cr_connect_cancel(cr_pd *pd)
 {
     cr_trace_refuse(pd, CR_OP_CONNECT, CR_RESULT_CANCELLED);
-    cr_answer_later(pd, CR_RESULT_CANCELLED, 0, 0);
+    cr_answer_later(pd, &(cr_answer){.op = CR_OP_CONNECT, .result = CR_RESULT_CANCELLED});
 }
 
 void cr_connect_follow_up(void)

@@ -10,22 +10,13 @@
 #include "kernel/arch/arch.h"
 #include "notices.h"
 
-/* Adds the registers of the PD's thread to the line of a fault. Those that are 0 are left out. */
-static void trace_registers(const cr_pd *pd, const cr_held_fault *fault)
+void cr_trace_registers(const seL4_UserContext *registers)
 {
     enum { ENTRY_MAX = CR_ARCH_REGISTER_NAME_MAX + 21 }; /* with colon, number and comma */
     char text[sizeof(seL4_UserContext) / sizeof(seL4_Word) * ENTRY_MAX];
-    seL4_UserContext registers;
     size_t used = 0;
-    if (cr_read_registers(cr_body_cap(&pd->body, CR_BODY_TCB), &registers)) {
-        cr_panic("the registers of a PD that faulted cannot be read", pd->number);
-    }
-    cr_end_note_fault(pd, fault->kind, fault->address, fault->ip, &registers);
-    /* The kernel has the thread wait at the instruction that it names. Elsewhere, the PD sent the
-     * message itself, and its registers are not those of a fault. */
-    const int real = cr_arch_ip(&registers) == fault->ip;
-    for (uint32_t i = 0; real && i < cr_arch_register_count; i++) {
-        const seL4_Word value = cr_arch_register_value(&registers, i);
+    for (uint32_t i = 0; registers != 0 && i < cr_arch_register_count; i++) {
+        const seL4_Word value = cr_arch_register_value(registers, i);
         if (value == 0) {
             continue;
         }
@@ -46,6 +37,18 @@ static void trace_registers(const cr_pd *pd, const cr_held_fault *fault)
     cr_trace_bytes(&cr_sys.trace, text, used);
 }
 
+static void trace_registers_at(const cr_pd *pd, const cr_held_fault *fault)
+{
+    seL4_UserContext registers;
+    if (cr_read_registers(cr_body_cap(&pd->body, CR_BODY_TCB), &registers)) {
+        cr_panic("the registers of a PD that faulted cannot be read", pd->number);
+    }
+    cr_end_note_fault(pd, fault->kind, fault->address, fault->ip, &registers);
+    /* The kernel has the thread wait at the instruction that it names. Elsewhere, the PD sent the
+     * message itself, and its registers are not those of a fault. */
+    cr_trace_registers(cr_arch_ip(&registers) == fault->ip ? &registers : 0);
+}
+
 /* The registers are read for each of the two events, and not kept. The thread of a held fault is
  * suspended, so they are the same. */
 static void trace_fault(const cr_pd *pd, const cr_pd *handler, const cr_held_fault *fault)
@@ -58,7 +61,7 @@ static void trace_fault(const cr_pd *pd, const cr_pd *handler, const cr_held_fau
     cr_trace_string(&cr_sys.trace, cr_fault_name(fault->kind));
     cr_trace_address(&cr_sys.trace, fault->address);
     cr_trace_address(&cr_sys.trace, fault->ip);
-    trace_registers(pd, fault);
+    trace_registers_at(pd, fault);
     cr_trace_end(&cr_sys.trace);
 }
 

@@ -23,6 +23,8 @@ typedef struct cr_faults {
     cr_held_fault of[CR_IMAGE_MAX_PDS]; /* by the index of the PD in the configuration */
 } cr_faults;
 
+/* Adds the registers of a thread to a line, without those that are 0. 0: none. */
+void cr_trace_registers(const seL4_UserContext *registers);
 /* A fault of a PD that is served. */
 void cr_fault_occurs(cr_pd *pd, cr_fault_kind kind, uint64_t address, uint64_t ip);
 /* The fault that a FAULT notice is about, or 0. */

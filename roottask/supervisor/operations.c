@@ -20,8 +20,41 @@ static const struct {
 #undef CR_OPERATION
 };
 
+/* What the operation asks about, if it asks. */
+static uint64_t named_by(const cr_asked *a)
+{
+    switch (a->args.op) {
+    case CR_OP_LOOK:
+        return a->args.space != 0 || a->args.object != 0 ? a->args.object : a->found.pd->number;
+    case CR_OP_HOLDS:
+        return a->args.object;
+    case CR_OP_POST_MORTEM:
+        return a->args.pd_number;
+    case CR_OP_FAULT_INFO:
+    case CR_OP_PROGRESS:
+        return a->args.token;
+    default:
+        return 0;
+    }
+}
+
+static void trace_answer(const cr_asked *a)
+{
+    const uint64_t number = named_by(a);
+    const int asks = number != 0 || a->args.op == CR_OP_LOOK || a->args.op == CR_OP_POST_MORTEM;
+    const cr_answer answer = {.op = a->args.op,
+                              .space = asks ? a->args.space : 0,
+                              .number = number,
+                              .count = a->count,
+                              .words = a->results};
+    cr_trace_answer(a->from, &answer);
+}
+
 static void reply(cr_result result, const cr_asked *a)
 {
+    if (result == CR_RESULT_OK) {
+        trace_answer(a);
+    }
     if (a->way == CR_WAY_SENT) {
         return;
     }

@@ -13,12 +13,24 @@ cr_result cr_check_exit(cr_asked *a)
     return CR_RESULT_OK;
 }
 
-void cr_do_exit(cr_asked *a)
+/* The registers show the message, as long as the PD has not run since. One that did not wait for an
+ * answer has run if the message was kept. */
+static void trace_exit(const cr_asked *a)
 {
+    seL4_UserContext registers;
     cr_trace_begin(&cr_sys.trace, CR_EV_EXIT);
     cr_trace_pd(a->from);
     cr_trace_number(&cr_sys.trace, a->args.code);
+    if (cr_read_registers(cr_body_cap(&a->from->body, CR_BODY_TCB), &registers)) {
+        cr_panic("the registers of a PD that exits cannot be read", a->from->number);
+    }
+    cr_trace_registers(a->way != CR_WAY_SENT ? &registers : 0);
     cr_trace_end(&cr_sys.trace);
+}
+
+void cr_do_exit(cr_asked *a)
+{
+    trace_exit(a);
     cr_end_note_exit(a->from, a->args.code);
     a->never = 1;
     a->down = a->from;
@@ -367,6 +379,7 @@ cr_result cr_check_look(cr_asked *a)
             return result;
         }
         /* If the message has a PD capability, its object is 0. */
+        a->found.pd = pd;
         return look_at_pd(a->args.object != 0 ? a->args.object : pd->number, &a->found.state);
     }
     cr_result result = cr_find_space(a->args.space, &node);

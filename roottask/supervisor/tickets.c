@@ -332,7 +332,10 @@ void cr_ticket_answer(cr_pd *pd)
     int terminates = pd->wait == CR_WAIT_TERMINATE;
     results[0] = t->number;
     uint32_t words = tell(t, results + terminates);
-    cr_answer_later(pd, CR_RESULT_OK, words + (uint32_t)terminates, results);
+    const cr_answer answer = {.op = terminates ? CR_OP_TERMINATE : CR_OP_TICKET,
+                              .count = words + (uint32_t)terminates,
+                              .words = results};
+    cr_answer_later(pd, &answer);
 }
 
 static int anybody_waits(void)

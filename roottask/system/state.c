@@ -255,14 +255,19 @@ void cr_trace_objects(const cr_objects *objects)
     cr_trace_bytes(&cr_sys.trace, text, used);
 }
 
-void cr_trace_state_digest(void)
+void cr_trace_digest(uint64_t digest)
 {
     enum { DIGITS = 16 };
     char text[DIGITS];
     for (int i = 0; i < DIGITS; i++) {
-        text[i] = "0123456789abcdef"[(cr_sys.digest >> (4 * (DIGITS - 1 - i))) & 15u];
+        text[i] = "0123456789abcdef"[(digest >> (4 * (DIGITS - 1 - i))) & 15u];
     }
     cr_trace_bytes(&cr_sys.trace, text, sizeof(text));
+}
+
+void cr_trace_state_digest(void)
+{
+    cr_trace_digest(cr_sys.digest);
 }
 
 void cr_print_state(uint32_t number, uint64_t cycles)

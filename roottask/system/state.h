@@ -20,6 +20,8 @@ void cr_print_state(uint32_t number, uint64_t cycles);
 void cr_print_whole(void);
 /* Adds the digest of the state to the line that has begun. */
 void cr_trace_state_digest(void);
+/* Adds any digest to a line. */
+void cr_trace_digest(uint64_t digest);
 
 /* Note the rows of a node or an edge that the cleanup removes. For rows.c only. */
 void cr_note_gone_node(cr_ref node, const cr_node_info *info);

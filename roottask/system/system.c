@@ -126,19 +126,24 @@ void cr_trace_change(cr_event event)
     cr_trace_begin(&cr_sys.trace, event);
 }
 
-static void trace_cause(void)
+void cr_trace_op(cr_op op)
 {
     static const char *const words[CR_OP_COUNT] = {
 #define CR_OPERATION(enumerator, number, word, ...) [enumerator] = #word,
         CR_OPERATIONS
 #undef CR_OPERATION
     };
+    cr_trace_name(&cr_sys.trace, words[op]);
+}
+
+static void trace_cause(void)
+{
     if (cr_sys.cause.op == 0) {
         cr_trace_string(&cr_sys.trace, "-");
         cr_trace_string(&cr_sys.trace, cr_sys.makes_saved ? "reconcile" : "-");
     } else {
         cr_trace_pd(cr_sys.cause.asker);
-        cr_trace_string(&cr_sys.trace, words[cr_sys.cause.op]);
+        cr_trace_op((cr_op)cr_sys.cause.op);
     }
 }
 

@@ -98,6 +98,7 @@ typedef struct cr_pd {
     uint32_t untold;      /* slots that are CR_SLOT_UNTOLD */
     uint32_t refusals;
     uint32_t refusals_untold;
+    uint32_t answers; /* to questions that no other event tells of */
     uint32_t says;
     uint64_t asked; /* root-task time that it used since its equals had their turn; see share.h */
     int rests;      /* its thread is suspended until they have had it */
@@ -322,6 +323,8 @@ void cr_pd_number_id(uint32_t number, char *out);
  * none: it belongs to the PD before it. */
 void cr_trace_change(cr_event event);
 void cr_trace_change_end(void);
+/* Adds the name of an operation to a line. */
+void cr_trace_op(cr_op op);
 static inline void cr_trace_id(const cr_id *id)
 {
     cr_trace_pieces(&cr_sys.trace, &id->head, id->words);

@@ -467,6 +467,9 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "collect.due": lambda: edited("collect", "COLLECT", None, pds=0),
     "collect.found": lambda: edited("collect", "COLLECT", {"pds": 1}, pds=2),
     "collect.cleanup": lambda: edited("collect", "COLLECT", None, pds=2),
+    "triggers.exit": lambda: edited(
+        "notices", "EXIT", {"registers": f"rip:0x400123,rdi:0x1,rsi:{3 << 12:#x}"}
+    ),
     "triggers.root": emitted("FAULT", pd="PD_0", kind="vm-fault", address="0x0", ip="0x0",
         registers="-"),
     "triggers.once": lambda: scenario(_twice),
@@ -547,6 +550,8 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "tombstones.forgotten": lambda: edited("depths-0-0", "FORGOTTEN", None),
     "tickets.asked": lambda: edited("notices", "ACCEPT", {"what": "PD_3"}, ticket=2),
     "tickets.number": lambda: edited("notices", "ACCEPT", {"ticket": 3}, ticket=2),
+    "answers.each": lambda: edited("depths-1-0", "ANSWER", None),
+    "answers.words": lambda: edited("depths-1-0", "ANSWER", {"digest": "0" * 16}),
     "tickets.state": lambda: edited("notices", "TICKET", {"state": 3}, ticket=1, state=1),
     "tickets.counts": lambda: edited("notices", "TICKET", {"done": 5}, ticket=1, state=1),
     "tickets.wait": lambda: edited("sync", "TICKET", None, ticket=3),

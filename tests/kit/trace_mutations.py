@@ -229,6 +229,7 @@ _ACTS = {
     "SAY": "pd",
     "REFUSE": "pd",
     "REPORT": "pd",
+    "ANSWER": "pd",
     "GET_WORK": "pd",
     "FINISH_WORK": "pd",
     "FAULT": "pd",

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from cellreap import headers
 from cellreap.headers import event_table
 from cellreap.model import reference
 from cellreap.model.closeness import Closeness
@@ -23,6 +24,7 @@ from cellreap.model.ids import ROOT, parse_id, pd_id, resource_id, space_id
 from cellreap.trace.check.replay import SAME_MESSAGE, WITHIN
 from cellreap.trace.digest import Digests
 from cellreap.trace.writer import NO_SECRET, Draft
+from kit.answering import answered
 from kit.mourning import Mourning
 
 FIRST_SLOT = 8
@@ -37,6 +39,8 @@ MEMORY = 0x1_0000_0000
 RESSPC_NUMBER = 0xFFF
 WORK_MAX = 16
 MAX_TAKEN = 32
+EXIT = 2
+ROOT_SLOT = headers.constant("protocol.h", "CR_SLOT_ROOT")
 CONNECT = 8
 CANCELLED = 15
 RIGHTS = ("set_depth", "extract", "spawn", "listen", "collect")
@@ -518,7 +522,9 @@ class Target:
         self._put(0, pd, "probe", pd, None, None)
 
     def exit(self, pd: str, code: int = 3) -> None:
-        self.emit("EXIT", pd=pd, code=code)
+        shown = {"rdi": ROOT_SLOT, "rsi": EXIT << 12 | 2, "r8": code}
+        registers = ",".join(f"{name}:{value:#x}" for name, value in shown.items() if value)
+        self.emit("EXIT", pd=pd, code=code, registers=registers)
         self._stopped(pd, "exit")
 
     def terminate(self, pd: str, by: str) -> None:
@@ -898,6 +904,7 @@ class Target:
         if last[0] != "SETTLED" or last[1]["n"] != 0:
             self.snapshot()
         self.emit("END")
+        self.events = answered(self.events)
         return self.events
 
     def quiet(self) -> None:

@@ -78,6 +78,12 @@ class IndexedModel(Model):
             or ("resources", pd, space) in self._ties
         )
 
+    def counted_holds(self, node: str) -> int:
+        """The HOLDs of the node by all PDs, each as often as it is counted."""
+        edges = self._near.get(node, ())
+        holders = (pd for kind, pd, held in edges if (kind, held) == ("HOLD", node))
+        return sum(self.holds[pd, node] for pd in holders)
+
     def bodies(self) -> int:
         """The number of resources that stand for the bodies of PDs."""
         return len(self._bodies)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from collections.abc import Iterable
 from typing import Final
 
 from cellreap import headers
@@ -59,6 +60,16 @@ def term(kind: str, a: int, b: int, handler: int = 0) -> int:
     number = _kinds()[kind] + headers.constant("digest.h", "CR_DIGEST_HANDLER") * handler
     inner = _stir((a + by_kind * number) & _MASK, first, second)
     return _stir((inner + b) & _MASK, first, second)
+
+
+def of_words(words: Iterable[int]) -> str:
+    """The digest of words that somebody is told, as an event tells it."""
+    by_kind, first, second = _factors()
+    all_words = list(words)
+    x = (by_kind * (len(all_words) + 1)) & _MASK
+    for word in all_words:
+        x = _stir((x + word) & _MASK, first, second)
+    return f"{x:016x}"
 
 
 class Digests:

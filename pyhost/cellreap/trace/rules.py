@@ -243,6 +243,7 @@ RULES: Final[dict[str, str]] = {
     "triggers.deadline": "DEADLINE follows the BODY of its PD directly and is not 0.",
     "triggers.late": "LATE names the oldest notice that its PD could finish, or a probe or the "
     "notice of a held fault, and the PD could run for its deadline.",
+    "triggers.exit": "The registers of an EXIT show the message of the PD that exits.",
     "triggers.cleanup": "A cleanup has a trigger.",
     "triggers.order": "Triggers are cleaned up in their order and with their cause. A later one "
     "comes first only if each earlier one touches a cleanup or trigger that waits, and it does "
@@ -304,6 +305,10 @@ RULES: Final[dict[str, str]] = {
     "another notice tells its receiver of the space, or when the space is gone.",
     "notices.end": "At END every notice is finished or held, or its receiver is destroyed, has no "
     "deadline, or had others probed because it waits in a call.",
+    # answers
+    "answers.each": "Each series of GET_WORK, each REPORT, and each TICKET that answers somebody "
+    "has its ANSWER directly after it, and no other ANSWER of these operations comes.",
+    "answers.words": "The words of an ANSWER are those that follow from the events before it.",
     # tickets
     "tickets.asked": "ACCEPT follows the operation of its PD directly.",
     "tickets.number": "Tickets are numbered from 1, and TICKET names only these.",

@@ -59,6 +59,15 @@ uint64_t cr_digest_node(uint64_t label, int pinned)
     return term(CR_DIGEST_NODE, label, pinned != 0);
 }
 
+uint64_t cr_digest_words(const uint64_t *words, uint32_t count)
+{
+    uint64_t x = CR_DIGEST_BY_KIND * (count + 1ull);
+    for (uint32_t i = 0; i < count; i++) {
+        x = stir(x + words[i]);
+    }
+    return x;
+}
+
 uint64_t cr_digest_subscription(uint64_t pd, uint64_t node, uint32_t handler)
 {
     return term(CR_EDGE_SUBSCRIBE + CR_DIGEST_HANDLER * handler, pd, node);

@@ -53,6 +53,10 @@ enum { CR_DOUBLINGS = CELLREAP_DOUBLINGS, CR_DOUBLINGS_MAX = 3 };
     CR_SYSTEM_LIMIT(CR_MAX_EXTRACTIONS, 2, "extractions at a time")                                \
     CR_SYSTEM_LIMIT(CR_MAX_MAPS_EACH, 512, "maps that one server reports in one extraction")       \
     CR_SYSTEM_LIMIT(CR_REFUSALS_TOLD, 64, "refused operations of a PD that are traced one by one") \
+    CR_SYSTEM_LIMIT(CR_ANSWERS_TOLD, 64,                                                           \
+        "answers to questions of a PD that are traced one by one")                                 \
+    CR_SYSTEM_LIMIT(CR_ANSWERS_EACH, 1000,                                                         \
+        "answers to questions of a PD of which one is traced later on")                            \
     CR_SYSTEM_LIMIT(CR_REFUSALS_SUM, 1000, "refused operations of a PD in one REFUSED event")      \
     CR_SYSTEM_LIMIT(CR_SHARE, 1000,                                                                \
         "what a PD may ask of the root task before its equals have their turn: 1 for a message "   \

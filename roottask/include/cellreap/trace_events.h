@@ -335,6 +335,11 @@ typedef enum cr_print {
                    FIELD(status, NUMBER),                                                          \
                    "An operation of the PD was refused and changed nothing. op: its cr_op; "       \
                    "status: its cr_result.")                                                       \
+    CR_TRACE_EVENT(CR_EV_ANSWER, "ANSWER", FIELD(pd, PD) FIELD(op, OP_OR_NONE)                     \
+                   FIELD(space, NUMBER) FIELD(number, NUMBER) FIELD(words, NUMBER)                 \
+                   FIELD(digest, STATE_DIGEST),                                                    \
+                   "What the PD is told by an operation. space, number: what its message named; "  \
+                   "0: nothing. words: the registers of the answer; digest: of their contents.")   \
     CR_TRACE_EVENT(CR_EV_MAKE_FAILED, "MAKE_FAILED", FIELD(what, MADE) FIELD(name, TEXT)           \
                    FIELD(step, NUMBER) FIELD(kind, MAKE_STEP) FIELD(status, NUMBER),               \
                    "A step of making something failed: the position of the step, from 1, its "     \
@@ -377,8 +382,10 @@ typedef enum cr_print {
                    "registers: as in FAULT.")                                                      \
     CR_TRACE_EVENT(CR_EV_FAULT_RESUMED, "FAULT_RESUMED", FIELD(pd, PD),                            \
                    "The PD continues after its fault, as its fault handler answered.")             \
-    CR_TRACE_EVENT(CR_EV_EXIT, "EXIT", FIELD(pd, PD) FIELD(code, NUMBER),                          \
-                   "The PD exited.")                                                               \
+    CR_TRACE_EVENT(CR_EV_EXIT, "EXIT", FIELD(pd, PD) FIELD(code, NUMBER)                           \
+                   FIELD(registers, REGISTERS),                                                    \
+                   "The PD exited. registers: those of its thread, which show its message; -: it " \
+                   "did not wait for an answer, and has run since.")                               \
     CR_TRACE_EVENT(CR_EV_TERMINATE, "TERMINATE", FIELD(pd, PD) FIELD(by, PD),                      \
                    "The PD was terminated.")                                                       \
     CR_TRACE_EVENT(CR_EV_TERMINATE_LATER, "TERMINATE_LATER", FIELD(pd, PD) FIELD(by, PD),          \

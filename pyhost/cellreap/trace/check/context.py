@@ -18,6 +18,7 @@ from cellreap.trace.rules import RULES
 if TYPE_CHECKING:
     from cellreap.trace.check.accounts import Accounts
     from cellreap.trace.check.actors import Actors
+    from cellreap.trace.check.answers import Answers
     from cellreap.trace.check.authority import Authority
     from cellreap.trace.check.between import Between
     from cellreap.trace.check.blame import Blame
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from cellreap.trace.check.nodes import Nodes
     from cellreap.trace.check.notices import Notices
     from cellreap.trace.check.quiet import Quiet
+    from cellreap.trace.check.reports import Reports
     from cellreap.trace.check.residue import Residue
     from cellreap.trace.check.respawns import Respawns
     from cellreap.trace.check.running import Running
@@ -118,6 +120,8 @@ class Context:
     tombstones: Tombstones
     quiet: Quiet
     configured: Configured
+    answers: Answers
+    reports: Reports
 
     def __init__(self, report: Report, expected: Expected | None) -> None:
         self.report = report

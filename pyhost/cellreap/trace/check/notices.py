@@ -45,6 +45,7 @@ class Notices(Concern):
         kind, node, dead = event["kind"], event["node"], event["from"]
         self._check_handlers(event)
         self.context.timing.queued(to, token, kind)
+        self.context.answers.queued(event)
         self._judge("QUEUE", self._work.queue(token, to, kind, node, tag, dead))
         if not self.context.freed.is_stopped(to):
             self.context.tombstones.queued(Notice(token, to, kind, node, tag, dead=dead))
@@ -202,6 +203,8 @@ class Notices(Concern):
         if result != "failed":
             context.tombstones.finished(pd, token)
         context.timing.finished(pd, token)
+        if result != "failed":
+            context.answers.forget(token)
         context.tickets.note(self.changed_accounts())
         context.slots.finished(pd, token, result != "failed")
         if notice.kind == "fault":
@@ -254,6 +257,7 @@ class Notices(Concern):
                 context.debts.owe("WITHDRAW", other.to, str(other.token))
         context.accounts.merging(notice.token)
         context.tombstones.finished(notice.to, notice.token)
+        context.answers.merged(notice.token)
         self._work.merge(notice)
 
     def withdraw(self, event: Event) -> None:
@@ -267,6 +271,7 @@ class Notices(Concern):
             self._needs_no_telling(notice)
             context.accounts.merging(notice.token)
         context.tombstones.finished(notice.to, notice.token)
+        context.answers.forget(notice.token)
         self._work.withdraw(notice)
         context.tickets.note(self.changed_accounts())
 

@@ -97,10 +97,12 @@ class Policy:
     """A pre-destroy notice names the handlers of its receiver for the node."""
     names_waits: bool = True
     """At the end STANDS tells who waits for whom."""
+    tells_answers: bool = True
+    """ANSWER has a digest of what PDs are told."""
 
 
 CURRENT: Final = Policy()
-VERSION_7: Final = replace(CURRENT, names_waits=False)
+VERSION_7: Final = replace(CURRENT, names_waits=False, tells_answers=False)
 """Versions 6 and 7."""
 VERSION_5: Final = replace(
     VERSION_7, tells_tombstones=False, tells_broken=False, names_handlers=False

@@ -11,6 +11,8 @@ from cellreap.headers import HeaderError
 from cellreap.model.indexed import IndexedModel
 from cellreap.trace.check.accounts import USES, Accounts
 from cellreap.trace.check.actors import Actors
+from cellreap.trace.check.answers import SEES as ANSWER_SEES
+from cellreap.trace.check.answers import Answers
 from cellreap.trace.check.authority import Authority
 from cellreap.trace.check.between import Between
 from cellreap.trace.check.blame import Blame
@@ -125,6 +127,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Saved,
     Making,
     Tombstones,
+    Answers,
     InUse,
     Reports,
 )
@@ -186,12 +189,13 @@ class Replay:
         context.respawns = self._concerns[Respawns]
         context.tombstones = self._concerns[Tombstones]
         self._truth: Truth = self._concerns[Truth]
-        self._reports: Reports = self._concerns[Reports]
+        context.reports = self._concerns[Reports]
         self._in_use: InUse = self._concerns[InUse]
         self._quiet: Quiet = self._concerns[Quiet]
         context.quiet = self._quiet
         self._causes: Causes = self._concerns[Causes]
         self._rounds: Rounds = self._concerns[Rounds]
+        context.answers = self._concerns[Answers]
         context.configured = self._concerns[Configured]
         self._outside_handlers = self._bound(OUTSIDE)
         self._within_handlers = self._bound(WITHIN)
@@ -221,13 +225,21 @@ class Replay:
             context.timing.see(event)
         if (self._goes_on and name in self._may_follow) or self._in_place(event):
             if name in REPORTED:
-                self._reports.see(event)
+                context.reports.see(event)
             if name in AMONG_STEPS:
                 self._dispatch(event)
                 return
             making = context.making
             if making.due:
                 making.demand_undone(event)
+            answers = context.answers
+            if name == "ANSWER":
+                if self._quiet.due:
+                    self._quiet.see(event)
+                self._dispatch(event)
+                return
+            if answers.due is not None or name in ANSWER_SEES:
+                answers.see(event)
             if name in TRUTH_EVENTS:
                 self._truth.alert = True
                 self._dispatch(event)

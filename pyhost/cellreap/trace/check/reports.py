@@ -27,6 +27,7 @@ class Reports(Concern):
         self._failed = str(headers.constant("protocol.h", "CR_RESULT_FAILED"))
         self._last = 0
         self._told: dict[int, tuple[str, ...]] = {}
+        self._unmade: dict[int, str] = {}  # number of a report -> what was not made
         self._begun: dict[str, Event] = {}  # n -> CLEANUP
         self._steps: dict[str, int] = {}  # n -> the number of its STEPs
         self._changed: set[str] = set()  # n of the cleanups that need not take the planned steps
@@ -52,6 +53,17 @@ class Reports(Concern):
         elif name == "MAKE_FAILED":
             rest = (event["step"], "0", event["kind"], "-", "0", event["status"])
             self._add("unmade", "0", "-", *rest)
+            self._unmade[self._last] = event["what"]
+
+    # -- for other concerns
+
+    def progress(self, n: int) -> tuple[int, int]:
+        """How many steps a cleanup under way has carried out, and how many its plan had."""
+        return self._steps[str(n)], self._begun[str(n)].number("steps")
+
+    def made(self, report: Event) -> str | None:
+        """What could not be made, by this report. None: the report tells of something else."""
+        return self._unmade.get(report.number("number"))
 
     def _add(
         self,

@@ -57,6 +57,11 @@ class Tickets(Concern):
 
     # -- for other concerns
 
+    def owner(self, number: int) -> str | None:
+        """The PD that has the ticket; None if there is no such ticket."""
+        asked = self._all.get(number)
+        return None if asked is None else asked.shown.pd
+
     def begin(self, victim: str, tag: Tag) -> None:
         """The cleanup of a PD begins."""
         for asked in self._by_victim.get(victim, ()):

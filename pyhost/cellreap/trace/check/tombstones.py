@@ -36,7 +36,7 @@ SEES: Final = frozenset({*_HOW, "FAULT_HELD", "CLEANUP", "DOOM_PD"})
 
 
 @dataclass(frozen=True)
-class _End:
+class End:
     """How a PD came to its end."""
 
     how: str = "dependency"
@@ -52,7 +52,7 @@ class Tombstones(Concern):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._most = headers.constant("limits.h", "CR_TOMBSTONES_EACH")
-        self._ends: dict[str, _End] = {}
+        self._ends: dict[str, End] = {}
         self._how: str | None = None  # how PDs of the plan that is told end without a trigger
         self._destroyed: dict[str, int] = {}
         """node -> its cleanup, until that settles and, if PDs refer to the node, TOMBSTONE comes"""
@@ -107,8 +107,13 @@ class Tombstones(Concern):
     def _note(self, pd: str, **what: str) -> None:
         self._ends[pd] = replace(self._end(pd), **what)
 
-    def _end(self, node: str) -> _End:
-        return self._ends.get(node, _End())
+    def end_of(self, node: str, pd: str) -> End | None:
+        """How the node came to its end, if the PD can ask."""
+        refers = node in self._told and node in self._refers.get(pd, ())
+        return self._end(node) if refers else None
+
+    def _end(self, node: str) -> End:
+        return self._ends.get(node, End())
 
     def destroyed(self, number: int, node: str) -> None:
         """A cleanup destroyed a PD or space."""

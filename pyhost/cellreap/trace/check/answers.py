@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What PDs are told: each answer has the words that follow from the events before it."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Final
+
+from cellreap import headers
+from cellreap.model.ids import ROOT, parse_id, pd_id, resource_id
+from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.work import COUNTS
+from cellreap.trace.digest import of_words
+from cellreap.trace.events import Event
+
+ANSWERED: Final = {"GET_WORK": "get_work", "TICKET": "ticket", "REPORT": "listen"}
+"""Event -> the operation whose ANSWER follows it directly."""
+SEES: Final = frozenset({*ANSWERED, "ACCEPT", "FAULT", "FAULT_HELD"})
+"""Events from which answers follow."""
+TICKETED: Final = ("terminate", "terminate_tree", "collect", "extract")
+"""Operations whose answer is a ticket, perhaps with its state."""
+_TICKET: Final = ("state", *COUNTS)
+
+Words = list[int]
+Wanted = list[Words] | None
+"""The answers that may be given; None: nobody can know."""
+
+
+@functools.cache
+def register_names(arch: str) -> tuple[str, ...]:
+    """The registers of a thread, in the order of the root task's table of them."""
+    text = headers.read_header(f"kernel/arch/{arch}/arch.c")
+    return tuple(re.findall(r'\{\s*"(\w+)", offsetof', text))
+
+
+@functools.cache
+def _numbers(header: str, macro: str) -> Mapping[str, int]:
+    return headers.printed_names(header, macro)
+
+
+def _packed(text: str, words: int) -> Words:
+    """A text in words of 8 bytes, padded with NUL."""
+    data = text.encode("utf-8", "surrogateescape").ljust(8 * words, b"\0")
+    return [int.from_bytes(data[8 * i : 8 * i + 8], "little") for i in range(words)]
+
+
+def _place(node: str) -> tuple[int, int, int]:
+    """The numbers of the space, of the resource in it and of the PD that an id has; 0: none."""
+    parts = parse_id(node)
+    if parts is None:
+        return 0, 0, 0
+    if parts.kind == "PD":
+        return 0, 0, parts.number
+    return (parts.number, 0, 0) if parts.space is None else (parts.space, parts.number, 0)
+
+
+class Answers(Concern):
+    """ANSWER."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.due: tuple[str, str] | None = None
+        """(PD, operation): whose answer must come next"""
+        self._notices: dict[int, tuple[str, Words]] = {}
+        """token -> kind of the notice, and what it says"""
+        self._fetched: list[int] = []
+        """the tokens of the last GET_WORKs"""
+        self._last: dict[str, Event] = {}
+        """the last event of each name"""
+        self._faults: dict[str, Event] = {}  # PD -> its last FAULT or FAULT_HELD
+        self._held: dict[int, Event] = {}  # token of a notice -> the FAULT_HELD that it tells
+        self._spaces: dict[int, str] = {}
+        self._known_ids = 0
+
+    # -- for other concerns
+
+    def queued(self, event: Event) -> None:
+        """QUEUE: what its receiver will be told."""
+        space, number, pd = _place(event["node"])
+        if event["kind"] == "pre-destroy":
+            number = event.number("handlers")
+        dead = event.optional("from")
+        pd = pd if dead is None else _place(dead)[2]
+        token = event.number("token")
+        self._notices[token] = event["kind"], [token, space, number, pd, event.number("broken")]
+        if event["kind"] == "fault":
+            self._held[token] = self._faults[event["node"]]
+
+    def merged(self, token: int) -> None:
+        """MERGE: the notice is about its space, and names no PD."""
+        _, words = self._notices[token]
+        self._notices[token] = "disconnect", [token, words[1], 0, 0, words[4]]
+
+    def forget(self, token: int) -> None:
+        """The notice is finished, or withdrawn."""
+        self._notices.pop(token, None)
+        self._held.pop(token, None)
+
+    def see(self, event: Event) -> None:
+        """One of SEES, or the event after it."""
+        due, name, before = self.due, event.name, self.context.previous
+        self.due = None
+        goes_on = name == "GET_WORK" and due == (event["pd"], ANSWERED[name])
+        if due is not None and not goes_on:
+            text = f"{name}: expected the ANSWER pd={due[0]} op={due[1]} before it"
+            self.context.bad("answers.each", text)
+        if name in ("FAULT", "FAULT_HELD"):
+            self._faults[event["pd"]] = event
+        if not self.context.policy.tells_answers or name not in SEES:
+            return
+        self._last[name] = event
+        if name == "GET_WORK":
+            self._fetched = [*(self._fetched if goes_on else ()), event.number("token")]
+            self.due = event["pd"], ANSWERED[name]
+        elif name == "REPORT":
+            self.due = event["pd"], ANSWERED[name]
+        elif name == "TICKET" and (before is None or before.name != "ACCEPT"):
+            # One directly after its ACCEPT is of a PD that does not wait for an answer.
+            self.due = self._owner(event), ANSWERED[name]
+
+    def _owner(self, ticket: Event) -> str:
+        owner = self.context.tickets.owner(ticket.number("ticket"))
+        return owner or ROOT
+
+    # -- ANSWER
+
+    def answer(self, event: Event) -> None:
+        """ANSWER: a PD is told something."""
+        context, pd, op = self.context, event["pd"], event["op"]
+        due, self.due = self.due, None
+        if due is None and op in ANSWERED.values():
+            context.bad("answers.each", f"ANSWER: pd={pd} op={op}: expected it after its event")
+            return
+        if due is not None and (pd, op) != due and not (op in TICKETED and due == (pd, "ticket")):
+            text = f"ANSWER: pd={pd} op={op}: expected pd={due[0]} op={due[1]}"
+            context.bad("answers.each", text)
+            return
+        if due is None and not context.actors.may_act(event, pd):
+            return
+        derive = _WORDS.get(op)
+        if derive is None:
+            context.bad("answers.each", f"ANSWER: pd={pd} op={op}: it tells nothing")
+            return
+        wanted = derive(self, event, due is not None)
+        if wanted is not None and not any(
+            (event.number("words"), event["digest"]) == (len(words), of_words(words))
+            for words in wanted
+        ):
+            shown = " or ".join(" ".join(map(str, words)) for words in wanted) or "a refusal"
+            text = f"ANSWER: pd={pd} op={op} space={event['space']} number={event['number']}"
+            context.bad("answers.words", f"{text}: it was told something else than {shown}")
+
+    def _work(self, event: Event, due: bool) -> Wanted:
+        told = [self._notices.get(token) for token in self._fetched]
+        kinds = [each[0] for each in told if each is not None]
+        if len(kinds) != len(told) or not kinds:
+            return []
+        number = _numbers("policy.h", "CR_NOTICE_KIND")[kinds[0]]
+        words = [word for each in told if each is not None for word in each[1]]
+        return [[number, len(told), *words]]
+
+    def _state(self, ticket: Event) -> Words:
+        return [ticket.number(field) for field in _TICKET]
+
+    def _ticket(self, event: Event, due: bool) -> Wanted:
+        return [self._state(self._last["TICKET"])]
+
+    def _accepted(self, event: Event, due: bool) -> Wanted:
+        """At once: the ticket, which is queued. Later: the ticket and its state."""
+        if due:
+            ticket = self._last["TICKET"]
+            return [[ticket.number("ticket"), *self._state(ticket)]]
+        accepted = self._last.get("ACCEPT")
+        if accepted is None or accepted["pd"] != event["pd"]:
+            return []
+        state = [] if event["op"] == "extract" else [0] * len(_TICKET)
+        return [[accepted.number("ticket"), *state]]
+
+    def _report(self, event: Event, due: bool) -> Wanted:
+        report = self._last["REPORT"]
+        kind, name = report["what"], report["name"]
+        space, number, _ = _place(report["node"])
+        step = 0
+        if kind == "unmade":
+            step = _numbers("make_steps.h", "CR_MAKE_STEP").get(name, 0)
+            made = self.context.reports.made(report)
+            number = 0 if made is None else _numbers("make_steps.h", "CR_MADE")[made]
+        elif name != "-":
+            step = headers.names_of("steps.h", "cr_step_kind", "CR_STEP_").get(name, 0)
+        about = _place(report["about"])[2]
+        what = _numbers("protocol.h", "CR_REPORT")[kind]
+        return [
+            [
+                report.number("number"), what, report.number("n"), about, report.number("step"),
+                report.number("steps"), step, space, number, report.number("attempts"),
+                report.number("result"),
+            ]
+        ]  # fmt: skip
+
+    def _progress(self, event: Event, due: bool) -> Wanted:
+        under_way = [running.result.number for running in self.context.cleanups.under_way()]
+        n = event.number("number") or max(under_way, default=0)
+        if n not in under_way:
+            return []
+        return [[n, *self.context.reports.progress(n)]]
+
+    def _fault(self, event: Event, due: bool) -> Wanted:
+        fault = self._held.get(event.number("number"))
+        if fault is None:
+            return []
+        kind = _numbers("protocol.h", "CR_FAULT_KIND")[fault["kind"]]
+        return [[kind, fault.number("address"), fault.number("ip")]]
+
+    def _holds(self, event: Event, due: bool) -> Wanted:
+        space = self._space(event.number("space"))
+        parts = None if space is None else parse_id(space)
+        if space is None or parts is None:
+            return []
+        model = self.context.model
+        node = resource_id(parts.type, parts.number, event.number("number"))
+        if node not in model.space_of:
+            return []
+        return [[model.holds.get((event["pd"], node), 0), model.counted_holds(node)]]
+
+    def _look(self, event: Event, due: bool) -> Wanted:
+        context, number = self.context, event.number("number")
+        states = _numbers("protocol.h", "CR_LOOK_STATE")
+        active, doomed, gone = (states[name] for name in ("active", "doomed", "destroyed"))
+        is_pd = event["space"] == "0"
+        node = pd_id(number) if is_pd else self._space(event.number("space"))
+        if node is None or node not in context.used_ids:
+            return []
+        if node not in context.model.nodes:
+            return [[gone]]
+        if node in context.cleanups.doomed():
+            # A later run may have destroyed some of what an earlier one left.
+            return [[doomed], [gone]] if node in context.residue.doomed() else [[doomed]]
+        if is_pd or number == 0:
+            return [[active]]
+        parts = parse_id(node)
+        assert parts is not None
+        there = resource_id(parts.type, parts.number, number) in context.model.space_of
+        return [[active if there else gone]]
+
+    def _mortem(self, event: Event, due: bool) -> Wanted:
+        is_pd = event["space"] == "0"
+        number = event.number("number")
+        node = pd_id(number) if is_pd else self._space(event.number("space"))
+        end = None if node is None else self.context.tombstones.end_of(node, event["pd"])
+        if node is None or end is None:
+            return []
+        faulted = end.kind != "-"
+        kind = _numbers("protocol.h", "CR_FAULT_KIND")[end.kind] if faulted else 0
+        parts = parse_id(node)
+        assert parts is not None
+        type_ = "PD" if is_pd else parts.type
+        name = self.context.report.names.get(node, "-")
+        words = [
+            _numbers("protocol.h", "CR_ENDING")[end.how], int(end.code), int(faulted), kind,
+            int(end.address, 0), int(end.ip, 0),
+            *_packed(type_, headers.constant("protocol.h", "CR_TYPE_WORDS")),
+            *_packed(name, headers.constant("protocol.h", "CR_NAME_WORDS")),
+        ]  # fmt: skip
+        if not faulted:
+            return [words]
+        fault = self._faults[node]
+        if fault.optional("registers") is None:
+            return None
+        registers = fault.registers()
+        names = register_names(self.context.report.arch)
+        return [[*words, *(registers.get(name, 0) for name in names)]]
+
+    def _space(self, number: int) -> str | None:
+        """The space that has or had this number."""
+        used = self.context.used_ids
+        if len(used) != self._known_ids:
+            self._known_ids = len(used)
+            self._spaces = {
+                parts.number: node
+                for node in used
+                if (parts := parse_id(node)) is not None and parts.kind == "RESOURCE_SPACE"
+            }
+        return self._spaces.get(number)
+
+    handlers: ClassVar[Handlers] = {"ANSWER": answer}
+
+
+_WORDS: Final[Mapping[str, Callable[[Answers, Event, bool], Wanted]]] = {
+    "get_work": Answers._work,
+    "ticket": Answers._ticket,
+    **dict.fromkeys(TICKETED, Answers._accepted),
+    "listen": Answers._report,
+    "progress": Answers._progress,
+    "fault_info": Answers._fault,
+    "holds": Answers._holds,
+    "look": Answers._look,
+    "post_mortem": Answers._mortem,
+}
+"""Operation -> the answers that its PD may get now."""

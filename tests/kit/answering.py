@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a simulated target tells its PDs: the ANSWER events of a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cellreap import headers
+from cellreap.model.ids import parse_id
+from cellreap.trace.digest import of_words
+from cellreap.trace.writer import Draft
+
+KINDS = headers.printed_names("policy.h", "CR_NOTICE_KIND")
+REPORTS = headers.printed_names("protocol.h", "CR_REPORT")
+STEPS = headers.names_of("steps.h", "cr_step_kind", "CR_STEP_")
+MAKES = headers.printed_names("make_steps.h", "CR_MAKE_STEP")
+MADE = headers.printed_names("make_steps.h", "CR_MADE")
+TICKET = ("state", "done", "failed", "dropped", "waiting", "held")
+Values = dict[str, object]
+
+
+def numbers(node: object) -> tuple[int, int, int]:
+    """The numbers of space, resource and PD in an id; 0: it has none."""
+    parts = parse_id(str(node))
+    if parts is None:
+        return 0, 0, 0
+    if parts.kind == "PD":
+        return 0, 0, parts.number
+    return (parts.number, 0, 0) if parts.space is None else (parts.space, parts.number, 0)
+
+
+def answer(pd: object, op: str, words: Sequence[int], space: int = 0, number: int = 0) -> Draft:
+    """An ANSWER with these words."""
+    told = {"words": len(words), "digest": of_words(words)}
+    return "ANSWER", {"pd": pd, "op": op, "space": space, "number": number, **told}
+
+
+def _int(value: object) -> int:
+    return int(str(value))
+
+
+def _of_notice(queue: Values, merged: bool) -> list[int]:
+    space, number, pd = numbers(queue["node"])
+    if queue["from"] != "-":
+        pd = numbers(queue["from"])[2]
+    if queue["kind"] == "pre-destroy":
+        number = _int(queue.get("handlers", 0))
+    if merged:
+        number = pd = 0
+    return [_int(queue["token"]), space, number, pd, _int(queue.get("broken", 0))]
+
+
+def _of_work(fetched: Sequence[tuple[Values, bool]]) -> list[int]:
+    queue, merged = fetched[0]
+    kind = "disconnect" if merged else str(queue["kind"])
+    words = [word for each in fetched for word in _of_notice(*each)]
+    return [KINDS[kind], len(fetched), *words]
+
+
+def _of_report(report: Values, unmade: str | None) -> list[int]:
+    space, number, _ = numbers(report["node"])
+    name, step = str(report["name"]), 0
+    if unmade is not None:
+        step, number = MAKES[name], MADE[unmade]
+    elif name != "-":
+        step = STEPS[name]
+    about = numbers(report["about"])[2]
+    first = [_int(report["number"]), REPORTS[str(report["what"])], _int(report["n"]), about]
+    middle = [_int(report["step"]), _int(report["steps"]), step, space, number]
+    return [*first, *middle, _int(report["attempts"]), _int(report["result"])]
+
+
+def answered(drafts: Sequence[Draft]) -> list[Draft]:
+    """The trace with the answers to GET_WORK, TICKET and LISTEN."""
+    if drafts[0][1]["version"] != headers.event_table().version:
+        return list(drafts)
+    queued: dict[int, Values] = {}
+    merged: set[int] = set()
+    owners: dict[int, object] = {}
+    made = [str(values["what"]) for name, values in drafts if name == "MAKE_FAILED"]
+    fetched: list[tuple[Values, bool]] = []
+    done: list[Draft] = []
+    for at, (name, values) in enumerate(drafts):
+        done.append((name, values))
+        following = drafts[at + 1] if at + 1 < len(drafts) else ("", {})
+        if name == "QUEUE":
+            queued[_int(values["token"])] = dict(values)
+        elif name == "MERGE":
+            merged.add(_int(values["token"]))
+        elif name == "ACCEPT":
+            owners[_int(values["ticket"])] = values["pd"]
+        elif name == "GET_WORK":
+            token = _int(values["token"])
+            nothing: Values = {"kind": "lost", "token": token, "node": "-", "from": "-"}
+            fetched.append((queued.get(token, nothing), token in merged))
+            same = following[0] == "GET_WORK" and following[1]["pd"] == values["pd"]
+            if not same:
+                done.append(answer(values["pd"], "get_work", _of_work(fetched)))
+                fetched.clear()
+        elif name == "TICKET" and drafts[at - 1][0] != "ACCEPT":
+            owner = owners.get(_int(values["ticket"]), "PD_1")
+            done.append(answer(owner, "ticket", [_int(values[field]) for field in TICKET]))
+        elif name == "REPORT":
+            unmade = made.pop(0) if values["what"] == "unmade" else None
+            done.append(answer(values["pd"], "listen", _of_report(dict(values), unmade)))
+    return done
