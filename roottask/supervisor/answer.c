@@ -19,7 +19,7 @@ int cr_keep_caller(cr_pd *pd)
     return cr_move(kept, saved) == seL4_NoError;
 }
 
-/* Answers to questions have no other event. A PD must not be able to fill the console with them. */
+/* A PD must not be able to fill the console with answers to questions. */
 static int is_traced(cr_pd *pd, const cr_answer *answer)
 {
     if (answer->result != CR_RESULT_OK) {
@@ -41,6 +41,14 @@ static int is_traced(cr_pd *pd, const cr_answer *answer)
     case CR_OP_FAULT_INFO:
     case CR_OP_PROGRESS:
     case CR_OP_POST_MORTEM:
+    case CR_OP_CREATE_RESOURCE:
+    case CR_OP_CONNECT:
+    case CR_OP_GIVE:
+    case CR_OP_SEND:
+    case CR_OP_SHARE_REQUEST:
+    case CR_OP_RELEASE:
+    case CR_OP_SPAWN:
+    case CR_OP_SAVE:
         return pd->answers++ < CR_ANSWERS_TOLD || pd->answers % CR_ANSWERS_EACH == 0;
     default:
         return 0;

@@ -40,7 +40,7 @@ def touches(when: str, disk: str, database: str, passed_on: str, table: str = ""
     ]
 
 
-@pytest.mark.behaviour("R-06", "C-21", "D-03", "R-03")
+@pytest.mark.behaviour("R-06", "C-21", "D-03", "R-03", "W-06")
 def test_what_is_lost_is_refused_by_the_kernel_before_anybody_is_told(touched: Run) -> None:
     """The block server is dead. The database's server lives on without its space.
 

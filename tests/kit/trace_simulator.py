@@ -90,9 +90,9 @@ def counted(objects: Counter[str]) -> str:
     return ",".join(f"{kind}:{count}" for kind, count in objects.items()) or "-"
 
 
-def registers_at(ip: int) -> str:
-    """The registers of a thread at this instruction."""
-    return f"rip:{ip:#x},rsp:0x10013f00"
+def registers_at(ip: int, syscall: int) -> str:
+    """The registers of a thread at this instruction, which may be a system call."""
+    return f"rip:{ip:#x},rsp:0x10013f00,rdx:{syscall:#x}"
 
 
 def in_order(plan: reference.Plan) -> list[tuple[str, str, str, str | None]]:
@@ -501,14 +501,15 @@ class Target:
     def fault(
         self, pd: str, kind: str = "vm-fault", address: int = 0x10, ip: int = 0x400123
     ) -> None:
-        what = {"address": hex(address), "ip": hex(ip), "registers": registers_at(ip)}
+        what = {"address": hex(address), "ip": hex(ip), "registers": registers_at(ip, address)}
         self.emit("FAULT", pd=pd, kind=kind, **what)
         self._stopped(pd, "fault")
 
     def hold_fault(
         self, pd: str, handler: str, kind: str = "vm-fault", address: int = 0x10, ip: int = 0x400123
     ) -> None:
-        what = {"kind": kind, "address": hex(address), "ip": hex(ip), "registers": registers_at(ip)}
+        what = {"kind": kind, "address": hex(address), "ip": hex(ip)}
+        what["registers"] = registers_at(ip, address)
         self.emit("FAULT_HELD", pd=pd, handler=handler, **what)
         self._put(0, handler, "fault", pd, None, None)
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
@@ -22,6 +23,7 @@ from kit.paths import TRUTH
 WITH_TRUTH: Final[Change] = with_system(truth=True)
 """The system with the kernel's word. The check demands that it is there."""
 
+_ALIGNED = re.compile(rb"(\S.{39})   (.{16})   (.{18})   ( *\d+)")
 _NOISE = b"decodeUntypedInvocation"
 """In the kernel's lines about retypes that it refused. They are left out of the recorded console.
 What comes before the trace is left out too.
@@ -39,7 +41,18 @@ def record(console: bytes) -> None:
     TRUTH.parent.mkdir(exist_ok=True)
     console = console.replace(b"\r", b"")
     lines = console[console.index(b"~cr ") :].split(b"\n")
-    TRUTH.write_bytes(b"\n".join(line for line in lines if _NOISE not in line))
+    TRUTH.write_bytes(b"\n".join(_in_tabs(line) for line in lines if _NOISE not in line))
+
+
+def _in_tabs(line: bytes) -> bytes:
+    """A line of the list of threads with tabs between its columns, as kernels before 2026 have it.
+    The test of the other form is made from it.
+    """
+    found = _ALIGNED.fullmatch(line)
+    if found is None:
+        return line
+    name, state, ip, priority = (column.strip() for column in found.groups())
+    return b"%40b\t%15b\t%b\t%20b\t0" % (name, state, ip, priority)
 
 
 def report_on(events: list[Event]) -> Report:
@@ -136,7 +149,7 @@ def reports() -> dict[str, Callable[[], Report]]:
         "truth.caps": on(lambda events: with_text(events, _extra_cap)),
         "truth.tables": on(lambda events: with_text(events, _without_line(": frame_"))),
         "truth.walk": on(
-            lambda events: with_value(events, "CAPS", "caps", lambda caps: f"{caps},e250")
+            lambda events: with_value(events, "CAPS", "caps", lambda caps: f"{caps},e60")
         ),
         "truth.own": on(
             lambda events: with_value(events, "OWN_CAPS", "endpoints", _more, cnode="pool")

@@ -16,6 +16,8 @@ ESR_EL1 with only the bit for a 32-bit instruction set.
 """
 PROGRAM_COUNTER = {"x86_64": "rip", "aarch64": "pc"}
 """The register that has the address of the instruction."""
+SYSTEM_CALL = {"x86_64": "rdx", "aarch64": "x7"}
+"""The register that has the number of a system call."""
 MESSAGE = {"x86_64": ("rdi", "rsi", "r8"), "aarch64": ("x0", "x1", "x3")}
 """The registers of a system call that have the slot, the head of the message, and the first
 argument of an operation.

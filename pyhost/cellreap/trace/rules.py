@@ -256,7 +256,7 @@ RULES: Final[dict[str, str]] = {
     "has finished the notice of the PD's last fault.",
     "blame.told": "A PD whose fault handler can be told of its fault is not a trigger at once.",
     "blame.registers": "The registers of a FAULT or FAULT_HELD have the address of its "
-    "instruction.",
+    "instruction, and the number of an unknown system call.",
     "blame.same": "A FAULT after a FAULT_HELD has the same kind, address and instruction.",
     "blame.resumed": "A PD continues after a fault only if its fault handler finished the notice "
     "with `ok`.",

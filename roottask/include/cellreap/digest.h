@@ -44,8 +44,8 @@ enum {
 
 uint64_t cr_digest_label(const char *id, const char *data);
 uint64_t cr_digest_node(uint64_t label, int pinned);
-/* One number for words that somebody is told: x = BY_KIND * (count + 1), then x = stir(x + word) for
- * each. */
+/* One number for words that somebody is told: x = BY_KIND * (count + 1), then x = stir(x + word)
+ * for each. */
 uint64_t cr_digest_words(const uint64_t *words, uint32_t count);
 /* One of an edge's terms. */
 uint64_t cr_digest_edge(cr_edge_kind kind, uint64_t from, uint64_t to);

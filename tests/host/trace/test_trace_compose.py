@@ -311,9 +311,9 @@ def test_a_row_that_is_none_breaks_the_trace(core: tuple[Any, Any], rows: list[i
 def test_only_an_event_of_a_number_and_a_text_has_rows(core: tuple[Any, Any]) -> None:
     composer = Composer(core, SMALL)
     row = a_row(b"PD_1")
-    composer.lib.cr_trace_rows(composer.trace, composer.numbers["EXIT"], 3, row, len(row))
+    composer.lib.cr_trace_rows(composer.trace, composer.numbers["REFUSED"], 3, row, len(row))
     assert composer.lines() == [
-        "cellreap: bug: event EXIT: has other fields than a number and a text"
+        "cellreap: bug: event REFUSED: has other fields than a number and a text"
     ]
 
 
@@ -361,15 +361,15 @@ def test_numbers_and_addresses(core: tuple[Any, Any]) -> None:
 @pytest.mark.parametrize(
     ("name", "values", "said"),
     [
-        ("EXIT", [], "event EXIT, field pd: is not printed"),
-        ("EXIT", ["PD_1"], "event EXIT, field code: is not printed"),
-        ("EXIT", ["PD_1", 2, 3], "event EXIT: more fields are printed than the table has"),
+        ("REFUSED", [], "event REFUSED, field pd: is not printed"),
+        ("REFUSED", ["PD_1"], "event REFUSED, field count: is not printed"),
+        ("REFUSED", ["PD_1", 2, 3], "event REFUSED: more fields are printed than the table has"),
         (
-            "EXIT",
+            "REFUSED",
             ["PD_1", "2"],
-            "event EXIT, field code: printed as another type than the table has",
+            "event REFUSED, field count: printed as another type than the table has",
         ),
-        ("EXIT", [1, 2], "event EXIT, field pd: printed as another type than the table has"),
+        ("REFUSED", [1, 2], "event REFUSED, field pd: printed as another type than the table has"),
         (
             "BODY",
             ["PD_1", 4096],
@@ -386,11 +386,11 @@ def test_a_line_that_is_not_as_the_table_says_ends_the_trace_and_the_console_say
     core: tuple[Any, Any], name: str, values: list[Value], said: str
 ) -> None:
     composer = Composer(core, SMALL)
-    composer.line("EXIT", ["PD_1", 2])
+    composer.line("REFUSED", ["PD_1", 2])
     composer.line(name, values)
-    composer.line("EXIT", ["PD_1", 2])
+    composer.line("REFUSED", ["PD_1", 2])
     first, bug = composer.lines()
-    assert first.split()[3] == "EXIT"
+    assert first.split()[3] == "REFUSED"
     assert bug.startswith(f"cellreap: bug: {said}")
     assert composer.trace.broken
 
@@ -413,12 +413,12 @@ def test_nothing_is_written_by_who_records_if_another_writes(core: tuple[Any, An
 
     wait = composer.ffi.callback("void()", write_all)
     composer.lib.cr_trace_written_by_another(composer.trace, wait)
-    composer.line("EXIT", ["PD_1", 2])
+    composer.line("REFUSED", ["PD_1", 2])
     assert not composer.out
-    drafts: list[tuple[str, dict[str, Any]]] = [("EXIT", {"pd": "PD_1", "code": 2})]
-    for code in range(300):
-        composer.line("EXIT", ["PD_1", code])
-        drafts.append(("EXIT", {"pd": "PD_1", "code": code}))
+    drafts: list[tuple[str, dict[str, Any]]] = [("REFUSED", {"pd": "PD_1", "count": 2})]
+    for count in range(300):
+        composer.line("REFUSED", ["PD_1", count])
+        drafts.append(("REFUSED", {"pd": "PD_1", "count": count}))
     assert waits[0] == 0
     assert 1 < len(waits) < 10
     assert composer.lines() == seal([*drafts, ("END", {})], KEY)

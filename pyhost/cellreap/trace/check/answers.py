@@ -21,6 +21,8 @@ SEES: Final = frozenset({*ANSWERED, "ACCEPT", "FAULT", "FAULT_HELD"})
 """Events from which answers follow."""
 TICKETED: Final = ("terminate", "terminate_tree", "collect", "extract")
 """Operations whose answer is a ticket, perhaps with its state."""
+QUESTIONS: Final = ("look", "holds", "post_mortem", "fault_info", "progress")
+"""Operations that change nothing, and have no other event."""
 _TICKET: Final = ("state", *COUNTS)
 
 Words = list[int]
@@ -140,8 +142,9 @@ class Answers(Concern):
         if due is None and not context.actors.may_act(event, pd):
             return
         derive = _WORDS.get(op)
-        if derive is None:
-            context.bad("answers.each", f"ANSWER: pd={pd} op={op}: it tells nothing")
+        asks = op in QUESTIONS
+        if derive is None or (not asks and (event["space"], event["number"]) != ("0", "0")):
+            context.bad("answers.each", f"{event}: this operation tells nothing, or not of that")
             return
         wanted = derive(self, event, due is not None)
         if wanted is not None and not any(
@@ -224,6 +227,50 @@ class Answers(Concern):
             return []
         return [[model.holds.get((event["pd"], node), 0), model.counted_holds(node)]]
 
+    # -- what was made or dropped just now
+
+    def _just(self, event: Event, name: str) -> Event | None:
+        """The event before the ANSWER, if it is the change that the PD asked for.
+
+        If others came in between, nobody can know which change it was.
+        """
+        before = self.context.previous
+        asked = before is not None and before.name == name and before["op"] == event["op"]
+        return before if asked and before is not None and before["asker"] == event["pd"] else None
+
+    def _slot(self, event: Event, due: bool) -> Wanted:
+        name = "REQUEST" if event["op"] == "share_request" else "HOLD"
+        made = self._just(event, name)
+        return None if made is None else [[made.number("slot")]]
+
+    def _spawned(self, event: Event, due: bool) -> Wanted:
+        made = self._just(event, "HOLD")
+        return None if made is None else [[made.number("slot"), _place(made["node"])[1]]]
+
+    def _resource_made(self, event: Event, due: bool) -> Wanted:
+        made = self._just(event, "HOLD")
+        return None if made is None else [[_place(made["node"])[1]]]
+
+    def _left(self, event: Event, due: bool) -> Wanted:
+        """The HOLDs that are left."""
+        dropped = self._just(event, "UNHOLD")
+        if dropped is None:
+            return None
+        return [[self.context.model.holds.get((dropped["pd"], dropped["node"]), 0)]]
+
+    def _connected(self, event: Event, due: bool) -> Wanted:
+        """The slot and the space of a request, which is new or is there already."""
+        made = self._just(event, "REQUEST")
+        slots = self.context.slots.of(event["pd"]).items()
+        requests = [(slot, node) for slot, (kind, node) in slots if kind == "REQUEST"]
+        return [
+            [slot, _place(node)[0]]
+            for slot, node in requests
+            if made is None or (slot, node) == (made.number("slot"), made["space"])
+        ]
+
+    # -- what was asked
+
     def _look(self, event: Event, due: bool) -> Wanted:
         context, number = self.context, event.number("number")
         states = _numbers("protocol.h", "CR_LOOK_STATE")
@@ -295,6 +342,14 @@ _WORDS: Final[Mapping[str, Callable[[Answers, Event, bool], Wanted]]] = {
     "progress": Answers._progress,
     "fault_info": Answers._fault,
     "holds": Answers._holds,
+    "give": Answers._slot,
+    "send": Answers._slot,
+    "save": Answers._slot,
+    "share_request": Answers._slot,
+    "spawn": Answers._spawned,
+    "create_resource": Answers._resource_made,
+    "release": Answers._left,
+    "connect": Answers._connected,
     "look": Answers._look,
     "post_mortem": Answers._mortem,
 }

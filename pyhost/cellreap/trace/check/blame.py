@@ -6,10 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from cellreap import headers
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.work import Notice
 from cellreap.trace.events import Event
-from cellreap.trace.faults import PROGRAM_COUNTER
+from cellreap.trace.faults import LABEL_SHIFT, MESSAGE, PROGRAM_COUNTER, SYSTEM_CALL
 
 HELD = "has faulted, and its fault handler has the fault"
 WHAT = ("kind", "address", "ip")
@@ -30,6 +31,8 @@ class Blame(Concern):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
+        self._root = headers.constant("protocol.h", "CR_SLOT_ROOT")
+        self._exit = headers.constant("protocol.h", "CR_OP_EXIT")
         self._held: dict[str, Fault] = {}  # by the PD that faulted
         self._last: dict[str, int] = {}  # name of a PD -> token of its last FAULT notice
         self._probing: set[str] = set()  # PDs for which others were probed
@@ -73,11 +76,28 @@ class Blame(Concern):
             self.context.debts.owe(next_, notice.node)
 
     def _check_registers(self, event: Event) -> None:
-        counter = PROGRAM_COUNTER.get(self.context.report.arch)
-        at = event.registers().get(counter or "", 0)
-        if counter is not None and event.optional("registers") and at != event.number("ip"):
-            text = f"pd={event['pd']} ip={event['ip']}: {counter} is {at:#x}"
-            self.context.bad("blame.registers", f"{event.name}: {text}")
+        """The registers beside a fault have its instruction, and the number of a system call."""
+        arch, registers = self.context.report.arch, event.registers()
+        if not registers or arch not in PROGRAM_COUNTER:
+            return
+        shown = {"ip": PROGRAM_COUNTER[arch]}
+        if event["kind"] == "unknown-syscall":
+            shown["address"] = SYSTEM_CALL[arch]
+        for field, register in shown.items():
+            if registers.get(register, 0) != event.number(field):
+                text = f"{field}={event[field]}: {register} is {registers.get(register, 0):#x}"
+                self.context.bad("blame.registers", f"{event.name}: pd={event['pd']} {text}")
+
+    def exits(self, event: Event) -> None:
+        """EXIT: the registers of the PD show its message, unless it has run since."""
+        registers, names = event.registers(), MESSAGE.get(self.context.report.arch)
+        if not registers or names is None:
+            return
+        slot, head, code = (registers.get(name, 0) for name in names)
+        if (slot, head >> LABEL_SHIFT, code) != (self._root, self._exit, event.number("code")):
+            text = f"slot {slot}, operation {head >> LABEL_SHIFT}, argument {code}"
+            text = f"EXIT: pd={event['pd']} code={event['code']}: its registers show {text}"
+            self.context.bad("triggers.exit", text)
 
     def fault(self, event: Event) -> bool:
         """FAULT. Returns whether a fault of the PD was held until now."""

@@ -11,7 +11,7 @@ from cellreap.model import reference
 from cellreap.trace.check.context import Concern, Context, Handlers, WithinHandlers
 from cellreap.trace.check.residue import state_of
 from cellreap.trace.check.running import PHASE_NAMES, PLAN_EVENTS, Phase, Row, Running, lacking
-from cellreap.trace.check.work import Notice, lane_of
+from cellreap.trace.check.work import Notice
 from cellreap.trace.events import Event, causes
 from cellreap.trace.report import Cleanup
 
@@ -376,22 +376,8 @@ class Cleanups(Concern):
         elif not running.plan[event.name][row]:
             self.context.bad("cleanup.plan", f"{shown}: not in the reference's plan")
         running.told[event.name][row] += 1
-        if event.name == "OWE":
-            self._owed_in_order(running, shown, row)
-
-    def _owed_in_order(self, running: Running, shown: str, row: Row) -> None:
-        """Among the notices to one PD about one space, those of PDs at a smaller depth come first,
-        and of one PD what it held before its REQUEST.
-        """
-        to, kind, node, dead = row
-        lane, depth = (to, lane_of(node)), running.depth.get(dead, 0)
-        deepest, left = running.owed_in.get(lane, (0, frozenset()))
-        if depth < deepest or (kind == "free" and dead in left):
-            text = "expected it before the OWE of another notice to the PD about the space"
-            self.context.bad("cleanup.notice_order", f"{shown}: {text}")
-        left |= {dead} if kind == "disconnect" else set()
-        running.owed_in[lane] = (max(depth, deepest), left)
-        running.owes.append(row)
+        if event.name == "OWE" and not running.owe(row):
+            self.context.bad("cleanup.notice_order", f"{shown}: expected it before others")
 
     def _plan_told(self, running: Running) -> None:
         running.plan_open = False

@@ -80,11 +80,6 @@ class Configured(Concern):
         if handler is not None:
             handler(self, event, self.context.expected)
 
-    def cspace_slots(self, pd: str) -> int | None:
-        """The size of the PD's CSpace; None if it is not known, or not yet."""
-        being_made = self._making is not None and self._making.pd == pd
-        return None if being_made else self.edges.cspace_slots(pd)
-
     def _bad(self, rule: str, event: Event | str, text: str) -> None:
         name = event if isinstance(event, str) else event.name
         self.context.bad(f"config.{rule}", f"{name}: {text}")

@@ -36,11 +36,14 @@ class ConfiguredEdges:
         return self._configs.get(pd)
 
     def cspace_slots(self, pd: str) -> int | None:
-        """The size of the PD's CSpace; None if it is not known."""
+        """The size of the PD's CSpace; None if it is not known, or not yet."""
         config, expected = self.config_of(pd), self.context.expected
         if config is not None:
             return config.cspace_slots
-        sizes = None if expected is None else expected.sizes
+        name = self.context.report.names.get(pd, "")
+        if expected is None or expected.pd(name) is not None:
+            return None  # it is being made
+        sizes = expected.sizes
         return None if sizes is None else sizes.spawned_cspace_slots
 
     def live(self, name: str, but: str | None = None) -> str | None:

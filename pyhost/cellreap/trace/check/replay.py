@@ -232,14 +232,13 @@ class Replay:
             making = context.making
             if making.due:
                 making.demand_undone(event)
-            answers = context.answers
             if name == "ANSWER":
                 if self._quiet.due:
                     self._quiet.see(event)
                 self._dispatch(event)
                 return
-            if answers.due is not None or name in ANSWER_SEES:
-                answers.see(event)
+            if context.answers.due is not None or name in ANSWER_SEES:
+                context.answers.see(event)
             if name in TRUTH_EVENTS:
                 self._truth.alert = True
                 self._dispatch(event)

@@ -13,7 +13,7 @@ from cellreap.model.ids import ROOT, NodeKind, parse_id
 from cellreap.model.indexed import IndexedModel
 from cellreap.trace.check.apart import touched
 from cellreap.trace.check.slots import Reservation
-from cellreap.trace.check.work import Tag
+from cellreap.trace.check.work import Tag, lane_of
 from cellreap.trace.events import Event
 from cellreap.trace.report import Cleanup
 
@@ -310,6 +310,21 @@ class Running:
         for name in ("DOOM_PD", "DOOM_SPACE", "PRE_DESTROY"):
             self.told[name] = self.plan[name].copy()  # told before
         self.plan["SPARED"] = Counter((node,) for node in self.spared)
+
+    def owe(self, row: Row) -> bool:
+        """Takes a notice that the plan owes. Returns whether it is in its place: among those to one
+        PD about one space, those of PDs at a smaller depth come first, and of one PD what it held
+        before its REQUEST.
+        """
+        to, kind, node, dead = row
+        lane, depth = (to, lane_of(node)), self.depth.get(dead, 0)
+        deepest, left = self.owed_in.get(lane, (0, frozenset()))
+        if kind == "disconnect":
+            self.owed_in[lane] = max(depth, deepest), left | {dead}
+        else:
+            self.owed_in[lane] = max(depth, deepest), left
+        self.owes.append(row)
+        return depth >= deepest and (kind != "free" or dead not in left)
 
     def planned_row(self, event: Event) -> Row:
         """What an event tells of the plan, without n. Of several things that are nearest, a BROKEN

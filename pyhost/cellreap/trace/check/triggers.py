@@ -7,12 +7,10 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from cellreap import headers
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.apart import first_apart
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event, causes
-from cellreap.trace.faults import LABEL_SHIFT, MESSAGE
 from cellreap.trace.report import Lateness
 
 WHY_SILENT = {
@@ -52,8 +50,6 @@ class Triggers(Concern):
         self._doomed: dict[str, Trigger] = {}
         """the doomed PDs that were stopped, and why"""
         self._looks = False
-        self._root = headers.constant("protocol.h", "CR_SLOT_ROOT")
-        self._exit = headers.constant("protocol.h", "CR_OP_EXIT")
 
     # -- for other concerns
 
@@ -237,7 +233,7 @@ class Triggers(Concern):
             self.look()
             return
         if name == "EXIT":
-            self._asked(event)
+            context.blame.exits(event)
         context.blame.forget(pd)
         if name != "TERMINATE" or context.policy.stops_at_trigger:
             context.actors.stop(pd, WHY_SILENT[name])
@@ -252,17 +248,6 @@ class Triggers(Concern):
             self.look()
         else:
             self._doomed[pd] = Trigger(pd, causes()[name], event.line)
-
-    def _asked(self, event: Event) -> None:
-        """The registers of a PD that exits show its message, unless it has run since."""
-        registers, names = event.registers(), MESSAGE.get(self.context.report.arch)
-        if not registers or names is None:
-            return
-        slot, head, code = (registers.get(name, 0) for name in names)
-        if (slot, head >> LABEL_SHIFT, code) != (self._root, self._exit, event.number("code")):
-            text = f"slot {slot}, operation {head >> LABEL_SHIFT}, argument {code}"
-            text = f"EXIT: pd={event['pd']} code={event['code']}: its registers show {text}"
-            self.context.bad("triggers.exit", text)
 
     def _terminated(self, event: Event, pd: str, by: str) -> None:
         context = self.context

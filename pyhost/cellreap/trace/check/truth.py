@@ -231,7 +231,7 @@ class Truth(Concern):
         and one for as many parents as the CSpace has slots.
         """
         if cnode == "cspace":
-            configured = self.context.configured.cspace_slots(pd)
+            configured = self.context.configured.edges.cspace_slots(pd)
             most = 1 << headers.constant("limits.h", "CR_CSPACE_BITS_MAX")
             return configured or min(1 << max(told - 1, 0).bit_length(), most)
         last = max((slot for slot in slots if slot < told // 2), default=0)

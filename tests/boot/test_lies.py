@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Root tasks that lie: `run` finds each lie with its defaults, or docs/testing.md says why not.
+
+A copy of the root task's sources has all lies of tests/data/lies.toml. It tells one of them in a
+system that is named after its letter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+import pytest
+
+from cellreap.headers import source_root
+from kit.docs_tables import check_table, table_lines
+from kit.paths import CONFIGS, LIES, ROOT
+from kit.planted import run_planted
+from mutation.copies import Copy, files_of
+from mutation.faults import Fault, edited, read_named
+
+
+@dataclass(frozen=True)
+class Lie:
+    """rule: what finds it; empty: nothing does, for the reason that `why` has."""
+
+    told: str
+    config: str
+    rule: str
+    options: tuple[str, ...] = ()
+    why: str = ""
+
+
+_NO_WITNESS: Final = "a PD does not tell what it asked for, except through the root task"
+TABLE: Final[dict[str, Lie]] = {
+    "a": Lie("GET_WORK names another space than was queued", "block_fs_db_app", "answers.words"),
+    "b": Lie("GET_WORK hides the last notice", "block_fs_db_app", "answers.each"),
+    "c": Lie("GET_WORK names another PD that died", "recycle", "answers.words"),
+    "d": Lie("GET_WORK hides what is broken", "block_fs_db_app", "answers.words"),
+    "e": Lie("POST_MORTEM tells another end than the tombstone", "mourned", "answers.words"),
+    "f": Lie("POST_MORTEM tells other registers than the fault", "mourned", "answers.words"),
+    "g": Lie("LOOK says that what is gone is there", "mourned", "answers.words"),
+    "h": Lie("HOLDS counts one more", "protocol", "answers.words"),
+    "i": Lie("FAULT_INFO tells another address", "nursed", "answers.words"),
+    "j": Lie("LISTEN tells of another step", "listen", "answers.words"),
+    "k": Lie("PROGRESS is a step ahead", "listen", "answers.words"),
+    "l": Lie("TICKET's answer differs from what the trace tells", "tickets", "answers.words"),
+    "m": Lie("TERMINATE is answered with another ticket", "terminate", "answers.words"),
+    "n": Lie("notices are queued in the opposite order", "multitude", "cleanup.notice_order"),
+    "o": Lie("a fault is told at another instruction", "faults_page_fault", "blame.registers"),
+    "p": Lie("a pinned PD ends by an EXIT that it never made", "pinned", "triggers.exit"),
+    "q": Lie("an EXIT is told with another code", "faults_exit", "triggers.exit"),
+    "r": Lie("a fault is told as an EXIT", "block_fs_db_app", "triggers.exit"),
+    "s": Lie("a terminated PD is not suspended", "terminate", "cleanup.step_calls"),
+    "t": Lie(
+        "the same, and the kernel call is counted", "terminate", "",
+        why="the PD has no chance to run before it is destroyed, and no capability differs",
+    ),
+    "u": Lie("a SAY is made up", "block_fs_db_app", "", why=_NO_WITNESS),
+    "w": Lie("GIVE tells of another slot", "recycle", "answers.words"),
+}  # fmt: skip
+"""Letter -> the lie."""
+QUICK: Final = ("a", "l", "n", "p")
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """The sources with all lies."""
+    root = source_root()
+    files = files_of(root)
+    lies = read_named(LIES, files)
+    copy = Copy(root, files, tmp_path_factory.mktemp("lies"))
+    every = Fault("all lies", tuple(edit for lie in lies for edit in lie.edits), named=True)
+    copy.plant(edited(files, every))
+    return copy
+
+
+@pytest.fixture(scope="module")
+def rules_of(copy: Copy) -> Callable[[str, str], set[str]]:
+    """The rules that the run with a lie breaks."""
+
+    @cache
+    def run(letter: str, arch: str) -> set[str]:
+        lie = TABLE[letter]
+        source = next(
+            path
+            for path in (CONFIGS / f"{lie.config}.toml", _BOOT_CONFIGS / f"{lie.config}.toml")
+            if path.is_file()
+        )
+        config = copy.folder / f"lie_{letter}.toml"
+        name = f'name = "{lie.config}"'
+        config.write_text(source.read_text().replace(name, f'name = "lie_{letter}"', 1))
+        shown = run_planted(copy, config, "--arch", arch, *lie.options)
+        return {violation.split(": ")[1] for violation in shown["violations"]}
+
+    return run
+
+
+_BOOT_CONFIGS: Final = ROOT / "tests" / "boot" / "configs"
+_FOUND: Final = [letter for letter, lie in TABLE.items() if lie.rule]
+
+
+@pytest.mark.behaviour("S-14")
+@pytest.mark.parametrize(
+    "letter",
+    [
+        letter
+        if letter in QUICK
+        else pytest.param(letter, marks=[pytest.mark.slow, pytest.mark.thorough])
+        for letter in _FOUND
+    ],
+)
+def test_a_lie_is_found(
+    rules_of: Callable[[str, str], set[str]], arch: str, letter: str
+) -> None:
+    assert TABLE[letter].rule in rules_of(letter, arch)
+
+
+@pytest.mark.behaviour("S-14")
+def test_the_docs_list_the_lies(rewrite: bool) -> None:
+    rows = [
+        (lie.told, f"`{lie.rule}`" if lie.rule else f"nothing: {lie.why}") for lie in TABLE.values()
+    ]
+    lines = table_lines(("lie", "found by"), rows)
+    check_table(ROOT / "docs" / "testing.md", "lies", lines, rewrite)

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What PDs are told by ANSWER: the check derives the words and finds any others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from cellreap import headers
+from cellreap.system.sdk import ARCHES
+from cellreap.trace.check.answers import register_names
+from cellreap.trace.writer import Draft
+from kit.answering import answer
+from kit.broken_traces import of_drafts
+from kit.reports_run import reports_run
+from kit.trace_simulator import RUNS, Target, block_fs_db_app
+
+ENDINGS = headers.printed_names("protocol.h", "CR_ENDING")
+SERVER, FS = "PD_2", "PD_3"
+
+
+def rules(drafts: Sequence[Draft]) -> set[str]:
+    return {violation.rule for violation in of_drafts(drafts).violations}
+
+
+def asked(
+    op: str, words: Sequence[int], space: int = 0, number: int = 0, dead: bool = False
+) -> set[str]:
+    """The rules that an answer to a block server breaks, before or after its client is gone."""
+    target = Target(0, 0)
+    block_fs_db_app(target)
+    target.quiet()
+    if dead:
+        target.fault(FS, address=0xDEAD)
+        target.cleanup()
+        target.account()
+    target.events.append(answer(SERVER, op, words, space, number))
+    if dead:
+        target.serve_all()
+    return rules(target.end())
+
+
+def packed(text: str, words: int) -> list[int]:
+    data = text.encode().ljust(8 * words, b"\0")
+    return [int.from_bytes(data[8 * i : 8 * i + 8], "little") for i in range(words)]
+
+
+def mortem(how: str) -> list[int]:
+    """What POST_MORTEM tells of the file server."""
+    registers = {"rip": 0x400123, "rsp": 0x10013F00, "rdx": 0xDEAD}
+    shown = [registers.get(name, 0) for name in register_names("x86_64")]
+    return [ENDINGS[how], 0, 1, 0, 0xDEAD, 0x400123, *packed("PD", 2), *packed("fs", 4), *shown]
+
+
+@pytest.mark.behaviour("S-14")
+@pytest.mark.parametrize(
+    ("op", "space", "number", "dead", "words", "other"),
+    [
+        ("look", 0, 3, False, [0], [2]),
+        ("look", 0, 3, True, [2], [0]),
+        ("look", 3, 0, False, [0], [1]),
+        ("look", 3, 0, True, [2], [0]),
+        ("look", 4, 1, False, [0], [2]),
+        ("look", 4, 7, False, [2], [0]),
+        ("holds", 2, 1, False, [1, 2], [1, 1]),
+        ("post_mortem", 0, 3, True, mortem("fault"), mortem("exit")),
+        ("post_mortem", 0, 3, True, mortem("fault"), mortem("fault")[:-1]),
+    ],
+)
+def test_the_answer_to_a_question_is_that_of_the_tables(
+    op: str, space: int, number: int, dead: bool, words: list[int], other: list[int]
+) -> None:
+    assert asked(op, words, space, number, dead) == set()
+    assert asked(op, other, space, number, dead) == {"answers.words"}
+
+
+@pytest.mark.behaviour("S-14")
+@pytest.mark.parametrize(("op", "number"), [("look", 77), ("post_mortem", 3), ("fault_info", 1)])
+def test_what_is_refused_has_no_answer(op: str, number: int) -> None:
+    assert asked(op, [0], 0, number) == {"answers.words"}
+
+
+@pytest.mark.behaviour("S-14")
+@pytest.mark.parametrize("arch", ARCHES)
+def test_the_registers_of_each_architecture_are_known(arch: str) -> None:
+    names = register_names(arch)
+    assert len(names) == len(set(names)) >= 20
+    assert names[1] in ("rsp", "sp")
+
+
+@pytest.mark.behaviour("S-14")
+@pytest.mark.parametrize("event", ["GET_WORK", "TICKET", "REPORT"])
+def test_each_answer_is_there_once_and_has_its_words(event: str) -> None:
+    drafts = reports_run() if event == "REPORT" else RUNS["notices"]()
+    at = next(
+        i for i, (name, _) in enumerate(drafts) if name == "ANSWER" and drafts[i - 1][0] == event
+    )
+    wrong = ("ANSWER", {**drafts[at][1], "digest": f"{7:016x}"})
+    assert rules([*drafts[:at], *drafts[at + 1 :]]) == {"answers.each"}
+    assert rules([*drafts[: at + 1], *drafts[at:]]) == {"answers.each"}
+    assert rules([*drafts[:at], wrong, *drafts[at + 1 :]]) == {"answers.words"}
