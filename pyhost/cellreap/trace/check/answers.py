@@ -103,6 +103,8 @@ class Answers(Concern):
     def see(self, event: Event) -> None:
         """One of SEES, or the event after it."""
         due, name, before = self.due, event.name, self.context.previous
+        if name == "ANSWER":
+            return
         self.due = None
         goes_on = name == "GET_WORK" and due == (event["pd"], ANSWERED[name])
         if due is not None and not goes_on:

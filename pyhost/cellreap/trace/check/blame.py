@@ -88,8 +88,13 @@ class Blame(Concern):
                 text = f"{field}={event[field]}: {register} is {registers.get(register, 0):#x}"
                 self.context.bad("blame.registers", f"{event.name}: pd={event['pd']} {text}")
 
-    def exits(self, event: Event) -> None:
-        """EXIT: the registers of the PD show its message, unless it has run since."""
+    def ends(self, event: Event) -> None:
+        """The PD is a trigger. EXIT: its registers show its message, unless it has run since."""
+        self.forget(event["pd"])
+        if event.name == "EXIT":
+            self._exits(event)
+
+    def _exits(self, event: Event) -> None:
         registers, names = event.registers(), MESSAGE.get(self.context.report.arch)
         if not registers or names is None:
             return

@@ -323,10 +323,9 @@ class Cleanups(Concern):
         """CLEANUP: a cleanup begins."""
         context = self.context
         number, trigger, cause = event.number("n"), event["trigger"], event["cause"]
-        self._count += 1
-        if number != self._count:
-            context.bad("cleanup.number", f"CLEANUP: n={number}: expected {self._count}")
-            self._count = number
+        if number != self._count + 1:
+            context.bad("cleanup.number", f"CLEANUP: n={number}: expected {self._count + 1}")
+        self._count = number
         context.state.demand_printed(event)
         self.number, self._running = number, None
         plan = _plan(context, event)
@@ -371,10 +370,9 @@ class Cleanups(Concern):
         if not running.plan_open:
             text = f"{shown}: after the cleanup was begun: expected the whole plan before it"
             self.context.bad("cleanup.phases", text)
-        elif running.told[event.name][row]:
-            self.context.bad("cleanup.plan", f"{shown}: told twice")
-        elif not running.plan[event.name][row]:
-            self.context.bad("cleanup.plan", f"{shown}: not in the reference's plan")
+        elif running.told[event.name][row] or not running.plan[event.name][row]:
+            why = "told twice" if running.told[event.name][row] else "not in the reference's plan"
+            self.context.bad("cleanup.plan", f"{shown}: {why}")
         running.told[event.name][row] += 1
         if event.name == "OWE" and not running.owe(row):
             self.context.bad("cleanup.notice_order", f"{shown}: expected it before others")

@@ -58,8 +58,7 @@ class Configured(Concern):
         self._core: list[str] = []  # types of the core spaces
         self._extractions = 0
         self._quotas: set[str] = set()
-        self._settled = False
-        self._refused = False
+        self._settled = self._refused = False
         self._injections: list[str] = []
 
     def see(self, event: Event) -> None:

@@ -232,15 +232,10 @@ class Replay:
             making = context.making
             if making.due:
                 making.demand_undone(event)
-            if name == "ANSWER":
-                if self._quiet.due:
-                    self._quiet.see(event)
-                self._dispatch(event)
-                return
             if context.answers.due is not None or name in ANSWER_SEES:
                 context.answers.see(event)
-            if name in TRUTH_EVENTS:
-                self._truth.alert = True
+            if name == "ANSWER" or name in TRUTH_EVENTS:
+                self._truth.alert |= name != "ANSWER"
                 self._dispatch(event)
                 return
             context.takeovers.see(event)

@@ -232,9 +232,7 @@ class Triggers(Concern):
             self._pending[pd] = Trigger(pd, causes()["TERMINATE"], event.line)
             self.look()
             return
-        if name == "EXIT":
-            context.blame.exits(event)
-        context.blame.forget(pd)
+        context.blame.ends(event)
         if name != "TERMINATE" or context.policy.stops_at_trigger:
             context.actors.stop(pd, WHY_SILENT[name])
         if context.policy.frees_first:
