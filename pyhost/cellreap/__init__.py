@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from cellreap.model.metrics import Metrics
     from cellreap.model.plan import Plan
     from cellreap.system.image import Image
+    from cellreap.trace.report import Cleanup
     from cellreap.unknown import Unknown
 
 __version__ = "0.2.0"
@@ -49,6 +50,7 @@ __all__ = [
     "Audit",
     "Blast",
     "CellreapError",
+    "Cleanup",
     "Closeness",
     "Image",
     "IncompleteError",
@@ -108,6 +110,7 @@ _MODULES: Final = {
     "cellreap.model.plan": ("Plan",),
     "cellreap.unknown": ("Unknown",),
     "cellreap.system.image": ("Image",),
+    "cellreap.trace.report": ("Cleanup",),
 }
 
 

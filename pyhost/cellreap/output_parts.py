@@ -156,6 +156,8 @@ class Program(TypedDict):
     """What it does, in a sentence."""
     text: str
     """The same with its arguments."""
+    source: str
+    """Its source."""
 
 
 class BoardBoot(TypedDict):

@@ -37,6 +37,8 @@ class ProgramsOutput(Versioned):
     """The command."""
     programs: list[Program]
     """All programs, or the one that was named."""
+    headers: list[str]
+    """The folders with the headers that programs include."""
 
 
 class CacheOutput(Versioned):

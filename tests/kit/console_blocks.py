@@ -32,7 +32,6 @@ BOOTING: Final = re.compile(r"^(cellreap (run|boot|conformance)|tools/)\b")
 VARYING: Final = (
     (re.compile(r"\b(seL4|refkernel) \d+(\.\d+)+\+?"), "KERNEL"),
     (re.compile(r"\binstruction at 0x[0-9a-f]+"), "instruction at ADDRESS"),
-    (re.compile(r"\bin \d+\.\d million cycles"), "in N million cycles"),
     (re.compile(r"; \d+ events in \d+\.\d s$"), "; N events in N s"),
     (re.compile(r"\bpassed in \d+\.\d\ds( \(\d+:\d\d:\d\d\))?$"), "passed in N s"),
     (re.compile(r"^  line \d+: unstaged crash: "), "  line N: unstaged crash: "),

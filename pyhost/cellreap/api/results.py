@@ -19,7 +19,7 @@ from cellreap.system.sdk import Kernel
 from cellreap.trace.events import Event
 from cellreap.trace.outcome import Outcome
 from cellreap.trace.reading import Reading
-from cellreap.trace.report import violation_lines
+from cellreap.trace.report import Cleanup, violation_lines
 
 _CONSOLE_LINES: Final = 40
 _CONSOLE_BYTES: Final = 1 << 16
@@ -32,7 +32,7 @@ class Run:
     >>> run = cellreap.check("tests/data/traces/v1/block_fs_db_app-0-0.trace")
     >>> run
     <block_fs_db_app on seL4 16.0.0+ (x86_64): passed>
-    >>> sorted(run.alive), sorted(run.dead), run.cleanups
+    >>> sorted(run.alive), sorted(run.dead), len(run.cleanups)
     (['app', 'block_server_2', 'db', 'fs'], ['block_server_1'], 1)
     >>> run.said("fs")
     ['told: I have lost space 4']
@@ -100,9 +100,14 @@ class Run:
         return dict(self._outcome.exits)
 
     @property
-    def cleanups(self) -> int:
-        """The number of cleanups."""
-        return self._outcome.cleanups
+    def cleanups(self) -> list[Cleanup]:
+        """The cleanups with their plans, in the order in which they began."""
+        return self.reading.report.cleanups
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """Id of a PD or space -> its name, also of those that are gone."""
+        return dict(self.reading.report.names)
 
     def said(self, name: str) -> list[str]:
         """What the PDs of that name printed, line by line. UsageError if the run had no such PD: a

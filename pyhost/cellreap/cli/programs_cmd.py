@@ -10,13 +10,19 @@ import click
 from cellreap.cli.echo import echo_json
 from cellreap.cli.params import json_option
 from cellreap.errors import UsageError
+from cellreap.system.compiling import include_folders
 from cellreap.system.programs import described
 
 
 @click.command()
 @click.argument("name", required=False)
+@click.option(
+    "--paths",
+    is_flag=True,
+    help="Print where the headers and the sources of the programs are, and nothing else.",
+)
 @json_option
-def programs(name: str | None, as_json: bool) -> None:
+def programs(name: str | None, paths: bool, as_json: bool) -> None:
     """List the programs that come with cellreap, or tell what one does.
 
     A PD of a configuration runs one with `program = "NAME"`. The text about a program says what the
@@ -29,10 +35,21 @@ def programs(name: str | None, as_json: bool) -> None:
     listed = list(found.values()) if name is None else [found[name]]
     if as_json:
         shown = [
-            {"name": sample.name, "summary": sample.summary, "text": sample.text}
+            {
+                "name": sample.name,
+                "summary": sample.summary,
+                "text": sample.text,
+                "source": str(sample.source),
+            }
             for sample in listed
         ]
-        echo_json("programs", {"programs": shown})
+        headers = [str(folder) for folder in include_folders()]
+        echo_json("programs", {"programs": shown, "headers": headers})
+    elif paths:
+        for folder in include_folders():
+            click.echo(f"headers  {folder}")
+        for sample in listed:
+            click.echo(f"source   {sample.source}")
     elif name is not None:
         click.echo(listed[0].text)
     else:

@@ -250,7 +250,6 @@ def _cleanup_data(
         "phases": [[*_span(phase), phase.text] for phase in cleanup.phases],
         "steps": cleanup.steps,
         "calls": cleanup.calls,
-        "cycles": cleanup.cycles,
         "told": told,
     }
 

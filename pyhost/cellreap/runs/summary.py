@@ -204,7 +204,7 @@ def _long(
     lines += _section("told", told)
     lines += _section("order", [_order(chapter, names)])
     lines += _section("failed", [_death(chapter, event, names) for event in chapter.deaths()])
-    lines += _section("freed", [_freed(chapter) + _took(chapter)])
+    lines += _section("freed", [_freed(chapter)])
     lines += _section("left", list(_left(chapter, names)))
     says = [f"{name_of(pd, names)}: {printable(text)}" for pd, text in chapter.says[:_MAX_SAYS]]
     if len(chapter.says) > _MAX_SAYS:
@@ -358,12 +358,6 @@ def _freed(chapter: Chapter) -> str:
     slots = sum(event.number("slots") for event in freed)
     calls = sum(event.number("count") for event in chapter.of("CALLS"))
     return f"{_bytes(total)} and {counted(slots, 'slot')} back, {counted(calls, 'kernel call')}"
-
-
-def _took(chapter: Chapter) -> str:
-    """The duration of a cleanup. Empty if the machine has no counter that can be read."""
-    cycles = sum(event.number("cycles") for event in chapter.of("SETTLED"))
-    return f" in {cycles / 1e6:.1f} million cycles" if cycles else ""
 
 
 def _notice(event: Event, names: Mapping[str, str]) -> str:

@@ -68,6 +68,12 @@ _Key = str | ProgramError | None
 """The key of an object file. None: what it depends on cannot be known."""
 
 
+def include_folders() -> list[Path]:
+    """The folders with the headers that each program may include, in the order of the search."""
+    root = checkout()
+    return [root / "pds" / "include", root / "roottask" / "include", root / "roottask"]
+
+
 class Compiler:
     """Builds programs for one SDK."""
 
@@ -116,14 +122,13 @@ class Compiler:
         """The compiler and its options, without what it is to do."""
         root = checkout()
         own = [f"-I{folder}" for folder in recipe.includes]
-        places = (self._pds / "include", root / "roottask" / "include", root / "roottask")
         systems = (self._pds / "libc", self._sdk.root / "libsel4" / "include", self._builtin)
         return [
             self._tool,
             *self._options("pd-compile-options"),
             *_DEFAULT_FLAGS,
             # The headers of this machine's C library are for another system.
-            *("-nostdinc", *own, *(f"-I{folder}" for folder in places)),
+            *("-nostdinc", *own, *(f"-I{folder}" for folder in include_folders())),
             *(part for folder in systems for part in ("-isystem", str(folder))),
             f"-ffile-prefix-map={self._sdk.root}=sdk",
             f"-ffile-prefix-map={root}=cellreap",

@@ -217,6 +217,8 @@ class Sample:
     """The first sentence."""
     text: str
     """All of it."""
+    source: Path
+    """Its file."""
 
 
 def described() -> list[Sample]:
@@ -229,5 +231,5 @@ def described() -> list[Sample]:
         lines = (comment.group(1) if comment else "").splitlines()[2:]
         text = "\n".join(line.removeprefix(" *").removeprefix(" ").rstrip() for line in lines)
         flat = " ".join(text.split("\n\n")[0].split())
-        found.append(Sample(name, re.split(r"(?<=\.)\s", flat)[0], text.strip()))
+        found.append(Sample(name, re.split(r"(?<=\.)\s", flat)[0], text.strip(), path))
     return found

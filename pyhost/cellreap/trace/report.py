@@ -17,16 +17,27 @@ from cellreap.trace.silence import Silence, Standing
 
 @dataclass
 class Cleanup:
-    """A cleanup. `plan` has the keys of `plan --json`. `kernel_calls` has the calls by kind."""
+    """A cleanup of a run. Nodes have their ids: `Run.names` has the names.
+
+    >>> [cleanup] = cellreap.check("tests/data/traces/v1/block_fs_db_app-0-0.trace").cleanups
+    >>> cleanup.trigger, cleanup.cause, cleanup.plan["deleted_spaces"]
+    ('PD_1', 'fault', ['BLOCK_SPACE_4'])
+    """
 
     number: int
+    """The number, from 1."""
     line: int
+    """The line of the console at which it begins."""
     trigger: str
-    """- for a collection"""
+    """The PD with which it began. -: a collection."""
     cause: str
+    """Why it began, as in the event CLEANUP."""
     plan: dict[str, Any]
+    """The plan, with the keys of `cellreap plan --json`."""
     kernel_calls: dict[str, int] = field(default_factory=dict)
+    """The kernel calls by kind."""
     cycles: int = 0
+    """Its duration by the counter of the machine. 0: there is no counter."""
     left: list[list[str]] = field(default_factory=list)
     """The steps that it left at the end of its last run: (name, node, pd)."""
     broken: list[tuple[str, str, str]] = field(default_factory=list)

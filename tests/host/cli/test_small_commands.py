@@ -37,6 +37,19 @@ def test_the_samples_are_listed_and_described() -> None:
     assert 'no program of cellreap is named "tester"; expected one of app, ' in error_of(done)
 
 
+def test_programs_says_where_headers_and_sources_are() -> None:
+    """An editor needs the folders, and a newcomer the sources. A wheel has both."""
+    found = [line.split(maxsplit=1) for line in cellreap("programs", "--paths").stdout.splitlines()]
+    folders = [Path(path) for what, path in found if what == "headers"]
+    sources = [Path(path) for what, path in found if what == "source"]
+    assert all(path.is_file() for path in sources)
+    for header in ("cellreap/client.h", "cellreap/protocol.h", "kernel/compat.h"):
+        assert any((folder / header).is_file() for folder in folders), header
+    shown = json.loads(cellreap("programs", "--json").stdout)
+    assert shown["headers"] == list(map(str, folders))
+    assert [each["source"] for each in shown["programs"]] == list(map(str, sources))
+
+
 @pytest.mark.behaviour("Y-08")
 @NEEDS_TOOLCHAIN
 def test_the_cache_is_listed_and_pruned_by_age(tmp_path: Path) -> None:

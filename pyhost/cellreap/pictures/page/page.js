@@ -319,9 +319,8 @@
         if (label) add(list, "dt", label);
         add(list, "dd", line.slice(13));
       });
-      const cycles = cleanup.cycles ? `, ${cleanup.cycles.toLocaleString("en")} cycles` : "";
       add(box, "h3", `Steps of cleanup ${cleanup.n}: ${cleanup.steps.length} steps, ` +
-        `${cleanup.calls} kernel calls${cycles}`);
+        `${cleanup.calls} kernel calls`);
       const table = add(add(box, "div", undefined, "steps"), "table");
       const head = add(add(table, "thead"), "tr");
       const titles = ["Event", "Step", "About", "Kernel calls", "Which"];
