@@ -127,8 +127,8 @@ uint32_t cr_own_space(void)
     return space;
 }
 
-/* Performs an operation on a space or a resource of it, with one result. A `pd_slot` other than 0 is
- * sent with it. */
+/* Performs an operation on a space or a resource of it, with one result. A `pd_slot` other than 0
+ * is sent with it. */
 static cr_result on_space(cr_op op, uint32_t pd_slot, const uint64_t *arguments, uint32_t count,
                           uint32_t *result)
 {

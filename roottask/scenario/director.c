@@ -211,8 +211,8 @@ static void trace_unfinished(void)
     }
 }
 
-/* It is counted, but no crash is ordered: the PD is to answer a notice of a cleanup. A crash that is
- * due follows at the next checkpoint. */
+/* It is counted, but no crash is ordered: the PD is to answer a notice of a cleanup. A crash that
+ * is due follows at the next checkpoint. */
 void cr_director_release(cr_pd *pd)
 {
     (void)passes(pd);

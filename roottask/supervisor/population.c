@@ -40,8 +40,8 @@ static uint32_t first_delay_of(const cr_image_pd *config)
 }
 
 /*
- * 0 for the first time, then `first`, then twice as much each time, up to a limit. However large the
- * count, this takes no more turns than the limit has bits.
+ * 0 for the first time, then `first`, then twice as much each time, up to a limit. However large
+ * the count, this takes no more turns than the limit has bits.
  */
 static uint32_t delay_of(uint32_t count, uint32_t first)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Shares of the root task's time. See share.h. The kernel calls here are not counted: they belong to
- * no operation and to no cleanup. */
+ * Shares of the root task's time. See share.h. The kernel calls here are not counted: they belong
+ * to no operation and to no cleanup. */
 #include "share.h"
 #include "arena.h"
 #include "kernel/witness.h"

@@ -22,9 +22,9 @@ typedef struct cr_share {
 void cr_share_begin(void);
 /* PDs may run from here on, though the message is not handled to its end. */
 void cr_share_interrupt(void);
-/* It was handled. `badge`: that of its sender. Charges the PD, and has it rest if it used its share.
- * If PDs have run meanwhile, it may be in a call, which must not be made twice: then it rests after
- * its next message. */
+/* It was handled. `badge`: that of its sender. Charges the PD, and has it rest if it used its
+ * share. If PDs have run meanwhile, it may be in a call, which must not be made twice: then it
+ * rests after its next message. */
 void cr_share_end(uint64_t badge);
 /* The PDs of some priority have had their turn: those that rested go on. */
 void cr_share_turn(void);

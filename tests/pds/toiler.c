@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * A PD that works in rounds: it computes, and asks the root task for what changes nothing. It
- * measures ROUNDS rounds by the counter of the CPU, makes its space, for which another PD waits, and
- * measures as many again. Then it terminates the PD whose capability it has, if it has one. It
+ * measures ROUNDS rounds by the counter of the CPU, makes its space, for which another PD waits,
+ * and measures as many again. Then it terminates the PD whose capability it has, if it has one. It
  * prints
  *
  *     alone TICKS

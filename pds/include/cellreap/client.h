@@ -40,7 +40,8 @@ cr_result cr_call_root_with_pd(cr_op op, uint32_t pd_slot, const uint64_t *argum
 
 _Noreturn void cr_exit(uint64_t code);
 cr_result cr_create_space(const char *type, const char *name, uint32_t *space);
-/* The same, and gives the PD whose capability is in `pd_slot` a request to it, in *slot of that PD. */
+/* The same, and gives the PD whose capability is in `pd_slot` a request to it, in *slot of that
+ * PD. */
 cr_result cr_create_space_for(const char *type, const char *name, uint32_t pd_slot, uint32_t *space,
                               uint32_t *slot);
 /* Only for its manager. The resources and the requests of others go with it. */

@@ -89,7 +89,7 @@ class Builder:
         ):
             return None
         model = self.model
-        managers = self._plain_managers(by)
+        managers = _plain_managers(nodes, by["HOLD"])
         of_kind: dict[str, list[NodeRow]] = {"PD": [], "RESOURCE_SPACE": [], "RESOURCE": []}
         for node in nodes.values():
             of_kind[node.kind].append(node)
@@ -100,24 +100,6 @@ class Builder:
             self.model = Model()
             return None
         return model
-
-    def _plain_managers(self, by: dict[str, list[EdgeRow]]) -> dict[str, str] | None:
-        """Space -> its manager, if the edges alone determine it, as for most."""
-        spaces = {row.id: row for row in self.nodes.values() if row.kind == "RESOURCE_SPACE"}
-        holders: dict[str, str] = {}
-        for edge in by["HOLD"]:
-            if (
-                edge.target in spaces
-                and holders.setdefault(edge.target, edge.source) != edge.source
-            ):
-                return None
-        found = {}
-        for id_, row in spaces.items():
-            manager = ROOT if row.data in CORE_TYPES else holders.get(id_)
-            if manager is None or manager not in self.nodes or row.extra:
-                return None
-            found[id_] = manager
-        return found
 
     def _plain_node(self, row: NodeRow, space_of: dict[str, str], managers: dict[str, str]) -> bool:
         """Adds a node, unless more is to be checked of it than is checked here."""
@@ -341,6 +323,22 @@ _ADD: Final[dict[str, Callable[..., None]]] = {
     "OWN": Model.add_own,
     "SUBSCRIBE": Model.add_subscribe,
 }
+
+
+def _plain_managers(nodes: dict[str, NodeRow], holds: list[EdgeRow]) -> dict[str, str] | None:
+    """Space -> its manager, if the edges alone determine it, as for most."""
+    spaces = {row.id: row for row in nodes.values() if row.kind == "RESOURCE_SPACE"}
+    holders: dict[str, str] = {}
+    for edge in holds:
+        if edge.target in spaces and holders.setdefault(edge.target, edge.source) != edge.source:
+            return None
+    found = {}
+    for id_, row in spaces.items():
+        manager = ROOT if row.data in CORE_TYPES else holders.get(id_)
+        if manager is None or manager not in nodes or row.extra:
+            return None
+        found[id_] = manager
+    return found
 
 
 def infer_managers(holders: set[str], named_in_requests: set[str]) -> set[str]:
