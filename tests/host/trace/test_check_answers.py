@@ -100,3 +100,9 @@ def test_each_answer_is_there_once_and_has_its_words(event: str) -> None:
     assert rules([*drafts[:at], *drafts[at + 1 :]]) == {"answers.each"}
     assert rules([*drafts[: at + 1], *drafts[at:]]) == {"answers.each"}
     assert rules([*drafts[:at], wrong, *drafts[at + 1 :]]) == {"answers.words"}
+
+
+@pytest.mark.behaviour("S-14")
+def test_a_notice_of_a_fault_that_never_was_ends_no_check() -> None:
+    drafts = [draft for draft in RUNS["blame"]() if draft[0] not in ("FAULT_HELD", "FAULT")]
+    assert "notices.owed" in rules(drafts)

@@ -87,12 +87,13 @@ class Answers(Concern):
         pd = pd if dead is None else _place(dead)[2]
         token = event.number("token")
         self._notices[token] = event["kind"], [token, space, number, pd, event.number("broken")]
-        if event["kind"] == "fault":
-            self._held[token] = self._faults[event["node"]]
+        fault = self._faults.get(event["node"])
+        if event["kind"] == "fault" and fault is not None:
+            self._held[token] = fault
 
     def merged(self, token: int) -> None:
         """MERGE: the notice is about its space, and names no PD."""
-        _, words = self._notices[token]
+        words = self._notices[token][1]
         self._notices[token] = "disconnect", [token, words[1], 0, 0, words[4]]
 
     def forget(self, token: int) -> None:
@@ -314,8 +315,8 @@ class Answers(Concern):
         ]  # fmt: skip
         if not faulted:
             return [words]
-        fault = self._faults[node]
-        if fault.optional("registers") is None:
+        fault = self._faults.get(node)
+        if fault is None or fault.optional("registers") is None:
             return None
         registers = fault.registers()
         names = register_names(self.context.report.arch)
