@@ -107,7 +107,10 @@ def test_a_seed_replaces_that_of_crashes_by_time(tmp_path: Path) -> None:
         ('config = ["a.toml"]\ninject = ["fire"]', "6: matrix.inject[0]: {}/a.toml: inject[0]: "),
         ('config = ["a.toml"]\nseed = [1]', "5: matrix.config[0]: {}/a.toml has no crash with a "),
         ('config = ["a.toml", "a.toml"]', "5: matrix.config[1]: 'a.toml' is in the list twice"),
-        ('config = ["a.toml"]\ndepth = [1]', "6: matrix.depth: unknown key; expected one of "),
+        (
+            'config = ["a.toml"]\ndepth = [1]',
+            '6: matrix.depth: unknown key; did you mean "rs_depth"? expected one of ',
+        ),
         (
             'config = ["a.toml"]\nboard = ["qemu-uboot", "beagle"]',
             "6: matrix.board[1]: expected a file NAME.toml, or one of ",

@@ -373,8 +373,14 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
                     for e in later
                 ):
                     return "taken back, as one before it failed"
-            doomed = any(e.name == "DOOM_PD" and e["pd"] == event["pd"] for e in later)
-            return "its receiver was destroyed later" if doomed else None
+            if any(e.name == "DOOM_PD" and e["pd"] == event["pd"] for e in later):
+                return "its receiver was destroyed later"
+            timed = any(e.name == "DEADLINE" and e["pd"] == event["pd"] for e in events)
+            if event.name == "FINISH_WORK" and not timed:
+                return "a PD without a deadline may take its time: the report says what is undone"
+            return None
+        if event.name == "HELD_UP":
+            return "the root task may have been busy instead"
     if mutation.kind == "double" and event.name == "TICKET":
         return "its owner may ask twice"
     if mutation.kind == "double" and event.name in ("ALLOW", "DEPTHS"):
