@@ -552,6 +552,6 @@ def test_a_cell_that_fails_after_a_kill_is_an_error_and_reverts_what_it_skipped(
     found = result_of(folder)
     assert found is not None
     assert found["verdict"] == "error"
-    assert "cell.img: No such file or directory" in found["findings"][0]
+    assert "cell.img: cannot be read: No such file or directory" in found["findings"][0]
     assert boots_of(folder) == 1
     assert not (folder / "cell.trace").exists()
