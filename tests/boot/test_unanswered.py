@@ -35,7 +35,6 @@ def expects(*names: str) -> Change:
     return change
 
 
-@pytest.mark.behaviour("S-05")
 @pytest.mark.parametrize("how", slow_but(SILENT, "receives nothing"))
 def test_who_waits_at_the_end_is_named_with_the_whole_chain(target: Target, how: str) -> None:
     run = target.run("unanswered", change=SILENT[how])
@@ -51,7 +50,6 @@ def test_who_waits_at_the_end_is_named_with_the_whole_chain(target: Target, how:
     assert run.report.unexpected == []
 
 
-@pytest.mark.behaviour("S-05")
 def test_a_configuration_says_who_may_wait(target: Target) -> None:
     named = target.run("unanswered", change=expects("client", "server"))
     assert named.report.unexpected == []

@@ -88,7 +88,6 @@ def test_a_trace_with_an_end_tells_of_no_silence() -> None:
     assert NO_END not in report.unverified
 
 
-@pytest.mark.behaviour("S-05")
 def test_who_waits_at_the_end_is_told_with_the_whole_chain() -> None:
     raw = "".join(f"{line.rstrip()}\n" for line in seal(RUNS["blame"]())).encode()
     reading = read_trace(io.BytesIO(raw), "whole")
@@ -121,7 +120,6 @@ def finds(pd: str, change: dict[str, str] | None) -> set[str]:
     return {problem.rule for problem in read_trace(io.BytesIO(raw), "changed").report.violations}
 
 
-@pytest.mark.behaviour("S-05")
 def test_the_check_holds_who_waits_against_what_it_knows() -> None:
     assert finds("PD_5", None) == {"silence.each"}, "for whom the chain waits"
     assert finds("PD_6", None) == {"silence.each"}, "a link of the chain"
