@@ -406,6 +406,8 @@ def _same_ticket(event: Event, name: str, told: Event) -> bool:
 def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) -> str | None:
     event, changed = events[mutation.at], mutation.changed
     assert changed is not None
+    if mutation.key in ("FAULT.ip", "FAULT_HELD.ip") and event["registers"] == "-":
+        return "the trace has no register beside it"
     reason = BOUND_FIELDS.get(mutation.key)
     if mutation.key == "TRACE.version":
         return reason if changed["version"] in ("2", "3", "4", "5", "6", "7") else None
