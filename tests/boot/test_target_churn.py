@@ -44,14 +44,15 @@ def calls(run: Run) -> dict[str, Counter[str]]:
 def check_churn(run: Run, cycles: int) -> None:
     """Every cycle ends as the first one does.
 
-    The kernel may give a new PD the processor before the server has given it everything. Then the
-    PD is lost with less, and that cycle costs less.
+    A new PD may get the processor before the server has given it everything: when the kernel's time
+    slice ends, or when the server has used its share of the root task's time and rests. Then the PD
+    is lost with less, and that cycle costs less.
     """
     assert run.report.passed, run.report.violations
     (said,) = run.says("churner")
     early = int(said.split("failures: ")[1].split(",")[0])
     assert said.startswith(f"lost {cycles} PDs, ")
-    assert early <= cycles // 10
+    assert early <= cycles // 4
     assert len(run.cleanups()) == cycles
     tickets = [event["tickets"] for event in run.of("IN_USE")]
     terminated = [event["cause"] == "terminate" for event in run.cleanups()]
