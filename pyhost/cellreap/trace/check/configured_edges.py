@@ -43,6 +43,8 @@ class ConfiguredEdges:
         name = self.context.report.names.get(pd, "")
         if expected is None or expected.pd(name) is not None:
             return None  # it is being made
+        if self.context.saved.is_pd(pd):
+            return None  # as large as what it had needs
         sizes = expected.sizes
         return None if sizes is None else sizes.spawned_cspace_slots
 
