@@ -5,36 +5,9 @@
  * the first, and has what cannot be reached collected. It lives on.
  *
  * Argument 0: the number of the space of PDs. */
+#include "children.h"
 #include "storage.h"
 #include <cellreap/image.h>
-
-enum { CHILDREN = 5, ATTEMPTS = 1000 };
-
-typedef struct child {
-    uint32_t slot;
-    uint32_t number;
-} child;
-
-static child spawn(void)
-{
-    uint64_t program[CR_NAME_WORDS] = {0x6e616870726fu}; /* "orphan" */
-    uint64_t results[2] = {0};
-    cr_say_check("spawn", cr_call_root(CR_OP_SPAWN, program, CR_NAME_WORDS, results, 2),
-                 CR_RESULT_OK);
-    return (child){(uint32_t)results[0], (uint32_t)results[1]};
-}
-
-/* Gives the capability to a PD to another one, as soon as that one allows it. */
-static void give(child what, child to)
-{
-    const uint64_t words[2] = {cr_info()->args[0], what.number};
-    cr_result result = CR_RESULT_UNWANTED;
-    for (uint32_t i = 0; i < ATTEMPTS && result == CR_RESULT_UNWANTED; i++) {
-        seL4_Yield();
-        result = cr_call_root_with_pd(CR_OP_SEND, to.slot, words, 2, 0, 0);
-    }
-    cr_say_check("send", result, CR_RESULT_OK);
-}
 
 static void collect(void)
 {
@@ -52,9 +25,9 @@ void cr_main(void)
         cr_put_number(cr_put(&line, i == 0 ? "" : " "), children[i].number);
     }
     cr_say(&line);
-    give(children[1], children[0]);
-    give(children[2], children[3]);
-    give(children[3], children[2]);
+    give(children[1], children[0].slot);
+    give(children[2], children[3].slot);
+    give(children[3], children[2].slot);
     collect();
     for (uint32_t i = 1; i < CHILDREN; i++) {
         const uint64_t words[2] = {cr_info()->args[0], children[i].number};
