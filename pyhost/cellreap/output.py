@@ -31,8 +31,10 @@ from cellreap.output_parts import Drawn as Drawn
 from cellreap.output_parts import DroppedPart as DroppedPart
 from cellreap.output_parts import Entries as Entries
 from cellreap.output_parts import Explained as Explained
+from cellreap.output_parts import Fault as Fault
 from cellreap.output_parts import ImportNote as ImportNote
 from cellreap.output_parts import Input as Input
+from cellreap.output_parts import KernelsWord as KernelsWord
 from cellreap.output_parts import LargestCleanup as LargestCleanup
 from cellreap.output_parts import LeftOut as LeftOut
 from cellreap.output_parts import Program as Program
@@ -42,6 +44,7 @@ from cellreap.output_parts import SymbolFile as SymbolFile
 from cellreap.output_parts import SystemMemory as SystemMemory
 from cellreap.output_parts import Undone as Undone
 from cellreap.output_parts import UnknownPart as UnknownPart
+from cellreap.output_parts import Verdict as Verdict
 from cellreap.output_parts import Versioned as Versioned
 from cellreap.output_parts import Why as Why
 from cellreap.output_seeing import AuditFinding as AuditFinding
@@ -63,7 +66,6 @@ from cellreap.output_tools import InitOutput as InitOutput
 from cellreap.output_tools import ProgramsOutput as ProgramsOutput
 
 Depth = int | Literal["inf"]
-Verdict = Literal["pass", "fail"]
 NoticeKind = Literal["free", "destroy", "disconnect", "lost", "pre-destroy", "extract"]
 Ending = Literal[
     "complete",
@@ -86,6 +88,8 @@ CrashWord = Literal[
     "exit code",
     "cleanups",
     "waits",
+    "not crashed",
+    "not cleaned up",
 ]
 
 
@@ -272,6 +276,8 @@ class Cleanup(Plan):
     """Kernel calls by kind."""
     order: list[str]
     """PDs, spaces and resources as they were destroyed."""
+    left: list[tuple[str, str, str]]
+    """Step, node and PD of what it could not do and left."""
     freed: Amount
     """What the destroyed PDs and resources gave back."""
     in_use: Amount | None
@@ -376,35 +382,6 @@ class Unexpected(TypedDict):
     """The finding, for people."""
 
 
-class Fault(TypedDict):
-    """A fault of a PD: a crash report."""
-
-    pd: str
-    """The PD."""
-    name: str
-    """Its name in the configuration."""
-    kind: str
-    """`vm-fault`, `cap-fault`, `unknown-syscall` or `user-exception`."""
-    address: str
-    """The address, slot or number of the fault, in hex."""
-    ip: str
-    """The address of the instruction, in hex."""
-    handler: str | None
-    """The fault handler that was told of it. null: the root task was."""
-    fatal: bool
-    """Whether it brought the PD down. A fault handler may let it go on."""
-    function: str | None
-    """The function of the instruction. null: not known."""
-    file: str | None
-    """Its source file. null: not known."""
-    line: int | None
-    """Its line in that file. null: not known."""
-    stack_overflow: bool
-    """Whether the PD is known to have run out of its stack."""
-    registers: dict[str, str]
-    """The registers that are not 0, in hex. Empty: not known."""
-
-
 class Silence(TypedDict):
     """What is known of PDs when a trace breaks off."""
 
@@ -414,22 +391,16 @@ class Silence(TypedDict):
     """The PDs that live."""
 
 
-class KernelsWord(TypedDict):
-    """How often the kernel was asked for its capabilities."""
-
-    asked: int
-    """How often."""
-    snapshots: int
-    """How often it printed a snapshot."""
-
-
 class Report(TypedDict):
     """What a trace says, and whether it is right."""
 
     kernel: Kernel
     """The kernel that ran."""
     verdict: Verdict
-    """`fail` if there is a violation, or something unexpected."""
+    """`fail`: there is a violation, or the kernel or the root task stopped. `not as expected`:
+    there is no violation, and something unexpected. `no end`: there is neither, and the trace has
+    no END: it is right as far as it goes. All commands say the same of a trace.
+    """
     violations: list[str]
     """What is wrong: file, line, rule, and what was expected."""
     names: dict[str, str]
@@ -437,7 +408,7 @@ class Report(TypedDict):
     alive: list[str]
     """PDs that live at the end, in the order of creation, without the root task."""
     dead: list[str]
-    """PDs that were there and do not live at the end."""
+    """PDs that were there and do not live at the end. Some may be left: `left` of a cleanup."""
     exits: dict[str, int]
     """Name of a PD: the code with which it last exited."""
     said: list[Said]
@@ -470,7 +441,7 @@ class Report(TypedDict):
     undone: NotRequired[list[Undone]]
     """What PDs did not do: the rest of their rounds, their notices. Only if there is anything."""
     no_end: NotRequired[bool]
-    """true: the trace has no END, and `pass` means: right as far as it goes. Only then."""
+    """true: the trace has no END. Only then."""
     unverified: NotRequired[list[str]]
     """What the check could not verify with what it was given. Only if there is any."""
     kernels_word: NotRequired[KernelsWord]
@@ -516,7 +487,7 @@ class ReportOutput(Versioned):
     verdict: Verdict
     """As `cellreap show` has it."""
     no_end: NotRequired[bool]
-    """true: the trace has no END, and `pass` means: right as far as it goes. Only then."""
+    """true: the trace has no END. Only then."""
     events: int
     """The number of events."""
     cleanups: int
@@ -530,7 +501,7 @@ class ConformanceOutput(Versioned):
     """The command."""
     kernel: Kernel
     """The kernel."""
-    verdict: Verdict
+    verdict: Literal["pass", "fail"]
     """`pass` if every check that was made is ok, and all came to their end."""
     checks: list[Check]
     """The checks, in order."""

@@ -7,7 +7,7 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from cellreap.output_parts import Versioned
+from cellreap.output_parts import Verdict, Versioned
 
 
 class CellValues(TypedDict):
@@ -42,12 +42,14 @@ class CampaignCell(TypedDict):
     """Its values in a line."""
     values: CellValues
     """Its values."""
-    verdict: Literal["pass", "flaky", "fail", "hang", "error"]
-    """`flaky`: it passed after a boot that hung. `hang`: each boot hung. `error`: it could not be
-    built or booted.
+    verdict: Verdict | Literal["flaky", "error"]
+    """That of the trace. `flaky`: it passed after a boot that hung. `error`: it could not be built
+    or booted.
     """
     findings: list[str]
     """Why it did not pass."""
+    unverified: list[str]
+    """What the check could not verify."""
     kernel: str | None
     """Name, version and architecture of the kernel."""
     boots: int
@@ -76,7 +78,7 @@ class CellTasks(TypedDict):
     """Its name, which is also that of its folder."""
     title: str
     """Its values in a line."""
-    verdict: Literal["pass", "flaky", "fail", "hang", "error"] | None
+    verdict: Verdict | Literal["flaky", "error"] | None
     """Its result. null: it has none yet."""
     outdated: bool
     """true: what is there was made from something else. The cell is run anew."""

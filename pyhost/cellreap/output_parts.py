@@ -10,6 +10,8 @@ from typing_extensions import TypedDict
 VERSION: Final = 1
 """The version of all objects that `--json` prints."""
 
+Verdict = Literal["pass", "not as expected", "no end", "fail"]
+"""The verdict about a trace."""
 Why = Literal[
     "trigger",
     "link",
@@ -249,6 +251,35 @@ class Standing(TypedDict):
     """The last line that it printed. null: none."""
 
 
+class Fault(TypedDict):
+    """A fault of a PD: a crash report."""
+
+    pd: str
+    """The PD."""
+    name: str
+    """Its name in the configuration."""
+    kind: str
+    """`vm-fault`, `cap-fault`, `unknown-syscall` or `user-exception`."""
+    address: str
+    """The address, slot or number of the fault, in hex."""
+    ip: str
+    """The address of the instruction, in hex."""
+    handler: str | None
+    """The fault handler that was told of it. null: the root task was."""
+    fatal: bool
+    """Whether it brought the PD down. A fault handler may let it go on."""
+    function: str | None
+    """The function of the instruction. null: not known."""
+    file: str | None
+    """Its source file. null: not known."""
+    line: int | None
+    """Its line in that file. null: not known."""
+    stack_overflow: bool
+    """Whether the PD is known to have run out of its stack."""
+    registers: dict[str, str]
+    """The registers that are not 0, in hex. Empty: not known."""
+
+
 class Refused(TypedDict):
     """An operation that was refused to the PDs of one name, always with the same result."""
 
@@ -316,3 +347,12 @@ class Explained(TypedDict):
     """The node that was asked about."""
     lines: list[str]
     """Why it goes or survives, for people."""
+
+
+class KernelsWord(TypedDict):
+    """How often the kernel was asked for its capabilities."""
+
+    asked: int
+    """How often."""
+    snapshots: int
+    """How often it printed a snapshot."""

@@ -7,7 +7,7 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from cellreap.output_parts import Drawn, UnknownPart, Versioned
+from cellreap.output_parts import Drawn, UnknownPart, Verdict, Versioned
 
 
 class Closeness(TypedDict):
@@ -166,3 +166,5 @@ class GraphOutput(Versioned):
     """What its reader should know: what was left out, or is not in such a source."""
     unknown: list[UnknownPart]
     """What the source leaves open."""
+    verdict: NotRequired[Verdict]
+    """Of a trace, if the picture is of a cleanup: as `cellreap check` has it."""

@@ -141,8 +141,12 @@ void cr_report_start(void)
 
 void cr_report_end(void)
 {
-    cr_report *report = begin_of_cleanup(CR_REPORT_COMPLETED, "-");
-    report->words[CR_REPORT_STEP] = cr_journal_of(&cr_sup.cleaner.now)->done;
+    const cr_journal *journal = cr_journal_of(&cr_sup.cleaner.now);
+    const int leaves = journal->n_kept != 0;
+    cr_report *report =
+        begin_of_cleanup(leaves ? CR_REPORT_UNFINISHED : CR_REPORT_COMPLETED, "-");
+    report->words[CR_REPORT_STEP] = journal->done;
+    report->words[CR_REPORT_RESULT] = leaves ? CR_RESULT_FAILED : CR_RESULT_OK;
     put_pd(report, cr_sup.cleaner.now.plan.trigger);
 }
 

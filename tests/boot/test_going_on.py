@@ -138,8 +138,8 @@ def test_ctrl_c_ends_it_with_a_summary_and_a_failure_is_kept(runs: Runs, bare: s
         assert text in done.output
     assert re.search(r"where +[a-z_]+ at \S+\.c:[0-9]+", done.output)
     done = CliRunner().invoke(cli, ["check", *asked], standalone_mode=False)
-    assert done.return_value == 1
-    assert "cut off: no END after event" in done.output
+    assert done.return_value == 3, done.output
+    assert "not as expected: " in done.output
     assert "not verified: what only the end of a run shows" in done.output
 
 
@@ -185,3 +185,14 @@ def test_a_run_that_is_ended_before_its_first_event_tells_that_nothing_was_seen(
     assert "NO END: right as far as it goes; 0 events" in told
     assert "Not verified: " in told
     assert "PASS" not in told
+
+
+@pytest.mark.behaviour("S-02")
+def test_what_is_expected_of_a_run_holds_where_it_is_ended(runs: Runs, bare: str) -> None:
+    unmet = EXPECTED + 'said = { server = ["never said"] }\n'
+    with runs.start(bare + unmet, "--until", "SETTLED:n=2") as running:
+        out, err = running.communicate()
+    assert running.returncode == 3, out + err
+    assert "NOT AS EXPECTED: 1 finding" in out
+    assert "  not said: server: expected 'never said'" in out
+    assert "NO END" not in out

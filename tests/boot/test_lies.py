@@ -112,9 +112,7 @@ _FOUND: Final = [letter for letter, lie in TABLE.items() if lie.rule]
         for letter in _FOUND
     ],
 )
-def test_a_lie_is_found(
-    rules_of: Callable[[str, str], set[str]], arch: str, letter: str
-) -> None:
+def test_a_lie_is_found(rules_of: Callable[[str, str], set[str]], arch: str, letter: str) -> None:
     assert TABLE[letter].rule in rules_of(letter, arch)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
@@ -19,6 +20,7 @@ from cellreap.system.config import Config
 from cellreap.testing import Change, Run, Target, together, with_pd
 from cellreap.trace.events import Event
 from cellreap.trace.reading import read_trace
+from kit.marks import slow_but
 
 STEP_NAMES = {n: name for name, n in printed_names("steps.h", "CR_STEP").items()}
 MAKE_STEPS = {n: name for name, n in printed_names("make_steps.h", "CR_MAKE_STEP").items()}
@@ -109,6 +111,24 @@ def test_only_those_may_listen_that_the_configuration_trusts(target: Target) -> 
     assert not run.says("nosy")
 
 
+@pytest.mark.behaviour("S-11", "T-17")
+@pytest.mark.parametrize("arch", slow_but(("x86_64", "aarch64"), "x86_64"))
+def test_a_cleanup_that_left_something_is_not_told_as_completed(
+    target_of: Callable[[str], Target], arch: str
+) -> None:
+    """Its step that destroys the crashed PD fails for ever. Each later run tells the same."""
+    target = target_of(arch)
+    steps = target.run("listen").of("STEP", n=1, name="destroy-pd")
+    (number,) = [
+        place for place, step in enumerate(target.run("listen").of("STEP"), 1) if step == steps[-1]
+    ]
+    run = target.run("listen", change=failing(f"step:{number}:error:always"))
+    assert run.report.cleanups[0].left
+    ends = [each for each in told(run, "listener") if each.what in ("completed", "unfinished")]
+    assert {each.what for each in ends} == {"unfinished"}
+    assert {each.words["result"] for each in ends} == {RESULTS["failed"]}
+
+
 @pytest.mark.behaviour("T-10", "T-16", "T-17", "T-18", "T-19")
 def test_each_failed_attempt_is_told_with_what_is_needed_to_do_the_step_again(
     target: Target,
@@ -130,7 +150,7 @@ def test_each_failed_attempt_is_told_with_what_is_needed_to_do_the_step_again(
     has = [(each.words["number"], each.what, each.words["step"]) for each in log]
     assert has == [(e.number("number"), e["what"], e.number("step")) for e in reports]
     with run.trace.open("rb") as stream:
-        summary = "\n".join(tell(read_trace(stream, "trace"), "", [], None))
+        summary = "\n".join(tell(read_trace(stream, "trace"), ""))
     first = run.of("TAKEOVER")[0]
     steps = run.cleanups()[0]["steps"]
     assert f"failed     step 3 of {steps}, {first['step']} " in summary

@@ -14,7 +14,9 @@ from cellreap.runs.summary import tell
 from cellreap.system.config import Config, Crash, Depth
 from cellreap.testing import Run, Target
 from cellreap.trace.reading import reading_of
+from cellreap.trace.telling import reading_json
 from kit.broken_traces import of_drafts
+from kit.marks import slow_but
 from kit.step_entries import Step, entries_of
 
 SYSTEM = "block_fs_db_app"
@@ -80,11 +82,37 @@ def test_an_error_that_lasts_leaves_exactly_what_is_named(target: Target) -> Non
     assert ("destroy-pd", manager, manager) in left(run)
     assert len(run.of("RECOVER")) >= 1
     reading = reading_of(run.report, run.events)
-    told = "\n".join(tell(reading, run.report.kernel, [], None))
+    told = "\n".join(tell(reading, run.report.kernel))
     assert f"{space}) is not destroyed" in told
     assert f"a later run would do {len(left(run))} steps" in told
     (cleanup,) = run.report.cleanups
     assert {tuple(step) for step in cleanup.left} == left(run)
+
+
+@pytest.mark.behaviour("S-11", "S-02")
+@pytest.mark.parametrize("arch", slow_but(("x86_64", "aarch64"), "x86_64"))
+def test_what_is_left_is_in_the_verdict_and_lives_no_more(
+    target_of: Callable[[str], Target], arch: str
+) -> None:
+    """The server that crashed cannot be destroyed, because its space cannot be."""
+    whole = boot(target_of(arch), (1, 0))
+    number = last_of(whole, "destroy-space")
+    run = boot(target_of(arch), (1, 0), f"step:{number}:error:always")
+    reading = reading_of(run.report, run.events)
+    shown = reading_json(reading)
+    assert shown["verdict"] == "fail"
+    assert shown["violations"] == []
+    (found,) = [each for each in shown["unexpected"] if each["word"] == "not cleaned up"]
+    (manager,) = {step[1] for step in left(run) if step[0] == "destroy-pd"}
+    assert f"destroy-pd {run.names[manager]} ({manager})" in found["text"]
+    assert manager in shown["dead"]
+    assert manager not in shown["alive"]
+    assert ["destroy-pd", manager, manager] in shown["cleanups"][0]["left"]
+    assert run.names[manager] not in reading.outcome.alive()
+    told = tell(reading, run.report.kernel)
+    assert not any(line.startswith("PASS") for line in told)
+    whole_run = reading_json(reading_of(whole.report, whole.events))
+    assert whole_run["verdict"] == "pass"
 
 
 @pytest.mark.behaviour("X-24", "T-28", "H-12")

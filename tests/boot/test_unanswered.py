@@ -43,7 +43,7 @@ def test_who_waits_at_the_end_is_named_with_the_whole_chain(target: Target, how:
         "server": ("call", "last"),
         "last": ("receive", None),
     }
-    told = "\n".join(tell(reading_of(run.report, run.events), run.report.kernel, [], None))
+    told = "\n".join(tell(reading_of(run.report, run.events), run.report.kernel))
     assert "client (PD_3): in a call to server (PD_2)" in told
     assert "server (PD_2): in a call to last (PD_1)" in told
     assert "2 PDs still waiting for an answer" in told

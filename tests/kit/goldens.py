@@ -72,7 +72,7 @@ def read_golden(raw: bytes, golden: Golden) -> Reading:
 def told(reading: Reading) -> str:
     """The reports on a trace: for a person, the plans, and as JSON."""
     shown = report_json(reading.report)
-    lines = tell(reading, reading.report.kernel, shown["violations"], 0.0)
+    lines = tell(reading, reading.report.kernel, 0.0)
     plans = [str(event) for event in reading.events if event.name in PLAN_EVENTS]
     return "\n".join([*lines, "", *plans, "", json.dumps(shown, indent=2)]) + "\n"
 

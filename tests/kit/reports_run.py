@@ -14,7 +14,8 @@ def reports(drafts: list[Draft]) -> list[dict[str, object]]:
     """The reports of a trace, the first one first."""
     told: list[dict[str, object]] = []
     begun: dict[object, dict[str, object]] = {}
-    for event, values in drafts:
+    last = 0
+    for at, (event, values) in enumerate(drafts):
         n = values.get("n", 0)
         nothing = {"about": "-", "name": "-", "node": "-", "attempts": 0, "result": 0}
         if event == "CLEANUP":
@@ -22,7 +23,10 @@ def reports(drafts: list[Draft]) -> list[dict[str, object]]:
             told.append({**begun[n], "what": "starting", "step": 0})
         elif event == "SETTLED" and n != 0:
             done = sum(name == "STEP" and each["n"] == n for name, each in drafts)
-            told.append({**begun[n], "what": "completed", "step": done})
+            left = any(name == "LEFT" and each["n"] == n for name, each in drafts[last:at])
+            end = {"what": "unfinished", "result": FAILED} if left else {"what": "completed"}
+            told.append({**begun[n], **end, "step": done})
+            last = at
         elif event in ("TAKEOVER", "RESIDUE"):
             what = "left" if event == "RESIDUE" else "errored"
             failed = {"about": values["pd"], "step": values["number"], "result": FAILED}

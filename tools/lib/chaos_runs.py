@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -99,10 +98,7 @@ def boot(path: Path, arch: str, kernel: str) -> list[str]:
 
 def checked(image: Path, trace: Path, boot: Boot, config: Config) -> Run:
     """Checks a trace, of a run that was ended as far as it goes."""
-    made = read_image(image)
-    ended = replace(boot, end=End.ASKED) if boot.end.is_limit else boot
-    run = checked_run(made, ended, trace, QUIET, config=config, keep_events=True)
-    return replace(run, boot=boot)
+    return checked_run(read_image(image), boot, trace, QUIET, config=config, keep_events=True)
 
 
 def cell_faults(result: Result, folder: Path) -> list[str]:
@@ -112,11 +108,10 @@ def cell_faults(result: Result, folder: Path) -> list[str]:
     if result.passed:
         return []
     at = folder / result.cell.id
-    end = End.COMPLETE
-    if result.verdict == "hang":
-        end = next(
-            each for each in End if each.is_limit and any(each.value in t for t in result.findings)
-        )
+    broken_off = (
+        each for each in End if any(f"its end: {each.value}" in text for text in result.findings)
+    )
+    end = next(broken_off, End.COMPLETE)
     config = result.cell.system().config
     told = Boot(end, result.seconds, 0, result.events, "")
     found = faults(checked(at / "cell.img", at / "cell.trace", told, config))

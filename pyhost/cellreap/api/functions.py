@@ -31,16 +31,15 @@ from cellreap.progress import Progress
 from cellreap.runs.boot import DEFAULT_IDLE
 from cellreap.runs.expectation import (
     config_of,
-    expected_by,
     expected_of_config,
     expected_of_image,
 )
-from cellreap.runs.places import Places, places_by, places_of_image
+from cellreap.runs.known import Known, known_of
+from cellreap.runs.places import Places, places_of_image
 from cellreap.runs.qemu import check_before_build, machine_for, memory_in, split_arguments
 from cellreap.system.config import Depth, Mode
 from cellreap.system.image import Image, read_image
 from cellreap.system.sdk import CONFIG_FILE
-from cellreap.trace.reading import read_file
 
 Source: TypeAlias = str | Path | System | Run | Model
 """What a model state can come from."""
@@ -293,20 +292,19 @@ def boot(
 def check(trace: str | Path, against: str | Path | System | Image | None = None) -> Run:
     """Replays a trace against the reference model. What it finds is in the run that it returns.
 
-    `against`: the image that was booted, or a configuration. Without it, the check does not know
-    what the system was to be, and what it was to come to. InputError if the file has no trace.
+    `against`: the image that was booted, or a configuration. Without it, that is NAME.img beside
+    NAME.trace, if it is not newer. Without that too, the check does not know what the system was to
+    be, and what it was to come to. InputError if the file has no trace.
     """
-    expected, places = None, None
     if isinstance(against, System):
         expected = expected_of_config(against.config, str(against.path))
-        places = Places(against.config)
+        known = Known(expected, Places(against.config).explain())
     elif isinstance(against, Image):
         expected = expected_of_image(against, config_of(against))
-        places = places_of_image(against)
-    elif against is not None:
-        expected, places = expected_by(Path(against)), places_by(Path(against))
-    explain = None if places is None else places.explain()
-    reading = read_file(Path(trace), expected=expected, keep_events=True, explain=explain)
+        known = Known(expected, places_of_image(against).explain())
+    else:
+        known = known_of(Path(trace), None if against is None else Path(against), None)
+    reading = known.read(Path(trace), keep_events=True)
     report = reading.report
     kernel = f"{report.kernel or 'an unknown kernel'} ({report.arch})"
     return Run(report.system or "the system", kernel, reading, Path(trace))

@@ -12,17 +12,16 @@ from cellreap.api.planning import Engine
 from cellreap.api.states import State, limit
 from cellreap.api.traced import NO_END
 from cellreap.errors import ModelError, UsageError
-from cellreap.inputs import opened
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
 from cellreap.model.indexed import IndexedModel
 from cellreap.model.metrics import Metrics
 from cellreap.model.plan import Plan
 from cellreap.model.reference import Measuring
+from cellreap.runs.known import known_of
 from cellreap.trace.check.around import AroundCleanups
-from cellreap.trace.check.stream import check_stream
 from cellreap.trace.events import Event
-from cellreap.trace.report import Report
+from cellreap.trace.report import Report, violation_lines
 from cellreap.unknown import Unknown
 
 
@@ -89,11 +88,11 @@ def blasts_of(
     UsageError if the trace does not pass its check.
     """
     blasts = _Blasts(with_root)
-    replay = AroundCleanups(Report(str(trace)), blasts.look)
-    with opened(trace) as stream:
-        report = check_stream(stream, str(trace), replay=replay, open_end=True)
+    known = known_of(trace, None, None)
+    replay = AroundCleanups(Report(str(trace)), blasts.look, known.expected)
+    report = known.read(trace, replay=replay).report
     if not report.passed:
-        raise UsageError(f"{trace}:{report.violations[0]}: its states may be wrong")
+        raise UsageError(f"{violation_lines(report)[0]}: its states may be wrong")
     return blasts.of(report), dict(report.names), NO_END if report.broken_off else ()
 
 

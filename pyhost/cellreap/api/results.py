@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Final
 
 from cellreap.errors import UsageError
-from cellreap.runs.boot import Boot, End
+from cellreap.runs.boot import Boot
 from cellreap.runs.places import programs_beside
 from cellreap.runs.summary import tell
 from cellreap.system.sdk import Kernel
 from cellreap.trace.events import Event
 from cellreap.trace.outcome import Outcome
 from cellreap.trace.reading import Reading
-from cellreap.trace.report import Cleanup, violation_lines
+from cellreap.trace.report import Cleanup, Verdict, verdict_of, violation_lines
 
 _CONSOLE_LINES: Final = 40
 _CONSOLE_BYTES: Final = 1 << 16
@@ -58,27 +58,31 @@ class Run:
     @property
     def passed(self) -> bool:
         """Whether the run came to its end, violated no rule, and was what [expect] says."""
-        return not self.findings
+        return self.verdict is Verdict.PASS
 
     @property
     def findings(self) -> list[str]:
         """Why it did not pass. A violation names line, rule, event and what was expected."""
-        return [*self.violations, *map(str, self.reading.report.unexpected)]
+        found = [*self.violations, *map(str, self.reading.report.unexpected)]
+        if self.reading.report.broken_off:
+            how = "" if self.boot is None else f": {self.boot}"
+            found.insert(0, f"the run did not come to its end{how}")
+        return found
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict, as all commands have it."""
+        return verdict_of(self.reading.report)
+
+    @property
+    def unverified(self) -> list[str]:
+        """What the check could not verify with what it was given."""
+        return list(self.reading.report.unverified)
 
     @cached_property
     def violations(self) -> list[str]:
-        """How the run broke off, and the violations of rules."""
-        report = self.reading.report
-        found = violation_lines(report)
-        if self.boot is None:
-            return found
-        found += map(str, report.unreached)
-        if self.boot.end is not End.COMPLETE and not self.boot.end.was_wanted:
-            found.insert(0, f"the run did not come to its end: {self.boot}")
-        told = f"{report.kernel} ({report.arch})"
-        if self.sdk_kernel is not None and report.kernel and told != str(self.sdk_kernel):
-            found.insert(0, f"the trace is of {told}: expected {self.sdk_kernel}")
-        return found
+        """The violations of rules, and whether the kernel or the root task stopped."""
+        return violation_lines(self.reading.report)
 
     @property
     def _outcome(self) -> Outcome:
@@ -135,7 +139,10 @@ class Run:
         files: the file of each extraction, by number. cleanups: so many were told before.
         """
         seconds = None if self.boot is None else self.boot.seconds
-        return tell(self.reading, self.kernel, self.violations, seconds, files, cleanups)
+        lines = tell(self.reading, self.kernel, seconds, files, cleanups)
+        if self.reading.report.broken_off and self.boot and not self.boot.end.was_wanted:
+            lines.append(f"The run did not come to its end: {self.boot}")
+        return lines
 
     def console_end(self) -> str:
         """The last lines of the console."""

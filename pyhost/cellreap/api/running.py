@@ -202,7 +202,6 @@ def checked_run(
             expected,
             keep_events=keep_events,
             explain=places_of_image(image).explain(),
-            open_end=boot.end.was_wanted,
         )
     entry = image.manifest.kernel
     kernel = Kernel(entry.name, entry.version, entry.arch, entry.sha256)

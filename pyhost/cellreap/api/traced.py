@@ -8,12 +8,12 @@ from typing import Final
 
 from cellreap.api.states import TRACE, State
 from cellreap.errors import UsageError
-from cellreap.inputs import opened
 from cellreap.model.graph import Model
+from cellreap.runs.known import known_of
 from cellreap.trace.check.replay import Replay
-from cellreap.trace.check.stream import check_stream
 from cellreap.trace.events import Event
-from cellreap.trace.report import Report
+from cellreap.trace.expected import Expected
+from cellreap.trace.report import Report, violation_count, violation_lines
 from cellreap.unknown import Unknown
 
 NO_END: Final = (Unknown("trace", "what happened after the last line: the trace has no END"),)
@@ -21,9 +21,9 @@ NO_END: Final = (Unknown("trace", "what happened after the last line: the trace 
 
 def of_trace(path: Path, after: int | None = None, *, strict: bool = False) -> State:
     """The state that a trace tells. See `state_of`."""
-    replay = _Copying(Report(str(path)), after)
-    with opened(path) as stream:
-        report = check_stream(stream, str(path), replay=replay, open_end=True)
+    known = known_of(path, None, None)
+    replay = _Copying(Report(str(path)), known.expected, after)
+    report = known.read(path, replay=replay).report
     model = replay.model if after is None else replay.found
     if model is None:
         count = len(report.cleanups)
@@ -37,9 +37,9 @@ def of_trace(path: Path, after: int | None = None, *, strict: bool = False) -> S
         if strict:
             raise UsageError(f"{path}: {NO_END[0].text}")
     if not report.passed:
-        found = len(report.violations) + report.more_violations
+        found = violation_count(report)
         more = f" (the first of {found})" if found > 1 else ""
-        said = f"{path}:{report.violations[0]}{more}: the state may be wrong"
+        said = f"{violation_lines(report)[0]}{more}: the state may be wrong"
         if strict:
             raise UsageError(said)
         unknown = (*unknown, Unknown("trace", said))
@@ -59,8 +59,8 @@ def of_trace(path: Path, after: int | None = None, *, strict: bool = False) -> S
 class _Copying(Replay):
     """A replay that copies the model as it is after a cleanup."""
 
-    def __init__(self, report: Report, after: int | None) -> None:
-        super().__init__(report)
+    def __init__(self, report: Report, expected: Expected | None, after: int | None) -> None:
+        super().__init__(report, expected)
         self.found: Model | None = None
         self.uncreated: set[str] = set()
         """The PDs that no PD created: the root task did."""

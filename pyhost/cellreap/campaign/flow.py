@@ -26,7 +26,6 @@ from taskflow.patterns import linear_flow
 from taskflow.persistence import backends, models
 from taskflow.storage import Storage
 
-from cellreap.api.results import Run
 from cellreap.api.running import Limits, build_system, checked_run, record_image, refuse_failed
 from cellreap.api.systems import kernel_for
 from cellreap.boards.description import load_description
@@ -177,22 +176,15 @@ class Check(_Task):
         image = read_image(self.image)
         run = checked_run(image, boot, self.trace, QUIET, config=Cell(**cell).system().config)
         return {
-            "verdict": _verdict(run, boot, attempt),
+            "verdict": "flaky" if run.passed and attempt > 1 else str(run.verdict),
             "findings": run.findings,
+            "unverified": run.unverified,
             "kernel": run.kernel,
             "boots": attempt,
             "seconds": round(boot.seconds, 3),
             "events": boot.events,
             "trace": booted["console"],
         }
-
-
-def _verdict(run: Run, boot: Boot, attempt: int) -> str:
-    if boot.end.is_limit:
-        return "hang"
-    if not run.passed:
-        return "fail"
-    return "flaky" if attempt > 1 else "pass"
 
 
 def cell_flow(folder: Path, depot: Depot, attempts: int) -> linear_flow.Flow:

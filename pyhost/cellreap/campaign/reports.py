@@ -6,14 +6,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 from xml.etree import ElementTree
 
 from cellreap.campaign.effort import Effort
 from cellreap.campaign.matrix import Cell
 from cellreap.campaign.running import CellTasks, Result
 
-_VERDICTS = ("pass", "flaky", "fail", "hang", "error")
+VERDICTS: Final = ("pass", "flaky", "not as expected", "no end", "fail", "error")
+"""Those of a trace (`cellreap.trace.report.Verdict`), and those of a cell."""
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd]")
 
 
@@ -24,8 +25,8 @@ def table(results: Sequence[Result], not_run: Sequence[Cell] = ()) -> list[str]:
         if result.verdict == "pass":
             continue
         boots = f" ({result.boots} boots)" if result.boots > 1 else ""
-        lines.append(f"{result.verdict:6} {result.cell.title}{boots}")
-        lines += [f"       {finding}" for finding in result.findings]
+        lines.append(f"{result.verdict}: {result.cell.title}{boots}")
+        lines += [f"       {told}" for told in _told(result)]
     lines += [f"not run: {cell.title} (a job of its board failed)" for cell in not_run]
     lines.append(f"{len(results)} cells: {sums(results)}")
     return lines
@@ -34,7 +35,12 @@ def table(results: Sequence[Result], not_run: Sequence[Cell] = ()) -> list[str]:
 def sums(results: Sequence[Result]) -> str:
     """How many cells have each verdict."""
     counted = Counter(result.verdict for result in results)
-    return ", ".join(f"{counted[verdict]} {verdict}" for verdict in _VERDICTS if counted[verdict])
+    return ", ".join(f"{counted[verdict]} {verdict}" for verdict in VERDICTS if counted[verdict])
+
+
+def _told(result: Result) -> list[str]:
+    """Why a cell did not pass, and what its check could not verify."""
+    return [*result.findings, *(f"not verified: {what}" for what in result.unverified)]
 
 
 def tap(results: Sequence[Result]) -> str:
@@ -45,7 +51,7 @@ def tap(results: Sequence[Result]) -> str:
         note = "" if result.verdict in ("pass", "fail") else f" ({result.verdict})"
         title = result.cell.title.replace("#", "\\#")
         lines.append(f"{word} {number} - {title}{note}")
-        lines += [f"# {finding}" for finding in result.findings]
+        lines += [f"# {told}" for told in _told(result)]
     return "\n".join(lines) + "\n"
 
 
@@ -71,7 +77,7 @@ def junit(name: str, results: Sequence[Result]) -> str:
         )
         if not result.passed:
             kind = "error" if result.verdict == "error" else "failure"
-            said = _NOT_IN_XML.sub("?", "\n".join(result.findings))
+            said = _NOT_IN_XML.sub("?", "\n".join(_told(result)))
             ElementTree.SubElement(
                 case, kind, type=result.verdict, message=said.split("\n")[0]
             ).text = said
@@ -97,6 +103,7 @@ def shown(
                 "values": result.cell.values,
                 "verdict": result.verdict,
                 "findings": list(result.findings),
+                "unverified": list(result.unverified),
                 "kernel": result.kernel or None,
                 "boots": result.boots,
                 "seconds": result.seconds,

@@ -41,6 +41,7 @@ from cellreap.system.locks import take_at_once
 STATE = "state.json"
 STOPPING = "error"
 """The verdict of a job that stops the queue of its board."""
+LISTS = ("findings", "unverified")
 FORMAT = 1
 """The version of a campaign's folder, and of what it has on a server."""
 _EMPTY = "empty.sqlite"
@@ -62,6 +63,7 @@ class Result:
     boots: int = 0
     seconds: float = 0.0
     events: int = 0
+    unverified: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -187,7 +189,7 @@ def tasks_in_folder(campaign: Campaign, folder: Path) -> list[CellTasks]:
 def result_from(cell: Cell, found: dict[str, Any]) -> Result:
     """A result, of what the flow of a cell says."""
     told = {key: value for key, value in found.items() if key != "trace"}
-    return Result(cell, **{**told, "findings": tuple(told["findings"])})
+    return Result(cell, **{**told, **{key: tuple(told.get(key, ())) for key in LISTS}})
 
 
 class Interrupt:

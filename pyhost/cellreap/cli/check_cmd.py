@@ -13,21 +13,23 @@ import click
 from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import image_option, json_option, programs_option
-from cellreap.errors import UsageError
-from cellreap.runs.expectation import expected_by
-from cellreap.runs.places import places_by
+from cellreap.runs.known import Known, known_of
 from cellreap.runs.summary import waits_told
+from cellreap.trace.check.replay import Replay
 from cellreap.trace.events import printable
-from cellreap.trace.explain import Explain
-from cellreap.trace.reading import read_file
+from cellreap.trace.reading import Reading
 from cellreap.trace.refusals import refusals_told
 from cellreap.trace.report import (
     Cleanup,
     Failure,
     Report,
+    Verdict,
     foreign_told,
     injected_told,
     kernels_word_told,
+    verdict_of,
+    violation_count,
+    violation_lines,
 )
 from cellreap.trace.telling import reading_json
 
@@ -44,33 +46,36 @@ def check(trace: Path, image: Path | None, programs: Path | None, as_json: bool)
     """Replay a trace against the reference model.
 
     TRACE is the console log of a run, as `cellreap boot` records it. The exit code is 0 if the
-    trace passes, 1 if it does not, and 2 if the file contains no readable trace. With --image, the
-    trace must be of the run that the configuration describes, and 3 means that the run came to
-    something else than the configuration expects. A configuration does not say which
-    kernel and programs are used, so only an image tells the sizes of PDs.
+    trace passes, 1 if it does not, 2 if the file contains no readable trace, 3 if the run came to
+    something else than the configuration expects, and 4 if the trace has no END and is right as far
+    as it goes. The trace must be of the run that the image or configuration of --image describes.
+    Without --image, that is NAME.img beside NAME.trace, if it is not newer. A configuration does
+    not say which kernel and programs are used, so only an image tells the sizes of PDs.
     """
-    expected = None if image is None else expected_by(image)
-    with show_progress(trace) as progress:
-        reading = read_file(
-            trace, progress=progress, expected=expected, explain=explainer(image, programs)
-        )
-    report = reading.report
+    reading = read_kept(trace, known_of(trace, image, programs))
     if as_json:
         echo_json("check", reading_json(reading))
     else:
-        click.echo("\n".join(summary(report)))
-    if not report.passed:
-        return ExitCode.FAILED
-    return ExitCode.UNEXPECTED if report.unexpected else ExitCode.DONE
+        click.echo("\n".join(summary(reading.report)))
+    return code_of(reading.report)
 
 
-def explainer(image: Path | None, programs: Path | None) -> Explain | None:
-    """What explains faults: the given image or configuration. UsageError, InputError as there."""
-    if image is None:
-        if programs is not None:
-            raise UsageError("--programs: expected --image with the image of these programs")
-        return None
-    return places_by(image, programs).explain()
+def read_kept(
+    trace: Path, known: Known, replay: Replay | None = None, *, keep_events: bool = False
+) -> Reading:
+    """Reads a kept trace, with a progress bar. The arguments are those of `Known.read`."""
+    with show_progress(trace) as progress:
+        return known.read(trace, keep_events=keep_events, progress=progress, replay=replay)
+
+
+def code_of(report: Report) -> ExitCode:
+    """The exit code for a trace."""
+    return {
+        Verdict.FAIL: ExitCode.FAILED,
+        Verdict.UNEXPECTED: ExitCode.UNEXPECTED,
+        Verdict.NO_END: ExitCode.NO_END,
+        Verdict.PASS: ExitCode.DONE,
+    }[verdict_of(report)]
 
 
 @contextlib.contextmanager
@@ -115,7 +120,6 @@ def summary(report: Report) -> list[str]:
             f"extraction {extraction.number} for {_label(extraction.by, report)}: {rows}, {pieces}"
         )
     lines += refusals_told(report.refusals, lambda pd: _label(pd, report))
-    lines += [printable(str(each), 400) for each in report.unreached]
     lines += waits_told(report)
     lines += [f"{_label(each.pd, report)} {each.what}" for each in report.undone]
     lines += [f"not verified: {what}" for what in report.unverified]
@@ -125,16 +129,15 @@ def summary(report: Report) -> list[str]:
         lines.append(injected_told(report))
     if report.foreign_lines:
         lines.append(foreign_told(report.foreign_lines))
-    for problem in report.violations:
-        lines.append(f"{printable(report.path)}:{problem}")
-    if report.more_violations:
-        lines.append(f"{printable(report.path)}: {report.more_violations} more")
+    lines += [printable(line, 2000) for line in violation_lines(report)]
     lines += [f"{printable(report.path)}:{printable(str(each))}" for each in report.unexpected]
-    found = len(report.violations) + report.more_violations
-    if not found and report.unexpected:
-        return [*lines, f"not as expected: {_count(len(report.unexpected), 'finding')}"]
-    verdict = "pass" if report.passed else f"fail: {_count(found, 'violation')}"
-    return [*lines, verdict]
+    verdict = verdict_of(report)
+    why = {
+        Verdict.FAIL: f": {_count(violation_count(report), 'violation')}",
+        Verdict.UNEXPECTED: f": {_count(len(report.unexpected), 'finding')}",
+        Verdict.NO_END: ": right as far as it goes",
+    }
+    return [*lines, verdict + why.get(verdict, "")]
 
 
 def _cleanup_lines(cleanup: Cleanup, report: Report) -> list[str]:

@@ -26,7 +26,11 @@ class ExitCode(enum.IntEnum):
         "The run passed its check and is not what the configuration expects: [expect], or a PD "
         "crashed by itself, never ran, or nobody is left.",
     )
-    NO_END = 4, "The run did not come to its end in time, and its trace is right as far as it goes."
+    NO_END = (
+        4,
+        "The run did not come to its end in time, or its trace has no END, and the trace is right "
+        "as far as it goes.",
+    )
     INTERRUPTED = (
         130,
         "The command was interrupted (Ctrl-C). A system that goes on by itself is ended in this "

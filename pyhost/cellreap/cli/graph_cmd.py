@@ -24,8 +24,10 @@ from cellreap.pictures.drawing import FOLD, Drawing, draw, split
 from cellreap.pictures.graphviz import render
 from cellreap.pictures.mermaid import mermaid
 from cellreap.pictures.states import around
+from cellreap.runs.known import known_of
 from cellreap.system.files import refuse_output, write_atomically
 from cellreap.trace.events import printable
+from cellreap.trace.report import Verdict, verdict_of, violation_lines
 from cellreap.unknown import Unknown
 
 FORMS: Final = {
@@ -101,11 +103,12 @@ def graph(
     notes: list[str] = []
     drawings: list[Drawing] = []
     unknown: tuple[Unknown, ...] = ()
+    verdict: Verdict | None = None
     trace = source.suffix != ".toml" and has_trace(source)
     if cleanup is not None and not trace:
         raise UsageError(f"--cleanup {cleanup}: {source} is no trace: only a trace has cleanups")
     if trace and after is None and crash is None:
-        drawings = _around(source, cleanup or 1, look, notes)
+        drawings, verdict = _around(source, cleanup or 1, look, notes)
     if not drawings:
         state = state_of(source, after=after)
         notes += state.notes
@@ -121,7 +124,9 @@ def graph(
     write_atomically(output, content)
     if as_json:
         shown = _object(output, form, drawings, notes)
-        echo_json("graph", {**shown, "unknown": unknown_json(unknown)})
+        shown |= {"unknown": unknown_json(unknown)}
+        shown |= {} if verdict is None else {"verdict": verdict}
+        echo_json("graph", shown)
     else:
         for note in notes:
             click.echo(f"cellreap: note: {note}", err=True)
@@ -146,21 +151,30 @@ class _Look:
         return split(drawing, model) if self.splits else drawing
 
 
-def _around(trace: Path, number: int, look: _Look, notes: list[str]) -> list[Drawing]:
-    """The state before a cleanup and the one after it. Empty if the trace has no cleanup."""
-    found = around(trace, number)
+def _around(
+    trace: Path, number: int, look: _Look, notes: list[str]
+) -> tuple[list[Drawing], Verdict | None]:
+    """The state before a cleanup and the one after it, and the verdict about the trace. Empty and
+    None if the trace has no cleanup.
+    """
+    known = known_of(trace, None, None)
+    found = around(trace, number, known)
     if found is None:
-        return []
+        return [], None
     report, plan = found.report, found.plan
-    if not report.passed:
-        notes.append(f"{trace}:{report.violations[0]}: the state may be wrong")
+    verdict = verdict_of(report)
+    if verdict is Verdict.FAIL:
+        notes.append(f"{violation_lines(report)[0]}: the state may be wrong")
+    elif verdict is not Verdict.PASS:
+        why = f": {report.unexpected[0]}" if report.unexpected else ": right as far as it goes"
+        notes.append(f"{trace}: {verdict}{why}")
     crash = f"cleanup {number}: {_crash_told(found.before, plan)}"
     drawings = [look.draw(found.before, f"before {crash}", report.names, plan)]
     if found.after is None:
         notes.append(f"{trace}: ends within cleanup {number}")
     else:
         drawings.append(look.draw(found.after, f"after cleanup {number}", report.names, None))
-    return drawings
+    return drawings, verdict
 
 
 def _title(source: Path, after: int | None, state: State, plan: Plan | None) -> str:

@@ -7,21 +7,19 @@ from pathlib import Path
 
 import click
 
-from cellreap.cli.check_cmd import explainer, show_progress
+from cellreap.cli.check_cmd import code_of, read_kept
 from cellreap.cli.echo import echo_json
-from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import image_option, json_option, programs_option
 from cellreap.inputs import beside
 from cellreap.pictures.nearness import Nearness
 from cellreap.pictures.perfetto import perfetto
 from cellreap.pictures.runpage import page_of
-from cellreap.runs.expectation import expected_by
+from cellreap.runs.known import known_of
 from cellreap.runs.summary import tell
 from cellreap.system.files import refuse_output, write_atomically
 from cellreap.trace.check.around import AroundCleanups
 from cellreap.trace.events import printable
-from cellreap.trace.reading import read_file
-from cellreap.trace.report import Report
+from cellreap.trace.report import Report, verdict_of
 
 
 @click.command()
@@ -61,37 +59,26 @@ def report(
     output = beside(trace, ".html") if output is None else output
     refuse_output(output, trace, image)
     refuse_output(perfetto_output, trace, image, output)
-    expected = None if image is None else expected_by(image)
+    known = known_of(trace, image, programs)
     checked = Report(str(trace))
     near = Nearness(checked)
-    with show_progress(trace) as progress:
-        reading = read_file(
-            trace,
-            keep_events=True,
-            progress=progress,
-            expected=expected,
-            explain=explainer(image, programs),
-            open_end=True,
-            replay=AroundCleanups(checked, near.look, expected),
-        )
+    replay = AroundCleanups(checked, near.look, known.expected)
+    reading = read_kept(trace, known, replay, keep_events=True)
     found = reading.report
     kernel = f"{printable(found.kernel) or 'an unknown kernel'} ({printable(found.arch)})"
-    complaints = [str(problem) for problem in found.violations]
-    told = tell(reading, kernel, complaints, None)
+    told = tell(reading, kernel)
     title = printable(found.system) or printable(trace.name)
     page = page_of(reading, told, title, near).encode()
     write_atomically(output, page)
     if perfetto_output is not None:
         write_atomically(perfetto_output, perfetto(reading.events, found).encode())
-    verdict = "pass" if found.passed and not found.unexpected else "fail"
-    ends = "no end" if verdict == "pass" and found.broken_off else verdict
+    verdict = verdict_of(found)
     if as_json:
         counts = {"events": found.events, "cleanups": len(found.cleanups)}
         shown = {"output": str(output), "bytes": len(page), "verdict": verdict, **counts}
         shown |= {"no_end": True} if found.broken_off else {}
         echo_json("report", shown)
     else:
-        click.echo(f"{output}: {found.events:,} events, {len(page) >> 10} KiB, {ends}")
-    if not found.passed:
-        return ExitCode.FAILED
-    return ExitCode.UNEXPECTED if found.unexpected else ExitCode.DONE
+        size = f"{found.events:,} events, {len(page) >> 10} KiB"
+        click.echo(f"{output}: {size}, {verdict}")
+    return code_of(found)

@@ -14,6 +14,7 @@ from cellreap.api.results import Run
 from cellreap.api.running import Limits, boot_and_check, build_system
 from cellreap.api.systems import System, kernel_for
 from cellreap.cli.boot_cmd import boot_json, boot_options
+from cellreap.cli.check_cmd import code_of
 from cellreap.cli.echo import echo_json, json_text
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import Depth, depth_options, given, json_option, kernel_options
@@ -28,7 +29,7 @@ from cellreap.system.config import Mode
 from cellreap.system.files import write_atomically
 from cellreap.system.image import read_image
 from cellreap.system.sdk import CONFIG_FILE
-from cellreap.trace.report import Report
+from cellreap.trace.report import Report, Verdict
 from cellreap.trace.telling import reading_json
 
 
@@ -167,15 +168,12 @@ def _watch(follower: Follower, until: Until | None, verbose: bool, shows: bool) 
 
 
 def _exit_code(run: Run, goes_on: bool) -> ExitCode:
-    report, boot = run.reading.report, run.boot
-    sound = all(each.rule.startswith("line.") for each in report.violations)
-    if boot is not None and boot.end.is_limit and sound:
-        return ExitCode.NO_END
-    if run.violations:
-        return ExitCode.FAILED
-    if boot is not None and boot.end is End.INTERRUPTED and not goes_on:
+    end = None if run.boot is None else run.boot.end
+    if end is End.INTERRUPTED and not goes_on and run.verdict is not Verdict.FAIL:
         return ExitCode.INTERRUPTED
-    return ExitCode.UNEXPECTED if report.unexpected else ExitCode.DONE
+    if run.verdict is Verdict.NO_END and end is not None and end.was_wanted:
+        return ExitCode.DONE
+    return code_of(run.reading.report)
 
 
 def write_extractions(report: Report, trace: Path) -> dict[int, str]:
@@ -199,7 +197,7 @@ def run_json(run: Run) -> dict[str, Any]:
     return {
         **reading_json(run.reading),
         "kernel": {"name": kernel.name, "version": kernel.version, "arch": kernel.arch},
-        "verdict": "pass" if run.passed else "fail",
+        "verdict": run.verdict,
         "violations": run.violations,
         "boot": boot_json(run.boot),
     }

@@ -36,7 +36,7 @@ from cellreap.pictures.nearness import Nearness
 from cellreap.runs.summary import chapter_lines, name_of
 from cellreap.trace.events import Event, printable
 from cellreap.trace.reading import Reading
-from cellreap.trace.report import Report
+from cellreap.trace.report import Report, Verdict, verdict_of
 
 MAX_TEXT: Final = 400
 _LABELS: Final = frozenset(
@@ -57,11 +57,11 @@ def page_of(reading: Reading, told: Sequence[str], title: str, near: Nearness) -
     data = json.dumps(run, separators=(",", ":"), ensure_ascii=False)
     # mtime: the same trace makes the same page.
     packed = base64.b64encode(gzip.compress(data.encode(), 9, mtime=0)).decode()
-    bad = report.violations or report.unexpected
+    verdict = verdict_of(report)
     words = {
         "title": html.escape(title),
-        "verdict": "FAIL" if bad else "NO END" if report.broken_off else "PASS",
-        "verdict_class": "bad" if bad else "good",
+        "verdict": verdict.upper(),
+        "verdict_class": "good" if verdict is Verdict.PASS else "bad",
         "kernel": html.escape(
             f"{printable(report.kernel) or 'an unknown kernel'}, {printable(report.arch)}"
         ),
@@ -120,7 +120,10 @@ def story_html(told: Sequence[str]) -> str:
 
 def _violations_html(reading: Reading) -> str:
     report = reading.report
-    found = [*map(str, report.violations), *map(str, report.unexpected)]
+    stopped = [report.stopped] if report.stopped else []
+    found = [*map(str, report.violations), *stopped, *map(str, report.unexpected)]
+    if not found and report.broken_off:
+        return "<p>None so far: the trace has no END, and is right as far as it goes.</p>"
     if not found:
         return "<p>None: everything is as the reference model has it.</p>"
     places = _places(reading.events, report)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cellreap.errors import UsageError
-from cellreap.inputs import opened
 from cellreap.model.graph import Model
 from cellreap.model.plan import Plan
+from cellreap.runs.known import Known
 from cellreap.trace.check.replay import Replay
-from cellreap.trace.check.stream import check_stream
 from cellreap.trace.events import Event
+from cellreap.trace.expected import Expected
 from cellreap.trace.report import Report
 
 
@@ -27,17 +27,14 @@ class Around:
     report: Report
 
 
-def around(path: Path, number: int) -> Around | None:
-    """The states around a cleanup. None: the trace has no cleanup, and 1 is asked for."""
-    replay = Replay(Report(str(path)))
-    models: dict[str, Model] = {}
+def around(path: Path, number: int, known: Known) -> Around | None:
+    """The states around a cleanup. None: the trace has no cleanup, and 1 is asked for.
 
-    def look(event: Event) -> None:
-        if event.name in ("CLEANUP", "SETTLED") and event.number("n") == number:
-            models.setdefault(event.name, replay.model.copy())
-
-    with opened(path) as stream:
-        report = check_stream(stream, str(path), also=[look], replay=replay, open_end=True)
+    known: what the trace is held against.
+    """
+    replay = _Copying(Report(str(path)), known.expected, number)
+    models = replay.models
+    report = known.read(path, replay=replay).report
     found = next((each for each in report.cleanups if each.number == number), None)
     if found is None or "CLEANUP" not in models:
         if number == 1:
@@ -47,3 +44,18 @@ def around(path: Path, number: int) -> Around | None:
         raise UsageError(f"--cleanup {number}: expected a cleanup of {path}, which has {have}")
     plan = Plan.from_json(found.plan)
     return Around(number, models["CLEANUP"], plan, models.get("SETTLED"), report)
+
+
+class _Copying(Replay):
+    """A replay that copies the model at the begin and at the end of a cleanup."""
+
+    def __init__(self, report: Report, expected: Expected | None, number: int) -> None:
+        super().__init__(report, expected)
+        self.models: dict[str, Model] = {}
+        """CLEANUP, SETTLED: the model after the event."""
+        self._number = number
+
+    def feed(self, event: Event) -> None:
+        super().feed(event)
+        if event.name in ("CLEANUP", "SETTLED") and event.number("n") == self._number:
+            self.models.setdefault(event.name, self.model.copy())

@@ -5,16 +5,9 @@ from __future__ import annotations
 
 import re
 
-from cellreap.trace.lines import Lines
+from cellreap.trace.lines import FATAL, Lines
 
 _MAX_LINE = 1 << 16  # longer lines are not events and are read in pieces
-
-# The last pattern: the fault of a thread without a fault handler, for example the root task.
-_FATAL = re.compile(
-    rb"cellreap: panic: [^\r\n]*|cellreap loader: error: [^\r\n]*"
-    rb"|seL4 called fail at [^\r\n]*|seL4 failed assertion [^\r\n]*"
-    rb'|=+ KERNEL EXCEPTION =+|in thread [^\r\n]*"rootserver" at address [^\r\n]*'
-)
 
 
 class Console:
@@ -65,4 +58,4 @@ class Console:
 
     def _is_fatal(self, line: bytes) -> re.Match[bytes] | None:
         also = self._also_fatal
-        return _FATAL.search(line) or (also.search(line) if also is not None else None)
+        return FATAL.search(line) or (also.search(line) if also is not None else None)

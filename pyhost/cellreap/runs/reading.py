@@ -9,6 +9,7 @@ from cellreap.errors import InputError
 from cellreap.runs.boot import Boot, End
 from cellreap.trace.expected import NO_END, Expected
 from cellreap.trace.explain import Explain
+from cellreap.trace.outcome import Outcome, unexpected
 from cellreap.trace.reading import Reading, read_trace
 from cellreap.trace.report import Report
 
@@ -20,27 +21,32 @@ def read_run(
     *,
     keep_events: bool = False,
     explain: Explain | None = None,
-    open_end: bool = False,
 ) -> Reading:
     """Reads and checks the trace of a boot. InputError if a complete run has no readable trace.
 
-    A boot that ended early may have no event at all. The finding is then how it ended.
+    A boot that ended early may have no event at all. Then nothing is known of it but that.
     """
     try:
         with trace.open("rb") as stream:
-            return read_trace(
+            reading = read_trace(
                 stream,
                 trace.name,
                 keep_events=keep_events,
                 expected=expected,
                 explain=explain,
-                open_end=open_end,
+                open_end=True,
             )
     except InputError:
         if boot.end is End.COMPLETE:
             raise
         report = Report(trace.name)
-        if open_end:  # it was ended before its first event, and nothing is known of it
-            report.broken_off = True
-            report.unverified.append(NO_END)
-        return Reading(report)
+        report.broken_off = True
+        report.unverified.append(NO_END)
+        report.stopped = boot.detail if boot.end is End.FATAL else ""
+        outcome = Outcome()
+        report.unexpected = unexpected(outcome, expected)
+        return Reading(report, outcome=outcome)
+    report = reading.report
+    if boot.end is End.FATAL and report.broken_off and not report.stopped:
+        report.stopped = boot.detail  # a board's own word, which no console of QEMU has
+    return reading

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from cellreap.model.ids import ROOT, parse_id
 from cellreap.trace.events import Event, printable
-from cellreap.trace.expected import NO_END
 from cellreap.trace.faults import FaultSeen
 from cellreap.trace.reading import Reading
 from cellreap.trace.refusals import refusals_told
@@ -22,11 +21,11 @@ from cellreap.trace.report import (
 )
 from cellreap.trace.silence import Silence
 from cellreap.trace.story import Chapter
+from cellreap.trace.verdict import first_of, verdict_lines
 
 # This number of cleanups is shown in detail. Of more, equal ones in a row are shown once.
 _DETAILED = 4
 _MAX_SAYS = 12  # SAY lines that are shown after a cleanup
-_MAX_VIOLATIONS = 10
 _LABEL = 10  # width of the labels on the left
 
 _WHY = {
@@ -46,15 +45,14 @@ _WHY = {
 def tell(
     reading: Reading,
     kernel: str,
-    complaints: list[str],
-    seconds: float | None,
+    seconds: float | None = None,
     files: Mapping[int, str] | None = None,
     told: int = 0,
 ) -> list[str]:
     """The lines of the summary.
 
-    complaints: all violations, with those of the report. seconds: its duration; None: not
-    known. files: the file of each extraction, by number. told: so many cleanups were told before.
+    seconds: its duration; None: not known. files: the file of each extraction, by number. told: so
+    many cleanups were told before.
     """
     report, story = reading.report, reading.story
     names = report.names
@@ -66,7 +64,7 @@ def tell(
             lines += [*chapter_lines(chapter, report, report.faults), ""]
     else:
         lines += [*_table(chapters, names, faults), ""]
-    if not story.chapters:
+    if not story.chapters and not report.broken_off and report.passed:
         lines += ["Nothing crashed.", ""]
     lines += [*asked, ""] if (asked := _asked(report, names, files or {})) else []
     if report.refusals:
@@ -84,44 +82,16 @@ def tell(
         lines += [*waits_told(report), ""]
     if report.undone:
         undone = [f"{name_of(each.pd, names)} {each.what}." for each in report.undone]
-        more = (
-            [f"... and {len(undone) - _MAX_VIOLATIONS} more"]
-            if len(undone) > _MAX_VIOLATIONS
-            else []
-        )
-        lines += [*undone[:_MAX_VIOLATIONS], *more, ""]
+        lines += [*first_of(undone), ""]
     if report.injected:
         word = injected_told(report)
         lines += [f"{word[0].upper()}{word[1:]}.", ""]
     if report.asked:
         word = kernels_word_told(report)
         lines += [f"{word[0].upper()}{word[1:]}.", ""]
-    if NO_END in report.unverified:
-        lines += [f"Not verified: {NO_END}.", ""]
     if report.foreign_lines:
         lines += [f"{foreign_told(report.foreign_lines)}.", ""]
-    took = "" if seconds is None else f" in {seconds:.1f} s"
-    count = f"{report.events} events{took}"
-    if complaints:
-        lines.append(f"FAIL: {counted(len(complaints), 'violation')}, {count}")
-        lines += [f"  {printable(text, 400)}" for text in complaints[:_MAX_VIOLATIONS]]
-        if len(complaints) > _MAX_VIOLATIONS:
-            lines.append(f"  ... and {len(complaints) - _MAX_VIOLATIONS} more")
-    elif report.broken_off and not report.unexpected:
-        lines.append(f"NO END: right as far as it goes; {count}")
-    elif not report.unexpected:
-        waits = sum(each.waits for each in report.waits)
-        also = f"; {counted(waits, 'PD')} still waiting for an answer" if waits else ""
-        lines.append(f"PASS: everything as the reference model has it{also}; {count}")
-    if report.unexpected:
-        found = counted(len(report.unexpected), "finding")
-        also = "" if complaints else f"; the cleanups are as the reference model has them; {count}"
-        lines.append(f"NOT AS EXPECTED: {found}{also}")
-        shown = report.unexpected[:_MAX_VIOLATIONS]
-        lines += [f"  {printable(str(each), 400)}" for each in shown]
-        if len(report.unexpected) > _MAX_VIOLATIONS:
-            lines.append(f"  ... and {len(report.unexpected) - _MAX_VIOLATIONS} more")
-    return lines
+    return lines + verdict_lines(report, seconds)
 
 
 def chapter_lines(chapter: Chapter, report: Report, faults: Sequence[FaultSeen]) -> list[str]:

@@ -24,7 +24,7 @@ UNVERIFIED: Final = {
 """What a check cannot verify without a configuration, and without an image."""
 NO_END: Final = (
     "what only the end of a run shows, because the trace has no END: that nothing is left undone "
-    "(the rules *.end), and [expect], except for crashes"
+    "(the rules *.end), that all PDs were created, and that one is left"
 )
 """What a check cannot verify without END."""
 SINCE: Final = 4

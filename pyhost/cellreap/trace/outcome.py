@@ -15,6 +15,7 @@ from cellreap.model.ids import ROOT
 from cellreap.trace.events import Event
 from cellreap.trace.expected import Expected
 from cellreap.trace.faults import describe_fault
+from cellreap.trace.living import Living
 from cellreap.trace.refusals import PAGE, Refusal, refusal_of
 from cellreap.trace.report import Unexpected, Word
 from cellreap.trace.silence import NO_SOUND, WAITS
@@ -50,7 +51,7 @@ class Outcome:
     waits: dict[str, str] = field(default_factory=dict)
     """Name of a PD that waits in a call or for its fault handler at the end -> for whom."""
     ended: bool = False
-    _alive: dict[str, str] = field(default_factory=dict)
+    living: Living = field(default_factory=Living)
     _names: dict[str, str] = field(default_factory=dict)
     _staged: dict[str, str] = field(default_factory=dict)
     _refused: dict[str, Refusal] = field(default_factory=dict)
@@ -59,19 +60,18 @@ class Outcome:
 
     def alive(self) -> list[str]:
         """The PDs that live at the end, in the order of creation."""
-        return list(self._alive.values())
+        return list(self.living.pds.values())
 
     def take(self, event: Event) -> None:
         """Takes the next event."""
         self._silent = self._silent and event.name in NO_SOUND
+        self.living.take(event)
         match event.name:
             case "TRACE":
                 self._arch = event["arch"]
             case "PD" if event["id"] != ROOT:
-                self._alive[event["id"]] = self._names[event["id"]] = event["name"]
+                self._names[event["id"]] = event["name"]
                 self.created.add(event["name"])
-            case "DESTROY":
-                self._alive.pop(event["node"], None)
             case "SILENT":
                 self._silent = True
             case "STANDS" if not self._silent and event["state"] in WAITS:
@@ -112,12 +112,14 @@ class Outcome:
 def unexpected(outcome: Outcome, expected: Expected) -> list[Unexpected]:
     """The ways in which a run was not what its configuration expects. Empty: it was.
 
-    Before its end only crashes tell anything.
+    If its trace breaks off, [expect] is held against what there is of it.
     """
-    found = list(_crashes(outcome, expected))
-    if outcome.ended:
-        found += [*_lives(outcome, expected), *_rest(outcome, expected)]
-    return found
+    return [
+        *_crashes(outcome, expected),
+        *(_implied(outcome, expected) if outcome.ended else ()),
+        *_lives(outcome, expected),
+        *_rest(outcome, expected),
+    ]
 
 
 def _crashes(outcome: Outcome, expected: Expected) -> Iterator[Unexpected]:
@@ -129,14 +131,19 @@ def _crashes(outcome: Outcome, expected: Expected) -> Iterator[Unexpected]:
             yield Unexpected(Word.UNSTAGED, text, crash.line)
 
 
-def _lives(outcome: Outcome, expected: Expected) -> Iterator[Unexpected]:
-    wanted, alive = expected.outcome, set(outcome.alive())
+def _implied(outcome: Outcome, expected: Expected) -> Iterator[Unexpected]:
+    """What every run is to come to by its end."""
+    wanted = expected.outcome
     for pd in expected.pds:
         if pd.name not in outcome.created:
             late = ": it starts after the first cleanup" if pd.late else ""
             yield Unexpected(Word.NEVER_RAN, f"{pd.name}{late}")
-    if wanted.alive is None and not wanted.nobody_left and not alive:
+    if wanted.alive is None and not wanted.nobody_left and not outcome.alive():
         yield Unexpected(Word.NOBODY_LEFT, "only the root task lives at the end")
+
+
+def _lives(outcome: Outcome, expected: Expected) -> Iterator[Unexpected]:
+    wanted, alive = expected.outcome, set(outcome.alive())
     for name in sorted((wanted.alive or frozenset()) - alive):
         yield Unexpected(Word.NOT_ALIVE, f"{name}: expected it to live at the end")
     gone = wanted.dead if wanted.alive is None else alive - wanted.alive

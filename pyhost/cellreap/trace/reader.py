@@ -23,7 +23,7 @@ from cellreap.headers import EventTable, event_table
 from cellreap.trace.damage import TRACE_VERSION, diagnose
 from cellreap.trace.events import Event, decode, encode, field_type, printable
 from cellreap.trace.fastform import QuickLines, fast_forms, quick_lines
-from cellreap.trace.lines import LINE, MARK, Lines, key_in, summed, without_time
+from cellreap.trace.lines import FATAL, LINE, MARK, Lines, key_in, summed, without_time
 from cellreap.trace.upgrade import NotOfVersionError, known_versions, table_of, upgrade
 
 MAX_LINE = 65536
@@ -233,6 +233,7 @@ class Reader:
     _marked: bool = False
     _fast: bool = False  # the trace is of the current version
     _quick: QuickLines | None = None  # if the trace has a key and is of the current version
+    _stopped: tuple[int, str] = (0, "")  # the next event's number then, and a fatal message
     _timed: bool = False  # all events but the first have times
 
     def feed(self, number: int, line: bytes, overlong: bool = False) -> Event | None:
@@ -243,6 +244,7 @@ class Reader:
             self._unsound(number, b"", f"a trace line is longer than {MAX_LINE} bytes", "line.long")
         at = line.find(MARK)
         if at < 0:
+            self._stopped = _stopped_at(self._next, line, self._stopped)
             return None
         self._marked = True
         event = self._line(number, line[at:].rstrip(b"\r"))
@@ -493,6 +495,20 @@ class Reader:
             self.problems.append(Problem(number, text, rule))
         else:
             self.more_problems += 1
+
+
+def _stopped_at(following: int, line: bytes, known: tuple[int, str]) -> tuple[int, str]:
+    """The first fatal message since the last event. following: the number of the next event."""
+    found = None if known[0] == following and known[1] else FATAL.search(line)
+    return known if found is None else (following, found[0].decode("ascii", "replace"))
+
+
+def stop_message(reader: Reader) -> str:
+    """The message with which the kernel or the root task stopped. Empty: an event came after it, or
+    there is none.
+    """
+    following, text = reader._stopped
+    return text if following == reader._next else ""
 
 
 def _next_in(reader: Reader, number: int, line: bytes) -> Event | None:

@@ -20,6 +20,7 @@ from cellreap.trace.refusals import Refusals
 from cellreap.trace.report import Report
 from cellreap.trace.silence import Listener
 from cellreap.trace.story import Story
+from cellreap.trace.verdict import found_in
 
 
 @dataclass
@@ -66,8 +67,9 @@ def read_trace(
     report.refusals = refusals.found
     report.silence = listener.heard() if report.cut_off else None
     report.waits = listener.waits()
+    report.unexpected = found_in(report)
     if expected is not None:
-        report.unexpected = unexpected(outcome, expected)
+        report.unexpected += unexpected(outcome, expected)
     return Reading(report, story, outcome, events)
 
 

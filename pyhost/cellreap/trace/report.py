@@ -9,6 +9,7 @@ from typing import Any
 
 from cellreap.model.csvstate import state_text
 from cellreap.model.indexed import IndexedModel
+from cellreap.trace.events import printable
 from cellreap.trace.faults import FaultSeen
 from cellreap.trace.reader import Problem
 from cellreap.trace.refusals import Refusal
@@ -164,6 +165,8 @@ class Word(enum.StrEnum):
     EXIT_CODE = "exit code"
     CLEANUPS = "cleanups"
     WAITS = "waits"
+    NOT_CRASHED = "not crashed"
+    LEFT = "not cleaned up"
 
 
 @dataclass(frozen=True)
@@ -241,6 +244,8 @@ class Report:
     """how often the kernel was asked for its capabilities"""
     snapshots: int = 0
     """how often it printed a snapshot; else the root task only walked its own CNodes"""
+    stopped: str = ""
+    """the message with which the kernel or the root task stopped before END"""
     foreign_lines: int = 0
     """lines that look like trace lines and that the root task did not print"""
     model: IndexedModel = field(default_factory=IndexedModel)
@@ -248,12 +253,35 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        return not self.violations and not self.more_violations
+        """Whether it violates no rule, and neither kernel nor root task stopped."""
+        return not violation_count(self)
 
     def kernel_parts(self) -> tuple[str, str]:
         """The kernel's name and version."""
         name, _, version = self.kernel.rpartition(" ")
         return (name, version) if name else (self.kernel, "")
+
+
+class Verdict(enum.StrEnum):
+    """What a trace comes to. The first one that applies is the verdict."""
+
+    FAIL = "fail"
+    """The trace violates a rule, or the kernel or the root task stopped."""
+    UNEXPECTED = "not as expected"
+    """It violates none, and is not what its configuration demands of a run."""
+    NO_END = "no end"
+    """It breaks off, and is right as far as it goes."""
+    PASS = "pass"
+    """All of it is as the reference model has it."""
+
+
+def verdict_of(report: Report) -> Verdict:
+    """The verdict about a trace. All commands have it from here."""
+    if not report.passed:
+        return Verdict.FAIL
+    if report.unexpected:
+        return Verdict.UNEXPECTED
+    return Verdict.NO_END if report.broken_off else Verdict.PASS
 
 
 def counted(count: int, what: str) -> str:
@@ -285,9 +313,20 @@ def injected_told(report: Report) -> str:
     return f"injected: {', '.join(each)}"
 
 
+def violation_count(report: Report) -> int:
+    """How many things are wrong with a trace. 0: it violates no rule, and nothing stopped."""
+    return len(report.violations) + report.more_violations + bool(report.stopped)
+
+
 def violation_lines(report: Report) -> list[str]:
-    """A line for each violation, and one for the number of those that are not kept."""
-    lines = [f"{report.path}:{problem}" for problem in report.violations]
+    """Why a trace fails: a line for each violation, and one for the number of those that are not
+    kept. The first says that the kernel or the root task stopped, if it did.
+    """
+    lines = []
+    if report.stopped:
+        told = printable(report.stopped, 200)
+        lines.append(f"{report.path}: the kernel or the root task stopped: {told}")
+    lines += [f"{report.path}:{problem}" for problem in report.violations]
     if report.more_violations:
         lines.append(f"{report.path}: {report.more_violations} more")
     return lines
@@ -302,13 +341,14 @@ def report_json(report: Report) -> dict[str, Any]:
     name, version = report.kernel_parts()
     return {
         "kernel": {"name": name, "version": version, "arch": report.arch},
-        "verdict": "pass" if report.passed and not report.unexpected else "fail",
+        "verdict": verdict_of(report),
         "violations": violation_lines(report),
         "names": dict(sorted(report.names.items())),
         "cleanups": [
             {
                 **cleanup.plan,
                 "broken": [list(each) for each in cleanup.broken],
+                "left": [list(each) for each in cleanup.left],
                 "cause": cleanup.cause,
                 "kernel_calls": cleanup.kernel_calls,
             }

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from cellreap.trace.check.running import PLAN_EVENTS, PLANNED_AGAIN
 from cellreap.trace.events import Event
 from cellreap.trace.faults import describe_fault
+from cellreap.trace.living import Living
 
 MAX_SAYS = 120
 """Maximum number of SAY lines that are kept after each cleanup."""
@@ -64,16 +65,17 @@ class Story:
         self._arch = ""
         self._how: dict[str, str] = {}
         self._deadlines: dict[str, str] = {}
-        self._alive: dict[str, None] = {}
+        self.living = Living()
         self._owed: dict[str, Chapter] = {}  # by token
         self._told_before: dict[str, Chapter] = {}  # by token of the pre-destroy notice
 
     def alive(self) -> list[str]:
         """The PDs at the end of the trace, in the order of creation."""
-        return list(self._alive)
+        return list(self.living.pds)
 
     def take(self, event: Event) -> None:
         """Takes the next event."""
+        self.living.take(event)
         handler = _HANDLERS.get(event.name)
         if handler is not None:
             handler(self, event)
@@ -94,14 +96,8 @@ class Story:
     def _trace(self, event: Event) -> None:
         self._arch = event["arch"]
 
-    def _pd(self, event: Event) -> None:
-        self._alive[event["id"]] = None
-
     def _deadline(self, event: Event) -> None:
         self._deadlines[event["pd"]] = event["ms"]
-
-    def _destroy(self, event: Event) -> None:
-        self._alive.pop(event["node"], None)
 
     def _say(self, event: Event) -> None:
         if len(self.said) < MAX_SAID:
@@ -172,9 +168,7 @@ class Story:
 
 _HANDLERS: dict[str, Callable[[Story, Event], None]] = {
     "TRACE": Story._trace,
-    "PD": Story._pd,
     "DEADLINE": Story._deadline,
-    "DESTROY": Story._destroy,
     "SAY": Story._say,
     "ACCOUNT": Story._count,
     "SETTLED": Story._count,

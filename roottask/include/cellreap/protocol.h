@@ -354,7 +354,10 @@ typedef enum cr_work_result {
     CR_REPORT(CR_REPORT_LEFT, 4, "left",                                                           \
         "An attempt at a step failed for the last time. The step is left for later.")              \
     CR_REPORT(CR_REPORT_UNMADE, 5, "unmade",                                                       \
-        "A step of making something failed, and those before it were undone.")
+        "A step of making something failed, and those before it were undone.")                     \
+    CR_REPORT(CR_REPORT_UNFINISHED, 6, "unfinished",                                               \
+        "The cleanup is over for now, and left steps for later. The state is legal only without "  \
+        "what is left. Each later run ends with another such report, or with `completed`.")
 
 typedef enum cr_report_kind {
 #define CR_REPORT(enumerator, number, ...) enumerator = number,
@@ -370,7 +373,7 @@ typedef enum cr_report_kind {
     CR_REPORT_WORD(CR_REPORT_KIND, 1, "a cr_report_kind")                                          \
     CR_REPORT_WORD(CR_REPORT_CLEANUP, 2, "the number of the cleanup; 0: none")                     \
     CR_REPORT_WORD(CR_REPORT_PD, 3, "the number of the PD that the step is for, or 0")             \
-    CR_REPORT_WORD(CR_REPORT_STEP, 4, "the step, from 1; completed: how many were carried out")    \
+    CR_REPORT_WORD(CR_REPORT_STEP, 4, "the step, from 1; at the end: how many were carried out")   \
     CR_REPORT_WORD(CR_REPORT_STEPS, 5, "how many steps the plan had; unmade: 0")                   \
     CR_REPORT_WORD(CR_REPORT_STEP_KIND, 6, "a cr_step_kind; unmade: a cr_make_kind")               \
     CR_REPORT_WORD(CR_REPORT_SPACE, 7, "the space that the step is about, or 0")                   \

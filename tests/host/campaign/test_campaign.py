@@ -134,7 +134,7 @@ def test_what_is_wrong_in_a_file_is_told_with_line_and_field(
 
 def results(tmp_path: Path) -> list[Result]:
     path = written(tmp_path, scenario(tmp_path) + "pd_depth = [0, 1, 2, 3, 4]\n")
-    verdicts = ("pass", "flaky", "fail", "hang", "error")
+    verdicts = ("pass", "flaky", "fail", "no end", "error")
     return [
         Result(cell, verdict, () if number < 2 else ("a <b>", "c"), "k", number, 0.5)
         for number, (cell, verdict) in enumerate(
@@ -163,7 +163,7 @@ def test_results_are_tap_junit_and_lines(tmp_path: Path) -> None:
     kinds = [[child.tag for child in case] for case in suite]
     assert kinds == [[], ["system-out"], ["failure"], ["failure"], ["error"]]
     assert suite[2][0].get("message") == "a <b>"
-    assert reports.table(found)[-1] == "5 cells: 1 pass, 1 flaky, 1 fail, 1 hang, 1 error"
+    assert reports.table(found)[-1] == "5 cells: 1 pass, 1 flaky, 1 no end, 1 fail, 1 error"
     assert reports.busy(Effort(10, 15, 2)) == "2 cores 75% busy with it"
 
 
@@ -433,7 +433,7 @@ def emulator(bench: Bench) -> Iterator[Path]:
 @NEEDS_TOOLCHAIN
 @pytest.mark.slow
 @pytest.mark.behaviour("H-11", "H-13")
-@pytest.mark.parametrize(("hangs", "verdict"), [(1, "flaky"), (2, "hang")])
+@pytest.mark.parametrize(("hangs", "verdict"), [(1, "flaky"), (2, "no end")])
 def test_a_boot_that_hangs_is_tried_again_and_told(
     hangs: int, verdict: str, bench: Bench, emulator: Path, tmp_path: Path
 ) -> None:

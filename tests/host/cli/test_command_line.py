@@ -74,9 +74,12 @@ def test_a_failed_check_has_its_own_code(tmp_path: Path) -> None:
     traces = sorted((source_root() / "tests" / "data" / "traces").rglob("*.trace"))
     lines = traces[0].read_bytes().splitlines(keepends=True)
     trace = tmp_path / "cut.trace"
-    trace.write_bytes(b"".join(lines[: len(lines) // 2]))
+    middle = len(lines) // 2
     assert cellreap("check", str(traces[0])).returncode == ExitCode.DONE
+    trace.write_bytes(b"".join([*lines[:middle], *lines[middle + 1 :]]))
     assert cellreap("check", str(trace)).returncode == ExitCode.FAILED
+    trace.write_bytes(b"".join(lines[:middle]))
+    assert cellreap("check", str(trace)).returncode == ExitCode.NO_END
 
 
 def declared_options(path: Path) -> list[str]:

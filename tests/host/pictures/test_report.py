@@ -394,7 +394,7 @@ def test_nothing_that_a_pd_prints_becomes_markup(folder: Path) -> None:
         for name, values in RUNS["rich"]()
     ]
     assert any(name == "SAY" for name, _ in events)
-    with opened(page_for(written(events, folder / "evil.trace"), folder)) as page:
+    with opened(page_for(written(events, folder / "evil.trace"), folder, 3)) as page:
         assert page.ask("document.title") != "taken"
         assert page.ask("document.querySelectorAll('img').length") == 0
         assert page.said() == []

@@ -161,7 +161,7 @@ def test_reports_tell_of_foreign_lines() -> None:
     said = "2 lines look like trace lines and are not the root task's"
     reading = read_trace(io.BytesIO(log), "log")
     assert said in summary(reading.report)
-    assert f"{said}." in tell(reading, "seL4", [], 1.0)
+    assert f"{said}." in tell(reading, "seL4", 1.0)
     one = report_on([*lines[:MIDDLE], "~cr 1", *lines[MIDDLE:]])
     assert "1 line looks like a trace line and is not the root task's" in summary(one)
     assert not re.search(r"looks? like", "\n".join(summary(report_on(lines))))

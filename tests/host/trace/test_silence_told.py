@@ -34,7 +34,7 @@ def silent(draft: Draft) -> bool:
 
 
 def told(reading: Reading) -> list[str]:
-    return tell(reading, "a kernel", [str(each) for each in reading.report.violations], None)
+    return tell(reading, "a kernel")
 
 
 @pytest.mark.behaviour("Y-05")

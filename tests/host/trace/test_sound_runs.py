@@ -52,7 +52,7 @@ def test_notices_of_a_pd_without_a_deadline_are_told_and_violate_nothing() -> No
     assert not found.report.violations
     (undone,) = found.report.undone
     assert undone.what == "never fetched notice 1 (disconnect BLOCK_SPACE_1)"
-    assert f"server (PD_1) {undone.what}." in tell(found, "seL4", [], None)
+    assert f"server (PD_1) {undone.what}." in tell(found, "seL4")
     assert rules(left_run(deadline=1000)) == {"notices.end"}
 
 
@@ -60,7 +60,7 @@ def test_notices_of_a_pd_without_a_deadline_are_told_and_violate_nothing() -> No
 def test_a_pd_that_leaves_its_rounds_is_told_and_violates_nothing() -> None:
     found = reading(left_run(rounds=True))
     assert not found.report.violations
-    (line,) = [text for text in tell(found, "seL4", [], None) if "left its rounds" in text]
+    (line,) = [text for text in tell(found, "seL4") if "left its rounds" in text]
     assert line.startswith("server (PD_1) left its rounds: the last that it did is ROUNDS in line ")
 
 

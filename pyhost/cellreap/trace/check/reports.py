@@ -100,7 +100,10 @@ class Reports(Concern):
         if n not in self._changed and not begun.number("steps") <= done <= most:
             text = f"SETTLED: n={n}: {done} STEPs, and the plan had {begun['steps']}"
             self.context.bad("reports.steps", text)
-        self._add("completed", n, begun["trigger"], str(done), begun["steps"])
+        running = self.context.cleanups.current()
+        leaves = running is not None and bool(running.left)
+        what, result = ("unfinished", self._failed) if leaves else ("completed", "0")
+        self._add(what, n, begun["trigger"], str(done), begun["steps"], result=result)
 
     def report(self, event: Event) -> None:
         """REPORT: a listener is told what happened."""

@@ -11,7 +11,7 @@ from cellreap.inputs import opened
 from cellreap.trace.check.replay import Replay
 from cellreap.trace.events import Event
 from cellreap.trace.expected import NO_END, Expected
-from cellreap.trace.reader import MAX_PROBLEMS, Reader, read
+from cellreap.trace.reader import MAX_PROBLEMS, Reader, read, stop_message
 from cellreap.trace.report import Report
 
 Consumer = Callable[[Event], None]
@@ -59,6 +59,7 @@ def check_stream(
     report.cut_off = reader.cut_off and reader.broken_at == reader.last_line
     if reader.cut_off:
         report.unverified.append(NO_END)
+        report.stopped = stop_message(reader)
     if open_end and reader.cut_off:
         _accept_cut(reader, report)
     violations = [*reader.problems, *report.violations]

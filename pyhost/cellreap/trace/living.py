@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which PDs live, by the events of a trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cellreap.model.ids import ROOT
+from cellreap.trace.events import Event
+
+
+@dataclass
+class Living:
+    """Takes the events of a trace in order.
+
+    A PD that a cleanup could not destroy does not live. It is `left`.
+    """
+
+    pds: dict[str, str] = field(default_factory=dict)
+    """The PDs that live, without the root task, in the order of creation: id -> name."""
+    left: dict[str, str] = field(default_factory=dict)
+    """Those that cleanups doomed and did not destroy: id -> name."""
+    _doomed: dict[str, dict[str, None]] = field(default_factory=dict)  # cleanup -> PDs
+
+    def take(self, event: Event) -> None:
+        """Takes the next event."""
+        match event.name:
+            case "PD" if event["id"] != ROOT:
+                self.pds[event["id"]] = event["name"]
+            case "DESTROY":
+                self.pds.pop(event["node"], None)
+                self.left.pop(event["node"], None)
+            case "DOOM_PD":
+                self._doomed.setdefault(event["n"], {})[event["pd"]] = None
+            case "SPARED":
+                for doomed in self._doomed.values():
+                    doomed.pop(event["node"], None)
+            case "SETTLED":
+                for pd in self._doomed.pop(event["n"], {}):
+                    if pd in self.pds:
+                        self.left[pd] = self.pds.pop(pd)
