@@ -63,7 +63,7 @@ def test_json(passing: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run("--json", str(passing), capsys=capsys)
     shown = json.loads(out)
     assert (code, err) == (3, "")
-    assert (shown["verdict"], shown["violations"]) == ("fail", [])
+    assert (shown["verdict"], shown["violations"]) == ("not as expected", [])
     assert [cleanup["cause"] for cleanup in shown["cleanups"]] == [
         "fault",
         "terminate",

@@ -61,7 +61,7 @@ def verdicts(bench: Bench, path: Path, *, pictures: bool = True) -> set[tuple[in
 
 
 def test_a_kept_trace_is_held_against_the_image_beside_it(bench: Bench, kept: Path) -> None:
-    assert verdicts(bench, kept) == {(3, "fail")}
+    assert verdicts(bench, kept) == {(3, "not as expected")}
     shown = bench.cellreap("show", kept).stdout
     assert "NOT AS EXPECTED: 1 finding" in shown
     assert "PASS" not in shown
@@ -92,7 +92,7 @@ def test_a_trace_that_breaks_off_is_nowhere_all_right(bench: Bench, kept: Path) 
     quiet = next(i for i, line in enumerate(lines) if " FAULT " in line)
     kept.with_suffix(".img").unlink()
     kept.write_text("".join(lines[:quiet]))
-    assert verdicts(bench, kept, pictures=False) == {(4, "no_end")}
+    assert verdicts(bench, kept, pictures=False) == {(4, "no end")}
     shown = bench.cellreap("show", kept).stdout
     assert "Nothing crashed" not in shown
     assert "NO END: right as far as it goes" in shown

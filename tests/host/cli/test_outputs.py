@@ -159,7 +159,7 @@ def test_the_page_of_a_trace_without_its_end_does_not_pass(folder: Path) -> None
     assert done.stdout.startswith("half.html: ")
     assert done.stdout.endswith(", no end\n")
     for command in ("report", "show"):
-        for trace, verdict, no_end in (("run.trace", "pass", None), ("half.trace", "no_end", True)):
+        for trace, verdict, no_end in (("run.trace", "pass", None), ("half.trace", "no end", True)):
             _, told = cellreap_json(command, trace)
             assert (told["verdict"], told.get("no_end")) == (verdict, no_end)
 

@@ -86,14 +86,23 @@ class Configured(Concern):
     # -- the system
 
     def _trace(self, event: Event, expected: Expected) -> None:
-        has = [event["system"], event["pd_depth"], event["rs_depth"], _times(event["clock"] != "0")]
-        wanted = [expected.system, *expected.depths, _times(expected.has_times)]
-        for value, field in ((expected.arch, "arch"), (expected.kernel, "kernel")):
-            if value is not None:
-                has.append(event[field])
-                wanted.append(value)
-        if has != wanted:
-            self._bad("system", event, f"{' '.join(has)}: expected {' '.join(wanted)}")
+        pd_depth, rs_depth = expected.depths
+        wanted = {
+            "system": expected.system,
+            "pd_depth": pd_depth,
+            "rs_depth": rs_depth,
+            "arch": expected.arch,
+            "kernel": expected.kernel,
+        }
+        wrong = [
+            f"{field}={event[field]}: expected {value}"
+            for field, value in wanted.items()
+            if value is not None and event[field] != value
+        ]
+        if (event["clock"] != "0") != expected.has_times:
+            wrong.append(f"{_times(not expected.has_times)}: expected {_times(expected.has_times)}")
+        if wrong:
+            self._bad("system", event, "; ".join(wrong))
 
     def _objects(self, event: Event, wanted: Mapping[str, int]) -> None:
         if event.counts("objects") != wanted:
