@@ -24,7 +24,8 @@ class ExitCode(enum.IntEnum):
     UNEXPECTED = (
         3,
         "The run passed its check and is not what the configuration expects: [expect], or a PD "
-        "crashed by itself, never ran, or nobody is left.",
+        "crashed by itself or never ran, a crash did not come about, a cleanup left something, or "
+        "nobody is left.",
     )
     NO_END = (
         4,

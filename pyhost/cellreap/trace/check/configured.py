@@ -43,8 +43,25 @@ class Making:
         self.rule: tuple[int, int, int] | None = None
 
 
-def _times(has: bool) -> str:
-    return "times" if has else "no times"
+def _unlike(event: Event, expected: Expected) -> list[str]:
+    """The fields of TRACE that are not those of the configuration or image."""
+    wanted = {
+        "system": expected.system,
+        "pd_depth": expected.depths[0],
+        "rs_depth": expected.depths[1],
+        "arch": expected.arch,
+        "kernel": expected.kernel,
+    }
+    wrong = [
+        f"{field}={event[field]}: expected {value}"
+        for field, value in wanted.items()
+        if value is not None and event[field] != value
+    ]
+    if (event["clock"] != "0") != expected.has_times:
+        wrong.append(
+            "no times: expected times" if expected.has_times else "times: expected no times"
+        )
+    return wrong
 
 
 class Configured(Concern):
@@ -86,22 +103,7 @@ class Configured(Concern):
     # -- the system
 
     def _trace(self, event: Event, expected: Expected) -> None:
-        pd_depth, rs_depth = expected.depths
-        wanted = {
-            "system": expected.system,
-            "pd_depth": pd_depth,
-            "rs_depth": rs_depth,
-            "arch": expected.arch,
-            "kernel": expected.kernel,
-        }
-        wrong = [
-            f"{field}={event[field]}: expected {value}"
-            for field, value in wanted.items()
-            if value is not None and event[field] != value
-        ]
-        if (event["clock"] != "0") != expected.has_times:
-            wrong.append(f"{_times(not expected.has_times)}: expected {_times(expected.has_times)}")
-        if wrong:
+        if wrong := _unlike(event, expected):
             self._bad("system", event, "; ".join(wrong))
 
     def _objects(self, event: Event, wanted: Mapping[str, int]) -> None:
