@@ -29,8 +29,10 @@ QEMU: Final = ("-icount", "shift=4,sleep=off")
 """An instruction takes 16 ns, so that each run of a system is the same."""
 MOST_PDS: Final = 14
 """of a configuration that is taken"""
-MOST_PROGRAMS: Final = 15
+MOST_PROGRAMS: Final = 12
 """before a system is disturbed: the image must have room for them"""
+MOST_RESPAWNS: Final = 8
+"""A PD that crashes in each of its lives comes to an end."""
 WAYS: Final = (
     *("page-fault", "cap-fault", "illegal-instruction", "unknown-syscall", "exit", "kill"),
     *("terminate", "freeze", "hang", "block"),
@@ -105,6 +107,9 @@ def _side_by_side(parts: list[Table]) -> Table:
         made[key] = [entry for part in parts for entry in part.get(key, [])]
     first = parts[0].get("inject", [])
     made["inject"] = [first] if isinstance(first, str) else list(first)
+    for pd in made["pd"]:
+        if pd.get("respawn_budget", 0) > MOST_RESPAWNS:
+            pd["respawn_budget"] = MOST_RESPAWNS
     return made
 
 
@@ -175,7 +180,7 @@ def _respawn(rng: random.Random, table: Table) -> None:
     pd["respawn"] = True
     if rng.random() < 0.5:
         pd |= {"respawn_budget": rng.randint(1, 4), "respawn_delay_ms": rng.choice([0, 1, 30])}
-        pd["respawn_window_ms"] = rng.choice([20, 1000, 100_000])
+        pd["respawn_window_ms"] = rng.choice([1000, 100_000, 100_000])
 
 
 def _own(rng: random.Random, table: Table) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""tools/chaos: random systems as a campaign, each of which the check must pass.
+"""tools/chaos: boots random systems, each of which the check must pass.
 
 The systems are those of `kit.disturbed`. Whatever their PDs do, the root task treats them rightly,
 so a violation is a fault of the root task, of the check, or of the tools. Each system that fails is
@@ -8,42 +8,91 @@ made smaller as long as it fails by the same rule.
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Final
 
 import click
 import tomlkit
 
-from cellreap.api.results import Run
 from cellreap.api.running import Limits, build_system, checked_run, record_image
 from cellreap.api.systems import System, kernel_for
 from cellreap.arches import ARCHES
-from cellreap.campaign.matrix import Campaign, read_campaign
-from cellreap.campaign.running import Result, Standing, run_campaign
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.main import run_and_exit
 from cellreap.errors import CellreapError
 from cellreap.progress import Progress
-from cellreap.runs.boot import Boot, End
-from cellreap.system.config import Config, parse_config
+from cellreap.runs.boot import Boot, End, Watch
+from cellreap.runs.places import programs_beside
+from cellreap.runs.qemu import find_emulator, machine_for
+from cellreap.system.cache import digest_of
+from cellreap.system.config import parse_config
 from cellreap.system.image import read_image
 from kit.chaos import Table
 from kit.disturbed import QEMU, disturbed, shrunk
+from kit.paths import ROOT
 
 QUIET: Final = Progress(quiet=True)
 TRIES: Final = 150
-SECONDS, IDLE = 8.0, 7.0
-"""A system in which a PD computes for ever does not come to an end."""
-PATIENCE: Final = 60.0
-"""Seconds of another boot of a system whose console went silent. The root task tells what the PDs
-do when it has had nothing to tell for 5 s of the machine's own time.
+EVENTS: Final = 20_000
+"""A system that goes on for ever is cut after so many events."""
+SECONDS, IDLE = 15.0, 10.0
+"""Longer than any other system takes, on a busy machine."""
+STILL: Final = (b"SILENT", b"STANDS", b"CLOCK")
+"""The last events of a system that has nothing more to tell. The root task says what each PD does
+when nothing has happened for 5 s of the machine's own time.
 """
-STILL: Final = ("STANDS", "CLOCK")
-"""The last events of a trace that has nothing more to tell."""
+SOURCES: Final = ("roottask", "refkernel", "pds", "examples", "configs", "pyhost", "tests", "tools")
+_EVENT: Final = re.compile(rb"~cr \d+ [0-9a-f]{16} ([A-Z_]+)")
 _RULE: Final = re.compile(r":\d+: ([a-z_]+\.[a-z_]+): ")
-KERNELS: Final = ("seL4", "refkernel")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a run.
+
+    end: `ended`: with END; `still`: it had nothing more to tell, and some PD computes for ever;
+    `cut`: it went on for ever; `failed`. said: what is wrong with it.
+    """
+
+    seed: int
+    arch: str
+    kernel: str
+    end: str
+    said: list[str]
+    events: int
+    seconds: float
+
+    @property
+    def title(self) -> str:
+        """Its seed, architecture and kernel."""
+        return f"seed {self.seed} {self.arch} {self.kernel}"
+
+
+class Ending:
+    """Watches a console: a run ends that has nothing more to tell, or goes on for ever."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self.events = 0
+        self.still = False
+
+    def take(self, data: bytes) -> bool:
+        """Takes the next bytes. Returns whether the run is to end."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        told = False
+        for found in filter(None, map(_EVENT.search, lines)):
+            self.events += 1
+            told = self.still and found[1] == b"CLOCK"  # all STANDS have come
+            self.still = found[1] == STILL[0] or (self.still and found[1] in STILL)
+        return told or self.events > EVENTS
 
 
 def expecting_nothing(table: Table) -> Table:
@@ -64,78 +113,73 @@ def written(table: Table, path: Path) -> Path:
     return path
 
 
-def faults(run: Run) -> list[str]:
-    """What no system of any kind may cause: a violated rule, a root task that says nothing.
-
-    A crash that did not come about, a PD that did not end its round, and one that was never created
-    are what such a system may come to. So is a run that goes on until it is ended.
-    """
-    report, end = run.reading.report, run.boot.end if run.boot is not None else End.COMPLETE
-    last = run.events[-1].name if run.events else "none"
-    found = []
-    if end not in (End.COMPLETE, End.TIMEOUT) and not (end is End.SILENT and last in STILL):
-        found.append(f"the run did not come to its end: {run.boot}, last event {last}")
-    return found if report.passed else found + run.violations
-
-
 def kinds(said: list[str]) -> set[str]:
     """The rules that were violated; without one, the first finding."""
     rules = {found.group(1) for line in said if (found := _RULE.search(line))}
     return rules or set(said[:1])
 
 
-def boot(path: Path, arch: str, kernel: str) -> list[str]:
-    """Builds, boots and checks the system of a file. Returns what is wrong with the run."""
+def boot(path: Path, arch: str, kernel: str, seed: int = 0) -> Outcome:
+    """Builds, boots and checks the system of a file. Image and trace are beside it."""
     text = path.read_text(encoding="utf-8")
     system = System(path, text, parse_config(text, path))
-    sdk = kernel_for(arch, kernel, QUIET)
     image, trace = path.with_suffix(".img"), path.with_suffix(".trace")
-    build_system(system, sdk, image, QUIET, keep=True)
-    made = read_image(image)
-    booted = record_image(made, trace, Limits(SECONDS, IDLE, QEMU), QUIET)
-    return faults(checked(image, trace, booted, system.config))
+    build_system(system, kernel_for(arch, kernel, QUIET), image, QUIET, keep=True)
+    ending = Ending()
+    limits = Limits(SECONDS, IDLE, QEMU)
+    booted = record_image(read_image(image), trace, limits, QUIET, Watch(ending.take))
+    # A crash that did not come about, or a PD that was never created, is what such a system may
+    # come to, and no violation. A trace that was ended is checked as far as it goes.
+    run = checked_run(read_image(image), booted, trace, QUIET, config=system.config)
+    said, end = run.violations, end_of(booted, ending)
+    if end == "failed" and not said:
+        said = [f"the run did not come to its end: {booted}"]
+    end = "failed" if said else end
+    return Outcome(seed, arch, kernel, end, said, booted.events, round(booted.seconds, 2))
 
 
-def checked(image: Path, trace: Path, boot: Boot, config: Config) -> Run:
-    """Checks a trace, of a run that was ended as far as it goes."""
-    return checked_run(read_image(image), boot, trace, QUIET, config=config, keep_events=True)
+def end_of(booted: Boot, ending: Ending) -> str:
+    """How a run ended, whatever its trace says."""
+    if booted.end is End.COMPLETE:
+        return "ended"
+    if ending.still and booted.end in (End.ASKED, End.SILENT):
+        return "still"
+    return "cut" if booted.end in (End.ASKED, End.TIMEOUT) else "failed"
 
 
-def cell_faults(result: Result, folder: Path) -> list[str]:
-    """What is wrong with the run of a cell."""
-    if result.verdict == "error":
-        return list(result.findings)
-    if result.passed:
-        return []
-    at = folder / result.cell.id
-    broken_off = (
-        each for each in End if any(f"its end: {each.value}" in text for text in result.findings)
-    )
-    end = next(broken_off, End.COMPLETE)
-    config = result.cell.system().config
-    told = Boot(end, result.seconds, 0, result.events, "")
-    found = faults(checked(at / "cell.img", at / "cell.trace", told, config))
-    if found and end is End.SILENT:  # a PD may compute for so long, on a busy machine
-        again = at / "again.trace"
-        longer = Limits(PATIENCE, PATIENCE, QEMU)
-        booted = record_image(read_image(at / "cell.img"), again, longer, QUIET)
-        found = faults(checked(at / "cell.img", again, booted, config))
-    return found
+def run_seed(seed: int, arch: str, kernel: str, folder: Path) -> Outcome:
+    """Runs the system of a seed. What failed, or was cut, is kept in `folder`."""
+    path = folder / f"seed{seed}-{arch}-{Path(kernel).name}.toml"
+    written(expecting_nothing(disturbed(seed)), path)
+    try:
+        outcome = boot(path, arch, kernel, seed)
+    except CellreapError as error:
+        outcome = Outcome(seed, arch, kernel, "failed", [str(error)], 0, 0.0)
+    if outcome.end not in ("failed", "cut"):
+        _remove(path)
+    return outcome
 
 
-def make_smaller(result: Result, said: list[str], folder: Path, tries: int) -> Path:
-    """Makes the system of a cell smaller while it fails by one of the same rules."""
-    cell, wanted = result.cell, kinds(said)
+def _remove(path: Path) -> None:
+    """Removes a system with its image, its trace and its programs."""
+    shutil.rmtree(programs_beside(path.with_suffix(".img")), ignore_errors=True)
+    for suffix in (".toml", ".img", ".trace"):
+        path.with_suffix(suffix).unlink(missing_ok=True)
+
+
+def make_smaller(outcome: Outcome, folder: Path, tries: int) -> Path:
+    """Makes the system of a seed smaller while it fails by one of the same rules."""
+    wanted = kinds(outcome.said)
     folder.mkdir(parents=True, exist_ok=True)
-    name = f"{Path(cell.config).stem}-{cell.arch}-{cell.kernel}"
+    name = f"seed{outcome.seed}-{outcome.arch}-{Path(outcome.kernel).name}"
     kept, tried = folder / f"{name}.toml", folder / f"{name}.try.toml"
-    table: Table = tomlkit.parse(cell.text).unwrap()
-    written(table, kept)
+    table = disturbed(outcome.seed)
+    written(expecting_nothing(table), kept)
 
     def fails(candidate: Table) -> bool:
         written(expecting_nothing(candidate), tried)
         try:
-            found = boot(tried, cell.arch, str(cell.kernel))
+            found = boot(tried, outcome.arch, outcome.kernel).said
         except CellreapError as error:
             found = [str(error)]
         return bool(kinds(found) & wanted)
@@ -148,32 +192,60 @@ def make_smaller(result: Result, said: list[str], folder: Path, tries: int) -> P
         click.echo(f"  smaller: {len(smaller['pd'])} PDs, {count} lines")
 
     shrunk(table, fails, tries, told)
-    for path in folder.glob(f"{tried.stem}.*"):
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    _remove(tried)
     return kept
 
 
-def campaign_of(seeds: range, arches: list[str], kernels: list[str], folder: Path) -> Campaign:
-    """Writes the systems of the seeds, and the campaign of them."""
-    systems = folder / "systems"
-    systems.mkdir(parents=True, exist_ok=True)
-    names = []
-    for seed in seeds:
-        path = systems / f"seed{seed}.toml"
-        if not path.exists():
-            written(expecting_nothing(disturbed(seed)), path)
-        names.append(f"systems/{path.name}")
-    table = {
-        "campaign": {
-            "name": "chaos",
-            "qemu_args": list(QEMU),
-            "timeout": SECONDS,
-            "idle": IDLE,
-            "attempts": 1,
-        },
-        "matrix": {"config": names, "arch": arches, "kernel": kernels},
-    }
-    return read_campaign(written(table, folder / "chaos.toml"))
+def made_from(arch: str, kernel: str) -> str:
+    """A name for all that a result depends on."""
+    files = sorted(
+        path
+        for folder in SOURCES
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and path.suffix in (".py", ".c", ".h", ".S", ".ld", ".toml", ".csv")
+    )
+    emulator = Path(find_emulator(machine_for(arch)))
+    sources = [part for path in files for part in (str(path), path.read_bytes())]
+    return digest_of(str(kernel_for(arch, kernel, QUIET).kernel), emulator.read_bytes(), *sources)
+
+
+class Results:
+    """The results of a folder that were made from what is there now, one a line in a file."""
+
+    def __init__(self, folder: Path, made_from: str) -> None:
+        self._path = folder / f"results-{made_from[:16]}.jsonl"
+        self.found: list[Outcome] = []
+        if self._path.exists():
+            lines = self._path.read_text(encoding="utf-8").splitlines(keepends=True)
+            whole = [line for line in lines if line.endswith("\n")]
+            self.found = [Outcome(**json.loads(line)) for line in whole]
+            self._path.write_text("".join(whole), encoding="utf-8")
+
+    def add(self, outcome: Outcome) -> None:
+        """Adds a result, also to the file."""
+        self.found.append(outcome)
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(outcome)) + "\n")
+
+
+def run_seeds(
+    seeds: range, arch: str, kernel: str, folder: Path, workers: int
+) -> Iterator[tuple[Outcome, bool]]:
+    """The results of the seeds, and whether each is new."""
+    results = Results(folder, made_from(arch, kernel))
+    known = {outcome.seed for outcome in results.found}
+    yield from ((outcome, False) for outcome in results.found if outcome.seed in seeds)
+    with ProcessPoolExecutor(workers, get_context("fork")) as pool:
+        running = [
+            pool.submit(run_seed, seed, arch, kernel, folder) for seed in seeds if seed not in known
+        ]
+        try:
+            for future in running:
+                outcome = future.result()
+                results.add(outcome)
+                yield outcome, True
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 @click.command()
@@ -184,7 +256,7 @@ def campaign_of(seeds: range, arches: list[str], kernels: list[str], folder: Pat
               help="seL4, refkernel, or an SDK directory; refkernel by default.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               default=Path("build/chaos"), help="build/chaos by default.")  # fmt: skip
-@click.option("-j", "--workers", default=1, metavar="N", help="Cells that run at a time.")
+@click.option("-j", "--workers", default=1, metavar="N", help="Systems that run at a time.")
 @click.option("--tries", default=TRIES, metavar="N", help="Runs to make one system smaller.")
 def main(
     seeds: int,
@@ -200,31 +272,27 @@ def main(
     What has a result is not run again, so the same command goes on where it was ended.
     """
     folder = output.absolute()
+    folder.mkdir(parents=True, exist_ok=True)
     chosen = range(first, first + seeds)
-    campaign = campaign_of(chosen, list(arches or ARCHES), list(kernels), folder)
-    failed: list[tuple[Result, list[str]]] = []
-
-    def on_result(standing: Standing, result: Result) -> None:
-        said = cell_faults(result, folder)
-        done, every = len(standing.results), len(standing.cells)
-        click.echo(
-            f"{done}/{every} {result.cell.title}: {'FAIL' if said else 'ok'} {result.seconds} s"
-        )
-        for line in said[:3]:
-            click.echo(f"  {line}")
-
-    standing = run_campaign(campaign, folder, workers, resume=True, on_result=on_result)
-    for result in standing.in_order():
-        said = cell_faults(result, folder)
-        if said:
-            failed.append((result, said))
-    for result, said in failed:
-        click.echo(f"{result.cell.title}: {said[0]}")
-        if tries:
-            kept = make_smaller(result, said, folder / "smallest", tries)
-            click.echo(kept.read_text(encoding="utf-8"))
-            click.echo(f"kept in {kept}")
-    click.echo(f"{len(standing.results)} runs, {len(failed)} failed")
+    failed: list[Outcome] = []
+    ends: Counter[str] = Counter()
+    for arch in arches or ARCHES:
+        for kernel in kernels:
+            for outcome, is_new in run_seeds(chosen, arch, kernel, folder, workers):
+                ends[outcome.end] += 1
+                failed += [outcome] if outcome.end == "failed" else []
+                if is_new or outcome.end == "failed":
+                    told = f"{outcome.events} events, {outcome.seconds} s"
+                    click.echo(f"{outcome.title}: {outcome.end}, {told}")
+                    for line in outcome.said[:3]:
+                        click.echo(f"  {line}")
+    for outcome in failed if tries else ():
+        click.echo(f"{outcome.title}: {outcome.said[0]}")
+        kept = make_smaller(outcome, folder / "smallest", tries)
+        click.echo(kept.read_text(encoding="utf-8"))
+        click.echo(f"kept in {kept}")
+    said = ", ".join(f"{ends[end]} {end}" for end in ("ended", "still", "cut", "failed"))
+    click.echo(f"{ends.total()} runs: {said}")
     return ExitCode.FAILED if failed else ExitCode.DONE
 
 

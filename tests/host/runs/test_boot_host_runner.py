@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from cellreap.errors import CellreapError, UsageError
-from cellreap.runs.boot import Boot, End, record
+from cellreap.runs.boot import Boot, End, record, record_from
 from cellreap.runs.qemu import MACHINES, Machine, find_emulator, qemu_command, split_arguments
 
 
@@ -185,6 +185,42 @@ def test_a_fatal_message_ends_a_run_that_would_go_on(stand_in: Path) -> None:
     assert boot.end is End.FATAL
     assert boot.seconds < GENEROUS
     assert trace == said
+
+
+class Scripted:
+    """A console that says these things at these seconds, of a clock of its own."""
+
+    def __init__(self, said: dict[float, bytes]) -> None:
+        self.now = 0.0
+        self.last_words = ""
+        self._said = dict(said)
+
+    def read(self, seconds: float) -> bytes | None:
+        at = min(self._said, default=float("inf"))
+        if at > self.now + seconds:
+            self.now += seconds
+            return None
+        self.now = max(self.now, at)
+        return self._said.pop(at)
+
+    def failure(self) -> str:
+        return ""
+
+
+@pytest.mark.behaviour("S-15", "J-15")
+@pytest.mark.parametrize(
+    ("goes_on", "end"), [({10.5: line(1, "SAY pd=PD_1 text=x")}, End.TIMEOUT), ({}, End.FATAL)]
+)
+def test_what_looks_like_a_panic_is_none_if_an_event_follows_behind_the_limit(
+    monkeypatch: pytest.MonkeyPatch, goes_on: dict[float, bytes], end: End
+) -> None:
+    """A PD of a debug kernel can print such a message when the time is nearly up."""
+    forged = b"cellreap: panic: no slot is left 0x0\n"
+    console = Scripted({1.0: line(0, "TRACE version=1"), 9.9: forged, **goes_on})
+    monkeypatch.setattr("cellreap.runs.boot.time.monotonic", lambda: console.now)
+    trace = io.BytesIO()
+    assert record_from(console, trace, timeout=10.0).end is end
+    assert forged in trace.getvalue()
 
 
 def test_the_fault_of_another_thread_is_not_fatal(stand_in: Path) -> None:

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 
 import pytest
 
-from chaos_runs import kinds
+from chaos_runs import EVENTS, Ending, Outcome, Results, kinds
 from kit.chaos import Table
 from kit.disturbed import disturbed, is_valid, shrunk, smaller
 
@@ -58,3 +59,40 @@ def test_a_system_is_made_smaller_as_long_as_it_fails() -> None:
 def test_two_failures_are_the_same_if_they_violate_a_rule_in_common() -> None:
     assert kinds(["cell.trace:12: clock.late: CLOCK", "a crash"]) == {"clock.late"}
     assert kinds(["the run did not come to its end"]) == {"the run did not come to its end"}
+
+
+def console(*names: str) -> bytes:
+    return b"".join(f"kernel: ~cr 1 {0:016x} {name} x=1\r\n".encode() for name in names)
+
+
+def test_a_run_is_still_when_all_pds_were_told_and_only_the_clock_goes_on() -> None:
+    ending = Ending()
+    assert not ending.take(console("CLOCK", "SILENT", "STANDS") + b"~cr 2 ")
+    assert not ending.take(console("STANDS"))
+    assert ending.still
+    assert ending.take(console("CLOCK"))
+
+
+def test_a_run_that_goes_on_after_a_silence_is_not_still() -> None:
+    ending = Ending()
+    assert not ending.take(console("SILENT", "STANDS", "EXIT", "CLOCK"))
+    assert not ending.still
+
+
+def test_a_run_that_goes_on_for_ever_is_cut() -> None:
+    ending = Ending()
+    assert not ending.take(console(*["SAY"] * EVENTS))
+    assert ending.take(console("SAY"))
+    assert not ending.still
+
+
+def test_results_belong_to_what_they_were_made_from(tmp_path: Path) -> None:
+    outcome = Outcome(7, "aarch64", "refkernel", "failed", ["x"], 12, 0.5)
+    Results(tmp_path, "these sources").add(outcome)
+    with next(tmp_path.iterdir()).open("a") as file:
+        file.write('{"seed": 8, "ar')  # killed there
+    again = Results(tmp_path, "these sources")
+    assert again.found == [outcome]
+    again.add(outcome)
+    assert Results(tmp_path, "these sources").found == [outcome, outcome]
+    assert Results(tmp_path, "other sources").found == []

@@ -12,6 +12,8 @@ from cellreap.runs.summary import tell
 from cellreap.trace.check import check_stream
 from cellreap.trace.reading import Reading, read_trace
 from cellreap.trace.writer import Draft, seal
+from kit.broken_configurations import held
+from kit.configured_story import Configured, expected, with_system
 from kit.paths import GOLDENS, STORED_TRACES
 from kit.stop_run import Ending
 from kit.trace_simulator import Target, left_run
@@ -120,3 +122,73 @@ def test_a_staged_termination_may_be_prevented(protected: bool) -> None:
     target.stage(1, "terminate", victim, boss)
     target.emit("REFUSE", pd=boss, op=OPERATIONS["terminate"], status=RESULTS["prevented"])
     assert rules(target.end()) == (set() if protected else {"staged.follows"})
+
+
+@pytest.mark.behaviour("S-15")
+def test_memory_is_told_only_if_something_was_made() -> None:
+    nothing = Target(0, 0, "empty")
+    nothing.unmade("pd", "idler", 12, "page")
+    assert rules(nothing.end()) == set()
+    nothing = Target(0, 0, "empty")
+    nothing.account()
+    assert rules(nothing.end()) == {"memory.account"}
+
+
+class Stopped(Configured, Ending):
+    """A system of a configuration whose PDs are all stopped at the end."""
+
+
+@pytest.mark.behaviour("S-15")
+def test_the_end_in_order_is_no_cleanup_after_which_a_pd_starts() -> None:
+    config = with_system(stops_in_order=True, crashes=(), extract=False)(expected())
+    assert any(pd.late for pd in config.pds)
+    target = Stopped(config)
+    target.boot()
+    target.snapshot()
+    target.stop_all()
+    target.account()
+    assert held(target.end(), config).violations == []
+
+
+@pytest.mark.behaviour("S-15")
+@pytest.mark.parametrize(("behind", "found"), [("CONTINUE", set()), ("CLEANUP", {"between.place"})])
+def test_a_pd_may_be_served_behind_a_plan_that_was_told_anew(behind: str, found: set[str]) -> None:
+    target = Target(0, 0, "anew")
+    server, watcher, guest = (target.pd(name) for name in ("server", "watcher", "guest"))
+    disk = target.space(server, "BLOCK", "disk")
+    target.request(watcher, disk)
+    target.subscribe(watcher, disk)
+    target.quiet()
+    target.fault(server)
+    target.cleanup()
+    names = [name for name, _ in target.events]
+    at = names.index("OWE", names.index(behind)) + 1  # the plan ends with it
+    served: list[Draft] = [
+        ("PAUSE", {"n": 1, "pd": guest, "calls": 0}),
+        ("SAY", {"pd": guest, "text": "between"}),
+        ("RESUME", {"n": 1, "pd": guest, "calls": 1, "kinds": "reply:1"}),
+    ]
+    target.events[at:at] = served
+    target.account()
+    target.serve_all()
+    assert rules(target.end()) == found
+
+
+@pytest.mark.behaviour("S-15")
+@pytest.mark.parametrize(("more", "found"), [((), set()), ((6100,), {"clock.late"})])
+def test_what_is_due_while_the_root_task_is_busy_is_told_behind_the_next_clock(
+    more: tuple[int, ...], found: set[str]
+) -> None:
+    target = Target(0, 0, "busy")
+    server, guest = target.pd("server", deadline=1000), target.pd("guest")
+    target.request(guest, target.space(server, "BLOCK", "disk"))
+    target.quiet()
+    target.emit("CLOCK", ms=100)
+    target.exit(guest, 0)
+    target.cleanup()
+    target.account()
+    for ms in (200, 6000, *more):
+        target.emit("CLOCK", ms=ms)
+    target.emit("HELD_UP", pd=server, ms=1060, ran=0)
+    target.serve_all()
+    assert rules(target.end()) == found
