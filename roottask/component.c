@@ -85,10 +85,11 @@ static cr_status describe(const cr_component_system *system)
                : CR_ERR_ARG;
 }
 
-static int has_deadline(const cr_component_system *system)
+static int has_time_limit(const cr_component_system *system)
 {
     for (uint32_t i = 0; i < system->n_pds; i++) {
-        if (system->pds[i].deadline_ms != 0) {
+        const cr_image_pd *pd = &system->pds[i];
+        if (pd->deadline_ms != 0 || pd->heartbeat_ms != 0 || pd->call_ms != 0) {
             return 1;
         }
     }
@@ -169,7 +170,7 @@ cr_status cr_component_init(const cr_component_room *room, const cr_component_sy
     if (status != CR_OK) {
         return status;
     }
-    if (!cr_clock_exists() && (has_deadline(system) || system->cleaner_priority != 0)) {
+    if (!cr_clock_exists() && (has_time_limit(system) || system->cleaner_priority != 0)) {
         return CR_ERR_ABSENT;
     }
     bound = own.bound;

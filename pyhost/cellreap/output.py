@@ -269,7 +269,7 @@ class Cleanup(Plan):
     number: int
     """Its number, from 1."""
     cause: str
-    """What caused it: `fault`, `exit`, `terminate`, `late`; `collect`, `stop`: no event."""
+    """What caused it: `fault`, `exit`, `terminate`, `late`, `hung`; `collect`, `stop`: no event."""
     how: str
     """How its trigger went, for people."""
     kernel_calls: dict[str, int]
@@ -324,6 +324,19 @@ class Late(TypedDict):
     """The deadline in milliseconds."""
     ms: int
     """How long the PD took."""
+
+
+class Hung(TypedDict):
+    """A PD that hung: it lived and answered nobody."""
+
+    pd: str
+    """The PD."""
+    by: str | None
+    """The PD whose call it kept. null: it kept its own `heartbeat_ms`."""
+    token: int | None
+    """The probe that it did not finish. null: it only waited for messages."""
+    ms: int
+    """For how many milliseconds."""
 
 
 class Ticket(TypedDict):
@@ -423,6 +436,8 @@ class Report(TypedDict):
     """Notices that failed."""
     late: list[Late]
     """Missed deadlines."""
+    hung: list[Hung]
+    """PDs that hung."""
     tickets: list[Ticket]
     """Tickets."""
     extractions: list[Extraction]

@@ -12,6 +12,7 @@
 #include "extract.h"
 #include "faults.h"
 #include "hooks.h"
+#include "hung.h"
 #include "operations.h"
 #include "population.h"
 #include "progress.h"
@@ -42,6 +43,7 @@ typedef struct cr_supervisor {
     cr_residues residues;
     cr_between between;
     cr_faults faults;
+    cr_hung hung;
     cr_progress progress;
     cr_population population;
     cr_operations operations;

@@ -47,6 +47,37 @@ int cr_is_at_syscall(const cr_pd *pd, seL4_Word ip)
     return code != 0 && cr_arch_is_syscall(code);
 }
 
+/* FNV-1a, over words. */
+uint64_t cr_sum_of(const seL4_UserContext *registers)
+{
+    uint64_t sum = 0xcbf29ce484222325u;
+    for (uint32_t i = 0; i < cr_arch_register_count; i++) {
+        sum = (sum ^ cr_arch_register_value(registers, i)) * 0x100000001b3u;
+    }
+    return sum;
+}
+
+uint64_t cr_sum_of_pd(const cr_pd *pd)
+{
+    seL4_UserContext registers;
+    return cr_read_registers(cr_body_cap(&pd->body, CR_BODY_TCB), &registers)
+               ? 0
+               : cr_sum_of(&registers);
+}
+
+uint32_t cr_receives_from(const cr_pd *pd)
+{
+    seL4_UserContext registers;
+    seL4_CPtr invoked;
+    return pd->wait == CR_WAIT_NOTHING && !cr_pd_is_suspended(pd) &&
+                   !cr_read_registers(cr_body_cap(&pd->body, CR_BODY_TCB), &registers) &&
+                   cr_arch_is_receive(&registers, &invoked) &&
+                   invoked < 1u << pd->body.cspace_bits &&
+                   cr_is_at_syscall(pd, cr_arch_ip(&registers))
+               ? (uint32_t)invoked
+               : 0;
+}
+
 cr_pd *cr_called_by(const cr_pd *pd, uint32_t *slot)
 {
     seL4_UserContext registers;

@@ -20,6 +20,11 @@ typedef enum cr_sample {
 cr_pd *cr_called_by(const cr_pd *pd, uint32_t *slot);
 /* The same, or the fault handler that has a fault of the PD. */
 cr_pd *cr_waited_for_by(const cr_pd *pd);
+/* The slot of the receive that the PD is at; 0: it is at none. */
+uint32_t cr_receives_from(const cr_pd *pd);
+/* A number that is the same for the same registers, of a thread or of the PD's thread. */
+uint64_t cr_sum_of(const seL4_UserContext *registers);
+uint64_t cr_sum_of_pd(const cr_pd *pd);
 /* Whether the instruction at this address of the PD's program is a system call. */
 int cr_is_at_syscall(const cr_pd *pd, seL4_Word ip);
 /* Whether the PD waits for one that waits, perhaps through others, for the PD itself. */

@@ -243,6 +243,7 @@ static const cr_ending endings[CR_CAUSE_COUNT] = {
     [CR_CAUSE_STOP] = CR_ENDING_STOP,
     [CR_CAUSE_SUBTREE] = CR_ENDING_TERMINATE,
     [CR_CAUSE_RECONCILE] = CR_ENDING_RECONCILE,
+    [CR_CAUSE_HUNG] = CR_ENDING_HUNG,
 };
 
 static void stop(cr_pd *pd, cr_cause cause)
@@ -449,6 +450,7 @@ static const cr_cause causes_of[CR_ENDING_COUNT] = {
     [CR_ENDING_EXIT] = CR_CAUSE_EXIT,
     [CR_ENDING_TERMINATE] = CR_CAUSE_TERMINATE,
     [CR_ENDING_LATE] = CR_CAUSE_LATE,
+    [CR_ENDING_HUNG] = CR_CAUSE_HUNG,
 };
 
 /* A PD that was stopped while it was doomed had no cleanup of its own to wait for. Now it has. */

@@ -5,9 +5,11 @@
 #include "arena.h"
 #include "notices.h"
 
+/* Whether the PD has a probe that it must finish in its own deadline. */
 static int has_probe(const cr_pd *pd)
 {
-    return cr_work_pending_of(cr_sys.work, cr_receiver(pd), CR_NOTICE_PROBE) > 0;
+    return cr_work_pending_of(cr_sys.work, cr_receiver(pd), CR_NOTICE_PROBE) >
+           (pd->limits.token != 0 ? 1u : 0u);
 }
 
 static int can_be_probed(const cr_pd *pd)
@@ -27,20 +29,25 @@ void cr_probes_tick(cr_pd *pd, cr_sample sample, uint64_t elapsed_ns)
     }
 }
 
-static void probe(cr_pd *pd, const cr_pd *by)
+void cr_probe(cr_pd *pd, const cr_pd *by, uint32_t ms)
 {
-    if (!can_be_probed(pd) || has_probe(pd)) {
-        return;
-    }
     cr_trace_begin(&cr_sys.trace, CR_EV_PROBE);
     cr_trace_pd(pd);
-    cr_trace_pd(by);
+    cr_trace_node(by != 0 ? by->node : (cr_ref){CR_NONE, 0});
+    cr_trace_number(&cr_sys.trace, ms);
     cr_trace_end(&cr_sys.trace);
-    pd->run.circle = 0;
     const cr_notice notice = {
         .kind = CR_NOTICE_PROBE, .to = pd->node, .node = pd->node, .from = {CR_NONE, 0}};
     if (cr_notice_put(&notice, 0, 0) != CR_OK) {
         cr_panic("there is no room for a probe", pd->number);
+    }
+}
+
+static void probe(cr_pd *pd, const cr_pd *by)
+{
+    if (can_be_probed(pd) && !has_probe(pd)) {
+        pd->run.circle = 0;
+        cr_probe(pd, by, 0);
     }
 }
 

@@ -17,6 +17,9 @@ void cr_probes_tick(cr_pd *pd, cr_sample sample, uint64_t elapsed_ns);
 /* Sends the probes that are due. Must be called after the ticks of a look, because the clock of a
  * probe must not include the interval before it. */
 void cr_probes_send(void);
+/* Sends the PD a probe, which it must finish in `ms`; 0: in its own deadline. `by`: the PD that it
+ * keeps waiting, or 0. A PD has at most one of either kind. */
+void cr_probe(cr_pd *pd, const cr_pd *by, uint32_t ms);
 /* The time that the PD spent in circles of calls since the probe was sent. 0 for other notices. */
 uint64_t cr_probes_circle_time(const cr_pd *pd, const cr_work_notice *notice);
 /* The PD has finished a probe. */

@@ -7,6 +7,7 @@
 #include "calls.h"
 #include "connect.h"
 #include "faults.h"
+#include "hung.h"
 #include "kernel/witness.h"
 #include "notices.h"
 #include "probes.h"
@@ -31,6 +32,7 @@ void cr_progress_init(const cr_image_header *image, seL4_CPtr bound)
                     cr_badge(CR_BADGE_TURN, 0, 0)),
             "the signal of the witnesses cannot be minted");
     cr_witness_init(wanted, signal);
+    cr_hung_init(image);
 }
 
 /* -- what a PD does */
@@ -108,14 +110,16 @@ static int oldest_awaited(const cr_pd *pd, cr_work_notice *out)
 
 /* -- the clocks */
 
-/* The oldest notice that the PD can finish and that is strict, or that is not. */
+/* The oldest notice that the PD can finish and that is strict, or that is not. A probe of hung.h
+ * has its own time. */
 static int oldest_that(const cr_pd *pd, int strict, cr_work_notice *out)
 {
     cr_work_cursor at = {0};
     cr_work_notice notice;
     int any = 0;
     while (cr_work_next(cr_sys.work, cr_receiver(pd), &at, &notice) == CR_OK) {
-        if (cr_notice_is_strict(&notice) == strict && (!any || notice.token < out->token)) {
+        if (cr_notice_is_strict(&notice) == strict && !cr_hung_is_probe(pd, &notice) &&
+            (!any || notice.token < out->token)) {
             *out = notice;
             any = 1;
         }
@@ -217,6 +221,7 @@ int cr_progress_look(void)
         any |= advance_wait(pd, elapsed);
     }
     cr_probes_send();
+    any |= cr_hung_look(elapsed, passed);
     cr_clock_look_again(any);
     return 1;
 }
@@ -226,9 +231,10 @@ void cr_progress_made(cr_pd *pd, const cr_work_notice *notice)
     if (awaits(pd, notice)) {
         pd->run.held_up = 0;
     }
-    if (notice->kind == CR_NOTICE_PROBE) {
+    if (notice->kind == CR_NOTICE_PROBE && !cr_hung_is_probe(pd, notice)) {
         cr_probes_answered(pd);
     }
+    cr_hung_heard(pd, notice);
     if (!notice->again && !cr_notice_is_strict(notice)) {
         cr_notices_restart(pd);
     }

@@ -31,22 +31,13 @@ typedef struct look {
 /* The number of events that end a silence. */
 static uint64_t events(void)
 {
-    return cr_sys.trace.recorded - cr_sup.clock.tells - cr_sup.progress.held_ups;
+    return cr_sys.trace.recorded - cr_sup.clock.tells - cr_sup.progress.held_ups -
+           cr_sup.hung.told;
 }
 
 int cr_silence_counts(void)
 {
     return !cr_sup.silence.told || events() != cr_sup.silence.heard;
-}
-
-/* FNV-1a, over words. */
-static uint64_t sum_of(const seL4_UserContext *registers)
-{
-    uint64_t sum = 0xcbf29ce484222325u;
-    for (uint32_t i = 0; i < cr_arch_register_count; i++) {
-        sum = (sum ^ cr_arch_register_value(registers, i)) * 0x100000001b3u;
-    }
-    return sum;
 }
 
 /* The system call that the registers show, for a PD at a system call instruction. */
@@ -77,7 +68,7 @@ static look look_at(const cr_pd *pd)
         cr_panic("the registers of a PD cannot be read", pd->number);
     }
     found.ip = cr_arch_ip(&registers);
-    found.sum = sum_of(&registers);
+    found.sum = cr_sum_of(&registers);
     if (pd->life == CR_LIFE_RUNS && cr_is_at_syscall(pd, cr_arch_ip(&registers))) {
         look_at_syscall(pd, &registers, &found);
     }

@@ -5,6 +5,7 @@
 #include "answer.h"
 #include "arena.h"
 #include "connect.h"
+#include "hung.h"
 #include "notices.h"
 #include "progress.h"
 #include "residue.h"
@@ -140,6 +141,7 @@ void cr_waits_expire(void)
 {
     if (cr_progress_look()) {
         find_late();
+        cr_hung_find();
         cr_progress_take_faults();
         cr_progress_give_up();
     }
@@ -174,7 +176,7 @@ int cr_waits_without_timer(void)
 
 int cr_waits_pending(void)
 {
-    int any = cr_population_pending();
+    int any = cr_population_pending() || cr_hung_is_pending();
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         const cr_pd *pd = &cr_sys.pds[i];
         any |= cr_pd_exists(pd) && (pd->wait_due != 0 || cr_progress_is_pending(pd));
@@ -184,6 +186,9 @@ int cr_waits_pending(void)
 
 int cr_waits_of_others(void)
 {
+    if (cr_hung_is_pending()) {
+        return 1;
+    }
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         const cr_pd *pd = &cr_sys.pds[i];
         if (pd->deadline_ms != 0 && pd->wait == CR_WAIT_NOTHING && cr_progress_is_pending(pd)) {

@@ -24,7 +24,7 @@ int cr_waits_without_timer(void);
  * notice. */
 void cr_waits_follow_up(void);
 /* Whether anything is due at a certain time, and whether a notice with a deadline waits for a PD
- * that does not itself wait. */
+ * that does not itself wait, or a limit of hung.h will decide something. */
 int cr_waits_pending(void);
 int cr_waits_of_others(void);
 

@@ -180,6 +180,13 @@ static void trace_rules_of(const cr_pd *pd)
         cr_trace_number(&cr_sys.trace, pd->deadline_ms);
         cr_trace_end(&cr_sys.trace);
     }
+    if (pd->limits.heartbeat_ms != 0 || pd->limits.call_ms != 0) {
+        cr_trace_begin(&cr_sys.trace, CR_EV_LIMITS);
+        cr_trace_pd(pd);
+        cr_trace_number(&cr_sys.trace, pd->limits.heartbeat_ms);
+        cr_trace_number(&cr_sys.trace, pd->limits.call_ms);
+        cr_trace_end(&cr_sys.trace);
+    }
     cr_trace_begin(&cr_sys.trace, CR_EV_RIGHTS);
     cr_trace_pd(pd);
     cr_trace_number(&cr_sys.trace, pd->priority);
@@ -238,6 +245,12 @@ cr_status cr_enter_pd(cr_new_pd *make)
                   .deadline_ms = config != 0    ? config->deadline_ms
                                  : creator != 0 ? creator->deadline_ms
                                                 : 0};
+    if (config != 0) {
+        pd->limits = (cr_limits){.heartbeat_ms = config->heartbeat_ms, .call_ms = config->call_ms};
+    } else if (creator != 0) {
+        pd->limits = (cr_limits){.heartbeat_ms = creator->limits.heartbeat_ms,
+                                 .call_ms = creator->limits.call_ms};
+    }
     cr_sys.may_listen |= (pd->flags & CR_IMAGE_MAY_LISTEN) != 0;
     cr_text_copy(pd->name, make->name, CR_NAME_BYTES);
     pd->body.cspace_bits = config != 0            ? config->cspace_bits

@@ -32,9 +32,9 @@ enum {
     CR_MAX_QUESTIONS = CR_MAX_EXTRACTIONS * CR_MAX_SPACES + CR_MAX_NODES,
     /* An edge that is gone leaves its place to the notice about it. Beside these and the questions
      * there are those that each PD has taken, one notice about each space that stands for several,
-     * and a probe and a fault of each PD (docs/architecture.md, "Accounts"). */
+     * and two probes and a fault of each PD (docs/architecture.md, "Accounts"). */
     CR_MAX_NOTICES =
-        CR_MAX_EDGES + CR_MAX_QUESTIONS + CR_MAX_SPACES + (CR_MAX_TAKEN + 2) * CR_MAX_PDS,
+        CR_MAX_EDGES + CR_MAX_QUESTIONS + CR_MAX_SPACES + (CR_MAX_TAKEN + 3) * CR_MAX_PDS,
     CR_ID_BYTES = 48
 };
 
@@ -80,6 +80,24 @@ typedef struct cr_run {
     uint32_t server;  /* the number of the PD that it called then, or 0 */
 } cr_run;
 
+/* The limits of how long the PD says nothing, and of how long it waits in a call, and their clocks
+ * (supervisor/hung.h). Times are in nanoseconds, unless it says ms. */
+typedef struct cr_limits {
+    uint32_t heartbeat_ms; /* 0: none */
+    uint32_t call_ms;      /* 0: none */
+    /* in which it could run, since it was last seen to wait for a message, or finished something */
+    uint64_t silent;
+    uint64_t token;      /* of the probe that a limit had it sent, until it is finished; or 0 */
+    uint32_t probe_ms;   /* in which it must be finished */
+    uint64_t unanswered; /* the same as `silent`, since that probe */
+    uint64_t age;        /* the probe is there so long, and nothing was told of that */
+    uint32_t answers;    /* such probes that it finished since it was last seen to wait */
+    uint64_t sum;        /* over its registers at the last look, if it was in a call, else 0 */
+    uint32_t end;        /* the number of the PD that its calls led to then */
+    uint64_t call;       /* in which both could run, since that call, or since the PD answered */
+    uint64_t received;   /* the same, while each look showed that the PD waits for a message */
+} cr_limits;
+
 typedef struct cr_pd {
     cr_life life;       /* changed only by cr_pd_become */
     cr_wait wait;       /* the answer it waits for; changed only by cr_pd_wait */
@@ -91,6 +109,7 @@ typedef struct cr_pd {
     uint32_t given_up;    /* the last cleanup that goes on without its answers */
     uint32_t deadline_ms; /* for finishing a notice; 0: none */
     cr_run run;
+    cr_limits limits;
     uint64_t last_token;  /* of the notice queued last */
     uint64_t released;    /* last_token when its wait was ended so that it can acknowledge */
     uint32_t lost;        /* slots that wait for its acknowledgement of a loss */

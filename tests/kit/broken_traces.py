@@ -17,6 +17,7 @@ from kit import broken_apart, broken_configurations, broken_respawns, truth_trac
 from kit.cancel_run import cancel_run
 from kit.collect_run import collect_run
 from kit.govern_run import govern_run
+from kit.hung_run import hung_run
 from kit.reconcile_run import reconcile_run
 from kit.reports_run import reports_run
 from kit.residue_run import residue_run
@@ -30,6 +31,7 @@ MADE = {
     "cancel": cancel_run,
     "collect": collect_run,
     "govern": govern_run,
+    "hung": hung_run,
     "stop": stop_run,
     "reconcile": reconcile_run,
 }
@@ -515,8 +517,15 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "blame.same": lambda: edited("blame", "FAULT", {"kind": "vm-fault"}, pd="PD_4"),
     "blame.resumed": lambda: edited("blame", "FINISH_WORK", {"result": "failed"}, token=1),
     "blame.taken": lambda: inserted("blame", "FAULT_RESUMED", "DEADLINE", pd="PD_2", ms=5),
-    "blame.probe": emitted("PROBE", pd="PD_2", by="PD_5"),
+    "blame.probe": emitted("PROBE", pd="PD_2", by="PD_5", ms=0),
     "blame.waits": lambda: edited("blame", "REQUEST", None, space="BLOCK_SPACE_2"),
+    "hung.limits": lambda: edited("hung", "LIMITS", {"call_ms": 0}, pd="PD_3"),
+    "hung.probe": lambda: edited("hung", "PROBE", {"ms": 250}, pd="PD_4"),
+    "hung.waits": lambda: edited("hung", "REQUEST", None, pd="PD_2"),
+    "hung.hung": lambda: edited("hung", "HUNG", {"ms": 199}, pd="PD_1"),
+    "hung.passed": lambda: edited("hung", "HUNG", {"ms": 900}, pd="PD_1"),
+    "hung.unanswered": lambda: edited("hung", "UNANSWERED", {"ran": 300}),
+    "hung.missing": lambda: of_drafts(hung_run("")),
     "freed.stop": lambda: edited("depths-1-0", "STOP", None, pd="PD_3"),
     "freed.when": emitted("SERVER_DIED", pd="PD_5", server="PD_4"),
     "freed.once": lambda: freed(("PD_3", "PD_1"), ("PD_3", "PD_1")),

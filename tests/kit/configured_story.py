@@ -159,6 +159,7 @@ class Configured(Target):
             size=self.sizes.bodies.get(pd.name, BODY),
             body_objects=Counter(self.sizes.objects.get(pd.name, BODY_OBJECTS)),
             deadline=pd.deadline_ms,
+            limits=pd.limits_ms,
             account=pd.account,
             priority=pd.priority,
             rights=pd.rights,

@@ -248,6 +248,7 @@ class Target:
         pinned: bool = False,
         size: int = 1 << 16,
         deadline: int = 0,
+        limits: tuple[int, int] = (0, 0),
         creator: str | None = None,
         account: int | None = None,
         priority: int = 100,
@@ -274,6 +275,8 @@ class Target:
         self.emit("BODY", pd=pd, **place, objects=counted(body_objects))
         if deadline:
             self.emit("DEADLINE", pd=pd, ms=deadline)
+        if any(limits):
+            self.emit("LIMITS", pd=pd, heartbeat_ms=limits[0], call_ms=limits[1])
         own = self.n_pds if account is None else account
         self.accounts[pd] = own if creator is None else self.accounts[creator]
         if rights is None:
@@ -518,8 +521,8 @@ class Target:
         what = {"on": on, "slot": slot, "space": space, "ip": "0x400200", "chance": chance}
         self.emit("STANDS", pd=pd, state=state, **what)
 
-    def probe(self, pd: str, by: str) -> None:
-        self.emit("PROBE", pd=pd, by=by)
+    def probe(self, pd: str, by: str | None, ms: int = 0) -> None:
+        self.emit("PROBE", pd=pd, by=by or "-", ms=ms)
         self._put(0, pd, "probe", pd, None, None)
 
     def exit(self, pd: str, code: int = 3) -> None:
@@ -586,6 +589,10 @@ class Target:
     def late(self, pd: str, notice: Notice, ms: int) -> None:
         self.emit("LATE", pd=pd, token=notice.token, ms=ms)
         self._stopped(pd, "late")
+
+    def hung(self, pd: str, by: str | None, token: int, ms: int) -> None:
+        self.emit("HUNG", pd=pd, by=by or "-", token=token, ms=ms)
+        self._stopped(pd, "hung")
 
     def stage(self, crash: int, how: str, pd: str, by: str | None = None) -> None:
         self.emit("STAGE", crash=crash, how=how, pd=pd, by=by or pd)

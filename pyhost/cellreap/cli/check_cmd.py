@@ -108,6 +108,9 @@ def summary(report: Report) -> list[str]:
     for late in report.late:
         about = f"{late.deadline} ms for notice {late.token} ({late.kind} {late.node})"
         lines.append(f"{_label(late.pd, report)} missed its deadline of {about}")
+    for hung in report.hung:
+        how = hung.told(lambda pd: _label(pd, report))
+        lines.append(f"{_label(hung.pd, report)} hung: {how}")
     lines += [failure_line(failure, report) for failure in report.failures]
     for ticket in report.tickets:
         what = f"the end of {_label(ticket.what, report)}" if ticket.what else "an extraction"

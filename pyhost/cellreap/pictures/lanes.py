@@ -34,6 +34,7 @@ MARKS: Final = {
     "PREVENTED": "goes on",
     "CANCEL": "cancels",
     "LATE": "late",
+    "HUNG": "hung",
     "SAY": "says",
     "SERVER_DIED": "answered: server died",
     "REFUSE": "refused",

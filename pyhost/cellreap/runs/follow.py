@@ -18,6 +18,7 @@ from cellreap.trace.events import Event, printable
 from cellreap.trace.expected import Expected
 from cellreap.trace.explain import Explain
 from cellreap.trace.faults import Faults
+from cellreap.trace.hanging import Hanging
 from cellreap.trace.reader import MAX_LINE, Events, Reader
 from cellreap.trace.refusals import refusal_of
 from cellreap.trace.report import Report
@@ -151,6 +152,8 @@ def _said(event: Event, names: dict[str, str]) -> str:
             return f"{name()}: cancelled {printable(what)}"
         case "LATE":
             return f"{name()}: missed its deadline for notice {event['token']}"
+        case "HUNG":
+            return f"{name()}: hung: {Hanging.of(event).told(lambda _: name('by'))}"
         case "RESPAWN_DUE":
             return f"{printable(event['name'])} is respawned in {event['delay_ms']} ms"
         case "STAYS_DOWN":

@@ -222,6 +222,9 @@ def _asked(report: Report, names: Mapping[str, str], files: Mapping[int, str]) -
     for late in report.late:
         what = f"missed its deadline of {late.deadline} ms for notice {late.token}"
         lines.append(f"{name_of(late.pd, names)} {what} ({late.kind} {late.node})")
+    for hung in report.hung:
+        how = hung.told(lambda pd: name_of(pd, names))
+        lines.append(f"{name_of(hung.pd, names)} hung: {how}")
     for failure in report.failures:
         what = f"failed to deal with notice {failure.token} ({failure.kind} {failure.node})"
         behind = f"{counted(failure.waiting, 'notice')} behind it"

@@ -307,6 +307,8 @@ def _pd_row(
         "spawn_priority": pd.priority if pd.spawn_priority is None else pd.spawn_priority,
         "spawn_allow": pd.spawn_allow,
         "deadline_ms": deadline_of(config, pd, timer),
+        "heartbeat_ms": pd.heartbeat_ms or 0,
+        "call_ms": pd.call_ms or 0,
         **respawn_of(pd, timer),
         "args": list(pd.args),
         "quotas": [_quota(getattr(pd.quota, word)) for word in quotas.words()],

@@ -51,6 +51,8 @@ class ExpectedPd:
     reader: int = 0
     """The account whose first PD may read its memory when it is doomed. 0: none."""
     deadline_ms: int = 0
+    limits_ms: tuple[int, int] = (0, 0)
+    """Its heartbeat_ms and call_ms. 0: none."""
     depths: Depths | None = None
     """Its own depths, if it has any."""
     respawn: tuple[int, int, int] | None = None

@@ -15,6 +15,7 @@ from cellreap.model.ids import ROOT
 from cellreap.trace.events import Event
 from cellreap.trace.expected import Expected
 from cellreap.trace.faults import describe_fault
+from cellreap.trace.hanging import Hanging
 from cellreap.trace.living import Living
 from cellreap.trace.refusals import PAGE, Refusal, refusal_of
 from cellreap.trace.report import Unexpected, Word
@@ -41,7 +42,9 @@ class Outcome:
     """What a run came to. Takes the events of its trace in order. PDs have their names."""
 
     crashes: list[Crash] = field(default_factory=list)
-    """Those that nobody staged: a fault, an exit with a code other than 0, a missed deadline."""
+    """Those that nobody staged: a fault, an exit with a code other than 0, a missed deadline, a PD
+    that hung.
+    """
     cleanups: int = 0
     created: set[str] = field(default_factory=set)
     exits: dict[str, int] = field(default_factory=dict)
@@ -99,6 +102,8 @@ class Outcome:
                     self._crash(event, f"exit with code {code}", refused)
             case "LATE":
                 self._crash(event, f"it missed its deadline for notice {event['token']}")
+            case "HUNG":
+                self._crash(event, f"it hung: {Hanging.of(event).told(self._name)}")
 
     def _name(self, pd: str) -> str:
         return self._names.get(pd, pd)

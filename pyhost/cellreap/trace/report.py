@@ -11,6 +11,7 @@ from cellreap.model.csvstate import state_text
 from cellreap.model.indexed import IndexedModel
 from cellreap.trace.events import printable
 from cellreap.trace.faults import FaultSeen
+from cellreap.trace.hanging import Hanging
 from cellreap.trace.reader import Problem
 from cellreap.trace.refusals import Refusal
 from cellreap.trace.silence import Silence, Standing
@@ -208,6 +209,7 @@ class Report:
     cleanups: list[Cleanup] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     late: list[Lateness] = field(default_factory=list)
+    hung: list[Hanging] = field(default_factory=list)
     tickets: list[Ticket] = field(default_factory=list)
     extractions: list[Extraction] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
@@ -356,6 +358,7 @@ def report_json(report: Report) -> dict[str, Any]:
         ],
         "failures": [failure.to_json() for failure in report.failures],
         "late": [late.to_json() for late in report.late],
+        "hung": [hung.to_json() for hung in report.hung],
         "tickets": [ticket.to_json() for ticket in report.tickets],
         "extractions": [
             extraction.to_json() for extraction in report.extractions if extraction.done

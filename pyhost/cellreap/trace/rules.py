@@ -125,6 +125,7 @@ RULES: Final[dict[str, str]] = {
     "the first cleanup. No other PD exists but those that a PD may spawn.",
     "config.rights": "A PD has the configured pin, priority, rights and account.",
     "config.deadline": "A PD has the configured deadline.",
+    "config.limits": "A PD has the configured heartbeat_ms and call_ms.",
     "config.depths": "A PD has the configured depths of its own, or none.",
     "config.respawn": "A PD has the configured rule for respawns, or none.",
     "config.handler": "A PD has the configured fault handler, if that exists, and keeps it.",
@@ -198,14 +199,14 @@ RULES: Final[dict[str, str]] = {
     "causes.spawn": "A PD that is spawned has OWN and a HOLD for its creator.",
     # authority and consent
     "authority.rights": "Each PD but the root task has one RIGHTS, directly after its BODY or "
-    "DEADLINE.",
+    "DEADLINE, or after its LIMITS.",
     "authority.protected": "PROTECTED comes once, directly after the RIGHTS or DEPTHS of its PD, "
     "which is pinned. No PD terminates one whose cleanup would destroy a protected PD, neither "
     "when it asks nor, with TERMINATE_LATER, when the cleanup is due: then PREVENTED comes.",
     "authority.account": "No PD of an account has more priority or rights than the first, which "
     "the configuration has.",
     "authority.spawn": "A spawned PD has at most the priority of its creator, no rights, no depths "
-    "of its own, no TRUST, and its creator's account and deadline.",
+    "of its own, no TRUST, and its creator's account, deadline and LIMITS.",
     "authority.right": "A PD that spawns PDs, extracts the model state, is told of cleanups or "
     "asks for a collection has the right to.",
     "authority.depths": "After its creation, a PD has new DEPTHS only by itself, if it may set its "
@@ -242,7 +243,8 @@ RULES: Final[dict[str, str]] = {
     "triggers.right": "A PD terminates only a PD whose capability it holds.",
     "triggers.deadline": "DEADLINE follows the BODY of its PD directly and is not 0.",
     "triggers.late": "LATE names the oldest notice that its PD could finish, or a probe or the "
-    "notice of a held fault, and the PD could run for its deadline.",
+    "notice of a held fault, and the PD could run for its deadline. Probes of limits have another "
+    "time.",
     "triggers.exit": "The registers of an EXIT show the message of the PD that exits.",
     "triggers.cleanup": "A cleanup has a trigger.",
     "triggers.order": "Triggers are cleaned up in their order and with their cause. A later one "
@@ -266,6 +268,20 @@ RULES: Final[dict[str, str]] = {
     "PD that waits for it has a deadline and a notice to finish.",
     "blame.waits": "A PD is probed only if calls can lead to it from the PD that waits: each one "
     "on the way has or had a capability to the next, or has a fault that the next one holds.",
+    # PDs that hang
+    "hung.limits": "LIMITS follows the BODY or DEADLINE of its PD directly, and names a limit.",
+    "hung.probe": "A PROBE with a time has the heartbeat_ms of its PD, or the call_ms of the PD "
+    "that waits. A PD that can answer has one at a time.",
+    "hung.waits": "A PD is probed or has hung for the call_ms of another one only if calls of that "
+    "one can lead to it (blame.waits), and that one is not down.",
+    "hung.hung": "A PD has hung that can answer and did not finish the probe that HUNG names for "
+    "heartbeat_ms or call_ms, or received nothing else for twice the call_ms.",
+    "hung.passed": "The times of HUNG and UNANSWERED have passed by CLOCK, and the PD that waits "
+    "in a call did nothing meanwhile.",
+    "hung.unanswered": "UNANSWERED names a probe of a limit that was not finished in its time. A "
+    "PD that could have finished the probe of its heartbeat_ms has hung instead.",
+    "hung.missing": "A PD that has not finished the probe of a limit in its time is HUNG or "
+    "UNANSWERED. No PD with a call_ms is left in a call when the run ends and nobody can run.",
     # stopping
     "freed.stop": "A PD is stopped once: directly after it became a trigger, or beside its "
     "SUSPEND. With the PD of a TERMINATE_TREE all are stopped that it created.",

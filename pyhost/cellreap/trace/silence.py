@@ -13,7 +13,7 @@ from cellreap import headers
 from cellreap.model.ids import ROOT
 from cellreap.trace.events import Event, printable
 
-NO_SOUND: Final = ("CLOCK", "HELD_UP", "STANDS", "SILENT")
+NO_SOUND: Final = ("CLOCK", "HELD_UP", "UNANSWERED", "STANDS", "SILENT")
 """Events that end no silence."""
 _SAID: Final = 80
 

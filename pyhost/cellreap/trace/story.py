@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from cellreap.trace.check.running import PLAN_EVENTS, PLANNED_AGAIN
 from cellreap.trace.events import Event
 from cellreap.trace.faults import describe_fault
+from cellreap.trace.hanging import Hanging
 from cellreap.trace.living import Living
 
 MAX_SAYS = 120
@@ -128,6 +129,9 @@ class Story:
         about = f"notice {event['token']}, not acknowledged for {event['ms']} ms"
         self._how[event["pd"]] = f"missed its deadline{of} for {about}"
 
+    def _hung(self, event: Event) -> None:
+        self._how[event["pd"]] = f"hung: {Hanging.of(event).told()}"
+
     # -- cleanups
 
     def _cleanup(self, event: Event) -> None:
@@ -178,6 +182,7 @@ _HANDLERS: dict[str, Callable[[Story, Event], None]] = {
     "TERMINATE_LATER": Story._terminate,
     "TERMINATE_TREE": Story._terminate,
     "LATE": Story._late,
+    "HUNG": Story._hung,
     "CLEANUP": Story._cleanup,
     "CONTINUE": Story._continue,
     "SPARED": Story._spared,

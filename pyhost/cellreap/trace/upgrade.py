@@ -115,7 +115,7 @@ CHANGES: dict[int, Change] = {
         }
     ),
     6: Change(added={("TRACE", "clock"): "0"}),
-    7: Change(added={("STEP", "count"): "1", ("EXIT", "registers"): "-"}),
+    7: Change(added={("STEP", "count"): "1", ("EXIT", "registers"): "-", ("PROBE", "ms"): "0"}),
 }
 """Version -> what the next version renames and adds to events. Others are not listed."""
 

@@ -415,7 +415,8 @@ typedef enum cr_look_state {
     CR_ENDING(CR_ENDING_COLLECT, 5, "collect", "A collection found that nobody could reach it.")   \
     CR_ENDING(CR_ENDING_STOP, 6, "stop", "The whole system was stopped.")                          \
     CR_ENDING(CR_ENDING_RECONCILE, 7, "reconcile",                                                 \
-              "It was of a saved state, and the configuration does not name it.")
+              "It was of a saved state, and the configuration does not name it.")                  \
+    CR_ENDING(CR_ENDING_HUNG, 8, "hung", "It hung.")
 
 typedef enum cr_ending {
 #define CR_ENDING(enumerator, number, ...) enumerator = number,

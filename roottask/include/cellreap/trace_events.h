@@ -42,7 +42,8 @@ typedef enum cr_print {
     CR_CAUSE(CR_CAUSE_COLLECT, 4, "collect", "COLLECT")                                            \
     CR_CAUSE(CR_CAUSE_STOP, 5, "stop", "STOP_ALL")                                                 \
     CR_CAUSE(CR_CAUSE_SUBTREE, 6, "subtree", "TERMINATE_TREE")                                     \
-    CR_CAUSE(CR_CAUSE_RECONCILE, 7, "reconcile", "RECONCILE")
+    CR_CAUSE(CR_CAUSE_RECONCILE, 7, "reconcile", "RECONCILE")                                      \
+    CR_CAUSE(CR_CAUSE_HUNG, 8, "hung", "HUNG")
 
 /* Why a cleaner was followed by another one: CR_DEATH(enumerator, number, word, meaning) */
 #define CR_DEATHS                                                                                  \
@@ -238,6 +239,11 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_DEADLINE, "DEADLINE", FIELD(pd, PD) FIELD(ms, NUMBER),                    \
                    "The PD must finish each notice within this many milliseconds. A PD without "   \
                    "this event has no deadline.")                                                  \
+    CR_TRACE_EVENT(CR_EV_LIMITS, "LIMITS", FIELD(pd, PD) FIELD(heartbeat_ms, NUMBER)               \
+                   FIELD(call_ms, NUMBER),                                                         \
+                   "The PD has hung that does not wait for a message, and finishes no probe, for " \
+                   "heartbeat_ms, or that keeps the PD waiting in a call for twice call_ms. 0: "   \
+                   "no such limit. A PD without this event has none.")                             \
     CR_TRACE_EVENT(CR_EV_RIGHTS, "RIGHTS", FIELD(pd, PD) FIELD(priority, NUMBER)                   \
                    FIELD(account, NUMBER) FIELD(set_depth, FLAG) FIELD(extract, FLAG)              \
                    FIELD(spawn, FLAG) FIELD(listen, FLAG) FIELD(reader, NUMBER)                    \
@@ -401,14 +407,21 @@ typedef enum cr_print {
                    "The PD missed its deadline. It could have run for this many milliseconds "     \
                    "and finished nothing. token: the oldest notice that it could have finished, "  \
                    "or a probe or the notice of a held fault that it did not finish.")             \
+    CR_TRACE_EVENT(CR_EV_HUNG, "HUNG", FIELD(pd, PD) FIELD(by, PD_OR_NONE) FIELD(token, NUMBER)    \
+                   FIELD(ms, NUMBER),                                                              \
+                   "The PD lives and answers nobody. by: the PD whose call it kept for the "       \
+                   "call_ms of that PD; -: it kept its own heartbeat_ms. token: the probe that "   \
+                   "it did not finish for so many milliseconds in which it could have; 0: it "     \
+                   "waited for a message so long, each time that it was looked at, and the call "  \
+                   "was still there.")                                                             \
     CR_TRACE_EVENT(CR_EV_CLOCK, "CLOCK", FIELD(ms, NUMBER),                                        \
                    "The time, which goes on only while a notice, a wait or an alarm has a time. "  \
                    "It comes when at least 100 ms have passed since the last one.")                \
     CR_TRACE_EVENT(CR_EV_SILENT, "SILENT", FIELD(ms, NUMBER),                                      \
-                   "For so many milliseconds there was no event but CLOCK and HELD_UP. A STANDS "  \
-                   "follows for each PD that is not destroyed. Without SILENT, STANDS comes at "   \
-                   "the end of a run only, for each PD that waits in a call or for its fault "     \
-                   "handler, and for whom it waits for.")                                   \
+                   "For so many milliseconds there was no event but CLOCK, HELD_UP and "           \
+                   "UNANSWERED. A STANDS follows for each PD that is not destroyed. Without "      \
+                   "SILENT, STANDS comes at the end of a run only, for each PD that waits in a "   \
+                   "call or for its fault handler, and for whom it waits for.")                    \
     CR_TRACE_EVENT(CR_EV_STANDS, "STANDS", FIELD(pd, PD) FIELD(state, STAND)                       \
                    FIELD(on, PD_OR_NONE) FIELD(slot, NUMBER) FIELD(space, TEXT)                    \
                    FIELD(ip, ADDRESS) FIELD(chance, FLAG),                                         \
@@ -422,9 +435,17 @@ typedef enum cr_print {
                    "The PD has had a notice for its deadline and finished none, and is not late. " \
                    "ms: how long, or since the last such event; ran: the milliseconds in which it "\
                    "could run since it last finished a notice.")                                   \
-    CR_TRACE_EVENT(CR_EV_PROBE, "PROBE", FIELD(pd, PD) FIELD(by, PD_OR_NONE),                      \
-                   "The PD is sent a probe, because it has kept another PD waiting for the "       \
-                   "deadline of that PD. by: that PD.")                                            \
+    CR_TRACE_EVENT(CR_EV_PROBE, "PROBE", FIELD(pd, PD) FIELD(by, PD_OR_NONE) FIELD(ms, NUMBER),    \
+                   "The PD is sent a probe. by: the PD that it has kept waiting in a call for "    \
+                   "the deadline or the call_ms of that PD; -: the PD was not seen to wait for a " \
+                   "message for half of its heartbeat_ms. ms: the call_ms or heartbeat_ms, in "    \
+                   "which it must finish the probe; 0: its own deadline.")                         \
+    CR_TRACE_EVENT(CR_EV_UNANSWERED, "UNANSWERED", FIELD(pd, PD) FIELD(token, NUMBER)              \
+                   FIELD(ms, NUMBER) FIELD(ran, NUMBER),                                           \
+                   "The PD has not finished a probe in the time of that PROBE, and is not hung. "  \
+                   "ms: how long, or since the last such event; ran: the milliseconds in which it "\
+                   "could run since the probe, or since it last finished something or was seen to "\
+                   "wait for a message.")                                                          \
     CR_TRACE_EVENT(CR_EV_GIVE_UP, "GIVE_UP", FIELD(pd, PD) FIELD(token, NUMBER)                    \
                    FIELD(ran, NUMBER) FIELD(held_up, NUMBER),                                      \
                    "The PD's notices up to this token are awaited by nobody any more. ran: the "   \

@@ -138,6 +138,17 @@ def test_the_kernel_decides_which_words_of_it_are_asked_for(
     assert flags == sum(constant("image.h", f"CR_IMAGE_{name}") for name in named)
 
 
+@pytest.mark.behaviour("S-05")
+def test_limits_are_those_of_the_pd_and_need_a_timer() -> None:
+    text = FULL.replace("pinned = true", "pinned = true\nheartbeat_ms = 50\ncall_ms = 20")
+    raw = blob(text, True)
+    header = layout().from_buffer("cr_image_header *", raw)
+    found = [(pd.heartbeat_ms, pd.call_ms) for pd in rows(raw, header, "pds", "cr_image_pd")]
+    assert found == [(0, 0), (50, 20), (0, 0), (0, 0)]
+    with pytest.raises(CellreapError, match="needs a timer"):
+        blob(text, False)
+
+
 @pytest.mark.behaviour("N-11")
 def test_a_deadline_is_the_pds_own_or_the_systems_or_a_second_where_there_is_a_timer() -> None:
     def deadlines(text: str, timer: bool = True) -> list[int]:

@@ -28,6 +28,7 @@ from kit.budget_run import budget_run
 from kit.cancel_run import cancel_run
 from kit.collect_run import collect_run
 from kit.govern_run import govern_run
+from kit.hung_run import hung_run
 from kit.overlap_run import overlap_run
 from kit.paths import STORED_TRACES
 from kit.reconcile_run import reconcile_run
@@ -63,6 +64,7 @@ RUNS = {
     "reports": reports_run,
     "residue": residue_run,
     "tree": tree_run,
+    "hung": hung_run,
 }
 STORED = sorted(STORED_TRACES.glob("*.trace"))
 GENERATED = ["rich", "depths-0-2", "depths-1-0"]
@@ -89,6 +91,7 @@ SECOND = [
     "reports",
     "between",
     "tree",
+    "hung",
 ]
 TRACES = [*GENERATED, *(path.name for path in STORED)]
 # One trace of the first version stands for those that are much like it.
@@ -170,6 +173,11 @@ BOUND_FIELDS = {
     "HELD_UP.ms": "to another time beyond the deadline that has passed",
     "HELD_UP.ran": "to another time below the deadline",
     "LATE.ms": "to another time beyond the deadline",
+    "HUNG.ms": "to another time beyond the limit that has passed",
+    "LIMITS.call_ms": "of a PD for whose call nobody was probed",
+    "LIMITS.heartbeat_ms": "of a PD that was not probed for it",
+    "UNANSWERED.ms": "to another time beyond the limit that has passed",
+    "UNANSWERED.ran": "to another time below the limit",
     "GIVE_UP.token": "to another token that frees the same",
     "GIVE_UP.ran": "to another time that is long enough, alone or with held_up",
     "GIVE_UP.held_up": "to another time that is long enough, alone or with ran",
@@ -421,10 +429,17 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
     if mutation.key == "LATE.ms":
         deadline = next(e for e in events if e.name == "DEADLINE" and e["pd"] == event["pd"])
         return reason if changed.number("ms") >= deadline.number("ms") else None
+    if mutation.key == "HUNG.ms":
+        return reason if changed.number("ms") >= event.number("ms") else None
+    if event.name == "LIMITS":
+        field = "pd" if mutation.key == "LIMITS.heartbeat_ms" else "by"
+        by = "-" if field == "pd" else event["pd"]
+        probed = [e for e in later if e.name == "PROBE" and e["ms"] != "0" and e["by"] == by]
+        return None if any(e[field] == event["pd"] for e in probed) else reason
     if mutation.key == "AWAIT.ms":
         ran = [e.number("ran") for e in later if e.name == "GIVE_UP"]
         return reason if changed.number("ms") <= min(ran, default=1 << 64) else None
-    if mutation.key == "GIVE_UP.token" or event.name in ("CLOCK", "HELD_UP"):
+    if mutation.key == "GIVE_UP.token" or event.name in ("CLOCK", "HELD_UP", "UNANSWERED"):
         return reason
     if event.name == "GIVE_UP":
         await_ms = next(e.number("ms") for e in events if e.name == "AWAIT")

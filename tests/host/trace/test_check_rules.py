@@ -563,8 +563,8 @@ def test_the_report_has_what_run_prints() -> None:
     target.serve_all()
     report = checked(target.end())
     shown = report_json(report)
-    keys = ["kernel", "verdict", "violations", "names", "cleanups"]
-    assert list(shown) == [*keys, "failures", "late", "tickets", "extractions", "unverified"]
+    keys = ["kernel", "verdict", "violations", "names", "cleanups", "failures", "late", "hung"]
+    assert list(shown) == [*keys, "tickets", "extractions", "unverified"]
     assert shown["kernel"] == {"name": "seL4", "version": "16.0.0", "arch": "x86_64"}
     assert (shown["verdict"], shown["violations"]) == ("pass", [])
     assert shown["names"]["PD_1"] == "block_server_1"

@@ -452,7 +452,7 @@ def test_every_trigger_has_a_cause() -> None:
     assert causes() == {
         "FAULT": "fault", "EXIT": "exit", "TERMINATE": "terminate", "LATE": "late",
         "COLLECT": "collect", "STOP_ALL": "stop", "RECONCILE": "reconcile",
-        "TERMINATE_TREE": "subtree",
+        "TERMINATE_TREE": "subtree", "HUNG": "hung",
     }  # fmt: skip
     assert set(causes().values()) == set(field_types()["CAUSE"].words)
     assert set(causes()) <= set(headers.event_table().fields)

@@ -12,7 +12,7 @@ from cellreap.errors import UsageError
 from cellreap.model.closeness import MAX_TYPES, parse_share
 from cellreap.model.ids import CORE_TYPES
 from cellreap.system.config import quotas
-from cellreap.system.config.schema import BY_TIME, Config, Crash
+from cellreap.system.config.schema import BY_TIME, LIMITS, Config, Crash
 from cellreap.system.toml_lines import KeyPath
 from cellreap.system.toml_tables import closest
 
@@ -188,7 +188,7 @@ def _spawning(config: Config) -> Iterator[Problem]:
 
 
 def _background(config: Config) -> Iterator[Problem]:
-    """Priorities of other PDs must exceed those of background PDs by at least 2.
+    """Background PDs never wait. Priorities of other PDs exceed theirs by at least 2.
 
     The thread that detects that all other PDs rest runs at a priority in between.
     """
@@ -196,6 +196,10 @@ def _background(config: Config) -> Iterator[Problem]:
     if highest is None:
         return
     for i, pd in enumerate(config.pds):
+        for key in LIMITS if pd.background else ():
+            if getattr(pd, key) is not None:
+                said = "a background PD never waits; expected no such limit, or background = false"
+                yield ("pd", i, key), said
         if not pd.background and pd.priority < highest + 2:
             said = f"is {pd.priority}, and a background PD's is {highest}"
             yield ("pd", i, "priority"), f"{said}; expected {highest + 2} or more"

@@ -26,6 +26,8 @@ SINCE: Final[Mapping[tuple[str, ...], int]] = {
     ("system", "stop_in_order"): 2,
     ("system", "reconcile"): 3,
     ("system", "trace_time"): 3,
+    ("pd", "call_ms"): 3,
+    ("pd", "heartbeat_ms"): 3,
     ("pd", "may_collect"): 2,
     ("pd", "may_set_policy_of"): 2,
     ("pd", "post_mortem"): 2,
@@ -35,6 +37,8 @@ SINCE: Final[Mapping[tuple[str, ...], int]] = {
 DEFAULT_DEADLINE_MS = 1000
 DEFAULT_AWAIT_MS = 1000
 MAX_DEADLINE_MS = 3_600_000
+MIN_LIMIT_MS = 20
+"""The root task looks at the PDs every 10 ms."""
 DEFAULT_RESPAWN_BUDGET = 10
 DEFAULT_RESPAWN_WINDOW_MS = 10_000
 DEFAULT_RESPAWN_DELAY_MS = 10
@@ -43,6 +47,8 @@ MAX_RESPAWN_BUDGET = 1_000_000
 Depth: TypeAlias = int | Literal["inf"]
 Mode: TypeAlias = Literal["async", "sync"]
 
+LIMITS: Final = ("heartbeat_ms", "call_ms")
+"""The keys of a PD by which PDs are found that live and answer nobody."""
 BY_TIME = ("kill", "freeze")
 """Ways to crash a PD that need a timer."""
 
@@ -98,6 +104,11 @@ _Await = Annotated[
     int,
     Field(ge=1, le=MAX_DEADLINE_MS),
     expect(f"milliseconds from 1 to {MAX_DEADLINE_MS}"),
+]
+_Limit = Annotated[
+    int,
+    Field(ge=MIN_LIMIT_MS, le=MAX_DEADLINE_MS),
+    expect(f"milliseconds from {MIN_LIMIT_MS} to {MAX_DEADLINE_MS}"),
 ]
 _Version = Annotated[
     int, Field(ge=1), expect(f"the version of this format, from 1 to {CONFIG_VERSION}")
@@ -329,8 +340,8 @@ class Pd(Table):
     kernel leaves no timer to user level, there is no delay.
     """
     spawns: _Names = ()
-    """Programs of which it may ask the root task to create PDs. These have its deadline, no rights
-    of their own, and at most its priority.
+    """Programs of which it may ask the root task to create PDs. These have its deadline, its
+    heartbeat_ms and call_ms, no rights of their own, and at most its priority.
     """
     spawn_priority: _Priority | None = None
     """The priority of the PDs that it spawns. The default, and the highest, is its own."""
@@ -362,6 +373,15 @@ class Pd(Table):
     """Its own depth, if it differs from the policy's."""
     deadline_ms: _Deadline | None = None
     """Its own deadline in milliseconds, if it differs from the system's."""
+    heartbeat_ms: _Limit | None = None
+    """It has hung, and goes, if it could run for so many milliseconds and did not once wait for its
+    next message. It must answer probes in that time. By default nobody looks.
+    """
+    call_ms: _Limit | None = None
+    """If a call of this PD lasts so many milliseconds, the PD that it waits for, perhaps through
+    others, must answer a probe in the same time again, or has hung and goes. It has also hung if it
+    only waits for messages for twice the time. By default a call may last for ever.
+    """
     may_extract: _Bool = False
     """It may request an extraction of the model state."""
     may_collect: _Bool = False
@@ -437,7 +457,7 @@ class Crash(Table):
     how: _How
     """The cause. The first four are real faults. The root task causes kill and freeze, at an
     arbitrary instruction. After hang and block the PD runs on or waits for ever, and only a
-    deadline detects it.
+    deadline, a heartbeat_ms or the call_ms of a client detects it.
     """
     by: _Name | None = None
     """For terminate: the PD that terminates it. It must hold the PD capability of the victim."""
@@ -478,7 +498,7 @@ class Expect(Table):
     """The number of cleanups."""
     crashes: _Names = ()
     """PDs that may crash though no [[crash]] names them: by a fault, by an exit with a code other
-    than 0, or because they miss a deadline.
+    than 0, because they miss a deadline, or because they hang.
     """
     waits: _Names | None = None
     """Exactly these PDs wait in a call, or for their fault handlers, at the end. `waits = []`:

@@ -13,6 +13,7 @@ from cellreap.system.config.schema import (
     DEFAULT_RESPAWN_BUDGET,
     DEFAULT_RESPAWN_DELAY_MS,
     DEFAULT_RESPAWN_WINDOW_MS,
+    LIMITS,
     Config,
     Pd,
 )
@@ -57,8 +58,9 @@ def timed(config: Config) -> Iterator[KeyPath]:
     if config.system.trace_time:
         yield ("system", "trace_time")
     for i, pd in enumerate(config.pds):
-        if pd.deadline_ms:
-            yield ("pd", i, "deadline_ms")
+        for key in ("deadline_ms", *LIMITS):
+            if getattr(pd, key):
+                yield ("pd", i, key)
     for i, crash in enumerate(config.crashes):
         if crash.how in BY_TIME:
             yield ("crash", i, "how")
@@ -78,6 +80,8 @@ def check_timer(config: Config, text: str, path: Path, missing: str | None) -> N
             value = config.crashes[at[1]].how
         elif at[-1] == "cleaner_priority":
             value = "a priority of the cleaner"
+        elif at[-1] in LIMITS:
+            value = "a limit of time"
         elif at[-1] == "trace_time":
             value = "a trace with times"
         message = f"{value} needs a timer: expected a kernel with {missing}, which this one has not"

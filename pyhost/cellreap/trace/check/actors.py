@@ -46,6 +46,8 @@ class Actors(Concern):
         self.context.staged.acts(event, pd)
         self.context.saved.demand_begun(event)
         self._last[pd] = event
+        if event.name != "SERVER_DIED":  # it did nothing until now
+            self.context.hung.acts(pd)
         if pd == ROOT:
             bad("actors.there", f"{event.name}: pd={pd}: the root task asks itself for nothing")
             return False

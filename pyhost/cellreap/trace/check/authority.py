@@ -120,6 +120,8 @@ class Authority(Concern):
             found = "a TRUST: expected none"
         elif deadline != self.context.triggers.deadline_of(pd):
             found = f"a deadline of {deadline} ms: expected that of {pd}"
+        elif self.context.hung.limits_of(created) != self.context.hung.limits_of(pd):
+            found = f"other LIMITS than {pd}"
         if found is not None:
             self.context.bad("authority.spawn", f"OWN: {created}, which {pd} created, has {found}")
 
@@ -193,9 +195,10 @@ class Authority(Concern):
         """RIGHTS: what a new PD may do."""
         pd, rights = event["pd"], Rights.of(event)
         bad, before = self.context.bad, self.context.previous
-        follows = before is not None and before.name in ("BODY", "DEADLINE") and before["pd"] == pd
+        rules = ("BODY", "DEADLINE", "LIMITS")
+        follows = before is not None and before.name in rules and before["pd"] == pd
         if not follows or self._without != pd:
-            text = f"RIGHTS: pd={pd}: expected it once, right after the BODY or DEADLINE of {pd}"
+            text = f"RIGHTS: pd={pd}: expected it once, right after BODY, DEADLINE or LIMITS"
             bad("authority.rights", text)
         self._without = None
         if rights.account == 0 and not self.context.saved.is_pd(pd):

@@ -61,6 +61,21 @@ class Blame(Concern):
         triggers, quiet = self.context.triggers, self.context.quiet
         return not triggers.has_deadline(pd) or pd in self._probing or quiet.waits(pd)
 
+    def can_wait_for(self, by: str, pd: str) -> bool:
+        """Whether a chain of calls and held faults can lead from one PD to the other."""
+        seen: set[str] = set()
+        front = {by}
+        while front and pd not in seen:
+            reached: set[str] = set()
+            for each in front:
+                fault = self._held.get(each)
+                reached.update(
+                    self.context.slots.servers_of(each) if fault is None else (fault.handler,)
+                )
+            front = reached - seen
+            seen |= front
+        return pd in seen
+
     def queued(self, event: Event) -> None:
         """A FAULT notice is queued."""
         pd, token = event["node"], event.number("token")
@@ -190,6 +205,9 @@ class Blame(Concern):
         """PROBE: a PD is asked whether it still runs, because another one waits for it."""
         context, pd, by = self.context, event["pd"], event["by"]
         context.debts.owe("QUEUE", pd, "probe", pd, "-")
+        if event.number("ms") != 0:
+            context.hung.probe(event)
+            return
         self._probing.add(by)
         self._probed(pd)
         if not context.triggers.has_deadline(by) or not context.actors.may_answer(by):
@@ -197,30 +215,15 @@ class Blame(Concern):
             context.bad("blame.probe", text)
         elif not context.notices.has_work(by):
             context.bad("blame.probe", f"PROBE: by={by}: it has no notice to finish")
-        elif not self._can_wait_for(by, pd):
+        elif not self.can_wait_for(by, pd):
             text = f"PROBE: pd={pd}: no call of {by} can lead to it"
             context.bad("blame.waits", text)
-
-    def _can_wait_for(self, by: str, pd: str) -> bool:
-        """Whether a chain of calls and held faults can lead from one PD to the other."""
-        seen: set[str] = set()
-        front = {by}
-        while front and pd not in seen:
-            reached: set[str] = set()
-            for each in front:
-                fault = self._held.get(each)
-                reached.update(
-                    self.context.slots.servers_of(each) if fault is None else (fault.handler,)
-                )
-            front = reached - seen
-            seen |= front
-        return pd in seen
 
     def _probed(self, pd: str) -> None:
         context = self.context
         if not context.triggers.has_deadline(pd) or not context.actors.may_answer(pd):
             context.bad("blame.probe", f"PROBE: {pd} is down, or has no deadline")
-        elif context.notices.has_probe(pd):
+        elif context.notices.probes(pd) > context.hung.has_probe(pd):
             context.bad("blame.probe", f"PROBE: {pd} has not finished its last probe")
 
     handlers: ClassVar[Handlers] = {

@@ -17,8 +17,8 @@ from cellreap.trace.events import Event
 
 MAKING: Final = frozenset(
     {
-        "BODY", "DEADLINE", "RIGHTS", "DEPTHS", "PROTECTED", "TRUST", "RESPAWN_RULE", "OWN",
-        "HANDLER", "LINK", "REQUEST", "ALLOW", "RESOURCE", "HOLD",
+        "BODY", "DEADLINE", "LIMITS", "RIGHTS", "DEPTHS", "PROTECTED", "TRUST", "RESPAWN_RULE",
+        "OWN", "HANDLER", "LINK", "REQUEST", "ALLOW", "RESOURCE", "HOLD",
     }
 )  # fmt: skip
 """Events by which a PD is made, besides PD."""

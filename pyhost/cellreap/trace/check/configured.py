@@ -18,8 +18,8 @@ CORE_SPACES: Final = ("RESSPC", "PD")
 """The types of the root task's spaces, in the order of their creation."""
 CREATION: Final = frozenset(
     {
-        "BODY", "DEADLINE", "RIGHTS", "DEPTHS", "PROTECTED", "TRUST", "OWN", "HANDLER", "LINK",
-        "RESPAWN_RULE", "INJECTED", "MAKE_FAILED", "MAKE_UNDONE",
+        "BODY", "DEADLINE", "LIMITS", "RIGHTS", "DEPTHS", "PROTECTED", "TRUST", "OWN", "HANDLER",
+        "LINK", "RESPAWN_RULE", "INJECTED", "MAKE_FAILED", "MAKE_UNDONE",
     }
 )  # fmt: skip
 """Events by which a PD is created, or at which a capability could not be given meanwhile. Those of
@@ -247,6 +247,8 @@ class Configured(Concern):
         )
         has = self.context.triggers.deadline_of(making.pd)
         self._compare(making, "deadline", ("deadline", has, pd.deadline_ms))
+        limits = self.context.hung.limits_of(making.pd)
+        self._compare(making, "limits", ("heartbeat_ms and call_ms", limits, pd.limits_ms))
         self._compare(making, "respawn", ("rule", making.rule, pd.respawn))
         if pd.depths is not None or "set_depth" not in pd.rights:
             self._compare(making, "depths", ("depths", making.depths, pd.depths))

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cellreap.trace.check.consent import Consent
     from cellreap.trace.check.extractions import Extractions
     from cellreap.trace.check.freed import Freed
+    from cellreap.trace.check.hung import Hung
     from cellreap.trace.check.making import Making
     from cellreap.trace.check.memory import Memory
     from cellreap.trace.check.nodes import Nodes
@@ -102,6 +103,7 @@ class Context:
     consent: Consent
     triggers: Triggers
     blame: Blame
+    hung: Hung
     freed: Freed
     calls: Calls
     between: Between

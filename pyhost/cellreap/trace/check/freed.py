@@ -117,6 +117,7 @@ class Freed(Concern):
         context.calls.stop(pd)
         context.actors.suspend(pd)
         context.notices.forget(pd)
+        context.hung.forget(pd)
         context.tombstones.forget(pd)
         context.tickets.note(context.notices.changed_accounts())
 

@@ -45,6 +45,8 @@ class Notices(Concern):
         kind, node, dead = event["kind"], event["node"], event["from"]
         self._check_handlers(event)
         self.context.timing.queued(to, token, kind)
+        if kind == "probe":
+            self.context.hung.queued(to, token)
         self.context.answers.queued(event)
         self._judge("QUEUE", self._work.queue(token, to, kind, node, tag, dead))
         if not self.context.freed.is_stopped(to):
@@ -94,9 +96,9 @@ class Notices(Concern):
         """The token of the oldest notice that the PD can still finish, without strict ones."""
         return self._work.oldest(pd, self.context.blame.is_strict)
 
-    def has_probe(self, pd: str) -> bool:
-        """Whether the PD has a probe that it has not finished."""
-        return self._work.has_probe(pd)
+    def probes(self, pd: str) -> int:
+        """The number of probes that the PD has not finished."""
+        return self._work.probes(pd)
 
     def unfinished_of(self, tag: Tag) -> Iterator[Notice]:
         """The notices of an account that are still to be finished, without held ones."""
@@ -203,6 +205,7 @@ class Notices(Concern):
         if result != "failed":
             context.tombstones.finished(pd, token)
         context.timing.finished(pd, token)
+        context.hung.finished(pd, token)
         if result != "failed":
             context.answers.forget(token)
         context.tickets.note(self.changed_accounts())

@@ -28,6 +28,7 @@ class Quiet(Concern):
         """PDs of which STANDS is to follow."""
         self.told: dict[str, tuple[str, str | None]] = {}
         """PDs of which was told at the end: state, and for whom each waits"""
+        self._rested: set[str] = set()  # those of them that had the chance to run and rest
         self._ended: set[str] = set()  # those of them when the last was told
         self._waits: set[str] = set()  # those of them that wait for another one
 
@@ -69,6 +70,8 @@ class Quiet(Concern):
             if state not in WAITS and pd not in waited_for:
                 text = f"STANDS: pd={pd} state={state}: no SILENT is before it, and it is no wait"
                 self.context.bad("silence.each", text)
+        for pd in sorted(self._rested):
+            self.context.hung.rests(pd, self.told)
         if event.name not in ENDING:
             text = f"{event.name}: STANDS without SILENT is before it: expected the end of the run"
             self.context.bad("silence.each", text)
@@ -96,6 +99,8 @@ class Quiet(Concern):
             return
         else:
             self.told[pd] = state, on
+            if event["chance"] == "1":
+                self._rested.add(pd)
         actors, blame = self.context.actors, self.context.blame
         if (state in SUSPENDED) != actors.is_suspended(pd) or (
             (state == "fault") != blame.is_held(pd)

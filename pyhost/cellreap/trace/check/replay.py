@@ -28,6 +28,7 @@ from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.edges import Edges
 from cellreap.trace.check.extractions import Extractions
 from cellreap.trace.check.freed import Freed
+from cellreap.trace.check.hung import Hung
 from cellreap.trace.check.in_use import InUse
 from cellreap.trace.check.injected import Injected
 from cellreap.trace.check.making import Making
@@ -66,7 +67,7 @@ ARCHES: Final = ("x86_64", "aarch64")
 NEED_BODIES: Final = frozenset(
     {
         "PD", "ACCOUNT", "FAULT", "FAULT_HELD", "EXIT", "TERMINATE", "TERMINATE_LATER",
-        "TERMINATE_TREE", "LATE", "CLEANUP", "RECONCILE",
+        "TERMINATE_TREE", "LATE", "HUNG", "CLEANUP", "RECONCILE",
     }
 )  # fmt: skip
 """Events before which the BODY of the last PD must have come."""
@@ -81,7 +82,8 @@ STOPPING: Final = frozenset({"STOP", "SERVER_DIED"})
 SAME_MESSAGE: Final = frozenset(
     {
         *ANSWERS, *FAULT_ANSWERS, *STOPPING,
-        "EXIT", "TERMINATE", "LATE", "CLEANUP", "COLLECT", "STOP_ALL", "RECONCILE", "RECOVER",
+        "EXIT", "TERMINATE", "LATE", "HUNG", "CLEANUP", "COLLECT", "STOP_ALL", "RECONCILE",
+        "RECOVER",
         "GIVE_UP", "PROBE", "QUEUE", "TICKET", "ACCOUNT", "IN_USE", "REFUSE", "REFUSED", "MODEL",
         "EXTRACTED", "TOMBSTONE", "PREVENTED",
     }
@@ -102,6 +104,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Consent,
     Triggers,
     Blame,
+    Hung,
     Freed,
     Calls,
     Respawns,
@@ -172,6 +175,7 @@ class Replay:
         context.consent = self._concerns[Consent]
         context.triggers = self._concerns[Triggers]
         context.blame = self._concerns[Blame]
+        context.hung = self._concerns[Hung]
         context.freed = self._concerns[Freed]
         context.calls = self._concerns[Calls]
         context.between = self._concerns[Between]
@@ -204,7 +208,7 @@ class Replay:
         self._goes_on = False  # whether BASE came, and END did not
         self._ended = False
         self._finisher: str | None = None  # the PD of the last FINISH_WORK, if of this message
-        self._late = False  # whether a PD was LATE in this message
+        self._late = False  # whether a PD was LATE or HUNG in this message
 
     @property
     def context(self) -> Context:
@@ -385,8 +389,8 @@ class Replay:
 
     def _message(self, event: Event) -> None:
         """Checks, when the root task goes on to another message, that nothing waits needlessly."""
-        if event.name in SAME_MESSAGE or (self._late and event.name == "HELD_UP"):
-            self._late |= event.name == "LATE"
+        if event.name in SAME_MESSAGE or (self._late and event.name in ("HELD_UP", "UNANSWERED")):
+            self._late |= event.name in ("LATE", "HUNG")
             return  # one look at the clock finds all who are late and all who are held up
         if self._context.between.is_open():
             return  # what is served between two steps

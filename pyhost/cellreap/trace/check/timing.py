@@ -66,6 +66,15 @@ class Timing(Concern):
                 self.context.bad("clock.times", text)
             self._clock = (time, now)
 
+    @property
+    def now(self) -> int:
+        """The time by the last CLOCK, in milliseconds."""
+        return self._now
+
+    def most_since(self, began: int) -> int:
+        """How many milliseconds can have passed since that time."""
+        return self._now + self._step + SLACK_MS - began
+
     def queued(self, pd: str, token: int, kind: str) -> None:
         """A notice is to be queued."""
         if kind in ("probe", "fault"):
@@ -98,6 +107,7 @@ class Timing(Concern):
             text = f"CLOCK: ms={now}: expected {self._now + self._step} at the least"
             self.context.bad("clock.order", text)
         before, self._now = self._now, now
+        self.context.hung.clock(before)
         for pd, deadline in self.context.triggers.deadlines():
             self._is_heard_of(pd, deadline, before)
 
@@ -138,7 +148,7 @@ class Timing(Concern):
 
     def _has_passed(self, event: Event, ms: int, began: int) -> None:
         """Checks that so many milliseconds can have passed since then."""
-        most = self._now + self._step + SLACK_MS - began
+        most = self.most_since(began)
         if self.context.policy.tells_time and ms > most:
             text = f"{event.name}: {ms} ms: at most {most} ms have passed since {event['pd']}"
             self.context.bad("clock.passed", f"{text} last finished a notice or was owed one")

@@ -29,6 +29,7 @@ _HOW: Final = {
     "TERMINATE": "terminate",
     "TERMINATE_TREE": "terminate",
     "LATE": "late",
+    "HUNG": "hung",
 }
 """Event -> how its PD comes to its end."""
 SEES: Final = frozenset({*_HOW, "FAULT_HELD", "CLEANUP", "DOOM_PD"})

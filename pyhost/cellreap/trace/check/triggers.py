@@ -18,6 +18,7 @@ WHY_SILENT = {
     "EXIT": "has faulted or exited",
     "TERMINATE": "was terminated",
     "LATE": "missed its deadline",
+    "HUNG": "has hung",
     "TERMINATE_TREE": "was terminated",
 }
 """Trigger -> why its PD can no longer act."""
@@ -37,7 +38,7 @@ class Trigger:
 
 
 class Triggers(Concern):
-    """FAULT, EXIT, TERMINATE, TERMINATE_LATER, TERMINATE_TREE, LATE, PREVENTED and DEADLINE."""
+    """Events of triggers, PREVENTED and DEADLINE."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -207,7 +208,7 @@ class Triggers(Concern):
         self._deadlines[pd] = ms
 
     def trigger(self, event: Event) -> None:
-        """FAULT, EXIT, TERMINATE or LATE: a PD becomes a trigger."""
+        """FAULT, EXIT, TERMINATE, LATE or HUNG: a PD becomes a trigger."""
         context = self.context
         pd, name = event["pd"], event.name
         if pd == ROOT:
@@ -223,6 +224,8 @@ class Triggers(Concern):
             self._terminated(event, pd, event["by"])
         elif name == "LATE":
             self._late(event, pd)
+        elif name == "HUNG":
+            context.hung.hung(event, pd)
         elif context.policy.stops_at_trigger and not (
             name == "FAULT" and context.blame.fault(event)
         ):
@@ -311,9 +314,9 @@ class Triggers(Concern):
         if notice is None:
             context.bad("triggers.late", f"LATE: token={token}: no such notice waits for {pd}")
             return
-        if context.notices.is_held(notice):
-            text = f"LATE: token={token}: it is held behind one that failed"
-            context.bad("triggers.late", text)
+        if context.notices.is_held(notice) or context.hung.is_probe(pd, token):
+            text = "it is held behind one that failed, or its time is a limit"
+            context.bad("triggers.late", f"LATE: token={token}: {text}")
         elif (
             context.policy.clocks
             and not context.blame.is_strict(notice)
@@ -327,11 +330,6 @@ class Triggers(Concern):
 
     handlers: ClassVar[Handlers] = {
         "DEADLINE": deadline,
-        "FAULT": trigger,
-        "EXIT": trigger,
-        "TERMINATE": trigger,
-        LATER: trigger,
-        TREE: trigger,
+        **dict.fromkeys((*WHY_SILENT, LATER), trigger),
         "PREVENTED": prevented,
-        "LATE": trigger,
     }

@@ -17,7 +17,7 @@ from cellreap.trace.expected import Expected
 
 EVENTS: Final = frozenset({"TRUTH", "CAPS", "OWN_CAPS", "UNTYPEDS"})
 """Events that change nothing. They may stand between events that must follow each other."""
-TRIGGERS: Final = frozenset({"FAULT", "EXIT", "TERMINATE", "TERMINATE_TREE", "LATE"})
+TRIGGERS: Final = frozenset({"FAULT", "EXIT", "TERMINATE", "TERMINATE_TREE", "LATE", "HUNG"})
 
 _AFTER: Final = TRIGGERS | {"END"}
 SEES: Final = _AFTER | {"PD", "STOP", "SETTLED"}

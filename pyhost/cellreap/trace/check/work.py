@@ -225,11 +225,11 @@ class Work:
         heads = (lane.head() for lane in lanes if lane.notices and not lane.stopped())
         return min((head.token for head in heads if not but(head)), default=None)
 
-    def has_probe(self, pd: str) -> bool:
-        """Whether the PD has a probe that it has not finished."""
+    def probes(self, pd: str) -> int:
+        """The number of probes that the PD has not finished."""
         receiver = self._receivers.get(pd)
         lane = receiver.lanes.get(lane_of(pd, "probe")) if receiver is not None else None
-        return lane is not None and bool(lane.notices)
+        return len(lane.notices) if lane is not None else 0
 
     def counts(self, tag: Tag, but: str) -> tuple[int, ...]:
         """COUNTS of an account, without the notices to the PD `but`."""

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""PDs that lived and answered nobody, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from cellreap.trace.events import Event
+
+
+@dataclass
+class Hanging:
+    """A PD that hung. by: the PD whose call it kept; None: it kept its own heartbeat_ms.
+
+    token: of the probe that it did not finish. None: it only waited for messages. ms: for so long,
+    in milliseconds.
+    """
+
+    pd: str
+    by: str | None
+    token: int | None
+    ms: int
+
+    @classmethod
+    def of(cls, event: Event) -> Hanging:
+        """That of a HUNG."""
+        token = event.number("token") or None
+        return cls(event["pd"], event.optional("by"), token, event.number("ms"))
+
+    def told(self, name: Callable[[str], str] = str) -> str:
+        """How it hung. name: gives the name of a PD. Ends with " by " and that if there is one."""
+        what = "only waited for messages" if self.token is None else "left a probe unanswered"
+        if self.by is None:
+            return f"it was not seen to wait for messages, and {what} for {self.ms} ms"
+        return f"it {what} for {self.ms} ms, in a call by {name(self.by)}"
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(vars(self))

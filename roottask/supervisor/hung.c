@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * PDs that have hung. See hung.h. A look reads registers and changes nothing of a PD. */
+#include "hung.h"
+#include "arena.h"
+#include "calls.h"
+#include "kernel/witness.h"
+#include "notices.h"
+#include "probes.h"
+#include "system/text.h"
+
+static uint64_t ns(uint32_t ms)
+{
+    return (uint64_t)ms * CR_NS_PER_MS;
+}
+
+void cr_hung_init(const cr_image_header *image)
+{
+    for (uint32_t i = 0; i < image->pds.count; i++) {
+        const cr_image_pd *pd = &cr_image_pds(image)[i];
+        cr_sup.hung.any |= pd->heartbeat_ms != 0 || pd->call_ms != 0;
+    }
+    if (cr_sup.hung.any) {
+        cr_clock_watch(); /* for as long as the system runs */
+    }
+}
+
+static cr_pd *waits_for(const cr_pd *pd)
+{
+    const uint32_t on = cr_sup.hung.on[cr_receiver(pd)];
+    return on != 0 ? &cr_sys.pds[on] : 0;
+}
+
+static void look_at_calls(void)
+{
+    cr_hung *hung = &cr_sup.hung;
+    for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
+        hung->called[i] = 0;
+    }
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        const cr_pd *pd = &cr_sys.pds[i];
+        const cr_pd *on = cr_pd_is_up(pd) ? cr_waited_for_by(pd) : 0;
+        hung->on[i] = on != 0 ? cr_receiver(on) : 0;
+        hung->called[hung->on[i]] = 1;
+    }
+}
+
+/* Whether it could run in the interval, or chose not to. In a call it could not. */
+static int could_run(const cr_pd *pd)
+{
+    return pd->wait == CR_WAIT_NOTHING && cr_sup.progress.answered[pd->priority];
+}
+
+static int is_seen_to_wait(const cr_pd *pd)
+{
+    const uint32_t slot = cr_receives_from(pd);
+    return slot == CR_SLOT_ENDPOINT || (slot != 0 && !cr_sup.hung.called[cr_receiver(pd)]);
+}
+
+static int is_in_circle(const cr_pd *pd)
+{
+    const cr_pd *at = waits_for(pd);
+    for (uint32_t i = 0; at != 0 && at != pd && i < CR_MAX_PDS; i++) {
+        at = waits_for(at);
+    }
+    return at == pd;
+}
+
+/* Where the calls of a PD that is in one lead to: the PD that is itself in none. If they end in a
+ * circle, the PD of it with the lowest index, and *circle. More steps than PDs lead into one. */
+static cr_pd *end_of_calls(const cr_pd *pd, int *circle)
+{
+    cr_pd *at = waits_for(pd);
+    for (uint32_t i = 0; waits_for(at) != 0 && i < CR_MAX_PDS; i++) {
+        at = waits_for(at);
+    }
+    *circle = waits_for(at) != 0;
+    cr_pd *lowest = at;
+    for (cr_pd *each = *circle ? waits_for(at) : at; each != at; each = waits_for(each)) {
+        lowest = each < lowest ? each : lowest;
+    }
+    return lowest;
+}
+
+/* The next PD of a circle that began with `first`, or 0. */
+static cr_pd *next_of(const cr_pd *pd, const cr_pd *first, int circle)
+{
+    cr_pd *next = circle ? waits_for(pd) : 0;
+    return next != first ? next : 0;
+}
+
+/* -- the clocks */
+
+/* The clocks of what the PD itself says. */
+static void tick(cr_pd *pd, uint64_t elapsed, uint64_t passed)
+{
+    cr_limits *at = &pd->limits;
+    const int calls = waits_for(pd) != 0;
+    if (at->heartbeat_ms == 0 && at->token == 0) {
+        return;
+    }
+    cr_witness_ask(pd->priority);
+    at->age += passed;
+    if (!calls && is_seen_to_wait(pd)) {
+        at->silent = 0;
+        at->unanswered = 0;
+        at->answers = 0;
+    } else if (could_run(pd) && (!calls || is_in_circle(pd))) {
+        at->silent += calls ? 0 : elapsed;
+        at->unanswered += elapsed;
+    }
+}
+
+static void tick_call(cr_pd *pd, uint64_t elapsed)
+{
+    cr_limits *at = &pd->limits;
+    const uint64_t sum = at->sum;
+    const uint32_t before = at->end;
+    int circle;
+    at->sum = waits_for(pd) != 0 && pd->life == CR_LIFE_RUNS ? cr_sum_of_pd(pd) : 0;
+    if (at->sum == 0) {
+        at->end = 0;
+        return;
+    }
+    cr_pd *end = end_of_calls(pd, &circle);
+    at->end = end->number;
+    cr_witness_ask(pd->priority);
+    int could = could_run(pd);
+    for (cr_pd *each = end; each != 0; each = next_of(each, end, circle)) {
+        could = could && could_run(each);
+        cr_witness_ask(each->priority);
+    }
+    if (at->sum != sum || at->end != before) {
+        at->call = 0;
+        at->received = 0;
+    } else if (could) {
+        at->call += elapsed;
+        at->received = !circle && cr_receives_from(end) != 0 ? at->received + elapsed : 0;
+    }
+}
+
+/* -- probes */
+
+int cr_hung_is_probe(const cr_pd *pd, const cr_work_notice *notice)
+{
+    return pd->limits.token != 0 && notice->token == pd->limits.token;
+}
+
+static void probe(cr_pd *pd, const cr_pd *by, uint32_t ms)
+{
+    cr_limits *at = &pd->limits;
+    if (at->token == 0 && cr_pd_is_served(pd)) {
+        cr_probe(pd, by, ms);
+        at->token = pd->last_token;
+        at->probe_ms = ms;
+        at->unanswered = 0;
+        at->age = 0;
+    }
+}
+
+static void send_probes(cr_pd *pd)
+{
+    const cr_limits *at = &pd->limits;
+    int circle;
+    if (at->heartbeat_ms != 0 && at->silent >= ns(at->heartbeat_ms) / 2) {
+        probe(pd, 0, at->heartbeat_ms);
+    }
+    if (at->call_ms == 0 || at->end == 0 || at->call < ns(at->call_ms)) {
+        return;
+    }
+    cr_pd *end = end_of_calls(pd, &circle);
+    for (cr_pd *each = end; each != 0; each = next_of(each, end, circle)) {
+        probe(each, pd, at->call_ms);
+    }
+}
+
+int cr_hung_look(uint64_t elapsed, uint64_t passed)
+{
+    if (!cr_sup.hung.any) {
+        return 0;
+    }
+    look_at_calls();
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        cr_pd *pd = &cr_sys.pds[i];
+        if (cr_pd_is_served(pd)) {
+            tick(pd, elapsed, passed);
+            tick_call(pd, elapsed);
+        }
+    }
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        if (cr_pd_is_served(&cr_sys.pds[i])) {
+            send_probes(&cr_sys.pds[i]);
+        }
+    }
+    return 1;
+}
+
+void cr_hung_heard(cr_pd *pd, const cr_work_notice *notice)
+{
+    cr_limits *at = &pd->limits;
+    const int answered = cr_hung_is_probe(pd, notice);
+    if (!notice->again) {
+        at->silent = 0;
+        at->unanswered = 0;
+    }
+    if (!answered) {
+        return;
+    }
+    at->token = 0;
+    at->answers++;
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        cr_limits *caller = &cr_sys.pds[i].limits;
+        caller->call = caller->end == pd->number ? 0 : caller->call;
+    }
+}
+
+/* -- who has hung */
+
+static int has_kept_silent(const cr_pd *pd)
+{
+    const cr_limits *at = &pd->limits;
+    return at->heartbeat_ms != 0 && at->token != 0 && at->silent >= ns(at->heartbeat_ms) &&
+           at->unanswered >= ns(at->heartbeat_ms);
+}
+
+/* Whether the PD, which is at the end of the caller's calls, kept them too long. */
+static int has_kept(const cr_pd *pd, const cr_limits *caller)
+{
+    return (pd->limits.token != 0 && caller->call >= 2 * ns(caller->call_ms) &&
+            pd->limits.unanswered >= ns(caller->call_ms)) ||
+           caller->received >= 2 * ns(caller->call_ms);
+}
+
+static void trigger(cr_pd *pd, const cr_pd *by)
+{
+    const cr_limits *at = &pd->limits;
+    const int receives = by != 0 && by->limits.received >= 2 * ns(by->limits.call_ms);
+    cr_trace_begin(&cr_sys.trace, CR_EV_HUNG);
+    cr_trace_pd(pd);
+    cr_trace_node(by != 0 ? by->node : (cr_ref){CR_NONE, 0});
+    cr_trace_number(&cr_sys.trace, receives ? 0 : at->token);
+    cr_trace_number(&cr_sys.trace,
+                    (receives ? by->limits.received : at->unanswered) / CR_NS_PER_MS);
+    cr_trace_end(&cr_sys.trace);
+    cr_trigger(pd, CR_CAUSE_HUNG);
+}
+
+static void tell_unanswered(cr_pd *pd)
+{
+    cr_limits *at = &pd->limits;
+    const uint64_t ms = at->age / CR_NS_PER_MS;
+    if (at->token == 0 || ms < at->probe_ms + (uint64_t)CR_TRACE_GRACE_MS) {
+        return;
+    }
+    at->age = 0;
+    cr_trace_begin(&cr_sys.trace, CR_EV_UNANSWERED);
+    cr_trace_pd(pd);
+    cr_trace_number(&cr_sys.trace, at->token);
+    cr_trace_number(&cr_sys.trace, ms);
+    cr_trace_number(&cr_sys.trace, at->unanswered / CR_NS_PER_MS);
+    cr_trace_end(&cr_sys.trace);
+    cr_sup.hung.told++;
+}
+
+/* A PD that has hung may itself be the caller of another one. So all are found before one of them
+ * is stopped, and who kept its own call goes last. */
+static void find_all(void)
+{
+    uint32_t *const by = cr_sup.hung.by;
+    for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
+        by[i] = 0;
+    }
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        cr_pd *pd = &cr_sys.pds[i];
+        int circle;
+        if (!cr_pd_is_served(pd)) {
+            continue;
+        }
+        if (has_kept_silent(pd)) {
+            by[i] = CR_HUNG_BY_ITSELF;
+        }
+        if (pd->limits.call_ms == 0 || pd->limits.end == 0) {
+            continue;
+        }
+        cr_pd *end = end_of_calls(pd, &circle);
+        for (cr_pd *each = end; each != 0; each = next_of(each, end, circle)) {
+            if (by[cr_receiver(each)] == 0 && has_kept(each, &pd->limits)) {
+                by[cr_receiver(each)] = i;
+            }
+        }
+    }
+}
+
+void cr_hung_find(void)
+{
+    const uint32_t *const by = cr_sup.hung.by;
+    if (!cr_sup.hung.any) {
+        return;
+    }
+    find_all();
+    for (uint32_t n = 0; n < 2 * CR_MAX_PDS; n++) {
+        const uint32_t i = n % CR_MAX_PDS;
+        cr_pd *pd = &cr_sys.pds[i];
+        if (by[i] != 0 && cr_pd_is_served(pd) && (by[i] == i) == (n >= CR_MAX_PDS)) {
+            trigger(pd, by[i] != CR_HUNG_BY_ITSELF ? &cr_sys.pds[by[i]] : 0);
+        }
+    }
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        if (cr_pd_is_served(&cr_sys.pds[i])) {
+            tell_unanswered(&cr_sys.pds[i]);
+        }
+    }
+}
+
+/* Whether something will be decided about the PD or its call. It will not about a PD that answers
+ * its probes, or about a call to one that waits for the root task. */
+static int is_pending(const cr_pd *pd)
+{
+    const cr_limits *at = &pd->limits;
+    int circle;
+    if (!cr_pd_is_served(pd) || pd->wait != CR_WAIT_NOTHING) {
+        return 0;
+    }
+    if (waits_for(pd) == 0) {
+        return at->heartbeat_ms != 0 && at->answers < CR_PROBES_ENOUGH && !is_seen_to_wait(pd);
+    }
+    return at->call_ms != 0 && end_of_calls(pd, &circle)->wait == CR_WAIT_NOTHING;
+}
+
+int cr_hung_is_pending(void)
+{
+    int any = 0;
+    if (!cr_sup.hung.any) {
+        return 0;
+    }
+    look_at_calls();
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        any |= is_pending(&cr_sys.pds[i]);
+    }
+    return any;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * PDs that live and answer nobody. Two limits of the configuration find them.
+ *
+ * heartbeat_ms of a PD: it must wait for its next message now and then. It was seen to wait if a
+ * look found it in a receive from its endpoint, or in another one while nobody is in a call to it.
+ * A look cannot show that a busy PD waits between two looks. So a PD that was not seen to wait for
+ * half of the time is sent a probe, and it has hung if it could run for the whole time and did not
+ * finish the probe.
+ *
+ * call_ms of a PD: its call must come to an end. When the call has lasted so long, the PD that its
+ * calls lead to is sent a probe; if the calls form a circle, all PDs of it are. A PD has hung if it
+ * does not finish the probe in the same time again. A finished probe starts the time of the call
+ * anew: a client that calls again and again cannot be told from one that waits in one call. But a
+ * PD has also hung if for twice the time each look found it in a receive, and the call unchanged.
+ *
+ * Only the time counts in which the PD could run, as the witness of its priority shows it, and the
+ * time of a call only while its caller could run too. What a PD finishes for the first time starts
+ * its clocks anew. */
+#ifndef CELLREAP_SUPERVISOR_HUNG_H
+#define CELLREAP_SUPERVISOR_HUNG_H
+
+#include "system/system.h"
+
+enum { CR_HUNG_BY_ITSELF = CR_MAX_PDS };
+
+typedef struct cr_hung {
+    int any; /* the configuration has such a limit */
+    uint64_t told; /* the number of UNANSWERED events */
+    uint32_t on[CR_MAX_PDS];    /* the index of the PD that this one waits for; 0: none */
+    uint8_t called[CR_MAX_PDS]; /* somebody waits for the PD */
+    /* the PD has hung: the index of the PD whose call it kept, or BY_ITSELF; 0: it has not */
+    uint32_t by[CR_MAX_PDS];
+} cr_hung;
+
+/* Must be called once, during setup. */
+void cr_hung_init(const cr_image_header *image);
+/* Called at each look at the clocks. `elapsed`: the length of the interval; `passed`: real time,
+ * of which the root task was busy for what is beyond `elapsed`. Sends the probes that are due.
+ * Returns whether there must be another look. */
+int cr_hung_look(uint64_t elapsed, uint64_t passed);
+/* After a look: makes the PDs triggers that have hung, and tells of those that have not. */
+void cr_hung_find(void);
+/* The PD finished a notice. */
+void cr_hung_heard(cr_pd *pd, const cr_work_notice *notice);
+/* Whether the notice is a probe that such a limit had the PD sent. */
+int cr_hung_is_probe(const cr_pd *pd, const cr_work_notice *notice);
+/* Whether one of these clocks will decide something, even if no PD runs any more. For the hooks. */
+int cr_hung_is_pending(void);
+
+#endif
