@@ -324,8 +324,8 @@ class Input(TypedDict):
     """What is to be known of the state, for people."""
     violations: list[str]
     """Why the state is illegal. Empty if it is legal."""
-    version: NotRequired[int]
-    """CSV: the version of the format."""
+    version: NotRequired[int | None]
+    """CSV: the version of the format. null: CellulOS's, which has none."""
     ours: NotRequired[bool]
     """CSV: whether cellreap wrote it, and not CellulOS."""
     rows: NotRequired[int]

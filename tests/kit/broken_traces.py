@@ -391,7 +391,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     ),
     "order.trace": lambda: inserted(
         "depths-0-0", "SAY", "TRACE", version=event_table().version, arch="x86_64",
-        kernel="seL4 1", system="x", pd_depth=0, rs_depth=0, key="-", clock=0,
+        kernel="seL4 1", system="x", pd_depth=0, rs_depth=0, key="0" * 32, clock=0,
     ),
     "order.base": lambda: inserted("depths-0-0", "SAY", "BASE", bytes=0, slots=0, objects="-"),
     "order.mode": lambda: edited("depths-0-0", "MODE", None),

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from kit.paths import ROOT, STORED_TRACES
+from kit.paths import GOLDENS, ROOT
 
 BOOTING: Final = re.compile(r"^(cellreap (run|boot|conformance)|tools/)\b")
 """Commands that need QEMU."""
@@ -207,7 +207,7 @@ def environment(base: Mapping[str, str], folder: Path) -> dict[str, str]:
 
 def _damaged_trace(folder: Path) -> None:
     """out/block_fs_db_app.trace: a recorded run, without the line of its event 73."""
-    lines = (STORED_TRACES / "block_fs_db_app-0-0.trace").read_bytes().splitlines(keepends=True)
+    lines = (GOLDENS / "block_fs_db_app-0-0.trace").read_bytes().splitlines(keepends=True)
     kept = [line for line in lines if not line.startswith(b"~cr 73 ")]
     assert len(kept) == len(lines) - 1
     (folder / "out").mkdir()

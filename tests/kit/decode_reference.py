@@ -15,7 +15,7 @@ from typing import Final
 
 from cellreap.headers import operation_forms
 
-MAGIC: Final = 0x6372700000000004
+MAGIC: Final = 0x6372700000000001
 NO_NUMBER: Final = 2**32 - 1
 CORE: Final = frozenset(b"ADS VMR MO VCPU PCPU CPU EP PD RESSPC".split())
 

@@ -36,7 +36,6 @@ TIMED_CONFIGS: Final = TESTS / "configs" / "needs_timer"
 """Configurations that a kernel without a timer for user level must refuse."""
 BOOT_CONFIGS: Final = TESTS / "boot" / "configs"
 """Configurations that only boot tests use."""
-STORED_TRACES: Final = DATA / "traces" / "v1"
 """Consoles of real boots that were recorded with version 1 of the trace."""
 VERSIONS: Final = DATA / "versions"
 """What each version of cellreap stored, by kind and version. These files are never changed: who

@@ -146,16 +146,7 @@ NUMBERS: list[tuple[str, str, str, Callable[[int], int]]] = [
         "CR_TRACE_LINE_MAX",
         lambda n: n // 1024,
     ),
-    ("pyhost/cellreap/trace/check/actors.py", r"REFUSALS_SUM = (\d+)", "CR_REFUSALS_SUM", int),
-    ("pyhost/cellreap/trace/check/policy.py", r"max_refusals: .* = (\d+)", "CR_REFUSALS_TOLD", int),
-    ("pyhost/cellreap/trace/check/policy.py", r"max_cleanups: .* = (\d+)", "CR_MAX_CLEANUPS", int),
     ("pyhost/cellreap/trace/rules.py", r"or while (\d+) cleanups wait", "CR_MAX_CLEANUPS", int),
-    (
-        "pyhost/cellreap/trace/check/policy.py",
-        r"max_lost_slots: .* = (\d+)",
-        "CR_MAX_LOST_SLOTS",
-        int,
-    ),
     (
         "pyhost/cellreap/system/config/schema.py",
         r"_Priority = .*le=(\d+)\)",

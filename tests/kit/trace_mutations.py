@@ -15,7 +15,6 @@ from typing import TypeVar
 from cellreap.model.ids import ROOT, parse_id
 from cellreap.trace.check import Replay, Report
 from cellreap.trace.events import Event, field_type
-from cellreap.trace.upgrade import table_of, written_in
 
 _Item = TypeVar("_Item")
 
@@ -50,14 +49,8 @@ def doublings(events: Sequence[Event]) -> Iterator[tuple[Mutation, list[Event]]]
 def alterations(events: Sequence[Event]) -> Iterator[tuple[Mutation, list[Event]]]:
     """Every field of every event, set to other values that it could have."""
     nodes = _nodes(events)
-    version = events[0].number("version")
-    table = table_of(version)
-    assert table is not None
     for i, event in enumerate(events):
-        fields = table.fields[written_in(event, version).name]
         for name, value in event.values.items():
-            if name not in fields:
-                continue  # a later version added the field
             for other in _others(event, name, value, nodes):
                 changed = Event(event.name, {**event.values, name: other}, event.line, event.seq)
                 what = f"{event.name}.{name} {value} -> {other} in {event}"
@@ -252,7 +245,7 @@ _PHASES = {
     **dict.fromkeys(_PLAN, 0), "suspend": 1, "SUSPEND": 1, "mark": 2, "tell": 3,
     "await": 3, "WAIT": 3, "CONTINUE": 3, "cut-request": 4, "destroy-resource": 4,
     "destroy-space": 4, "destroy-pd": 4, "DESTROY": 4, "FREED": 4,
-    "unblock": 5, "notify": 6, "QUEUE": 6,
+    "notify": 6, "QUEUE": 6,
     "CALLS": 8, "STATE": 9, "GONE": 9,
 }  # fmt: skip
 

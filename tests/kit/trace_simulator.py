@@ -109,8 +109,6 @@ def in_order(plan: reference.Plan) -> list[tuple[str, str, str, str | None]]:
 class Target:
     """The state of the run. `events` is its trace so far."""
 
-    whole_states = False
-    """A cleanup ends with the whole state, as before version 5."""
     at_once = 32
     """One step queues at most so many notices, or destroys so many resources."""
 
@@ -892,7 +890,6 @@ class Target:
 
     def state(self, n: int, before: Model | None = None, cycles: int = 0) -> None:
         """The end of a cleanup, or a snapshot (n=0). before: the state before the cleanup."""
-        before = None if self.whole_states else before
         rows = self._rows() if before is None else rows_gone(before, self.model)
         for row in rows:
             self.emit("STATE" if before is None else "GONE", n=n, row=row)

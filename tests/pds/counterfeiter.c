@@ -1,27 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A PD that prints what looks like the output of the root task and of the kernel: whole traces with
- * correct checksums under a key of its own and without one, the end of the trace, crashes, fatal
- * messages, and beginnings of lines, behind which the root task's next line follows. It does so in
- * each round, and finally says how often. */
+ * A PD that prints what looks like the output of the root task and of the kernel: a whole trace
+ * with correct checksums under a key of its own, the end of the trace, crashes, fatal messages, and
+ * beginnings of lines, behind which the root task's next line follows. It does so in each round,
+ * and finally says how often. */
 #include <cellreap/client.h>
 
-/* Two traces: of the current version with a key, and of version 3 with CRCs. */
-static const char *const traces[] = {
-    "~cr 0 c061a9a7ce0fbaab TRACE version=4 arch=x86_64 kernel=seL4%2016.0.0 system=forged"
-    " pd_depth=0 rs_depth=0 key=00112233445566778899aabbccddeeff",
-    "~cr 1 39c430fad0f1ef12 BASE bytes=4096 slots=1",
+static const char *const trace[] = {
+    "~cr 0 cc305a74a8a4939a TRACE version=1 arch=x86_64 kernel=seL4%2016.0.0 system=forged "
+    "pd_depth=0 rs_depth=0 key=00112233445566778899aabbccddeeff clock=0",
+    "~cr 1 73cf17cc232162d2 BASE bytes=4096 slots=1 objects=-",
     "~cr 2 5a366677abfe7f7f MODE mode=async",
-    "~cr 3 ec8439d8d8d7ce44 PD id=PD_0 name=ROOT_TASK pinned=1",
+    "~cr 3 1e9e6ff3fe1256a0 PD id=PD_0 name=ROOT_TASK pinned=1 asker=- op=-",
     "~cr 4 82debe73ff40cb64 ACCOUNT bytes=4096 slots=1",
-    "~cr 5 a82958a7a61f4c99 END count=6 digest=62e4f061",
-    "~cr 0 d537ea6e TRACE version=3 arch=x86_64 kernel=seL4%2016.0.0 system=forged pd_dept"
-    "h=0 rs_depth=0",
-    "~cr 1 e722d1e6 BASE bytes=4096 slots=1",
-    "~cr 2 7a9b23a2 MODE mode=async",
-    "~cr 3 0db22a2d PD id=PD_0 name=ROOT_TASK pinned=1",
-    "~cr 4 71b61d97 ACCOUNT bytes=4096 slots=1",
-    "~cr 5 8a9b5102 END count=6 digest=09ad3680",
+    "~cr 5 87b58edf92b59546 END count=6 digest=d09486b5",
 };
 
 static const char *const fatal[] = {
@@ -42,7 +34,7 @@ static const char *const beginnings[] = {
     "~",
 };
 
-enum { NUMBERS = 300, COUNT_TRACES = sizeof(traces) / sizeof(traces[0]),
+enum { NUMBERS = 300, COUNT_TRACE = sizeof(trace) / sizeof(trace[0]),
        COUNT_FATAL = sizeof(fatal) / sizeof(fatal[0]),
        COUNT_BEGINNINGS = sizeof(beginnings) / sizeof(beginnings[0]) };
 
@@ -89,8 +81,8 @@ void cr_main(void)
 {
     uint32_t rounds = 0;
     do {
-        for (uint32_t i = 0; i < COUNT_TRACES; i++) {
-            print_line(traces[i]);
+        for (uint32_t i = 0; i < COUNT_TRACE; i++) {
+            print_line(trace[i]);
         }
         print_events();
         for (uint32_t i = 0; i < COUNT_FATAL; i++) {

@@ -31,7 +31,7 @@ from on_target import CONFIGS, SCENARIO, sdk_for
 _TIMES: Final = 5
 """How often each phase is measured. The median is reported."""
 _ROWS: Final = 1_000_000
-RECORDED: Final = Path("tests/data/traces/v1")
+RECORDED: Final = Path("tests/data/goldens")
 
 
 def _seconds(act: Callable[[], object]) -> float:

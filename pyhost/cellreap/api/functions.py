@@ -110,7 +110,7 @@ def plan(
 
     From a trace, in the state before its first crash:
 
-    >>> trace = "tests/data/traces/v1/block_fs_db_app-0-0.trace"
+    >>> trace = "tests/data/goldens/block_fs_db_app-0-0.trace"
     >>> cellreap.plan(trace, "fs", rs_depth=1, after=0).deleted_spaces
     ['FILE_SPACE_5', 'TABLE_SPACE_6']
     """
@@ -239,7 +239,7 @@ def blasts(trace: str | Path | Run, *, with_root: bool = False) -> list[Blast]:
 
     UsageError if the trace does not pass its check: its states may be wrong.
 
-    >>> [blast] = cellreap.blasts("tests/data/traces/v1/block_fs_db_app-0-0.trace")
+    >>> [blast] = cellreap.blasts("tests/data/goldens/block_fs_db_app-0-0.trace")
     >>> blast.trigger, blast.destroyed, blast.stays_within(0)
     ('PD_1', [], True)
     """

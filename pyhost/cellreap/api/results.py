@@ -29,9 +29,9 @@ _CONSOLE_BYTES: Final = 1 << 16
 class Run:
     """A run of a system: how it went, and what its trace says.
 
-    >>> run = cellreap.check("tests/data/traces/v1/block_fs_db_app-0-0.trace")
+    >>> run = cellreap.check("tests/data/goldens/block_fs_db_app-0-0.trace")
     >>> run
-    <block_fs_db_app on seL4 16.0.0+ (x86_64): passed>
+    <block_fs_db_app on refkernel 0.1 (x86_64): passed>
     >>> sorted(run.alive), sorted(run.dead), len(run.cleanups)
     (['app', 'block_server_2', 'db', 'fs'], ['block_server_1'], 1)
     >>> run.said("fs")

@@ -116,6 +116,6 @@ def has_trace(path: Path) -> bool:
             for line in io.BytesIO(block) if MARK in block else ():
                 for at in range(0, len(line), _MAX_LINE):
                     piece = line[at : at + _MAX_LINE]
-                    if MARK in piece and lines.find(piece.rstrip(b"\n")) and lines.begun:
+                    if MARK in piece and lines.find(piece.rstrip(b"\n")):
                         return True
     return False

@@ -31,7 +31,7 @@ class Console:
     @property
     def begun(self) -> bool:
         """Whether the trace has begun, so that PDs may print too."""
-        return self._lines.begun
+        return self._lines.keyed
 
     def take(self, data: bytes) -> None:
         """Scans the next bytes."""

@@ -35,7 +35,7 @@ from cellreap.system.loader import PLATFORM_FILE, memory_around, read_memory
 from cellreap.system.sdk import check_options, parse_options
 from cellreap.system.sizes import Sizes
 
-FORMAT = 3
+FORMAT = 1
 MANIFEST = "manifest.json"
 MEMBERS = ("kernel.elf", "gen_config.json", "roottask.elf", "system.cdl", "config.toml")
 """Members of every image."""
@@ -97,7 +97,7 @@ class Overrides(_Table):
 class Manifest(_Table):
     """manifest.json."""
 
-    format: Literal[3]
+    format: Literal[1]
     """To be raised when an older reader would misread the file."""
     arch: Literal["x86_64", "aarch64"]
     """The architecture for which the image is built."""

@@ -6,23 +6,14 @@ from __future__ import annotations
 import re
 
 from cellreap import headers
-from cellreap.headers import EventTable
 from cellreap.trace.events import printable
-from cellreap.trace.lines import LINE, crc_of, summed
-from cellreap.trace.upgrade import table_of
+from cellreap.trace.lines import LINE
 
-TRACE_VERSION = re.compile(rb"TRACE version=([0-9]+)(?: .*)?", re.DOTALL)
-"""A TRACE event, with its version."""
-_LINE_START = re.compile(
-    rb"[0-9]{0,19}|[0-9]{1,19} [0-9a-f]{0,16}|[0-9]{1,19} (?:[0-9a-f]{8}|[0-9a-f]{16}) "
-)
+_LINE_START = re.compile(rb"[0-9]{0,19}|[0-9]{1,19} [0-9a-f]{0,16}|[0-9]{1,19} [0-9a-f]{16} ")
 
 
-def diagnose(text: bytes, table: EventTable | None) -> tuple[str, str]:
-    """(what is wrong with a damaged line, the rule that it breaks).
-
-    text: what follows the mark. table: of the trace's version, if that is known.
-    """
+def diagnose(text: bytes) -> tuple[str, str]:
+    """(what is wrong with a damaged line, the rule that it breaks). text: what follows the mark."""
     if _LINE_START.fullmatch(text):
         return "cut line", "line.cut"
     found = LINE.fullmatch(text)
@@ -33,9 +24,9 @@ def diagnose(text: bytes, table: EventTable | None) -> tuple[str, str]:
             "line.form",
         )
     name, *pairs = found.group(3).decode("latin-1").split(" ")
-    table = table or _table_named(found.group(3)) or headers.event_table()
-    fields = table.fields.get(name)
-    if fields is None and any(known.startswith(name) for known in table.fields) and not pairs:
+    known = headers.event_table().fields
+    fields = known.get(name)
+    if fields is None and any(event.startswith(name) for event in known) and not pairs:
         return "cut line", "line.cut"
     if fields is not None and _cut_short(pairs, fields):
         return (
@@ -43,17 +34,7 @@ def diagnose(text: bytes, table: EventTable | None) -> tuple[str, str]:
             "line.cut",
         )
     what = f"event {found.group(1).decode()}, {printable(name, 20)}"
-    text_sum = found.group(2).decode()
-    if len(text_sum) > len(crc_of(b"")):
-        return f"wrong checksum: {text_sum} ({what})", "line.checksum"
-    has = crc_of(summed(found)).decode()
-    return f"wrong checksum: {text_sum}, but the line has {has} ({what})", "line.checksum"
-
-
-def _table_named(body: bytes) -> EventTable | None:
-    """The table of the version that a TRACE event names."""
-    found = TRACE_VERSION.fullmatch(body)
-    return table_of(int(found.group(1))) if found and len(found.group(1)) <= 9 else None
+    return f"wrong checksum: {found.group(2).decode()} ({what})", "line.checksum"
 
 
 def _cut_short(pairs: list[str], fields: tuple[str, ...]) -> bool:

@@ -124,8 +124,8 @@ _FORMS: dict[str, Callable[[str], bool]] = {
     "ADDRESS": _integer(r"0x[0-9a-f]{1,16}"),
     "DEPTH": _like(r"0|[1-9][0-9]{0,8}|inf"),
     "DIGEST": _like(r"[0-9a-f]{8}"),
-    "KEY": _like(r"[0-9a-f]{32}|-"),
-    "STATE_DIGEST": _like(r"[0-9a-f]{16}|-"),
+    "KEY": _like(r"[0-9a-f]{32}"),
+    "STATE_DIGEST": _like(r"[0-9a-f]{16}"),
     "TEXT": lambda value: True,
     "SPACE_TYPE": _like(r"[A-Z][A-Z0-9_]*"),
     "PD": _node("PD"),
@@ -146,8 +146,6 @@ _FORMS: dict[str, Callable[[str], bool]] = {
 
 RECONCILED = "reconcile"
 """The operation of changes that make a saved state. No PD asks for them."""
-_RETIRED: dict[str, frozenset[str]] = {"STEP": frozenset({"unblock"})}
-"""Type -> the words that only older versions print. `check` reports them in a current trace."""
 
 
 def _vocabularies() -> dict[str, tuple[str, ...]]:
@@ -189,7 +187,7 @@ def field_types() -> dict[str, FieldType]:
         known = vocabularies.get(str(name))
         if known is not None:
             one_of = "one of " + ", ".join(known)
-            accepted = _RETIRED.get(str(name), frozenset()) | set(known)
+            accepted = frozenset(known)
             types[str(name)] = FieldType(str(name), one_of, accepted.__contains__, known)
         elif name in _FORMS:
             types[str(name)] = FieldType(str(name), str(expected), _FORMS[str(name)])

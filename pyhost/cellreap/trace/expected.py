@@ -27,8 +27,6 @@ NO_END: Final = (
     "(the rules *.end), that all PDs were created, and that one is left"
 )
 """What a check cannot verify without END."""
-SINCE: Final = 4
-"""The trace version since which a trace tells enough to be held against a configuration."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ PATTERNS: Final[Mapping[str, str]] = {
     "FLAG": "[01]",
     "ADDRESS": "0x[0-9a-f]{1,16}",
     "DIGEST": "[0-9a-f]{8}",
-    "STATE_DIGEST": "[0-9a-f]{16}|-",
+    "STATE_DIGEST": "[0-9a-f]{16}",
     "TEXT": _TEXT,
     "PD": _PD,
     "PD_OR_NONE": f"{_PD}|-",
@@ -76,7 +76,7 @@ def _known(type_name: str) -> Callable[[str], bool]:
 
 @functools.cache
 def fast_forms() -> dict[str, FastForm]:
-    """Name of an event -> its form. For the current version only."""
+    """Name of an event -> its form."""
     forms = {}
     for name, fields in event_table().fields.items():
         patterns, checks, texts = [], [], []
@@ -100,7 +100,7 @@ def _quick_forms() -> dict[bytes, tuple[str, FastForm]]:
 
 
 class QuickLines:
-    """Reads the lines of a trace of the current version that has a key, as they most often are."""
+    """Reads the lines of a trace with this key, as they most often are. timed: they have times."""
 
     def __init__(self, key: bytes, timed: bool) -> None:
         self._sums = Sums(key)
@@ -129,8 +129,3 @@ class QuickLines:
         name, form = known
         values = form.read(body)
         return None if values is None else (name, values, text, time)
-
-
-def quick_lines(key: bytes | None, timed: bool) -> QuickLines | None:
-    """A reader of lines with this key. None if the trace has no key. timed: they have times."""
-    return None if key is None else QuickLines(key, timed)

@@ -1,25 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Finds trace lines in the lines of a console, and tells the root task's lines from all others.
 
-Every PD can print on a debug kernel. Since version 4, the checksum of a line therefore has a key:
-the root task draws it at boot, and prints it in TRACE before any PD exists. Older versions have a
-CRC-32, which finds damage only.
+Every PD can print on a debug kernel. So the checksum of a line has a key: the root task draws it at
+boot, and prints it in TRACE before any PD exists.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-import zlib
 from dataclasses import dataclass
 
 from cellreap import headers
 
 MARK = b"~cr "
-KEYED_FROM = 4
-"""The first version whose checksums have a key."""
 
-LINE = re.compile(rb"(0|[1-9][0-9]{0,18}) ([0-9a-f]{16}|[0-9a-f]{8}) ([A-Z_]+(?: .*)?)", re.DOTALL)
+LINE = re.compile(rb"(0|[1-9][0-9]{0,18}) ([0-9a-f]{16}) ([A-Z_]+(?: .*)?)", re.DOTALL)
 """What follows the mark: the number, the checksum, and the event with its fields."""
 FATAL = re.compile(
     rb"cellreap: panic: [^\r\n]*|cellreap loader: error: [^\r\n]*"
@@ -30,9 +26,7 @@ FATAL = re.compile(
 without a fault handler. PDs can print such a message too. Then an event follows it.
 """
 _TIME = re.compile(rb"(.*) at=(0|[1-9][0-9]{0,18})", re.DOTALL)
-_TRACE_KEY = re.compile(
-    rb"TRACE version=([0-9]{1,9}) (?:.* )?key=([0-9a-f]{32})(?: .*)?", re.DOTALL
-)
+_TRACE_KEY = re.compile(rb"TRACE (?:.* )?key=([0-9a-f]{32})(?: .*)?", re.DOTALL)
 
 _SUM_BYTES = headers.constant("trace_events.h", "CR_TRACE_SUM_BYTES")
 SUM_DIGITS = 2 * _SUM_BYTES
@@ -52,11 +46,6 @@ def without_time(body: bytes) -> tuple[bytes, int | None]:
 def summed(found: re.Match[bytes]) -> bytes:
     """The text of a line (a match of LINE) that its checksum covers."""
     return found.group(1) + b" " + found.group(3)
-
-
-def crc_of(text: bytes) -> bytes:
-    """The checksum of a line of versions before KEYED_FROM."""
-    return b"%08x" % zlib.crc32(text)
 
 
 def keyed_sum(key: bytes, text: bytes) -> bytes:
@@ -84,9 +73,9 @@ class Sums:
 def key_in(found: re.Match[bytes]) -> bytes | None:
     """The key in a line (a match of LINE) with a TRACE whose checksum has that key; else None."""
     trace = _TRACE_KEY.fullmatch(found.group(3))
-    if trace is None or int(trace.group(1)) < KEYED_FROM:
+    if trace is None:
         return None
-    key = bytes.fromhex(trace.group(2).decode())
+    key = bytes.fromhex(trace.group(1).decode())
     return key if found.group(2) == keyed_sum(key, summed(found)) else None
 
 
@@ -95,9 +84,7 @@ class Lines:
     """Finds the lines of one trace. Feed it the console from its beginning."""
 
     key: bytes | None = None
-    """The key of the trace, once its TRACE is known and has one."""
-    begun: bool = False
-    """Whether the TRACE event was seen."""
+    """The key of the trace, once its TRACE is known."""
     _marked: bool = False  # whether a line with a mark was seen
 
     @property
@@ -123,11 +110,7 @@ class Lines:
     def _sound(self, found: re.Match[bytes], first: bool) -> bool:
         if self.key is not None:
             return found.group(2) == keyed_sum(self.key, summed(found))
-        sound = found.group(2) == crc_of(summed(found))
-        if not self.begun:
-            # Only the first line of a console can be the beginning with the key. Later ones may be
-            # by a PD.
-            self.key = key_in(found) if first else None
-            sound = sound or self.keyed
-            self.begun = sound and found.group(3).startswith(b"TRACE ")
-        return sound
+        # Only the first line of a console can be the beginning with the key. Later ones may be by a
+        # PD.
+        self.key = key_in(found) if first else None
+        return self.keyed

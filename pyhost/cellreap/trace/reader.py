@@ -3,10 +3,9 @@
 
 docs/trace-format.md describes the format. A console log also contains other output: kernel messages
 before, between and inside lines, carriage returns, noise, and what PDs print. The reader skips
-lines that are not trace lines and reports each damaged trace line. In a trace with a key, a line
-with a wrong checksum is damage only if an event is missing in its place. Otherwise the root task
-did not print it, and the reader counts it as foreign. The events of older versions are returned as
-events of the current version.
+lines that are not trace lines and reports each damaged trace line. A line with a
+wrong checksum is damage only if an event is missing in its place. Otherwise the root task
+did not print it, and the reader counts it as foreign.
 """
 
 from __future__ import annotations
@@ -19,12 +18,11 @@ from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
 from cellreap.errors import InputError
-from cellreap.headers import EventTable, event_table
-from cellreap.trace.damage import TRACE_VERSION, diagnose
+from cellreap.headers import event_table
+from cellreap.trace.damage import diagnose
 from cellreap.trace.events import Event, decode, encode, field_type, printable
-from cellreap.trace.fastform import QuickLines, fast_forms, quick_lines
+from cellreap.trace.fastform import QuickLines, fast_forms
 from cellreap.trace.lines import FATAL, LINE, MARK, Lines, key_in, summed, without_time
-from cellreap.trace.upgrade import NotOfVersionError, known_versions, table_of, upgrade
 
 MAX_LINE = 65536
 """Bytes in a line, without its newline. A SAY of the longest text takes less than 2 KiB."""
@@ -83,31 +81,20 @@ def _prefixes(fields: tuple[str, ...]) -> tuple[bytes, ...]:
     return tuple(f"{field}=".encode() for field in fields)
 
 
-@functools.cache
-def _forms(event: str) -> tuple[Callable[[str], bool], ...]:
-    """The tests of the values of a current event."""
-    return tuple(field_type(event, name).accepts for name in event_table().fields[event])
+_VERSION = re.compile(rb"TRACE version=([0-9]{1,9})(?: .*)?", re.DOTALL)
+"""A TRACE event, with its version."""
 
 
-def _is_formed(event: Event) -> bool:
-    """Whether each value of a current event has the form of its field."""
-    forms = zip(_forms(event.name), event.values.values(), strict=True)
-    return all(accepts(value) for accepts, value in forms)
-
-
-def _table_for(path: str, number: int, body: bytes) -> EventTable:
-    """The events of the version that a TRACE event names. InputError if it is not known."""
-    found = TRACE_VERSION.fullmatch(body)
-    if found is None or len(found.group(1)) > 9:
+def _check_version(path: str, number: int, body: bytes) -> None:
+    """InputError if a TRACE event names another version than that of this cellreap."""
+    found = _VERSION.fullmatch(body)
+    if found is None:
         raise InputError(path, number, "TRACE", "no version=<number> as its first field")
-    version = int(found.group(1))
-    table = table_of(version)
-    if table is None:
-        known = ", ".join(str(known) for known in known_versions())
-        newer = ", so a newer cellreap wrote it" if version > max(known_versions()) else ""
+    version, known = int(found.group(1)), event_table().version
+    if version != known:
+        newer = ", so a newer cellreap wrote it" if version > known else ""
         expected = f"{version} is no version that this cellreap reads ({known}){newer}"
         raise InputError(path, number, "TRACE: version", expected)
-    return table
 
 
 def split_lines(
@@ -208,8 +195,6 @@ class Reader:
     broken_at: int | None = None
     """The line of the first damage. The replay ends there."""
     last_line: int = 0
-    table: EventTable | None = None
-    """The events of the trace's version; None before the TRACE event."""
     cut_off: bool = False
     """There is no END. Valid after finish."""
     foreign: int = 0
@@ -219,6 +204,7 @@ class Reader:
     """Lines of a trace without END that may be what is left of its last events, or a PD's."""
     ends_within: bool = False
     """Whether the last line has no end."""
+    _begun: bool = False  # the TRACE event came
     _lines: Lines = field(default_factory=Lines)
     _suspects: list[_Suspect] = field(default_factory=list)  # since the last sound line
     _restarted: int | None = None  # a later line that begins another trace
@@ -231,8 +217,7 @@ class Reader:
     _first_damage: Problem | None = None
     _ended: int | None = None
     _marked: bool = False
-    _fast: bool = False  # the trace is of the current version
-    _quick: QuickLines | None = None  # if the trace has a key and is of the current version
+    _quick: QuickLines | None = None  # None before the TRACE event
     _stopped: tuple[int, str] = (0, "")  # the next event's number then, and a fatal message
     _timed: bool = False  # all events but the first have times
 
@@ -257,7 +242,7 @@ class Reader:
         place = self._lines.find(line)
         if place is None:
             text = line[len(MARK) :]
-            self._unsound(number, text, *diagnose(text, self.table))
+            self._unsound(number, text, *diagnose(text))
             return None
         at, found = place
         if at > 0:
@@ -308,11 +293,7 @@ class Reader:
             return None
         if seq < self._next:
             self._late(number, seq, name)
-            return (
-                self._parse(number, seq, name, found)
-                if name == "TRACE" and self.table is None
-                else None
-            )
+            return None
         if seq > self._next:
             missing = range(self._next, seq)
             self._blame([s for s in self._suspects if s.claims is None or s.claims in missing])
@@ -394,7 +375,7 @@ class Reader:
             what = "it has no time: expected at=<nanoseconds> behind its fields"
             self._problem(number, f"{name}: {what}", "line.fields")
             return None
-        form = fast_forms().get(name) if self._fast else None
+        form = fast_forms().get(name) if self._begun else None
         if form is not None and (values := form.read(body)) is not None:
             return Event(name, values, number, seq, time=time)
         event = self._parse_fields(number, seq, body)
@@ -403,19 +384,14 @@ class Reader:
     def _parse_fields(self, number: int, seq: int, body: bytes) -> Event | None:
         first, *pairs = body.split(b" ")
         name = first.decode("ascii")
-        if self.table is None:
-            if name != "TRACE":
-                if seq == 0:
-                    self._break(number)
-                    what = f"the first event is {name}: expected TRACE"
-                    self._problem(number, what, "order.trace")
-                return None
-            self.table = _table_for(self.path, number, body)
-            self._fast = self.table.version == event_table().version
-        fields = self.table.fields.get(name)
+        if not self._begun:
+            _check_version(self.path, number, body)  # the first line with a key is TRACE
+            self._begun = True
+        fields = event_table().fields.get(name)
         if fields is None:
             self._break(number)
-            what = f"unknown event {name}: trace version {self.table.version} has no such event"
+            version = event_table().version
+            what = f"unknown event {name}: trace version {version} has no such event"
             self._problem(number, what, "order.version")
             return None
         values: dict[str, str] = {}
@@ -434,31 +410,16 @@ class Reader:
                 what = f"{name}: {field_name}={shown}: expected %XX after every '%'"
                 self._bad_value(number, what)
                 return None
+            form = field_type(name, field_name)
+            if not form.accepts(value):
+                shown = printable(encode(value), 60)
+                self._bad_value(number, f"{name}: {field_name}={shown}: expected {form.expected}")
+                return None
             values[field_name] = value
-        event = self._current(Event(name, values, number, seq), self.table.version)
-        if name == "TRACE" and seq == 0 and event is not None:
+        event = Event(name, values, number, seq)
+        if name == "TRACE" and seq == 0 and self._lines.key is not None:
             self._timed = event["clock"] != "0"
-            self._quick = quick_lines(self._lines.key, self._timed) if self._fast else None
-        return event
-
-    def _current(self, written: Event, version: int) -> Event | None:
-        """The event under its current names, if its values have the form of their fields."""
-        if version == event_table().version and _is_formed(written):
-            return written
-        try:
-            event = upgrade(written, version)
-            # The fields that newer versions added are the last and have no old name.
-            for old_name, (field_name, value) in zip(
-                written.values, event.values.items(), strict=False
-            ):
-                form = field_type(event.name, field_name)
-                if not form.accepts(value):
-                    raise NotOfVersionError(old_name, form.expected)
-        except NotOfVersionError as error:
-            shown = printable(encode(written[error.field]), 60)
-            what = f"{written.name}: {error.field}={shown}: expected {error.expected}"
-            self._bad_value(written.line, what)
-            return None
+            self._quick = QuickLines(self._lines.key, self._timed)
         return event
 
     def _bad_value(self, number: int, what: str) -> None:
@@ -475,7 +436,7 @@ class Reader:
 
     def finish(self) -> None:
         """Ends the input. InputError if there was no trace in the lines."""
-        if self.table is None:
+        if not self._begun:
             raise _no_trace(self)
         for gap in self._gaps:
             one = gap.first == gap.last
@@ -558,6 +519,7 @@ def _no_trace(reader: Reader) -> InputError:
     if not reader._marked:
         expected = f"no trace in it: expected lines with {MARK.decode().strip()!r}"
         return InputError(path, None, None, expected)
-    if damage is not None:
+    lost = damage is None or (damage.rule == "line.checksum" and "TRACE" not in damage.text)
+    if damage is not None and not lost:
         return InputError(path, damage.line, "no sound TRACE line", damage.text)
     return InputError(path, None, None, "no TRACE line: expected one before all other events")

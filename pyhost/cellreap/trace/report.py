@@ -21,7 +21,7 @@ from cellreap.trace.silence import Silence, Standing
 class Cleanup:
     """A cleanup of a run. Nodes have their ids: `Run.names` has the names.
 
-    >>> [cleanup] = cellreap.check("tests/data/traces/v1/block_fs_db_app-0-0.trace").cleanups
+    >>> [cleanup] = cellreap.check("tests/data/goldens/block_fs_db_app-0-0.trace").cleanups
     >>> cleanup.trigger, cleanup.cause, cleanup.plan["deleted_spaces"]
     ('PD_1', 'fault', ['BLOCK_SPACE_4'])
     """

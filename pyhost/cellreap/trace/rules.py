@@ -18,7 +18,7 @@ RULES: Final[dict[str, str]] = {
     "line.lost": "No event is missing.",
     "line.doubled": "No event occurs twice.",
     "line.reordered": "Events come in the order of their numbers.",
-    "line.fields": "An event has the fields of its version, in order.",
+    "line.fields": "An event has its fields, in order.",
     "line.value": "Each value has the form of its field's type.",
     "line.end": "END has the count and the digest of the events.",
     "line.cut_off": "The log continues up to END.",
@@ -28,7 +28,7 @@ RULES: Final[dict[str, str]] = {
     "order.base": "BASE follows TRACE directly and occurs once.",
     "order.mode": "MODE follows BASE directly and occurs once.",
     "order.end": "END is the last event.",
-    "order.version": "The version is known and has every event of the trace.",
+    "order.version": "The version is that of this cellreap, which has every event of the trace.",
     "order.header": "TRACE names an architecture and a kernel with its version.",
     "order.answer": "The QUEUE and ACCEPT events that an event requires follow it directly.",
     "model.possible": "The model allows the change: nodes and edges that it uses exist, and new "
@@ -353,8 +353,7 @@ RULES: Final[dict[str, str]] = {
     "them.",
     "extractions.end": "At END every extraction is over.",
     # printed states
-    "state.printed": "The whole state is printed after the last change before END, and before "
-    "version 5 also before each cleanup.",
+    "state.printed": "The whole state is printed after the last change before END.",
     "state.digest": "CLEANUP, RECOVER and SETTLED have the digest of the model that the events "
     "make.",
     "state.whole": "A snapshot comes before the first cleanup and before END, and has the whole "

@@ -109,8 +109,7 @@ static inline cr_edge *cr_edge_at_mut(cr_model *model, uint32_t index)
     return &cr_edges_mut(model)[index < model->max_edges ? index : 0];
 }
 
-/* A count takes the low bits of the word, so an arena of version 1, which has no handlers, reads
- * as one in which all of them are 0. */
+/* A count takes the low bits of the word. */
 enum { CR_COUNT_BITS = 20 };
 _Static_assert(CR_COUNT_MAX == (1 << CR_COUNT_BITS) - 1, "counts take these bits");
 

@@ -114,7 +114,7 @@ static int edge_sound(const cr_model *model, uint32_t index)
     }
     const uint32_t handler = cr_handler_of(edge);
     if (cr_count_of(edge) == 0 || handler >= CR_HANDLER_COUNT ||
-        (handler != 0 && (edge->kind != CR_EDGE_SUBSCRIBE || model->version < 2))) {
+        (handler != 0 && edge->kind != CR_EDGE_SUBSCRIBE)) {
         return 0;
     }
     if (cr_count_of(edge) > 1 && edge->kind != CR_EDGE_HOLD && edge->kind != CR_EDGE_SUBSCRIBE) {
@@ -180,8 +180,7 @@ static int free_lists_sound(const cr_model *model)
 
 static int header_sound(const cr_model *model)
 {
-    return model->magic == CR_MODEL_MAGIC && model->version >= 1 &&
-           model->version <= CR_MODEL_VERSION &&
+    return model->magic == CR_MODEL_MAGIC && model->version == CR_MODEL_VERSION &&
            cr_model_bytes(model->max_nodes, model->max_edges) != 0 &&
            model->n_nodes <= model->max_nodes &&
            model->n_retired <= model->max_nodes - model->n_nodes &&
@@ -241,7 +240,6 @@ cr_status cr_model_open(void *memory, size_t bytes, cr_model **out)
     }
     const cr_status status = cr_model_check(model);
     if (status == CR_OK) {
-        model->version = CR_MODEL_VERSION; /* handlers may be added */
         *out = model;
     }
     return status;

@@ -2,15 +2,11 @@
  *
  * The journal of a cleanup. See steps.h. */
 #include "journal.h"
-#include <cellreap/trace.h>
 #include <stddef.h>
 
 _Static_assert(sizeof(cr_journal) % sizeof(uint32_t) == 0 && sizeof(cr_ref) == 8 &&
                    offsetof(cr_journal, entries) % sizeof(uint32_t) == 0,
                "no padding, which a checksum would cover");
-
-_Static_assert((int)CR_JOURNAL_WORDS_3 * 4 == (int)offsetof(cr_journal, count),
-               "the header has not moved since version 3");
 
 _Static_assert((int)CR_JOURNAL_ENTRIES ==
                    3 * (int)CR_JOURNAL_DOOMED + (int)CR_JOURNAL_CORE + (int)CR_JOURNAL_NOTICES,
@@ -54,7 +50,6 @@ static uint32_t add_ref(uint32_t sum, cr_ref ref)
     return add_word(add_word(sum, ref.index), ref.generation);
 }
 
-/* The sum of the header, but for `count`, which version 3 has not. */
 static uint32_t sum_of_header(const cr_journal *journal)
 {
     uint32_t sum = add_word(0, journal->epoch);
@@ -74,7 +69,7 @@ static uint32_t sum_of_header(const cr_journal *journal)
     for (int area = 0; area < CR_LEFT_AREA_COUNT; area++) {
         sum = add_word(sum, journal->used[area]);
     }
-    return sum;
+    return add_word(sum, journal->count);
 }
 
 static uint32_t add_entries(uint32_t sum, const cr_journal *journal)
@@ -94,7 +89,7 @@ static uint32_t add_entries(uint32_t sum, const cr_journal *journal)
 
 static uint32_t checksum(const cr_journal *journal)
 {
-    return add_entries(add_word(sum_of_header(journal), journal->count), journal);
+    return add_entries(sum_of_header(journal), journal);
 }
 
 /* Whoever adds a field must add it to the checksum. */
@@ -149,140 +144,15 @@ static void copy(void *to, const void *from, uint32_t count)
     }
 }
 
-/* Version 2: the words of the header are those of now up to `half`. Then come n_left, second, redo,
- * and for each step that was left its kind, node, pd, half and index. */
-enum {
-    OLD_CHECKSUM = 2,
-    OLD_EPOCH = 3,
-    OLD_HEADER = 15, /* words */
-    OLD_N_LEFT = OLD_HEADER,
-    OLD_SECOND,
-    OLD_REDO,
-    OLD_LEFT,
-    OLD_LEFT_WORDS = 7,
-    OLD_LEFT_INDEX = 6,
-    OLD_WORDS = OLD_LEFT + CR_JOURNAL_LEFT_2 * OLD_LEFT_WORDS
-};
-
-_Static_assert((int)OLD_HEADER * 4 == (int)offsetof(cr_journal, later) &&
-                   (int)OLD_EPOCH * 4 == (int)offsetof(cr_journal, epoch),
-               "the header has not moved since version 2");
-_Static_assert((int)OLD_WORDS * 4 == (int)CR_JOURNAL_BYTES_2, "all of it is read");
-
-/* The first journals of version 3 have a CRC-32 in place of the checksum. */
-static uint32_t first_checksum(const cr_journal *journal)
-{
-    const size_t covered = offsetof(cr_journal, epoch);
-    uint32_t sum = cr_crc32(0, (const uint8_t *)journal + covered,
-                            offsetof(cr_journal, count) - covered);
-    for (int area = 0; area < CR_LEFT_AREA_COUNT; area++) {
-        sum = cr_crc32(sum, &journal->entries[areas[area].first],
-                       used_of(journal, (cr_left_area)area));
-    }
-    return sum;
-}
-
-static uint32_t add_word_second(uint32_t sum, uint32_t word)
-{
-    const uint32_t product = (sum ^ word) * 0x9e3779b1u;
-    return product ^ (product >> 15);
-}
-
-/* Later ones have this sum. The last ones have that of now, without `count`. */
-static uint32_t second_checksum(const cr_journal *journal)
-{
-    enum {
-        EPOCH = offsetof(cr_journal, epoch) / sizeof(uint32_t)
-    };
-    uint32_t words[CR_JOURNAL_WORDS_3] = {0};
-    uint32_t sum = 0;
-    copy(words, journal, sizeof(words));
-    for (uint32_t i = EPOCH; i < CR_JOURNAL_WORDS_3; i++) {
-        sum = add_word_second(sum, words[i]);
-    }
-    for (int area = 0; area < CR_LEFT_AREA_COUNT; area++) {
-        const uint32_t used = used_of(journal, (cr_left_area)area);
-        for (uint32_t i = 0; i < used; i++) {
-            sum = add_word_second(sum, journal->entries[areas[area].first + i]);
-        }
-    }
-    return sum;
-}
-
-static cr_status put(cr_journal *journal, cr_left_area area, uint32_t index, cr_entry_state state);
-
-static cr_status read_version_2(const void *bytes, uint32_t epoch, cr_journal *out)
-{
-    uint32_t words[OLD_WORDS] = {0};
-    copy(words, bytes, sizeof(words));
-    const uint32_t n_left = words[OLD_N_LEFT];
-    const uint32_t second = words[OLD_SECOND];
-    if (words[OLD_CHECKSUM] != cr_crc32(0, (const uint8_t *)&words[OLD_EPOCH],
-                                        sizeof(words) - OLD_EPOCH * sizeof(words[0])) ||
-        n_left > CR_JOURNAL_LEFT_2 || second > n_left + 1) {
-        return CR_ERR_CORRUPT;
-    }
-    if (epoch <= words[OLD_EPOCH]) {
-        return CR_ERR_EPOCH;
-    }
-    cr_journal_start(out, epoch);
-    copy(&out->phase, &words[OLD_EPOCH + 1], (OLD_HEADER - OLD_EPOCH - 1) * sizeof(words[0]));
-    const cr_left_area area = cr_journal_area(out->phase);
-    out->second = second != 0;
-    out->n_left = second == 0 ? n_left : 0;
-    /* The second run has carried out what is before the place where it is. */
-    for (uint32_t i = second == 0 ? 0 : second - 1; i < n_left; i++) {
-        const uint32_t index = words[OLD_LEFT + i * OLD_LEFT_WORDS + OLD_LEFT_INDEX];
-        cr_status status = put(out, area, index, CR_ENTRY_LEFT);
-        if (status != CR_OK) {
-            return CR_ERR_CORRUPT;
-        }
-    }
-    out->count = out->attempts > 0 ? 1 : 0;
-    cr_journal_seal(out);
-    return CR_OK;
-}
-
-static cr_status read_version_3(const void *bytes, uint32_t epoch, cr_journal *out)
-{
-    const size_t header = CR_JOURNAL_WORDS_3 * sizeof(uint32_t);
-    copy(out, bytes, (uint32_t)header);
-    copy(out->entries, (const uint8_t *)bytes + header, sizeof(out->entries));
-    if (out->checksum != add_entries(sum_of_header(out), out) &&
-        out->checksum != second_checksum(out) && out->checksum != first_checksum(out)) {
-        return CR_ERR_CORRUPT;
-    }
-    out->version = CR_JOURNAL_VERSION;
-    out->count = out->attempts > 0 ? 1 : 0;
-    cr_journal_seal(out);
-    return cr_journal_take_over(out, epoch);
-}
-
 cr_status cr_journal_read(const void *bytes, uint32_t count, uint32_t epoch, cr_journal *out)
 {
-    uint32_t words[CR_JOURNAL_BYTES_1 / sizeof(uint32_t)];
-    if (count < CR_JOURNAL_BYTES_1) {
+    uint32_t begin[2];
+    if (count < sizeof(begin)) {
         return CR_ERR_CORRUPT;
     }
-    copy(words, bytes, sizeof(words));
-    if (words[0] == CR_JOURNAL_MAGIC_1 && count == CR_JOURNAL_BYTES_1) {
-        cr_journal_start(out, epoch);
-        out->phase = words[1];
-        out->index = words[2];
-        out->done = words[3];
-        out->awaited = words[4];
-        cr_journal_seal(out);
-        return CR_OK;
-    }
-    if (words[0] == CR_JOURNAL_MAGIC && words[1] == 2 && count == CR_JOURNAL_BYTES_2) {
-        return read_version_2(bytes, epoch, out);
-    }
-    if (words[0] == CR_JOURNAL_MAGIC && words[1] == 3 &&
-        count == CR_JOURNAL_WORDS_3 * sizeof(uint32_t) + sizeof(out->entries)) {
-        return read_version_3(bytes, epoch, out);
-    }
-    if (words[0] == CR_JOURNAL_MAGIC && words[1] > CR_JOURNAL_VERSION) {
-        return CR_ERR_VERSION;
+    copy(begin, bytes, sizeof(begin));
+    if (begin[0] == CR_JOURNAL_MAGIC && begin[1] > CR_JOURNAL_VERSION) {
+        return CR_ERR_VERSION; /* it may have another length */
     }
     if (count != sizeof(*out)) {
         return CR_ERR_CORRUPT;

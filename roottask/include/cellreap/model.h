@@ -29,7 +29,7 @@ extern "C" {
 enum {
     CR_NONE = 0xffffffff, /* no index */
     CR_MODEL_MAGIC = 0x4d6c6c63,
-    CR_MODEL_VERSION = 2,
+    CR_MODEL_VERSION = 1,
     CR_GENERATION_MAX = 0x0fffffff, /* fits a 64-bit badge with a 32-bit index and a 4-bit kind */
     CR_COUNT_MAX = 0xfffff,         /* the largest count of a HOLD or SUBSCRIBE edge */
     CR_HANDLER_COUNT = 32           /* numbers of handlers of one PD: a set of them is a word */

@@ -16,7 +16,7 @@
 
 /* CR_LIMIT(enumerator, number, what it limits) */
 #define CR_LIMITS                                                                                  \
-    CR_LIMIT(CR_PROTOCOL_VERSION, 4, "the version of the protocol, in the magic number")           \
+    CR_LIMIT(CR_PROTOCOL_VERSION, 1, "the version of the protocol, in the magic number")           \
     CR_LIMIT(CR_NAME_WORDS, 4,                                                                     \
         "registers of a name, which is packed into 8-byte words and padded with NUL")              \
     CR_LIMIT(CR_TYPE_WORDS, 2, "registers of a type")                                              \

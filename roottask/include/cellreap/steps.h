@@ -91,16 +91,7 @@ uint32_t cr_step_notices(const cr_plan *plan, uint32_t at);
 
 enum {
     CR_JOURNAL_MAGIC = 0x4b6c6c63,
-    CR_JOURNAL_VERSION = 4,
-    /* Version 1 had a number of its own in this place, and behind it phase, index, done and
-     * awaited. */
-    CR_JOURNAL_MAGIC_1 = 0x4a6c6c63,
-    CR_JOURNAL_BYTES_1 = 20,
-    /* Version 2 had room for so many steps that were left in a phase. */
-    CR_JOURNAL_LEFT_2 = 16,
-    CR_JOURNAL_BYTES_2 = 520,
-    /* Version 3 had these words before the entries: no `count`. */
-    CR_JOURNAL_WORDS_3 = 24,
+    CR_JOURNAL_VERSION = 1,
     CR_STEP_ATTEMPTS = 3, /* a step that failed so often is left for later */
     /* A step queues at most so many notices, or destroys so many resources: others may have to wait
      * until a step is done. */
@@ -166,8 +157,8 @@ void cr_journal_start(cr_journal *journal, uint32_t epoch);
  * CR_ERR_VERSION: a later version wrote it. */
 cr_status cr_journal_check(const cr_journal *journal);
 
-/* Reads a journal of this version or an earlier one. A journal of version 1 has no epoch and no
- * step that has begun. `out` is in epoch `epoch`. CR_ERR_CORRUPT, VERSION. */
+/* Reads a journal from `count` bytes. `out` is in epoch `epoch`. CR_ERR_CORRUPT, VERSION.
+ * CR_ERR_EPOCH: `epoch` is not later. */
 cr_status cr_journal_read(const void *bytes, uint32_t count, uint32_t epoch, cr_journal *out);
 
 /* Begins a later epoch. Writes of the earlier ones are refused from now on. CR_ERR_CORRUPT,

@@ -5,14 +5,12 @@
  * parses it, and the table in docs/trace-format.md is generated from it. That page also has the
  * format of a line and the order of events that the checker demands.
  *
- * When the table changes, raise CR_TRACE_VERSION, copy the previous header to the older versions of
- * the host tooling (pyhost/cellreap/trace/versions), and state the change in
- * pyhost/cellreap/trace/upgrade.py. */
+ * docs/versions.md says when CR_TRACE_VERSION is raised. */
 #ifndef CELLREAP_TRACE_EVENTS_H
 #define CELLREAP_TRACE_EVENTS_H
 
 enum {
-    CR_TRACE_VERSION = 8,
+    CR_TRACE_VERSION = 1,
     CR_TRACE_KEY_BYTES = 16, /* of the key of a trace */
     CR_TRACE_SUM_BYTES = 8,  /* of the checksum of a line */
     CR_TRACE_CLOCK_MS = 100, /* the least time between two CLOCK events */
@@ -110,8 +108,8 @@ typedef enum cr_print {
     CR_TRACE_TYPE(ADDRESS, ADDRESS, "an address, 0x and hex digits")                               \
     CR_TRACE_TYPE(DEPTH, DEPTH, "a decimal number or inf")                                         \
     CR_TRACE_TYPE(DIGEST, TEXT, "8 hex digits")                                                    \
-    CR_TRACE_TYPE(KEY, TEXT, "32 hex digits, or - if the version has no keys")                     \
-    CR_TRACE_TYPE(STATE_DIGEST, TEXT, "16 hex digits, or - if the version has no such digests")    \
+    CR_TRACE_TYPE(KEY, TEXT, "32 hex digits")                                                      \
+    CR_TRACE_TYPE(STATE_DIGEST, TEXT, "16 hex digits")                                             \
     CR_TRACE_TYPE(TEXT, TEXT, "a text")                                                            \
     CR_TRACE_TYPE(SPACE_TYPE, TEXT, "a type, of A-Z, 0-9 and _")                                   \
     CR_TRACE_TYPE(PD, TEXT, "a PD")                                                                \

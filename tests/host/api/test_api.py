@@ -24,8 +24,8 @@ from kit.paths import CONFIGS, DATA, ROOT
 BOOTS = {"run"}
 """Their examples boot. tests/boot/test_api_boots.py runs them."""
 SCENARIO = DATA / "scenario.csv"
-RECORDED = DATA / "traces"
-TRACE = RECORDED / "v1" / "block_fs_db_app-0-0.trace"
+RECORDED = DATA / "goldens"
+TRACE = RECORDED / "block_fs_db_app-0-0.trace"
 
 
 def public() -> dict[str, Any]:
@@ -178,7 +178,7 @@ def edges_by_name(model: Model, names: dict[str, str]) -> set[tuple[str, ...]]:
 @pytest.mark.parametrize("recorded", ["block_fs_db_app-1-2", "hang", "extract"])
 def test_the_state_of_a_configuration_is_that_of_its_run(recorded: str) -> None:
     config = CONFIGS / f"{recorded.partition('-1')[0]}.toml"
-    told, ran = state_of(config), state_of(RECORDED / "v3" / f"{recorded}.trace", after=0)
+    told, ran = state_of(config), state_of(RECORDED / f"{recorded}.trace", after=0)
     assert told.model.check_legal() == []
     # What the run has besides was made by its programs: subscriptions, for example.
     assert edges_by_name(told.model, dict(told.names)) <= edges_by_name(ran.model, dict(ran.names))
@@ -189,7 +189,7 @@ def test_the_state_of_a_configuration_is_that_of_its_run(recorded: str) -> None:
 
 @pytest.mark.behaviour("Y-08", "X-22")
 def test_the_depths_are_those_of_the_source() -> None:
-    deep = RECORDED / "v3" / "block_fs_db_app-1-2.trace"
+    deep = RECORDED / "block_fs_db_app-1-2.trace"
 
     def depths(source: Path, crash: str, **how: Any) -> tuple[int | None, int | None]:
         made = cellreap.plan(source, crash, engine="reference", incomplete=True, **how)
@@ -280,18 +280,20 @@ def test_an_input_error_names_file_line_and_field(tmp_path: Path) -> None:
 
 @pytest.mark.behaviour("Y-08")
 def test_a_check_against_a_configuration_says_more() -> None:
-    """A trace of this version that passes is checked in tests/boot/test_api_boots.py."""
-    plain = cellreap.check(TRACE)
+    """Of two runs, which pass, one was made with the depths that the configuration has."""
+    config = CONFIGS / "block_fs_db_app.toml"
+    assert cellreap.check(TRACE, config).passed
+    deep = RECORDED / "block_fs_db_app-1-2.trace"
+    plain = cellreap.check(deep)
     assert plain.passed
     assert "PASS" in plain.story
     assert len(plain.events) == plain.reading.report.events
-    config = CONFIGS / "block_fs_db_app.toml"
-    old = cellreap.check(TRACE, config)
-    assert not old.passed
-    assert "config.system" in old.findings[0]
-    assert "FAIL" in old.story
-    assert repr(old).startswith("<block_fs_db_app on seL4 16.0.0+ (x86_64): ")
-    assert cellreap.check(TRACE, cellreap.System.read(config)).findings == old.findings
+    other = cellreap.check(deep, config)
+    assert not other.passed
+    assert "config.system" in other.findings[0]
+    assert "FAIL" in other.story
+    assert repr(other).startswith("<block_fs_db_app on refkernel 0.1 (x86_64): ")
+    assert cellreap.check(deep, cellreap.System.read(config)).findings == other.findings
 
 
 def test_an_output_that_cannot_be_made_is_an_error_of_the_user(tmp_path: Path) -> None:

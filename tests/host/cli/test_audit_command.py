@@ -114,7 +114,7 @@ def test_survivors_that_keep_what_is_built_on_what_went_are_told() -> None:
     assert ["PD_5", "TABLE_4_1", "BLOCK_1_1"] in shown["broken"]
     told = run("plan", str(STATE), "--crash", "block_server_1").stdout
     assert "  PD_5 (app)  TABLE_4_1, built on BLOCK_1_1\n" in told
-    trace = DATA / "traces" / "v1" / "block_fs_db_app-0-0.trace"
+    trace = DATA / "goldens" / "block_fs_db_app-0-0.trace"
     crash = cellreap.state(trace, after=0).find_pd("block_server_1")
     audit = cellreap.audit(trace, after=0)
     code, shown = cellreap_json("show", str(trace))

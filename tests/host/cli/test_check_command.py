@@ -15,7 +15,6 @@ from cellreap.trace.expected import UNVERIFIED, ExpectedSizes
 from cellreap.trace.writer import seal
 from kit.configured_story import story
 from kit.output_schema import check_printed
-from kit.paths import STORED_TRACES
 from kit.trace_simulator import reference_run, rich_run
 
 
@@ -184,15 +183,6 @@ def test_a_trace_of_another_configuration_fails(
     code, out, err = run(str(trace), "--image", str(file), capsys=capsys)
     assert (code, err) == (1, "")
     assert f": {rule}: " in out
-
-
-def test_a_stored_trace_tells_too_little_to_be_held_against_a_configuration(
-    configured: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    stored = str(sorted(STORED_TRACES.glob("*.trace"))[0])
-    code, out, err = run(stored, "--image", str(configured[0]), capsys=capsys)
-    assert (code, err) == (1, "")
-    assert "expected at least 4: earlier ones tell too little" in out
 
 
 def test_an_image_that_is_not_there_is_named(

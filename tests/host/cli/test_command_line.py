@@ -71,7 +71,7 @@ def test_codes_of_usage_errors(arguments: tuple[str, ...], code: ExitCode) -> No
 
 
 def test_a_failed_check_has_its_own_code(tmp_path: Path) -> None:
-    traces = sorted((source_root() / "tests" / "data" / "traces").rglob("*.trace"))
+    traces = sorted((source_root() / "tests" / "data" / "goldens").rglob("*.trace"))
     lines = traces[0].read_bytes().splitlines(keepends=True)
     trace = tmp_path / "cut.trace"
     middle = len(lines) // 2

@@ -39,8 +39,8 @@ from kit.small_runs import trace
 
 SCHEMA = ROOT / "pyhost" / "cellreap" / FILE
 PAGE = ROOT / "docs" / "json.md"
-RECORDED = DATA / "traces"
-HANG = RECORDED / "v3" / "hang.trace"
+RECORDED = DATA / "goldens"
+HANG = RECORDED / "hang.trace"
 
 
 def hang() -> dict[str, Any]:
@@ -246,7 +246,7 @@ def test_plans_and_lists(tmp_path: Path) -> None:
     for source, more in (
         (DATA / "scenario.csv", ("--explain", "db")),
         (CONFIGS / "block_fs_db_app.toml", ("--incomplete",)),
-        (RECORDED / "v1" / "block_fs_db_app-0-0.trace", ("--after", "0")),
+        (RECORDED / "block_fs_db_app-0-0.trace", ("--after", "0")),
     ):
         code, shown = cellreap_json(
             "plan", str(source), "--crash", "block_server_1", "--engine", "reference", *more

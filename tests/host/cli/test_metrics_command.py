@@ -15,7 +15,7 @@ from kit.small_checkout import error_of
 
 SCENARIO = str(DATA / "scenario.csv")
 # Block server 1 crashed, and nothing else was destroyed.
-TRACE = str(DATA / "traces" / "v1" / "block_fs_db_app-0-0.trace")
+TRACE = str(DATA / "goldens" / "block_fs_db_app-0-0.trace")
 
 
 @pytest.mark.behaviour("F-01", "F-03", "F-05")
@@ -45,7 +45,7 @@ def test_how_far_each_cleanup_of_a_trace_reached(tmp_path: Path) -> None:
     assert [pair["fr"] for pair in cleanup["survivors"]] == ["inf", 0, 0, 0]
     assert all(pair["rsi"].get("BLOCK", [0, 1])[0] <= 1 for pair in cleanup["after"])
     assert len(cleanup["after"]) == 6
-    deep = str(DATA / "traces" / "v1" / "block_fs_db_app-inf-inf.trace")
+    deep = str(DATA / "goldens" / "block_fs_db_app-inf-inf.trace")
     done = run("metrics", deep, "--cleanups", "--within", "0")
     assert "cleanup 1: block_server_1 (PD_1) went down\n  destroyed  " in done.stdout
     assert "every blast stayed inside FR <= 0: yes" in done.stdout

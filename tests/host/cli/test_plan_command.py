@@ -132,7 +132,7 @@ def test_json_has_the_documented_keys(run: Run, engine: str) -> None:
     assert plan["input"] == {
         "kind": "csv",
         "notes": [],
-        "version": 1,
+        "version": None,
         "ours": True,
         "rows": 42,
         "skipped_lines": 0,
@@ -463,7 +463,7 @@ def test_engines_agree_on_a_large_state(run: Run) -> None:
 def test_the_plan_for_a_trace_says_which_state_is_meant(
     run: Run, options: tuple[str, ...], when: str
 ) -> None:
-    trace = str(DATA / "traces" / "v1" / "block_fs_db_app-0-0.trace")
+    trace = str(DATA / "goldens" / "block_fs_db_app-0-0.trace")
     code, out, _ = run("plan", trace, "--crash", "fs", *options)
     assert code == 0
     assert out.splitlines()[0].endswith(f", in the state {when}")

@@ -133,7 +133,7 @@ start = "boot"
 @pytest.mark.behaviour("G-42")
 def test_the_state_of_a_trace_is_reconciled_and_spawned_pds_go() -> None:
     """What a run left is a saved state. The PDs that a PD spawned are in no configuration."""
-    trace = DATA / "traces" / "v1" / "block_fs_db_app-0-0.trace"
+    trace = DATA / "goldens" / "block_fs_db_app-0-0.trace"
     plan = api.reconcile(trace, CONFIGS / "block_fs_db_app.toml")
     assert plan.doomed() == set()
     assert [pd for pd, _ in api.reconcile(SAVED, CONFIGS / "counter.toml").destroyed_pds] == [

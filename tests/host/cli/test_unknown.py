@@ -22,7 +22,7 @@ from kit.output_schema import check_printed
 from kit.paths import CONFIGS, DATA
 
 SCENARIO = DATA / "scenario.csv"
-TRACE = DATA / "traces" / "v1" / "block_fs_db_app-0-0.trace"
+TRACE = DATA / "goldens" / "block_fs_db_app-0-0.trace"
 CONFIG = CONFIGS / "block_fs_db_app.toml"
 pytestmark = pytest.mark.behaviour("S-01")
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 
 import random
 import struct
-import zlib
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cellreap.headers import constant
-from cellreap.model.csvstate import read_state
+from cellreap.model.csvstate import STATE_VERSION, read_state
 from cellreap.model.reference import Plan, plan
 from kit.core_support import SCENARIO, random_model, system
 from kit.paths import VERSIONS
@@ -34,7 +32,6 @@ from kit.steps_cleaner import (
 )
 
 JOURNAL_VERSION = constant("steps.h", "CR_JOURNAL_VERSION")
-CURSOR = ("phase", "index", "done", "awaited")
 
 
 def without_repeats(done: list[Step]) -> list[Step]:
@@ -211,6 +208,15 @@ def test_of_several_notices_the_first_is_left_and_the_others_come_one_by_one() -
     assert len(cleaner.notified) == len(set(cleaner.notified)) == 71
 
 
+def seal(cleaner: Cleaner) -> None:
+    """Gives a journal without entries its checksum."""
+    total = 0
+    for word in struct.unpack_from("<25I", cleaner.ffi.buffer(cleaner.journal))[3:]:
+        total = (total * 0x9E3779B1 + word) % 2**32
+    cleaner.journal.checksum = total
+    assert cleaner.lib.cr_journal_check(cleaner.journal) == OK
+
+
 @pytest.mark.parametrize("count", [0, 33, 2**32 - 1])
 def test_a_journal_with_a_step_of_more_entries_than_there_are_is_refused(count: int) -> None:
     cleaner = Cleaner(system(MANY), "PD_1", 0, 0)
@@ -219,11 +225,7 @@ def test_a_journal_with_a_step_of_more_entries_than_there_are_is_refused(count: 
     assert lib.cr_step_begin(journal, 1, step) == OK
     journal.count = count
     assert lib.cr_journal_check(journal) == CORRUPT, "its checksum tells"
-    total = 0
-    for word in struct.unpack_from("<25I", cleaner.ffi.buffer(journal))[3:]:
-        total = third_sum(total, word)
-    journal.checksum = total
-    assert lib.cr_journal_check(journal) == OK
+    seal(cleaner)
     assert lib.cr_step_next(journal, cleaner.plan, cleaner.model, step) == CORRUPT
     assert lib.cr_step_done(journal, 1) == CORRUPT
 
@@ -383,25 +385,22 @@ def test_a_journal_with_any_other_bit_is_refused() -> None:
     assert lib.cr_journal_check(journal) == OK
 
 
-def test_a_journal_of_the_version_before_is_read_and_of_the_next_one_refused() -> None:
-    """The fixture is what version 1 left in memory: four steps done, the second PD next."""
+def test_a_journal_is_read_in_a_later_epoch_and_one_of_the_next_version_is_refused() -> None:
     cleaner = Cleaner(system(SUBSCRIBED), "PD_1", 1, 0)
-    ffi, lib, out = cleaner.ffi, cleaner.lib, cleaner.ffi.new("cr_journal *")
-    old = bytes.fromhex("636c6c4a 01000000 03000000 04000000 00000000")
-    assert lib.cr_journal_read(old, len(old), 9, out) == OK
-    assert (out.phase, out.index, out.done, out.awaited, out.attempts) == (1, 3, 4, 0, 0)
-    assert (out.epoch, lib.cr_journal_check(out)) == (9, OK)
-    now = bytes(ffi.buffer(out))
+    ffi, lib = cleaner.ffi, cleaner.lib
+    told, step = cleaner.next()
+    cleaner.carry_out(told[0], step)
+    now = bytes(ffi.buffer(cleaner.journal))
     again = ffi.new("cr_journal *")
     assert lib.cr_journal_read(now, len(now), 10, again) == OK
-    assert (again.epoch, again.index) == (10, 3)
-    assert lib.cr_journal_read(now, len(now), 9, again) == EPOCH
-    assert lib.cr_journal_read(old[:-1], len(old) - 1, 9, again) == CORRUPT
-    assert lib.cr_journal_read(now, len(now) - 1, 10, again) == CORRUPT
-    out.version += 1
-    later = bytes(ffi.buffer(out))
+    assert (again.epoch, again.attempts, lib.cr_journal_check(again)) == (10, 1, OK)
+    assert lib.cr_journal_read(now, len(now), cleaner.epoch, again) == EPOCH
+    for length in (0, 7, 8, len(now) - 1):
+        assert lib.cr_journal_read(now, length, 10, again) == CORRUPT
+    cleaner.journal.version += 1
+    later = bytes(ffi.buffer(cleaner.journal))
     assert lib.cr_journal_read(later, len(later), 10, again) == LATER
-    assert lib.cr_journal_check(out) == LATER
+    assert lib.cr_journal_check(cleaner.journal) == LATER
     assert lib.cr_journal_read(later + bytes(8), len(later) + 8, 10, again) == LATER
 
 
@@ -415,19 +414,16 @@ def test_a_cursor_that_the_plan_does_not_have_is_refused(field: str, value: int)
         cleaner.carry_out(told[0], step)
         assert cleaner.lib.cr_step_done(cleaner.journal, cleaner.epoch) == OK
     assert (cleaner.plan.n_pre_destroy, cleaner.journal.index, cleaner.journal.awaited) == (4, 1, 0)
-    word = {"index": 2, "awaited": 4}[field]
-    old = [0x4A6C6C63, *(getattr(cleaner.journal, name) for name in CURSOR)]
-    old[word] = value
-    forged = struct.pack("<5I", *old)
-    assert cleaner.lib.cr_journal_read(forged, len(forged), 2, cleaner.journal) == OK
+    setattr(cleaner.journal, field, value)
+    seal(cleaner)
     assert cleaner.lib.cr_step_next(cleaner.journal, cleaner.plan, cleaner.model, step) == CORRUPT
 
 
-# -- journals of each version
+# -- stored journals
 
 
-JOURNALS = sorted(VERSIONS.glob("journal-*.txt"))
-STATES = sorted(VERSIONS.glob("state-*.csv"))
+STORED = VERSIONS / f"journal-{JOURNAL_VERSION}.txt"
+STATE = VERSIONS / f"state-{STATE_VERSION}.csv"
 
 
 def stored_bytes(text: str) -> bytes:
@@ -438,7 +434,7 @@ def stored_bytes(text: str) -> bytes:
 
 def record(path: Path) -> None:
     """Writes the journals of this version, before each step and when it has begun."""
-    cleaner = Cleaner(read_state(STATES[0])[0], "PD_1", 1, 0)
+    cleaner = Cleaner(read_state(STATE)[0], "PD_1", 1, 0)
     rows: list[str] = []
 
     def written() -> str:
@@ -458,36 +454,25 @@ def record(path: Path) -> None:
     path.write_text("\n".join(rows) + "\n")
 
 
-@pytest.mark.behaviour("T-26")
-def test_there_are_journals_of_each_version(rewrite: bool) -> None:
-    """With --rewrite those of a new version are written. Those that are there are kept."""
-    newest = VERSIONS / f"journal-{JOURNAL_VERSION}.txt"
-    if rewrite and not newest.exists():
-        record(newest)
-        return
-    stored = [path.stem for path in JOURNALS]
-    assert stored == [f"journal-{n}" for n in range(1, JOURNAL_VERSION + 1)]
-
-
 @pytest.mark.behaviour("T-26", "T-27")
-@pytest.mark.parametrize("path", JOURNALS[-2:], ids=lambda path: path.stem)
-def test_a_cleanup_of_the_version_before_is_carried_on_from_any_step(path: Path) -> None:
-    """Each line is a journal as that version left it in the cleanup of PD_1 in its stored state:
-    the step after it comes next, or has begun and is carried out again.
+def test_a_stored_cleanup_is_carried_on_from_any_step(rewrite: bool) -> None:
+    """Each line is a journal as it was left in the cleanup of PD_1 in the stored state: the step
+    after it comes next, or has begun and is carried out again.
     """
-    version = int(path.stem.partition("-")[2])
-    rows = [line.split() for line in path.read_text().splitlines()]
+    if rewrite:
+        record(STORED)
+    rows = [line.split() for line in STORED.read_text().splitlines()]
     steps = [tuple(None if word == "-" else word for word in row[2:]) for row in rows]
     whole = [steps[at] for at, row in enumerate(rows) if row[1] == "next"]
     todo = [step for step in whole if step[0] not in ("notify", "settle")]
-    notices = compare(read_state(STATES[0])[0], "PD_1", 1, 0, None).notified
+    notices = compare(read_state(STATE)[0], "PD_1", 1, 0, None).notified
     done = -1
     for (stored, how, *_), step in zip(rows, steps, strict=True):
         done += how == "next"
-        cleaner = Cleaner(read_state(STATES[0])[0], "PD_1", 1, 0)
+        cleaner = Cleaner(read_state(STATE)[0], "PD_1", 1, 0)
         for _ in range(min(done, len(todo))):
             told, at = cleaner.next()
-            cleaner.carry_out(told[0], at, single=version < 4)
+            cleaner.carry_out(told[0], at)
             cleaner.finish(at)
         heir = cleaner.successor()
         data = stored_bytes(stored)
@@ -498,100 +483,15 @@ def test_a_cleanup_of_the_version_before_is_carried_on_from_any_step(path: Path)
         heir.done, heir.notified, heir.destroyed = [], [], []
         heir.run()
         heir.check()
-        left = [each for each in heir.entries() if each[0] != "notify"]
-        assert Counter(left) == Counter(todo[done:]) or version > 3
         assert heir.notified == notices[index:] if step[0] != "settle" else not heir.notified
         assert step == whole[done]
-    assert version >= JOURNAL_VERSION - 1
     assert done == len(whole) - 1 >= 24 - len(notices)
-
-
-def second_sum(total: int, word: int) -> int:
-    product = (total ^ word) * 0x9E3779B1 % 2**32
-    return product ^ product >> 15
-
-
-def third_sum(total: int, word: int) -> int:
-    return (total * 0x9E3779B1 + word) % 2**32
-
-
-def with_sum(stored: bytes, left: bytes, add: Callable[[int, int], int]) -> bytes:
-    """A journal of version 3 with a sum that came after the CRC-32.
-
-    left: what is left of the first entries to suspend.
-    """
-    words = list(struct.unpack_from("<24I", stored))
-    words[19] = len(left)
-    total = 0
-    for word in (*words[3:], *left):
-        total = add(total, word)
-    words[2] = total
-    return struct.pack("<24I", *words) + left + stored[96 + len(left) :]
-
-
-@pytest.mark.behaviour("T-26")
-@pytest.mark.parametrize("add", [second_sum, third_sum])
-@pytest.mark.parametrize("left", [b"", b"\1\0\1"], ids=["nothing", "some"])
-def test_a_journal_with_a_later_checksum_of_its_version_is_read(
-    left: bytes, add: Callable[[int, int], int]
-) -> None:
-    """And none in which a bit is another one."""
-    cleaner = Cleaner(read_state(STATES[0])[0], "PD_1", 1, 0)
-    for row in (VERSIONS / "journal-3.txt").read_text().splitlines():
-        data = with_sum(stored_bytes(row.split()[0]), left, add)
-        assert cleaner.lib.cr_journal_read(data, len(data), 2, cleaner.journal) == OK
-        for bit in range(8 * 12, 8 * (96 + len(left)), 29):
-            broken = bytearray(data)
-            broken[bit // 8] ^= 1 << bit % 8
-            read = cleaner.lib.cr_journal_read(bytes(broken), len(data), 2, cleaner.journal)
-            assert read == CORRUPT
-
-
-def with_left(stored: bytes, *left: tuple[int, Any]) -> bytes:
-    """A journal of version 2 in which steps of its phase are left.
-
-    left: the index and the step of each. Its place has 7 words.
-    """
-    words = list(struct.unpack(f"<{len(stored) // 4}I", stored))
-    words[15] = len(left)
-    for i, (index, step) in enumerate(left):
-        refs = (step.node.index, step.node.generation, step.pd.index, step.pd.generation)
-        words[18 + 7 * i : 25 + 7 * i] = [step.kind, *refs, 0, index]
-    words[2] = zlib.crc32(struct.pack(f"<{len(words) - 3}I", *words[3:]))
-    return struct.pack(f"<{len(words)}I", *words)
-
-
-@pytest.mark.behaviour("T-26", "X-24")
-def test_what_the_version_before_left_is_carried_out_in_the_second_run() -> None:
-    """Version 2 left the first of the steps that mark. It comes after the others of its phase."""
-    rows = [line.split() for line in (VERSIONS / "journal-2.txt").read_text().splitlines()]
-    at = next(i for i, row in enumerate(rows) if row[1:3] == ["next", "mark"])
-    whole = [tuple(None if w == "-" else w for w in row[2:]) for row in rows if row[1] == "next"]
-    cleaner = Cleaner(read_state(STATES[0])[0], "PD_1", 1, 0)
-    for _ in range(at // 2):
-        told, step = cleaner.next()
-        cleaner.carry_out(told[0], step)
-        assert cleaner.lib.cr_step_done(cleaner.journal, 1) == OK
-    left, step = cleaner.next()
-    behind = stored_bytes(rows[at + 2][0])
-    words = struct.unpack(f"<{len(behind) // 4}I", behind)
-    heir = cleaner.successor()
-    data = with_left(behind, (words[5] - 1, step))
-    assert heir.lib.cr_journal_read(data, len(data), 2, heir.journal) == OK
-    heir.done = []
-    heir.run()
-    heir.check()
-    marks = [told for told in whole if told[0] == "mark"]
-    assert [told for told in heir.done if told[0] == "mark"] == [*marks[1:], left]
-    assert heir.done[0] == marks[1]
-    forged = with_left(behind, (1 << 20, step))
-    assert heir.lib.cr_journal_read(forged, len(forged), 3, heir.journal) == CORRUPT
 
 
 @pytest.mark.behaviour("T-26")
 def test_a_journal_of_the_next_version_is_refused_as_such() -> None:
     cleaner = Cleaner(system(SCENARIO), "PD_1", 0, 0)
-    line = JOURNALS[-1].read_text().split()[0]
+    line = STORED.read_text().split()[0]
     data = bytearray(stored_bytes(line))
     data[4:8] = (JOURNAL_VERSION + 1).to_bytes(4, "little")
     for more in (0, 8, -8):

@@ -25,7 +25,7 @@ from cellreap.testing import (
 )
 from cellreap.trace.check import check_stream
 from cellreap.trace.reader import Reader, read
-from kit.paths import BAD_CONFIGS, BOOT_CONFIGS, CONFIGS, STORED_TRACES
+from kit.paths import BAD_CONFIGS, BOOT_CONFIGS, CONFIGS, GOLDENS
 from kit.sdk_kit import make_sdk
 
 
@@ -42,7 +42,7 @@ def target(sdk: Sdk, tmp_path: Path) -> Target:
 @pytest.fixture
 def run() -> Run:
     """A recorded run at depths 1 and 2."""
-    path = STORED_TRACES / "block_fs_db_app-1-2.trace"
+    path = GOLDENS / "block_fs_db_app-1-2.trace"
     raw = path.read_bytes()
     report = check_stream(io.BytesIO(raw), path.name)
     events = list(read(Reader(path.name), io.BytesIO(raw)))

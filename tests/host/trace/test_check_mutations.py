@@ -30,7 +30,7 @@ from kit.collect_run import collect_run
 from kit.govern_run import govern_run
 from kit.hung_run import hung_run
 from kit.overlap_run import overlap_run
-from kit.paths import STORED_TRACES
+from kit.paths import GOLDENS
 from kit.reconcile_run import reconcile_run
 from kit.reports_run import reports_run
 from kit.residue_run import residue_run
@@ -66,11 +66,10 @@ RUNS = {
     "tree": tree_run,
     "hung": hung_run,
 }
-STORED = sorted(STORED_TRACES.glob("*.trace"))
+RECORDED = "block_fs_db_app-0-0.trace"
 GENERATED = ["rich", "depths-0-2", "depths-1-0"]
 # The run that stands for all others where the slow tests are left out.
 QUICK = "depths-1-0"
-# Runs of what only later versions of the trace tell.
 SECOND = [
     "close",
     "notices",
@@ -93,15 +92,9 @@ SECOND = [
     "tree",
     "hung",
 ]
-TRACES = [*GENERATED, *(path.name for path in STORED)]
-# One trace of the first version stands for those that are much like it.
-ALIKE = [path.name for path in STORED if path.name != "block_fs_db_app-0-0.trace"]
+TRACES = GENERATED
 NAMES = [
-    name
-    if name == QUICK
-    else pytest.param(
-        name, marks=[pytest.mark.slow, *([pytest.mark.thorough] if name in ALIKE else [])]
-    )
+    name if name == QUICK else pytest.param(name, marks=pytest.mark.slow)
     for name in [*TRACES, *SECOND]
 ]
 
@@ -124,10 +117,8 @@ FREE_FIELDS = {
     "FAULT.address": "all faults are cleaned up alike",
     "FAULT.registers": "all faults are cleaned up alike",
     "FAULT_HELD.registers": "all faults are cleaned up alike",
-    "EXIT.code": "of an older version: all exits are cleaned up alike",
     "EXIT.registers": "to others that show the same message, or none",
     "SETTLED.cycles": "a measurement",
-    "CALLS.kind": "in older traces, only the sum of the calls is known from the steps",
     "REFUSED.count": "nothing follows from a refused request",
     "SILENT.ms": "to another time that is long enough",
     **{f"STANDS.{field}": "only the root task looked" for field in ("slot", "space", "ip")},
@@ -160,7 +151,6 @@ FREE_FIELDS = {
 }
 # The same for values that no later part of the trace tells.
 BOUND_FIELDS = {
-    "TRACE.version": "to 2, 3, 4, 5, 6 or 7, which have fewer rules",
     "BODY.paddr": "of a PD that lives to the end, to other free memory",
     "CANCEL.name": "of a CONNECT: to another space that is not there",
     "CLEANUP.pd_depth": "to a depth that dooms the same",
@@ -186,26 +176,15 @@ BOUND_FIELDS = {
     "TICKET.ticket": "to another ticket of its owner's that is exactly as far",
     "TERMINATE.by": "to the root task or another holder of the capability to the victim's body",
 }
-# Values that no older trace tells twice. Since version 4, the check knows them.
-KNOWN_LATER = {
-    "CALLS.kind",
-    "CLEANUP.pd_depth",
-    "CLEANUP.rs_depth",
-    "QUEUE.token",
-    "TRACE.pd_depth",
-    "TRACE.rs_depth",
-    "TRACE.version",
-}
 FREE_EVENTS = {"SAY", "REFUSE", "REFUSED", "UNREACHED", "REPORT", "DUMP"}
 
 
 @functools.cache
 def lines_of(name: str) -> list[bytes]:
-    """The lines of a generated run's trace, or of a stored trace with the log around it."""
+    """The lines of a generated run's trace, or of a recorded one with the console around it."""
     if name in RUNS:
         return [line.encode() for line in seal(RUNS[name]())]
-    path = next(path for path in STORED if path.name == name)
-    return path.read_bytes().splitlines()
+    return (GOLDENS / name).read_bytes().splitlines()
 
 
 @functools.cache
@@ -279,7 +258,7 @@ def _rejected(reader: Reader, start: int, lines: Sequence[bytes]) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.behaviour("H-09")
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, RECORDED])
 def test_every_raw_mutation_is_rejected(name: str, thorough: bool) -> None:
     lines = lines_of(name)
     reader, fed, saved = Reader(name), -1, b""
@@ -417,12 +396,10 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
     if mutation.key in ("FAULT.ip", "FAULT_HELD.ip") and event["registers"] == "-":
         return "the trace has no register beside it"
     reason = BOUND_FIELDS.get(mutation.key)
-    if mutation.key == "TRACE.version":
-        return reason if changed["version"] in ("2", "3", "4", "5", "6", "7") else None
     if mutation.key == "BODY.paddr":
         return None if any(e.name == "FREED" and e["pd"] == event["pd"] for e in later) else reason
     if event.name == "FINISH_WORK":
-        return reason if events[0]["version"] == "1" or changed["result"] != "each" else None
+        return reason if changed["result"] != "each" else None
     if mutation.key == "ALLOW.count":
         used = any(e.name in ("HOLD", "REQUEST") and e["by"] == event["by"] for e in later)
         return reason if not used or changed.number("count") > event.number("count") else None
@@ -519,7 +496,7 @@ def test_what_cannot_be_noticed_is_exactly_what_is_listed() -> None:
     assert unnoticed == {
         "delete": {*FREE_EVENTS, *left_out},
         "double": {*FREE_EVENTS, "TICKET", "ALLOW", "DEPTHS"},
-        "alter": {*FREE_FIELDS, *BOUND_FIELDS} - {"TERMINATE.by"} - KNOWN_LATER,
+        "alter": {*FREE_FIELDS, *BOUND_FIELDS} - {"TERMINATE.by"},
     }
 
 

@@ -16,8 +16,7 @@ from cellreap.cli.check_cmd import summary
 from cellreap.cli.run_cmd import write_extractions
 from cellreap.model import reference
 from cellreap.model.csvstate import read_state
-from cellreap.trace.check import check, check_stream
-from cellreap.trace.events import Event
+from cellreap.trace.check import check_stream
 from cellreap.trace.report import Report, report_json
 from cellreap.trace.writer import Draft, seal
 from kit.trace_simulator import RUNS, Target, notices_run, sync_run
@@ -324,26 +323,6 @@ def test_what_failed_stops_its_lane_and_shows_in_the_report() -> None:
         "PD_1 (server) failed to deal with notice 1 (free BLOCK_1_1): 2 notices behind it"
         in summary(report)
     )
-
-
-def test_version_1_has_one_queue_and_failures_without_effect(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(Target, "whole_states", True)
-    target, server, (one, two) = owed()
-    del target.events[2]
-    target.events[0] = ("TRACE", {**target.events[0][1], "version": 1})
-    newer = {"AWAIT", "DEADLINE", "RIGHTS", "DEPTHS", "ALLOW", "STOP", "IN_USE", "TOMBSTONE"}
-    newer.add("BROKEN")
-    target.events = [draft for draft in target.events if draft[0] not in newer]
-    tokens = sorted([*one, *two])
-    for token in tokens:
-        target.emit("GET_WORK", pd=server, token=token)
-    for token in reversed(tokens):
-        target.emit("FINISH_WORK", pd=server, token=token, result="failed")
-    events = [Event(name, {k: str(v) for k, v in values.items()}) for name, values in target.end()]
-    report = check(events)
-    assert [problem.text for problem in report.violations] == []
 
 
 def test_no_slot_is_given_while_too_many_wait() -> None:

@@ -34,11 +34,11 @@ def bodies(name: str) -> list[bytes]:
 
 def slowly(body: bytes) -> Event | None:
     """The event, read field by field."""
-    match = LINE.fullmatch(b"1 " + b"0" * 8 + b" " + body)
+    match = LINE.fullmatch(b"1 " + b"0" * 16 + b" " + body)
     if match is None:
         return None
     reader = Reader("trace")
-    reader.table = event_table()
+    reader._begun = True
     return reader._parse_fields(1, 1, match.group(3))
 
 

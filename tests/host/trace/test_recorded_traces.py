@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Consoles of real boots, kept as recorded, stay readable and sound whatever changes in the tools.
-
-A trace's name says the depths. If a trace becomes unreadable, the format has changed under the same
-version number. Correct the format and not the trace.
-"""
+"""Consoles of real boots show what the scenario's table says. A trace's name says the depths."""
 
 from __future__ import annotations
 
@@ -13,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from cellreap.trace.check import check_stream, report_json
-from kit.paths import STORED_TRACES
+from kit.paths import GOLDENS
 
-RECORDED = sorted(STORED_TRACES.glob("block_fs_db_app-*.trace"))
+RECORDED = sorted(GOLDENS.glob("block_fs_db_app-*.trace"))
 
 # (PDs doomed with block server 1, deleted spaces): the scenario's table.
 EXPECTED = {

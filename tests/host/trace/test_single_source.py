@@ -61,13 +61,6 @@ EDITS = [
     ("numbers", "README.md", "4,096 nodes", "4,069 nodes"),
     ("numbers", TRACE_PAGE, "up to 1,000 in a *REFUSED*", "up to 100 in a *REFUSED*"),
     ("numbers", "pyhost/cellreap/system/config/schema.py", "le=200)", "le=255)"),
-    (
-        "numbers",
-        "pyhost/cellreap/trace/check/actors.py",
-        "REFUSALS_SUM = 1000",
-        "REFUSALS_SUM = 999",
-    ),
-    ("numbers", "pyhost/cellreap/trace/check/policy.py", "= 32", "= 33"),
     ("operations", f"{INCLUDE}/protocol.h", "CR_OP_GIVE, 10", "CR_OP_GIVE, 110"),
     ("operations", "docs/operations.md", "| `GIVE` 10 |", "| `GIVE` 11 |"),
     ("steps", f"{INCLUDE}/steps.h", '"await"', '"wait"'),

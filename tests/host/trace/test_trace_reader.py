@@ -6,7 +6,6 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-import shutil
 import tracemalloc
 import zlib
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from cellreap.errors import InputError
 from cellreap.headers import HeaderError
 from cellreap.trace import events as trace_events
 from cellreap.trace import reader as trace
-from cellreap.trace import story, upgrade
+from cellreap.trace import story
 from cellreap.trace.check import check_file, check_stream, replay
 from cellreap.trace.events import Event, causes, decode, encode, field_type, field_types
 from cellreap.trace.lines import keyed_sum
@@ -258,143 +257,41 @@ def test_memory_does_not_grow_with_the_trace() -> None:
 
 def sealed(*texts: str) -> bytes:
     """A console log of these events, written unchanged: "TRACE version=0 ..."."""
-    numbered = [f"{seq} {text}" for seq, text in enumerate(texts)]
     lines = (
-        f"~cr {seq} {zlib.crc32(text.encode()):08x} {text.partition(' ')[2]}"
-        for seq, text in enumerate(numbered)
+        f"~cr {seq} {keyed_sum(NO_SECRET, f'{seq} {text}'.encode()).decode()} {text}"
+        for seq, text in enumerate(texts)
     )
     return "\n".join(lines).encode()
 
 
-HEAD = "TRACE version={} arch=x86_64 kernel=seL4%2012.0.0 system=old pd_depth=0 rs_depth=0"
-
-
-@pytest.fixture
-def version_0(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Makes a version 0 known: SAY was called TALK, and its text words."""
-    old = (upgrade._OLD_TABLES / "v1.h").read_text()
-    for of_1, of_0 in (
-        ("CR_TRACE_VERSION = 1", "CR_TRACE_VERSION = 0"),
-        ('"SAY", "pd text"', '"TALK", "pd words"'),
-    ):
-        assert old.count(of_1) == 1
-        old = old.replace(of_1, of_0)
-    for table in upgrade._OLD_TABLES.glob("v*.h"):
-        shutil.copy(table, tmp_path)
-    (tmp_path / "v0.h").write_text(old)
-    monkeypatch.setattr(upgrade, "_OLD_TABLES", tmp_path)
-    change = upgrade.Change(events={"TALK": "SAY"}, fields={("TALK", "words"): "text"})
-    monkeypatch.setitem(upgrade.CHANGES, 0, change)
-    upgrade.table_of.cache_clear()
-    yield
-    upgrade.table_of.cache_clear()
+HEAD = (
+    "TRACE version={} arch=x86_64 kernel=seL4%2012.0.0 system=old pd_depth=0 rs_depth=0 "
+    f"key={NO_SECRET.hex()} clock=0"
+)
 
 
 @pytest.mark.behaviour("G-46")
-def test_a_version_that_is_not_known_is_refused() -> None:
-    known = r"0 is no version that this cellreap reads \(1, 2, 3, 4, 5, 6, 7, 8\)$"
-    with pytest.raises(InputError, match=rf"log:1: TRACE: version: {known}"):
-        events_in(sealed(HEAD.format(0), "TALK pd=PD_1 words=hello"))
+@pytest.mark.parametrize("version", [0, 2, 999_999_999])
+def test_a_trace_of_another_version_is_refused(version: int) -> None:
+    known = rf"{version} is no version that this cellreap reads \(1\)"
+    newer = ", so a newer cellreap wrote it$" if version > 1 else "$"
+    with pytest.raises(InputError, match=rf"log:1: TRACE: version: {known}{newer}"):
+        events_in(sealed(HEAD.format(version), "TALK pd=PD_1 words=hello"))
 
 
-@pytest.mark.behaviour("G-46")
-@pytest.mark.usefixtures("version_0")
-def test_a_trace_of_an_older_version_is_read_by_its_own_table_and_upgraded() -> None:
-    events, reader = events_in(
-        sealed(HEAD.format(0), "TALK pd=PD_1 words=hello", "FETCH pd=PD_1 token=1")
-    )
-    assert [event.name for event in events] == ["TRACE", "SAY", "GET_WORK"]
-    assert (events[0]["version"], events[1].values) == ("0", {"pd": "PD_1", "text": "hello"})
-    assert [problem.text for problem in reader.problems] == ["cut off: no END after event 2"]
-
-
-@pytest.mark.usefixtures("version_0")
 @pytest.mark.parametrize(
-    ("version", "event", "expected"),
+    ("event", "expected"),
     [
-        (0, "SAY pd=PD_1 text=hello", "unknown event SAY: trace version 0 has no such event"),
-        (0, "TALK pd=1 words=hello", "TALK: pd=1: expected a PD"),
-        (
-            2,
-            "GET_WORK pd=PD_1 token=1",
-            "unknown event GET_WORK: trace version 2 has no such event",
-        ),
-        (2, "TOLD ticket=1", "TOLD: its fields are 'ticket': expected 'ticket state done failed "),
-        (2, "FETCH pd=PD_1 token=x", "FETCH: token=x: expected a decimal number"),
-        (
-            2,
-            "CLEANUP n=1 trigger=PD_1 cause=late pd_depth=0 rs_depth=0",
-            "CLEANUP: cause=late: expected one of fault, exit, terminate, deadline",
-        ),
-        (
-            3,
-            "CLEANUP n=1 trigger=PD_1 cause=deadline pd_depth=0 rs_depth=0",
-            "CLEANUP: cause=deadline: expected one of fault, exit, terminate, late",
-        ),
-        (3, "FETCH pd=PD_1 token=1", "unknown event FETCH: trace version 3 has no such event"),
+        ("DANCE pd=PD_1", "unknown event DANCE: trace version 1 has no such event"),
+        ("SAY pd=1 text=hello", "SAY: pd=1: expected a PD"),
+        ("TICKET ticket=1", "TICKET: its fields are 'ticket': expected 'ticket state done failed "),
+        ("GET_WORK pd=PD_1 token=x", "GET_WORK: token=x: expected a decimal number"),
     ],
 )
-def test_what_is_wrong_in_a_line_is_said_in_the_words_of_its_version(
-    version: int, event: str, expected: str
-) -> None:
-    events, reader = events_in(sealed(HEAD.format(version), event))
+def test_what_is_wrong_in_a_line_is_said(event: str, expected: str) -> None:
+    events, reader = events_in(sealed(HEAD.format(1), event))
     assert [event.name for event in events] == ["TRACE"]
     assert reader.problems[0].text.startswith(expected)
-
-
-VERSION_2 = {
-    "FETCH pd=PD_1 token=1": "GET_WORK pd=PD_1 token=1",
-    "ACK pd=PD_1 token=1 result=failed": "FINISH_WORK pd=PD_1 token=1 result=failed",
-    "AGAIN pd=PD_1 token=1": "RESUME_WORK pd=PD_1 token=1",
-    "TICKET ticket=1 pd=PD_1 what=PD_2": "ACCEPT ticket=1 pd=PD_1 what=PD_2",
-    "TOLD ticket=1 state=0 done=0 failed=0 dropped=0 waiting=0 held=0": (
-        "TICKET ticket=1 state=0 done=0 failed=0 dropped=0 waiting=0 held=0"
-    ),
-    "PIECE x=1 pd=PD_1 token=1 from=A_1_1 to=A_1_2": (
-        "SUBGRAPH x=1 pd=PD_1 token=1 from=A_1_1 to=A_1_2"
-    ),
-    "WAIT n=1": "WAIT n=1",
-    "RESUME n=1": "CONTINUE n=1",
-    "CLEANUP n=1 trigger=PD_1 cause=deadline pd_depth=0 rs_depth=inf": (
-        "CLEANUP n=1 trigger=PD_1 cause=late pd_depth=0 rs_depth=inf steps=0 digest=-"
-    ),
-}
-
-
-def test_the_events_of_version_2_come_out_under_their_names_of_today() -> None:
-    events, _ = events_in(sealed(HEAD.format(2), *VERSION_2))
-    assert [str(event) for event in events[1:]] == list(VERSION_2.values())
-    assert [line.encode() for line in seal(events)] == sealed(HEAD.format(2), *VERSION_2).split(
-        b"\n"
-    )
-
-
-def test_every_version_that_is_kept_leads_to_the_current_one() -> None:
-    """An upgraded event of an older table has the name and the fields of the current table.
-
-    Fields that were added since are missing.
-    """
-    current = headers.event_table()
-    assert upgrade.known_versions() == [1, 2, 3, 4, 5, 6, 7, current.version]
-    assert set(upgrade.CHANGES) <= set(range(1, current.version))
-    for version in range(1, current.version):
-        table = upgrade.table_of(version)
-        assert table is not None
-        assert table.version == version
-        names = []
-        for name, fields in table.fields.items():
-            words = {"cause": "fault"}
-            old = Event(name, {field: words.get(field, "0") for field in fields})
-            new = upgrade.upgrade(old, version)
-            known = tuple(field for field in current.fields[new.name] if field in new.values)
-            assert tuple(new.values) == known, (version, name)
-            names.append(new.name)
-        assert len(set(names)) == len(names)
-        assert set(names) == upgrade.events_of(version)
-        change = upgrade.CHANGES.get(version, upgrade.Change())
-        assert set(change.events) <= set(table.fields)
-        for event, field in (*change.fields, *change.words):
-            assert field in table.fields[event]
 
 
 # -- the table
@@ -402,7 +299,7 @@ def test_every_version_that_is_kept_leads_to_the_current_one() -> None:
 
 def test_every_field_of_the_table_has_a_type_that_the_reader_knows() -> None:
     table = headers.event_table()
-    assert table.version == 8
+    assert table.version == 1
     for event, fields in table.fields.items():
         for name in fields:
             assert field_type(event, name).expected, f"{event}.{name}"

@@ -16,12 +16,10 @@ from cellreap.model.csvstate.building import Builder
 from cellreap.model.csvstate.columns import BASE_HEADER, CELLULOS_COLUMNS
 from cellreap.model.csvstate.report import ReadReport
 from cellreap.model.csvstate.rows import EdgeRow, NodeRow, bad, is_pinned, is_row, split_rows
-from cellreap.model.csvstate.version import HANDLERS_SINCE, TOMBSTONES_SINCE
 from cellreap.model.edges import EDGE_KINDS
 from cellreap.model.graph import Model
-from cellreap.model.nodes import HANDLER, MANAGER
+from cellreap.model.nodes import MANAGER
 from cellreap.model.tombstones import (
-    DESTROYED,
     FORM,
     Tombstone,
     is_tombstone,
@@ -62,7 +60,6 @@ def parse_state(
     with no_collection():
         node_rows, edge_rows = split_rows(lines, report)
         tombstones = _take_tombstones(report, node_rows)
-        _check_handlers(report, edge_rows)
         if ours is None:
             told = report.version is not None or bool(tombstones)
             ours = told or _is_ours(node_rows.values(), edge_rows)
@@ -77,17 +74,6 @@ def parse_state(
         return model, report
 
 
-def _check_handlers(report: ReadReport, rows: list[EdgeRow]) -> None:
-    """A state of a version without handlers names none."""
-    if report.version is None or report.version >= HANDLERS_SINCE:
-        return
-    for row in rows:
-        if row.type == "SUBSCRIBE" and row.extra:
-            message = f"'{row.extra}': the word {HANDLER} needs version {HANDLERS_SINCE}, and this "
-            message += f"state's is {report.version}; expected a state without it"
-            raise InputError(report.path, row.line, "EXTRA", message)
-
-
 def _take_tombstones(report: ReadReport, rows: dict[str, NodeRow]) -> dict[str, Tombstone]:
     """The destroyed nodes, whose rows are taken out."""
     found: dict[str, Tombstone] = {}
@@ -96,10 +82,6 @@ def _take_tombstones(report: ReadReport, rows: dict[str, NodeRow]) -> dict[str, 
         if tombstone is None or row.kind == "RESOURCE":
             expected = f"{FORM}, of a PD or space"
             bad(report.path, row.line, "EXTRA", row.extra, expected)
-        if report.version is not None and report.version < TOMBSTONES_SINCE:
-            message = f"'{DESTROYED}': the word needs version {TOMBSTONES_SINCE}"
-            message += f", and this state's is {report.version}; expected a state without it"
-            raise InputError(report.path, row.line, "EXTRA", message)
         found[row.id] = tombstone
         del rows[row.id]
     return found

@@ -13,7 +13,7 @@ class ReadReport:
 
     path: str
     version: int | None = None
-    """that the state tells; None: none"""
+    """that the state tells; None: none, as CellulOS writes it"""
     ours: bool = False
     rows: int = 0
     skipped: int = 0
@@ -52,7 +52,7 @@ class ReadReport:
     def to_json(self) -> dict[str, Any]:
         """The report as an object: counts, and each item that was left out."""
         return {
-            "version": self.version or 1,
+            "version": self.version,
             "ours": self.ours,
             "rows": self.rows,
             "skipped_lines": self.skipped,

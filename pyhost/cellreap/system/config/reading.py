@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,6 @@ from cellreap.errors import InputError
 from cellreap.system.config.rules import problems
 from cellreap.system.config.schema import (
     CONFIG_VERSION,
-    SINCE,
     Config,
     Crash,
     Dropped,
@@ -56,7 +55,6 @@ def parse_config(text: str, path: Path) -> Config:
         )
     lines = key_lines(text)
     _refuse_later(path, lines, values)
-    _refuse_newer(path, lines, values)
     config = checked(values, path, lines, Config, _TABLES, _LISTED)
     for at, message in problems(config):
         raise InputError(str(path), line_of(lines, at), dotted(at), message)
@@ -70,41 +68,7 @@ def _refuse_later(path: Path, lines: dict[KeyPath, int], values: Mapping[str, An
     if isinstance(version, int) and version > CONFIG_VERSION:
         at: KeyPath = ("system", "version")
         message = (
-            f"is {version}, and this program knows versions up to {CONFIG_VERSION}; "
-            "expected a file for one of them, or a later cellreap"
+            f"is {version}, and this program knows version {CONFIG_VERSION}; "
+            "expected a file for that one, or a later cellreap"
         )
         raise InputError(str(path), line_of(lines, at), dotted(at), message)
-
-
-def _refuse_newer(path: Path, lines: dict[KeyPath, int], values: Mapping[str, Any]) -> None:
-    """A file that states its version is for readers of that version, which know no newer keys."""
-    system = values.get("system")
-    version = system.get("version") if isinstance(system, dict) else None
-    if not isinstance(version, int):
-        return
-    found = [at for at in _keys(values) if SINCE.get(_names_in(at), 1) > version >= 1]
-    if found:
-        at = min(found, key=lambda at: line_of(lines, at))
-        message = (
-            f"needs version {SINCE[_names_in(at)]}, and [system] version is {version}; expected "
-            "that version, or the file without this key"
-        )
-        raise InputError(str(path), line_of(lines, at), dotted(at), message)
-
-
-def _keys(values: Any, at: KeyPath = ()) -> Iterator[KeyPath]:
-    """The paths of all keys."""
-    inner: Iterable[tuple[str | int, Any]] = ()
-    if isinstance(values, dict):
-        inner = values.items()
-    elif isinstance(values, list):
-        inner = enumerate(values)
-    for key, value in inner:
-        if isinstance(key, str):
-            yield (*at, key)
-        yield from _keys(value, (*at, key))
-
-
-def _names_in(at: KeyPath) -> tuple[str, ...]:
-    """A path without the positions in lists."""
-    return tuple(part for part in at if isinstance(part, str))

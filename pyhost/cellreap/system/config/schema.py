@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import (
@@ -19,20 +18,8 @@ from cellreap.model.plan import MAX_DEPTH
 from cellreap.system.toml_tables import Expecting as Expecting
 from cellreap.system.toml_tables import Table, expect
 
-CONFIG_VERSION = 3
+CONFIG_VERSION: Final = 1
 """The version of what a configuration can say. A later one may have other keys."""
-SINCE: Final[Mapping[tuple[str, ...], int]] = {
-    ("system", "collect"): 2,
-    ("system", "stop_in_order"): 2,
-    ("system", "reconcile"): 3,
-    ("system", "trace_time"): 3,
-    ("pd", "call_ms"): 3,
-    ("pd", "heartbeat_ms"): 3,
-    ("pd", "may_collect"): 2,
-    ("pd", "may_set_policy_of"): 2,
-    ("pd", "post_mortem"): 2,
-}
-"""Key, with its tables -> the version that it came with. All other keys came with version 1."""
 
 DEFAULT_DEADLINE_MS = 1000
 DEFAULT_AWAIT_MS = 1000
@@ -110,9 +97,7 @@ _Limit = Annotated[
     Field(ge=MIN_LIMIT_MS, le=MAX_DEADLINE_MS),
     expect(f"milliseconds from {MIN_LIMIT_MS} to {MAX_DEADLINE_MS}"),
 ]
-_Version = Annotated[
-    int, Field(ge=1), expect(f"the version of this format, from 1 to {CONFIG_VERSION}")
-]
+_Version = Annotated[int, Field(ge=1), expect(f"the version of this format, {CONFIG_VERSION}")]
 _Budget = Annotated[
     int,
     Field(ge=1, le=MAX_RESPAWN_BUDGET),

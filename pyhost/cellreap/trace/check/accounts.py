@@ -194,7 +194,7 @@ class Accounts(Concern):
     def _taken_by(self, pd: str, token: int) -> None:
         """A notice of another account counts for its receiver's from now on."""
         name = self._account_of.get(pd)
-        if self.context.policy.limits_taken and name is not None and token in self._left:
+        if name is not None and token in self._left:
             if self._left[token] == name:
                 return
             if name in self._most:

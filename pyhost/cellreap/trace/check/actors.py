@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from cellreap import headers
 from cellreap.model.ids import ROOT
@@ -15,7 +15,8 @@ from cellreap.trace.reader import MAX_PROBLEMS
 
 MAX_SAYS = 100_000
 """Maximum number of SAY events that a report keeps."""
-REFUSALS_SUM = 1000
+MAX_REFUSALS: Final = headers.constant("limits.h", "CR_REFUSALS_TOLD")
+REFUSALS_SUM: Final = headers.constant("limits.h", "CR_REFUSALS_SUM")
 """Maximum number of refusals in one REFUSED event."""
 FROZEN = "is frozen"
 SUSPENDED = "was suspended"
@@ -116,8 +117,7 @@ class Actors(Concern):
 
     def refuse_cancelled(self, pd: str) -> None:
         """The CONNECT in which the PD waits was cancelled. It is told so at once."""
-        most = self.context.policy.max_refusals
-        if most is None or self._refused[pd] < most:
+        if self._refused[pd] < MAX_REFUSALS:
             self.context.debts.owe("REFUSE", pd, str(self._connect), str(self._cancelled))
 
     def resume(self, pd: str) -> None:
@@ -151,11 +151,9 @@ class Actors(Concern):
         if pd != ROOT or event.number("op") != self._spawn:  # else it could not make a PD
             self.may_act(event, pd)
         self._refused[pd] += 1
-        most = self.context.policy.max_refusals
-        if most is not None and self._refused[pd] > most:
-            bad(
-                "actors.refusals", f"REFUSE: pd={pd}: {most} were told one by one: expected REFUSED"
-            )
+        if self._refused[pd] > MAX_REFUSALS:
+            text = f"REFUSE: pd={pd}: {MAX_REFUSALS} were told one by one: expected REFUSED"
+            bad("actors.refusals", text)
         told = ("REFUSE", pd, event["op"], event["status"])
         if not self.context.debts.settle(*told) and event.number("status") == self._cancelled:
             bad("cancel.answer", f"REFUSE: pd={pd} op={event['op']}: nobody cancelled it")
@@ -167,10 +165,9 @@ class Actors(Concern):
         """REFUSED: the sum of further refusals, which are not printed one by one."""
         bad = self.context.bad
         pd, count = event["pd"], event.number("count")
-        most = self.context.policy.max_refusals or 0
         if pd not in self.context.model.nodes:
             bad("actors.there", f"REFUSED: {pd} is not there")
-        elif self._refused[pd] < most:
+        elif self._refused[pd] < MAX_REFUSALS:
             text = f"pd={pd}: only {self._refused[pd]} refusals were told one by one"
             bad("actors.refusals", f"REFUSED: {text}")
         if not 1 <= count <= REFUSALS_SUM:

@@ -113,7 +113,7 @@ class Answers(Concern):
             self.context.bad("answers.each", text)
         if name in ("FAULT", "FAULT_HELD"):
             self._faults[event["pd"]] = event
-        if not self.context.policy.tells_answers or name not in SEES:
+        if name not in SEES:
             return
         self._last[name] = event
         if name == "GET_WORK":

@@ -92,8 +92,7 @@ class Authority(Concern):
 
     def need_rights(self, pd: str) -> None:
         """Requires the RIGHTS event of the PD."""
-        if self.context.policy.says_rights:
-            self._without = pd
+        self._without = pd
 
     def demand_rights(self, what: str) -> None:
         """Checks that the RIGHTS of the last PD came before this event."""
@@ -133,8 +132,6 @@ class Authority(Concern):
 
     def cleanup(self, event: Event) -> None:
         """CLEANUP: a cleanup has the depths of its trigger."""
-        if not self.context.policy.says_rights:
-            return
         trigger, has = event["trigger"], (event["pd_depth"], event["rs_depth"])
         expected = self._depths_of(trigger)
         if has != expected:

@@ -150,7 +150,7 @@ class Blame(Concern):
     def _handler_is_told(self, pd: str) -> None:
         context = self.context
         handler = self._handler(pd)
-        if not context.policy.holds_faults or handler is None or self._has_last(pd):
+        if handler is None or self._has_last(pd):
             return
         if self._is_up(handler):
             text = f"FAULT: pd={pd}: expected FAULT_HELD: {handler} handles its faults"

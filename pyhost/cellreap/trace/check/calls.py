@@ -79,8 +79,6 @@ class Calls(Concern):
     def step(self, running: Running, event: Event) -> None:
         """Checks the kernel calls of a step, before anything else records the step."""
         running.step_calls += event.number("calls")
-        if not self.context.policy.tells_kinds:
-            return
         kinds = counts_in(event["kinds"])
         for kind, count in kinds.items():
             running.step_kinds[kind] += count

@@ -38,8 +38,6 @@ class Causes(Concern):
 
     def judge(self, event: Event) -> None:
         """Takes an event before the model has it."""
-        if not self.context.policy.names_causes:
-            return
         self._follow(event)
         ops = OPERATIONS.get(event.name)
         if ops is None:

@@ -10,7 +10,15 @@ from typing import ClassVar, Final
 from cellreap.model import reference
 from cellreap.trace.check.context import Concern, Context, Handlers, WithinHandlers
 from cellreap.trace.check.residue import state_of
-from cellreap.trace.check.running import PHASE_NAMES, PLAN_EVENTS, Phase, Row, Running, lacking
+from cellreap.trace.check.running import (
+    MAX_CLEANUPS,
+    PHASE_NAMES,
+    PLAN_EVENTS,
+    Phase,
+    Row,
+    Running,
+    lacking,
+)
 from cellreap.trace.check.work import Notice
 from cellreap.trace.events import Event, causes
 from cellreap.trace.report import Cleanup
@@ -23,7 +31,6 @@ STEP_PHASES = {
     "destroy-resource": Phase.DESTROY,
     "destroy-space": Phase.DESTROY,
     "destroy-pd": Phase.DESTROY,
-    "unblock": Phase.UNBLOCK,
     "notify": Phase.NOTIFY,
 }
 EVENT_PHASES = {
@@ -73,17 +80,9 @@ BETWEEN: Final = ("PAUSE", "RESUME")
 """Events that stand in any phase that has steps."""
 
 
-def wrong_sums(running: Running, tells_kinds: bool) -> Iterator[str]:
-    """What is wrong with CALLS: it must have the sums of the steps.
-
-    tells_kinds: whether each step tells its kernel calls by kind.
-    """
+def wrong_sums(running: Running) -> Iterator[str]:
+    """What is wrong with CALLS: it must have the sums of the steps."""
     calls = running.result.kernel_calls
-    if not tells_kinds:
-        total = sum(calls.values())
-        if total != running.step_calls:
-            yield f"CALLS add up to {total} kernel calls, the steps to {running.step_calls}"
-        return
     for kind in sorted(calls.keys() | running.step_kinds.keys()):
         count = calls.get(kind, 0)
         if count != running.step_kinds[kind]:
@@ -207,7 +206,7 @@ class Cleanups(Concern):
 
     def has_room(self) -> bool:
         """Whether one more cleanup can wait."""
-        return len(self._waiting) < self.context.policy.max_cleanups
+        return len(self._waiting) < MAX_CLEANUPS
 
     def touched(self) -> set[str]:
         """What the cleanups that wait concern."""
@@ -238,8 +237,6 @@ class Cleanups(Concern):
 
     def demand_continued(self, event: Event) -> None:
         """Checks that no cleanup waits for nobody when a PD acts again."""
-        if not self.context.policy.side_by_side:
-            return
         for number, running in self._waiting.items():
             if running.must_wait and next(self.outstanding(running), None) is None:
                 running.must_wait = False
@@ -259,9 +256,6 @@ class Cleanups(Concern):
             text = f"{event.name} within cleanup {self.number}: expected SETTLED n={self.number}"
             self.context.bad("cleanup.within", f"{text} first")
         for number, running in self._waiting.items():
-            if event.name == "CLEANUP" and not self.context.policy.side_by_side:
-                text = f"CLEANUP within cleanup {number}: expected CONTINUE n={number} first"
-                self.context.bad("cleanup.within", text)
             for name in NOT_DOOMED.get(event.name, ()):
                 node = event.optional(name)
                 if node is not None and running.dooms(node):
@@ -331,9 +325,8 @@ class Cleanups(Concern):
         plan = _plan(context, event)
         result = Cleanup(number, event.line, trigger, cause, plan.to_json())
         context.report.cleanups.append(result)
-        tells, unblocks = context.policy.tells_subscribers, not context.policy.frees_first
         besides = context.residue.besides(None)
-        self._running = Running(result, plan, context.model, tells, unblocks, besides)
+        self._running = Running(result, plan, context.model, besides)
         self._apart(self._running)
         if trigger == NO_TRIGGER:
             context.tickets.begin_collection(self._running.tag)
@@ -344,8 +337,6 @@ class Cleanups(Concern):
         """Checks that a cleanup that begins touches none that waits."""
         context = self.context
         shown = f"CLEANUP: n={begun.result.number}"
-        if not context.policy.side_by_side:
-            return
         if begun.tells and not self.has_room():
             text = f"{len(self._waiting)} cleanups wait already"
             context.bad("cleanup.apart", f"{shown}: {text}")
@@ -424,7 +415,7 @@ class Cleanups(Concern):
         leaves = context.residue.check(running)
         if not leaves:
             _all_done(context, running)
-        for text in wrong_sums(running, context.policy.tells_kinds):
+        for text in wrong_sums(running):
             context.bad("cleanup.calls", f"SETTLED: {text}")
         context.takeovers.settled(running, event)
         running.result.cycles += event.number("cycles")

@@ -133,7 +133,7 @@ class Configured(Concern):
         if sizes is not None and has != (sizes.base_bytes, sizes.base_slots):
             text = f"expected bytes={sizes.base_bytes} slots={sizes.base_slots}"
             self._bad("sizes", str(event), text)
-        if sizes is not None and self.context.policy.tells_objects:
+        if sizes is not None:
             self._objects(event, sizes.base_objects)
 
     def _quota(self, event: Event, expected: Expected) -> None:
@@ -299,10 +299,9 @@ class Configured(Concern):
             self._has_objects(making, expected.sizes.spawned_objects[making.name])
 
     def _has_objects(self, making: Making, wanted: Mapping[str, int]) -> None:
-        if self.context.policy.tells_objects:
-            kinds = sorted(making.objects.keys() | wanted.keys())
-            values = ((kind, making.objects.get(kind, 0), wanted.get(kind, 0)) for kind in kinds)
-            self._compare(making, "sizes", *values)
+        kinds = sorted(making.objects.keys() | wanted.keys())
+        values = ((kind, making.objects.get(kind, 0), wanted.get(kind, 0)) for kind in kinds)
+        self._compare(making, "sizes", *values)
 
     def _compare(self, making: Making, rule: str, *values: tuple[str, object, object]) -> None:
         """values: (what, as in the trace, as configured)."""

@@ -23,7 +23,7 @@ class Consent(Concern):
     def edge(self, event: Event, pd: str, node: str) -> None:
         """HOLD or REQUEST: a PD gets an edge to a node. `by` made it, or the PD asked for it."""
         by = event.values.get("by")
-        if by is None or not self.context.policy.says_rights:
+        if by is None:
             return
         if by == "-":
             self._asked(event, pd, node)

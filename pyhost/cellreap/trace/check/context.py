@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cellreap.model.indexed import IndexedModel
-from cellreap.trace.check.policy import CURRENT, Policy
 from cellreap.trace.events import Event, printable
 from cellreap.trace.expected import Expected
 from cellreap.trace.reader import MAX_PROBLEMS, Problem
@@ -129,8 +128,6 @@ class Context:
         self.report = report
         self.expected = expected
         """what the configuration demands; None: not known"""
-        self.version = 0
-        self.policy: Policy = CURRENT
         self.mode = "async"
         self.line = 0
         self.previous: Event | None = None

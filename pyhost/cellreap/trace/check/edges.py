@@ -49,7 +49,7 @@ class Edges(Concern):
         context.model.drop_request(pd, space)
         context.slots.give_back(event, pd, space, "REQUEST", True)
         manager = context.model.manager[space]
-        if context.policy.owes_disconnect and manager != ROOT:
+        if manager != ROOT:
             context.debts.owe("QUEUE", manager, "disconnect", space, pd)
 
     def map(self, event: Event) -> None:

@@ -75,7 +75,7 @@ class Extractions(Concern):
     def demand_over(self, event: Event) -> None:
         """Checks that no extraction waits for nobody when a PD acts again."""
         for x, running in self._running.items():
-            if running.told_needless or not self.context.policy.side_by_side:
+            if running.told_needless:
                 continue
             if not any(self._can_answer(notice.to) for notice in self._unfinished(x)):
                 running.told_needless = True

@@ -82,7 +82,7 @@ class Freed(Concern):
 
     def suspended(self, name: str, pd: str) -> None:
         """SUSPEND or its STEP: a cleanup reaches a PD, which must be stopped."""
-        if self.context.policy.frees_first and pd not in self._stopped:
+        if pd not in self._stopped:
             self.context.bad("freed.stop", f"{name}: {pd} was not stopped before")
 
     def forget(self, pd: str) -> None:

@@ -60,8 +60,6 @@ class InUse(Concern):
             if event.number(field) != has:
                 text = f"{field}={event[field]}, but {has} are in use by the events before it"
                 context.bad("memory.in_use", f"IN_USE: {text}")
-        if not context.policy.tells_objects:
-            return
         for use, has in context.memory.slots_by_use().items():
             if event.number(use) != has:
                 text = f"{use}={event[use]}, but {has} slots are by the events before it"

@@ -33,12 +33,6 @@ class Notices(Concern):
 
     # -- for other concerns
 
-    def use_policy(self) -> None:
-        """Applies the policy once the trace version is known."""
-        self._work.in_lanes = self.context.policy.lanes
-        if not self.context.policy.limits_taken:
-            self._work.max_taken = None
-
     def put(self, event: Event, tag: Tag) -> None:
         """Queues a notice on an account."""
         token, to = event.number("token"), event["to"]
@@ -59,7 +53,7 @@ class Notices(Concern):
         """A pre-destroy notice names the handlers that its receiver has for the node now."""
         told, context = event.number("handlers"), self.context
         has = 0
-        if event["kind"] == "pre-destroy" and context.policy.names_handlers:
+        if event["kind"] == "pre-destroy":
             has = context.model.handlers_told(event["to"], event["node"])
         if told != has:
             text = f"QUEUE: handlers={told}: expected {has}, by the subscriptions before it"
@@ -125,10 +119,9 @@ class Notices(Concern):
 
     def _owe_withdrawals(self, notices: Iterable[Notice]) -> None:
         """Demands that those of the notices that nobody has fetched are withdrawn next."""
-        if self.context.policy.limits_taken:
-            for notice in notices:
-                if not notice.seen:
-                    self.context.debts.owe("WITHDRAW", notice.to, str(notice.token))
+        for notice in notices:
+            if not notice.seen:
+                self.context.debts.owe("WITHDRAW", notice.to, str(notice.token))
 
     def forget(self, pd: str) -> None:
         """The PD is destroyed."""

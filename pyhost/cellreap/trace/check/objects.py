@@ -52,8 +52,6 @@ class Objects:
         self._compare(event, self._used, event.name)
 
     def _compare(self, event: Event, wanted: Counter[str], what: str) -> None:
-        if not self._context.policy.tells_objects:
-            return
         has = counts_in(event["objects"])
         if all(has.get(kind) == count for kind, count in wanted.items() if count) and all(
             map(wanted.get, has)

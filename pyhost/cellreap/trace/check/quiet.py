@@ -55,7 +55,7 @@ class Quiet(Concern):
 
     def at_end(self) -> None:
         """END: whoever is known to wait for its fault handler was told of."""
-        for pd in self.context.model.pds() if self.context.policy.names_waits else ():
+        for pd in self.context.model.pds():
             if self.context.blame.is_held(pd) and pd not in self._ended:
                 text = f"END: {pd} waits for its fault handler: expected STANDS of it"
                 self.context.bad("silence.each", text)

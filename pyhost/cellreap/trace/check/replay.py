@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from cellreap.errors import CellreapError
-from cellreap.headers import HeaderError
+from cellreap.headers import HeaderError, event_table
 from cellreap.model.indexed import IndexedModel
 from cellreap.trace.check.accounts import USES, Accounts
 from cellreap.trace.check.actors import Actors
@@ -35,7 +35,6 @@ from cellreap.trace.check.making import Making
 from cellreap.trace.check.memory import Memory
 from cellreap.trace.check.nodes import Nodes
 from cellreap.trace.check.notices import Notices
-from cellreap.trace.check.policy import policy_of
 from cellreap.trace.check.powers import OPERATIONS
 from cellreap.trace.check.progress import Progress
 from cellreap.trace.check.quiet import Quiet
@@ -58,10 +57,8 @@ from cellreap.trace.check.truth import EVENTS as TRUTH_EVENTS
 from cellreap.trace.check.truth import SEES as TRUTH_SEES
 from cellreap.trace.check.truth import Truth
 from cellreap.trace.events import Event
-from cellreap.trace.expected import SINCE, Expected, unverified
-from cellreap.trace.lines import KEYED_FROM
+from cellreap.trace.expected import Expected, unverified
 from cellreap.trace.report import Report
-from cellreap.trace.upgrade import events_of
 
 ARCHES: Final = ("x86_64", "aarch64")
 NEED_BODIES: Final = frozenset(
@@ -203,8 +200,6 @@ class Replay:
         context.configured = self._concerns[Configured]
         self._outside_handlers = self._bound(OUTSIDE)
         self._within_handlers = self._bound(WITHIN)
-        self._known: Collection[str] = ()  # the events of the trace's version
-        self._may_follow: Collection[str] = ()  # those of them that may come after BASE
         self._goes_on = False  # whether BASE came, and END did not
         self._ended = False
         self._finisher: str | None = None  # the PD of the last FINISH_WORK, if of this message
@@ -227,7 +222,7 @@ class Replay:
         self.report.events += 1
         if event.time is not None or context.timing.clocked:
             context.timing.see(event)
-        if (self._goes_on and name in self._may_follow) or self._in_place(event):
+        if (self._goes_on and name != "TRACE") or self._in_place(event):
             if name in REPORTED:
                 context.reports.see(event)
             if name in AMONG_STEPS:
@@ -306,10 +301,6 @@ class Replay:
         if self._ended:
             bad("order.end", f"{name} after END")
             return False
-        if self._known and name not in self._known:
-            version = self._context.version
-            bad("order.version", f"{name}: trace version {version} has no such event")
-            return False
         self._goes_on = self.report.events > 1
         return True
 
@@ -318,9 +309,9 @@ class Replay:
         context, name = self._context, event.name
         of_no_cleanup = name in ("QUEUE", "STATE", "SETTLED") and event["n"] == "0"
         events = self.report.events
-        if (events == 3) != (name == "MODE") and context.policy.says_mode:
+        if (events == 3) != (name == "MODE"):
             context.bad("order.mode", f"{name}: expected MODE once, right after BASE")
-        if events == 4 and name != "AWAIT" and context.policy.clocks:
+        if events == 4 and name != "AWAIT":
             context.bad("progress.await", f"{name}: expected AWAIT right after MODE")
         if context.debts.open and not self._answers(event, of_no_cleanup):
             for owed in context.debts.forgive():
@@ -410,25 +401,13 @@ class Replay:
     def _trace(self, event: Event) -> None:
         context, report = self._context, self.report
         report.kernel, report.arch, report.system = event["kernel"], event["arch"], event["system"]
-        context.version = event.number("version")
-        context.policy = policy_of(context.version)
-        context.notices.use_policy()
         context.authority.begin(event)
-        if context.expected is not None and context.version < SINCE:
-            text = f"TRACE: version={context.version}: expected at least {SINCE}: earlier ones tell"
-            context.bad("config.system", f"{text} too little to be held against a configuration")
-            context.expected = None
-        self._known = events_of(context.version)
-        self._may_follow = frozenset(self._known) - {"TRACE"}
         context.timing.clocked = event["clock"] != "0"
-        if not self._known:
-            text = f"TRACE: version={event['version']}: expected a known version"
+        if event.number("version") != event_table().version:
+            text = f"TRACE: version={event['version']}: expected {event_table().version}"
             context.bad("order.version", text)
         if report.arch not in ARCHES:
             text = f"TRACE: arch={report.arch}: expected one of {', '.join(ARCHES)}"
-            context.bad("order.header", text)
-        if context.version >= KEYED_FROM and event.optional("key") is None:
-            text = f"TRACE: key={event['key']}: expected a key since version {KEYED_FROM}"
             context.bad("order.header", text)
         if not all(report.kernel_parts()):
             text = f"TRACE: kernel={report.kernel}: expected a name, a space and a version"

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from cellreap.trace.check.apart import touched, without
 from cellreap.trace.check.context import Concern, Context, Handlers, WithinHandlers
-from cellreap.trace.check.running import Row, Running
+from cellreap.trace.check.running import MAX_CLEANUPS, Row, Running
 from cellreap.trace.events import Event
 
 if TYPE_CHECKING:
@@ -201,12 +201,8 @@ class Residue(Concern):
         current = self.context.cleanups.current()
         return [running for running in self.of.values() if running is not current]
 
-    def besides(self, running: Running | None) -> set[str] | None:
-        """What cleanups other than this one doom. None: the version does not tell what survivors
-        keep that is broken.
-        """
-        if not self.context.policy.tells_broken:
-            return None
+    def besides(self, running: Running | None) -> set[str]:
+        """What cleanups other than this one doom."""
         others = (each for each in self.context.cleanups.under_way() if each is not running)
         return {node for other in others for node in other.group} | self.doomed()
 
@@ -232,7 +228,7 @@ class Residue(Concern):
     def has_place(self) -> bool:
         """Whether one more cleanup can leave something."""
         waiting = self.context.cleanups.waiting()
-        return waiting + len(self.of) <= self.context.policy.max_cleanups
+        return waiting + len(self.of) <= MAX_CLEANUPS
 
     def see_outside(self, event: Event, fields: Iterable[str]) -> None:
         """Checks that an event outside cleanups changes nothing about what was left."""

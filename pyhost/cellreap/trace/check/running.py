@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from enum import IntEnum
 from typing import Any, Final, Generic, TypeVar
 
+from cellreap import headers
 from cellreap.model import reference
 from cellreap.model.ids import ROOT, NodeKind, parse_id
 from cellreap.model.indexed import IndexedModel
@@ -39,6 +40,7 @@ DESTROYING = {
 }
 """Kind of node -> the step that destroys it."""
 
+MAX_CLEANUPS: Final = headers.constant("limits.h", "CR_MAX_CLEANUPS")
 QUEUEING: Final = frozenset({"notify", "tell"})
 """Steps that queue notices."""
 MANY: Final = frozenset({"notify", "destroy-resource"})
@@ -60,11 +62,10 @@ class Phase(IntEnum):
     TELL = 3
     SUSPEND_REST = 4
     DESTROY = 5
-    UNBLOCK = 6
-    NOTIFY = 7
-    CALLS = 8
-    LEFT = 9
-    STATE = 10
+    NOTIFY = 6
+    CALLS = 7
+    LEFT = 8
+    STATE = 9
 
 
 PHASE_NAMES = (
@@ -74,7 +75,6 @@ PHASE_NAMES = (
     "the telling of subscribers",
     "the suspending of the other doomed PDs",
     "the destroying",
-    "the unblocking",
     "the notices",
     "CALLS",
     "LEFT",
@@ -156,23 +156,16 @@ class Running:
         result: Cleanup,
         plan: reference.Plan,
         before: IndexedModel,
-        tells: bool,
-        unblocks: bool,
-        besides: Collection[str] | None,
+        besides: Collection[str],
     ) -> None:
-        """tells: whether subscribers are notified before the destruction.
-
-        unblocks: whether the callers of destroyed PDs are answered after the destruction. besides:
-        what other cleanups doom; None: what survivors keep that is broken is not told.
-        """
+        """besides: what other cleanups doom."""
         self.result = result
-        self.unblocks = unblocks
         self.tag: Tag = ("cleanup", result.number)
         self.depth = dict(plan.destroyed_pds)
         self.group = {node: index for index, nodes in enumerate(plan.groups) for node in nodes}
         self.told: dict[str, Counter[Row]] = defaultdict(Counter)
         self.set_plan(plan, before, besides)
-        self.tells = tuple(plan.pre_destroy) if tells else ()
+        self.tells = tuple(plan.pre_destroy)
         self.untold: dict[int, Counter[tuple[str, str]]] = {}
         """group -> (subscriber, node) pairs that are not notified yet"""
         for subscriber, node in self.tells:
@@ -242,14 +235,14 @@ class Running:
         """the notices as (step, node, receiver)"""
 
     def set_plan(
-        self, plan: reference.Plan, before: IndexedModel, besides: Collection[str] | None
+        self, plan: reference.Plan, before: IndexedModel, besides: Collection[str]
     ) -> None:
         """Sets the plan for the current state. besides: as of a new one."""
         self.reference = plan
         self.result.plan = plan.to_json()
-        self.hanging = reference.hanging_on(before, plan, besides or ())
+        self.hanging = reference.hanging_on(before, plan, besides)
         self.result.broken = sorted((*kept, min(on)) for kept, on in self.hanging.items())
-        self.keeps = Counter(pd for pd, _ in self.hanging if besides is not None)
+        self.keeps = Counter(pd for pd, _ in self.hanging)
         """survivor -> how much it keeps that is broken, as its `lost` notices tell it"""
         self.before = before
         self.after = reference.apply(before, plan)
@@ -263,8 +256,7 @@ class Running:
             node: space for space in plan.deleted_spaces for node in before.resources_in(space)
         }
         self.plan = plan_events(self.result.plan)
-        told = self.result.broken if besides is not None else []
-        self.plan["BROKEN"] = Counter[Row](told)
+        self.plan["BROKEN"] = Counter[Row](self.result.broken)
         spaces = set(plan.deleted_spaces)
         self.members = {space: set(before.resources_in(space)) for space in spaces}
         self.askers: dict[str, set[str]] = {space: set() for space in spaces}
@@ -282,7 +274,7 @@ class Running:
         self.to_destroy.update(body for body in self.bodies.values() if body is not None)
         self.to_destroy.update(*self.members.values())
 
-    def plan_again(self, model: IndexedModel, besides: Collection[str] | None) -> None:
+    def plan_again(self, model: IndexedModel, besides: Collection[str]) -> None:
         """Recomputes the consequences of the plan for the current model, which may have changed."""
         self.set_plan(reference.replan(model, self.reference), model, besides)
         self.served = False
@@ -296,9 +288,7 @@ class Running:
             self.told[name].clear()
         self.plan_open = True
 
-    def spare(
-        self, model: IndexedModel, roots: Collection[str], besides: Collection[str] | None
-    ) -> None:
+    def spare(self, model: IndexedModel, roots: Collection[str], besides: Collection[str]) -> None:
         """Makes the plan of a collection anew in the current model, in which PDs were saved."""
         plan = reference.spare(model, self.reference, roots)
         groups = {node: index for index, nodes in enumerate(plan.groups) for node in nodes}
@@ -392,10 +382,8 @@ class Running:
         for node in self.to_destroy:
             kind = kind_of(node)
             steps[DESTROYING[kind], node, node if kind == "PD" else "-"] += 1
-        for to, kind, node, _ in self.result.plan["notices"]:
+        for to, _, node, _ in self.result.plan["notices"]:
             steps["notify", node, to] += 1
-            if kind == "lost" and self.unblocks:
-                steps["unblock", node, to] += 1
         for subscriber, node in self.tells:
             steps["tell", node, subscriber] += 1
         for (subscriber, node), count in self.untold_for_good.items():

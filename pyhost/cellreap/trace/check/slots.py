@@ -5,12 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 from cellreap import headers
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.ways import Ways
 from cellreap.trace.events import Event
+
+MAX_LOST_SLOTS: Final = headers.constant("limits.h", "CR_MAX_LOST_SLOTS")
+"""A PD is given no more slots while so many wait for it to finish LOST notices."""
 
 Capability = tuple[str, str]
 """(HOLD or REQUEST, node)."""
@@ -113,8 +117,7 @@ class Slots(Concern):
             token = cspace.reserved[slot].token
             notice = f"notice {token}" if token else "that"
             return "slots.reused", f"it was revoked, and {pd} has not acknowledged {notice}"
-        most = self.context.policy.max_lost_slots
-        if most is not None and cspace.lost >= most:
+        if cspace.lost >= MAX_LOST_SLOTS:
             lost = f"{cspace.lost} slots wait for {pd} to acknowledge losses"
             return "slots.limit", f"{lost}, so it is given no more"
         return None
@@ -131,9 +134,7 @@ class Slots(Concern):
     def is_kept_empty(self, pd: str, slot: int) -> bool:
         """Whether the slot, or any slot, must not be given until the PD finishes a notice."""
         cspace = self._cspaces.get(pd)
-        return cspace is not None and (
-            slot in cspace.reserved or cspace.lost >= (self.context.policy.max_lost_slots or 1)
-        )
+        return cspace is not None and (slot in cspace.reserved or cspace.lost >= MAX_LOST_SLOTS)
 
     def had_server(self, pd: str, server: str) -> bool:
         """Whether the PD has or had a capability to something that the server manages."""
@@ -213,8 +214,7 @@ class Slots(Concern):
                 slot = self._empty(pd, cspace, (kind, node))
                 notice = notice_of(pd, node)
                 if isinstance(notice, str):
-                    if self.context.policy.tells_every_loss:
-                        self.tell(pd, slot, notice)
+                    self.tell(pd, slot, notice)
                 elif notice is not None:
                     self._reserve(pd, slot, notice)
                     cspace.by_token.setdefault(notice.token, []).append(slot)
@@ -222,13 +222,12 @@ class Slots(Concern):
     def finished(self, pd: str, token: int, succeeded: bool) -> None:
         """Frees the slots that were reserved until the PD finished this notice.
 
-        One that failed is delivered again. Without lanes it is not, and counts as finished.
+        One that failed is delivered again.
         """
         cspace = self._cspaces.get(pd)
-        if cspace is None or (not succeeded and self.context.policy.lanes):
+        if cspace is None or not succeeded:
             return
-        if succeeded:
-            self.ways.finished(pd, token)
+        self.ways.finished(pd, token)
         for slot in cspace.by_token.pop(token, ()):
             cspace.lost -= cspace.reserved.pop(slot).lost
 

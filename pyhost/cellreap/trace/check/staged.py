@@ -74,8 +74,6 @@ class Staged(Concern):
 
     def by_root(self, event: Event) -> None:
         """The root task terminates or freezes a PD."""
-        if not self.context.policy.stages:
-            return
         alarm, names = self._alarm, self.context.report.names
         if (
             alarm is None

@@ -71,9 +71,9 @@ class State(Concern):
             text = "memory was given or freed after the last ACCOUNT: expected one before it"
             context.bad("memory.account", f"{name}: {text}")
         expected = "expected a snapshot (STATE n=0 ..., SETTLED n=0) before it"
-        if context.policy.digests and not self._began:
+        if not self._began:
             context.bad("state.whole", f"{name}: {expected}: none came since the beginning")
-        if context.policy.digests and name != "END":
+        if name != "END":
             self._check_digest(event)
         elif self._changed_in is not None:
             text = f"the model was changed in line {self._changed_in}, after the state was printed"
@@ -85,9 +85,6 @@ class State(Concern):
         before: the state before the cleanup removed anything.
         """
         context = self.context
-        if not context.policy.digests:
-            self._compare_whole(event, running.rows)
-            return
         self._changed_in = event.line
         gone = rows_gone(before, context.model)
         whole = sum(len(row.encode("utf-8", "surrogateescape")) + 1 for row in gone) > GONE_BYTES
@@ -112,8 +109,7 @@ class State(Concern):
             self.context.bad("state.count", f"SETTLED: {text}")
         self.context.memory.check_sums(event)
         compare_rows(self.context, name, rows, expected)
-        if self.context.policy.digests:
-            self._check_digest(event)
+        self._check_digest(event)
 
     def _check_digest(self, event: Event) -> None:
         digest = self._digests.of(self.context.model)
@@ -137,8 +133,7 @@ class State(Concern):
     def snapshot(self, event: Event) -> None:
         """STATE n=0 ..., SETTLED n=0."""
         context = self.context
-        alone = context.policy.side_by_side or not context.cleanups.waits()
-        if context.cleanups.number is not None or not alone:
+        if context.cleanups.number is not None:
             context.bad("state.snapshot", f"{event.name} n=0 within a cleanup")
             return
         context.memory.demand_body(f"{event.name} n=0")

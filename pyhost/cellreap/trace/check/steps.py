@@ -40,7 +40,7 @@ class Steps(Concern):
         """Checks a STEP event."""
         name, node, pd = event["name"], event["node"], event["pd"]
         shown = f"STEP {name} node={node} pd={pd}"
-        if name not in self._names and (name != "unblock" or not running.unblocks):
+        if name not in self._names:
             text = f"STEP: name={name}: expected one of {', '.join(self._names)}"
             self.context.bad("cleanup.steps", text)
         self.context.calls.step(running, event)

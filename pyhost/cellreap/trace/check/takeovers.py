@@ -154,9 +154,8 @@ class Takeovers(Concern):
         """TAKEOVER: a cleaner died, and another one goes on."""
         step, attempts = self._death(event)
         # The last one may have died behind the step. Then the step is in effect, and not left.
-        most = self._most if self.context.policy.leaves_for_good else self._most - 1
-        if attempts > most:
-            text = f"TAKEOVER: attempts={attempts}: expected at most {most}"
+        if attempts > self._most:
+            text = f"TAKEOVER: attempts={attempts}: expected at most {self._most}"
             self.context.bad("takeover.attempts", text)
         elif attempts == self._most and step[1][0] in QUEUEING and not self._has_queued():
             text = f"TAKEOVER: step={step[1][0]}: nothing is queued: expected RESIDUE"
@@ -173,9 +172,9 @@ class Takeovers(Concern):
             text = f"RESIDUE: step={step[1][0]}: it is in effect: expected TAKEOVER"
             self.context.bad("takeover.residue", text)
         later = self.context.residue.runs_later()
-        if (step in self._kept and not later) or (step in self._left and not self._for_good()):
+        if step in self._kept and not later:
             self.context.bad("takeover.residue", f"RESIDUE: step={step[1][0]}: it was left before")
-        if self._for_good() and (step in self._left or later or step[1][0] == "tell"):
+        if step in self._left or later or step[1][0] == "tell":
             self._kept.add(step)
             self.context.residue.keep(step[1])
         self._left.add(step)
@@ -187,9 +186,6 @@ class Takeovers(Concern):
         """Whether the step of notices that has begun has queued any."""
         running = self.context.cleanups.current()
         return running is not None and bool(running.notifying.things)
-
-    def _for_good(self) -> bool:
-        return self.context.policy.leaves_for_good
 
     def _death(self, event: Event) -> tuple[tuple[str, Step], int]:
         """Checks what TAKEOVER and RESIDUE have in common. Returns the step and its attempts."""

@@ -124,8 +124,6 @@ class Tickets(Concern):
 
     def demand_told(self, event: Event) -> None:
         """Checks that no PD waits for a ticket that is over when a PD acts again."""
-        if not self.context.policy.side_by_side:
-            return
         for pd, number in self.context.actors.waiting().items():
             asked = self._all[number]
             if not asked.told_needless and self._is_over(asked):
@@ -227,8 +225,7 @@ class Tickets(Concern):
         owner = asked.shown.pd
         if context.actors.waits_for(owner) == number:
             context.actors.go_on(owner)
-            timed = context.policy.clocks or context.triggers.has_deadline(owner)
-            late = timed and context.notices.has_work(owner)
+            late = context.notices.has_work(owner)
             # A PD that used a plain send does not wait for the answer. The root task notices that
             # at once.
             before = context.previous

@@ -150,7 +150,7 @@ class Tombstones(Concern):
 
     def demand(self, event: Event) -> None:
         """Checks, when the root task goes on to another message, that nothing is missing."""
-        if not (self._destroyed or self._told) or not self.context.policy.tells_tombstones:
+        if not (self._destroyed or self._told):
             return
         referred = self._referred()
         for node, number in list(self._destroyed.items()):

@@ -98,7 +98,7 @@ class Triggers(Concern):
         cleanups, queue = self.context.cleanups, self._pending
         if not self.context.residue.has_place():
             return None
-        if not self.context.residue.is_in_the_way() or not self.context.policy.side_by_side:
+        if not self.context.residue.is_in_the_way():
             return next(iter(queue.values()), None)
         doomed = set(cleanups.doomed())
         depths_of = self.context.authority.depths_of
@@ -122,7 +122,7 @@ class Triggers(Concern):
         if not self._looks:
             return
         self._looks = False
-        due = self._due() if self.context.policy.side_by_side else None
+        due = self._due()
         if due is not None:
             text = f"{event.name}: expected CLEANUP trigger={due.pd} before it, which is due to its"
             text += f" {due.cause} in line {due.line} and touches nothing that waits"
@@ -226,9 +226,7 @@ class Triggers(Concern):
             self._late(event, pd)
         elif name == "HUNG":
             context.hung.hung(event, pd)
-        elif context.policy.stops_at_trigger and not (
-            name == "FAULT" and context.blame.fault(event)
-        ):
+        elif not (name == "FAULT" and context.blame.fault(event)):
             context.actors.may_act(event, pd)
         if name == LATER:
             self._later.add(pd)
@@ -236,10 +234,8 @@ class Triggers(Concern):
             self.look()
             return
         context.blame.ends(event)
-        if name != "TERMINATE" or context.policy.stops_at_trigger:
-            context.actors.stop(pd, WHY_SILENT[name])
-        if context.policy.frees_first:
-            context.debts.owe("STOP", pd)
+        context.actors.stop(pd, WHY_SILENT[name])
+        context.debts.owe("STOP", pd)
         if name == TREE:
             self._terminated_tree(event, pd)
         elif pd in self._later:
@@ -262,8 +258,7 @@ class Triggers(Concern):
                 context.bad("triggers.right", f"{event.name}: {text}")
             if not context.cleanups.dooms_pd(pd):
                 context.authority.terminated(event)
-        if context.policy.gives_tickets:
-            context.debts.owe("ACCEPT", by, pd)
+        context.debts.owe("ACCEPT", by, pd)
 
     def _terminated_tree(self, event: Event, top: str) -> None:
         """The PD keeps its place in the queue if it has one. What it created, transitively, is
@@ -317,11 +312,7 @@ class Triggers(Concern):
         if context.notices.is_held(notice) or context.hung.is_probe(pd, token):
             text = "it is held behind one that failed, or its time is a limit"
             context.bad("triggers.late", f"LATE: token={token}: {text}")
-        elif (
-            context.policy.clocks
-            and not context.blame.is_strict(notice)
-            and token != context.notices.oldest(pd)
-        ):
+        elif not context.blame.is_strict(notice) and token != context.notices.oldest(pd):
             oldest = context.notices.oldest(pd)
             text = f"LATE: token={token}: expected {oldest}, the oldest that {pd} could finish"
             context.bad("triggers.late", text)

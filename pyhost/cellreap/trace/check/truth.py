@@ -281,7 +281,7 @@ class Truth(Concern):
         """Besides those in the first slots there are as many objects as the PD's BODY says."""
         objects = self.context.memory.objects.of(pd)
         told = objects["table"] + objects["frame"]
-        if self.context.policy.tells_objects and has != told:
+        if has != told:
             text = f"the CNode of its body: {has} tables and frames: expected {told}, as in BODY"
             self.context.bad("truth.walk", f"CAPS: {pd}: {text}")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 from cellreap import headers
 from cellreap.model.ids import parse_id, space_id
@@ -27,6 +28,8 @@ LEFT_BEHIND = ("free", "disconnect")
 """Kinds of notices that a destroyed PD leaves behind. They can be merged."""
 LIMITED = (*LEFT_BEHIND, "extract")
 """Kinds of notices of which a receiver may fetch only so many before it finishes them."""
+
+MAX_TAKEN: Final = headers.constant("limits.h", "CR_MAX_TAKEN")
 
 Tag = tuple[str, int]
 """The account of a notice: ("cleanup", n), ("extraction", x), or ("no cleanup", 0)."""
@@ -121,35 +124,33 @@ class _Receiver:
 
     lanes: dict[str, _Lane] = field(default_factory=dict)
     """by space"""
-    unfetched: OrderedDict[int, None] = field(default_factory=OrderedDict)
-    """tokens in the order of QUEUE; used only where there are no lanes"""
     can_do: int = 0
     """number of notices that it can fetch or finish: neither failed nor held"""
     taken: int = 0
     """number of notices of limited kinds that it has fetched and not finished"""
 
-    def is_ready(self, most: int | None) -> bool:
-        """Whether it would be handed a notice. most: the most that it may have taken."""
+    def is_ready(self) -> bool:
+        """Whether it would be handed a notice."""
         if self.can_do == 0:
             return False
-        full = most is not None and self.taken >= most
+        full = self.taken >= MAX_TAKEN
         heads = (lane.head() for lane in self.lanes.values() if lane.notices)
         return any(
             head.state == QUEUED and (head.seen or not full or head.kind not in LIMITED)
             for head in heads
         )
 
-    def take(self, notice: Notice, most: int | None) -> Wrong | None:
-        """It fetches a notice. most: the most that it may have taken."""
+    def take(self, notice: Notice) -> Wrong | None:
+        """It fetches a notice."""
         if notice.seen:
             return None
         notice.seen = True
         if notice.kind not in LIMITED:
             return None
         self.taken += 1
-        if most is None or self.taken <= most:
+        if self.taken <= MAX_TAKEN:
             return None
-        text = f"{notice.to} has {self.taken} such notices: expected at most {most}"
+        text = f"{notice.to} has {self.taken} such notices: expected at most {MAX_TAKEN}"
         return "notices.taken", f"token={notice.token}: {text}"
 
 
@@ -157,10 +158,6 @@ class Work:
     """All notices. An operation returns the rule that it breaks with a text, or None."""
 
     def __init__(self) -> None:
-        self.in_lanes = True
-        """False: the rules of trace version 1"""
-        self.max_taken: int | None = headers.constant("limits.h", "CR_MAX_TAKEN")
-        """None: no limit"""
         self._most = headers.constant("protocol.h", "CR_WORK_MAX")
         self._notices: dict[int, Notice] = {}
         self._receivers: dict[str, _Receiver] = {}
@@ -213,7 +210,7 @@ class Work:
     def is_ready(self, pd: str) -> bool:
         """Whether the PD would be handed a notice if it asked for work now."""
         receiver = self._receivers.get(pd)
-        return receiver is not None and receiver.is_ready(self.max_taken)
+        return receiver is not None and receiver.is_ready()
 
     def oldest(self, pd: str, but: Callable[[Notice], bool]) -> int | None:
         """The token of the oldest notice that the PD can still finish.
@@ -271,8 +268,6 @@ class Work:
             account.add(to, HELD)
         else:
             receiver.can_do += 1
-        if not self.in_lanes:
-            receiver.unfetched[token] = None
         return wrong
 
     def fetch(self, pd: str, token: int, goes_on: bool) -> Wrong | None:
@@ -284,20 +279,11 @@ class Work:
             return "notices.fetch", f"token={token}: {pd} has fetched it before"
         if not goes_on:
             self._fetching = None
-        wrong = self._out_of_order(notice) if self.in_lanes else self._not_next(notice)
+        wrong = self._out_of_order(notice)
         if wrong is not None:
             return "notices.order", f"token={token}: {pd} {wrong}"
         notice.state = OUT
-        return self._receivers[pd].take(notice, self.max_taken)
-
-    def _not_next(self, notice: Notice) -> str | None:
-        """Without lanes: what is wrong if the notice is not the next in its receiver's queue."""
-        queue = self._receivers[notice.to].unfetched
-        first = next(iter(queue))
-        if first != notice.token:
-            return f"is to fetch {first} before it"
-        del queue[first]
-        return None
+        return self._receivers[pd].take(notice)
 
     def _out_of_order(self, notice: Notice) -> str | None:
         """What is wrong if an earlier notice of the lane was not fetched in the same batch."""
@@ -332,7 +318,7 @@ class Work:
             text = "result=each: expected it only of an extract notice about a space"
             return "notices.each", f"token={token}: {text}"
         lane = self._lane(notice)
-        if self.in_lanes and lane.head() is not notice:
+        if lane.head() is not notice:
             text = f"{pd} is to finish {lane.head().token}, about the same space, before it"
             return "notices.order", f"token={token}: {text}"
         failed = result == "failed"
@@ -340,7 +326,7 @@ class Work:
             account = self._accounts[notice.tag]
             account.add(pd, FAILED if failed else DONE)
             self._no_longer_waits(notice, lane, account)
-        if failed and self.in_lanes and notice.kind not in NEVER_STOP:
+        if failed and notice.kind not in NEVER_STOP:
             self._stop(notice, lane)
             return None
         self._receivers[pd].can_do -= 1
