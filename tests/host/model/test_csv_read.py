@@ -129,8 +129,6 @@ def test_a_subscription_keeps_its_handler() -> None:
     for wrong in ("HANDLER=0", "HANDLER=32", "HANDLER=03", "HANDLER=", "handler=1", "PD_1"):
         with pytest.raises(InputError, match="expected nothing, or HANDLER= and a number from 1"):
             parse(*FOREIGN, f"{row}{wrong}")
-    with pytest.raises(InputError, match="HANDLER= needs version 3"):
-        parse(*(line.replace("VERSION=3", "VERSION=2") for line in written))
 
 
 def test_request_by_type_stands_for_all_spaces_of_that_type() -> None:

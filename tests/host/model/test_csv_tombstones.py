@@ -69,11 +69,6 @@ def test_a_row_that_says_destroyed_otherwise_is_refused() -> None:
         assert refused(ROOT, PD + wrong).startswith("state.csv:3: EXTRA: 'DESTROYED")
         assert refused(ROOT, PD + wrong).endswith(f"expected {FORM}, of a PD or space")
     assert refused(ROOT, "RESOURCE,BLOCK_1_1,BLOCK,,,," + GOOD).startswith("state.csv:3: EXTRA")
-    older = refused(ROOT + "VERSION=2", PD + GOOD)
-    assert older == (
-        "state.csv:3: EXTRA: 'DESTROYED': the word needs version 3, and this state's is 2; "
-        "expected a state without it"
-    )
     # Nobody can be joined to what is gone, or be both gone and there.
     assert "PD_9" in refused(ROOT, PD + GOOD, ",,NONE,OWN,PD_0,PD_9,")
     assert "PD_9" in refused(ROOT, PD, PD + GOOD)
