@@ -96,7 +96,7 @@ cr_status cr_set_up_objects(const cr_component_room *room, const cr_image_header
         cr_panic("the model does not fit its memory", 0);
     }
     cr_writer_init(out->untyped, write_line, is_line_left);
-    cr_trace_written_by_another(&cr_sys.trace, cr_writer_wait);
+    cr_trace_written_by_another(&cr_sys.trace, CR_TRACE_MOST, cr_writer_wait);
     cr_before_panic(write_all);
     cr_truth_init(out->bound);
     cr_progress_init(image, out->bound);

@@ -6,7 +6,7 @@
 #include "writer.h"
 #include "arch/arch.h"
 
-enum { STACK = 4096, PRIORITY = seL4_MaxPrio, PRIORITY_OF_PUMP = 0, LENT = 16 };
+enum { STACK = 4096, PRIORITY = seL4_MaxPrio, PRIORITY_OF_PUMP = 0 };
 
 static _Alignas(16) char stack[STACK];
 static _Alignas(16) char stack_of_pump[STACK];
@@ -21,6 +21,9 @@ static struct {
     volatile uint32_t awaited; /* so many pieces; somebody waits for `done` */
     volatile uint32_t emptied; /* how often the pump has found nothing left */
     uint32_t seen;             /* `emptied` when cr_writer_lend was called last */
+    volatile uint64_t pieces;  /* that were written */
+    uint64_t recorded;         /* lines, when cr_writer_keep_up was called last */
+    uint64_t allowed;          /* lines that may wait */
 } writer;
 
 static void wait_for(seL4_CPtr notification)
@@ -36,6 +39,7 @@ _Noreturn void cr_writer_main(void)
         const uint32_t awaited = writer.awaited;
         for (uint32_t i = 0; i < (awaited != 0 ? awaited : 1) && writer.is_left(); i++) {
             writer.write();
+            writer.pieces++;
         }
         if (awaited != 0) {
             writer.awaited = 0;
@@ -94,20 +98,38 @@ static void await(uint32_t pieces)
     wait_for(writer.done);
 }
 
-void cr_writer_wait(void)
+/* An earlier caller may have been stopped while it waited, and its signal be left. */
+void cr_writer_wait(uint64_t pieces)
 {
-    /* An earlier caller may have been stopped while it waited, and its signal be left. */
-    while (writer.is_left()) {
-        await(UINT32_MAX);
+    const uint64_t before = writer.pieces;
+    uint64_t done = 0;
+    for (; done < pieces && writer.is_left(); done = writer.pieces - before) {
+        await(pieces - done < UINT32_MAX ? (uint32_t)(pieces - done) : UINT32_MAX);
     }
 }
 
 void cr_writer_lend(void)
 {
     if (!writer.sleeps && writer.emptied == writer.seen && writer.is_left()) {
-        await(LENT);
+        cr_writer_wait(CR_TRACE_FEW);
     }
     writer.seen = writer.emptied;
+}
+
+void cr_writer_keep_up(uint64_t recorded, uint64_t waiting)
+{
+    const uint64_t latest = recorded - writer.recorded;
+    const uint64_t added = latest < waiting ? latest : waiting;
+    writer.recorded = recorded;
+    if (waiting <= added + CR_TRACE_BEHIND) {
+        writer.allowed = CR_TRACE_BEHIND; /* What was spared before is written. */
+    }
+    if (added > CR_TRACE_FEW) {
+        writer.allowed += 2 * added; /* as many for the fetching and finishing of notices */
+    }
+    if (waiting > writer.allowed) {
+        cr_writer_wait(waiting - writer.allowed);
+    }
 }
 
 int cr_writer_is_behind(void)

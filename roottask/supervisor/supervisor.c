@@ -169,7 +169,9 @@ int cr_supervisor_turn(seL4_CPtr endpoint, cr_own_message *own)
         cr_sup.begun = 1;
         cr_print_whole();
         reconcile();
+        cr_trace_flush(&cr_sys.trace); /* No PD has run, so none waits for it. */
     }
+    cr_writer_keep_up(cr_sys.trace.recorded, cr_sys.trace.recorded - cr_sys.trace.written);
     cr_writer_wake();
     cr_clock_arm();
     if (cr_silence_counts() || cr_writer_is_behind()) {

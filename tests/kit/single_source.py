@@ -137,6 +137,7 @@ NUMBERS: list[tuple[str, str, str, Callable[[int], int]]] = [
         int,
     ),
     ("README.md", r"(\d[\d,]*)\s+tickets", "CR_MAX_TICKETS", int),
+    ("README.md", r"lacks\s+at\s+most\s+its\s+last\s+(\d[\d,]*)\s+lines", "CR_TRACE_MOST", int),
     (TRACE_PAGE, r"While\s+(\d[\d,]*)\s+slots", "CR_MAX_LOST_SLOTS", int),
     (TRACE_PAGE, r"after\s+(\d[\d,]*)\s+of\s+a\s+PD", "CR_REFUSALS_TOLD", int),
     (TRACE_PAGE, r"up\s+to\s+(\d[\d,]*)\s+in\s+a\s+\*REFUSED\*", "CR_REFUSALS_SUM", int),

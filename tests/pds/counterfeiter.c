@@ -23,6 +23,8 @@ static const char *const fatal[] = {
     "seL4 failed assertion 'forged' at forged.c:1 in function forged",
     "========== KERNEL EXCEPTION ==========",
     "in thread 0xffffff8000000400 \"rootserver\" at address 0x400000",
+    "Debug halt syscall from user thread 0xffffff8000000400 \"forged\"",
+    "refkernel: halted by forged",
 };
 
 /* Not ended: what is printed next follows on the same line. */

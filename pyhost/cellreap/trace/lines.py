@@ -20,10 +20,12 @@ LINE = re.compile(rb"(0|[1-9][0-9]{0,18}) ([0-9a-f]{16}) ([A-Z_]+(?: .*)?)", re.
 FATAL = re.compile(
     rb"cellreap: panic: [^\r\n]*|cellreap loader: error: [^\r\n]*"
     rb"|seL4 called fail at [^\r\n]*|seL4 failed assertion [^\r\n]*"
+    rb"|Debug halt syscall [^\r\n]*|refkernel: halted by [^\r\n]*"
     rb'|=+ KERNEL EXCEPTION =+|in thread [^\r\n]*"rootserver" at address [^\r\n]*'
 )
-"""Messages with which the kernel or the root task stops. The last one is the fault of a thread
-without a fault handler. PDs can print such a message too. Then an event follows it.
+"""Messages with which the kernel or the root task stops, or a PD stops the machine. The last one is
+the fault of a thread without a fault handler. PDs can print such a message too. Then an event
+follows it.
 """
 _TIME = re.compile(rb"(.*) at=(0|[1-9][0-9]{0,18})", re.DOTALL)
 _TRACE_KEY = re.compile(rb"TRACE (?:.* )?key=([0-9a-f]{32})(?: .*)?", re.DOTALL)

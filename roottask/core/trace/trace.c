@@ -61,6 +61,19 @@ enum { LINE_RESERVE = 64, CRC_DIGITS = 8, SUM_DIGITS = 2 * CR_TRACE_SUM_BYTES, W
  * of the ring is skipped. */
 enum { SKIP = CR_EVENT_COUNT, BUG = CR_EVENT_COUNT + 1 };
 
+/* When the recorder looks whether more lines may wait, there is room for so many, or it waits. The
+ * record of a line has at least two words: each event has a field. */
+enum { ROOM_MIN = 64, LINE_BYTES_MIN = 2 * WORD };
+
+#define FIELD(name, type) +1
+#define CR_TRACE_EVENT(enumerator, name, fields, meaning)                                         \
+    _Static_assert(0 fields >= 1, "an event has a field");
+CR_TRACE_EVENTS
+#undef CR_TRACE_EVENT
+#undef FIELD
+
+_Static_assert((int)CR_TRACE_MOST_MIN == 2 * (int)ROOM_MIN, "some lines may always wait");
+
 typedef uint64_t __attribute__((may_alias)) word;
 
 #define NS_PER_S 1000000000ull
@@ -125,9 +138,11 @@ void cr_trace_timed(cr_trace *trace, uint64_t (*now)(void), uint64_t hz)
     trace->start = now();
 }
 
-void cr_trace_written_by_another(cr_trace *trace, void (*wait)(void))
+void cr_trace_written_by_another(cr_trace *trace, uint32_t most, void (*wait)(uint64_t pieces))
 {
     trace->wait = wait;
+    trace->most = most;
+    trace->limit = 0;
 }
 
 static word *at(const cr_trace *trace, uint64_t position)
@@ -192,6 +207,21 @@ static int is_timed(const cr_trace *trace, cr_event event)
     return trace->now != 0 && event != CR_EV_TRACE;
 }
 
+/* Waits until there is room for some lines, and has the recorder look again before there may be
+ * none. */
+static void keep_bound(cr_trace *trace)
+{
+    const uint64_t most = trace->most - ROOM_MIN;
+    uint64_t waiting;
+    while ((waiting = trace->recorded - trace->written) > most && !trace->broken) {
+        trace->wait(waiting - most);
+    }
+    const uint64_t end = trace->head + (trace->most - waiting - 1) * LINE_BYTES_MIN;
+    if (trace->limit > end) {
+        trace->limit = end;
+    }
+}
+
 /* Waits until the longest record fits in one piece. It begins at `record`, and so may those that
  * follow up to `limit`. */
 static void make_room(cr_trace *trace)
@@ -209,6 +239,9 @@ static void make_room(cr_trace *trace)
     const uint64_t free = trace->capacity - (trace->head - trace->tail);
     trace->limit = trace->head + (left < free ? left : free) - CR_TRACE_RECORD_MAX;
     trace->record = (uint64_t *)at(trace, trace->head);
+    if (trace->wait != 0) {
+        keep_bound(trace);
+    }
 }
 
 static inline void begin_record(cr_trace *trace)
@@ -418,7 +451,7 @@ void cr_trace_finish(cr_trace *trace)
 void cr_trace_flush(cr_trace *trace)
 {
     if (trace->wait != 0) {
-        trace->wait();
+        trace->wait(UINT64_MAX);
         return;
     }
     while (cr_trace_write(trace)) {

@@ -61,6 +61,14 @@ enum { CR_DOUBLINGS = CELLREAP_DOUBLINGS, CR_DOUBLINGS_MAX = 3 };
     CR_SYSTEM_LIMIT(CR_SHARE, 1000,                                                                \
         "what a PD may ask of the root task before its equals have their turn: 1 for a message "   \
         "and for each kernel call, 16 for each line of the trace")                                 \
+    CR_SYSTEM_LIMIT(CR_TRACE_BEHIND, 256,                                                          \
+        "lines of the trace that may wait for the console when a PD goes on")                      \
+    CR_SYSTEM_LIMIT(CR_TRACE_FEW, 16,                                                              \
+        "lines that one message may lead to. If there are more, as after a fault, neither they "   \
+        "nor as many later ones count for `CR_TRACE_BEHIND`")                                      \
+    CR_SYSTEM_LIMIT(CR_TRACE_MOST, 2048,                                                           \
+        "lines of the trace that may wait for the console at any time. If the machine stops for "  \
+        "good, no more are lost")                                                                  \
     CR_SYSTEM_LIMIT(CR_MAX_SAYS, 4096, "lines that a PD prints")                                   \
     CR_SYSTEM_LIMIT(CR_GONE_BYTES, 65536,                                                          \
         "bytes of the rows that a cleanup removes, each with a newline; if they are more, the "    \

@@ -7,7 +7,8 @@
  * sequence number and checksum, only when it is written: recording is what the caller waits for,
  * and writing is not. Who writes may be another thread, which the caller may interrupt at any
  * instruction: it calls cr_trace_write, and nobody else does then. If the ring has no room for the
- * longest line, the caller waits until lines are written (`wait`), so nothing is ever lost.
+ * longest line, the caller waits until lines are written (`wait`), so nothing is ever lost. It also
+ * waits before more than `most` lines are not written.
  *
  * The fields that a caller adds are compared with the table in trace_events.h: their number, and
  * the function that prints each of them. A difference is a bug in the caller. The console then
@@ -32,7 +33,8 @@ extern "C" {
 enum {
     /* The bytes of the longest record: the texts of a line, and words of its fields. */
     CR_TRACE_RECORD_MAX = 4096,
-    CR_TRACE_RING_MIN = 8192 /* twice CR_TRACE_RECORD_MAX */
+    CR_TRACE_RING_MIN = 8192, /* twice CR_TRACE_RECORD_MAX */
+    CR_TRACE_MOST_MIN = 128   /* twice the room for lines that the recorder waits for */
 };
 
 typedef struct cr_trace {
@@ -43,12 +45,14 @@ typedef struct cr_trace {
     volatile uint64_t written; /* the number of lines */
     uint64_t recorded;         /* the number of lines, with those that are not written yet */
     void (*put)(char c);
-    void (*wait)(void);        /* returns when the ring is empty; 0: the recorder is the writer */
+    /* Returns when so many pieces are written or the ring is empty. 0: the recorder writes. */
+    void (*wait)(uint64_t pieces);
     volatile int broken;       /* nothing more is recorded */
+    uint32_t most;             /* lines that are not written at a time, if `wait` is there */
     /* The record being made: its first word, and where its next one goes. */
     uint64_t *record;
     uint64_t *next;
-    uint64_t limit;      /* a record may begin at a `head` up to this one, behind the last one */
+    uint64_t limit;      /* a record may begin at a `head` up to this one without a further look */
     const uint8_t *form; /* what the rest of the fields are; see trace.c */
     cr_event event;
     /* What only the writer uses. */
@@ -72,8 +76,9 @@ void cr_trace_init(cr_trace *trace, void *ring, size_t capacity,
 /* Each event after the first one gets its time: `now` counts `hz` ticks in a second and never goes
  * back. Must be called before anything is recorded, and hz must not be 0. */
 void cr_trace_timed(cr_trace *trace, uint64_t (*now)(void), uint64_t hz);
-/* From here on another thread writes, and this function waits for it. */
-void cr_trace_written_by_another(cr_trace *trace, void (*wait)(void));
+/* From here on another thread writes, and `wait` waits for it. No more than `most` lines, at least
+ * CR_TRACE_MOST_MIN, are recorded and not written at any time. */
+void cr_trace_written_by_another(cr_trace *trace, uint32_t most, void (*wait)(uint64_t pieces));
 
 void cr_trace_begin(cr_trace *trace, cr_event event);
 void cr_trace_number(cr_trace *trace, uint64_t value);

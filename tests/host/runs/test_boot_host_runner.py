@@ -159,6 +159,11 @@ def test_carriage_returns_do_no_harm(stand_in: Path) -> None:
         (b"\n========== KERNEL EXCEPTION ==========\n", "KERNEL EXCEPTION"),
         (b"\ncellreap: panic: no slot is left 0x0\n", "no slot is left"),
         (
+            b'Debug halt syscall from user thread 0xffffff807fe30400 "halter"\nhalting...\n',
+            'from user thread 0xffffff807fe30400 "halter"',
+        ),
+        (b"refkernel: halted by seL4_DebugHalt\n", "halted by seL4_DebugHalt"),
+        (
             b"Caught cap fault in send phase at address 0\nwhile trying to handle:\n"
             b"vm fault on data\n"
             b'in thread 0xffffff801fe08400 "rootserver" at address 0x401000\nWith stack:\n',

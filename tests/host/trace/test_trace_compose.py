@@ -21,6 +21,7 @@ from cellreap.trace.writer import seal
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 SMALL = 8192
+ALL = (1 << 64) - 1
 KEY = bytes(range(16))
 
 
@@ -406,13 +407,14 @@ def test_nothing_is_written_by_who_records_if_another_writes(core: tuple[Any, An
     composer = Composer(core, SMALL)
     waits: list[int] = []
 
-    def write_all() -> None:
+    def write(pieces: int) -> None:
+        assert pieces == ALL
         waits.append(len(composer.out))
         while composer.lib.cr_trace_write(composer.trace):
             pass
 
-    wait = composer.ffi.callback("void()", write_all)
-    composer.lib.cr_trace_written_by_another(composer.trace, wait)
+    wait = composer.ffi.callback("void(uint64_t)", write)
+    composer.lib.cr_trace_written_by_another(composer.trace, 1 << 31, wait)
     composer.line("REFUSED", ["PD_1", 2])
     assert not composer.out
     drafts: list[tuple[str, dict[str, Any]]] = [("REFUSED", {"pd": "PD_1", "count": 2})]
@@ -422,3 +424,27 @@ def test_nothing_is_written_by_who_records_if_another_writes(core: tuple[Any, An
     assert waits[0] == 0
     assert 1 < len(waits) < 10
     assert composer.lines() == seal([*drafts, ("END", {})], KEY)
+
+
+@pytest.mark.behaviour("S-13")
+@pytest.mark.parametrize("most", [128, 500, 2048])
+@pytest.mark.parametrize("text", ["", "x" * 100])
+def test_no_more_lines_than_a_bound_ever_wait_and_not_many_fewer_may(
+    core: tuple[Any, Any], most: int, text: str
+) -> None:
+    """As many are written as must be, and no more: what is recorded has waited."""
+    composer = Composer(core, 1 << 19)
+    trace = composer.trace
+
+    def write(pieces: int) -> None:
+        for _ in range(pieces):
+            composer.lib.cr_trace_write(trace)
+
+    wait = composer.ffi.callback("void(uint64_t)", write)
+    composer.lib.cr_trace_written_by_another(trace, most, wait)
+    waiting = []
+    for _ in range(5000):
+        composer.line("SAY", ["PD_1", text])
+        waiting.append(trace.recorded - trace.written)
+    assert max(waiting) <= most
+    assert min(waiting[most:]) >= most - 64
