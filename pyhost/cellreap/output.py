@@ -334,7 +334,7 @@ class Hung(TypedDict):
     by: str | None
     """The PD whose call it kept. null: it kept its own `heartbeat_ms`."""
     token: int | None
-    """The probe that it did not finish. null: it only waited for messages."""
+    """The probe that it did not finish. null: it was in receives, and a call to it was there."""
     ms: int
     """For how many milliseconds."""
 

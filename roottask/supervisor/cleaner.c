@@ -89,6 +89,13 @@ static void trace_wait(cr_event event)
     cr_trace_end(&cr_sys.trace);
 }
 
+/* What waits may begin now. */
+static void look_again(void)
+{
+    cr_sup.cleaner.looked = 0;
+    cr_sup.cleaner.looked_to_collect = 0;
+}
+
 /* A doomed PD that still runs receives no new capabilities. Its CONNECT is therefore answered now:
  * it may have to acknowledge. */
 static void await_answers(void)
@@ -140,7 +147,7 @@ static void settle(void)
         cr_cleaner_depart(&cr_sup.cleaner.now);
         cr_residue_forget();
     }
-    cr_sup.cleaner.looked = 0;
+    look_again();
     cr_tickets_settle(cr_sup.cleaner.now.tag);
     cr_notices_changed();
 }
@@ -344,15 +351,18 @@ static int start_next(void)
 void cr_cleaner_collect(void)
 {
     cr_sup.cleaner.collect = 1;
+    cr_sup.cleaner.looked_to_collect = 0;
 }
 
-/* The PDs that the root task made, as the configuration says. Returns how many there are. */
-static uint32_t find_roots(cr_ref roots[CR_MAX_PDS])
+/* The PDs that the root task made, as the configuration says, and, with `doomed`, those that an
+ * earlier cleanup left: what they refer to is in use. Returns how many there are. */
+static uint32_t find_roots(cr_ref roots[CR_MAX_PDS], int doomed)
 {
     uint32_t count = 0;
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         const cr_pd *pd = &cr_sys.pds[i];
-        if (pd->life != CR_LIFE_ABSENT && pd->config != CR_IMAGE_NONE) {
+        if (pd->life != CR_LIFE_ABSENT &&
+            (pd->config != CR_IMAGE_NONE || (doomed && cr_is_doomed(pd)))) {
             roots[count++] = pd->node;
         }
     }
@@ -383,20 +393,19 @@ static int start_alone(cr_cause cause, uint64_t cycles)
     return 1;
 }
 
-/* Collects what cannot be reached, if it is time to. Returns 0 if nothing is collected. */
+/* Collects what cannot be reached, if it is time to. What cleanups left, and the triggers that wait
+ * for it, hold up only a collection that touches them. Returns 0 if nothing is collected. */
 static int collect_next(void)
 {
-    cr_ref *const roots = cr_sup.cleaner.some_nodes;
-    if (!cr_sup.cleaner.collect || !is_alone()) {
+    cr_cleaner *cleaner = &cr_sup.cleaner;
+    if (!cleaner->collect || cleaner->looked_to_collect || cleaner->n_waiting > 0) {
         return 0;
     }
-    cr_sup.cleaner.collect = 0;
-    cr_trace_refused_rest();
-    cr_account();
     const uint64_t begin = cr_arch_cycles();
-    cr_plan *plan = &cr_sup.cleaner.now.plan;
-    const cr_status status =
-        cr_plan_collect(cr_sys.planner, cr_sys.model, roots, find_roots(roots), plan);
+    cr_plan *plan = &cleaner->now.plan;
+    const cr_status status = cr_plan_collect(cr_sys.planner, cr_sys.model, cleaner->some_nodes,
+                                             find_roots(cleaner->some_nodes, 1), plan);
+    const uint64_t cycles = cr_arch_cycles() - begin;
     if (status != CR_OK) {
         cr_panic("no collection can be planned", (uint64_t)status);
     }
@@ -404,6 +413,13 @@ static int collect_next(void)
     for (uint32_t i = 0; i < plan->n_doomed; i++) {
         pds += cr_pd_of(plan->doomed[i].node) != 0;
     }
+    if (pds > 0 && !cr_cleaner_may_begin(plan)) {
+        cleaner->looked_to_collect = 1;
+        return 0;
+    }
+    cleaner->collect = 0;
+    cr_trace_refused_rest();
+    cr_account();
     cr_trace_begin(&cr_sys.trace, CR_EV_COLLECT);
     cr_trace_number(&cr_sys.trace, pds);
     cr_trace_end(&cr_sys.trace);
@@ -411,7 +427,7 @@ static int collect_next(void)
         cr_tickets_gone((cr_ref){CR_NONE, 0});
         return 0;
     }
-    return start_alone(CR_CAUSE_COLLECT, cr_arch_cycles() - begin);
+    return start_alone(CR_CAUSE_COLLECT, cycles);
 }
 
 cr_cleanup *cr_cleaner_collects(const cr_pd *pd)
@@ -489,7 +505,7 @@ static void spare_saved(void)
         before[i] = plan->doomed[i];
     }
     cr_status status =
-        cr_plan_spare(cr_sys.planner, cr_sys.model, roots, find_roots(roots), plan);
+        cr_plan_spare(cr_sys.planner, cr_sys.model, roots, find_roots(roots, 0), plan);
     if (status == CR_OK) {
         status = cr_journal_told(cr_journal_of(&cleaner->now), cleaner->epoch);
     }
@@ -605,7 +621,7 @@ static void enqueue(cr_pd *pd, cr_cause cause, int later)
     }
     cr_sup.cleaner.queue[cr_sup.cleaner.count++] =
         (cr_trigger_entry){.pd = pd->node, .cause = cause, .later = later};
-    cr_sup.cleaner.looked = 0;
+    look_again();
     cr_residue_try_all();
 }
 
@@ -681,7 +697,7 @@ int cr_is_terminated_later(cr_ref pd)
 void cr_trigger_cancel(cr_ref pd)
 {
     take_out(find_later(pd));
-    cr_sup.cleaner.looked = 0; /* What waits behind it may begin. */
+    look_again(); /* What waits behind it may begin. */
 }
 
 int cr_cleaner_waits(void)

@@ -104,6 +104,7 @@ typedef struct cr_cleaner {
     cr_left_number left[CR_IMAGE_MAX_INJECTIONS];
     uint32_t n_left; /* so far; each takes the place of the oldest */
     int looked; /* none of them can begin before a cleanup ends */
+    int looked_to_collect; /* nor can the collection that is due */
     int collect; /* a collection is due: a cleanup ended since the last one, or a PD asked */
     int stop_all; /* the cleanup of all PDs is to begin */
     int stops;    /* it was ordered: no PD is made any more */
@@ -135,7 +136,7 @@ void cr_trigger_cancel(cr_ref pd);
 cr_status cr_cleaner_plan(const cr_pd *trigger, cr_cause cause, cr_plan *out);
 /* Whether a plan destroys a PD that the configuration protects. */
 int cr_cleaner_destroys_protected(const cr_plan *plan);
-/* Collects what cannot be reached, when nothing else is under way or waits. */
+/* Collects what cannot be reached, when nothing else is under way or waits that it touches. */
 void cr_cleaner_collect(void);
 /* The collection that dooms a PD and awaits subscribers. 0: there is none. */
 cr_cleanup *cr_cleaner_collects(const cr_pd *pd);

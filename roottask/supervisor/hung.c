@@ -104,7 +104,6 @@ static void tick(cr_pd *pd, uint64_t elapsed, uint64_t passed)
     if (!calls && is_seen_to_wait(pd)) {
         at->silent = 0;
         at->unanswered = 0;
-        at->answers = 0;
     } else if (could_run(pd) && (!calls || is_in_circle(pd))) {
         at->silent += calls ? 0 : elapsed;
         at->unanswered += elapsed;
@@ -133,9 +132,12 @@ static void tick_call(cr_pd *pd, uint64_t elapsed)
     if (at->sum != sum || at->end != before) {
         at->call = 0;
         at->received = 0;
+        at->elsewhere = 0;
     } else if (could) {
+        const uint32_t slot = circle ? 0 : cr_receives_from(end);
         at->call += elapsed;
-        at->received = !circle && cr_receives_from(end) != 0 ? at->received + elapsed : 0;
+        at->received = slot != 0 ? at->received + elapsed : 0;
+        at->elsewhere = slot != 0 && slot != CR_SLOT_ENDPOINT ? at->elsewhere + elapsed : 0;
     }
 }
 
@@ -207,7 +209,6 @@ void cr_hung_heard(cr_pd *pd, const cr_work_notice *notice)
         return;
     }
     at->token = 0;
-    at->answers++;
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         cr_limits *caller = &cr_sys.pds[i].limits;
         caller->call = caller->end == pd->number ? 0 : caller->call;
@@ -216,31 +217,39 @@ void cr_hung_heard(cr_pd *pd, const cr_work_notice *notice)
 
 /* -- who has hung */
 
-static int has_kept_silent(const cr_pd *pd)
+static cr_hanging by_silence(const cr_pd *pd)
 {
     const cr_limits *at = &pd->limits;
-    return at->heartbeat_ms != 0 && at->token != 0 && at->silent >= ns(at->heartbeat_ms) &&
-           at->unanswered >= ns(at->heartbeat_ms);
+    const int has = at->heartbeat_ms != 0 && at->token != 0 && at->silent >= ns(at->heartbeat_ms) &&
+                    at->unanswered >= ns(at->heartbeat_ms);
+    return (cr_hanging){has ? CR_HUNG_BY_ITSELF : 0, at->token, at->unanswered};
 }
 
-/* Whether the PD, which is at the end of the caller's calls, kept them too long. */
-static int has_kept(const cr_pd *pd, const cr_limits *caller)
-{
-    return (pd->limits.token != 0 && caller->call >= 2 * ns(caller->call_ms) &&
-            pd->limits.unanswered >= ns(caller->call_ms)) ||
-           caller->received >= 2 * ns(caller->call_ms);
-}
-
-static void trigger(cr_pd *pd, const cr_pd *by)
+/* By the call of a PD, whose calls lead to this one. */
+static cr_hanging by_call(const cr_pd *pd, const cr_pd *by)
 {
     const cr_limits *at = &pd->limits;
-    const int receives = by != 0 && by->limits.received >= 2 * ns(by->limits.call_ms);
+    const cr_limits *its = &by->limits;
+    const uint64_t limit = ns(its->call_ms);
+    if (limit != 0 && its->received >= 2 * limit) {
+        return (cr_hanging){cr_receiver(by), 0, its->received};
+    }
+    if (limit != 0 && its->call >= 2 * limit && at->token != 0 && at->unanswered >= limit) {
+        return (cr_hanging){cr_receiver(by), at->token, at->unanswered};
+    }
+    const int has = at->heartbeat_ms != 0 && its->elsewhere >= 2 * ns(at->heartbeat_ms);
+    return (cr_hanging){has ? CR_HUNG_BY_ITSELF : 0, 0, its->elsewhere};
+}
+
+static void trigger(cr_pd *pd)
+{
+    const cr_hanging *how = &cr_sup.hung.found[cr_receiver(pd)];
+    const cr_ref none = {CR_NONE, 0};
     cr_trace_begin(&cr_sys.trace, CR_EV_HUNG);
     cr_trace_pd(pd);
-    cr_trace_node(by != 0 ? by->node : (cr_ref){CR_NONE, 0});
-    cr_trace_number(&cr_sys.trace, receives ? 0 : at->token);
-    cr_trace_number(&cr_sys.trace,
-                    (receives ? by->limits.received : at->unanswered) / CR_NS_PER_MS);
+    cr_trace_node(how->by != CR_HUNG_BY_ITSELF ? cr_sys.pds[how->by].node : none);
+    cr_trace_number(&cr_sys.trace, how->token);
+    cr_trace_number(&cr_sys.trace, how->ns / CR_NS_PER_MS);
     cr_trace_end(&cr_sys.trace);
     cr_trigger(pd, CR_CAUSE_HUNG);
 }
@@ -266,43 +275,33 @@ static void tell_unanswered(cr_pd *pd)
  * is stopped, and who kept its own call goes last. */
 static void find_all(void)
 {
-    uint32_t *const by = cr_sup.hung.by;
-    for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
-        by[i] = 0;
+    cr_hanging *const found = cr_sup.hung.found;
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        const cr_pd *pd = &cr_sys.pds[i];
+        found[i] = cr_pd_is_served(pd) ? by_silence(pd) : (cr_hanging){0};
     }
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        cr_pd *pd = &cr_sys.pds[i];
+        const cr_pd *pd = &cr_sys.pds[i];
         int circle;
-        if (!cr_pd_is_served(pd)) {
-            continue;
-        }
-        if (has_kept_silent(pd)) {
-            by[i] = CR_HUNG_BY_ITSELF;
-        }
-        if (pd->limits.call_ms == 0 || pd->limits.end == 0) {
-            continue;
-        }
-        cr_pd *end = end_of_calls(pd, &circle);
+        cr_pd *end = cr_pd_is_served(pd) && pd->limits.end != 0 ? end_of_calls(pd, &circle) : 0;
         for (cr_pd *each = end; each != 0; each = next_of(each, end, circle)) {
-            if (by[cr_receiver(each)] == 0 && has_kept(each, &pd->limits)) {
-                by[cr_receiver(each)] = i;
-            }
+            cr_hanging *how = &found[cr_receiver(each)];
+            *how = how->by == 0 && cr_pd_is_served(each) ? by_call(each, pd) : *how;
         }
     }
 }
 
 void cr_hung_find(void)
 {
-    const uint32_t *const by = cr_sup.hung.by;
     if (!cr_sup.hung.any) {
         return;
     }
     find_all();
-    for (uint32_t n = 0; n < 2 * CR_MAX_PDS; n++) {
+    for (uint32_t n = 1; n < 2 * CR_MAX_PDS; n++) {
         const uint32_t i = n % CR_MAX_PDS;
-        cr_pd *pd = &cr_sys.pds[i];
-        if (by[i] != 0 && cr_pd_is_served(pd) && (by[i] == i) == (n >= CR_MAX_PDS)) {
-            trigger(pd, by[i] != CR_HUNG_BY_ITSELF ? &cr_sys.pds[by[i]] : 0);
+        const uint32_t by = cr_sup.hung.found[i].by;
+        if (by != 0 && cr_pd_is_served(&cr_sys.pds[i]) && (by == i) == (n >= CR_MAX_PDS)) {
+            trigger(&cr_sys.pds[i]);
         }
     }
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
@@ -312,8 +311,8 @@ void cr_hung_find(void)
     }
 }
 
-/* Whether something will be decided about the PD or its call. It will not about a PD that answers
- * its probes, or about a call to one that waits for the root task. */
+/* Whether something will be decided about the PD or its call. It will not about a call to one that
+ * waits for the root task. */
 static int is_pending(const cr_pd *pd)
 {
     const cr_limits *at = &pd->limits;
@@ -321,10 +320,9 @@ static int is_pending(const cr_pd *pd)
     if (!cr_pd_is_served(pd) || pd->wait != CR_WAIT_NOTHING) {
         return 0;
     }
-    if (waits_for(pd) == 0) {
-        return at->heartbeat_ms != 0 && at->answers < CR_PROBES_ENOUGH && !is_seen_to_wait(pd);
-    }
-    return at->call_ms != 0 && end_of_calls(pd, &circle)->wait == CR_WAIT_NOTHING;
+    return waits_for(pd) == 0 ? at->heartbeat_ms != 0 && !is_seen_to_wait(pd)
+                              : at->call_ms != 0 &&
+                                    end_of_calls(pd, &circle)->wait == CR_WAIT_NOTHING;
 }
 
 int cr_hung_is_pending(void)

@@ -24,13 +24,19 @@
 
 enum { CR_HUNG_BY_ITSELF = CR_MAX_PDS };
 
+/* How a PD has hung. */
+typedef struct cr_hanging {
+    uint32_t by;    /* the index of the PD whose call it kept, or BY_ITSELF; 0: it has not */
+    uint64_t token; /* the probe that it left; 0: it only waited for messages */
+    uint64_t ns;    /* for so long */
+} cr_hanging;
+
 typedef struct cr_hung {
     int any; /* the configuration has such a limit */
     uint64_t told; /* the number of UNANSWERED events */
     uint32_t on[CR_MAX_PDS];    /* the index of the PD that this one waits for; 0: none */
     uint8_t called[CR_MAX_PDS]; /* somebody waits for the PD */
-    /* the PD has hung: the index of the PD whose call it kept, or BY_ITSELF; 0: it has not */
-    uint32_t by[CR_MAX_PDS];
+    cr_hanging found[CR_MAX_PDS];
 } cr_hung;
 
 /* Must be called once, during setup. */

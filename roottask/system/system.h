@@ -91,11 +91,11 @@ typedef struct cr_limits {
     uint32_t probe_ms;   /* in which it must be finished */
     uint64_t unanswered; /* the same as `silent`, since that probe */
     uint64_t age;        /* the probe is there so long, and nothing was told of that */
-    uint32_t answers;    /* such probes that it finished since it was last seen to wait */
     uint64_t sum;        /* over its registers at the last look, if it was in a call, else 0 */
     uint32_t end;        /* the number of the PD that its calls led to then */
     uint64_t call;       /* in which both could run, since that call, or since the PD answered */
     uint64_t received;   /* the same, while each look showed that the PD waits for a message */
+    uint64_t elsewhere;  /* the same, for one that is no call */
 } cr_limits;
 
 typedef struct cr_pd {

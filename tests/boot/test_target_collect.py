@@ -102,3 +102,15 @@ def test_what_its_creator_has_let_go_goes_while_the_creator_lives(
     assert {event["pd"] for event in run.of("DOOM_PD")} == {one, other, single}
     assert not {event["node"] for event in run.of("DESTROY")} & {kept, held}
     assert run.says("releaser")[-1] == "lives"
+
+
+@pytest.mark.behaviour("S-11", "S-09")
+@pytest.mark.parametrize("kernel", slow_but(KERNELS, KERNELS[0]))
+def test_what_a_cleanup_left_holds_up_no_collection_that_does_not_touch_it(
+    target_on: Callable[[str], Target], kernel: str
+) -> None:
+    run = target_on(kernel).run("left_and_collected")
+    assert {event["n"] for event in run.of("LEFT")} == {"1"}
+    assert [event["pds"] for event in run.of("COLLECT")] == ["0", "3"]
+    assert [(c["n"], c["cause"]) for c in run.cleanups()] == [("1", "fault"), ("2", "collect")]
+    assert run.says("releaser")[-1] == "lives"

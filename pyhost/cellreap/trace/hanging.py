@@ -14,8 +14,8 @@ from cellreap.trace.events import Event
 class Hanging:
     """A PD that hung. by: the PD whose call it kept; None: it kept its own heartbeat_ms.
 
-    token: of the probe that it did not finish. None: it only waited for messages. ms: for so long,
-    in milliseconds.
+    token: of the probe that it did not finish. None: it was in receives all the time, and the same
+    call was there. ms: for so long, in milliseconds.
     """
 
     pd: str
@@ -31,10 +31,12 @@ class Hanging:
 
     def told(self, name: Callable[[str], str] = str) -> str:
         """How it hung. name: gives the name of a PD. Ends with " by " and that if there is one."""
-        what = "only waited for messages" if self.token is None else "left a probe unanswered"
-        if self.by is None:
-            return f"it was not seen to wait for messages, and {what} for {self.ms} ms"
-        return f"it {what} for {self.ms} ms, in a call by {name(self.by)}"
+        if self.token is None:
+            kept = "only waited for messages" if self.by else "left its endpoint alone while called"
+        else:
+            kept = "left a probe unanswered"
+        by = f", in a call by {name(self.by)}" if self.by is not None else ""
+        return f"it {kept} for {self.ms} ms{by}"
 
     def to_json(self) -> dict[str, Any]:
         return dict(vars(self))

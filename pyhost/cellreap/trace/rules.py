@@ -228,7 +228,8 @@ RULES: Final[dict[str, str]] = {
     # collections
     "collect.when": "COLLECTS comes once, right after AWAIT, and says after-cleanup.",
     "collect.due": "A collection comes once after each cleanup that is none, when no cleanup is "
-    "under way and none waits, if COLLECTS says so. One comes likewise after COLLECT_ASKED.",
+    "under way and none may begin, and it touches nothing that was left, if COLLECTS says "
+    "so. One comes likewise after COLLECT_ASKED.",
     "collect.found": "A collection finds the PDs that the reference does not reach.",
     "collect.cleanup": "A cleanup without a trigger follows a collection that found PDs, or "
     "STOP_ALL or RECONCILE, directly.",
@@ -273,9 +274,10 @@ RULES: Final[dict[str, str]] = {
     "hung.probe": "A PROBE with a time has the heartbeat_ms of its PD, or the call_ms of the PD "
     "that waits. A PD that can answer has one at a time.",
     "hung.waits": "A PD is probed or has hung for the call_ms of another one only if calls of that "
-    "one can lead to it (blame.waits), and that one is not down.",
+    "one can lead to it (blame.waits), and that one is not down. So it is with the call of some PD "
+    "if HUNG names neither a PD nor a probe.",
     "hung.hung": "A PD has hung that can answer and did not finish the probe that HUNG names for "
-    "heartbeat_ms or call_ms, or received nothing else for twice the call_ms.",
+    "heartbeat_ms or call_ms, or was in receives for twice that time.",
     "hung.passed": "The times of HUNG and UNANSWERED have passed by CLOCK, and the PD that waits "
     "in a call did nothing meanwhile.",
     "hung.unanswered": "UNANSWERED names a probe of a limit that was not finished in its time. A "

@@ -409,9 +409,9 @@ typedef enum cr_print {
                    FIELD(ms, NUMBER),                                                              \
                    "The PD lives and answers nobody. by: the PD whose call it kept for the "       \
                    "call_ms of that PD; -: it kept its own heartbeat_ms. token: the probe that "   \
-                   "it did not finish for so many milliseconds in which it could have; 0: it "     \
-                   "waited for a message so long, each time that it was looked at, and the call "  \
-                   "was still there.")                                                             \
+                   "it did not finish for so many milliseconds in which it could have; 0: each "   \
+                   "look in so many milliseconds found the PD in a receive and the same call to "  \
+                   "it; without `by`, the receive was none from its endpoint.")                    \
     CR_TRACE_EVENT(CR_EV_CLOCK, "CLOCK", FIELD(ms, NUMBER),                                        \
                    "The time, which goes on only while a notice, a wait or an alarm has a time. "  \
                    "It comes when at least 100 ms have passed since the last one.")                \

@@ -360,7 +360,8 @@ class Pd(Table):
     """Its own deadline in milliseconds, if it differs from the system's."""
     heartbeat_ms: _Limit | None = None
     """It has hung, and goes, if it could run for so many milliseconds and did not once wait for its
-    next message. It must answer probes in that time. By default nobody looks.
+    next message. It must answer probes in that time. It has also hung if for twice the time a call
+    to it lasts and it waits for something else. By default nobody looks.
     """
     call_ms: _Limit | None = None
     """If a call of this PD lasts so many milliseconds, the PD that it waits for, perhaps through

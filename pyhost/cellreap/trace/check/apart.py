@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from cellreap.model import reference
 from cellreap.model.closeness import Closeness
 from cellreap.model.ids import ROOT
 from cellreap.model.indexed import IndexedModel
+from cellreap.model.plan import Plan
 
 Depths = tuple[int | None, int | None]
 
@@ -52,31 +53,45 @@ def without(model: IndexedModel, doomed: Iterable[str]) -> IndexedModel:
     return rest
 
 
-def first_apart(
+def concerns(
     model: IndexedModel,
     queue: Iterable[tuple[str, Depths]],
     doomed: set[str],
-    taken: set[str],
-    room: bool,
     closeness: Closeness | None = None,
     trees: Collection[str] = (),
-) -> str | None:
-    """The first PD in the queue whose cleanup touches neither `taken` nor an earlier one's.
+) -> Iterator[tuple[str, Plan, set[str]]]:
+    """The PDs in the queue, with the plan of the cleanup of each, and what it concerns.
 
-    doomed: by the cleanups that wait. taken: what those concern. room: whether one more can wait;
-    if not, only a cleanup that tells no subscriber begins. The PDs have the depths of their
-    cleanups. closeness: the policy, if depth alone does not decide. trees: the PDs that are
-    terminated with all that they created.
+    doomed: by the cleanups that wait. The PDs have the depths of their cleanups. closeness: the
+    policy, if depth alone does not decide. trees: the PDs that are terminated with all that they
+    created.
     """
     rest = without(model, doomed)
-    taken = set(taken)
     for pd, depths in queue:
         if pd in trees:
             plan = reference.subtree(rest, pd, *depths)
         else:
             plan = reference.plan(rest, pd, *depths, closeness)
-        its = touched(model, plan.doomed())
+        yield pd, plan, touched(model, plan.doomed())
+
+
+def first_apart(
+    queue: Iterable[tuple[str, Plan, set[str]]], taken: set[str], room: bool
+) -> str | None:
+    """The first PD in the queue whose cleanup touches neither `taken` nor an earlier one's.
+
+    queue: as `concerns` has it. taken: what the cleanups that wait concern. room: whether one more
+    can wait; if not, only a cleanup that tells no subscriber begins.
+    """
+    taken = set(taken)
+    for pd, plan, its in queue:
         if not its & taken and (room or not plan.pre_destroy):
             return pd
         taken |= its
     return None
+
+
+def collection(model: IndexedModel, roots: set[str], left: set[str]) -> Plan:
+    """The plan of a collection beside what cleanups left: that is in use, with all it refers to."""
+    kept = reference.reached(model, roots | (left & set(model.pds())))
+    return reference.collect(without(model, left), kept.keys() - left)

@@ -7,6 +7,7 @@ from typing import ClassVar, Final
 
 from cellreap.model import reference
 from cellreap.model.ids import ROOT
+from cellreap.trace.check.apart import collection, touched
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.running import Running
 from cellreap.trace.events import Event
@@ -27,6 +28,7 @@ class Collections(Concern):
         super().__init__(context)
         self._collects = False
         self._due = False
+        self._looks = False  # whether something changed since it was last looked whether it may
         self._pending = 0  # PDs that were found and whose cleanup must begin now
         self._cause = COLLECT  # of that cleanup
         self._stops = False
@@ -46,7 +48,7 @@ class Collections(Concern):
             return self.context.saved.plan()
         if self._cause == STOP:
             return reference.reconcile(model, self._all_pds())
-        return reference.collect(model, self.roots())
+        return collection(model, self.roots(), set(self.context.cleanups.doomed()))
 
     def roots(self) -> set[str]:
         """The PDs that a collection keeps because no PD created them."""
@@ -105,6 +107,7 @@ class Collections(Concern):
 
     def settled(self, cause: str) -> None:
         """A cleanup has ended. A collection leaves nothing to collect."""
+        self._looks = True
         if cause != COLLECT:
             self._due |= self._collects
 
@@ -114,18 +117,32 @@ class Collections(Concern):
         self._pending = nodes
 
     def _may_begin(self) -> bool:
-        """Whether nothing else is under way or waits: a collection concerns everything."""
+        """Whether nothing else is under way or may begin."""
+        cleanups = self.context.cleanups
+        waits = cleanups.waits() or cleanups.current() is not None
+        return not waits and not self.context.triggers.may_begin()
+
+    def _is_apart(self) -> bool:
+        """Whether a collection touches nothing that cleanups left, and no trigger that waits."""
         context = self.context
-        return not (
-            context.cleanups.waits()
-            or context.cleanups.current() is not None
-            or context.triggers.any_waits()
-            or context.residue.of
+        if not context.residue.of:
+            return True
+        doomed = collection(context.model, self.roots(), set(context.cleanups.doomed())).doomed()
+        taken = context.cleanups.touched().union(*(its for *_, its in context.triggers.concerns()))
+        return not doomed or (
+            context.residue.has_place() and not touched(context.model, doomed) & taken
         )
+
+    def look(self) -> None:
+        """A trigger came or a cleanup ended. A collection that waits may now have to begin."""
+        self._looks = True
 
     def demand_collected(self, event: Event) -> None:
         """Checks, when the root task goes on to something else, that a collection does not wait."""
-        if self._due and event.name != "COLLECT" and self._may_begin():
+        if not (self._due and self._looks) or event.name == "COLLECT" or not self._may_begin():
+            return
+        self._looks = False
+        if self._is_apart():
             self._due = False
             text = f"{event.name}: expected COLLECT before it: a cleanup ended, or a PD asked"
             self.context.bad("collect.due", text)
@@ -160,8 +177,8 @@ class Collections(Concern):
         if not self._due:
             text = "COLLECT: expected it after a cleanup if there is a COLLECTS, or if a PD asked"
             self.context.bad("collect.due", text)
-        elif not self._may_begin():
-            text = "COLLECT: expected it when no cleanup is under way or waits"
+        elif not self._may_begin() or not self._is_apart():
+            text = "COLLECT: expected it when no cleanup is under way or waits that it touches"
             self.context.bad("collect.due", text)
         self._due = False
         self._cause = COLLECT
@@ -180,11 +197,11 @@ class Collections(Concern):
         self.context.authority.demand(event, by, "collect")
         self.context.debts.owe("ACCEPT", by, "-")
         self._asked = by
-        self._due = True
+        self._due = self._looks = True
 
     def stop_all(self, event: Event) -> None:
         """STOP_ALL: the root task ends the system."""
-        if self._stops or not self._may_begin():
+        if self._stops or not self._may_begin() or self.context.residue.of:
             text = "STOP_ALL: expected it once, when no cleanup is under way or waits"
             self.context.bad("stop.all", text)
         self._stops = True

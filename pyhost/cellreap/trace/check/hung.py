@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from cellreap import headers
+from cellreap.model.ids import ROOT
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.timing import SLACK_MS
 from cellreap.trace.events import Event
@@ -119,8 +120,10 @@ class Hung(Concern):
         if limit == 0 or ms < least:
             text = f"HUNG: pd={pd} ms={ms}: expected {least or 'a limit'} at the least"
             context.bad("hung.hung", text)
-        if token or by is None:
+        if token:
             self._is_unanswered(event, pd, token, ms)
+        elif by is None and not any(context.blame.can_wait_for(it, pd) for it in self._others(pd)):
+            context.bad("hung.waits", f"HUNG: pd={pd} token=0: no call of any PD can lead to it")
         if by is not None:
             self._calls(event, by)
             self._lasts(event, by, max(ms, 2 * limit) if not token else 2 * limit)
@@ -137,6 +140,9 @@ class Hung(Concern):
         if at in seen or (at is not None and told.get(at, ("", None))[0] in KEEPS):
             text = f"STANDS: {pd} waits in a call to {told[pd][1]}: expected HUNG of {at}"
             self.context.bad("hung.missing", f"{text}, as {pd} has a call_ms")
+
+    def _others(self, pd: str) -> set[str]:
+        return set(self.context.model.pds()) - {pd, ROOT}
 
     def _is_unanswered(self, event: Event, pd: str, token: int, ms: int) -> None:
         """The probe is not finished, and was there so long."""

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from cellreap.model.ids import ROOT
-from cellreap.trace.check.apart import first_apart
+from cellreap.model.plan import Plan
+from cellreap.trace.check.apart import concerns, first_apart
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event, causes
 from cellreap.trace.report import Lateness
@@ -86,9 +88,9 @@ class Triggers(Concern):
             self.context.bad("freed.stop", f"{shown}: expected STOP pd={pd} right before it")
             self._later.discard(pd)
 
-    def any_waits(self) -> bool:
-        """Whether a trigger waits for its cleanup."""
-        return bool(self._pending)
+    def may_begin(self) -> bool:
+        """Whether a cleanup of a trigger is due."""
+        return self._due() is not None
 
     def _due(self) -> Trigger | None:
         """The trigger whose cleanup begins next. None if all must wait.
@@ -100,22 +102,21 @@ class Triggers(Concern):
             return None
         if not self.context.residue.is_in_the_way():
             return next(iter(queue.values()), None)
-        doomed = set(cleanups.doomed())
-        depths_of = self.context.authority.depths_of
-        pd = first_apart(
-            self.context.model,
-            ((pd, depths_of(pd)) for pd in queue if pd not in doomed),
-            doomed,
-            cleanups.touched(),
-            cleanups.has_room(),
-            self.context.close.of,
-            {trigger.pd for trigger in queue.values() if trigger.cause == causes()[TREE]},
-        )
+        pd = first_apart(self.concerns(), cleanups.touched(), cleanups.has_room())
         return None if pd is None else queue[pd]
+
+    def concerns(self) -> Iterator[tuple[str, Plan, set[str]]]:
+        """The PDs in the queue, as `apart.concerns` has them."""
+        context, queue = self.context, self._pending
+        doomed, depths_of = set(context.cleanups.doomed()), context.authority.depths_of
+        rest = ((pd, depths_of(pd)) for pd in queue if pd not in doomed)
+        trees = {trigger.pd for trigger in queue.values() if trigger.cause == causes()[TREE]}
+        return concerns(context.model, rest, doomed, context.close.of, trees)
 
     def look(self) -> None:
         """A trigger came or a cleanup ended. A trigger that waits may now have to begin."""
         self._looks = True
+        self.context.collections.look()
 
     def demand_begun(self, event: Event) -> None:
         """Checks that no trigger waits needlessly when a PD acts again."""
