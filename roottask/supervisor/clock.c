@@ -171,6 +171,7 @@ void cr_clock_tell(void)
     cr_trace_begin(&cr_sys.trace, CR_EV_CLOCK);
     cr_trace_number(&cr_sys.trace, clock->base / CR_NS_PER_MS);
     cr_trace_end(&cr_sys.trace);
+    clock->recorded = cr_sys.trace.recorded;
 }
 
 void cr_clock_next(uint64_t due)

@@ -22,6 +22,7 @@ typedef struct cr_clock {
     uint64_t interval; /* between two looks */
     uint64_t told;  /* the time of the last CLOCK event */
     uint64_t tells; /* the number of CLOCK events */
+    uint64_t recorded; /* the number of all events when the last one was told */
     uint64_t passed; /* of real time, since it was taken last */
     int still;      /* the timer is set although nothing is due, and the clock stands still */
     int guarded;    /* the timer's interrupt came while the cleaner was watched */

@@ -152,6 +152,7 @@ static void probe(cr_pd *pd, const cr_pd *by, uint32_t ms)
 {
     cr_limits *at = &pd->limits;
     if (at->token == 0 && cr_pd_is_served(pd)) {
+        cr_clock_tell();
         cr_probe(pd, by, ms);
         at->token = pd->last_token;
         at->probe_ms = ms;
@@ -176,11 +177,17 @@ static void send_probes(cr_pd *pd)
     }
 }
 
-int cr_hung_look(uint64_t elapsed, uint64_t passed)
+int cr_hung_is_quiet(void)
+{
+    return cr_sup.hung.rests && cr_sys.trace.recorded == cr_sup.clock.recorded;
+}
+
+int cr_hung_look(uint64_t elapsed, uint64_t passed, int others)
 {
     if (!cr_sup.hung.any) {
         return 0;
     }
+    cr_sup.hung.rests = !others;
     look_at_calls();
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
@@ -192,6 +199,7 @@ int cr_hung_look(uint64_t elapsed, uint64_t passed)
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         if (cr_pd_is_served(&cr_sys.pds[i])) {
             send_probes(&cr_sys.pds[i]);
+            cr_sup.hung.rests &= cr_sys.pds[i].limits.token == 0;
         }
     }
     return 1;
@@ -245,6 +253,7 @@ static void trigger(cr_pd *pd)
 {
     const cr_hanging *how = &cr_sup.hung.found[cr_receiver(pd)];
     const cr_ref none = {CR_NONE, 0};
+    cr_clock_tell();
     cr_trace_begin(&cr_sys.trace, CR_EV_HUNG);
     cr_trace_pd(pd);
     cr_trace_node(how->by != CR_HUNG_BY_ITSELF ? cr_sys.pds[how->by].node : none);

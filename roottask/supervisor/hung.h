@@ -33,6 +33,7 @@ typedef struct cr_hanging {
 
 typedef struct cr_hung {
     int any; /* the configuration has such a limit */
+    int rests; /* at the last look no other clock ran, and no probe was to be finished */
     uint64_t told; /* the number of UNANSWERED events */
     uint32_t on[CR_MAX_PDS];    /* the index of the PD that this one waits for; 0: none */
     uint8_t called[CR_MAX_PDS]; /* somebody waits for the PD */
@@ -42,9 +43,12 @@ typedef struct cr_hung {
 /* Must be called once, during setup. */
 void cr_hung_init(const cr_image_header *image);
 /* Called at each look at the clocks. `elapsed`: the length of the interval; `passed`: real time,
- * of which the root task was busy for what is beyond `elapsed`. Sends the probes that are due.
- * Returns whether there must be another look. */
-int cr_hung_look(uint64_t elapsed, uint64_t passed);
+ * of which the root task was busy for what is beyond `elapsed`; `others`: whether another clock
+ * runs. Sends the probes that are due. Returns whether there must be another look. */
+int cr_hung_look(uint64_t elapsed, uint64_t passed, int others);
+/* Whether the clock goes on for these limits only, and nothing happened since the trace was told
+ * the time. So a system in which nothing happens does not fill its trace with times. */
+int cr_hung_is_quiet(void);
 /* After a look: makes the PDs triggers that have hung, and tells of those that have not. */
 void cr_hung_find(void);
 /* The PD finished a notice. */

@@ -221,7 +221,7 @@ int cr_progress_look(void)
         any |= advance_wait(pd, elapsed);
     }
     cr_probes_send();
-    any |= cr_hung_look(elapsed, passed);
+    any |= cr_hung_look(elapsed, passed, any);
     cr_clock_look_again(any);
     return 1;
 }

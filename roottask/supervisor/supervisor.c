@@ -72,7 +72,9 @@ static void handle_signals(uint64_t badge)
     int alarm = 0;
     if (cr_badge_has(badge, CR_BADGE_TIMER)) {
         if (cr_clock_tick(&alarm)) {
-            cr_clock_tell();
+            if (!cr_hung_is_quiet()) {
+                cr_clock_tell();
+            }
             if (alarm && hooks != 0 && hooks->alarm != 0) {
                 hooks->alarm();
             }

@@ -414,7 +414,8 @@ typedef enum cr_print {
                    "it; without `by`, the receive was none from its endpoint.")                    \
     CR_TRACE_EVENT(CR_EV_CLOCK, "CLOCK", FIELD(ms, NUMBER),                                        \
                    "The time, which goes on only while a notice, a wait or an alarm has a time. "  \
-                   "It comes when at least 100 ms have passed since the last one.")                \
+                   "It comes when at least 100 ms have passed since the last one. Where LIMITS "   \
+                   "alone keep it going, it comes only if something happened since.")              \
     CR_TRACE_EVENT(CR_EV_SILENT, "SILENT", FIELD(ms, NUMBER),                                      \
                    "For so many milliseconds there was no event but CLOCK, HELD_UP and "           \
                    "UNANSWERED. A STANDS follows for each PD that is not destroyed. Without "      \
