@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Who hung is held against what the trace tells before, and is told in words."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+
+import pytest
+
+from cellreap.cli.check_cmd import summary
+from cellreap.trace.check import Report, check_stream, report_json
+from cellreap.trace.outcome import Outcome
+from cellreap.trace.story import Story
+from cellreap.trace.writer import Draft, seal
+from kit.hung_run import hung_run
+from kit.trace_simulator import Target
+
+pytestmark = pytest.mark.behaviour("S-05")
+
+
+def checked(drafts: list[Draft]) -> Report:
+    """The report on a trace that is sealed and read."""
+    return check_stream(io.BytesIO("\n".join(seal(drafts)).encode()), "trace")
+
+
+def rules(drafts: list[Draft]) -> set[str]:
+    return {problem.rule for problem in checked(drafts).violations}
+
+
+def test_it_is_told_in_words_and_in_json() -> None:
+    report = checked(hung_run())
+    told = [line for line in summary(report) if line.startswith("PD_")]
+    assert told == [
+        "PD_1 (last) hung: it left a probe unanswered for 200 ms, in a call by PD_3 (client)",
+        "PD_2 (middle) hung: it only waited for messages for 400 ms, in a call by PD_3 (client)",
+        "PD_4 (busy) hung: it left a probe unanswered for 300 ms",
+    ]
+    assert report_json(report)["hung"][0] == {"pd": "PD_1", "by": "PD_3", "token": 2, "ms": 200}
+    assert [cleanup.cause for cleanup in report.cleanups] == ["hung"] * 3
+
+
+def test_it_is_a_crash_that_nobody_staged() -> None:
+    outcome, story = Outcome(), Story()
+    stream = io.BytesIO("\n".join(seal(hung_run())).encode())
+    check_stream(stream, "trace", also=(outcome.take, story.take))
+    assert [crash.name for crash in outcome.crashes] == ["last", "middle", "busy"]
+    assert outcome.crashes[2].how == "it hung: it left a probe unanswered for 300 ms"
+    assert story.chapters[1].how.startswith("hung: it only waited for messages for 400 ms")
+
+
+def without(name: str, **match: object) -> list[Draft]:
+    """The run without an event."""
+    drafts = hung_run()
+    drafts.remove(
+        next(
+            draft
+            for draft in drafts
+            if draft[0] == name
+            and all(str(draft[1][key]) == str(value) for key, value in match.items())
+        )
+    )
+    return drafts
+
+
+def test_nobody_hangs_by_a_probe_that_was_not_sent() -> None:
+    assert "hung.hung" in rules(without("PROBE", pd="PD_1"))
+
+
+def test_nobody_hangs_by_the_call_of_a_pd_that_does_something() -> None:
+    drafts = hung_run()
+    at = next(i for i, draft in enumerate(drafts) if draft[0] == "HUNG")
+    drafts.insert(at, ("SAY", {"pd": "PD_3", "text": "here"}))
+    assert rules(drafts) == {"hung.passed"}
+
+
+def leaves_its_endpoint(ms: int, called: bool = True) -> list[Draft]:
+    """A PD with a heartbeat waits for something else while it is called."""
+    target = Target(0, 0, "elsewhere")
+    server, client = target.pd("server", limits=(200, 0)), target.pd("client")
+    disk = target.space(server, "BLOCK", "disk")
+    if called:
+        target.request(client, disk)
+    target.quiet()
+    for now in (200, 400):
+        target.emit("CLOCK", ms=now)
+    target.hung(server, None, 0, ms)
+    target.cleanup()
+    target.account()
+    target.serve_all()
+    return target.end()
+
+
+@pytest.mark.parametrize(
+    ("drafts", "broken"),
+    [
+        (lambda: leaves_its_endpoint(400), set()),
+        (lambda: leaves_its_endpoint(399), {"hung.hung"}),
+        (lambda: leaves_its_endpoint(400, called=False), {"hung.waits"}),
+    ],
+)
+def test_who_leaves_its_endpoint_alone_is_called_by_somebody(
+    drafts: Callable[[], list[Draft]], broken: set[str]
+) -> None:
+    assert rules(drafts()) == broken
+
+
+@pytest.mark.parametrize(("call_ms", "broken"), [(0, set()), (100, {"hung.missing"})])
+def test_no_call_with_a_limit_is_left_at_the_end(call_ms: int, broken: set[str]) -> None:
+    target = Target(0, 0, "left")
+    server, client = target.pd("server"), target.pd("client", limits=(100, call_ms))
+    target.request(client, target.space(server, "BLOCK", "disk"))
+    other = target.pd("other")
+    target.quiet()
+    target.exit(other)
+    target.cleanup()
+    target.account()
+    target.serve_all()
+    target.stands(client, "call", server, slot=8)
+    target.stands(server, "receive", slot=3)
+    assert rules(target.end()) == broken
