@@ -503,6 +503,8 @@ class ReportOutput(Versioned):
     """As `cellreap show` has it."""
     no_end: NotRequired[bool]
     """true: the trace has no END. Only then."""
+    unverified: NotRequired[list[str]]
+    """What the check could not verify with what it was given. Only if there is any."""
     events: int
     """The number of events."""
     cleanups: int

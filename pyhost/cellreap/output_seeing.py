@@ -167,4 +167,8 @@ class GraphOutput(Versioned):
     unknown: list[UnknownPart]
     """What the source leaves open."""
     verdict: NotRequired[Verdict]
-    """Of a trace, if the picture is of a cleanup: as `cellreap check` has it."""
+    """Of a trace: as `cellreap check` has it."""
+    no_end: NotRequired[bool]
+    """true: the trace has no END. Only then."""
+    unverified: NotRequired[list[str]]
+    """What the check of a trace could not verify. Only if there is any."""

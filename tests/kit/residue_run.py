@@ -5,6 +5,8 @@ destroys it.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from cellreap.model import reference
 from cellreap.model.graph import Model
 from cellreap.trace.writer import Draft
@@ -17,15 +19,12 @@ FAILURES = 9
 class Leaving(Target):
     """A target that cannot destroy one PD."""
 
-    def __init__(self, pd: str) -> None:
-        """pd: which."""
-        super().__init__(0, 0)
-        self.pd_left = pd
-        self.failures = 0
-        self.failure = {"chain": "step", "step": 1, "call": 0, "end": 0, "how": "error"}
-        self.failure |= {"always": 0, "times": FAILURES}
-        at = next(i for i, (name, _) in enumerate(self.events) if name == "AWAIT") + 1
-        self.events.insert(at, ("INJECT", self.failure))
+    pd_left = "PD_1"
+    failures = 0
+    failure: ClassVar[dict[str, object]] = {
+        "chain": "step", "step": 1, "call": 0, "end": 0, "how": "error", "always": 0,
+        "times": FAILURES,
+    }  # fmt: skip
 
     def _deaths(self, n: int) -> None:
         for attempts in (1, 2, 3):
@@ -88,7 +87,9 @@ class Leaving(Target):
 
 def residue_run() -> list[Draft]:
     """Block server 1 is left. Another cleanup comes, and then two later runs."""
-    target = Leaving("PD_1")
+    target = Leaving(0, 0)
+    at = next(i for i, (name, _) in enumerate(target.events) if name == "AWAIT") + 1
+    target.events.insert(at, ("INJECT", target.failure))
     pds = block_fs_db_app(target)
     target.quiet()
     target.fault(pds["block_server_1"])

@@ -8,6 +8,7 @@ from dataclasses import replace
 from cellreap.runs.expectation import expected_by
 from cellreap.trace.writer import Draft, seal
 from kit.configured_story import Configured
+from kit.residue_run import Leaving
 from kit.small_checkout import Bench
 
 
@@ -26,14 +27,24 @@ def told(bench: Bench, kernel: str = "seL4 16.0.0+", pd_depth: int = 0) -> list[
     image = bench.folder / "told.img"
     if not image.exists():
         assert bench.cellreap("build", bench.config, "-o", image).returncode == 0
-    config = replace(expected_by(image), kernel=kernel, depths=(str(pd_depth), "0"))
-    target = Configured(config)
+    return story(
+        Configured(replace(expected_by(image), kernel=kernel, depths=(str(pd_depth), "0")))
+    )
+
+
+class LeavingServer(Leaving, Configured):
+    """A target whose cleanup cannot destroy the server."""
+
+
+def story(target: Configured) -> list[Draft]:
+    """The events of a run of the target in which the server takes a page fault."""
+    config = target.config
     target.boot()
     target.work("server")
     target.work("client")
     target.hold(target.ids["client"], target.resource("BLOCK_SPACE_3"))
     target.quiet()
     target.crash(1, config.crashes[0])
-    if pd_depth == 0:
+    if config.depths[0] == "0":
         target.say(target.ids["client"], "lost disk, but I still work")
     return target.end()

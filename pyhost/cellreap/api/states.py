@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from cellreap.errors import ModelError, UsageError
 from cellreap.inputs import opened
@@ -15,6 +15,9 @@ from cellreap.model.closeness import Closeness
 from cellreap.model.csvstate import ReadReport, read_state
 from cellreap.model.graph import Model
 from cellreap.trace.lines import MARK, Lines
+
+if TYPE_CHECKING:  # the check is imported for traces alone
+    from cellreap.trace.report import Report
 
 CONFIGURATION: Final = "configuration"
 TRACE: Final = "trace"
@@ -48,6 +51,8 @@ class State:
     """Why the state is illegal."""
     report: ReadReport | None = None
     """What the reader of a CSV file noticed."""
+    check: Report | None = None
+    """The check of a trace."""
     gone: Mapping[str, str] = field(default_factory=dict)
     """What became of the PDs that a trace had and the state has no more, by id and by name."""
 

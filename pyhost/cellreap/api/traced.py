@@ -53,7 +53,7 @@ def of_trace(path: Path, after: int | None = None, *, strict: bool = False) -> S
         for key, number in replay.destroyed.items()
     }
     close = replay.context.close.of
-    return State(model, TRACE, depths_of, kept, close, spaces, notes, gone=gone)
+    return State(model, TRACE, depths_of, kept, close, spaces, notes, gone=gone, check=report)
 
 
 class _Copying(Replay):

@@ -27,7 +27,7 @@ from cellreap.pictures.states import around
 from cellreap.runs.known import known_of
 from cellreap.system.files import refuse_output, write_atomically
 from cellreap.trace.events import printable
-from cellreap.trace.report import Verdict, verdict_of, violation_lines
+from cellreap.trace.report import Report, Verdict, verdict_json, verdict_of, violation_lines
 from cellreap.unknown import Unknown
 
 FORMS: Final = {
@@ -103,29 +103,30 @@ def graph(
     notes: list[str] = []
     drawings: list[Drawing] = []
     unknown: tuple[Unknown, ...] = ()
-    verdict: Verdict | None = None
+    checked: Report | None = None
     trace = source.suffix != ".toml" and has_trace(source)
     if cleanup is not None and not trace:
         raise UsageError(f"--cleanup {cleanup}: {source} is no trace: only a trace has cleanups")
     if trace and after is None and crash is None:
-        drawings, verdict = _around(source, cleanup or 1, look, notes)
+        drawings, checked = _around(source, cleanup or 1, look, notes)
     if not drawings:
         state = state_of(source, after=after)
         notes += state.notes
-        unknown = state.model.unknown
+        unknown, checked = state.model.unknown, state.check
         plan = None
         if crash is not None:
             depths = given(pd_depth), given(rs_depth)
             plan = plan_state(state, source, crash, *depths, "reference")
         title = _title(source, after, state, plan)
         drawings = [look.draw(state.model, title, state.names, plan)]
+    notes += [] if checked is None else _check_told(checked)
     text = mermaid(drawings) if form == "mermaid" else dot(drawings)
     content = text.encode() if form in ("dot", "mermaid") else render(text, form)
     write_atomically(output, content)
     if as_json:
         shown = _object(output, form, drawings, notes)
         shown |= {"unknown": unknown_json(unknown)}
-        shown |= {} if verdict is None else {"verdict": verdict}
+        shown |= {} if checked is None else verdict_json(checked)
         echo_json("graph", shown)
     else:
         for note in notes:
@@ -153,28 +154,33 @@ class _Look:
 
 def _around(
     trace: Path, number: int, look: _Look, notes: list[str]
-) -> tuple[list[Drawing], Verdict | None]:
-    """The state before a cleanup and the one after it, and the verdict about the trace. Empty and
-    None if the trace has no cleanup.
+) -> tuple[list[Drawing], Report | None]:
+    """The state before a cleanup and the one after it, and the check of the trace. Empty and None
+    if the trace has no cleanup.
     """
     known = known_of(trace, None, None)
     found = around(trace, number, known)
     if found is None:
         return [], None
     report, plan = found.report, found.plan
-    verdict = verdict_of(report)
-    if verdict is Verdict.FAIL:
+    if not report.passed:
         notes.append(f"{violation_lines(report)[0]}: the state may be wrong")
-    elif verdict is not Verdict.PASS:
-        why = f": {report.unexpected[0]}" if report.unexpected else ": right as far as it goes"
-        notes.append(f"{trace}: {verdict}{why}")
     crash = f"cleanup {number}: {_crash_told(found.before, plan)}"
     drawings = [look.draw(found.before, f"before {crash}", report.names, plan)]
     if found.after is None:
         notes.append(f"{trace}: ends within cleanup {number}")
     else:
         drawings.append(look.draw(found.after, f"after cleanup {number}", report.names, None))
-    return drawings, verdict
+    return drawings, report
+
+
+def _check_told(report: Report) -> list[str]:
+    """The verdict about a trace, if it does not pass, and what was not verified."""
+    verdict, notes = verdict_of(report), []
+    if verdict is not Verdict.PASS:
+        why = f": {report.unexpected[0]}" if verdict is Verdict.UNEXPECTED else ""
+        notes.append(f"{report.path}: {verdict}{why}")
+    return [*notes, *(f"{report.path}: not verified: {what}" for what in report.unverified)]
 
 
 def _title(source: Path, after: int | None, state: State, plan: Plan | None) -> str:

@@ -19,7 +19,7 @@ from cellreap.runs.summary import tell
 from cellreap.system.files import refuse_output, write_atomically
 from cellreap.trace.check.around import AroundCleanups
 from cellreap.trace.events import printable
-from cellreap.trace.report import Report, verdict_of
+from cellreap.trace.report import Report, verdict_json, verdict_of
 
 
 @click.command()
@@ -72,13 +72,13 @@ def report(
     write_atomically(output, page)
     if perfetto_output is not None:
         write_atomically(perfetto_output, perfetto(reading.events, found).encode())
-    verdict = verdict_of(found)
     if as_json:
         counts = {"events": found.events, "cleanups": len(found.cleanups)}
-        shown = {"output": str(output), "bytes": len(page), "verdict": verdict, **counts}
-        shown |= {"no_end": True} if found.broken_off else {}
+        shown = {"output": str(output), "bytes": len(page), **verdict_json(found), **counts}
         echo_json("report", shown)
     else:
         size = f"{found.events:,} events, {len(page) >> 10} KiB"
-        click.echo(f"{output}: {size}, {verdict}")
+        click.echo(f"{output}: {size}, {verdict_of(found)}")
+        for what in found.unverified:
+            click.echo(f"not verified: {what}")
     return code_of(found)

@@ -286,6 +286,15 @@ def verdict_of(report: Report) -> Verdict:
     return Verdict.NO_END if report.broken_off else Verdict.PASS
 
 
+def verdict_json(report: Report) -> dict[str, Any]:
+    """The verdict for --json, with what was not looked at, if there is any."""
+    return {
+        "verdict": verdict_of(report),
+        **({"no_end": True} if report.broken_off else {}),
+        **({"unverified": list(report.unverified)} if report.unverified else {}),
+    }
+
+
 def counted(count: int, what: str) -> str:
     """A number of things: "1 respawn", "2 respawns"."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
@@ -341,9 +350,10 @@ def report_json(report: Report) -> dict[str, Any]:
     `foreign_lines` and `kernels_word` are there only if there are any.
     """
     name, version = report.kernel_parts()
+    verdict = verdict_json(report)
     return {
         "kernel": {"name": name, "version": version, "arch": report.arch},
-        "verdict": verdict_of(report),
+        "verdict": verdict.pop("verdict"),
         "violations": violation_lines(report),
         "names": dict(sorted(report.names.items())),
         "cleanups": [
@@ -377,8 +387,7 @@ def report_json(report: Report) -> dict[str, Any]:
         **({"silence": report.silence.to_json()} if report.silence is not None else {}),
         **({"waits": [each.to_json() for each in report.waits]} if report.waits else {}),
         **({"undone": [each.to_json() for each in report.undone]} if report.undone else {}),
-        **({"no_end": True} if report.broken_off else {}),
-        **({"unverified": list(report.unverified)} if report.unverified else {}),
+        **verdict,
         **(
             {"kernels_word": {"asked": report.asked, "snapshots": report.snapshots}}
             if report.asked
