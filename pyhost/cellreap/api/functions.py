@@ -293,8 +293,8 @@ def check(trace: str | Path, against: str | Path | System | Image | None = None)
     """Replays a trace against the reference model. What it finds is in the run that it returns.
 
     `against`: the image that was booted, or a configuration. Without it, that is NAME.img beside
-    NAME.trace, if it is not newer. Without that too, the check does not know what the system was to
-    be, and what it was to come to. InputError if the file has no trace.
+    NAME.trace. Without that too, the check does not know what the system was to be, and what it was
+    to come to. InputError if the file has no trace.
     """
     if isinstance(against, System):
         expected = expected_of_config(against.config, str(against.path))

@@ -49,8 +49,8 @@ def check(trace: Path, image: Path | None, programs: Path | None, as_json: bool)
     trace passes, 1 if it does not, 2 if the file contains no readable trace, 3 if the run came to
     something else than the configuration expects, and 4 if the trace has no END and is right as far
     as it goes. The trace must be of the run that the image or configuration of --image describes.
-    Without --image, that is NAME.img beside NAME.trace, if it is not newer. A configuration does
-    not say which kernel and programs are used, so only an image tells the sizes of PDs.
+    Without --image, that is NAME.img beside NAME.trace. A configuration does not say which kernel
+    and programs are used, so only an image tells the sizes of PDs.
     """
     reading = read_kept(trace, known_of(trace, image, programs))
     if as_json:

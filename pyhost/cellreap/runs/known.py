@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cellreap.errors import InputError, UsageError
-from cellreap.runs.expectation import expected_by, is_image
-from cellreap.runs.places import places_by
+from cellreap.runs.expectation import config_of, expected_by, expected_of_image
+from cellreap.runs.places import places_by, places_of_image
+from cellreap.system.image import read_image
 from cellreap.trace.check.replay import Replay
 from cellreap.trace.expected import Expected
 from cellreap.trace.explain import Explain
@@ -25,6 +26,8 @@ class Known:
 
     expected: Expected | None = None
     explain: Explain | None = None
+    doubt: str = ""
+    """Why it may not be what was booted. It is told if the trace contradicts the configuration."""
     unused: str = ""
     """The image beside the trace, and why it is not used. Empty: there is none, or it is used."""
 
@@ -46,40 +49,51 @@ class Known:
             open_end=True,
             replay=replay,
         )
+        report = reading.report
         if self.unused:
-            reading.report.unverified.append(self.unused)
+            report.unverified.append(self.unused)
+        if self.doubt and any(each.rule.startswith("config.") for each in report.violations):
+            report.unverified.append(self.doubt)
         return reading
 
 
 def known_of(trace: Path, image: Path | None, programs: Path | None) -> Known:
     """What is known of a trace.
 
-    image: the image or configuration that the user names; None: NAME.img beside NAME.trace, if it
-    was there before the trace. programs: the folder of its programs; None: the one beside it.
-    UsageError, InputError if what the user names cannot be used.
+    image: the image or configuration that the user names; None: NAME.img beside NAME.trace.
+    programs: the folder of its programs; None: the one beside it. UsageError, InputError if what
+    the user names cannot be used.
     """
     if image is not None:
         return Known(expected_by(image), places_by(image, programs).explain())
     beside = trace.with_suffix(".img") if trace.name else trace
-    unused = "" if beside == trace else _why_unused(trace, beside)
-    if unused is None:
+    unused = ""
+    if beside != trace and _is_there(beside):
         try:
-            return Known(expected_by(beside), places_by(beside, programs).explain())
+            found = read_image(beside)
+            expected = expected_of_image(found, config_of(found))
+            explain = places_of_image(found, programs).explain()
+            return Known(expected, explain, _doubt(trace, beside))
         except InputError as error:
             if programs is not None:
                 raise
-            unused = f"{beside}, which cannot be used: {error}"
+            unused = f"{beside} beside the trace, which cannot be used: {error}"
     if programs is not None:
         raise UsageError("--programs: expected --image with the image of these programs")
     return Known(unused=unused)
 
 
-def _why_unused(trace: Path, beside: Path) -> str | None:
-    """Why the image beside a trace is not used. None: it is. Empty: there is none."""
+def _is_there(image: Path) -> bool:
     try:
-        if not beside.is_file() or not is_image(beside):
-            return ""
-        newer = beside.stat().st_mtime_ns > trace.stat().st_mtime_ns
-    except (OSError, ValueError, InputError):
-        return ""
-    return f"{beside}, which is newer than the trace (--image uses it)" if newer else None
+        return image.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _doubt(trace: Path, image: Path) -> str:
+    """Why the image beside a trace may not be the one that was booted. Empty: no reason is seen."""
+    try:
+        newer = image.stat().st_mtime_ns > trace.stat().st_mtime_ns
+    except OSError:
+        newer = False
+    return f"whether {image} was booted: it is newer than the trace" if newer else ""

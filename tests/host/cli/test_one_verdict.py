@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -264,13 +265,35 @@ def test_without_its_image_a_trace_says_what_was_not_looked_at(every: All) -> No
         assert done.returncode == 0
         assert "not verified: the configuration: pds, edges, depths" in done.stdout.lower()
     hidden.rename(image)
-    later = kept.stat().st_mtime_ns + 10**9
+
+
+@pytest.mark.parametrize("name", ["passes", "unmet", "other"])
+def test_copies_of_a_kept_trace_and_its_image_have_its_verdict(
+    name: str, every: All, tmp_path: Path
+) -> None:
+    """Whatever the times of the files are, which a copy may change."""
+    case, kept = CASES[name], every.kept(name)
+    trace, image = tmp_path / "a.trace", tmp_path / "a.img"
+    shutil.copy(kept, trace)
+    shutil.copy(kept.with_suffix(".img"), image)
+    assert str(api.check(trace).verdict) == case.verdict
+    later = trace.stat().st_mtime_ns + 10**9
     os.utime(image, ns=(later, later))
-    told = f"{image}, which is newer than the trace (--image uses it)"
+    doubt = f"whether {image} was booted: it is newer than the trace"
+    run = api.check(trace)
+    assert (run.verdict, run.unverified) == (case.verdict, [doubt] if name == "other" else [])
     for command in ("check", "show", "report"):
-        done = every.bench.cellreap(command, kept, "--json")
-        verdict, unverified = said(json.loads(done.stdout))
-        assert (done.returncode, verdict, unverified[-1]) == (0, "pass", told)
-    assert api.check(kept).unverified[-1] == told
-    assert every.bench.cellreap("check", kept, "--image", image).returncode == 3
-    os.utime(image, ns=(0, 0))
+        done = every.bench.cellreap(command, trace, "--json")
+        assert said(json.loads(done.stdout)) == (run.verdict, tuple(run.unverified))
+
+
+@pytest.mark.parametrize("content", [b"", b"no image", b"PK\x03\x04 cut"])
+def test_an_image_beside_a_trace_that_is_none_is_told(
+    content: bytes, every: All, tmp_path: Path
+) -> None:
+    trace, image = tmp_path / "a.trace", tmp_path / "a.img"
+    shutil.copy(every.kept("passes"), trace)
+    image.write_bytes(content)
+    run = api.check(trace)
+    assert run.passed
+    assert run.unverified[-1].startswith(f"{image} beside the trace, which cannot be used: ")
