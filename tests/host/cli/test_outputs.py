@@ -153,7 +153,7 @@ def test_a_time_is_a_number(folder: Path, arguments: tuple[str, ...]) -> None:
 @pytest.mark.behaviour("W-04")
 def test_the_page_of_a_trace_without_its_end_does_not_pass(folder: Path) -> None:
     whole = Path("run.trace").read_bytes()
-    assert cellreap("report", "run.trace").stdout.endswith(", pass\n")
+    assert cellreap("report", "run.trace").stdout.splitlines()[0].endswith(", pass")
     Path("half.trace").write_bytes(whole[: len(whole) // 2])
     done = cellreap("report", "half.trace")
     assert done.stdout.startswith("half.html: ")
