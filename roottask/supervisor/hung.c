@@ -45,10 +45,11 @@ static void look_at_calls(void)
     }
 }
 
-/* Whether it could run in the interval, or chose not to. In a call it could not. */
+/* Whether it could run in the interval, or chose not to. In a call it could not, nor while its
+ * equals have their turn (share.h). */
 static int could_run(const cr_pd *pd)
 {
-    return pd->wait == CR_WAIT_NOTHING && cr_sup.progress.answered[pd->priority];
+    return pd->wait == CR_WAIT_NOTHING && !pd->rests && cr_sup.progress.answered[pd->priority];
 }
 
 static int is_seen_to_wait(const cr_pd *pd)

@@ -13,6 +13,7 @@
  * does not finish the probe in the same time again. A finished probe starts the time of the call
  * anew: a client that calls again and again cannot be told from one that waits in one call. But a
  * PD has also hung if for twice the time each look found it in a receive, and the call unchanged.
+ * The same holds with its own heartbeat_ms, for receives that are none from its endpoint.
  *
  * Only the time counts in which the PD could run, as the witness of its priority shows it, and the
  * time of a call only while its caller could run too. What a PD finishes for the first time starts
