@@ -165,9 +165,6 @@ void cr_between_take(seL4_MessageInfo_t tag, uint64_t badge)
     case CR_BADGE_FAULT:
         keep_fault(tag, badge);
         break;
-    case CR_BADGE_BODY:
-        seL4_Reply(seL4_MessageInfo_new(CR_RESULT_DENIED, 0, 0, 0));
-        break;
     default:
         cr_panic("a message with a badge that was never minted", badge);
     }

@@ -55,12 +55,7 @@ static void handle_message(seL4_MessageInfo_t tag, uint64_t badge)
             cr_serve(pd, message, CR_WAY_AT_ONCE);
         }
         return;
-    case CR_BADGE_BODY:
-        /* A PD capability names a PD in an operation. A call of the capability itself has no
-         * effect. */
-        seL4_Reply(seL4_MessageInfo_new(CR_RESULT_DENIED, 0, 0, 0));
-        return;
-    default:
+    default: /* Capabilities to PDs have no right to send. */
         cr_panic("a message with a badge that was never minted", badge);
     }
 }

@@ -11,6 +11,9 @@
 
 /* The rights of clients' and holders' capabilities: to send, and to receive a reply. */
 #define CR_CLIENT_RIGHTS seL4_CapRights_new(1, 0, 0, 1)
+/* Those of capabilities to PDs, which only name the PD in an operation: neither to send nor to
+ * receive. A call would not say who calls, so nobody could be charged for it. */
+#define CR_NAMING_RIGHTS seL4_CapRights_new(1, 0, 0, 0)
 
 cr_making cr_now_made;
 
@@ -243,9 +246,14 @@ static cr_status grant(const cr_making *now, uint32_t what)
     if (what == CR_OF_REQUEST) {
         return of_kernel(cr_copy(slot_of(&now->request), parent_of(now, what), CR_CLIENT_RIGHTS));
     }
+    cr_node_info info;
     const uint32_t pool_slot = cr_sys.node_entry[now->hold.node->index];
-    return of_kernel(cr_copy(slot_of(&now->hold), cr_slot_at(cr_cptr(CR_L1_POOL, pool_slot)),
-                             CR_CLIENT_RIGHTS));
+    if (cr_model_get(cr_sys.model, *now->hold.node, &info) != CR_OK) {
+        return CR_ERR_STALE;
+    }
+    return of_kernel(
+        cr_copy(slot_of(&now->hold), cr_slot_at(cr_cptr(CR_L1_POOL, pool_slot)),
+                cr_same(info.space, cr_sys.pd_space) ? CR_NAMING_RIGHTS : CR_CLIENT_RIGHTS));
 }
 
 static cr_status apply(void *context, const cr_make_step *step)

@@ -27,6 +27,8 @@ KINDS = {
     "what is no fault": 8,
 }
 """What tests/pds/beggar.c asks for."""
+CALLS_A_PD, COMPUTES = 9, 10
+"""What it does if it asks for nothing."""
 MOST = 1.5
 """Without any share, it is more than 1.8 for what is least, and 50 for resources."""
 SYSTEMS = ("aarch64-seL4", "x86_64-seL4", "aarch64-refkernel", "x86_64-refkernel")
@@ -53,6 +55,17 @@ def test_an_equal_does_its_rounds_beside_a_pd_that_asks_for_ever(
 @pytest.mark.parametrize("system", SYSTEMS[1:])
 def test_it_does_so_on_all_kernels(system: str, target_on: Callable[[str], Target]) -> None:
     assert slowdown(target_on(system), KINDS["beyond the quota"]) <= MOST
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("S-12")
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_pd_that_calls_its_capability_to_a_pd_has_its_turns_as_one_that_computes(
+    system: str, target_on: Callable[[str], Target]
+) -> None:
+    """The kernel refuses the call. The root task, whose time would be nobody's, has none of it."""
+    calls, computes = (slowdown(target_on(system), kind) for kind in (CALLS_A_PD, COMPUTES))
+    assert calls <= computes * 1.1
 
 
 @pytest.mark.slow

@@ -97,8 +97,8 @@ def test_who_starts_later_is_left_out_by_name_and_keeps_its_slot() -> None:
         2: Held("ep_nurse_0", "R"),
         3: Held("ntfn_nurse_0", "R"),
         4: Held("root_ep", "PW", {"badge": 0x2_0000001_00000002}),
-        9: Held("root_ep", "PW", {"badge": 0x3_0000001_00000003}),
-        10: Held("root_ep", "PW", {"badge": 0x3_0000001_00000001}),
+        9: Held("root_ep", "P", {"badge": 0x3_0000001_00000003}),
+        10: Held("root_ep", "P", {"badge": 0x3_0000001_00000001}),
     }
     assert found.caps["cspace_client"][4] == Held("root_ep", "PW", {"badge": 0x2_0000001_00000003})
     assert list(found.caps["root_cspace"]) == [4, 5, 6]

@@ -59,7 +59,7 @@ def test_a_client_has_what_it_was_given() -> None:
     slots = found.caps["cspace_client"]
     assert slots[8] == Held("ep_server", "PW", {"badge": 4 << 60 | 2 << 32 | 4})
     assert slots[9] == Held("ep_server", "PW", {"badge": 5 << 60 | 7 << 32 | 5})
-    assert slots[10] == Held("root_ep", "PW", {"badge": 3 << 60 | 3 << 32 | 3})
+    assert slots[10] == Held("root_ep", "P", {"badge": 3 << 60 | 3 << 32 | 3})
     assert slots[1].numbers == {"badge": 1 << 60 | 3 << 32 | 2}  # its own entry and generation
     assert sorted(slot for slot in slots if isinstance(slot, int)) == [1, 2, 3, 4, 8, 9, 10]
 

@@ -138,7 +138,7 @@ class Parts(Layout):
         # The index in the list determines the slot, even if some of the PDs do not exist.
         for slot, held in enumerate(self.pd.holds_pds, protocol("CR_SLOT_FIRST_FREE")):
             if held in pds:
-                caps.append(Cap(slot, "root_ep", ("WP", badge("CR_BADGE_BODY", pds[held]))))
+                caps.append(Cap(slot, "root_ep", ("P", badge("CR_BADGE_BODY", pds[held]))))
         return tuple(caps)
 
     def _own(self) -> tuple[Cap, ...]:

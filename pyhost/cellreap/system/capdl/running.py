@@ -113,7 +113,7 @@ def _give(
         number = badge(*given.badge)
         place: SlotRef = (cspace, given.slot)
         if given.server is None:
-            held.append(Cap(given.slot, "root_ep", ("WP", number)))
+            held.append(Cap(given.slot, "root_ep", ("P", number)))
             continue
         server = layouts[given.server]
         held.append(Cap(given.slot, server.name("ep"), ("WP", number)))

@@ -254,7 +254,9 @@ class KernelCaps:
             return None  # The root task gives no capabilities to whole spaces.
         if kind == "HOLD":
             address, badge = self._of_resource(node)
-            return Cap("ep", address, "WP", badge)
+            serves = self._context.model.manager[self._context.model.space_of[node]]
+            # A capability to a PD only names it.
+            return Cap("ep", address, "P" if serves == ROOT else "WP", badge)
         badge = cap.badge if isinstance(cap, Cap) else 0
         filling = self._context.slots.filling(pd, slot)
         if badge >> self._kind_shift != self._kinds["request"]:
