@@ -202,5 +202,5 @@ void cr_set_up_pds(void)
     if ((cr_sys.image->flags & CR_IMAGE_SNAPSHOT) != 0) {
         cr_debug_snapshot();
     }
-    cr_truth();
+    cr_truth(CR_TRUTH_FIRST);
 }

@@ -43,6 +43,7 @@ _Static_assert((pool_slot)-1 >= (1ull << CR_POOL_BITS) - 1, "each slot of the po
 
 static pool_slot pool_next[1u << CR_POOL_BITS];
 static uint32_t pool_first;
+static uint32_t pool_top;
 static uint8_t pool_use[1u << CR_POOL_BITS];
 static uint32_t pool_in_use[CR_POOL_USE_COUNT];
 
@@ -417,6 +418,7 @@ cr_status cr_cspace_init(const seL4_BootInfo *info, seL4_CPtr untyped)
         pool_next[i] = (pool_slot)(i + 1 < 1u << CR_POOL_BITS ? i + 1 : 0);
     }
     pool_first = CR_POOL_SPARE + 1;
+    pool_top = pool_first;
     return CR_OK;
 }
 
@@ -424,6 +426,7 @@ uint32_t cr_pool_take(cr_pool_use use)
 {
     uint32_t slot = pool_first;
     if (slot != 0) {
+        pool_top = slot < pool_top ? pool_top : slot + 1;
         pool_first = pool_next[slot];
         pool_use[slot] = (uint8_t)use;
         pool_in_use[use]++;
@@ -436,6 +439,11 @@ void cr_pool_give(uint32_t slot)
     pool_next[slot] = (pool_slot)pool_first;
     pool_first = slot;
     pool_in_use[pool_use[slot]]--;
+}
+
+uint32_t cr_pool_top(void)
+{
+    return pool_top;
 }
 
 uint32_t cr_pool_used(cr_pool_use use)

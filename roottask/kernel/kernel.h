@@ -160,6 +160,8 @@ uint32_t cr_pool_left(void);
 /* The address of an empty slot of the pool, and of a new object in such a slot. Only for setup:
  * both stop the system if there is no room. */
 seL4_CPtr cr_pool_cap(void);
+/* No slot from here on was ever taken. */
+uint32_t cr_pool_top(void);
 seL4_CPtr cr_pool_make(seL4_CPtr untyped, seL4_Word type, const char *what);
 /* Stops the system if there is an error. */
 void cr_must(seL4_Error error, const char *what);

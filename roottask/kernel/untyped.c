@@ -16,6 +16,8 @@ typedef struct block {
     block_state state;
     int given_back; /* the block was in use before */
     uint32_t owner; /* only for this owner; 0: not set aside */
+    int asked;      /* the kernel said what is left of it, and nobody used it since */
+    uint64_t left;
 } block;
 
 /* The owner of the block that is used last. */
@@ -85,7 +87,8 @@ cr_status cr_untyped_init(const seL4_BootInfo *info)
             continue;
         }
         blocks[n_blocks++] = (block){info->untyped.start + i, desc->paddr,   desc->sizeBits,
-                                     CR_BLOCK_NONE,           CR_BLOCK_NONE, BLOCK_FREE, 0, 0};
+                                     CR_BLOCK_NONE,           CR_BLOCK_NONE, BLOCK_FREE, 0, 0,
+                                     0,                       0};
     }
     n_boot = n_blocks;
     set_largest_aside();
@@ -130,6 +133,7 @@ static cr_status split(uint32_t parent)
     if (pair == CR_BLOCK_NONE) {
         return CR_ERR_FULL_NODES;
     }
+    blocks[parent].asked = 0;
     for (uint32_t i = 0; i < 2; i++) {
         block *half = &blocks[pair + i];
         half->bits = blocks[parent].bits - 1;
@@ -138,6 +142,7 @@ static cr_status split(uint32_t parent)
         half->half = CR_BLOCK_NONE;
         half->state = BLOCK_FREE;
         half->given_back = 0;
+        half->asked = 0;
         half->owner = blocks[parent].owner;
         /* The kernel allocates from the start of the untyped, so the first retype gives the lower
          * half. */
@@ -222,6 +227,7 @@ static cr_status take(uint32_t bits, uint32_t owner, int may_use_largest, uint32
         best = blocks[best].half;
     }
     blocks[best].state = BLOCK_USED;
+    blocks[best].asked = 0;
     bytes_used += 1ull << blocks[best].bits;
     blocks_used++;
     *out = best;
@@ -333,13 +339,22 @@ static uint64_t bytes_left(seL4_CPtr untyped)
     return seL4_GetMR(0);
 }
 
-cr_untyped_sums cr_untyped_ask(void)
+uint32_t cr_untyped_top(void)
+{
+    return n_blocks;
+}
+
+cr_untyped_sums cr_untyped_ask(int anew)
 {
     cr_untyped_sums sums = {0};
     for (uint32_t i = 0; i < n_blocks; i++) {
         if (blocks[i].state == BLOCK_FREE) {
+            if (anew || !blocks[i].asked) {
+                blocks[i].left = bytes_left(blocks[i].cap);
+                blocks[i].asked = 1;
+            }
             sums.blocks++;
-            sums.bytes += bytes_left(blocks[i].cap);
+            sums.bytes += blocks[i].left;
         }
         sums.halves += i >= n_boot && blocks[i].state != BLOCK_ABSENT ? 1u : 0u;
     }

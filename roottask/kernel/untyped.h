@@ -49,6 +49,8 @@ void cr_untyped_give(uint32_t block);
 seL4_Error cr_untyped_revoke(uint32_t block);
 
 seL4_CPtr cr_untyped_cap(uint32_t block);
+/* There is no block from here on. */
+uint32_t cr_untyped_top(void);
 /* The block of this capability, or CR_BLOCK_NONE. */
 uint32_t cr_untyped_find(seL4_CPtr cap);
 uint64_t cr_untyped_paddr(uint32_t block);
@@ -61,8 +63,8 @@ typedef struct cr_untyped_sums {
     uint32_t halves; /* blocks that were made by splitting others */
 } cr_untyped_sums;
 
-/* Asks the kernel how much is free in each free block. It changes nothing. A debug kernel prints a
- * line for each block. */
-cr_untyped_sums cr_untyped_ask(void);
+/* Asks the kernel how much is free in each free block, or only in those that were in use since they
+ * were asked about. It changes nothing. A debug kernel prints a line for each question. */
+cr_untyped_sums cr_untyped_ask(int anew);
 
 #endif

@@ -126,7 +126,7 @@ static void settle(void)
     }
     const int leaves = cr_residue_tell();
     cr_print_state(cr_sup.cleaner.now.tag, cr_sup.cleaner.now.cycles);
-    cr_truth();
+    cr_truth(CR_TRUTH_BETWEEN);
     cr_notices_of_lost_pds();
     if (!leaves) {
         settle_tombstones(&cr_sup.cleaner.now);
@@ -256,7 +256,7 @@ static const cr_ending endings[CR_CAUSE_COUNT] = {
 static void stop(cr_pd *pd, cr_cause cause)
 {
     cr_end_note(pd, endings[cause]);
-    cr_truth();
+    cr_truth(CR_TRUTH_BETWEEN);
     if (cr_carry_stop(pd) != CR_OK) {
         cr_panic("a PD cannot be stopped", pd->number);
     }

@@ -216,6 +216,6 @@ void cr_supervisor_end(void)
     cr_make_kept_answer();
     cr_trace_refused_rest();
     cr_print_whole();
-    cr_truth();
+    cr_truth(CR_TRUTH_LAST);
     cr_trace_finish(&cr_sys.trace);
 }

@@ -274,7 +274,7 @@ cr_status cr_enter_pd(cr_new_pd *make)
         .root_endpoint = cr_sys.endpoint,
         .request_badge = cr_badge(CR_BADGE_PD, index, generation),
         .fault_badge = cr_badge(CR_BADGE_FAULT, index, generation),
-        .name = cr_truth_thread_name(pd->name),
+        .name = pd->name,
         .owner = config != 0 ? CR_OWNER_BODY + config_index : pd->account,
     };
     const cr_status status =

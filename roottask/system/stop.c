@@ -29,6 +29,7 @@
  * instruction that faulted, and it faults again. */
 #include "kernel/arch/arch.h"
 #include "system.h"
+#include "truth.h"
 
 enum { NOT_READ = 0xffffffff };
 
@@ -166,6 +167,7 @@ static cr_status free_callers(const cr_pd *server)
 static cr_status stop(cr_pd *pd)
 {
     cr_slot endpoint = cr_slot_at(cr_body_cap(&pd->body, CR_BODY_ENDPOINT));
+    cr_truth_leave_out(pd);
     if (cr_suspend(cr_body_cap(&pd->body, CR_BODY_TCB)) || cr_revoke(endpoint) ||
         cr_delete(endpoint)) {
         return CR_ERR_KERNEL;

@@ -13,8 +13,8 @@
  * seL4 stops in an assertion of its own if a snapshot has a thread that has received a call: it
  * takes the reply capability for one to a thread. On aarch64 the same happens for a thread whose
  * address space maps a page. Snapshots leave out threads of the name of seL4's first thread. So all
- * threads have that name, but the probes: threads that never run, each of which has the CSpace and
- * the address space of a PD. One more has the pool as its CSpace. */
+ * threads have that name during a snapshot, but the probes: threads that never run, each of which
+ * has the CSpace and the address space of a PD. One more has the pool as its CSpace. */
 #include "truth.h"
 #include "kernel/arch/arch.h"
 #include "kernel/asids.h"
@@ -22,6 +22,9 @@
 #include "kernel/objects.h"
 #include "kernel/untyped.h"
 #include "text.h"
+
+/* The name of the threads that a snapshot leaves out. */
+#define LEFT_OUT "rootserver"
 
 enum {
     TEXT_MAX = 1700, /* of a list of slots in one line */
@@ -141,9 +144,9 @@ static int takes_snapshots(void)
     return (cr_sys.image->flags & CR_IMAGE_TRUTH_SNAPSHOT) != 0;
 }
 
-const char *cr_truth_thread_name(const char *name)
+static int tells_all(void)
 {
-    return takes_snapshots() ? "rootserver" : name;
+    return (cr_sys.image->flags & CR_IMAGE_TRUTH_WHOLE) != 0;
 }
 
 void cr_truth_init(seL4_CPtr notification)
@@ -270,10 +273,12 @@ static void walk_pd(const cr_pd *pd)
     walk(pd, CR_CNODE_BODY, pd->body.l1, 2 * pd->body.parents);
 }
 
-static void count(cr_own_cnode cnode, uint32_t l1, uint32_t slots)
+/* used: the slots that the root task may have used; the others are told of only on demand. */
+static void count(cr_own_cnode cnode, uint32_t l1, uint32_t slots, uint32_t used)
 {
     uint64_t counts[CLASS_COUNT] = {0};
-    for (uint32_t i = 0; i < slots; i++) {
+    const uint32_t end = tells_all() ? slots : used;
+    for (uint32_t i = 0; i < end; i++) {
         counts[class_of(cr_cptr(l1, i))]++;
     }
     cr_trace_begin(&cr_sys.trace, CR_EV_OWN_CAPS);
@@ -287,11 +292,11 @@ static void count(cr_own_cnode cnode, uint32_t l1, uint32_t slots)
 static void count_own(void)
 {
     show(cr_l1_cnode(), CR_L1_BITS);
-    count(CR_OWN_LEVEL_1, CR_L1_SPARE, 1u << CR_L1_BITS);
+    count(CR_OWN_LEVEL_1, CR_L1_SPARE, 1u << CR_L1_BITS, CR_L1_BODIES + CR_MAX_PDS);
     hide();
-    count(CR_OWN_BOOT, CR_L1_BOOT, 1u << cr_boot_bits());
-    count(CR_OWN_POOL, CR_L1_POOL, 1u << CR_POOL_BITS);
-    count(CR_OWN_UNTYPEDS, CR_L1_UNTYPEDS, 1u << CR_UNTYPEDS_BITS);
+    count(CR_OWN_BOOT, CR_L1_BOOT, 1u << cr_boot_bits(), 0);
+    count(CR_OWN_POOL, CR_L1_POOL, 1u << CR_POOL_BITS, cr_pool_top());
+    count(CR_OWN_UNTYPEDS, CR_L1_UNTYPEDS, 1u << CR_UNTYPEDS_BITS, cr_untyped_top());
 }
 
 /* The kernel keeps the CSpaces and address spaces of the last snapshot in mind, and adds those that
@@ -299,6 +304,13 @@ static void count_own(void)
 static int has_room_for_snapshot(void)
 {
     return 1 + pds_then + cr_sys.pds_made - made_then <= CR_SEEN_MAX;
+}
+
+void cr_truth_leave_out(const cr_pd *pd)
+{
+    if (takes_snapshots()) {
+        cr_debug_name(cr_body_cap(&pd->body, CR_BODY_TCB), LEFT_OUT);
+    }
 }
 
 static void print_snapshot(void)
@@ -310,17 +322,23 @@ static void print_snapshot(void)
         const cr_body *body = &cr_sys.pds[i].body;
         if (cr_pd_exists(&cr_sys.pds[i])) {
             pds_then++;
+            cr_truth_leave_out(&cr_sys.pds[i]);
             give_spaces(probes[i], cr_body_cap(body, CR_BODY_CSPACE), body->cspace_bits,
                         tables ? cr_body_cap(body, CR_BODY_VSPACE) : nothing_mapped);
         }
     }
     cr_debug_threads();
     cr_debug_snapshot();
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        if (cr_pd_is_up(&cr_sys.pds[i])) {
+            cr_debug_name(cr_body_cap(&cr_sys.pds[i].body, CR_BODY_TCB), cr_sys.pds[i].name);
+        }
+    }
 }
 
-static void take_snapshot(void)
+static void take_snapshot(int wanted)
 {
-    const int can = takes_snapshots() && has_room_for_snapshot();
+    const int can = wanted && takes_snapshots() && has_room_for_snapshot();
     cr_trace_begin(&cr_sys.trace, CR_EV_TRUTH);
     cr_trace_number(&cr_sys.trace, (uint64_t)can);
     cr_trace_end(&cr_sys.trace);
@@ -330,12 +348,13 @@ static void take_snapshot(void)
     }
 }
 
-void cr_truth(void)
+void cr_truth(cr_truth_when when)
 {
     if ((cr_sys.image->flags & CR_IMAGE_TRUTH) == 0) {
         return;
     }
-    take_snapshot();
+    const int anew = when != CR_TRUTH_BETWEEN || tells_all();
+    take_snapshot(anew);
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         if (cr_pd_exists(&cr_sys.pds[i])) {
             walk_pd(&cr_sys.pds[i]);
@@ -344,7 +363,7 @@ void cr_truth(void)
     count_own();
     /* The kernel of a debug build prints a line about each refused retype. */
     cr_trace_flush(&cr_sys.trace);
-    const cr_untyped_sums sums = cr_untyped_ask();
+    const cr_untyped_sums sums = cr_untyped_ask(anew);
     cr_trace_begin(&cr_sys.trace, CR_EV_UNTYPEDS);
     cr_trace_number(&cr_sys.trace, sums.blocks);
     cr_trace_number(&cr_sys.trace, sums.bytes);

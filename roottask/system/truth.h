@@ -22,14 +22,21 @@ enum { CR_SEEN_MAX = 128 };
  * the root task's. */
 void cr_truth_init(seL4_CPtr notification);
 
-/* The name of a PD's thread for the kernel: that of the PD, or the one that keeps it out of
- * snapshots. */
-const char *cr_truth_thread_name(const char *name);
+/* Keeps a thread out of snapshots for good. It must be called before a PD is stopped: if its thread
+ * stayed, a snapshot would stop the kernel in an assertion. */
+void cr_truth_leave_out(const cr_pd *pd);
+
+typedef enum cr_truth_when {
+    CR_TRUTH_FIRST, /* before any PD runs */
+    CR_TRUTH_BETWEEN,
+    CR_TRUTH_LAST
+} cr_truth_when;
 
 /* Puts into the trace what the kernel says. Does nothing if the configuration does not ask for it.
  * It must be called when the trace says everything about the state of the kernel's objects: between
- * operations, before a PD is stopped, and after a cleanup. The first call must come before any PD
- * runs. */
-void cr_truth(void);
+ * operations, before a PD is stopped, and after a cleanup. Unless the configuration asks for all,
+ * there are snapshots only at the first and the last call, and no slots are looked into that the
+ * root task never used: to look into all of its slots takes longer than the rest of a small run. */
+void cr_truth(cr_truth_when when);
 
 #endif

@@ -19,6 +19,7 @@ from cellreap.system.refkernel import build_refkernel, find_kernel
 from cellreap.system.sdk import Sdk, installed_sdk, load_sdk
 from cellreap.testing import Target
 from kit.paths import BOOT_CONFIGS, CONFIGS
+from kit.truth_traces import WITHOUT_TRUTH
 from kit.wheels import make_wheel
 
 CONFIG_FOLDERS = (CONFIGS, BOOT_CONFIGS)
@@ -59,7 +60,7 @@ def target_of(
 
     @cache
     def make(arch: str) -> Target:
-        return Target(sdk_of(arch), shared_folder(f"target-{arch}"), CONFIG_FOLDERS)
+        return Target(sdk_of(arch), shared_folder(f"target-{arch}"), CONFIG_FOLDERS, WITHOUT_TRUTH)
 
     return make
 
@@ -75,7 +76,7 @@ def on_refkernel(
         if installed_sdk(arch) is None:
             return target_of(arch)
         sdk = load_sdk(build_refkernel(arch, Progress(quiet=True)), arch)
-        return Target(sdk, shared_folder(f"refkernel-{arch}"), CONFIG_FOLDERS)
+        return Target(sdk, shared_folder(f"refkernel-{arch}"), CONFIG_FOLDERS, WITHOUT_TRUTH)
 
     return make
 

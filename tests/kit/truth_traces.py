@@ -21,7 +21,11 @@ from cellreap.trace.writer import seal
 from kit.paths import TRUTH
 
 WITH_TRUTH: Final[Change] = with_system(truth=True)
-"""The system with the kernel's word. The check demands that it is there."""
+"""The system with all of the kernel's word. The check demands that it is there."""
+WITHOUT_TRUTH: Final[Change] = with_system(truth=False)
+"""The system without it. Most boots of the suite are so: they need no second witness."""
+WITH_SOME_TRUTH: Final[Change] = with_system(truth=None)
+"""The system as `cellreap run` boots it."""
 
 _ALIGNED = re.compile(rb"(\S.{39})   (.{16})   (.{18})   ( *\d+)")
 _NOISE = b"decodeUntypedInvocation"

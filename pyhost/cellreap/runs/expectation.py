@@ -15,6 +15,7 @@ from cellreap.system.config import (
     Pd,
     closeness_of,
     deadline_of,
+    on_kernel,
     override,
     parse_config,
     quotas,
@@ -22,7 +23,7 @@ from cellreap.system.config import (
     respawn_of,
 )
 from cellreap.system.image import Image, read_image
-from cellreap.system.sdk import takes_snapshots, timer_missing
+from cellreap.system.sdk import debug_missing, takes_snapshots, timer_missing
 from cellreap.system.sizes import Sizes
 from cellreap.trace.expected import (
     Depths,
@@ -65,8 +66,11 @@ def expected_of_image(image: Image, config: Config) -> Expected:
     manifest = image.manifest
     timer = timer_missing(image.options, manifest.arch) is None
     kernel = f"{manifest.kernel.name} {manifest.kernel.version}"
+    missing = debug_missing(image.options)
+    expected = expected_of(on_kernel(config, missing), str(image.path), timer)
     return replace(
-        expected_of(config, str(image.path), timer),
+        expected,
+        truth=expected.truth or "some",
         arch=manifest.arch,
         kernel=kernel,
         sizes=_sizes(manifest.sizes),
@@ -104,7 +108,7 @@ def expected_of(config: Config, source: str, timer: bool) -> Expected:
         extract=config.system.extract,
         runs_between=timer and config.system.cleaner_priority is not None,
         inject=config.inject,
-        truth=config.system.truth,
+        truth={None: None, False: "none", True: "all"}[config.system.truth],
         has_times=timer and config.system.trace_time,
         outcome=_outcome(config.expect, config.system.stop_in_order),
     )

@@ -98,6 +98,7 @@ def build_blob(
         at = rows["programs"][number]["offset"]
         body[at : at + len(programs[name])] = programs[name]
     size = layout().sizeof("cr_image_header")
+    asked = config.system.truth is not False
     header = {
         "magic": _constant("CR_IMAGE_MAGIC"),
         "version": _constant("CR_IMAGE_VERSION"),
@@ -119,9 +120,10 @@ def build_blob(
                 "CR_IMAGE_STOP_IN_ORDER": config.system.stop_in_order,
                 "CR_IMAGE_TIMES": config.system.trace_time,
                 "CR_IMAGE_COLLECT": config.system.collect == "after-cleanup",
-                "CR_IMAGE_TRUTH": config.system.truth,
-                "CR_IMAGE_TRUTH_SNAPSHOT": config.system.truth and takes_snapshots(kernel),
-                "CR_IMAGE_TRUTH_TABLES": config.system.truth and prints_tables(arch),
+                "CR_IMAGE_TRUTH": asked,
+                "CR_IMAGE_TRUTH_SNAPSHOT": asked and takes_snapshots(kernel),
+                "CR_IMAGE_TRUTH_TABLES": asked and prints_tables(arch),
+                "CR_IMAGE_TRUTH_WHOLE": config.system.truth is True,
             }
         ),
         "system": _text(config.system.name, "CR_NAME_BYTES"),

@@ -15,7 +15,7 @@ from cellreap.arches import MACHINE_MIB
 from cellreap.progress import Progress
 from cellreap.system.bounds import Bounds, bounds_of
 from cellreap.system.capdl import capdl_text, read_target
-from cellreap.system.config import Config, quotas
+from cellreap.system.config import Config, on_kernel, quotas
 from cellreap.system.elf import Executable, read_executable, section_bytes
 from cellreap.system.image import LOADER, MEMBERS, Overrides, members_of, write_image
 from cellreap.system.image_cache import cached_image, image_key, made_from
@@ -25,7 +25,14 @@ from cellreap.system.memory import TABLES, check_slots, memory_of
 from cellreap.system.parts import Parts, build_parts
 from cellreap.system.programs import Source, build_programs, check_layouts, loadable
 from cellreap.system.saved import Saved, saved_of
-from cellreap.system.sdk import CONFIG_FILE, Sdk, read_support, takes_snapshots, timer_of
+from cellreap.system.sdk import (
+    CONFIG_FILE,
+    Sdk,
+    debug_missing,
+    read_support,
+    takes_snapshots,
+    timer_of,
+)
 from cellreap.system.sizes import saved_bytes, sizes_of
 from cellreap.system.toolchain import Toolchain, find_toolchain
 
@@ -113,7 +120,8 @@ def _write(
     saved: Saved,
 ) -> Bounds:
     """Links a system and writes its image. saved: what the image carries of a saved state."""
-    config, toolchain, parts = source.config, ingredients.toolchain, ingredients.parts
+    toolchain, parts = ingredients.toolchain, ingredients.parts
+    config = on_kernel(source.config, debug_missing(sdk.options))
     programs = loadable(ingredients.programs, sdk.kernel.arch)
     target = read_target(sdk.kernel.arch, parts.facts.read_bytes())
     check_layouts(source, programs, target)

@@ -70,7 +70,7 @@ def sizes_of(
     spawned = {program: body(spawned_pd(program)) for pd in config.pds for program in pd.spawns}
     witnesses = _witnesses(config)
     own = 1 << roottask("root.h", "CR_OWN_BLOCK_BITS")
-    probes = config.system.truth and snapshots
+    probes = snapshots and config.system.truth is not False
     pages = tables >> roottask("kernel/arch/arch.h", "CR_ARCH_LARGE_BITS")
     pools = roottask("kernel/asids.h", "CR_MORE_ASID_POOLS", quotas.doublings(config))
     return Sizes(

@@ -80,11 +80,15 @@ class Target:
     """Boots systems on one kernel. Equal systems are booted once.
 
     sdk: the kernel. folder: where images, traces and runs are kept; processes with the same folder
-    share them. configs: the folders that are searched for configurations, in this order.
+    share them. configs: the folders that are searched for configurations, in this order. change:
+    applied to every configuration, before that of a run.
     """
 
-    def __init__(self, sdk: Sdk, folder: Path, configs: Sequence[Path]) -> None:
+    def __init__(
+        self, sdk: Sdk, folder: Path, configs: Sequence[Path], change: Change | None = None
+    ) -> None:
         self.sdk = sdk
+        self.change = change
         self.folder = folder
         self.configs = tuple(configs)
         self._runs: dict[str, Run] = {}
@@ -129,6 +133,8 @@ class Target:
         _refuse_unknown(how)
         change, qemu_args = how.get("change"), how.get("qemu_args", ())
         text, config = self.load(name)
+        if self.change is not None:
+            config = self.change(config)
         config = override(
             config,
             pd_depth=how.get("pd_depth"),

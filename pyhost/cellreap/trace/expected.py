@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 from cellreap.model.closeness import Closeness
 
@@ -151,7 +151,8 @@ class Expected:
     inject: tuple[str, ...] = ()
     """The failures to inject, as the configuration writes them."""
     outcome: ExpectedOutcome = ExpectedOutcome()
-    truth: bool = False
+    truth: Literal["none", "some", "all"] | None = "none"
+    """How much of the kernel's word the trace has. None: that depends on the kernel."""
     has_times: bool = False
     """The events of the trace have times."""
     snapshots_up_to: int = 0

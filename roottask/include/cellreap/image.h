@@ -34,6 +34,8 @@ enum {
     /* with TRUTH: the kernel can print snapshots (seL4_DebugSnapshot) */
     CR_IMAGE_TRUTH_SNAPSHOT = 16,
     CR_IMAGE_TRUTH_TABLES = 32, /* with TRUTH_SNAPSHOT: address spaces too */
+    /* with TRUTH: each time all there is, whatever it costs */
+    CR_IMAGE_TRUTH_WHOLE = 512,
     CR_IMAGE_COLLECT = 64,      /* after each cleanup, what cannot be reached is collected */
     CR_IMAGE_STOP_IN_ORDER = 128, /* at the end of the run all PDs are stopped, as one cleanup */
     CR_IMAGE_TIMES = 256          /* the events of the trace have times */

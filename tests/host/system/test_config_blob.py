@@ -12,7 +12,7 @@ import pytest
 from cellreap.errors import CellreapError
 from cellreap.headers import constant, enums
 from cellreap.system.blob import build_blob, layout
-from cellreap.system.config import Config, load_config, parse_config
+from cellreap.system.config import Config, load_config, on_kernel, parse_config
 from kit.paths import CONFIGS
 
 NONE = constant("image.h", "CR_IMAGE_NONE")
@@ -104,15 +104,18 @@ def test_the_header_counts_and_checks_everything_after_it() -> None:
 
 def test_a_snapshot_is_taken_only_if_it_is_asked_for() -> None:
     flag = constant("image.h", "CR_IMAGE_SNAPSHOT")
-    asked = blob(FULL.replace('name = "full"', 'name = "full"\nsnapshot = true'))
-    flags = [layout().from_buffer("cr_image_header *", raw).flags for raw in (blob(), asked)]
+    texts = [
+        FULL.replace('name = "full"', f'name = "full"\ntruth = false\n{key}')
+        for key in ("", "snapshot = true")
+    ]
+    flags = [layout().from_buffer("cr_image_header *", blob(text)).flags for text in texts]
     assert flags == [0, flag]
 
 
 @pytest.mark.behaviour("A-01")
 def test_mode_and_extraction_are_flags_of_the_whole() -> None:
     def flags(keys: str) -> int:
-        raw = blob(FULL.replace('name = "full"', f'name = "full"\n{keys}'))
+        raw = blob(FULL.replace('name = "full"', f'name = "full"\ntruth = false\n{keys}'))
         return int(layout().from_buffer("cr_image_header *", raw).flags)
 
     assert flags('mode = "async"\nextract = false') == 0
@@ -132,10 +135,18 @@ def test_mode_and_extraction_are_flags_of_the_whole() -> None:
 def test_the_kernel_decides_which_words_of_it_are_asked_for(
     kernel: str, arch: str, named: set[str]
 ) -> None:
-    text = FULL.replace('name = "full"', 'name = "full"\ntruth = true')
-    raw = build_blob(parse_config(text, Path("f.toml")), PROGRAMS, kernel, arch)
-    flags = layout().from_buffer("cr_image_header *", raw).flags
-    assert flags == sum(constant("image.h", f"CR_IMAGE_{name}") for name in named)
+    all_of_it = FULL.replace('name = "full"', 'name = "full"\ntruth = true')
+    for text, more in ((FULL, set()), (all_of_it, {"TRUTH_WHOLE"})):
+        raw = build_blob(parse_config(text, Path("f.toml")), PROGRAMS, kernel, arch)
+        flags = layout().from_buffer("cr_image_header *", raw).flags
+        assert flags == sum(constant("image.h", f"CR_IMAGE_{name}") for name in named | more)
+
+
+def test_a_kernel_that_tells_nothing_is_asked_for_nothing() -> None:
+    config = parse_config(FULL, Path("f.toml"))
+    assert on_kernel(config, None).system.truth is None
+    plain = build_blob(on_kernel(config, "KernelDebugBuild"), PROGRAMS, "seL4 16.0.0", "x86_64")
+    assert layout().from_buffer("cr_image_header *", plain).flags == 0
 
 
 @pytest.mark.behaviour("S-05")

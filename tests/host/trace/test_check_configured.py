@@ -42,7 +42,7 @@ def test_a_changed_story_fails(rule: str, edit: Edit) -> None:
 
 @pytest.mark.behaviour("W-01")
 def test_the_kernels_word_is_demanded_if_it_is_configured() -> None:
-    asked = with_system(truth=True)(expected())
+    asked = with_system(truth="some")(expected())
     (violation,) = held(story(expected()), asked).violations
     assert violation.rule == "config.truth"
 
@@ -50,7 +50,7 @@ def test_the_kernels_word_is_demanded_if_it_is_configured() -> None:
 @pytest.mark.behaviour("W-01")
 def test_a_snapshot_is_demanded_if_the_kernel_takes_them() -> None:
     for most, found in ((0, set()), (1, {"config.truth"})):  # the root task is one
-        asked = with_system(truth=True, snapshots_up_to=most)(expected())
+        asked = with_system(truth="all", snapshots_up_to=most)(expected())
         rules = {
             violation.rule for violation in held(with_truth(story(expected())), asked).violations
         }

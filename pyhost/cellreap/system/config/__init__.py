@@ -7,7 +7,7 @@ satisfies every rule of this package.
 """
 
 from cellreap.system.config.closeness import closeness_of
-from cellreap.system.config.debugging import asking, check_debug
+from cellreap.system.config.debugging import asking, check_debug, on_kernel
 from cellreap.system.config.overriding import override
 from cellreap.system.config.reading import load_config, parse_config
 from cellreap.system.config.rules import unknown
@@ -54,6 +54,7 @@ __all__ = [
     "dotted",
     "json_schema",
     "load_config",
+    "on_kernel",
     "override",
     "parse_config",
     "read_text",

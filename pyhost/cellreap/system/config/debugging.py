@@ -20,6 +20,16 @@ def asking(config: Config) -> Iterator[KeyPath]:
         yield ("system", "snapshot")
 
 
+def on_kernel(config: Config, missing: str | None) -> Config:
+    """The configuration as a kernel takes it: a kernel that cannot tell is asked for nothing.
+
+    missing: as for `check_debug`.
+    """
+    if missing is None or config.system.truth is not None:
+        return config
+    return config.model_copy(update={"system": config.system.model_copy(update={"truth": False})})
+
+
 def check_debug(config: Config, text: str, path: Path, missing: str | None) -> None:
     """InputError if a configuration asks the kernel for what it holds, and the kernel cannot tell.
 

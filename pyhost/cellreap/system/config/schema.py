@@ -155,9 +155,10 @@ class System(Table):
     """Whether a debug kernel prints all objects and capabilities before the first PD runs
     (seL4_DebugSnapshot).
     """
-    truth: _Bool = False
+    truth: _Bool | None = None
     """Whether the trace has the kernel's word on what capabilities there are: before the first PD
-    runs, before each crash, after each cleanup and at the end. Only a debug kernel has it.
+    runs, before each crash, after each cleanup and at the end. Only a debug kernel has it. The
+    default is the part of it that costs little, where the kernel has it.
     """
     mode: _Mode = "async"
     """When a PD that terminates another is answered: at once (async), or when all notices are

@@ -13,7 +13,6 @@ from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.kernel_caps import KernelCaps
 from cellreap.trace.check.snapshot import SnapshotError, read_snapshot
 from cellreap.trace.events import Event
-from cellreap.trace.expected import Expected
 
 EVENTS: Final = frozenset({"TRUTH", "CAPS", "OWN_CAPS", "UNTYPEDS"})
 """Events that change nothing. They may stand between events that must follow each other."""
@@ -79,6 +78,7 @@ class Truth(Concern):
         """whether it takes notice of any event that comes next"""
         self._open = False
         self._snapshot = False
+        self._had_snapshot = False  # whether the last TRUTH announced one
         self._caps: dict[tuple[str, str], tuple[int, Slots]] = {}
         self._counts: dict[str, dict[str, int]] = {}
         self._bodies: dict[str, Slots] = {}  # PD -> what stays in its body's CNode
@@ -112,23 +112,31 @@ class Truth(Concern):
             self._due = f"SETTLED n={event['n']}"
         elif name == "END" and not self._fresh:
             bad("truth.when", "END: expected TRUTH right before it")
+        elif name == "END" and self._expects_snapshot() and not self._had_snapshot:
+            bad("config.truth", "END: expected a snapshot by this kernel right before it")
         self._fresh = False
         self.alert = self._due is not None
 
     def _missing(self, name: str) -> None:
         expected = self.context.expected
-        if expected is not None and expected.truth and not self._began and name in _AFTER:
+        asked = expected is not None and expected.truth in ("some", "all")
+        if asked and not self._began and name in _AFTER:
             self.context.bad("config.truth", f"{name}: expected the kernel's word before it")
 
-    def _lacks_snapshot(self, event: Event, expected: Expected) -> bool:
-        return event["snapshot"] == "0" and self._pds <= expected.snapshots_up_to
+    def _expects_snapshot(self, each: bool = False) -> bool:
+        """Whether the kernel can print one more snapshot. each: if all of its word is asked for."""
+        expected = self.context.expected
+        if expected is None or (each and expected.truth != "all"):
+            return False
+        return self._pds <= expected.snapshots_up_to
 
     def truth(self, event: Event) -> None:
         """TRUTH: the kernel's word begins."""
         bad, expected = self.context.bad, self.context.expected
-        if expected is not None and not expected.truth:
+        self._had_snapshot = event["snapshot"] == "1"
+        if expected is not None and expected.truth == "none":
             bad("config.truth", "TRUTH: the kernel's word is not configured")
-        elif expected is not None and self._lacks_snapshot(event, expected):
+        elif self._expects_snapshot(each=self._taken) and not self._had_snapshot:
             bad("config.truth", "TRUTH: snapshot=0: expected a snapshot by this kernel")
         if self._open:
             bad("truth.form", "TRUTH within the kernel's word: expected UNTYPEDS first")
@@ -136,7 +144,7 @@ class Truth(Concern):
             bad("truth.when", "TRUTH: expected the first before anything crashed")
         self._taken = self._open = True
         self._due = self._crash = None
-        self._snapshot = event["snapshot"] == "1"
+        self._snapshot = self._had_snapshot
         self.context.report.asked += 1
         self.context.report.snapshots += self._snapshot
         self._caps, self._counts = {}, {}
