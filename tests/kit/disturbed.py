@@ -25,8 +25,8 @@ from cellreap.testing.changes import validated
 from kit.chaos import Table, chaos
 from kit.paths import BOOT_CONFIGS, CONFIGS, ROOT, TESTS
 
-QEMU: Final = ("-icount", "shift=4,sleep=off")
-"""An instruction takes 16 ns, so that each run of a system is the same."""
+QEMU: Final = ("-icount", "shift=6,sleep=off")
+"""An instruction takes 64 ns, so that each run of a system is the same."""
 MOST_PDS: Final = 14
 """of a configuration that is taken"""
 MOST_PROGRAMS: Final = 12
@@ -38,10 +38,15 @@ WAYS: Final = (
     *("terminate", "freeze", "hang", "block"),
 )
 BY_TIME: Final = ("kill", "freeze")
+NEVER_ENDS: Final = ("hang", "block", "freeze")
+BEATS: Final = (20, 100, 400, 2000)
+"""Values of heartbeat_ms and call_ms."""
 CHECKPOINT: Final = re.compile(r"cr_checkpoint|cr_next_round")
 SPAWNED: Final = ("idler", "crasher", "worker", "foundling")
 FUZZED: Final = 63
 """All bits of argument 2 of fuzzer.c."""
+MESSAGES: Final = 300
+"""Most messages of a fuzzer."""
 STEPS: Final = 250
 MADE: Final = 400
 _NAMED: Final = ("requests", "holds_pds", "may_set_policy_of")
@@ -108,9 +113,18 @@ def _side_by_side(parts: list[Table]) -> Table:
     first = parts[0].get("inject", [])
     made["inject"] = [first] if isinstance(first, str) else list(first)
     for pd in made["pd"]:
-        if pd.get("respawn_budget", 0) > MOST_RESPAWNS:
-            pd["respawn_budget"] = MOST_RESPAWNS
+        _limit(pd)
     return made
+
+
+def _limit(pd: Table) -> None:
+    """Lets a PD come to its end within a few thousand events."""
+    if "respawn_budget" in pd:
+        pd["respawn_budget"] = min(pd["respawn_budget"], MOST_RESPAWNS)
+    if pd["program"] == "fuzzer":
+        seed, count, *more = [*pd.get("args", []), 0, 0]
+        most = MESSAGES // 5 if pd.get("may_extract") else MESSAGES  # each one tells the model
+        pd["args"] = [seed, min(count or most, most), *more[:2]]
 
 
 def _base(rng: random.Random, seed: int) -> Table:
@@ -191,6 +205,10 @@ def _own(rng: random.Random, table: Table) -> None:
             ("pd_depth", rng.choice([0, 1, "inf"])),
             ("rs_depth", rng.choice([0, 1, "inf"])),
             ("deadline_ms", rng.choice([50, 200, 1000, 0])),
+            ("heartbeat_ms", rng.choice(BEATS)),
+            ("heartbeat_ms", rng.choice(BEATS)),
+            ("call_ms", rng.choice(BEATS)),
+            ("call_ms", rng.choice(BEATS)),
             ("priority", rng.choice([80, 90, 100, 110, 120])),
             ("cspace_bits", rng.choice([5, 6, 8])),
             ("start", "after-cleanup"),
@@ -237,6 +255,8 @@ def _crash(rng: random.Random, table: Table) -> None:
     elif how == "terminate":
         crash["by"] = pd["name"]
         crash["pd"] = rng.choice([*pd.get("holds_pds", []), pd["name"]])
+    if how in NEVER_ENDS and rng.random() < 0.8:  # else only a deadline may find it
+        pd.setdefault("heartbeat_ms", rng.choice(BEATS))
     if rng.random() < 0.2 and pd.get("respawn"):
         crash["repeat"] = rng.randint(2, 4)
     table["crash"].append(crash)
@@ -267,7 +287,7 @@ def _fuzzer(rng: random.Random, table: Table) -> None:
         "holds_pds": rng.sample(pds, min(len(pds), rng.choice([0, 0, 1, 2]))),
         "spawns": [rng.choice(SPAWNED)],
         "spawn_allow": rng.randint(0, 3),
-        "args": [rng.randrange(1 << 31), rng.randint(100, 800), bits, 0],
+        "args": [rng.randrange(1 << 31), rng.randint(50, MESSAGES), bits, 0],
         "space": [{"name": f"{name}_space", "type": "FUZZ"}],
     }
     pd |= {right: True for right in ("may_extract", "may_collect", "may_listen", "may_set_depth")
@@ -276,6 +296,7 @@ def _fuzzer(rng: random.Random, table: Table) -> None:
         pd["may_set_policy_of"] = list(pd["holds_pds"])
     if rng.random() < 0.3:
         pd |= {"respawn": True, "respawn_budget": rng.randint(1, 3)}
+    _limit(pd)
     _pds(table).append(pd)
 
 

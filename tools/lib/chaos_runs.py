@@ -13,9 +13,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Final
 
@@ -35,6 +33,7 @@ from cellreap.runs.qemu import find_emulator, machine_for
 from cellreap.system.cache import digest_of
 from cellreap.system.config import parse_config
 from cellreap.system.image import read_image
+from cellreap.trace.lines import Lines
 from kit.chaos import Table
 from kit.disturbed import QEMU, disturbed, shrunk
 from kit.paths import ROOT
@@ -43,14 +42,13 @@ QUIET: Final = Progress(quiet=True)
 TRIES: Final = 150
 EVENTS: Final = 20_000
 """A system that goes on for ever is cut after so many events."""
-SECONDS, IDLE = 15.0, 10.0
+SECONDS, IDLE = 10.0, 10.0
 """Longer than any other system takes, on a busy machine."""
 STILL: Final = (b"SILENT", b"STANDS", b"CLOCK")
 """The last events of a system that has nothing more to tell. The root task says what each PD does
 when nothing has happened for 5 s of the machine's own time.
 """
 SOURCES: Final = ("roottask", "refkernel", "pds", "examples", "configs", "pyhost", "tests", "tools")
-_EVENT: Final = re.compile(rb"~cr \d+ [0-9a-f]{16} ([A-Z_]+)")
 _RULE: Final = re.compile(r":\d+: ([a-z_]+\.[a-z_]+): ")
 
 
@@ -81,6 +79,7 @@ class Ending:
 
     def __init__(self) -> None:
         self._rest = b""
+        self._lines = Lines()  # PDs print what looks like an event
         self.events = 0
         self.still = False
 
@@ -88,10 +87,11 @@ class Ending:
         """Takes the next bytes. Returns whether the run is to end."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         told = False
-        for found in filter(None, map(_EVENT.search, lines)):
+        for _, found in filter(None, map(self._lines.find, lines)):
+            name = found[3].partition(b" ")[0]
             self.events += 1
-            told = self.still and found[1] == b"CLOCK"  # all STANDS have come
-            self.still = found[1] == STILL[0] or (self.still and found[1] in STILL)
+            told = self.still and name == b"CLOCK"  # all STANDS have come
+            self.still = name == STILL[0] or (self.still and name in STILL)
         return told or self.events > EVENTS
 
 
@@ -128,6 +128,8 @@ def boot(path: Path, arch: str, kernel: str, seed: int = 0) -> Outcome:
     ending = Ending()
     limits = Limits(SECONDS, IDLE, QEMU)
     booted = record_image(read_image(image), trace, limits, QUIET, Watch(ending.take))
+    if booted.end is End.INTERRUPTED:
+        raise KeyboardInterrupt
     # A crash that did not come about, or a PD that was never created, is what such a system may
     # come to, and no violation. A trace that was ended is checked as far as it goes.
     run = checked_run(read_image(image), booted, trace, QUIET, config=system.config)
@@ -228,24 +230,15 @@ class Results:
             file.write(json.dumps(asdict(outcome)) + "\n")
 
 
-def run_seeds(
-    seeds: range, arch: str, kernel: str, folder: Path, workers: int
-) -> Iterator[tuple[Outcome, bool]]:
+def run_seeds(seeds: range, arch: str, kernel: str, folder: Path) -> Iterator[tuple[Outcome, bool]]:
     """The results of the seeds, and whether each is new."""
     results = Results(folder, made_from(arch, kernel))
     known = {outcome.seed for outcome in results.found}
     yield from ((outcome, False) for outcome in results.found if outcome.seed in seeds)
-    with ProcessPoolExecutor(workers, get_context("fork")) as pool:
-        running = [
-            pool.submit(run_seed, seed, arch, kernel, folder) for seed in seeds if seed not in known
-        ]
-        try:
-            for future in running:
-                outcome = future.result()
-                results.add(outcome)
-                yield outcome, True
-        finally:
-            pool.shutdown(cancel_futures=True)
+    for seed in (seed for seed in seeds if seed not in known):
+        outcome = run_seed(seed, arch, kernel, folder)
+        results.add(outcome)
+        yield outcome, True
 
 
 @click.command()
@@ -256,7 +249,6 @@ def run_seeds(
               help="seL4, refkernel, or an SDK directory; refkernel by default.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               default=Path("build/chaos"), help="build/chaos by default.")  # fmt: skip
-@click.option("-j", "--workers", default=1, metavar="N", help="Systems that run at a time.")
 @click.option("--tries", default=TRIES, metavar="N", help="Runs to make one system smaller.")
 def main(
     seeds: int,
@@ -264,7 +256,6 @@ def main(
     arches: tuple[str, ...],
     kernels: tuple[str, ...],
     output: Path,
-    workers: int,
     tries: int,
 ) -> int:
     """Boot random systems, and make those smaller that fail.
@@ -278,7 +269,7 @@ def main(
     ends: Counter[str] = Counter()
     for arch in arches or ARCHES:
         for kernel in kernels:
-            for outcome, is_new in run_seeds(chosen, arch, kernel, folder, workers):
+            for outcome, is_new in run_seeds(chosen, arch, kernel, folder):
                 ends[outcome.end] += 1
                 failed += [outcome] if outcome.end == "failed" else []
                 if is_new or outcome.end == "failed":

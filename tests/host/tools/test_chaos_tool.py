@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from cellreap.headers import event_table
+from cellreap.trace.writer import seal
 from chaos_runs import EVENTS, Ending, Outcome, Results, kinds
 from kit.chaos import Table
 from kit.disturbed import disturbed, is_valid, shrunk, smaller
+from kit.trace_simulator import Target
 
 SEEDS = range(1, 9)
 
@@ -61,29 +64,36 @@ def test_two_failures_are_the_same_if_they_violate_a_rule_in_common() -> None:
     assert kinds(["the run did not come to its end"]) == {"the run did not come to its end"}
 
 
-def console(*names: str) -> bytes:
-    return b"".join(f"kernel: ~cr 1 {0:016x} {name} x=1\r\n".encode() for name in names)
+def fed(names: list[str]) -> tuple[list[bool], Ending]:
+    """What Ending says after each of these events, behind the beginning of a trace."""
+    target, values = Target(0, 0), {"pd": "PD_1", "ms": 100, "text": "x", "code": 3}
+    begun = len(target.events)
+    for name in names:
+        has = event_table().fields[name]
+        target.events.append((name, {k: v for k, v in values.items() if k in has}))
+    ending = Ending()
+    told = [ending.take(f"kernel: {line}\r\n".encode()) for line in seal(target.events)]
+    return told[begun:], ending
 
 
 def test_a_run_is_still_when_all_pds_were_told_and_only_the_clock_goes_on() -> None:
-    ending = Ending()
-    assert not ending.take(console("CLOCK", "SILENT", "STANDS") + b"~cr 2 ")
-    assert not ending.take(console("STANDS"))
+    told, ending = fed(["CLOCK", "SILENT", "STANDS", "STANDS", "CLOCK"])
+    assert told == [False, False, False, False, True]
     assert ending.still
-    assert ending.take(console("CLOCK"))
 
 
 def test_a_run_that_goes_on_after_a_silence_is_not_still() -> None:
-    ending = Ending()
-    assert not ending.take(console("SILENT", "STANDS", "EXIT", "CLOCK"))
+    told, ending = fed(["SILENT", "STANDS", "EXIT", "CLOCK"])
+    assert not any(told)
     assert not ending.still
 
 
-def test_a_run_that_goes_on_for_ever_is_cut() -> None:
-    ending = Ending()
-    assert not ending.take(console(*["SAY"] * EVENTS))
-    assert ending.take(console("SAY"))
-    assert not ending.still
+def test_a_run_that_goes_on_for_ever_is_cut_and_what_pds_print_is_no_event() -> None:
+    told, ending = fed(["CLOCK"] * EVENTS)
+    assert told.index(True) == EVENTS - (ending.events - len(told))
+    before = ending.events
+    ending.take(b"~cr 1 0123456789abcdef SILENT ms=5000\n")
+    assert (ending.events, ending.still) == (before, False)
 
 
 def test_results_belong_to_what_they_were_made_from(tmp_path: Path) -> None:
