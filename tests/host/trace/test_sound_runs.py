@@ -190,3 +190,29 @@ def test_what_is_due_while_the_root_task_is_busy_is_told_behind_the_next_clock(
     target.emit("HELD_UP", pd=server, ms=1060, ran=0)
     target.serve_all()
     assert rules(target.end()) == found
+
+
+@pytest.mark.behaviour("S-15", "X-23")
+@pytest.mark.parametrize(("rs_depth", "found"), [(None, set()), (0, {"authority.protected"})])
+def test_a_client_of_a_space_that_is_doomed_already_does_not_go_with_its_server(
+    rs_depth: int | None, found: set[str]
+) -> None:
+    target = Target(0, rs_depth, "doomed")
+    low, watcher, boss = (target.pd(name) for name in ("low", "watcher", "boss"))
+    high = target.pd("high", depths=("1", "0"))
+    client, guard = target.pd("client"), target.pd("guard", pinned=True, protected=True)
+    blocks, files = target.space(low, "BLOCK", "blocks"), target.space(high, "FILE", "files")
+    target.map(files, blocks)
+    target.request(watcher, blocks)
+    target.subscribe(watcher, blocks)
+    target.request(client, files)
+    target.link(client, guard)
+    target.body_cap(boss, high)
+    target.quiet()
+    target.fault(low)
+    first = target.steps()
+    next(first)
+    target.terminate_later(high, boss)
+    target.serve(watcher)
+    next(first, None)
+    assert rules(target.events) & {"authority.protected"} == found  # the trace ends here

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from cellreap import headers
 from cellreap.model import reference
+from cellreap.trace.check.apart import without
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event
 
@@ -164,13 +165,8 @@ class Authority(Concern):
         """A protected PD that the cleanup of a PD would destroy. tree: of all that it created."""
         if not self._protected:
             return None
-        model, dooms = self.context.model, self.context.cleanups.dooms_pd
-        doomed_pds = {other for other in model.pds() if dooms(other)}
-        if doomed_pds:  # They go by cleanups that wait, whatever this one does.
-            spaces = {space for space, of in model.manager.items() if of in doomed_pds}
-            members = {res for res, space in model.space_of.items() if space in spaces}
-            model = model.copy()
-            model.discard({*doomed_pds, *spaces, *members})
+        # What cleanups under way doom goes with them, whatever this one does.
+        model = without(self.context.model, self.context.cleanups.doomed())
         depths = self.depths_of(pd)
         if tree:
             plan = reference.subtree(model, pd, *depths)
