@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,14 +18,18 @@ import pytest
 from cellreap.errors import CellreapError, UsageError
 from cellreap.runs.boot import Boot, End, record, record_from
 from cellreap.runs.qemu import MACHINES, Machine, find_emulator, qemu_command, split_arguments
+from cellreap.trace.lines import keyed_sum
+from cellreap.trace.writer import NO_SECRET
 
 
 def line(seq: int, text: str) -> bytes:
-    body = f"{seq} {text}"
-    return f"~cr {seq} {zlib.crc32(body.encode()):08x} {text}\n".encode()
+    checksum = keyed_sum(NO_SECRET, f"{seq} {text}".encode())
+    return f"~cr {seq} {checksum.decode()} {text}\n".encode()
 
 
-END = line(1, "END count=1 digest=00000000")
+HEAD = line(0, f"TRACE version=1 key={NO_SECRET.hex()}")
+LAST = line(1, "END count=1 digest=00000000")
+END = HEAD + LAST
 
 
 @pytest.fixture
@@ -97,11 +100,10 @@ def run_until_it_spoke(
 
 @pytest.mark.behaviour("H-03")
 def test_the_end_of_the_trace_ends_the_run(stand_in: Path) -> None:
-    head = line(0, "TRACE version=1")
-    boot, trace = run(script(stand_in, f"put({head!r})\nput({END!r})\ntime.sleep(600)"))
+    boot, trace = run(script(stand_in, f"put({END!r})\ntime.sleep(600)"))
     assert boot.end is End.COMPLETE  # so it waited for no limit
     assert (boot.events, boot.bytes) == (2, len(trace))
-    assert trace == head + END
+    assert trace == END
 
 
 @pytest.mark.behaviour("H-08")
@@ -119,8 +121,8 @@ def test_the_console_is_recorded_byte_by_byte(stand_in: Path) -> None:
         END.replace(b"count=1", b"count=2"),  # its checksum is wrong
         END.replace(b"~cr", b"-cr"),
         END.rstrip(b"\n"),  # cut
-        line(1, "SAY pd=PD_1 text=END"),
-        line(1, "ENDING count=1"),
+        HEAD + line(1, "SAY pd=PD_1 text=END"),
+        HEAD + line(1, "ENDING count=1"),
     ],
 )
 def test_what_only_looks_like_the_end_is_not(stand_in: Path, almost: bytes) -> None:
@@ -221,7 +223,7 @@ def test_what_looks_like_a_panic_is_none_if_an_event_follows_behind_the_limit(
 ) -> None:
     """A PD of a debug kernel can print such a message when the time is nearly up."""
     forged = b"cellreap: panic: no slot is left 0x0\n"
-    console = Scripted({1.0: line(0, "TRACE version=1"), 9.9: forged, **goes_on})
+    console = Scripted({1.0: HEAD, 9.9: forged, **goes_on})
     monkeypatch.setattr("cellreap.runs.boot.time.monotonic", lambda: console.now)
     trace = io.BytesIO()
     assert record_from(console, trace, timeout=10.0).end is end
@@ -377,9 +379,10 @@ def test_nothing_stays_open(stand_in: Path) -> None:
 
 def test_progress_is_told_as_events_come(stand_in: Path) -> None:
     told: list[int] = []
-    body = "\n".join(f"put({line(n, 'SAY pd=PD_1 text=x')!r})\ntime.sleep(0.05)" for n in range(5))
+    said = [HEAD, *(line(n, "SAY pd=PD_1 text=x") for n in range(1, 5))]
+    body = "\n".join(f"put({each!r})\ntime.sleep(0.05)" for each in said)
     record(
-        script(stand_in, f"{body}\nput({END!r})\ntime.sleep(600)"),
+        script(stand_in, f"{body}\nput({LAST!r})\ntime.sleep(600)"),
         io.BytesIO(),
         timeout=GENEROUS,
         idle=GENEROUS,
