@@ -122,9 +122,9 @@ def _limit(pd: Table) -> None:
     if "respawn_budget" in pd:
         pd["respawn_budget"] = min(pd["respawn_budget"], MOST_RESPAWNS)
     if pd["program"] == "fuzzer":
-        seed, count, *more = [*pd.get("args", []), 0, 0]
+        args: list[int] = [*pd.get("args", []), 0, 0]
         most = MESSAGES // 5 if pd.get("may_extract") else MESSAGES  # each one tells the model
-        pd["args"] = [seed, min(count or most, most), *more[:2]]
+        pd["args"] = [args[0], min(args[1] or most, most), *args[2:4]]
 
 
 def _base(rng: random.Random, seed: int) -> Table:
