@@ -81,6 +81,26 @@ cr_result cr_unsubscribe_handler(cr_subject subject, cr_handler handler, uint64_
     return result;
 }
 
+static struct {
+    cr_handler run; /* null: there is none */
+    uint64_t data;
+} destructor;
+
+cr_result cr_set_destructor(cr_handler run, uint64_t data)
+{
+    cr_result result = CR_RESULT_OK;
+    if (run != 0 && destructor.run == 0) {
+        result = cr_subscribe_as(0, 0, CR_HANDLER_DESTRUCTOR);
+    } else if (run == 0 && destructor.run != 0) {
+        result = cr_unsubscribe_as(0, 0, CR_HANDLER_DESTRUCTOR);
+    }
+    if (result == CR_RESULT_OK) {
+        destructor.run = run;
+        destructor.data = data;
+    }
+    return result;
+}
+
 /* A `lost` notice may also be about a node that is still there. */
 static int is_destroyed(const cr_work_entry *work)
 {
@@ -111,7 +131,9 @@ int cr_tell_handlers(const cr_work_entry *work)
 {
     switch (work->kind) {
     case CR_NOTICE_PRE_DESTROY:
-        return tell(work, CR_BEFORE);
+        return (work->handlers >> CR_HANDLER_DESTRUCTOR & 1) != 0 && destructor.run != 0
+                   ? destructor.run(work, CR_BEFORE, destructor.data)
+                   : tell(work, CR_BEFORE);
     case CR_NOTICE_LOST:
     case CR_NOTICE_DESTROY:
         return work->object == 0 && is_destroyed(work) ? tell(work, CR_AFTER) : 0;

@@ -139,11 +139,17 @@ static int may_leave(void)
            residues->n_notices <= CR_MAX_PLAN;
 }
 
+/* Whether the cleanup tells anybody, and so may have to wait. */
+static int may_wait(const cr_plan *plan)
+{
+    return plan->n_pre_destroy > 0 || plan->n_destructors > 0;
+}
+
 int cr_cleaner_may_begin(const cr_plan *plan)
 {
     const cr_cleaner *cleaner = &cr_sup.cleaner;
     /* A cleanup that tells nobody never waits, so others that wait leave it room at any time. */
-    int room = plan->n_pre_destroy == 0 ||
+    int room = !may_wait(plan) ||
                (cleaner->n_waiting < CR_MAX_CLEANUPS &&
                 cleaner->n_doomed + plan->n_doomed <= CR_KEPT_DOOMED &&
                 cleaner->n_pre_destroy + plan->n_pre_destroy <= CR_KEPT_PRE_DESTROY);
@@ -164,7 +170,7 @@ void cr_cleaner_forget_queued(void)
  * something is marked at its end. */
 static int is_beside_others(const cr_plan *plan)
 {
-    return plan->n_pre_destroy > 0 || cr_sys.image->cleaner_priority != 0;
+    return may_wait(plan) || cr_sys.image->cleaner_priority != 0;
 }
 
 void cr_cleaner_arrive(cr_cleanup *cleanup)
@@ -269,7 +275,8 @@ void cr_cleaner_unpark(uint32_t index)
     const cr_cleanup *now = &cleaner->now;
     const uint32_t doomed = now->plan.n_doomed;
     const uint32_t told = now->plan.n_pre_destroy;
-    if (cr_plan_restore(cr_sys.planner, cr_sys.model, &cleaner->now.plan,
+    if (now->record == 0 &&
+        cr_plan_restore(cr_sys.planner, cr_sys.model, &cleaner->now.plan,
                         &cleaner->doomed[now->first_doomed],
                         &cleaner->pre_destroy[now->first_pre_destroy],
                         &cleaner->pre_destroy_groups[now->first_pre_destroy]) != CR_OK) {

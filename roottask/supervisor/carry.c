@@ -85,6 +85,11 @@ int cr_cleaner_awaits(const cr_pd *pd)
     return waiting > held;
 }
 
+int cr_is_destroying(const cr_cleanup *cleanup)
+{
+    return cr_journal_of(cleanup)->told != 0;
+}
+
 int cr_carry_awaits(const cr_cleanup *cleanup)
 {
     int any = 0;
@@ -225,13 +230,22 @@ static cr_status notify(const cr_notice *notices, uint32_t count, cr_pd *subscri
     return CR_OK;
 }
 
+/* A PD that is told of its own end is told of its destructor when its turn to go has come, and of
+ * its other handlers before. All subscribers are awaited then. */
 static cr_status tell(cr_ref node, cr_pd *subscriber, uint32_t epoch)
 {
     if (subscriber == 0) {
         return CR_ERR_CORRUPT;
     }
-    const cr_notice notice = {
-        .kind = CR_NOTICE_PRE_DESTROY, .to = subscriber->node, .node = node, .from = {CR_NONE, 0}};
+    const cr_cleanup *now = &cr_sup.cleaner.now;
+    const uint32_t destructor = cr_same(node, subscriber->node) ? 1u << CR_HANDLER_DESTRUCTOR : 0;
+    const int is_turn = cr_journal_of(now)->awaited == now->plan.n_pre_destroy;
+    const uint32_t handlers = cr_model_handlers(cr_sys.model, subscriber->node, node);
+    const cr_notice notice = {.kind = CR_NOTICE_PRE_DESTROY,
+                              .to = subscriber->node,
+                              .node = node,
+                              .from = {CR_NONE, 0},
+                              .handlers = is_turn ? destructor : handlers & ~destructor};
     return notify(&notice, 1, subscriber, epoch);
 }
 
@@ -450,10 +464,9 @@ static cr_status finish_step(cr_step_kind kind, uint32_t epoch)
     cr_journal *journal = cr_journal_of(now);
     trace_step(kind, journal->count);
     cr_status status = cr_step_done(journal, epoch);
-    if (status == CR_OK && kind == CR_STEP_AWAIT && journal->awaited == now->plan.n_pre_destroy) {
-        if (!is_to_spare(now)) {
-            plan_again();
-        }
+    if (status == CR_OK && kind == CR_STEP_AWAIT && !cr_is_destroying(now) &&
+        journal->awaited == now->plan.n_pre_destroy && !is_to_spare(now)) {
+        plan_again();
     }
     return status;
 }

@@ -103,7 +103,12 @@ static void await_answers(void)
     enter(CR_PHASE_AWAITS);
     cr_sup.cleaner.now.waited = 1;
     cr_clock_watch();
+    if (cr_is_destroying(&cr_sup.cleaner.now)) {
+        (void)cr_print_gone(cr_sup.cleaner.now.tag);
+        cr_residue_record(&cr_sup.cleaner.now);
+    }
     trace_wait(CR_EV_WAIT);
+    cr_notices_of_lost_pds();
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         if (cr_pd_is_served(pd) && pd->wait == CR_WAIT_CONNECT && cr_is_doomed(pd)) {
@@ -273,6 +278,7 @@ static void start(const cr_trigger_entry *entry, uint64_t cycles)
     now->waited = 0;
     now->saved = 0;
     now->runs = 0;
+    now->record = 0;
     now->tag = cr_sys.cleanups;
     cr_cleaner_arrive(now);
     cr_tickets_begin(entry->pd, now->tag);
@@ -445,11 +451,12 @@ cr_cleanup *cr_cleaner_collects(const cr_pd *pd)
     return 0;
 }
 
-/* A TELL that was left for good counts as told: the subscriber has the edge, and has its chance. */
+/* A TELL that was left for good counts as told: the subscriber has the edge, and has its chance.
+ * When nodes are being destroyed, it is too late. */
 int cr_cleaner_has_told(const cr_cleanup *waiting, const cr_pd *subscriber, cr_ref node)
 {
     const cr_pair *pre_destroy = &cr_sup.cleaner.pre_destroy[waiting->first_pre_destroy];
-    const uint32_t told = cr_journal_of(waiting)->index;
+    const uint32_t told = cr_is_destroying(waiting) ? 0 : cr_journal_of(waiting)->index;
     for (uint32_t i = 0; i < told && i < waiting->plan.n_pre_destroy; i++) {
         if (cr_same(pre_destroy[i].pd, subscriber->node) && cr_same(pre_destroy[i].node, node)) {
             return 1;
@@ -721,6 +728,7 @@ static int continue_next(void)
     for (uint32_t i = 0; cleaner->seen != cr_sup.changes && i < cleaner->n_waiting; i++) {
         if (!cr_carry_awaits(&cleaner->waiting[i])) {
             cr_cleaner_unpark(i);
+            cr_residue_take_up(&cleaner->now);
             cr_trace_refused_rest();
             trace_wait(CR_EV_CONTINUE);
             carry_on();

@@ -34,6 +34,7 @@ typedef struct cr_cleanup {
     uint32_t runs; /* over what it left, so far */
     uint32_t first_doomed; /* while it waits: its entries in the cleaner's arrays */
     uint32_t first_pre_destroy;
+    uint32_t record; /* it waits, or has waited, while it destroys: see residue.h. 0: else */
 } cr_cleanup;
 
 enum {
@@ -138,6 +139,9 @@ cr_status cr_cleaner_plan(const cr_pd *trigger, cr_cause cause, cr_plan *out);
 int cr_cleaner_destroys_protected(const cr_plan *plan);
 /* Collects what cannot be reached, when nothing else is under way or waits that it touches. */
 void cr_cleaner_collect(void);
+/* Whether a cleanup has come to its first destructor. From then on it destroys nodes, and what
+ * survivors lose and are owed stays as it was planned. */
+int cr_is_destroying(const cr_cleanup *cleanup);
 /* The collection that dooms a PD and awaits subscribers. 0: there is none. */
 cr_cleanup *cr_cleaner_collects(const cr_pd *pd);
 /* Whether a cleanup that awaits subscribers has told one of them of a node. */
@@ -182,7 +186,8 @@ void cr_cleaner_remain(const cr_cleanup *cleanup);
 void cr_cleaner_return(const cr_cleanup *cleanup);
 /* Whether a cleanup under way, or one in the queue, concerns the node. */
 int cr_cleaner_concerns(cr_ref node);
-/* The cleanup that is being carried out waits; a waiting cleanup is carried out again. */
+/* The cleanup that is being carried out waits; a waiting cleanup is carried out again. If it has a
+ * record, its plan is to be taken from there. */
 void cr_cleaner_park(void);
 void cr_cleaner_unpark(uint32_t index);
 

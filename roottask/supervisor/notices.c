@@ -56,7 +56,7 @@ static cr_status fill_notice(const cr_notice *notice, batch *b, cr_work_notice *
     if (status != CR_OK) {
         return status;
     }
-    *out = (cr_work_notice){.kind = notice->kind, .broken = notice->broken};
+    *out = (cr_work_notice){.kind = notice->kind};
     if (info.kind == CR_NODE_RESOURCE) {
         if ((status = number_of(info.space, &b->space, &out->space)) != CR_OK) {
             return status;
@@ -68,7 +68,9 @@ static cr_status fill_notice(const cr_notice *notice, batch *b, cr_work_notice *
         out->pd = info.number;
     }
     if (notice->kind == CR_NOTICE_PRE_DESTROY) {
-        out->object = cr_model_handlers(cr_sys.model, notice->to, notice->node);
+        out->object = notice->handlers;
+    } else {
+        out->broken = notice->broken;
     }
     return notice->from.index != CR_NONE ? number_of(notice->from, &b->from, &out->pd) : CR_OK;
 }

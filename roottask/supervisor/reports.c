@@ -35,7 +35,9 @@ static uint32_t count_members(const cr_plan *plan, cr_ref space)
         count++;
     }
     const int stopped = cr_model_get(cr_sys.model, space, &info) == CR_OK &&
-                        place_of(plan, info.manager) < plan->n_doomed;
+                        place_of(plan, info.manager) < plan->n_doomed &&
+                        cr_model_subscriptions(cr_sys.model, info.manager, info.manager,
+                                               CR_HANDLER_DESTRUCTOR) == 0;
     return stopped ? (count + CR_STEP_AT_ONCE - 1) / CR_STEP_AT_ONCE : count;
 }
 
@@ -64,11 +66,26 @@ static uint32_t count_groups(const cr_plan *plan)
     return count;
 }
 
+/* The steps that tell the PDs with destructors, and await each group of them. */
+static uint32_t count_turns(const cr_plan *plan)
+{
+    uint32_t count = plan->n_destructors;
+    uint32_t last = CR_NONE;
+    for (uint32_t i = 0; i < plan->n_doomed; i++) {
+        if (plan->doomed[i].destructor) {
+            count += plan->doomed[i].group != last;
+            last = plan->doomed[i].group;
+        }
+    }
+    return count;
+}
+
 uint32_t cr_reports_count_steps(const cr_plan *plan)
 {
     uint32_t count = plan->n_doomed + plan->n_pre_destroy + count_groups(plan) +
-                     plan->n_core_freed;
-    for (uint32_t at = 0; at < plan->n_notices; at += cr_step_notices(plan, at)) {
+                     count_turns(plan) + plan->n_core_freed;
+    for (uint32_t at = 0; at < plan->n_notices;
+         at += plan->n_destructors > 0 ? 1 : cr_step_notices(plan, at)) {
         count++;
     }
     for (uint32_t i = 0; i < plan->n_doomed; i++) {

@@ -98,9 +98,64 @@ static void close_gap(uint32_t at, uint32_t count)
     for (uint32_t i = at; i < residues->n_notices; i++) {
         residues->notices[i] = residues->notices[i + count];
     }
-    for (uint32_t i = 0; count != 0 && i < residues->count; i++) {
+    for (uint32_t i = 0; count != 0 && i < CR_MAX_RESIDUES; i++) {
         cr_residue *other = &residues->at[i];
         other->first_notice -= other->first_notice >= at + count ? count : 0;
+    }
+}
+
+static void copy_plan(cr_residue *to, const cr_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->n_doomed; i++) {
+        to->doomed[i] = plan->doomed[i];
+    }
+    for (uint32_t i = 0; i < plan->n_core_freed; i++) {
+        to->core[i] = plan->core_freed[i];
+    }
+}
+
+static void use(const cr_residue *residue, cr_plan *plan)
+{
+    plan->doomed = residue->doomed;
+    plan->core_freed = residue->core;
+    plan->notices = &cr_sup.residues.notices[residue->first_notice];
+}
+
+static int is_record(uint32_t at)
+{
+    for (uint32_t i = 0; i < cr_sup.cleaner.n_waiting; i++) {
+        if (cr_sup.cleaner.waiting[i].record == at) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+void cr_residue_record(cr_cleanup *waits)
+{
+    cr_residues *residues = &cr_sup.residues;
+    uint32_t at = CR_MAX_RESIDUES - 1;
+    if (waits->record != 0) {
+        return;
+    }
+    while (is_record(at)) {
+        at--;
+    }
+    if (at < residues->count || waits->plan.n_notices > CR_RESIDUE_NOTICES - residues->n_notices) {
+        cr_panic("a cleanup that waits has no record", waits->tag);
+    }
+    waits->record = at;
+    residues->at[at].first_notice = residues->n_notices;
+    copy_plan(&residues->at[at], &waits->plan);
+    for (uint32_t i = 0; i < waits->plan.n_notices; i++) {
+        residues->notices[residues->n_notices++] = waits->plan.notices[i];
+    }
+}
+
+void cr_residue_take_up(cr_cleanup *goes_on)
+{
+    if (goes_on->record != 0) {
+        use(&cr_sup.residues.at[goes_on->record], &goes_on->plan);
     }
 }
 
@@ -149,21 +204,18 @@ void cr_residue_keep(void)
         cr_panic("more cleanups left something than may begin", now->tag);
     }
     cr_residue *residue = &residues->at[again ? residues->current : residues->count++];
-    keep_notices(residue, &now->plan, cr_journal_of(now), again);
+    if (now->record != 0) {
+        residue->first_notice = residues->at[now->record].first_notice;
+    }
+    keep_notices(residue, &now->plan, cr_journal_of(now), again || now->record != 0);
     if (!again) {
-        for (uint32_t i = 0; i < now->plan.n_doomed; i++) {
-            residue->doomed[i] = now->plan.doomed[i];
-        }
-        for (uint32_t i = 0; i < now->plan.n_core_freed; i++) {
-            residue->core[i] = now->plan.core_freed[i];
-        }
+        copy_plan(residue, &now->plan);
         residue->delay_ms = cr_sys.image->await_ms != 0 ? cr_sys.image->await_ms : 1;
     }
     residue->cleanup = *now;
     residue->cleanup.plan.n_pre_destroy = 0;
-    residue->cleanup.plan.doomed = residue->doomed;
-    residue->cleanup.plan.core_freed = residue->core;
-    residue->cleanup.plan.notices = &residues->notices[residue->first_notice];
+    residue->cleanup.record = 0;
+    use(residue, &residue->cleanup.plan);
     residue->cleanup.phase = CR_PHASE_NONE;
     cr_cleaner_remain(&residue->cleanup);
     set_due(residue);
@@ -174,6 +226,10 @@ void cr_residue_forget(void)
 {
     cr_residues *residues = &cr_sup.residues;
     const uint32_t at = residues->current;
+    if (cr_sup.cleaner.now.record != 0) {
+        close_gap(residues->at[cr_sup.cleaner.now.record].first_notice,
+                  cr_sup.cleaner.now.plan.n_notices);
+    }
     if (at == CR_MAX_RESIDUES) {
         return;
     }
@@ -212,9 +268,7 @@ int cr_residue_take_due(void)
         }
         residues->current = i;
         cleaner->now = residue->cleanup;
-        cleaner->now.plan.doomed = residue->doomed;
-        cleaner->now.plan.core_freed = residue->core;
-        cleaner->now.plan.notices = &residues->notices[residue->first_notice];
+        use(residue, &cleaner->now.plan);
         cleaner->now.runs = ++residue->cleanup.runs;
         cr_status status = cr_journal_run_again(cr_journal_of(&cleaner->now), cleaner->epoch);
         if (status != CR_OK) {

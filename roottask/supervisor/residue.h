@@ -36,7 +36,8 @@ typedef struct cr_residue {
 } cr_residue;
 
 typedef struct cr_residues {
-    cr_residue at[CR_MAX_RESIDUES]; /* the first `count` are in use */
+    /* The first `count` are what cleanups left. The last ones are records of cleanups under way. */
+    cr_residue at[CR_MAX_RESIDUES];
     uint32_t count;
     uint32_t current;  /* the one that is carried out, or CR_MAX_RESIDUES */
     uint64_t settled;  /* cleanups that have settled for the first time */
@@ -48,6 +49,12 @@ typedef struct cr_residues {
 void cr_residue_init(void);
 /* Whether a cleanup left something. */
 int cr_residue_any(void);
+
+/* A cleanup waits while it destroys. What survivors are owed can no longer be planned, so it has a
+ * record until its end. Each cleanup under way has room to. */
+void cr_residue_record(cr_cleanup *waits);
+/* A cleanup goes on. If it has a record, its plan is there. */
+void cr_residue_take_up(cr_cleanup *goes_on);
 
 /* The cleanup that is being carried out has no steps left, and settles. Returns whether it leaves
  * something, and writes each step that it leaves into the trace. */

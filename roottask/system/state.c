@@ -270,11 +270,10 @@ void cr_trace_state_digest(void)
     cr_trace_digest(cr_sys.digest);
 }
 
-void cr_print_state(uint32_t number, uint64_t cycles)
+uint64_t cr_print_gone(uint32_t number)
 {
-    const int whole = number == 0 || cr_sys.gone.full;
     printer p = {.event = CR_EV_STATE, .number = number};
-    if (whole) {
+    if (number == 0 || cr_sys.gone.full) {
         all_rows(&p);
     } else {
         p.rows = cr_sys.gone.rows;
@@ -284,9 +283,17 @@ void cr_print_state(uint32_t number, uint64_t cycles)
     cr_sys.gone.used = 0;
     cr_sys.gone.next = 0;
     cr_sys.gone.full = 0;
+    cr_sys.memory_changed |= number != 0;
+    return p.rows;
+}
+
+void cr_print_state(uint32_t number, uint64_t cycles)
+{
+    const int whole = number == 0 || cr_sys.gone.full;
+    const uint64_t rows = cr_print_gone(number);
     cr_trace_begin(&cr_sys.trace, CR_EV_SETTLED);
     cr_trace_number(&cr_sys.trace, number);
-    cr_trace_number(&cr_sys.trace, p.rows);
+    cr_trace_number(&cr_sys.trace, rows);
     cr_trace_number(&cr_sys.trace, cr_untyped_bytes_used());
     cr_trace_number(&cr_sys.trace, cr_slots_used());
     cr_trace_number(&cr_sys.trace, cycles);
@@ -294,7 +301,6 @@ void cr_print_state(uint32_t number, uint64_t cycles)
     cr_trace_number(&cr_sys.trace, (uint64_t)whole);
     cr_trace_state_digest();
     cr_trace_end(&cr_sys.trace);
-    cr_sys.memory_changed |= number != 0;
 }
 
 void cr_print_whole(void)

@@ -13,8 +13,11 @@
 uint32_t cr_print_model(uint32_t x);
 /* Prints one more row of extraction x: a MAP edge. */
 void cr_print_model_map(uint32_t x, cr_ref from, cr_ref to);
-/* After the cleanup of that number: prints the rows that it removed, or the whole state if they
- * were too many to be noted. `number` 0: prints the whole state. */
+/* Prints the rows that the cleanup of that number removed since the last ones were printed, or the
+ * whole state if they were too many to be noted. `number` 0: prints the whole state. Returns the
+ * number of rows. */
+uint64_t cr_print_gone(uint32_t number);
+/* The same at its end, with SETTLED. */
 void cr_print_state(uint32_t number, uint64_t cycles);
 /* Prints the accounts, if they have changed since the last print, and the whole state. */
 void cr_print_whole(void);

@@ -164,21 +164,18 @@ static cr_status take_request(cr_pd *pd, cr_ref space, const cr_pd *deleted_by)
 {
     uint32_t edge = cr_model_find(cr_sys.model, CR_EDGE_REQUEST, pd->node, space);
     cr_node_info info;
-    cr_node_info client;
     cr_status status;
     if (edge == CR_NONE) {
         return CR_OK;
     }
-    if ((status = cr_model_get(cr_sys.model, space, &info)) != CR_OK ||
-        (status = cr_model_get(cr_sys.model, pd->node, &client)) != CR_OK) {
+    if ((status = cr_model_get(cr_sys.model, space, &info)) != CR_OK) {
         return status;
     }
     uint32_t index = cr_sys.edge_entry[edge];
     if (index != CR_NONE) {
         uint32_t slot = cr_sys.requests[index].slot;
-        /* The capabilities of a dead client are destroyed with its CSpace. If a live server
-         * deletes, a doomed client can still be running. */
-        if (client.state == CR_STATE_ACTIVE || deleted_by != 0) {
+        /* The capabilities of a stopped client are destroyed with its CSpace. */
+        if (pd->life != CR_LIFE_STOPPED) {
             cr_pd *server = cr_server_of(space);
             if (server != 0 && (status = remove_request_caps(pd, slot)) != CR_OK) {
                 return status;

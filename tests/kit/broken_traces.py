@@ -18,6 +18,7 @@ from kit.cancel_run import cancel_run
 from kit.collect_run import collect_run
 from kit.govern_run import govern_run
 from kit.hung_run import hung_run
+from kit.network_run import Forgetful, ended, network
 from kit.reconcile_run import reconcile_run
 from kit.reports_run import reports_run
 from kit.residue_run import residue_run
@@ -601,6 +602,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "cleanup.tell": lambda: edited(
         "notices", "STEP", {"node": "FILE_SPACE_2"}, name="tell", pd="PD_4"
     ),
+    "cleanup.destructors": lambda: of_drafts(ended(network(Forgetful(1, 0))).end()),
     "cleanup.steps": lambda: edited("depths-1-0", "STEP", None, name="mark"),
     "cleanup.beside": lambda: edited("depths-1-0", "STEP", None, name="notify"),
     "cleanup.cut": lambda: edited("depths-1-0", "STEP", None, name="cut-request"),

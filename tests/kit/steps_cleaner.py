@@ -241,7 +241,12 @@ def compare(
 
 
 def batches(plan: Any) -> list[int]:
-    """How many notices each step queues, if none is left: those in a row to one PD, 32 at most."""
+    """How many notices each step queues, if none is left: those in a row to one PD, 32 at most.
+
+    One by one if destructors ran meanwhile: some may have become needless.
+    """
+    if plan.n_destructors:
+        return [1] * int(plan.n_notices)
     receivers = [(plan.notices[i].to.index) for i in range(plan.n_notices)]
     runs = [len(list(run)) for _, run in itertools.groupby(receivers)]
     return [min(32, run - at) for run in runs for at in range(0, run, 32)]

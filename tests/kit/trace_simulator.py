@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,7 @@ from cellreap.headers import event_table
 from cellreap.model import reference
 from cellreap.model.closeness import Closeness
 from cellreap.model.csvstate import rows_gone, state_rows
-from cellreap.model.graph import Model
+from cellreap.model.graph import DESTRUCTOR, Model
 from cellreap.model.ids import ROOT, parse_id, pd_id, resource_id, space_id
 from cellreap.trace.check.replay import SAME_MESSAGE, WITHIN
 from cellreap.trace.digest import Digests
@@ -213,6 +213,8 @@ class Target:
         """the doomed nodes that a cleanup left"""
         self.tombstones = 0
         """the destroyed nodes of such cleanups"""
+        self.going = 0
+        """the destroyed nodes of a cleanup that waits for destructors"""
         self.model.add_pd(ROOT, "ROOT_TASK", pinned=True)
         self.emit("PD", id=ROOT, name="ROOT_TASK", pinned=1)
 
@@ -633,12 +635,22 @@ class Target:
     # -- notices
 
     def _put(
-        self, n: int, to: str, kind: str, node: str, dead: str | None, tag: tuple[str, int] | None
+        self,
+        n: int,
+        to: str,
+        kind: str,
+        node: str,
+        dead: str | None,
+        tag: tuple[str, int] | None,
+        turn: bool = False,
     ) -> None:
+        """Queues a notice. turn: it tells of the turn of a destructor."""
         self.token += 1
         self.queues.setdefault(to, []).append(Notice(self.token, kind, node, tag))
         broken = self.keeps[n][to] if n and kind == "lost" else 0
         handlers = self.model.handlers_told(to, node) if kind == "pre-destroy" else 0
+        destructor = 1 << DESTRUCTOR if to == node else 0
+        handlers &= destructor if turn else ~destructor
         self.emit(
             "QUEUE",
             n=n,
@@ -862,7 +874,7 @@ class Target:
         bodies = sum(model.body_of(pd) is not None for pd in self.bodies)
         self.emit(
             "IN_USE",
-            nodes=len(model.nodes) + self.tombstones + len(self.mourning.kept),
+            nodes=len(model.nodes) + self.tombstones + self.going + len(self.mourning.kept),
             edges=len(set(edges)) + parts + bodies,
             notices=self.notices_in_use(),
             blocks=1 + len(self.bodies),
@@ -978,7 +990,8 @@ class Target:
         self.doomed -= plan.doomed() - self.remains
         self.state(n, before, cycles=12345)
         for pd, body in plan.revoked_bodies:
-            self._tell_loss(pd, _pd_of(body))
+            if body in before.nodes:
+                self._tell_loss(pd, _pd_of(body))
         if not plan.doomed() & self.remains:
             self.bury(n)
         self.pending = deque(waiting for waiting in self.pending if waiting[0] in self.model.nodes)
@@ -1024,8 +1037,9 @@ class Target:
         return plan
 
     def after(self, plan: reference.Plan) -> Model:
-        """The model after a cleanup."""
-        return reference.apply(self.model, plan)
+        """The model after a cleanup. If it waited for destructors, some nodes are gone already."""
+        pds = [(pd, depth) for pd, depth in plan.destroyed_pds if pd in self.model.nodes]
+        return reference.apply(self.model, replace(plan, destroyed_pds=pds))
 
     def _tell(self, n: int, plan: reference.Plan, cause: str) -> None:
         group = {node: index for index, nodes in enumerate(plan.groups) for node in nodes}
@@ -1143,13 +1157,26 @@ class Target:
         if waited:
             plan = self.plan_again(n, plan)
             dead = dict(plan.destroyed_pds)
-        suspend([pd for pd in dead if dead[pd] > 0])
+        ends = reference.destructors(self.model, plan)
+        suspend([pd for pd in dead if dead[pd] > 0 and pd not in ends])
         gone: set[str] = set()
-        for group in plan.groups:
+        for group in self.turns(plan):
+            told_now = self.told_of_their_turn([pd for pd in group if pd in ends])
+            for pd in told_now:
+                effect = partial(self._put, n, pd, "pre-destroy", pd, None, ("cleanup", n), True)
+                step("tell", pd, pd, *signal(pd), effect=effect)
+            if told_now and self._awaited(n):
+                self._goes(n, plan, gone, before)
+                yield n
+                self.emit("CONTINUE", n=n)
+            if told_now:
+                step("await")
+            suspend([pd for pd in group if pd in ends])
             for node in group:
                 for asker, _ in sorted(pair for pair in before.requests if pair[1] == node):
                     if asker not in gone:
-                        step("cut-request", node, asker, *(take(node) if asker not in dead else ()))
+                        runs = asker not in self.silent
+                        step("cut-request", node, asker, *(take(node) if runs else ()))
                 for some in self._members(before, node, dead):
                     effect = partial(all_gone, some)
                     calls = take(some[0])
@@ -1165,12 +1192,13 @@ class Target:
                 else:
                     step("destroy-space", node, effect=partial(gone_from, "DESTROY", node))
                 gone.add(node)
+        self.going = 0
         self.leave(n)
         for res in plan.core_freed:
             effect = partial(gone_from, "DESTROY", res)
             step("destroy-resource", res, "-", *take(res), effect=effect)
         self._empty_slots(plan, before)
-        for to, notices in self._batches(plan):
+        for to, notices in self._batches(self._still_owed(plan)):
             effect = partial(self._put_all, n, notices)
             step("notify", notices[0][2], to, *signal(to), effect=effect, things=len(notices))
         for kind, number in total.items():
@@ -1178,6 +1206,34 @@ class Target:
                 self.emit("CALLS", n=n, kind=kind, count=number)
         self.left(n)
         return plan
+
+    def _still_owed(self, plan: reference.Plan) -> reference.Plan:
+        """The plan without notices about what a manager deleted while destructors ran."""
+        owed = [each for each in plan.notices if each[3] is None or each[2] in self.model.nodes]
+        return replace(plan, notices=owed)
+
+    def turns(self, plan: reference.Plan) -> list[list[str]]:
+        """The groups in the order in which they are destroyed."""
+        return plan.groups
+
+    def told_of_their_turn(self, pds: list[str]) -> list[str]:
+        """Those PDs of a group that are told that the turn of their destructors has come."""
+        return pds
+
+    def _goes(self, n: int, plan: reference.Plan, gone: set[str], before: Model) -> None:
+        """The cleanup waits for destructors. What it destroyed so far is gone."""
+        was, self.model = self.model, self.model.copy()
+        inside = {res for node in gone for res in before.resources_in(node)}
+        bodies = {before.body_of(pd) for pd in gone & set(before.pds())} - {None}
+        self.model.discard(gone | inside | {body for body in bodies if body is not None})
+        for row in rows_gone(was, self.model):
+            self.emit("GONE", n=n, row=row)
+        self.emit("WAIT", n=n)
+        self._empty_slots(plan, before, gone | inside | bodies)
+        for pd, body in plan.revoked_bodies:
+            if body in was.nodes and body not in self.model.nodes:
+                self._tell_loss(pd, _pd_of(body))
+        self.going = len(gone)
 
     def _batches(
         self, plan: reference.Plan
@@ -1191,7 +1247,7 @@ class Target:
     def _members(self, model: Model, node: str, dead: Collection[str]) -> Iterator[list[str]]:
         """The resources of a space that each step destroys."""
         members = list(model.resources_in(node)) if node in model.manager else []
-        size = self.at_once if members and model.manager[node] in dead else 1
+        size = self.at_once if members and model.manager[node] in self.silent else 1
         for first in range(0, len(members), size):
             yield members[first : first + size]
 
@@ -1253,16 +1309,23 @@ class Target:
             and any(each.tag == ("cleanup", n) and not self.held(pd, each) for each in queue)
         )
 
-    def _empty_slots(self, plan: reference.Plan, before: Model) -> None:
+    def _empty_slots(
+        self, plan: reference.Plan, before: Model, gone: Collection[str | None] | None = None
+    ) -> None:
+        """Empties slots whose capabilities went. gone: only those to these nodes."""
         taken: list[tuple[str, str, str]] = [
             (pd, "REQUEST", space) for pd, space in plan.removed_requests
         ]
         taken += [(pd, "HOLD", node) for pd, node in plan.revoked + plan.revoked_spaces]
         for pd, kind, node in taken:
+            if gone is not None and node not in gone:
+                continue
             for slot, what in list(self.slots.get(pd, {}).items()):
                 if what == (kind, node):
                     self.slots[pd][slot] = f"lost {before.space_of.get(node, node)}"
         for pd, node in plan.revoked_bodies:
+            if gone is not None and node not in gone:
+                continue
             for slot, what in list(self.slots.get(pd, {}).items()):
                 if what == ("HOLD", node):
                     self.slots[pd][slot] = f"lost {_pd_of(node)}"

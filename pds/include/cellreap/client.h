@@ -130,7 +130,7 @@ typedef struct cr_work_entry {
  * and tells the PD once, of all its handlers. This library keeps which function and which data have
  * which number. Both are part of what a subscription is. Numbers from 1 on are the library's. */
 
-enum { CR_HANDLERS_MAX = CR_HANDLER_COUNT - 1 }; /* different subscriptions at a time */
+enum { CR_HANDLERS_MAX = CR_HANDLER_DESTRUCTOR - 1 }; /* different subscriptions at a time */
 
 /* A space; with space 0, the PD whose capability is in `pd_slot`; with both 0, the caller. */
 typedef struct cr_subject {
@@ -154,10 +154,19 @@ cr_result cr_subscribe_handler(cr_subject subject, cr_handler handler, uint64_t 
 /* Drops one subscription with this handler and data. CR_RESULT_NO_SUCH if there is none left: then
  * nothing changes. Otherwise as cr_unsubscribe. */
 cr_result cr_unsubscribe_handler(cr_subject subject, cr_handler handler, uint64_t data);
-/* To be called for each notice by a PD with handlers. Calls every handler that is subscribed to
- * the node of the notice once, however often it subscribed: for a `pre-destroy` notice before the
- * node goes, and for a `lost` or `destroy` notice after it went. A PD gets the latter if it had
- * something of the node; nobody is told after its own end. Returns 0 if all handlers did. */
+/* Sets the caller's destructor: what it does last when a cleanup destroys it. The destructor is
+ * called when all that goes before the caller is destroyed, so after the destructors of the PDs to
+ * which the caller subscribed. Handlers are called in the opposite order, and before anything is
+ * destroyed: they can still use servers. The caller has its deadline for it, and is stopped when it
+ * has acknowledged. `about` is the caller, and `moment` is CR_BEFORE. A PD that crashed or was
+ * terminated runs no destructor. A null function: the caller has none any more. Errors as of
+ * cr_subscribe and cr_unsubscribe. */
+cr_result cr_set_destructor(cr_handler destructor, uint64_t data);
+/* To be called for each notice by a PD with handlers or a destructor. Calls every handler that is
+ * subscribed to the node of the notice once, however often it subscribed: for a `pre-destroy`
+ * notice before the node goes, and for a `lost` or `destroy` notice after it went. A PD gets the
+ * latter if it had something of the node; nobody is told after its own end. Returns 0 if all
+ * handlers did. */
 int cr_tell_handlers(const cr_work_entry *work);
 
 /* The state of a ticket, with counts of its notices: see cr_ticket_state. */

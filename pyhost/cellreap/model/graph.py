@@ -25,6 +25,8 @@ __all__ = ["DOOMED", "MANAGER", "PINNED", "Edge", "Model", "Node", "Violation"]
 
 HANDLERS: Final = 32
 """The numbers of handlers: from 0, which is none, to this number less 1."""
+DESTRUCTOR: Final = 31
+"""The handler with which a PD that has a destructor subscribes to itself."""
 
 _AnyModel = TypeVar("_AnyModel", bound="Model")
 

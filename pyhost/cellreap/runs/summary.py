@@ -172,6 +172,8 @@ def _long(
         "broken", [f"{name_of(pd, names)} keeps {_list(what, '; ')}" for pd, what in broken.items()]
     )
     lines += _section("told", told)
+    ends = _list([name_of(pd, names) for pd in chapter.ends])
+    lines += _section("last", [f"{ends}: destructors"] if ends else [])
     lines += _section("order", [_order(chapter, names)])
     lines += _section("failed", [_death(chapter, event, names) for event in chapter.deaths()])
     lines += _section("freed", [_freed(chapter)])

@@ -381,6 +381,9 @@ RULES: Final[dict[str, str]] = {
     "cleanup.awaited": "A cleanup continues when the subscribers that were told and can answer "
     "have answered.",
     "cleanup.tell": "Each subscriber is told once about each node, beginning with the last group.",
+    "cleanup.destructors": "A PD with a destructor is told once of its turn, when all earlier "
+    "groups are destroyed. It is stopped, and its group destroyed, when all PDs of the group that "
+    "have one were told and have answered.",
     "cleanup.handlers": "A pre-destroy notice names the handlers of its receiver for the node.",
     "cleanup.steps": "The steps are the steps that follow from the plan.",
     "cleanup.beside": "A STEP is next to the event of its effect. A `notify` comes right "

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from cellreap.model.graph import DESTRUCTOR
 from cellreap.trace.check.running import PLAN_EVENTS, PLANNED_AGAIN
 from cellreap.trace.events import Event
 from cellreap.trace.faults import describe_fault
@@ -43,6 +44,8 @@ class Chapter:
     events: list[Event] = field(default_factory=list)
     finished: Counter[str] = field(default_factory=Counter)
     answered: int = 0
+    ends: list[str] = field(default_factory=list)
+    """the PDs whose destructors had their turns, in order"""
     says: list[tuple[str, str]] = field(default_factory=list)
 
     def deaths(self) -> list[Event]:
@@ -91,6 +94,11 @@ class Story:
             return self.chapters[-1]
         earlier = (each for each in self.chapters if each.number == number)
         return next((each for each in earlier if each.of("LEFT")), None)
+
+    def _under_way(self, event: Event) -> Chapter | None:
+        """The cleanup of which the event is a part."""
+        number = event.number("n")
+        return next((each for each in reversed(self.chapters) if each.number == number), None)
 
     # -- the run
 
@@ -141,10 +149,10 @@ class Story:
         self.chapters.append(Chapter(event.number("n"), event["trigger"], how, depths, steps))
 
     def _continue(self, event: Event) -> None:
-        """CONTINUE: the consequences of the cleanup are planned again."""
-        if self.chapters:
-            kept = [part for part in self.chapters[-1].events if part.name not in PLANNED_AGAIN]
-            self.chapters[-1].events = kept
+        """CONTINUE: the consequences of the cleanup are planned again, before its destructors."""
+        chapter = self._under_way(event)
+        if chapter is not None and not chapter.ends:
+            chapter.events = [part for part in chapter.events if part.name not in PLANNED_AGAIN]
 
     def _spared(self, event: Event) -> None:
         """SPARED: the collection does not destroy the node after all."""
@@ -157,10 +165,15 @@ class Story:
             ]
 
     def _queue(self, event: Event) -> None:
-        if self.chapters and event["n"] != "0":
-            before = event["kind"] == "pre-destroy"
-            told = self._told_before if before else self._owed
-            told[event["token"]] = self.chapters[-1]
+        chapter = self._under_way(event)
+        if chapter is None:
+            return
+        own = event["kind"] == "pre-destroy" and event["to"] == event["node"]
+        if own and event.number("handlers") == 1 << DESTRUCTOR:
+            chapter.ends.append(event["to"])
+            return
+        told = self._told_before if event["kind"] == "pre-destroy" else self._owed
+        told[event["token"]] = chapter
 
     def _finish_work(self, event: Event) -> None:
         token = event["token"]

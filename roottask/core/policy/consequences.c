@@ -269,12 +269,21 @@ static void free_core(cr_planner *planner)
     }
 }
 
-static void tell_subscribers(cr_planner *planner, uint32_t node, uint32_t group)
+/* A destructor is a subscription of a PD to itself, but is told when its turn to go has come. */
+static void tell_subscribers(cr_planner *planner, cr_doomed *doomed)
 {
+    const uint32_t node = doomed->node.index;
     int is_root = 0;
     cr_walk subscribers = cr_walk_start(planner, node, CR_EDGE_SUBSCRIBE, CR_IN);
     planner->mark++;
-    while (cr_walk_next(planner, &subscribers)) {
+    for (uint32_t edge = subscribers.edge; cr_walk_next(planner, &subscribers);
+         edge = subscribers.edge) {
+        if (subscribers.other == node &&
+            cr_handler_of(cr_edge_at(planner->model, edge)) == CR_HANDLER_DESTRUCTOR) {
+            doomed->destructor = doomed->pd_depth > 0;
+            planner->plan->n_destructors += doomed->destructor;
+            continue;
+        }
         if (!cr_first_time(planner, subscribers.other)) {
             continue; /* with another handler: it is told once, of all its handlers */
         }
@@ -288,7 +297,7 @@ static void tell_subscribers(cr_planner *planner, uint32_t node, uint32_t group)
             const cr_pair pair = {.pd = cr_ref_to(planner, subscribers.other),
                                   .node = cr_ref_to(planner, node)};
             planner->pre_destroy[place] = pair;
-            planner->pre_destroy_groups[place] = group;
+            planner->pre_destroy_groups[place] = doomed->group;
         }
     }
 }
@@ -301,8 +310,7 @@ void cr_find_subscribers(cr_planner *planner)
         return;
     }
     for (uint32_t i = planner->n_found; i > 0 && planner->status == CR_OK; i--) {
-        const cr_doomed *doomed = &planner->doomed[i - 1];
-        tell_subscribers(planner, doomed->node.index, doomed->group);
+        tell_subscribers(planner, &planner->doomed[i - 1]);
     }
 }
 

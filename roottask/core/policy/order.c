@@ -258,7 +258,7 @@ static void sort_by_group(cr_planner *planner)
         order[i].cursor = 0;
     }
     for (uint32_t i = 0; i < planner->n_found; i++) {
-        cr_found_at(planner, i)->group = order[i].level;
+        cr_found_at(planner, i)->group = order[i].level & CR_GROUP_MAX;
         cr_order_at(planner, cr_found_at(planner, i)->group + 1)->cursor++;
     }
     for (uint32_t i = 0; i < planner->n_found; i++) {

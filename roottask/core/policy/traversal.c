@@ -213,7 +213,7 @@ void cr_find_managed_spaces(cr_planner *planner)
         const cr_doomed entry = {.node = cr_ref_to(planner, space),
                                  .pd_depth = manager->pd_depth,
                                  .rs_depth = manager->pd_depth == 0 ? 0 : CR_NONE,
-                                 .group = cr_scratch_of(planner, space)->seen,
+                                 .group = cr_scratch_of(planner, space)->seen & CR_GROUP_MAX,
                                  .why = CR_WHY_MANAGED,
                                  .cause = manager->node};
         cr_add_found(planner, &entry);

@@ -69,7 +69,10 @@ static uint32_t sum_of_header(const cr_journal *journal)
     for (int area = 0; area < CR_LEFT_AREA_COUNT; area++) {
         sum = add_word(sum, journal->used[area]);
     }
-    return add_word(sum, journal->count);
+    sum = add_word(sum, journal->count);
+    sum = add_word(sum, journal->told);
+    sum = add_word(sum, journal->had);
+    return add_word(sum, journal->stopped);
 }
 
 static uint32_t add_entries(uint32_t sum, const cr_journal *journal)
@@ -93,7 +96,7 @@ static uint32_t checksum(const cr_journal *journal)
 }
 
 /* Whoever adds a field must add it to the checksum. */
-_Static_assert(offsetof(cr_journal, entries) == 25 * sizeof(uint32_t), "the fields of checksum()");
+_Static_assert(offsetof(cr_journal, entries) == 28 * sizeof(uint32_t), "the fields of checksum()");
 
 void cr_journal_seal(cr_journal *journal)
 {
@@ -123,6 +126,9 @@ void cr_journal_start(cr_journal *journal, uint32_t epoch)
         journal->used[area] = 0;
     }
     journal->count = 0;
+    journal->told = 0;
+    journal->had = 0;
+    journal->stopped = 0;
     cr_journal_seal(journal);
 }
 
@@ -296,6 +302,23 @@ void cr_journal_pack_notices(cr_journal *journal)
     cr_journal_seal(journal);
 }
 
+int cr_journal_is_turn(uint32_t kind)
+{
+    return kind == (uint32_t)CR_STEP_TELL || kind == (uint32_t)CR_STEP_AWAIT ||
+           kind == (uint32_t)CR_STEP_SUSPEND;
+}
+
+void cr_journal_pass_turn(cr_journal *journal, uint32_t kind)
+{
+    if (kind == (uint32_t)CR_STEP_TELL) {
+        journal->told++;
+    } else if (kind == (uint32_t)CR_STEP_AWAIT) {
+        journal->had = journal->told;
+    } else {
+        journal->stopped++;
+    }
+}
+
 cr_status cr_journal_take_over(cr_journal *journal, uint32_t epoch)
 {
     cr_status status = cr_journal_check(journal);
@@ -394,11 +417,15 @@ cr_status cr_step_done(cr_journal *journal, uint32_t epoch)
         return CR_ERR_CORRUPT;
     }
     journal->done++;
-    if (kind == (uint32_t)CR_STEP_AWAIT) {
-        journal->awaited = journal->index;
-    }
-    for (uint32_t i = 0; sweeps[kind] && i < journal->count; i++) {
-        cr_journal_advance(journal);
+    if (journal->phase == PHASE_DESTROY && cr_journal_is_turn(kind)) {
+        cr_journal_pass_turn(journal, kind);
+    } else {
+        if (kind == (uint32_t)CR_STEP_AWAIT) {
+            journal->awaited = journal->index;
+        }
+        for (uint32_t i = 0; sweeps[kind] && i < journal->count; i++) {
+            cr_journal_advance(journal);
+        }
     }
     journal->attempts = 0;
     cr_journal_seal(journal);
@@ -414,7 +441,16 @@ cr_status cr_step_leave(cr_journal *journal, uint32_t epoch)
     if (journal->kind == (uint32_t)CR_STEP_AWAIT) {
         return CR_ERR_STATE;
     }
-    if (journal->kind == (uint32_t)CR_STEP_TELL) {
+    if (journal->phase == PHASE_DESTROY && cr_journal_is_turn(journal->kind)) {
+        /* Who is not suspended is not destroyed either: a later run does both. */
+        if (journal->kind == (uint32_t)CR_STEP_SUSPEND) {
+            status = put(journal, CR_LEFT_SUSPEND, journal->stopped, CR_ENTRY_KEPT);
+            journal->n_kept += status == CR_OK ? 1u : 0u;
+        }
+        if (status == CR_OK) {
+            cr_journal_pass_turn(journal, journal->kind);
+        }
+    } else if (journal->kind == (uint32_t)CR_STEP_TELL) {
         cr_journal_advance(journal);
     } else {
         status = cr_journal_leave(journal);

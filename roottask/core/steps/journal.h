@@ -34,6 +34,11 @@ cr_left_area cr_journal_area(uint32_t phase);
 void cr_journal_advance(cr_journal *journal);
 /* Moves the cursor to the next phase. */
 void cr_journal_next_phase(cr_journal *journal);
+/* Whether a step of this kind in PHASE_DESTROY is of the turn of a group's destructors, and not of
+ * the destruction of the entry at the cursor. */
+int cr_journal_is_turn(uint32_t kind);
+/* Such a step is done, or left for good. */
+void cr_journal_pass_turn(cr_journal *journal, uint32_t kind);
 /* Leaves the entry at the cursor, and advances. CR_ERR_FULL_PLAN. */
 cr_status cr_journal_leave(cr_journal *journal);
 

@@ -40,11 +40,13 @@ static uint32_t phase_length(uint32_t at, const cr_plan *plan)
 static cr_status count_resources(const cr_model *model, cr_ref space, uint32_t *count)
 {
     cr_node_info info;
+    cr_node_info manager;
     *count = 1;
     cr_status status = cr_model_get(model, space, &info);
-    if (status != CR_OK || cr_model_get(model, info.manager, &info) != CR_OK ||
-        info.state == CR_STATE_ACTIVE) {
-        return status;
+    if (status != CR_OK || cr_model_get(model, info.manager, &manager) != CR_OK ||
+        manager.state == CR_STATE_ACTIVE ||
+        cr_model_subscriptions(model, info.manager, info.manager, CR_HANDLER_DESTRUCTOR) > 0) {
+        return status; /* The manager may run. */
     }
     uint32_t member = cr_model_first(model, space, CR_EDGE_SUBSET, CR_IN);
     while (*count < CR_STEP_AT_ONCE &&
@@ -109,6 +111,12 @@ static int has_left(const cr_journal *journal)
     return journal->n_kept != 0 || journal->n_left != 0 || journal->second != 0;
 }
 
+/* Whether time has passed since the consequences were planned. */
+static int is_later(const cr_journal *journal)
+{
+    return has_left(journal) || journal->told != 0;
+}
+
 static int is_doomed_in(const cr_plan *plan, cr_ref node)
 {
     for (uint32_t i = 0; i < plan->n_doomed; i++) {
@@ -151,7 +159,8 @@ static cr_status entry_step(const cr_journal *journal, const cr_plan *plan, cons
         status = cr_model_get(model, doomed->node, &info);
         int first = doomed->pd_depth == 0;
         *needed = status == CR_OK && info.kind == CR_NODE_PD &&
-                  first == (journal->phase == PHASE_SUSPEND_FIRST);
+                  first == (journal->phase == PHASE_SUSPEND_FIRST) &&
+                  (journal->later != 0 || !doomed->destructor);
         *out = (cr_step){CR_STEP_SUSPEND, nothing, doomed->node, 0, 1};
         return status;
     }
@@ -185,19 +194,21 @@ static cr_status entry_step(const cr_journal *journal, const cr_plan *plan, cons
     case PHASE_CORE: {
         cr_ref node = plan->core_freed[journal->index];
         status = cr_model_get(model, node, &info);
-        /* Before a later run a PD may have been given it anew. Then it is not to be freed. */
+        /* A PD may have been given it anew. Then it is not to be freed. */
         *needed = status == CR_OK && info.state != CR_STATE_DESTROYED &&
-                  !(has_left(journal) && is_held(model, plan, node, 0));
+                  !(is_later(journal) && is_held(model, plan, node, 0));
         *out = (cr_step){CR_STEP_DESTROY_RESOURCE, node, nothing, 0, 1};
         /* If the step is repeated, the tombstone may already be released. */
         return status == CR_ERR_STALE ? CR_OK : status;
     }
     case PHASE_NOTIFY: {
         const cr_notice *notice = &plan->notices[journal->index];
-        /* Before a later run another cleanup may have destroyed the receiver. */
-        *needed = remains(model, notice->to);
+        /* Another cleanup may have destroyed the receiver, and the receiver may have deleted what a
+         * destroyed PD had. */
+        *needed = remains(model, notice->to) &&
+                  (notice->from.index == CR_NONE || remains(model, notice->node));
         *out = (cr_step){CR_STEP_NOTIFY, notice->node, notice->to, notice,
-                         has_left(journal) ? 1 : cr_step_notices(plan, journal->index)};
+                         is_later(journal) ? 1 : cr_step_notices(plan, journal->index)};
         return CR_OK;
     }
     case PHASE_SETTLE:
@@ -205,6 +216,40 @@ static cr_status entry_step(const cr_journal *journal, const cr_plan *plan, cons
         break;
     }
     return CR_ERR_CORRUPT;
+}
+
+/* Moves *at to the next doomed PD with a destructor, or to `end`. Returns whether there is one. */
+static int is_before(uint32_t *at, uint32_t end, const cr_plan *plan)
+{
+    while (*at < end && !plan->doomed[*at].destructor) {
+        ++*at;
+    }
+    return *at < end;
+}
+
+/* The turn of the destructors of the group at the cursor: all are told, then awaited, then
+ * suspended. Returns 0 if it is over. */
+static int turn_step(cr_journal *journal, const cr_plan *plan, cr_step *out)
+{
+    const uint32_t group = plan->doomed[journal->index].group;
+    uint32_t end = journal->index < journal->stopped ? journal->stopped : journal->index;
+    if (plan->n_destructors == 0) {
+        return 0;
+    }
+    while (end < plan->n_doomed && plan->doomed[end].group == group) {
+        end++;
+    }
+    if (is_before(&journal->told, end, plan)) {
+        const cr_ref pd = plan->doomed[journal->told].node;
+        *out = (cr_step){CR_STEP_TELL, pd, pd, 0, 1};
+    } else if (is_before(&journal->had, end, plan)) {
+        *out = (cr_step){CR_STEP_AWAIT, nothing, nothing, 0, 1};
+    } else if (is_before(&journal->stopped, end, plan)) {
+        *out = (cr_step){CR_STEP_SUSPEND, nothing, plan->doomed[journal->stopped].node, 0, 1};
+    } else {
+        return 0;
+    }
+    return 1;
 }
 
 /* Whether the cursor is behind the last entry of a group whose answers were not yet awaited. */
@@ -295,6 +340,10 @@ static cr_status at_cursor(cr_journal *journal, const cr_plan *plan, const cr_mo
             cr_journal_next_phase(journal);
             continue;
         }
+        if (journal->phase == PHASE_DESTROY && journal->second == 0 &&
+            turn_step(journal, plan, out)) {
+            return CR_OK;
+        }
         if (is_passed(journal, plan)) {
             journal->index++;
             continue;
@@ -330,14 +379,8 @@ cr_status cr_step_next(cr_journal *journal, const cr_plan *plan, const cr_model 
     if (journal->attempts > 0) {
         return begun(journal, plan, out);
     }
-    const uint32_t phase = journal->phase;
-    const uint32_t index = journal->index;
-    const uint32_t second = journal->second;
     status = at_cursor(journal, plan, model, out);
-    /* Nothing else changes while the cursor stays. */
-    if (journal->phase != phase || journal->index != index || journal->second != second) {
-        cr_journal_seal(journal);
-    }
+    cr_journal_seal(journal);
     return status;
 }
 

@@ -32,7 +32,9 @@ enum {
     CR_MODEL_VERSION = 1,
     CR_GENERATION_MAX = 0x0fffffff, /* fits a 64-bit badge with a 32-bit index and a 4-bit kind */
     CR_COUNT_MAX = 0xfffff,         /* the largest count of a HOLD or SUBSCRIBE edge */
-    CR_HANDLER_COUNT = 32           /* numbers of handlers of one PD: a set of them is a word */
+    CR_HANDLER_COUNT = 32,          /* numbers of handlers of one PD: a set of them is a word */
+    /* A PD that subscribes to itself with this handler has a destructor. */
+    CR_HANDLER_DESTRUCTOR = 31
 };
 
 /* CR_NODE_KIND(enumerator, number, name in a model state, meaning) */

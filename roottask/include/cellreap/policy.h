@@ -103,7 +103,8 @@ typedef struct cr_closeness {
     CR_NOTICE_KIND(CR_NOTICE_PRE_DESTROY, 4, "pre-destroy",                                        \
         "a space or PD that the receiver subscribed to",                                           \
         "The space or PD is about to be destroyed. The object is the set of the receiver's "       \
-        "handlers for it. The cleanup waits for the acknowledgement.")                             \
+        "handlers for it. A PD with a destructor is told of itself once more, with handler 31 "    \
+        "alone, when its turn to go has come. The cleanup waits for the acknowledgement.")         \
     CR_NOTICE_KIND(CR_NOTICE_EXTRACT, 5, "extract",                                                \
         "a space that the receiver manages, or a resource in it",                                  \
         "The receiver is asked what the space or resource is built on.")                           \
@@ -122,11 +123,14 @@ typedef enum cr_notice_kind {
     CR_NOTICE_KIND_COUNT
 } cr_notice_kind;
 
+enum { CR_GROUP_MAX = 0x7fffffff };
+
 typedef struct cr_doomed {
     cr_ref node;       /* a PD or a space */
     uint32_t pd_depth; /* PD: its depth. Space: its manager's, CR_NONE if the manager survives */
     uint32_t rs_depth; /* space: its rs depth, CR_NONE if rs depth did not reach it. PD: CR_NONE */
-    uint32_t group;    /* destruction group: 0 is destroyed first */
+    uint32_t group : 31;     /* destruction group: 0 is destroyed first */
+    uint32_t destructor : 1; /* a PD that has one, and is not at depth 0 */
     cr_why why;
     cr_ref cause; /* index CR_NONE if there is none */
 } cr_doomed;
@@ -141,7 +145,10 @@ typedef struct cr_notice {
     cr_ref to;
     cr_ref node;
     cr_ref from; /* FREE, DISCONNECT: the destroyed PD; else index CR_NONE */
-    uint32_t broken; /* LOST: how many entries of the plan's `broken` are the receiver's; else 0 */
+    union {
+        uint32_t broken;   /* LOST: how many entries of the plan's `broken` are the receiver's */
+        uint32_t handlers; /* PRE_DESTROY: which are told, bit n for handler n */
+    };
 } cr_notice;
 
 /* A survivor keeps its HOLD of `node`, which is built, directly or further down, on something that
@@ -167,6 +174,7 @@ typedef struct cr_plan {
     uint32_t n_revoked_spaces;
     uint32_t n_notices;
     uint32_t n_pre_destroy;
+    uint32_t n_destructors; /* entries of `doomed` with a destructor */
     uint32_t n_core_freed;
     uint32_t n_revoked_bodies;
     uint32_t n_broken;

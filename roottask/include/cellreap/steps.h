@@ -9,14 +9,15 @@
  *   1. PDs at depth 0 are stopped.
  *   2. All doomed nodes are marked.
  *   3. Subscribers are told, group by group, and are waited for after each group.
- *   4. The other doomed PDs are stopped.
+ *   4. The other doomed PDs are stopped, but not those with destructors.
  *   5. The doomed nodes are destroyed group by group: a space after the requests to it and the
- *      resources in it, a PD after the capability to its body.
+ *      resources in it, a PD after the capability to its body. Before that, the PDs of the group
+ *      that have destructors are told, awaited and stopped.
  *   6. Core resources that no PD holds any more are freed.
  *   7. The owed notices are queued.
  *
- * cr_plan_again may replace the consequences of the plan until the last AWAIT is done, because no
- * earlier step reads them. The doomed nodes, the groups and the subscribers must stay the same. */
+ * cr_plan_again may replace the consequences of the plan until the last AWAIT of 3 is done, because
+ * no earlier step reads them. Doomed nodes, groups and subscribers must stay the same. */
 #ifndef CELLREAP_STEPS_H
 #define CELLREAP_STEPS_H
 
@@ -146,6 +147,11 @@ typedef struct cr_journal {
     uint32_t used[CR_LEFT_AREA_COUNT]; /* places of each area that may not be CLEAR */
     /* `count` of the step that has begun. */
     uint32_t count;
+    /* The turns of destructors: the doomed nodes up to here were told, awaited and suspended, as
+     * far as they have one. 0 before the first turn. */
+    uint32_t told;
+    uint32_t had;
+    uint32_t stopped;
     uint8_t entries[CR_JOURNAL_ENTRIES];
 } cr_journal;
 

@@ -13,7 +13,8 @@ import pytest
 
 from cellreap.headers import constant
 from cellreap.model.csvstate import STATE_VERSION, read_state
-from cellreap.model.reference import Plan, plan
+from cellreap.model.graph import DESTRUCTOR, Model
+from cellreap.model.reference import Plan, destructors, plan
 from kit.core_support import SCENARIO, random_model, system
 from kit.paths import VERSIONS
 from kit.steps_cleaner import (
@@ -45,7 +46,12 @@ def told_as_the_page_says(done: list[Step], wanted: Plan) -> int:
     Returns the number of groups that the cleanup waited for.
     """
     names = [name for name, _, _ in done]
-    told = [step for step in done if step[0] in ("tell", "await")]
+    steps = [step for step in done if step[0] in ("tell", "await")]
+    tells = [at for at, step in enumerate(steps) if step[0] == "tell"]
+    owed_tells = len(wanted.pre_destroy)
+    end = tells[owed_tells - 1] + 2 if owed_tells else 0  # with the last AWAIT
+    told, turns = steps[:end], steps[end:]
+    assert all(name == "await" or node == pd for name, node, pd in turns), "destructors"
     groups: list[set[tuple[str | None, str | None]]] = [set()]
     for name, node, pd in told:
         if name == "await":
@@ -60,7 +66,8 @@ def told_as_the_page_says(done: list[Step], wanted: Plan) -> int:
     ]
     assert groups == [group for group in owed if group]
     if told:
-        first, last = done.index(told[0]), len(done) - 1 - done[::-1].index(told[-1])
+        first = done.index(told[0])
+        last = first + len(told) - 1
         depths = dict(wanted.destroyed_pds)
         stopped = {pd for name, _, pd in done[:first] if name == "suspend"}
         assert stopped == {pd for pd, depth in depths.items() if depth == 0}
@@ -211,7 +218,7 @@ def test_of_several_notices_the_first_is_left_and_the_others_come_one_by_one() -
 def seal(cleaner: Cleaner) -> None:
     """Gives a journal without entries its checksum."""
     total = 0
-    for word in struct.unpack_from("<25I", cleaner.ffi.buffer(cleaner.journal))[3:]:
+    for word in struct.unpack_from("<28I", cleaner.ffi.buffer(cleaner.journal))[3:]:
         total = (total * 0x9E3779B1 + word) % 2**32
     cleaner.journal.checksum = total
     assert cleaner.lib.cr_journal_check(cleaner.journal) == OK
@@ -498,3 +505,102 @@ def test_a_journal_of_the_next_version_is_refused_as_such() -> None:
         later = bytes(data[:more]) if more < 0 else bytes(data) + bytes(more)
         status = cleaner.lib.cr_journal_read(later, len(later), 2, cleaner.journal)
         assert status == LATER
+
+
+@pytest.mark.behaviour("S-06")
+def test_destructors_have_their_turns_in_the_order_of_the_groups() -> None:
+    """PD_1 crashes; PD_3 and PD_4 have destructors, and PD_4 is told of its own end before, too."""
+    model = system(SCENARIO)
+    for pd in ("PD_1", "PD_3", "PD_4"):
+        model.add_subscribe(pd, pd, handler=DESTRUCTOR)
+    model.add_subscribe("PD_4", "PD_4", handler=1)
+    cleaner = Cleaner(model, "PD_1", None, 0)
+    assert cleaner.wanted.pre_destroy == [("PD_4", "PD_4")]
+    cleaner.run()
+    turns = [step for step in cleaner.done if step[0] in ("tell", "await", "suspend", "destroy-pd")]
+    assert turns == [
+        ("suspend", None, "PD_1"),
+        ("tell", "PD_4", "PD_4"),
+        ("await", None, None),
+        ("suspend", None, "PD_5"),
+        ("destroy-pd", "PD_1", "PD_1"),
+        *[
+            step
+            for pd in ("PD_3", "PD_4")
+            for step in (
+                ("tell", pd, pd),
+                ("await", None, None),
+                ("suspend", None, pd),
+                ("destroy-pd", pd, pd),
+            )
+        ],
+        ("destroy-pd", "PD_5", "PD_5"),
+    ]
+
+
+def ended_as_the_page_says(done: list[Step], wanted: Plan, model: Model) -> int:
+    """Checks the turns of destructors against the reference. Returns how many there were."""
+    ends = destructors(model, wanted)
+    group = {node: at for at, nodes in enumerate(wanted.groups) for node in nodes}
+    gone: set[str | None] = set()
+    told: list[str | None] = []
+    awaited: set[str | None] = set()
+    stopped: set[str | None] = set()
+    first = next(at for at, step in enumerate(done) if step[0].startswith(("destroy", "cut")))
+    turns = [at for at, step in enumerate(done) if step[0] == "tell"][len(wanted.pre_destroy) :]
+    for name, node, pd in done[min([first, *turns]) :]:
+        if name == "tell":
+            assert node == pd in ends
+            assert {each for each in group if group[each] < ends[str(pd)]} == gone
+            told.append(pd)
+        elif name == "await":
+            awaited |= {each for each in ends if ends[each] == ends[str(told[-1])]}
+            assert awaited == set(told), "all of the group are told"
+        elif name == "suspend":
+            assert pd in awaited
+            stopped.add(pd)
+        elif name in ("destroy-pd", "destroy-space"):
+            assert {each for each in ends if ends[each] <= group[str(node)]} == stopped
+            gone.add(node)
+    assert sorted(told, key=str) == sorted(ends)
+    return len(told)
+
+
+@pytest.mark.behaviour("S-06")
+def test_destructors_run_in_the_order_of_the_reference() -> None:
+    """Some models have subscriptions of PDs to themselves with other handlers, too."""
+    turns = 0
+    for seed in range(150):
+        rng = random.Random(seed)
+        model = random_model(rng, scale=2)
+        pds = [pd for pd in model.pds() if pd != "PD_0"]
+        for pd in pds:
+            if rng.random() < 0.6:
+                model.add_subscribe(pd, pd, handler=DESTRUCTOR)
+        cleaner = compare(model, rng.choice(pds), rng.choice([1, 2, None]), 0, None)
+        told_as_the_page_says(cleaner.done, cleaner.wanted)
+        turns += ended_as_the_page_says(cleaner.done, cleaner.wanted, model)
+    assert turns > 50
+
+
+@pytest.mark.behaviour("S-06")
+def test_what_a_manager_deleted_while_destructors_ran_is_told_no_more() -> None:
+    """PD_1 crashes, and PD_3, which held a resource of PD_4's, runs its destructor."""
+    model = system(
+        """
+        PD_1 manages BLOCK_SPACE_1 with BLOCK_1_1
+        PD_4 manages FILE_SPACE_4 with FILE_4_1
+        PD_3 requests BLOCK_SPACE_1
+        PD_3 holds FILE_4_1
+        """
+    )
+    model.add_subscribe("PD_3", "PD_3", handler=DESTRUCTOR)
+    cleaner = Cleaner(model, "PD_1", 1, 0)
+    assert [notice[:3] for notice in cleaner.wanted.notices] == [("PD_4", "free", "FILE_4_1")]
+    while (told := cleaner.next())[0][0] != "await":
+        cleaner.carry_out(told[0][0], told[1])
+        cleaner.finish(told[1])
+    ref = cleaner.core.ffi.new("cr_ref *", cleaner.core.ref("FILE_4_1"))
+    cleaner._destroy(cleaner.ffi.cast("cr_ref *", ref)[0])
+    cleaner.run()
+    assert cleaner.notified == []

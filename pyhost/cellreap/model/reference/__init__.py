@@ -11,7 +11,7 @@ from cellreap.model.reference.collection import collect, reached, reconcile, spa
 from cellreap.model.reference.explaining import explain, label
 from cellreap.model.reference.hanging import built_on, hanging, hanging_on, uppers
 from cellreap.model.reference.metrics import Measuring, metrics
-from cellreap.model.reference.planning import apply, plan, replan, subtree
+from cellreap.model.reference.planning import apply, destructors, plan, replan, subtree
 
 __all__ = [
     "WHYS",
@@ -23,6 +23,7 @@ __all__ = [
     "check_why",
     "collect",
     "depth_text",
+    "destructors",
     "explain",
     "hanging",
     "hanging_on",

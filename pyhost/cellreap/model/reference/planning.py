@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from cellreap.errors import UsageError
 from cellreap.model.closeness import Closeness
-from cellreap.model.graph import Model
+from cellreap.model.graph import DESTRUCTOR, Model
 from cellreap.model.ids import ROOT
 from cellreap.model.plan import Plan
 from cellreap.model.reference import order
@@ -125,12 +125,32 @@ def doom(
             (subscriber, node)
             for subscriber, node in model.subscribes
             if node in pds.keys() | spaces
+            and not _has_only_a_destructor(model, subscriber, node)
             and (subscriber in survivors or pds.get(subscriber, 0) > 0)
         ),
         groups=order.groups(model, set(pds), spaces),
         doomed_why=why,
     )
     return replan(model, alone)
+
+
+def _has_only_a_destructor(model: Model, subscriber: str, node: str) -> bool:
+    """Whether that is all to which the subscriptions amount. It is told in its turn to go."""
+    return subscriber == node and set(model.subscriptions(node, node)) == {DESTRUCTOR}
+
+
+def destructors(model: Model, plan: Plan) -> dict[str, int]:
+    """The doomed PDs that run a destructor, each with the number of its group in `plan.groups`.
+
+    Those of one group run theirs side by side, when all groups before theirs are destroyed.
+    """
+    depths = dict(plan.destroyed_pds)
+    return {
+        node: group
+        for group, nodes in enumerate(plan.groups)
+        for node in nodes
+        if depths.get(node, 0) > 0 and DESTRUCTOR in model.subscriptions(node, node)
+    }
 
 
 def replan(model: Model, plan: Plan) -> Plan:

@@ -59,8 +59,8 @@ def concerns(
     doomed: set[str],
     closeness: Closeness | None = None,
     trees: Collection[str] = (),
-) -> Iterator[tuple[str, Plan, set[str]]]:
-    """The PDs in the queue, with the plan of the cleanup of each, and what it concerns.
+) -> Iterator[tuple[str, bool, set[str]]]:
+    """The PDs in the queue, whether the cleanup of each may have to wait, and what it concerns.
 
     doomed: by the cleanups that wait. The PDs have the depths of their cleanups. closeness: the
     policy, if depth alone does not decide. trees: the PDs that are terminated with all that they
@@ -72,20 +72,21 @@ def concerns(
             plan = reference.subtree(rest, pd, *depths)
         else:
             plan = reference.plan(rest, pd, *depths, closeness)
-        yield pd, plan, touched(model, plan.doomed())
+        may_wait = bool(plan.pre_destroy or reference.destructors(rest, plan))
+        yield pd, may_wait, touched(model, plan.doomed())
 
 
 def first_apart(
-    queue: Iterable[tuple[str, Plan, set[str]]], taken: set[str], room: bool
+    queue: Iterable[tuple[str, bool, set[str]]], taken: set[str], room: bool
 ) -> str | None:
     """The first PD in the queue whose cleanup touches neither `taken` nor an earlier one's.
 
     queue: as `concerns` has it. taken: what the cleanups that wait concern. room: whether one more
-    can wait; if not, only a cleanup that tells no subscriber begins.
+    can wait; if not, only a cleanup that tells nobody begins.
     """
     taken = set(taken)
-    for pd, plan, its in queue:
-        if not its & taken and (room or not plan.pre_destroy):
+    for pd, may_wait, its in queue:
+        if not its & taken and (room or not may_wait):
             return pd
         taken |= its
     return None

@@ -77,6 +77,9 @@ class Between(Concern):
         """The cleanup ends. What was served between its steps is there after it."""
         if not running.served:
             return
+        if running.gone:
+            running.go_on(self.context.model)
+            return
         plan = reference.replan(self.context.model, running.reference)
         planned = {**plan_events(plan.to_json()), "BROKEN": running.plan["BROKEN"]}
         if planned != running.plan:

@@ -74,6 +74,8 @@ NOT_DOOMED = {
 """Event -> its fields that must not name a doomed node while a cleanup waits."""
 
 
+_IN_TURNS: Final = frozenset({"STEP", "WAIT", "CONTINUE", "STATE", "GONE"})
+"""Events that stand in the destroying if they come while destructors have their turn."""
 NO_TRIGGER: Final = "-"
 """The trigger of a collection."""
 BETWEEN: Final = ("PAUSE", "RESUME")
@@ -117,6 +119,12 @@ def _forget(context: Context, running: Running, gone: set[str]) -> None:
     """Removes the destroyed nodes from the replay."""
     pds = [pd for pd in running.depth if pd in gone]
     for pd in pds:
+        context.memory.free_body(pd)
+    for node in gone:
+        context.memory.free_resource(node)
+    context.memory.changed = True
+    running.gone |= gone
+    for pd in pds:
         context.slots.forget(pd)
     context.slots.vacate(gone, running.reservation)
     for pd in pds:
@@ -129,8 +137,15 @@ def _forget(context: Context, running: Running, gone: set[str]) -> None:
         context.triggers.forget(pd)
         context.blame.forget(pd)
         context.tickets.forget(pd)
-    context.tickets.settle(running.tag)
-    context.tickets.note({running.tag, *context.notices.changed_accounts()})
+
+
+def _go_so_far(context: Context, running: Running) -> None:
+    """A cleanup waits for destructors. What it destroyed so far is gone."""
+    context.between.settle(running)
+    gone = running.destroyed - running.gone
+    before, context.model = context.model, state_of(running)
+    _forget(context, running, gone)
+    context.state.goes(running, before)
 
 
 def _plan(context: Context, event: Event) -> reference.Plan:
@@ -172,7 +187,8 @@ class Cleanups(Concern):
 
     def doomed(self) -> Collection[str]:
         """The nodes that the cleanups under way have doomed."""
-        found = {node for running in self.under_way() for node in running.group}
+        under_way = self.under_way()
+        found = {node for running in under_way for node in running.group.keys() - running.gone}
         return found | self.context.residue.doomed()
 
     def dooms_pd(self, pd: str) -> bool:
@@ -296,10 +312,16 @@ class Cleanups(Concern):
             # PDs of depth 0 may be suspended before the rest of the plan is printed.
             first_suspend = running.depth.get(event["pd"]) == 0
             phase = Phase.SUSPEND_FIRST if first_suspend else Phase.SUSPEND_REST
+            if event["pd"] in running.destructors and running.run == 0:
+                phase = Phase.DESTROY
+        elif name in _IN_TURNS and running.ending:
+            phase = Phase.DESTROY
         elif name == "STEP":
             phase = STEP_PHASES.get(event["name"], running.phase)
+            if event["name"] == "tell" and running.is_turn(event["pd"], event["node"]):
+                phase = Phase.DESTROY
         elif name == "QUEUE" and event["kind"] == "pre-destroy":
-            phase = Phase.TELL
+            phase = Phase.DESTROY if running.is_turn(event["to"], event["node"]) else Phase.TELL
         else:
             phase = EVENT_PHASES.get(name, Phase.STATE)
         if running.plan_open and not first_suspend:
@@ -337,7 +359,7 @@ class Cleanups(Concern):
         """Checks that a cleanup that begins touches none that waits."""
         context = self.context
         shown = f"CLEANUP: n={begun.result.number}"
-        if begun.tells and not self.has_room():
+        if (begun.tells or begun.destructors) and not self.has_room():
             text = f"{len(self._waiting)} cleanups wait already"
             context.bad("cleanup.apart", f"{shown}: {text}")
         for others, why in (
@@ -382,6 +404,8 @@ class Cleanups(Concern):
         running.must_wait = next(self.outstanding(running), None) is not None
         if not running.must_wait:
             self.context.bad("cleanup.wait", f"WAIT: n={event['n']}: there is nobody to await")
+        if running.ending:
+            _go_so_far(self.context, running)
         running.waiting = running.waited = True
         self._waiting[event.number("n")] = running
         self.number = self._running = None
@@ -395,6 +419,8 @@ class Cleanups(Concern):
         self.context.memory.demand_body("CONTINUE")
         for text in self.awaited(running):
             self.context.bad("cleanup.awaited", f"CONTINUE: {text}")
+        if running.ending:
+            running.go_on(self.context.model)
 
     # -- the end
 
@@ -421,14 +447,11 @@ class Cleanups(Concern):
         running.result.cycles += event.number("cycles")
         gone = running.destroyed & running.to_destroy if leaves else running.to_destroy
         gone -= running.gone
-        for pd in running.depth.keys() & gone:
-            context.memory.free_body(pd)
-        for node in gone:
-            context.memory.free_resource(node)
-        context.memory.changed = True
         before = context.model
         context.model = state_of(running) if leaves else running.after
         _forget(context, running, gone)
+        context.tickets.settle(running.tag)
+        context.tickets.note({running.tag, *context.notices.changed_accounts()})
         context.residue.settled(running, gone)
         context.tombstones.settled(running, leaves)
         self.number = self._running = None

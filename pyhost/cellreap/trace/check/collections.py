@@ -59,6 +59,8 @@ class Collections(Concern):
         for running in self.context.cleanups.under_way():
             if not running.waiting or pd not in running.depth:
                 continue
+            if running.ending:
+                return f"{pd} is being destroyed: all subscribers have answered"
             if running.result.cause != COLLECT:
                 return f"{pd} is doomed, but not by a collection"
             left = running.left["tell", pd, by]  # it cannot be told, and has its chance

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
+from cellreap.model.graph import DESTRUCTOR
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.work import (
     FAILED,
@@ -37,7 +38,8 @@ class Notices(Concern):
         """Queues a notice on an account."""
         token, to = event.number("token"), event["to"]
         kind, node, dead = event["kind"], event["node"], event["from"]
-        self._check_handlers(event)
+        running = self.context.cleanups.current()
+        self._check_handlers(event, running is not None and running.is_turn(to, node))
         self.context.timing.queued(to, token, kind)
         if kind == "probe":
             self.context.hung.queued(to, token)
@@ -49,12 +51,16 @@ class Notices(Concern):
             self._work.forget(to)
             self.context.tickets.note(self.changed_accounts())
 
-    def _check_handlers(self, event: Event) -> None:
-        """A pre-destroy notice names the handlers that its receiver has for the node now."""
+    def _check_handlers(self, event: Event, turn: bool) -> None:
+        """A pre-destroy notice names the handlers that its receiver has for the node now. turn: it
+        tells of the turn of a destructor, which is none of the handlers that are told before.
+        """
         told, context = event.number("handlers"), self.context
         has = 0
         if event["kind"] == "pre-destroy":
             has = context.model.handlers_told(event["to"], event["node"])
+            destructor = 1 << DESTRUCTOR if event["to"] == event["node"] else 0
+            has = has & destructor if turn else has & ~destructor
         if told != has:
             text = f"QUEUE: handlers={told}: expected {has}, by the subscriptions before it"
             context.bad("cleanup.handlers", text)

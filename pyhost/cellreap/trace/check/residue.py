@@ -181,6 +181,9 @@ class Residue(Concern):
             self._begun.setdefault(running.result.number, set()).add(step)
             return
         running.untold_for_good[pd, node] += 1
+        if running.is_turn(pd, node):
+            running.ending.add(pd)
+            return
         untold = running.untold.get(running.group.get(node, -1))
         if untold is not None and untold[pd, node]:
             untold[pd, node] -= 1
@@ -213,12 +216,15 @@ class Residue(Concern):
         return set().union(*(running.group.keys() - running.destroyed for running in self._rest()))
 
     def tombstones(self) -> int:
-        """The destroyed nodes that stay known because their cleanup left something."""
-        return sum(len(running.group.keys() & running.gone) for running in self.of.values())
+        """The destroyed nodes that stay known because their cleanup is not over."""
+        both = (*self.of.values(), *self.context.cleanups.under_way())
+        return sum(len(running.group.keys() & running.gone) for running in both)
 
     def legal_part(self) -> IndexedModel:
         """The model without what cleanups left: that must be legal."""
-        rest = {node for running in self.of.values() for node in remaining(running)}
+        destroying = [each for each in self.context.cleanups.under_way() if each.gone]
+        both = (*self.of.values(), *destroying)
+        rest = {node for running in both for node in remaining(running)}
         return without(self.context.model, rest) if rest else self.context.model
 
     def is_in_the_way(self) -> bool:

@@ -172,7 +172,13 @@ class Running:
             self.untold.setdefault(self.group[node], Counter())[subscriber, node] += 1
         self.to_tell = sorted(self.untold)
         """the groups with subscribers that are not awaited yet, the next group last"""
-        self.awaits = len(self.to_tell)
+        self.destructors = reference.destructors(before, plan)
+        """doomed PD with a destructor -> its group"""
+        self.awaits = len(self.to_tell) + len(set(self.destructors.values()))
+        self.ending: set[str] = set()
+        """the PDs whose destructors have their turn"""
+        self.ended: set[str] = set()
+        """the PDs whose destructors had their turn"""
         self.touched = touched(before, plan.doomed())
         self.plan_open = True
         self.phase = Phase.PLAN
@@ -294,6 +300,8 @@ class Running:
         groups = {node: index for index, nodes in enumerate(plan.groups) for node in nodes}
         self.spared = self.group.keys() - groups.keys()
         self.depth, self.group = dict(plan.destroyed_pds), groups
+        self.destructors = reference.destructors(model, plan)
+        self.awaits = len(set(self.untold)) + len(set(self.destructors.values()))
         self.set_plan(plan, model, besides)
         self.saved = self.served = False
         self._told_again()
@@ -327,13 +335,26 @@ class Running:
             return (pd, node, min(nearest) if on in nearest else on)
         return row
 
+    def is_turn(self, pd: str, node: str) -> bool:
+        """Whether a PD that is told of a node now is told of the turn of its destructor."""
+        return pd == node and pd in self.destructors and not self.to_tell
+
+    def destructors_before(self, group: int) -> set[str]:
+        """The PDs whose destructors must have had their turn before a group is destroyed."""
+        return {pd for pd, of in self.destructors.items() if of <= group} - self.ended
+
+    def go_on(self, model: IndexedModel) -> None:
+        """Goes on in the current model with the same plan: nodes are destroyed already."""
+        self.before = model
+        self._spare_what_is_held_again(model)
+        self._forget_what_is_gone(model)
+        self.after = model.copy()
+        self.after.discard(self.to_destroy - self.gone)
+
     def recover(self, model: IndexedModel) -> None:
         """Begins a later run over what is left, in the current model."""
         self.run += 1
-        self.before = model
-        self._spare_what_is_held_again(model)
-        self.after = model.copy()
-        self.after.discard(self.to_destroy - self.gone)
+        self.go_on(model)
         self.phase = Phase.SUSPEND_FIRST
         self.kept.clear()
         self.left.clear()
@@ -350,6 +371,16 @@ class Running:
                 del self.core_freed[node]
                 self.to_destroy.discard(node)
 
+    def _forget_what_is_gone(self, model: IndexedModel) -> None:
+        """A notice that tells a manager what a destroyed PD had is not queued if the manager has
+        deleted that.
+        """
+        for to, kind, node, dead in self.result.plan["notices"]:
+            row = (to, kind, node, dead or "-")
+            if dead and node not in model.nodes and row not in self.queued and row in self.owes:
+                self.moot["notify", node, to] += 1
+                self.owes.remove(row)
+
     def space_of(self, node: str) -> str | None:
         """The doomed space in which a resource is or was."""
         return self._space_of.get(node)
@@ -362,11 +393,13 @@ class Running:
         """The notice that reserves the slot of a survivor's capability to that node.
 
         The slot may be given again only after the survivor finished that notice. For a capability
-        to a PD: the PD. The notice about it is no part of the cleanup.
+        to a PD: the PD. The notice about it is no part of the cleanup. A doomed PD is not told.
         """
         if node in self.dead:
             return self.dead[node]
-        return self.reservations.get((pd, self.before.space_of.get(node, node)))
+        space = self.before.space_of.get(node, node)
+        empty = pd in self.depth or self.plan["OWE"][pd, "lost", space, "-"] > 0
+        return self.reservations.get((pd, space), Reservation(0, True, space) if empty else None)
 
     def must_go_before(self, node: str) -> set[str]:
         """The nodes that must be destroyed before this node."""
@@ -386,6 +419,7 @@ class Running:
             steps["notify", node, to] += 1
         for subscriber, node in self.tells:
             steps["tell", node, subscriber] += 1
+        steps.update(("tell", pd, pd) for pd in self.destructors)
         for (subscriber, node), count in self.untold_for_good.items():
             steps["tell", node, subscriber] -= count
         steps.subtract(self.moot)

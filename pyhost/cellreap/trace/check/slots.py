@@ -30,6 +30,8 @@ class Reservation:
     token: int
     lost: bool
     """True for a LOST notice; False for the DESTROY notice of a manager"""
+    about: str = ""
+    """what a notice will name that is not queued yet"""
 
 
 @dataclass
@@ -217,7 +219,10 @@ class Slots(Concern):
                     self.tell(pd, slot, notice)
                 elif notice is not None:
                     self._reserve(pd, slot, notice)
-                    cspace.by_token.setdefault(notice.token, []).append(slot)
+                    if notice.about:
+                        cspace.untold.setdefault(notice.about, []).append(slot)
+                    else:
+                        cspace.by_token.setdefault(notice.token, []).append(slot)
 
     def finished(self, pd: str, token: int, succeeded: bool) -> None:
         """Frees the slots that were reserved until the PD finished this notice.

@@ -43,6 +43,11 @@ CHANGES = frozenset(
 """Events that change the model."""
 
 
+def _is_too_long(gone: list[str]) -> bool:
+    """Whether the root task cannot keep these rows, and prints the whole state instead."""
+    return sum(len(row.encode("utf-8", "surrogateescape")) + 1 for row in gone) > GONE_BYTES
+
+
 class State(Concern):
     """STATE and SETTLED with n=0."""
 
@@ -87,7 +92,7 @@ class State(Concern):
         context = self.context
         self._changed_in = event.line
         gone = rows_gone(before, context.model)
-        whole = sum(len(row.encode("utf-8", "surrogateescape")) + 1 for row in gone) > GONE_BYTES
+        whole = _is_too_long(gone)
         if event["whole"] != str(int(whole)):
             text = f"whole={event['whole']}: the rows that the cleanup removed do"
             context.bad("state.whole", f"SETTLED: {text}{'' if whole else ' not'} need more room")
@@ -98,10 +103,22 @@ class State(Concern):
         compare_rows(context, "STATE", running.rows, [])
         self._compare(event, "GONE", running.rows_gone, gone)
 
+    def goes(self, running: Running, before: Model) -> None:
+        """WAIT of a cleanup that destroys: compares the rows that it removed so far."""
+        gone = rows_gone(before, self.context.model)
+        whole = _is_too_long(gone)
+        compare_rows(self.context, "GONE", running.rows_gone, [] if whole else gone)
+        compare_rows(self.context, "STATE", running.rows, self._whole() if whole else [])
+        running.rows.clear()
+        running.rows_gone.clear()
+
+    def _whole(self) -> list[str]:
+        marked = with_doomed(self.context.model, self.context.cleanups.doomed())
+        return state_rows(marked)[1:]
+
     def _compare_whole(self, event: Event, rows: Counter[str]) -> None:
         self._changed_in = None
-        marked = with_doomed(self.context.model, self.context.cleanups.doomed())
-        self._compare(event, "STATE", rows, state_rows(marked)[1:])
+        self._compare(event, "STATE", rows, self._whole())
 
     def _compare(self, event: Event, name: str, rows: Counter[str], expected: list[str]) -> None:
         if event.number("rows") != rows.total():

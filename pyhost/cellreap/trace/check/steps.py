@@ -29,6 +29,9 @@ class Steps(Concern):
             bad("cleanup.suspend", f"SUSPEND: {pd} is not doomed")
         elif pd in running.suspended:
             bad("cleanup.suspend", f"SUSPEND: {pd} is suspended already")
+        elif pd in running.destructors.keys() - running.ended and running.run == 0:
+            text = f"SUSPEND: {pd}: expected the turn of its destructor before it"
+            bad("cleanup.destructors", text)
         running.suspended.add(pd)
         self.context.freed.suspended("SUSPEND", pd)
         self.context.actors.suspend(pd)
@@ -58,7 +61,9 @@ class Steps(Concern):
             rows = running.notifying.take((name, node, pd), count)
             running.steps.update(rows or [(name, node, pd)])
             self._beside(shown, count, bool(rows))
-            if name == "tell":
+            if name == "tell" and running.is_turn(pd, node):
+                self._turn(running, shown, pd)
+            elif name == "tell":
                 self._tell(running, shown, pd, node)
         elif name in DESTROYING.values():
             nodes = running.destroying.take(node, count)
@@ -113,6 +118,9 @@ class Steps(Concern):
     def _await(self, running: Running, shown: str) -> None:
         """The subscribers that were notified have answered."""
         bad = self.context.bad
+        if running.ending:
+            self._had_their_turn(running, shown)
+            return
         if not running.to_tell:
             bad("cleanup.tell", f"{shown}: nobody was told since the last one")
             return
@@ -127,6 +135,33 @@ class Steps(Concern):
         elif not running.to_tell and running.waited:
             besides = self.context.residue.besides(running)
             running.plan_again(self.context.model, besides)
+
+    def _turn(self, running: Running, shown: str, pd: str) -> None:
+        """A PD is told that the turn of its destructor has come."""
+        group = running.destructors[pd]
+        before = {node for node, of in running.group.items() if of < group} - running.destroyed
+        text = None
+        if pd in running.ending | running.ended:
+            text = "its turn has come before"
+        elif before and not running.leaves:
+            text = f"expected {min(before)} to be destroyed first: it is of an earlier group"
+        elif any(of == group and node in running.destroyed for node, of in running.group.items()):
+            text = "its group is being destroyed already"
+        if text is not None:
+            self.context.bad("cleanup.destructors", f"{shown}: {text}")
+        running.ending.add(pd)
+
+    def _had_their_turn(self, running: Running, shown: str) -> None:
+        """The PDs of a group have run their destructors."""
+        groups = {running.destructors[pd] for pd in running.ending}
+        for pd, group in sorted(running.destructors.items()):
+            if group in groups and pd not in running.ending:
+                text = f"expected the turn of {pd} before it: it is of the same group"
+                self.context.bad("cleanup.destructors", f"{shown}: {text}")
+        for text in self.context.cleanups.awaited(running):
+            self.context.bad("cleanup.awaited", f"{shown}: {text}")
+        running.ended |= running.ending
+        running.ending.clear()
 
     def destroy(self, running: Running, event: Event) -> None:
         """A node is destroyed."""
@@ -146,6 +181,9 @@ class Steps(Concern):
                 text = f"{node} is of group {group}, but group {reached} was begun"
                 bad("cleanup.groups", f"DESTROY: {text}")
             running.group_reached = max(group, reached)
+            for pd in sorted(running.destructors_before(group)) if running.run == 0 else ():
+                text = f"DESTROY: {node}: expected the turn of the destructor of {pd} before it"
+                bad("cleanup.destructors", text)
         for other in sorted(running.must_go_before(node) - running.destroyed):
             text = f"DESTROY: {node}: expected {other} to be destroyed before it"
             bad("cleanup.parts", text)
@@ -182,7 +220,7 @@ class Steps(Concern):
         running.queued[row] += 1
         owed = running.plan["OWE"][row]
         if kind == "pre-destroy" and dead == "-":
-            owed = running.plan["PRE_DESTROY"][to, node]
+            owed = running.plan["PRE_DESTROY"][to, node] + running.is_turn(to, node)
         in_order = kind == "pre-destroy" or self._is_next(running, row)
         if not in_order and running.queued[row] <= owed:
             text = f"QUEUE {' '.join(row)}: expected another one first, in the order of OWE"
@@ -203,6 +241,7 @@ class Steps(Concern):
         if kind in ("lost", "destroy"):
             reservation = Reservation(event.number("token"), kind == "lost")
             running.reservations[to, node] = reservation
+            self.context.slots.told(to, node, reservation.token)
 
     def _is_next(self, running: Running, row: Row) -> bool:
         """Whether the plan owes this notice next, if no notice was left for later."""

@@ -174,13 +174,18 @@ class Takeovers(Concern):
         later = self.context.residue.runs_later()
         if step in self._kept and not later:
             self.context.bad("takeover.residue", f"RESIDUE: step={step[1][0]}: it was left before")
-        if step in self._left or later or step[1][0] == "tell":
+        if step in self._left or later or step[1][0] == "tell" or self._is_in_turn(step[1]):
             self._kept.add(step)
             self.context.residue.keep(step[1])
         self._left.add(step)
         self._step = None
         self.context.cleanups.leave(event)
         self.context.between.residue(event)
+
+    def _is_in_turn(self, step: Step) -> bool:
+        """Whether the step is the suspending of a PD after its destructor. It has no second try."""
+        running = self.context.cleanups.current()
+        return running is not None and step[0] == "suspend" and step[2] in running.ended
 
     def _has_queued(self) -> bool:
         """Whether the step of notices that has begun has queued any."""

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from cellreap.model.ids import ROOT
-from cellreap.model.plan import Plan
 from cellreap.trace.check.apart import concerns, first_apart
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event, causes
@@ -105,7 +104,7 @@ class Triggers(Concern):
         pd = first_apart(self.concerns(), cleanups.touched(), cleanups.has_room())
         return None if pd is None else queue[pd]
 
-    def concerns(self) -> Iterator[tuple[str, Plan, set[str]]]:
+    def concerns(self) -> Iterator[tuple[str, bool, set[str]]]:
         """The PDs in the queue, as `apart.concerns` has them."""
         context, queue = self.context, self._pending
         doomed, depths_of = set(context.cleanups.doomed()), context.authority.depths_of
