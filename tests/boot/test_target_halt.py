@@ -27,7 +27,7 @@ SOME, MANY, VERY_MANY = 50, 500, 2500
 """Resources. Each takes a line or two, and two more when it is destroyed."""
 PAUSE = 90_000_000
 """Turns, of at least 5 instructions: the timer interrupts often enough for all lines meanwhile."""
-LINES = 75
+LINES = 64
 """A step destroys up to 32 resources."""
 ABOVE_CLEANER = together(
     with_system(cleaner_priority=120),
@@ -119,12 +119,14 @@ def test_after_a_large_cleanup_more_is_lost_but_no_more_than_is_promised(
 def test_in_the_middle_of_a_cleanup_no_more_is_lost_either(
     system: str, halted: Callable[..., tuple[int, Run]]
 ) -> None:
-    """The PD has a higher priority than the cleaner, and prints lines between the steps."""
+    """The PD has a higher priority than the cleaner, and prints lines between the steps.
+
+    It depends on when the timer interrupts whether steps are left when it stops the machine.
+    """
     lost, ended = halted(system, PRINTS, LINES, 0, crashes_with=VERY_MANY, more=ABOVE_CLEANER)
-    (fault,), (settled,) = ended.of("FAULT"), ended.of("SETTLED", n=1)
-    before, after = ended.events.index(fault), ended.events.index(settled)
-    assert BEHIND < lost <= MOST < recorded(ended) - before
-    assert recorded(ended) < after
+    (fault,) = ended.of("FAULT")
+    assert BEHIND < lost <= MOST < recorded(ended) - ended.events.index(fault)
+    assert ended.of("PAUSE")
 
 
 @pytest.mark.parametrize("system", slow_but(SYSTEMS, "aarch64-seL4"))
