@@ -12,6 +12,7 @@ import pytest
 from cellreap.system.config import Config, Pd
 from cellreap.testing import Change, Run, Target, together, with_pd, with_system
 from kit.marks import slow_but
+from kit.undone import undone
 
 
 def background(program: str) -> Change:
@@ -73,7 +74,12 @@ def test_nothing_is_decided_by_idleness(target: Target, what: str) -> None:
 def test_a_cleanup_awaits_a_subscriber_without_a_deadline_for_a_time(target: Target) -> None:
     """The report names the missing answer. The cleanup completes nevertheless."""
     run = target.run("subscribed", change=together(NEVER_ANSWERS, SPINNING))
-    assert {run.name(undone.pd) for undone in run.report.undone} == {"watcher"}
+    assert undone(run) == [
+        ("watcher", "left its rounds: the last that it did is SAY 'look: space doomed'"),
+        ("watcher", "never acknowledged (pre-destroy goods)"),
+        ("watcher", "never fetched (lost goods)"),
+        ("watcher", "never fetched (lost victim)"),
+    ]
     (given_up, *_) = run.of("GIVE_UP")
     assert run.name(given_up["pd"]) == "watcher"
     assert given_up.number("ran") >= 200

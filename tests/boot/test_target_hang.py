@@ -11,6 +11,7 @@ from cellreap.system.config import Config, Pd
 from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd
 from kit.marks import slow_but
 from kit.truth_traces import WITH_TRUTH
+from kit.undone import undone
 
 
 def by(how: str, **more: object) -> Change:
@@ -57,7 +58,10 @@ def test_its_client_is_answered_and_goes_on_with_its_successor(run: Run) -> None
 def test_without_a_deadline_it_is_never_found(target: Target) -> None:
     change = together(HOWS["block"], with_pd("server", deadline_ms=0))
     run = target.run("hang", change=change)
-    assert any(undone.what.startswith("never fetched ") for undone in run.report.undone)
+    assert undone(run) == [
+        ("client", "left its rounds: it waits in a call to server"),
+        ("server", "never fetched (disconnect goods)"),
+    ]
     assert [run.name(c["trigger"]) for c in run.cleanups()] == ["quitter"]
     assert not run.of("LATE")
 

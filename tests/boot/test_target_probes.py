@@ -9,6 +9,7 @@ from cellreap.system.config import Config
 from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd, with_system
 from kit.counted import SLOW_COUNTED
 from kit.marks import slow_but
+from kit.undone import undone
 
 PASSES, BLOCKS, SPINS, SLOW, KEEPS = range(5)
 HOWS: dict[str, Change] = {
@@ -108,8 +109,7 @@ def test_a_run_ends_beside_a_server_that_answers_probes_and_keeps_its_caller(
     """
     change = with_pd("server", args=(KEEPS,))
     run = target.run("probes", change=change, qemu_args=SLOW_COUNTED)
-    (undone,) = run.report.undone
-    assert (run.name(undone.pd), "never fetched" in undone.what) == ("client", True)
+    assert undone(run) == [("client", "never fetched (disconnect front)")]
     assert probes(run) == {("server", "client")}
     assert len(run.of("PROBE")) >= 2
     assert finished(run, "server").count("probe") >= 2

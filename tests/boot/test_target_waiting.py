@@ -8,6 +8,7 @@ import pytest
 from cellreap.system.config import Config, Mode, Pd, Space
 from cellreap.system.config.schema import Quota
 from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd, with_system
+from kit.undone import undone
 
 FULL, GONE = 8, 6
 NEVER, SLOWLY, FAULTS = 2, 3, 5
@@ -69,9 +70,12 @@ def test_a_late_pds_other_deadlines_do_not_put_off_that_a_cleanup_is_given_up(
     never = with_pd("watcher", deadline_ms=0, args=(1, NEVER))
     run = target.run("subscribed", change=together(LATE_VICTIM, never))
     assert [run.name(event["pd"]) for event in run.of("GIVE_UP")] == ["watcher"]
-    told = [undone.what for undone in run.report.undone if undone.pd == run.id("watcher")]
-    assert any(f"(pre-destroy {run.id('goods')})" in what for what in told)
-    assert any(what.startswith("never acknowledged ") for what in told)
+    assert undone(run) == [
+        ("watcher", "left its rounds: the last that it did is SAY 'look: space doomed'"),
+        ("watcher", "never acknowledged (pre-destroy goods)"),
+        ("watcher", "never fetched (lost goods)"),
+        ("watcher", "never fetched (lost victim)"),
+    ]
     assert [c["cause"] for c in run.cleanups()] == ["exit", "late"]
 
 
