@@ -15,7 +15,7 @@ from cellreap.headers import constant
 from cellreap.runs.boot import End
 from cellreap.testing import Change, Run, Target, together, with_pd, with_system
 from kit.counted import COUNTED
-from kit.marks import slow_but
+from kit.marks import slow_but, thorough_but
 from kit.muted import needs_debug
 
 pytestmark = pytest.mark.behaviour("S-13")
@@ -115,7 +115,7 @@ def test_after_a_large_cleanup_more_is_lost_but_no_more_than_is_promised(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("system", thorough_but(SYSTEMS, "aarch64-seL4"))
 def test_in_the_middle_of_a_cleanup_no_more_is_lost_either(
     system: str, halted: Callable[..., tuple[int, Run]]
 ) -> None:
