@@ -44,6 +44,7 @@ START = '    .section .note.GNU-stack, "", %progbits\n'
 CONFIG = """
 [system]
 name = "small"
+truth = false
 [[pd]]
 name = "server"
 program = "server"
