@@ -372,11 +372,11 @@ void cr_trace_name(cr_trace *trace, const char *name)
     }
 }
 
-/* If the pieces do not fit, the line is too long. */
-static inline void put_pieces(cr_trace *trace, const uint64_t *pieces, size_t words)
+/* Returns 0 if the pieces do not fit: the line is too long. */
+static inline int put_pieces(cr_trace *trace, const uint64_t *pieces, size_t words)
 {
     if (!fits(trace, words)) {
-        return;
+        return 0;
     }
     word *next = (word *)trace->next;
     const uint64_t *const end = pieces + words;
@@ -384,12 +384,13 @@ static inline void put_pieces(cr_trace *trace, const uint64_t *pieces, size_t wo
         *next++ = *pieces++;
     }
     trace->next = (uint64_t *)next;
+    return 1;
 }
 
 void cr_trace_pieces(cr_trace *trace, const uint64_t *pieces, size_t words)
 {
     if (next_field(trace, CR_PRINT_TEXT)) {
-        put_pieces(trace, pieces, words);
+        (void)put_pieces(trace, pieces, words); /* else the trace is broken */
     }
 }
 
@@ -402,17 +403,19 @@ void cr_trace_rows(cr_trace *trace, cr_event event, uint64_t number, const uint6
     if (form[0] != FORM_NUMBER || form[1] != FORM_TEXT || form[2] != 0) {
         misused(trace, "", "has other fields than a number and a text");
     }
-    for (size_t i = 0; i < words && !trace->broken; i += 1 + (size_t)rows[i]) {
-        if (rows[i] == 0 || rows[i] >= words - i) {
+    const uint64_t *const end = rows + words;
+    while (rows < end && !trace->broken) {
+        const size_t count = (size_t)*rows++;
+        if (count == 0 || count > (size_t)(end - rows)) {
             trace->broken = 1;
             return;
         }
         begin_line(trace, event);
         put_word(trace, number);
-        put_pieces(trace, &rows[i + 1], (size_t)rows[i]);
-        if (!trace->broken) {
+        if (put_pieces(trace, rows, count)) {
             end_line(trace, event);
         }
+        rows += count;
     }
 }
 
