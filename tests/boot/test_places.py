@@ -258,7 +258,7 @@ def test_an_elf_file_without_debug_information_has_the_nearest_symbol(
 
 
 @pytest.mark.behaviour("Y-05", "Y-08")
-def test_check_and_show_tell_the_same_of_a_kept_trace(faulty: Run) -> None:
+def test_check_and_show_tell_the_same_of_a_kept_trace(faulty: Run, tmp_path: Path) -> None:
     for command in ("check", "show"):
         done = CliRunner().invoke(cli, [command, str(faulty.trace), "--image", str(faulty.image)])
         assert "store at src/wild.h:4, inlined into cr_main" in done.output, done.output
@@ -270,8 +270,10 @@ def test_check_and_show_tell_the_same_of_a_kept_trace(faulty: Run) -> None:
     assert (faults["storing"]["function"], faults["storing"]["line"]) == ("store", 4)
     assert faults["recursing"]["stack_overflow"] is True
     assert faults["storing"]["stack_overflow"] is False
-    # Without the image nothing is made up.
-    told = CliRunner().invoke(cli, asked, standalone_mode=False)
+    # Without the image, which stands beside it, nothing is made up.
+    alone = tmp_path / "alone.trace"
+    alone.write_bytes(faulty.trace.read_bytes())
+    told = CliRunner().invoke(cli, ["check", str(alone), "--json"], standalone_mode=False)
     faults = {each["name"]: each for each in json.loads(told.stdout)["faults"]}
     assert {each["function"] for each in faults.values()} == {None}
     assert {each["stack_overflow"] for each in faults.values()} == {False}
