@@ -9,12 +9,12 @@ next WAY is taken; after the last one, the last one again.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 import select
 import sys
 import time
-import zlib
 from pathlib import Path
 
 BANNER = b"\r\n\r\nU-Boot 2023.01 (Jan 01 2023)\r\n\r\nDRAM:  1 GiB\r\nNet:   eth0\r\n"
@@ -42,9 +42,14 @@ WAYS = (
 )
 
 
+KEY = bytes(16)
+"""Of the checksums of the trace."""
+
+
 def traced(seq: int, text: str) -> bytes:
     """A line of a trace."""
-    return f"~cr {seq} {zlib.crc32(f'{seq} {text}'.encode()):08x} {text}\n".encode()
+    checksum = hashlib.blake2s(f"{seq} {text}".encode(), digest_size=8, key=KEY).hexdigest()
+    return f"~cr {seq} {checksum} {text}\n".encode()
 
 
 class ScriptedUboot:
@@ -147,7 +152,7 @@ class ScriptedUboot:
             return starting, None
         if self.way == "reset at boot":
             return starting + BANNER + AUTOBOOT, None
-        begun = starting + traced(0, "TRACE version=1")
+        begun = starting + traced(0, f"TRACE version=1 key={KEY.hex()}")
         if self.way == "breaks off":
             return begun, None
         if self.way == "reset in the run":

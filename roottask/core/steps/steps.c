@@ -218,13 +218,15 @@ static cr_status entry_step(const cr_journal *journal, const cr_plan *plan, cons
     return CR_ERR_CORRUPT;
 }
 
-/* Moves *at to the next doomed PD with a destructor, or to `end`. Returns whether there is one. */
-static int is_before(uint32_t *at, uint32_t end, const cr_plan *plan)
+/* Moves *at to the next doomed PD with a destructor, which it returns, or to `end`: 0. */
+static const cr_doomed *next_before(uint32_t *at, uint32_t end, const cr_plan *plan)
 {
-    while (*at < end && !plan->doomed[*at].destructor) {
-        ++*at;
+    uint32_t i = *at;
+    while (i < end && i < plan->n_doomed && !plan->doomed[i].destructor) {
+        i++;
     }
-    return *at < end;
+    *at = i;
+    return i < end && i < plan->n_doomed ? &plan->doomed[i] : 0;
 }
 
 /* The turn of the destructors of the group at the cursor: all are told, then awaited, then
@@ -239,13 +241,13 @@ static int turn_step(cr_journal *journal, const cr_plan *plan, cr_step *out)
     while (end < plan->n_doomed && plan->doomed[end].group == group) {
         end++;
     }
-    if (is_before(&journal->told, end, plan)) {
-        const cr_ref pd = plan->doomed[journal->told].node;
-        *out = (cr_step){CR_STEP_TELL, pd, pd, 0, 1};
-    } else if (is_before(&journal->had, end, plan)) {
+    const cr_doomed *next;
+    if ((next = next_before(&journal->told, end, plan)) != 0) {
+        *out = (cr_step){CR_STEP_TELL, next->node, next->node, 0, 1};
+    } else if (next_before(&journal->had, end, plan) != 0) {
         *out = (cr_step){CR_STEP_AWAIT, nothing, nothing, 0, 1};
-    } else if (is_before(&journal->stopped, end, plan)) {
-        *out = (cr_step){CR_STEP_SUSPEND, nothing, plan->doomed[journal->stopped].node, 0, 1};
+    } else if ((next = next_before(&journal->stopped, end, plan)) != 0) {
+        *out = (cr_step){CR_STEP_SUSPEND, nothing, next->node, 0, 1};
     } else {
         return 0;
     }
@@ -328,7 +330,7 @@ static cr_status at_cursor(cr_journal *journal, const cr_plan *plan, const cr_mo
 {
     while (journal->phase < PHASE_SETTLE) {
         const uint32_t length = phase_length(journal->phase, plan);
-        if (journal->index > length ||
+        if (journal->index > length || journal->stopped > plan->n_doomed ||
             (journal->phase == PHASE_TELL && journal->awaited > journal->index)) {
             return CR_ERR_CORRUPT;
         }
