@@ -54,7 +54,7 @@ static int is_stuck(uint64_t *work, uint32_t *ticks)
 /* Waits until the cleaner is done or dead. Returns whether it is dead, and of what. */
 static int wait_for_it(cr_death *death)
 {
-    uint64_t work = work_done();
+    uint64_t work = UINT64_MAX; /* The first interrupt may be one from before. */
     uint32_t ticks = 0;
     /* The timer's calls are no part of the step that is under way. */
     cr_calls_kept calls;

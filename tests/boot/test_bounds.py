@@ -17,6 +17,7 @@ from cellreap.system.config import load_config
 from cellreap.system.config.schema import Quota
 from cellreap.testing import Change, Target, together, with_pd
 from kit.paths import BAD_MEMORY
+from kit.truth_traces import WITHOUT_TRUTH
 
 QUIET = Progress(quiet=True)
 BAD = sorted(BAD_MEMORY.glob("*.toml"))
@@ -59,7 +60,7 @@ def test_the_largest_cleanup_is_within_its_bound_and_the_bound_is_near(
 def test_the_memory_that_is_told_is_what_the_root_task_has(target: Target, tmp_path: Path) -> None:
     """The root task gives all that is free to the only PD that spawns."""
     run = target.run("spawn")
-    memory = bounds_with(target, "spawn", lambda config: config, tmp_path).memory
+    memory = bounds_with(target, "spawn", WITHOUT_TRUTH, tmp_path).memory
     (base,) = run.of("BASE")
     assert base.number("bytes") == memory.own
     assert sum(event.number("bytes") for event in run.of("BODY")[:2]) == memory.bodies
