@@ -34,6 +34,7 @@ CONFIG = """
 [system]
 name = "snapshot"
 snapshot = true
+truth = false
 [[pd]]
 name = "watch"
 program = "idler"

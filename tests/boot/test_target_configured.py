@@ -74,7 +74,7 @@ def test_a_root_task_that_ignores_something_fails(
 
 @pytest.mark.behaviour("W-01")
 def test_an_image_file_says_what_its_trace_must_be(target: Target) -> None:
-    run = target.run("linked")
+    run = target.run("linked", change=with_system(truth=None))
     with run.trace.open("rb") as stream:
         reading = read_trace(stream, "linked", expected=expected_by(run.image))
     assert reading.report.violations == []
