@@ -54,6 +54,8 @@ class Takeovers(Concern):
         """how often it was attempted"""
         self._effect: str | None = None
         """the event that told an effect, until the STEP that must follow"""
+        self.half_suspended: set[str] = set()
+        """the PDs in whose suspension a cleaner died: part of it may be done"""
         self._left: set[tuple[str, Step]] = set()
         """(n, step) of the steps that were left and not carried out yet"""
         self._kept: set[tuple[str, Step]] = set()
@@ -197,6 +199,8 @@ class Takeovers(Concern):
         bad, shown = self.context.bad, event.name
         n, death, attempts = event["n"], event["death"], event.number("attempts")
         step = (n, (event["step"], event["node"], event["pd"]))
+        if event["step"] == "suspend":
+            self.half_suspended.add(event["pd"])
         if event.number("n") != self.context.cleanups.number:
             bad("takeover.step", f"{shown}: n={n}: no such cleanup carries out steps")
         if event.number("epoch") != self._epoch + 1:
