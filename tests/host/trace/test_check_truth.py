@@ -181,6 +181,28 @@ def test_a_walk_that_differs_is_found(events: list[Event], name: str) -> None:
     assert any(violation.rule.startswith("truth.") for violation in report.violations)
 
 
+@pytest.mark.behaviour("H-10", "S-15")
+def test_a_pd_in_whose_suspension_a_cleaner_died_may_lack_its_own_endpoint(
+    events: list[Event],
+) -> None:
+    """All of it or what is in its CSpace: the step revokes the one and deletes the other."""
+
+    def lacking(event: Event) -> Event:
+        caps = event.values.get("caps", "")
+        caps = caps.replace("e1-2,", "e1,") if event["cnode"] == "cspace" else caps
+        return replace(event, values={**event.values, "caps": caps})
+
+    for half in (False, True):
+        replay = Replay(Report("truth"))
+        for event in walks_of(events):
+            of_two = event.name == "CAPS" and event["pd"] == "PD_2"
+            replay.feed(lacking(event) if of_two else event)
+            if half:
+                replay.context.takeovers.half_suspended.add("PD_2")
+        wrong = {violation.rule for violation in replay.report.violations}
+        assert wrong == (set() if half else {"truth.walk"})
+
+
 def _fed(replay: bytes, events: list[Event]) -> Report:
     replayed: Replay = pickle.loads(replay)
     for event in events:
