@@ -375,15 +375,15 @@ def parse_forms(text: str) -> tuple[tuple[str, str], ...]:
 
 @dataclass(frozen=True)
 class EventTable:
-    """The events that a trace of one version can contain."""
+    """The events that a trace can contain."""
 
     version: int
     fields: dict[str, tuple[str, ...]]
     """Event -> its fields in the order in which they are printed."""
     types: dict[tuple[str, str], str]
-    """(event, field) -> the field's type. Empty before version 3, whose tables have no types."""
+    """(event, field) -> the field's type."""
     meanings: dict[str, str]
-    """Event -> its meaning, one sentence. Empty before version 3."""
+    """Event -> its meaning, one sentence."""
     enumerators: dict[str, str]
     """Event -> its name in C."""
 
@@ -398,20 +398,17 @@ def parse_event_table(text: str, where: str) -> EventTable:
         raise HeaderError(f"{where}: no enumerator CR_TRACE_VERSION")
     table = EventTable(version, {}, {}, {}, {})
     for row in parse_table(text, "CR_TRACE_EVENT"):
-        if len(row) not in (3, 4) or not all(isinstance(cell, str) for cell in row):
+        if len(row) != 4 or not all(isinstance(cell, str) for cell in row):
             expected = "expected (enumerator, name, fields, meaning)"
             raise HeaderError(f"{where}: CR_TRACE_EVENT{row}: {expected}")
-        enumerator, name, listed, *meaning = (str(cell) for cell in row)
+        enumerator, name, listed, meaning = (str(cell) for cell in row)
         if name in table.fields:
             raise HeaderError(f"{where}: event {name} is listed twice")
         table.enumerators[name] = enumerator
-        if meaning:
-            typed = _FIELD.findall(listed)
-            table.fields[name] = tuple(field for field, _ in typed)
-            table.types.update(((name, field), type_name) for field, type_name in typed)
-            table.meanings[name] = meaning[0]
-        else:
-            table.fields[name] = tuple(listed.split())
+        typed = _FIELD.findall(listed)
+        table.fields[name] = tuple(field for field, _ in typed)
+        table.types.update(((name, field), type_name) for field, type_name in typed)
+        table.meanings[name] = meaning
     if "TRACE" not in table.fields or "END" not in table.fields:
         raise HeaderError(f"{where}: no TRACE or no END among the events")
     return table

@@ -63,9 +63,13 @@ def test_enumerators_that_cannot_be_evaluated_are_errors(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('CR_TRACE_EVENT(A, "TRACE", "version")', "no enumerator CR_TRACE_VERSION"),
         (
-            'enum { CR_TRACE_VERSION = 1 }; CR_TRACE_EVENT(A, "TRACE", "version")',
+            'CR_TRACE_EVENT(A, "TRACE", FIELD(version, NUMBER), "x")',
+            "no enumerator CR_TRACE_VERSION",
+        ),
+        (
+            "enum { CR_TRACE_VERSION = 1 };\n"
+            'CR_TRACE_EVENT(A, "TRACE", FIELD(version, NUMBER), "x")',
             "no TRACE or no END",
         ),
         (
@@ -74,7 +78,8 @@ def test_enumerators_that_cannot_be_evaluated_are_errors(text: str) -> None:
         ),
         (
             "enum { CR_TRACE_VERSION = 1 };\n"
-            'CR_TRACE_EVENT(A, "END", "")\nCR_TRACE_EVENT(B, "END", "")',
+            'CR_TRACE_EVENT(A, "END", FIELD(count, NUMBER), "x")\n'
+            'CR_TRACE_EVENT(B, "END", FIELD(count, NUMBER), "x")',
             "END is listed twice",
         ),
     ],

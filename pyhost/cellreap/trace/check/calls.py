@@ -78,7 +78,6 @@ class Calls(Concern):
 
     def step(self, running: Running, event: Event) -> None:
         """Checks the kernel calls of a step, before anything else records the step."""
-        running.step_calls += event.number("calls")
         kinds = counts_in(event["kinds"])
         for kind, count in kinds.items():
             running.step_kinds[kind] += count
@@ -109,7 +108,6 @@ class Calls(Concern):
     def residue(self, running: Running, event: Event) -> None:
         """RESIDUE: a step is left. The kernel calls of its attempts count for the cleanup."""
         kinds = event.counts("kinds")
-        running.step_calls += event.number("calls")
         running.step_kinds.update(kinds)
         step = (event["n"], event["step"], event["node"], event["pd"])
         self._left[step] = self._left.get(step, Counter()) + kinds

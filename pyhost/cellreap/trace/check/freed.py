@@ -37,6 +37,14 @@ class Freed(Concern):
         """Whether the PD was stopped. Nobody waits for it any more."""
         return pd in self._stopped
 
+    def keeps_endpoint(self, pd: str, there: bool) -> bool:
+        """Whether a slot of the kernel must have the PD's own endpoint. there: it has something.
+
+        A cleaner that died in the suspension of the PD may have revoked it before.
+        """
+        half = pd in self.context.takeovers.half_suspended
+        return not self.is_stopped(pd) and (there or not half)
+
     def stopped(self) -> Set[str]:
         """The PDs that were stopped and are not destroyed."""
         return self._stopped

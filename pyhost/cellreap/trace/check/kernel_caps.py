@@ -240,7 +240,7 @@ class KernelCaps:
         yield self._slots["ROOT"], ("operations", operations)
         yield self._slots["FAULT"], ("faults", Cap("ep", root, "WP", self._badge("fault") | entry))
         own = [("NOTIFICATION", "notification")]
-        if not self._context.freed.is_stopped(pd):
+        if self._context.freed.keeps_endpoint(pd, self._slots["ENDPOINT"] in has):
             own.append(("ENDPOINT", "ep"))
         for name, kind in own:
             cap = has.get(self._slots[name])

@@ -227,7 +227,6 @@ class Running:
         self.steps: Counter[Row] = Counter()
         self.calls_told: set[str] = set()
         """the kinds of kernel calls that a CALLS of this run told"""
-        self.step_calls = 0
         self.step_kinds: Counter[str] = Counter()
         """kind of kernel call -> how many there were in the steps"""
         self.steps_destroyed: set[str] = set()

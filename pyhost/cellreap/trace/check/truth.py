@@ -257,8 +257,7 @@ class Truth(Concern):
 
     def _cspace(self, pd: str, has: Slots) -> Slots:
         slots = {self._root: _ENDPOINT, self._notification: _NOTIFICATION, self._fault: _ENDPOINT}
-        half = pd in self.context.takeovers.half_suspended and self._own not in has
-        if not self.context.freed.is_stopped(pd) and not half:
+        if self.context.freed.keeps_endpoint(pd, self._own in has):
             slots[self._own] = _ENDPOINT
         for slot, (_, node) in self._kernel.capabilities(pd):
             if slot in has or not self._kernel.may_lack(node, pd):
@@ -271,9 +270,7 @@ class Truth(Concern):
         A reply capability may be there or not. Tables and frames stay as they were at first. The
         second half has the parents of the capabilities in the CSpace that are for requests.
         """
-        half_suspended = pd in self.context.takeovers.half_suspended and 4 not in has
-        stopped = self.context.freed.is_stopped(pd) or half_suspended
-        endpoint = {} if stopped else {4: _ENDPOINT}
+        endpoint = {4: _ENDPOINT} if self.context.freed.keeps_endpoint(pd, 4 in has) else {}
         slots = {1: _THREAD, 2: _CNODE, 3: _OTHER, 5: _NOTIFICATION, 6: _NOTIFICATION, **endpoint}
         if has.get(7) == _OTHER:
             slots[7] = _OTHER
