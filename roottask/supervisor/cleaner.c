@@ -104,7 +104,7 @@ static void await_answers(void)
     cr_sup.cleaner.now.waited = 1;
     cr_clock_watch();
     if (cr_is_destroying(&cr_sup.cleaner.now)) {
-        (void)cr_print_gone(cr_sup.cleaner.now.tag);
+        (void)cr_count_gone();
         cr_residue_record(&cr_sup.cleaner.now);
     }
     trace_wait(CR_EV_WAIT);
@@ -130,7 +130,7 @@ static void settle(void)
         }
     }
     const int leaves = cr_residue_tell();
-    cr_print_state(cr_sup.cleaner.now.tag, cr_sup.cleaner.now.cycles);
+    cr_print_settled(cr_sup.cleaner.now.tag, cr_sup.cleaner.now.cycles);
     cr_truth(CR_TRUTH_BETWEEN);
     cr_notices_of_lost_pds();
     if (!leaves) {

@@ -241,9 +241,7 @@ cr_status cr_rows_drop_edge(cr_edge_kind kind, cr_ref from, cr_ref to, int clean
         if (count == 1) {
             cr_charge_edge(&edge, cr_sys.edge_entry[index], 0, -1);
         }
-        if (cleanup) {
-            cr_note_gone_edge(&edge);
-        }
+        cr_sys.rows_gone += cleanup ? cr_rows_of_edge(&edge) : 0;
     }
     return status;
 }
@@ -299,16 +297,12 @@ cr_status cr_rows_destroy(cr_ref node, int cleanup)
         } else {
             cr_charge_edge(&edge, cr_sys.edge_entry[index], 0, -1);
         }
-        if (cleanup) {
-            cr_note_gone_edge(&edge);
-        }
+        cr_sys.rows_gone += cleanup ? cr_rows_of_edge(&edge) : 0;
     }
     if (status != CR_ERR_ABSENT) {
         return status;
     }
-    if (cleanup) {
-        cr_note_gone_node(node, &info);
-    }
+    cr_sys.rows_gone += (uint64_t)cleanup;
     cr_charge_node(node, &info, -1);
     status = cr_model_destroy(cr_sys.model, node);
     cr_sys.digest -= own_term;

@@ -6,26 +6,20 @@
 
 #include <cellreap/model_csv.h>
 
-/* Rows of STATE, GONE or MODEL events, and how many there were. Rows of GONE are not printed, but
- * composed where they are kept, in cr_sys.gone. */
+/* Rows of STATE events, or of the MODEL events of extraction x, and how many there were. */
 typedef struct printer {
     cr_event event;
-    uint32_t number; /* of the cleanup (0: none) or of the extraction */
+    uint32_t x;
     uint64_t rows;
 } printer;
 
 /* A row that is printed, until it is recorded. */
-static uint64_t scratch[CR_ROW_WORDS];
+enum { ROW_WORDS = 64 }; /* of the longest one */
+static uint64_t scratch[ROW_WORDS];
 
-/* Begins a row. Returns where it is composed. */
-static inline uint64_t *begin_row(const printer *p, cr_text *row)
+static inline void begin_row(cr_text *row)
 {
-    cr_rows_gone *gone = &cr_sys.gone;
-    /* The first word is for the number of its words. */
-    uint64_t *room =
-        p->event == CR_EV_GONE && !gone->full ? &gone->pieces[gone->next + 1] : scratch;
-    cr_text_begin(row, room, CR_ROW_WORDS);
-    return room;
+    cr_text_begin(row, scratch, ROW_WORDS);
 }
 
 typedef struct literal {
@@ -58,36 +52,18 @@ static void put_name(cr_text *row, const char *name)
     cr_text_words(row, name, count, CR_PIECE_MORE);
 }
 
-/* Notes a row that the cleanup removes, if there is room for it. */
-static inline void note_row(uint64_t *begin, size_t words, uint32_t bytes)
+/* Prints the row that was composed. */
+static void end_row(printer *p, const cr_text *row)
 {
-    cr_rows_gone *gone = &cr_sys.gone;
-    gone->rows++;
-    if (bytes >= CR_GONE_BYTES - gone->used) {
-        gone->full = 1;
-    }
-    if (!gone->full) {
-        begin[-1] = words;
-        gone->next += 1 + words;
-        gone->used += bytes + 1;
-    }
-}
-
-/* Prints or notes the row that was composed from `begin` on. */
-static void end_row(printer *p, const cr_text *row, uint64_t *begin)
-{
-    const size_t words = (size_t)(row->next - begin);
     if (row->too_long) {
         cr_panic("a row of the state is too long", row->bytes);
     }
-    if (p->event == CR_EV_GONE) {
-        note_row(begin, words, row->bytes);
-    } else {
-        cr_trace_begin(&cr_sys.trace, p->event);
-        cr_trace_number(&cr_sys.trace, p->number);
-        cr_trace_pieces(&cr_sys.trace, begin, words);
-        cr_trace_end(&cr_sys.trace);
+    cr_trace_begin(&cr_sys.trace, p->event);
+    if (p->event == CR_EV_MODEL) {
+        cr_trace_number(&cr_sys.trace, p->x);
     }
+    cr_trace_pieces(&cr_sys.trace, scratch, (size_t)(row->next - scratch));
+    cr_trace_end(&cr_sys.trace);
     p->rows++;
 }
 
@@ -108,26 +84,14 @@ static void node_row(printer *p, cr_ref node, const cr_node_info *info)
                                        {LITERAL(",,,,PINNED"), LITERAL(",,,,PINNED DOOMED")}};
     const cr_pd *pd = cr_pd_of(node);
     int pinned = (info->flags & (CR_FLAG_PINNED | CR_FLAG_ROOT)) != 0 && info->kind == CR_NODE_PD;
-    /* A row that goes is told as it was before the cleanup. */
-    int doomed = info->state == CR_STATE_DOOMED && p->event != CR_EV_GONE;
+    int doomed = info->state == CR_STATE_DOOMED;
     cr_text row;
-    uint64_t *begin = begin_row(p, &row);
+    begin_row(&row);
     put(&row, &kinds[info->kind], CR_PIECE_MORE);
     put_id(&row, node, CR_PIECE_COMMA | CR_PIECE_MORE);
     put_name(&row, pd != 0 ? pd->name : cr_type_name(info->type));
     put(&row, &ends[pinned][doomed], 0);
-    end_row(p, &row, begin);
-}
-
-/* Edges that are in no row: others say the same. */
-static int has_no_row(cr_edge_kind kind)
-{
-    static const uint8_t unnamed[] = {
-#define CR_EDGE_KIND(enumerator, number, name, meaning) [enumerator] = sizeof(name) == 1,
-        CR_EDGE_KINDS
-#undef CR_EDGE_KIND
-    };
-    return unnamed[kind];
+    end_row(p, &row);
 }
 
 /* The rows of an edge: as many as its count. */
@@ -142,25 +106,24 @@ static void rows_of_edge(printer *p, const cr_edge_info *edge)
     static const literal handler = LITERAL("HANDLER=");
     cr_node_info to;
     cr_text row;
-    uint64_t *begin;
-    if (has_no_row(edge->kind)) {
+    if (cr_rows_of_edge(edge) == 0) {
         return;
     }
     if (edge->kind == CR_EDGE_REQUEST) {
         if (cr_model_get(cr_sys.model, edge->to, &to) == CR_OK) {
-            begin = begin_row(p, &row);
+            begin_row(&row);
             put(&row, &request[0], CR_PIECE_MORE);
             put_name(&row, cr_type_name(to.type));
             put(&row, &request[1], CR_PIECE_MORE);
             put_id(&row, edge->from, CR_PIECE_COMMA | CR_PIECE_MORE);
             put_id(&row, to.manager, CR_PIECE_COMMA | CR_PIECE_MORE);
             put_id(&row, edge->to, 0);
-            end_row(p, &row, begin);
+            end_row(p, &row);
         }
         return;
     }
     for (uint32_t i = 0; i < edge->count; i++) {
-        begin = begin_row(p, &row);
+        begin_row(&row);
         put(&row, &begins[edge->kind], CR_PIECE_MORE);
         put_id(&row, edge->from, CR_PIECE_COMMA | CR_PIECE_MORE);
         put_id(&row, edge->to, CR_PIECE_COMMA | (edge->handler != 0 ? CR_PIECE_MORE : 0));
@@ -169,7 +132,7 @@ static void rows_of_edge(printer *p, const cr_edge_info *edge)
             put(&row, &handler, CR_PIECE_MORE);
             cr_text_words(&row, number, cr_format_decimal(number, edge->handler), 0);
         }
-        end_row(p, &row, begin);
+        end_row(p, &row);
     }
 }
 
@@ -188,18 +151,6 @@ static void edge_rows(printer *p, cr_ref node)
     }
 }
 
-void cr_note_gone_edge(const cr_edge_info *edge)
-{
-    printer p = {.event = CR_EV_GONE};
-    rows_of_edge(&p, edge);
-}
-
-void cr_note_gone_node(cr_ref node, const cr_node_info *info)
-{
-    printer p = {.event = CR_EV_GONE};
-    node_row(&p, node, info);
-}
-
 static void all_rows(printer *p)
 {
     for (uint32_t i = 0; i < CR_NODE_ENTRIES; i++) {
@@ -215,14 +166,14 @@ static void all_rows(printer *p)
 
 uint32_t cr_print_model(uint32_t x)
 {
-    printer p = {.event = CR_EV_MODEL, .number = x};
+    printer p = {.event = CR_EV_MODEL, .x = x};
     all_rows(&p);
     return (uint32_t)p.rows;
 }
 
 void cr_print_model_map(uint32_t x, cr_ref from, cr_ref to)
 {
-    printer p = {.event = CR_EV_MODEL, .number = x};
+    printer p = {.event = CR_EV_MODEL, .x = x};
     rows_of_edge(&p, &(cr_edge_info){.kind = CR_EDGE_MAP, .count = 1, .from = from, .to = to});
 }
 
@@ -270,27 +221,8 @@ void cr_trace_state_digest(void)
     cr_trace_digest(cr_sys.digest);
 }
 
-uint64_t cr_print_gone(uint32_t number)
+static void print_settled(uint32_t number, uint64_t rows, uint64_t cycles)
 {
-    printer p = {.event = CR_EV_STATE, .number = number};
-    if (number == 0 || cr_sys.gone.full) {
-        all_rows(&p);
-    } else {
-        p.rows = cr_sys.gone.rows;
-        cr_trace_rows(&cr_sys.trace, CR_EV_GONE, number, cr_sys.gone.pieces, cr_sys.gone.next);
-    }
-    cr_sys.gone.rows = 0;
-    cr_sys.gone.used = 0;
-    cr_sys.gone.next = 0;
-    cr_sys.gone.full = 0;
-    cr_sys.memory_changed |= number != 0;
-    return p.rows;
-}
-
-void cr_print_state(uint32_t number, uint64_t cycles)
-{
-    const int whole = number == 0 || cr_sys.gone.full;
-    const uint64_t rows = cr_print_gone(number);
     cr_trace_begin(&cr_sys.trace, CR_EV_SETTLED);
     cr_trace_number(&cr_sys.trace, number);
     cr_trace_number(&cr_sys.trace, rows);
@@ -298,13 +230,27 @@ void cr_print_state(uint32_t number, uint64_t cycles)
     cr_trace_number(&cr_sys.trace, cr_slots_used());
     cr_trace_number(&cr_sys.trace, cycles);
     cr_trace_objects(&cr_objects_used);
-    cr_trace_number(&cr_sys.trace, (uint64_t)whole);
     cr_trace_state_digest();
     cr_trace_end(&cr_sys.trace);
 }
 
+uint64_t cr_count_gone(void)
+{
+    const uint64_t rows = cr_sys.rows_gone;
+    cr_sys.rows_gone = 0;
+    cr_sys.memory_changed = 1;
+    return rows;
+}
+
+void cr_print_settled(uint32_t number, uint64_t cycles)
+{
+    print_settled(number, cr_count_gone(), cycles);
+}
+
 void cr_print_whole(void)
 {
+    printer p = {.event = CR_EV_STATE};
     cr_account();
-    cr_print_state(0, 0);
+    all_rows(&p);
+    print_settled(0, p.rows, 0);
 }

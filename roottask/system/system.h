@@ -182,22 +182,6 @@ typedef struct cr_cause_of {
     uint32_t op;
 } cr_cause_of;
 
-/* The rows that the present cleanup has removed from the state. */
-enum {
-    /* Each has the number of its words, and its pieces: less than three times the bytes of the row,
-     * and of a PD's less than six times. */
-    CR_ROW_WORDS = 64, /* of the longest row */
-    CR_GONE_WORDS = (3 * CR_GONE_BYTES + 64 * CR_MAX_PDS) / 8 + 1 + CR_ROW_WORDS
-};
-
-typedef struct cr_rows_gone {
-    uint64_t rows;
-    size_t used; /* their bytes, with a newline for each, which is not in `pieces` */
-    int full;    /* some are not in `pieces` */
-    size_t next; /* in `pieces` */
-    uint64_t pieces[CR_GONE_WORDS];
-} cr_rows_gone;
-
 /* The id of a node as text: a piece of a text (trace_text.h), as it is recorded. */
 typedef struct cr_id {
     uint32_t generation; /* of the node */
@@ -246,7 +230,7 @@ typedef struct cr_system {
     uint32_t next_numbered[CR_NODE_ENTRIES];
     uint32_t named[CR_MAX_SPACES]; /* for cr_rows_find_named: the first entry of each bucket, + 1 */
     uint32_t waiting[CR_WAIT_COUNT]; /* how many PDs wait; nothing is counted for NOTHING */
-    cr_rows_gone gone;
+    uint64_t rows_gone; /* that the cleanup under way has removed; see cr_count_gone */
     cr_id ids[CR_NODE_ENTRIES]; /* of the node that has or had each index last */
     cr_tombstones tombstones; /* changed only by tombstones.c */
     uint64_t base_bytes;

@@ -353,6 +353,12 @@ def _unprinted() -> Report:
     return of_drafts(target.events)
 
 
+def _no_snapshot(target: Target) -> None:
+    target.events[:] = [draft for draft in target.events if draft[0] not in ("STATE", "SETTLED")]
+    target.fault("PD_5")
+    target.cleanup()
+
+
 def _illegal(target: Target) -> None:
     """The manager drops its hold of what it manages."""
     target.model.drop_hold("PD_4", "TABLE_4_1")
@@ -582,9 +588,9 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "state.printed": _unprinted,
     "state.snapshot": lambda: inserted("depths-0-0", "SETTLED", "SAY", pd="PD_5", text="x"),
     "state.count": lambda: edited("depths-1-0", "SETTLED", {"rows": 3}, n=1),
-    "state.rows": lambda: edited("depths-1-0", "GONE", None, n=1, row="PD,PD_3,fs,,,,"),
+    "state.rows": lambda: edited("depths-1-0", "STATE", None, row="PD,PD_3,fs,,,,"),
     "state.digest": lambda: edited("depths-1-0", "CLEANUP", {"digest": "0" * 16}, n=1),
-    "state.whole": lambda: edited("depths-1-0", "SETTLED", {"whole": 1}, n=1),
+    "state.whole": lambda: scenario(_no_snapshot),
     "state.legal": lambda: scenario(_illegal),
     "cleanup.number": lambda: edited("depths-1-0", "CLEANUP", {"n": 2}),
     "cleanup.within": lambda: edited("depths-1-0", "SETTLED", None, n=1),

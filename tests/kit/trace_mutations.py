@@ -246,7 +246,7 @@ _PHASES = {
     "await": 3, "WAIT": 3, "CONTINUE": 3, "cut-request": 4, "destroy-resource": 4,
     "destroy-space": 4, "destroy-pd": 4, "DESTROY": 4, "FREED": 4,
     "notify": 6, "QUEUE": 6,
-    "CALLS": 8, "STATE": 9, "GONE": 9,
+    "CALLS": 8,
 }  # fmt: skip
 
 

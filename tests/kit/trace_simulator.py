@@ -903,11 +903,11 @@ class Target:
     def state(self, n: int, before: Model | None = None, cycles: int = 0) -> None:
         """The end of a cleanup, or a snapshot (n=0). before: the state before the cleanup."""
         rows = self._rows() if before is None else rows_gone(before, self.model)
-        for row in rows:
-            self.emit("STATE" if before is None else "GONE", n=n, row=row)
+        if before is None:
+            for row in rows:
+                self.emit("STATE", row=row)
         used = {**self.used(), "cycles": cycles, "objects": self.kernel_objects()}
-        whole = int(before is None)
-        self.emit("SETTLED", n=n, rows=len(rows), **used, whole=whole, digest=self.digest())
+        self.emit("SETTLED", n=n, rows=len(rows), **used, digest=self.digest())
 
     def digest(self) -> str:
         return self.digests.of(self.model)
@@ -1226,8 +1226,6 @@ class Target:
         inside = {res for node in gone for res in before.resources_in(node)}
         bodies = {before.body_of(pd) for pd in gone & set(before.pds())} - {None}
         self.model.discard(gone | inside | {body for body in bodies if body is not None})
-        for row in rows_gone(was, self.model):
-            self.emit("GONE", n=n, row=row)
         self.emit("WAIT", n=n)
         self._empty_slots(plan, before, gone | inside | bodies)
         for pd, body in plan.revoked_bodies:

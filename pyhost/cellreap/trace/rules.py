@@ -358,13 +358,11 @@ RULES: Final[dict[str, str]] = {
     "state.printed": "The whole state is printed after the last change before END.",
     "state.digest": "CLEANUP, RECOVER and SETTLED have the digest of the model that the events "
     "make.",
-    "state.whole": "A snapshot comes before the first cleanup and before END, and has the whole "
-    "state. After a cleanup, the rows are those that it removed, or the whole state if those need "
-    "more than 65,536 bytes.",
+    "state.whole": "A snapshot comes before the first cleanup and before END.",
     "state.snapshot": "A snapshot is contiguous and outside cleanups.",
-    "state.count": "SETTLED and EXTRACTED have the number of rows before them.",
-    "state.rows": "The printed rows are the rows of the model that the events make, or those that "
-    "the cleanup removed from it.",
+    "state.count": "SETTLED of a snapshot and EXTRACTED have the number of rows before them, and "
+    "SETTLED of a cleanup that of the rows that it removed since it began or last waited.",
+    "state.rows": "The printed rows are the rows of the model that the events make.",
     "state.legal": "The state is legal after each cleanup, in snapshots and at END.",
     # cleanups
     "cleanup.number": "Cleanups are numbered from 1, and their events have the number of the "

@@ -394,31 +394,6 @@ void cr_trace_pieces(cr_trace *trace, const uint64_t *pieces, size_t words)
     }
 }
 
-void cr_trace_rows(cr_trace *trace, cr_event event, uint64_t number, const uint64_t *rows,
-                   size_t words)
-{
-    const uint8_t *form = forms[event];
-    trace->event = event;
-    trace->form = form;
-    if (form[0] != FORM_NUMBER || form[1] != FORM_TEXT || form[2] != 0) {
-        misused(trace, "", "has other fields than a number and a text");
-    }
-    const uint64_t *const end = rows + words;
-    while (rows < end && !trace->broken) {
-        const size_t count = (size_t)*rows++;
-        if (count == 0 || count > (size_t)(end - rows)) {
-            trace->broken = 1;
-            return;
-        }
-        begin_line(trace, event);
-        put_word(trace, number);
-        if (put_pieces(trace, rows, count)) {
-            end_line(trace, event);
-        }
-        rows += count;
-    }
-}
-
 void cr_trace_key(cr_trace *trace)
 {
     cr_trace_bytes(trace, trace->key, sizeof(trace->key));

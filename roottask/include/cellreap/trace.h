@@ -91,10 +91,6 @@ void cr_trace_bytes(cr_trace *trace, const char *bytes, size_t count);
 void cr_trace_name(cr_trace *trace, const char *name);
 /* Prints the pieces of a cr_text (trace_text.h), which take so many words. It has at least one. */
 void cr_trace_pieces(cr_trace *trace, const uint64_t *pieces, size_t words);
-/* Prints whole lines of an event whose fields are a number and a text: one for each row. A row is
- * the number of its words, and in them the pieces of its text. `words`: of all rows. */
-void cr_trace_rows(cr_trace *trace, cr_event event, uint64_t number, const uint64_t *rows,
-                   size_t words);
 /* Prints the key of the trace, for TRACE only. No PD may exist yet. */
 void cr_trace_key(cr_trace *trace);
 void cr_trace_end(cr_trace *trace);

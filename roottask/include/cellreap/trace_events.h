@@ -554,17 +554,15 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_CALLS, "CALLS", FIELD(n, NUMBER) FIELD(kind, CALL)                        \
                    FIELD(count, NUMBER), "The number of kernel calls of one kind in the cleanup.") \
     /* A cleanup: the resulting state */                                                           \
-    CR_TRACE_EVENT(CR_EV_STATE, "STATE", FIELD(n, NUMBER) FIELD(row, TEXT),                        \
-                   "One row of a whole model state, in canonical order. n=0: of a snapshot.")      \
-    CR_TRACE_EVENT(CR_EV_GONE, "GONE", FIELD(n, NUMBER) FIELD(row, TEXT),                          \
-                   "The cleanup removed this row from the model state.")                           \
+    CR_TRACE_EVENT(CR_EV_STATE, "STATE", FIELD(row, TEXT),                                         \
+                   "One row of a whole model state. SETTLED with n=0 ends the state.")             \
     CR_TRACE_EVENT(CR_EV_SETTLED, "SETTLED", FIELD(n, NUMBER) FIELD(rows, NUMBER)                  \
                    FIELD(bytes, NUMBER) FIELD(slots, NUMBER) FIELD(cycles, NUMBER)                 \
-                   FIELD(objects, OBJECTS) FIELD(whole, FLAG) FIELD(digest, STATE_DIGEST),         \
-                   "The cleanup is over: the number of rows before this event, the memory in "     \
-                   "use, the time that the cleanup took, and all kernel objects that there are. "  \
-                   "whole: the rows are the whole state (STATE), else what the cleanup removed "   \
-                   "(GONE). digest: of all rows of the state. n=0: the end of a snapshot.")        \
+                   FIELD(objects, OBJECTS) FIELD(digest, STATE_DIGEST),                            \
+                   "The cleanup is over: the number of rows that it removed from the state since " \
+                   "it began or last waited, the memory in use, the time that the cleanup took, "  \
+                   "and all kernel objects that there are. digest: of all rows of the state. "     \
+                   "n=0: the end of a snapshot, with the number of its rows.")                     \
     /* The kernel's word, if the configuration asks for it (truth) */                              \
     CR_TRACE_EVENT(CR_EV_TRUTH, "TRUTH", FIELD(snapshot, FLAG),                                    \
                    "The capabilities that the kernel has, as the kernel says. snapshot=1: the "    \

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Texts of the trace in pieces, which are put together when the line is written. They are composed
- * in the functions below and not in ones that are called, because a cleanup composes a text for
- * each row that it removes.
+ * in the functions below and not in ones that are called, because a whole state has many rows.
  *
  * A piece begins with a word: the number of its bytes, and what is true of it. Its bytes follow,
  * the last word filled up with anything; or it is a name, whose address is in this word. A name

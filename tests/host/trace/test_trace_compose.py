@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -236,17 +235,14 @@ PIECES = st.lists(
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(rows=st.lists(PIECES, min_size=1, max_size=4), at_once=st.booleans())
+@given(rows=st.lists(PIECES, min_size=1, max_size=4))
 def test_a_text_in_pieces_is_one_text(
-    core: tuple[Any, Any], texts: Any, rows: list[list[tuple[bytes, str, bool]]], at_once: bool
+    core: tuple[Any, Any], texts: Any, rows: list[list[tuple[bytes, str, bool]]]
 ) -> None:
-    """Names are read when the line is written, all else when it is recorded. at_once: the lines
-    are recorded by one call.
-    """
+    """Names are read when the line is written, all else when it is recorded."""
     composer = Composer(core, SMALL)
     ffi, lib, trace = composer.ffi, composer.lib, composer.trace
     kept = []
-    recorded: list[int] = []
     drafts: list[tuple[str, dict[str, Any]]] = []
     for number, row in enumerate(rows):
         text, room = ffi.new("cr_text *"), ffi.new("uint64_t[]", ROOM)
@@ -264,58 +260,12 @@ def test_a_text_in_pieces_is_one_text(
             wanted += piece + b"," * comma
         assert (text.bytes, text.too_long) == (len(wanted), 0)
         words = text.next - room
-        recorded += [words, *room[0:words]]
-        if not at_once:
-            lib.cr_trace_begin(trace, composer.numbers["GONE"])
-            lib.cr_trace_number(trace, number)
-            lib.cr_trace_pieces(trace, room, words)
-            lib.cr_trace_end(trace)
-        drafts.append(("GONE", {"n": 7 if at_once else number, "row": wanted.decode()}))
-    if at_once:
-        lib.cr_trace_rows(trace, composer.numbers["GONE"], 7, recorded, len(recorded))
+        lib.cr_trace_begin(trace, composer.numbers["MODEL"])
+        lib.cr_trace_number(trace, number)
+        lib.cr_trace_pieces(trace, room, words)
+        lib.cr_trace_end(trace)
+        drafts.append(("MODEL", {"x": number, "row": wanted.decode()}))
     assert composer.lines() == seal([*drafts, ("END", {})], KEY)
-
-
-def a_row(text: bytes) -> list[int]:
-    """A row of one piece: the number of its words, and these."""
-    filled = text + b"?" * (-len(text) % 8)
-    words = [int.from_bytes(filled[at : at + 8], "little") for at in range(0, len(filled), 8)]
-    return [1 + len(words), len(text) << 48, *words]
-
-
-def test_rows_that_are_recorded_at_once_go_around_the_ring(core: tuple[Any, Any]) -> None:
-    """Each has its own time."""
-    composer = Composer(core, SMALL)
-    ticks = itertools.count(100)
-    now = composer.ffi.callback("uint64_t(void)", lambda: next(ticks))
-    composer.lib.cr_trace_timed(composer.trace, now, 10**9)
-    texts = [b"row,%d" % number * 30 for number in range(200)]
-    rows = [word for text in texts for word in a_row(text)]
-    assert 8 * len(rows) > 3 * SMALL
-    composer.lib.cr_trace_rows(composer.trace, composer.numbers["GONE"], 3, rows, len(rows))
-    drafts = [
-        Event("GONE", {"n": "3", "row": text.decode()}, time=1 + at)
-        for at, text in enumerate(texts)
-    ]
-    assert composer.lines() == seal([*drafts, Event("END", {}, time=1 + len(texts))], KEY)
-
-
-@pytest.mark.parametrize("rows", [[0], [3, 8 << 48, 0], [2**63, 0], [1000, *[0] * 1000]])
-def test_a_row_that_is_none_breaks_the_trace(core: tuple[Any, Any], rows: list[int]) -> None:
-    """It has no text, or is longer than all rows, or than a record."""
-    composer = Composer(core, SMALL)
-    composer.lib.cr_trace_rows(composer.trace, composer.numbers["GONE"], 3, rows, len(rows))
-    assert composer.trace.broken
-    assert composer.lines() == []
-
-
-def test_only_an_event_of_a_number_and_a_text_has_rows(core: tuple[Any, Any]) -> None:
-    composer = Composer(core, SMALL)
-    row = a_row(b"PD_1")
-    composer.lib.cr_trace_rows(composer.trace, composer.numbers["REFUSED"], 3, row, len(row))
-    assert composer.lines() == [
-        "cellreap: bug: event REFUSED: has other fields than a number and a text"
-    ]
 
 
 def test_names_are_texts(core: tuple[Any, Any]) -> None:

@@ -41,8 +41,6 @@ EVENT_PHASES = {
     "QUEUE": Phase.NOTIFY,
     "CALLS": Phase.CALLS,
     "LEFT": Phase.LEFT,
-    "STATE": Phase.STATE,
-    "GONE": Phase.STATE,
 }
 NOT_DOOMED = {
     "SPACE": ("manager",),
@@ -74,7 +72,7 @@ NOT_DOOMED = {
 """Event -> its fields that must not name a doomed node while a cleanup waits."""
 
 
-_IN_TURNS: Final = frozenset({"STEP", "WAIT", "CONTINUE", "STATE", "GONE"})
+_IN_TURNS: Final = frozenset({"STEP", "WAIT", "CONTINUE"})
 """Events that stand in the destroying if they come while destructors have their turn."""
 NO_TRIGGER: Final = "-"
 """The trigger of a collection."""
@@ -143,9 +141,8 @@ def _go_so_far(context: Context, running: Running) -> None:
     """A cleanup waits for destructors. What it destroyed so far is gone."""
     context.between.settle(running)
     gone = running.destroyed - running.gone
-    before, context.model = context.model, state_of(running)
+    context.model = state_of(running)
     _forget(context, running, gone)
-    context.state.goes(running, before)
 
 
 def _plan(context: Context, event: Event) -> reference.Plan:
@@ -168,7 +165,7 @@ def _plan(context: Context, event: Event) -> reference.Plan:
 
 
 class Cleanups(Concern):
-    """CLEANUP, the plan, WAIT, CONTINUE, STATE, GONE, SETTLED."""
+    """CLEANUP, the plan, WAIT, CONTINUE, SETTLED."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -323,7 +320,7 @@ class Cleanups(Concern):
         elif name == "QUEUE" and event["kind"] == "pre-destroy":
             phase = Phase.DESTROY if running.is_turn(event["to"], event["node"]) else Phase.TELL
         else:
-            phase = EVENT_PHASES.get(name, Phase.STATE)
+            phase = EVENT_PHASES.get(name, Phase.SETTLED)
         if running.plan_open and not first_suspend:
             self._plan_told(running)
         if phase < running.phase:
@@ -424,14 +421,6 @@ class Cleanups(Concern):
 
     # -- the end
 
-    def row(self, running: Running, event: Event) -> None:
-        """STATE: a row of the state after the cleanup."""
-        running.rows[event["row"]] += 1
-
-    def row_gone(self, running: Running, event: Event) -> None:
-        """GONE: a row that the cleanup removed."""
-        running.rows_gone[event["row"]] += 1
-
     def settled(self, running: Running, event: Event) -> None:
         """SETTLED: the cleanup ends."""
         context = self.context
@@ -455,7 +444,7 @@ class Cleanups(Concern):
         context.residue.settled(running, gone)
         context.tombstones.settled(running, leaves)
         self.number = self._running = None
-        context.state.settled(event, running, before)
+        context.state.settled(event, before)
         context.legal(f"after cleanup {running.result.number}")
 
     handlers: ClassVar[Handlers] = {"CLEANUP": cleanup}
@@ -463,7 +452,5 @@ class Cleanups(Concern):
         **dict.fromkeys(PLAN_EVENTS, planned),
         "WAIT": wait,
         "CONTINUE": go_on,
-        "STATE": row,
-        "GONE": row_gone,
         "SETTLED": settled,
     }

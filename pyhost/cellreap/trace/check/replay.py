@@ -307,7 +307,7 @@ class Replay:
     def _in_order(self, event: Event) -> None:
         """Checks events that must follow another directly, or must stand together."""
         context, name = self._context, event.name
-        of_no_cleanup = name in ("QUEUE", "STATE", "SETTLED") and event["n"] == "0"
+        of_no_cleanup = name == "STATE" or (name in ("QUEUE", "SETTLED") and event["n"] == "0")
         events = self.report.events
         if (events == 3) != (name == "MODE"):
             context.bad("order.mode", f"{name}: expected MODE once, right after BASE")
@@ -344,7 +344,7 @@ class Replay:
 
     def _handle(self, event: Event) -> None:
         context, name = self._context, event.name
-        if name in ("STATE", "SETTLED") and event["n"] == "0":
+        if name == "STATE" or (name == "SETTLED" and event["n"] == "0"):
             context.state.snapshot(event)
         elif name in WITHIN and (name != "QUEUE" or event["n"] != "0"):
             running = context.cleanups.enter(event)

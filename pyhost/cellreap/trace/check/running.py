@@ -65,7 +65,7 @@ class Phase(IntEnum):
     NOTIFY = 6
     CALLS = 7
     LEFT = 8
-    STATE = 9
+    SETTLED = 9
 
 
 PHASE_NAMES = (
@@ -78,7 +78,7 @@ PHASE_NAMES = (
     "the notices",
     "CALLS",
     "LEFT",
-    "STATE and GONE",
+    "SETTLED",
 )
 
 
@@ -230,10 +230,6 @@ class Running:
         self.step_kinds: Counter[str] = Counter()
         """kind of kernel call -> how many there were in the steps"""
         self.steps_destroyed: set[str] = set()
-        self.rows: Counter[str] = Counter()
-        """the rows of the whole state after this run, as it says"""
-        self.rows_gone: Counter[str] = Counter()
-        """the rows that this run removed from the state, as it says"""
         self.suspending = Paired()
         self.destroying = Together[str]()
         self.notifying = Together[Row]()
@@ -357,8 +353,6 @@ class Running:
         self.phase = Phase.SUSPEND_FIRST
         self.kept.clear()
         self.left.clear()
-        self.rows.clear()
-        self.rows_gone.clear()
         self.calls_told.clear()
 
     def _spare_what_is_held_again(self, model: IndexedModel) -> None:

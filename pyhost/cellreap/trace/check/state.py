@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar
 
-from cellreap import headers
 from cellreap.model.csvstate import rows_gone, state_rows
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.rows import compare_rows, with_doomed
@@ -15,9 +14,6 @@ from cellreap.trace.events import Event
 
 if TYPE_CHECKING:
     from cellreap.model.graph import Model
-    from cellreap.trace.check.running import Running
-
-GONE_BYTES: Final = headers.constant("limits.h", "CR_GONE_BYTES")
 
 CHANGES = frozenset(
     {
@@ -41,11 +37,6 @@ CHANGES = frozenset(
     }
 )
 """Events that change the model."""
-
-
-def _is_too_long(gone: list[str]) -> bool:
-    """Whether the root task cannot keep these rows, and prints the whole state instead."""
-    return sum(len(row.encode("utf-8", "surrogateescape")) + 1 for row in gone) > GONE_BYTES
 
 
 class State(Concern):
@@ -75,7 +66,7 @@ class State(Concern):
         if context.memory.changed:
             text = "memory was given or freed after the last ACCOUNT: expected one before it"
             context.bad("memory.account", f"{name}: {text}")
-        expected = "expected a snapshot (STATE n=0 ..., SETTLED n=0) before it"
+        expected = "expected a snapshot (STATE ..., SETTLED n=0) before it"
         if not self._began:
             context.bad("state.whole", f"{name}: {expected}: none came since the beginning")
         if name != "END":
@@ -84,48 +75,17 @@ class State(Concern):
             text = f"the model was changed in line {self._changed_in}, after the state was printed"
             context.bad("state.printed", f"{name}: {text} last: {expected}")
 
-    def settled(self, event: Event, running: Running, before: Model) -> None:
-        """SETTLED of a cleanup: compares what the root task printed with the replay.
+    def settled(self, event: Event, before: Model) -> None:
+        """SETTLED of a cleanup: compares the number of rows that it removed, and the digest.
 
-        before: the state before the cleanup removed anything.
+        before: the state before the cleanup removed anything, or after its last WAIT.
         """
-        context = self.context
         self._changed_in = event.line
-        gone = rows_gone(before, context.model)
-        whole = _is_too_long(gone)
-        if event["whole"] != str(int(whole)):
-            text = f"whole={event['whole']}: the rows that the cleanup removed do"
-            context.bad("state.whole", f"SETTLED: {text}{'' if whole else ' not'} need more room")
-        if whole:
-            compare_rows(context, "GONE", running.rows_gone, [])
-            self._compare_whole(event, running.rows)
-            return
-        compare_rows(context, "STATE", running.rows, [])
-        self._compare(event, "GONE", running.rows_gone, gone)
-
-    def goes(self, running: Running, before: Model) -> None:
-        """WAIT of a cleanup that destroys: compares the rows that it removed so far."""
-        gone = rows_gone(before, self.context.model)
-        whole = _is_too_long(gone)
-        compare_rows(self.context, "GONE", running.rows_gone, [] if whole else gone)
-        compare_rows(self.context, "STATE", running.rows, self._whole() if whole else [])
-        running.rows.clear()
-        running.rows_gone.clear()
-
-    def _whole(self) -> list[str]:
-        marked = with_doomed(self.context.model, self.context.cleanups.doomed())
-        return state_rows(marked)[1:]
-
-    def _compare_whole(self, event: Event, rows: Counter[str]) -> None:
-        self._changed_in = None
-        self._compare(event, "STATE", rows, self._whole())
-
-    def _compare(self, event: Event, name: str, rows: Counter[str], expected: list[str]) -> None:
-        if event.number("rows") != rows.total():
-            text = f"rows={event['rows']}, but {rows.total()} {name} events came before it"
+        gone = len(rows_gone(before, self.context.model))
+        if event.number("rows") != gone:
+            text = f"rows={event['rows']}, but the cleanup removed {gone} from the state"
             self.context.bad("state.count", f"SETTLED: {text}")
         self.context.memory.check_sums(event)
-        compare_rows(self.context, name, rows, expected)
         self._check_digest(event)
 
     def _check_digest(self, event: Event) -> None:
@@ -148,7 +108,7 @@ class State(Concern):
     # -- events
 
     def snapshot(self, event: Event) -> None:
-        """STATE n=0 ..., SETTLED n=0."""
+        """STATE ..., SETTLED n=0."""
         context = self.context
         if context.cleanups.number is not None:
             context.bad("state.snapshot", f"{event.name} n=0 within a cleanup")
@@ -159,10 +119,15 @@ class State(Concern):
         if event.name == "STATE":
             self._rows[event["row"]] += 1
             return
-        if event["whole"] != "1":
-            context.bad("state.whole", "SETTLED: n=0: whole=0: expected 1")
         self._began = True
-        self._compare_whole(event, self._rows)
+        self._changed_in = None
+        if event.number("rows") != self._rows.total():
+            text = f"rows={event['rows']}, but {self._rows.total()} STATE events came before it"
+            context.bad("state.count", f"SETTLED: {text}")
+        context.memory.check_sums(event)
+        marked = with_doomed(context.model, context.cleanups.doomed())
+        compare_rows(context, "STATE", self._rows, state_rows(marked)[1:])
+        self._check_digest(event)
         context.legal("in this snapshot")
         self._rows = None
 
