@@ -307,7 +307,8 @@ cr_idle cr_director_idle(void)
     }
     cr_silence_tell_waits(1);
     trace_unfinished();
-    if ((cr_sys.image->flags & CR_IMAGE_STOP_IN_ORDER) != 0 && cr_cleaner_stop_all()) {
+    if ((cr_sys.image->flags & CR_IMAGE_STOP_IN_ORDER) != 0) {
+        cr_cleaner_stop_all();
         return CR_IDLE_AGAIN;
     }
     return CR_IDLE_OVER;

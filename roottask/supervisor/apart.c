@@ -8,7 +8,9 @@
  * resource in a doomed space or to the body of a doomed PD: PDs, spaces with their managers, the
  * managers of resources, and resources of the root task. All survivors that lose something, all
  * receivers of notices and all subscribers are among these. Edges of doomed nodes are not added
- * while a cleanup waits, so this is known when it begins. */
+ * while a cleanup waits, so this is known when it begins.
+ *
+ * What a cleanup left concerns nobody. It is doomed, so another cleanup passes it by. */
 #include "arena.h"
 #include "cleaner.h"
 
@@ -131,14 +133,6 @@ static void forget(uint32_t mark)
     cleaner->n_touched = kept;
 }
 
-/* Whether there is room for all that one more cleanup could leave. */
-static int may_leave(void)
-{
-    const cr_residues *residues = &cr_sup.residues;
-    return residues->count + cr_sup.cleaner.n_waiting < CR_MAX_RESIDUES &&
-           residues->n_notices <= CR_MAX_PLAN;
-}
-
 /* Whether the cleanup tells anybody, and so may have to wait. */
 static int may_wait(const cr_plan *plan)
 {
@@ -153,7 +147,7 @@ int cr_cleaner_may_begin(const cr_plan *plan)
                (cleaner->n_waiting < CR_MAX_CLEANUPS &&
                 cleaner->n_doomed + plan->n_doomed <= CR_KEPT_DOOMED &&
                 cleaner->n_pre_destroy + plan->n_pre_destroy <= CR_KEPT_PRE_DESTROY);
-    if (room && may_leave() && (cleaner->n_touched == 0 || mark_all(plan, 0) == 0)) {
+    if (room && (cleaner->n_touched == 0 || mark_all(plan, 0) == 0)) {
         return 1;
     }
     (void)mark_all(plan, QUEUED);
@@ -166,8 +160,7 @@ void cr_cleaner_forget_queued(void)
 }
 
 /* Whether anything else may happen before the end of the cleanup, or of its later run: it awaits
- * subscribers, or PDs run between its steps. Otherwise nobody looks at its marks. One that leaves
- * something is marked at its end. */
+ * subscribers, or PDs run between its steps. Otherwise nobody looks at its marks. */
 static int is_beside_others(const cr_plan *plan)
 {
     return may_wait(plan) || cr_sys.image->cleaner_priority != 0;
@@ -176,8 +169,9 @@ static int is_beside_others(const cr_plan *plan)
 void cr_cleaner_arrive(cr_cleanup *cleanup)
 {
     uint32_t used = 0;
-    for (uint32_t i = 0; i < cr_sup.residues.count; i++) {
-        used |= cr_sup.residues.at[i].cleanup.mark;
+    for (uint32_t i = 0; i < CR_MAX_RESIDUES; i++) {
+        const cr_residue *residue = &cr_sup.residues.at[i];
+        used |= residue->use == CR_RESIDUE_LEFT ? residue->cleanup.mark : 0;
     }
     for (uint32_t i = 0; i < cr_sup.cleaner.n_waiting; i++) {
         used |= cr_sup.cleaner.waiting[i].mark;
@@ -199,41 +193,6 @@ cr_journal *cr_journal_of(const cr_cleanup *cleanup)
 void cr_cleaner_depart(const cr_cleanup *cleanup)
 {
     forget(cleanup->mark);
-}
-
-/* Marks a node that was left, and the core resources that it holds: who else holds them decides
- * what becomes of them. What else has an edge to it may be doomed by another cleanup. */
-static void mark_left(cr_ref node, uint32_t mark)
-{
-    cr_node_info info;
-    cr_edge_info held;
-    if (cr_model_get(cr_sys.model, node, &info) != CR_OK || info.state == CR_STATE_DESTROYED) {
-        return;
-    }
-    (void)mark_node(node, mark);
-    for (uint32_t edge = cr_model_first(cr_sys.model, node, CR_EDGE_HOLD, CR_OUT); edge != CR_NONE;
-         edge = cr_model_next(cr_sys.model, edge, node, CR_OUT)) {
-        cr_node_info space;
-        if (cr_model_edge(cr_sys.model, edge, &held) == CR_OK &&
-            cr_model_get(cr_sys.model, held.to, &info) == CR_OK &&
-            info.kind == CR_NODE_RESOURCE &&
-            cr_model_get(cr_sys.model, info.space, &space) == CR_OK &&
-            (space.flags & CR_FLAG_CORE) != 0) {
-            (void)mark_node(held.to, mark);
-        }
-    }
-}
-
-void cr_cleaner_remain(const cr_cleanup *cleanup)
-{
-    const cr_plan *plan = &cleanup->plan;
-    forget(cleanup->mark);
-    for (uint32_t i = 0; i < plan->n_doomed; i++) {
-        mark_left(plan->doomed[i].node, cleanup->mark);
-    }
-    for (uint32_t i = 0; i < plan->n_core_freed; i++) {
-        mark_left(plan->core_freed[i], cleanup->mark);
-    }
 }
 
 void cr_cleaner_return(const cr_cleanup *cleanup)

@@ -72,12 +72,14 @@ static void trace_plan(const cr_plan *plan, cr_cause cause)
     }
 }
 
-/* Releases the destroyed nodes that no PD refers to. From here on nothing else may. */
-static void settle_tombstones(const cr_cleanup *cleanup)
+void cr_cleaner_bury(const cr_cleanup *cleanup)
 {
     const cr_plan *plan = &cleanup->plan;
     for (uint32_t i = 0; i < plan->n_doomed; i++) {
-        if (cr_tombstone_settle(plan->doomed[i].node, cleanup->tag) != CR_OK) {
+        cr_node_info info;
+        if (cr_model_get(cr_sys.model, plan->doomed[i].node, &info) != CR_OK ||
+            (info.state == CR_STATE_DESTROYED &&
+             cr_tombstone_settle(plan->doomed[i].node, cleanup->tag) != CR_OK)) {
             cr_panic("a destroyed node cannot be released", plan->doomed[i].node.index);
         }
     }
@@ -93,7 +95,6 @@ static void trace_wait(cr_event event)
 static void look_again(void)
 {
     cr_sup.cleaner.looked = 0;
-    cr_sup.cleaner.looked_to_collect = 0;
 }
 
 /* A doomed PD that still runs receives no new capabilities. Its CONNECT is therefore answered now:
@@ -105,9 +106,11 @@ static void await_answers(void)
     cr_clock_watch();
     if (cr_is_destroying(&cr_sup.cleaner.now)) {
         (void)cr_count_gone();
-        cr_residue_record(&cr_sup.cleaner.now);
     }
     trace_wait(CR_EV_WAIT);
+    if (cr_is_destroying(&cr_sup.cleaner.now)) {
+        cr_residue_record(&cr_sup.cleaner.now);
+    }
     cr_notices_of_lost_pds();
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
@@ -134,7 +137,7 @@ static void settle(void)
     cr_truth(CR_TRUTH_BETWEEN);
     cr_notices_of_lost_pds();
     if (!leaves) {
-        settle_tombstones(&cr_sup.cleaner.now);
+        cr_cleaner_bury(&cr_sup.cleaner.now);
     }
     enter(CR_PHASE_NONE);
     /* A collection leaves nothing to collect: what it takes was reached by nobody who stays. */
@@ -146,10 +149,10 @@ static void settle(void)
     if (cr_sup.cleaner.now.runs == 0) {
         cr_residue_note_settled();
     }
+    cr_cleaner_depart(&cr_sup.cleaner.now);
     if (leaves) {
         cr_residue_keep();
     } else {
-        cr_cleaner_depart(&cr_sup.cleaner.now);
         cr_residue_forget();
     }
     look_again();
@@ -310,6 +313,17 @@ static void prevent(const cr_pd *pd)
     cr_tickets_prevent(pd->node);
 }
 
+/* Whether a cleanup that awaits subscribers dooms the PD. */
+static int is_under_way(cr_ref pd)
+{
+    for (uint32_t i = 0; i < cr_sup.cleaner.n_doomed; i++) {
+        if (cr_same(cr_sup.cleaner.doomed[i].node, pd)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* Begins the first cleanup in the queue that may begin now. Returns 0 if there is none. A cleanup
  * waits in the queue as long as it touches one that is under way, or an earlier one in the
  * queue. */
@@ -323,9 +337,12 @@ static int start_next(void)
     for (uint32_t i = 0; i < cleaner->count;) {
         const cr_trigger_entry entry = cleaner->queue[i];
         cr_pd *pd = cr_pd_of(entry.pd);
-        if (pd != 0 && cr_is_doomed(pd)) {
+        if (pd != 0 && cr_is_doomed(pd) && is_under_way(entry.pd)) {
             i++; /* A cleanup that began later than this trigger destroys the PD. */
             continue;
+        }
+        if (pd != 0 && cr_is_doomed(pd)) {
+            pd = 0; /* One has left it. */
         }
         uint64_t cycles = cr_arch_cycles();
         if (pd != 0) {
@@ -347,7 +364,7 @@ static int start_next(void)
             start(&entry, cr_arch_cycles() - cycles);
             return 1;
         }
-        /* An earlier cleanup destroyed the PD. */
+        /* An earlier cleanup destroyed the PD, or left it. */
         cr_tickets_gone(entry.pd);
     }
     cleaner->looked = 1;
@@ -357,7 +374,6 @@ static int start_next(void)
 void cr_cleaner_collect(void)
 {
     cr_sup.cleaner.collect = 1;
-    cr_sup.cleaner.looked_to_collect = 0;
 }
 
 /* The PDs that the root task made, as the configuration says, and, with `doomed`, those that an
@@ -378,8 +394,7 @@ static uint32_t find_roots(cr_ref roots[CR_MAX_PDS], int doomed)
 /* Whether nothing else is under way or waits. What concerns everything begins only then. */
 static int is_alone(void)
 {
-    return cr_sup.cleaner.n_waiting == 0 && cr_sup.cleaner.count == 0 &&
-           cr_sup.residues.count == 0;
+    return cr_sup.cleaner.n_waiting == 0 && cr_sup.cleaner.count == 0;
 }
 
 /* Begins the cleanup that was just planned and that has no trigger. Returns 1. */
@@ -399,12 +414,11 @@ static int start_alone(cr_cause cause, uint64_t cycles)
     return 1;
 }
 
-/* Collects what cannot be reached, if it is time to. What cleanups left, and the triggers that wait
- * for it, hold up only a collection that touches them. Returns 0 if nothing is collected. */
+/* Collects what cannot be reached, if it is time to. Returns 0 if nothing is collected. */
 static int collect_next(void)
 {
     cr_cleaner *cleaner = &cr_sup.cleaner;
-    if (!cleaner->collect || cleaner->looked_to_collect || cleaner->n_waiting > 0) {
+    if (!cleaner->collect || !is_alone()) {
         return 0;
     }
     const uint64_t begin = cr_arch_cycles();
@@ -418,10 +432,6 @@ static int collect_next(void)
     uint32_t pds = 0;
     for (uint32_t i = 0; i < plan->n_doomed; i++) {
         pds += cr_pd_of(plan->doomed[i].node) != 0;
-    }
-    if (pds > 0 && !cr_cleaner_may_begin(plan)) {
-        cleaner->looked_to_collect = 1;
-        return 0;
     }
     cleaner->collect = 0;
     cr_trace_refused_rest();
@@ -542,7 +552,7 @@ static int stop_all_next(void)
     cr_account();
     const uint64_t begin = cr_arch_cycles();
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        if (cr_sys.pds[i].life != CR_LIFE_ABSENT) {
+        if (cr_sys.pds[i].life != CR_LIFE_ABSENT && !cr_is_doomed(&cr_sys.pds[i])) {
             pds[count++] = cr_sys.pds[i].node;
         }
     }
@@ -574,14 +584,10 @@ void cr_cleaner_reconcile(const cr_ref *nodes, uint32_t count)
     (void)start_alone(CR_CAUSE_RECONCILE, cr_arch_cycles() - begin);
 }
 
-int cr_cleaner_stop_all(void)
+void cr_cleaner_stop_all(void)
 {
-    if (cr_sup.residues.count > 0) {
-        return 0;
-    }
     cr_sup.cleaner.stop_all = 1;
     cr_sup.cleaner.stops = 1;
-    return 1;
 }
 
 int cr_cleaner_stops(void)

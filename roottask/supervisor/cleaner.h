@@ -105,7 +105,6 @@ typedef struct cr_cleaner {
     cr_left_number left[CR_IMAGE_MAX_INJECTIONS];
     uint32_t n_left; /* so far; each takes the place of the oldest */
     int looked; /* none of them can begin before a cleanup ends */
-    int looked_to_collect; /* nor can the collection that is due */
     int collect; /* a collection is due: a cleanup ended since the last one, or a PD asked */
     int stop_all; /* the cleanup of all PDs is to begin */
     int stops;    /* it was ordered: no PD is made any more */
@@ -152,14 +151,17 @@ void cr_terminate(cr_pd *pd);
  * called before any PD runs. */
 void cr_cleaner_reconcile(const cr_ref *nodes, uint32_t count);
 /* Orders the end of the whole system: one cleanup of all PDs, which run, are told, and are
- * destroyed group by group. It begins with the next cr_cleaner_follow_up. Returns 0 if it cannot:
- * an earlier cleanup left something that is still in the way. */
-int cr_cleaner_stop_all(void);
+ * destroyed group by group. What earlier cleanups left stays. It begins with the next
+ * cr_cleaner_follow_up. */
+void cr_cleaner_stop_all(void);
 int cr_cleaner_stops(void);
 /* Continues the cleanups as far as possible. On return no cleanup is under way and the state is
  * legal, or the cleanups that are under way await subscribers. If a cleanup cannot be planned, the
  * system stops: no legal state could follow. */
 void cr_cleaner_follow_up(void);
+/* Releases the nodes that a cleanup destroyed and that no PD refers to. From here on nothing else
+ * may. What is left for good is not destroyed. */
+void cr_cleaner_bury(const cr_cleanup *cleanup);
 /* Whether any cleanup is under way and awaits subscribers. */
 int cr_cleaner_waits(void);
 /* Whether a cleanup awaits this PD's acknowledgement. A PD is told by one cleanup at a time. */
@@ -178,10 +180,6 @@ void cr_cleaner_forget_queued(void);
 /* Notes what a cleanup concerns, from its beginning to its end. */
 void cr_cleaner_arrive(cr_cleanup *cleanup);
 void cr_cleaner_depart(const cr_cleanup *cleanup);
-/* The cleanup that is being carried out has settled, and left something: from now on it concerns
- * only the nodes that it left. So another cleanup waits for it only if one of its own nodes has an
- * edge to one of these. */
-void cr_cleaner_remain(const cr_cleanup *cleanup);
 /* A later run over what it left begins: until its end it concerns all around that, too. */
 void cr_cleaner_return(const cr_cleanup *cleanup);
 /* Whether a cleanup under way, or one in the queue, concerns the node. */

@@ -11,9 +11,18 @@ void cr_residue_init(void)
     cr_sup.residues.current = CR_MAX_RESIDUES;
 }
 
+static int is_left(uint32_t at)
+{
+    return cr_sup.residues.at[at].use == CR_RESIDUE_LEFT;
+}
+
 int cr_residue_any(void)
 {
-    return cr_sup.residues.count > 0;
+    uint32_t at = 0;
+    while (at < CR_MAX_RESIDUES && !is_left(at)) {
+        at++;
+    }
+    return at < CR_MAX_RESIDUES || cr_sup.residues.for_good > 0;
 }
 
 /* -- what is left */
@@ -62,6 +71,24 @@ static void tell_node(cr_ref node)
     tell(CR_STEP_DESTROY_SPACE, node, none);
 }
 
+/* CR_MAX_RESIDUES: there is none. */
+static uint32_t free_place(void)
+{
+    uint32_t at = 0;
+    while (at < CR_MAX_RESIDUES && cr_sup.residues.at[at].use != CR_RESIDUE_FREE) {
+        at++;
+    }
+    return at;
+}
+
+/* The place that a cleanup has already if it is being carried out again, or has a record.
+ * CR_MAX_RESIDUES: it has none. */
+static uint32_t place_of_now(void)
+{
+    const uint32_t record = cr_sup.cleaner.now.record;
+    return record != 0 ? record - 1 : cr_sup.residues.current;
+}
+
 int cr_residue_tell(void)
 {
     const cr_cleanup *now = &cr_sup.cleaner.now;
@@ -84,6 +111,10 @@ int cr_residue_tell(void)
         if (cr_journal_entry(journal, CR_LEFT_NOTIFY, i) != CR_ENTRY_CLEAR) {
             tell(CR_STEP_NOTIFY, now->plan.notices[i].node, now->plan.notices[i].to);
         }
+    }
+    if (place_of_now() == CR_MAX_RESIDUES && free_place() == CR_MAX_RESIDUES) {
+        cr_sup.residues.for_good++;
+        return 0;
     }
     return 1;
 }
@@ -121,30 +152,46 @@ static void use(const cr_residue *residue, cr_plan *plan)
     plan->notices = &cr_sup.residues.notices[residue->first_notice];
 }
 
-static int is_record(uint32_t at)
+static void drop(uint32_t at, uint32_t n_notices)
 {
-    for (uint32_t i = 0; i < cr_sup.cleaner.n_waiting; i++) {
-        if (cr_sup.cleaner.waiting[i].record == at) {
-            return 1;
+    close_gap(cr_sup.residues.at[at].first_notice, n_notices);
+    cr_sup.residues.at[at].use = CR_RESIDUE_FREE;
+}
+
+/* The newest of the cleanups that left something has no later run any more. */
+static void leave_for_good(void)
+{
+    cr_residues *residues = &cr_sup.residues;
+    uint32_t newest = CR_MAX_RESIDUES;
+    for (uint32_t i = 0; i < CR_MAX_RESIDUES; i++) {
+        if (is_left(i) && (newest == CR_MAX_RESIDUES ||
+                           residues->at[i].cleanup.tag > residues->at[newest].cleanup.tag)) {
+            newest = i;
         }
     }
-    return 0;
+    if (newest == CR_MAX_RESIDUES) {
+        cr_panic("more cleanups wait than may", CR_MAX_RESIDUES);
+    }
+    residues->for_good++;
+    cr_cleaner_bury(&residues->at[newest].cleanup);
+    drop(newest, residues->at[newest].cleanup.plan.n_notices);
 }
 
 void cr_residue_record(cr_cleanup *waits)
 {
     cr_residues *residues = &cr_sup.residues;
-    uint32_t at = CR_MAX_RESIDUES - 1;
     if (waits->record != 0) {
         return;
     }
-    while (is_record(at)) {
-        at--;
+    if (free_place() == CR_MAX_RESIDUES) {
+        leave_for_good();
     }
-    if (at < residues->count || waits->plan.n_notices > CR_RESIDUE_NOTICES - residues->n_notices) {
+    const uint32_t at = free_place();
+    if (waits->plan.n_notices > CR_RESIDUE_NOTICES - residues->n_notices) {
         cr_panic("a cleanup that waits has no record", waits->tag);
     }
-    waits->record = at;
+    waits->record = at + 1;
+    residues->at[at].use = CR_RESIDUE_RECORD;
     residues->at[at].first_notice = residues->n_notices;
     copy_plan(&residues->at[at], &waits->plan);
     for (uint32_t i = 0; i < waits->plan.n_notices; i++) {
@@ -155,15 +202,15 @@ void cr_residue_record(cr_cleanup *waits)
 void cr_residue_take_up(cr_cleanup *goes_on)
 {
     if (goes_on->record != 0) {
-        use(&cr_sup.residues.at[goes_on->record], &goes_on->plan);
+        use(&cr_sup.residues.at[goes_on->record - 1], &goes_on->plan);
     }
 }
 
-/* Keeps the notices that are still owed. After a later run they stand in this array already. */
-static void keep_notices(cr_residue *residue, cr_plan *plan, cr_journal *journal, int again)
+/* Keeps the notices that are still owed. `stand`: they stand in this array already. */
+static void keep_notices(cr_residue *residue, cr_plan *plan, cr_journal *journal, int stand)
 {
     cr_residues *residues = &cr_sup.residues;
-    const uint32_t first = again ? residue->first_notice : residues->n_notices;
+    const uint32_t first = stand ? residue->first_notice : residues->n_notices;
     uint32_t at = first;
     for (uint32_t i = 0; i < plan->n_notices; i++) {
         if (cr_journal_entry(journal, CR_LEFT_NOTIFY, i) != CR_ENTRY_KEPT) {
@@ -175,7 +222,7 @@ static void keep_notices(cr_residue *residue, cr_plan *plan, cr_journal *journal
         residues->notices[at++] = plan->notices[i];
     }
     residue->first_notice = first;
-    if (again) {
+    if (stand) {
         close_gap(at, plan->n_notices - (at - first));
     } else {
         residues->n_notices = at;
@@ -199,43 +246,32 @@ void cr_residue_keep(void)
 {
     cr_residues *residues = &cr_sup.residues;
     cr_cleanup *now = &cr_sup.cleaner.now;
-    const int again = residues->current != CR_MAX_RESIDUES;
-    if (!again && residues->count == CR_MAX_RESIDUES) {
-        cr_panic("more cleanups left something than may begin", now->tag);
-    }
-    cr_residue *residue = &residues->at[again ? residues->current : residues->count++];
-    if (now->record != 0) {
-        residue->first_notice = residues->at[now->record].first_notice;
-    }
-    keep_notices(residue, &now->plan, cr_journal_of(now), again || now->record != 0);
-    if (!again) {
+    const uint32_t its = place_of_now();
+    cr_residue *residue = &residues->at[its != CR_MAX_RESIDUES ? its : free_place()];
+    keep_notices(residue, &now->plan, cr_journal_of(now), its != CR_MAX_RESIDUES);
+    if (its == CR_MAX_RESIDUES) {
         copy_plan(residue, &now->plan);
+    }
+    if (residues->current == CR_MAX_RESIDUES) {
         residue->delay_ms = cr_sys.image->await_ms != 0 ? cr_sys.image->await_ms : 1;
     }
+    residue->use = CR_RESIDUE_LEFT;
     residue->cleanup = *now;
     residue->cleanup.plan.n_pre_destroy = 0;
     residue->cleanup.record = 0;
     use(residue, &residue->cleanup.plan);
     residue->cleanup.phase = CR_PHASE_NONE;
-    cr_cleaner_remain(&residue->cleanup);
     set_due(residue);
     residues->current = CR_MAX_RESIDUES;
 }
 
 void cr_residue_forget(void)
 {
-    cr_residues *residues = &cr_sup.residues;
-    const uint32_t at = residues->current;
-    if (cr_sup.cleaner.now.record != 0) {
-        close_gap(residues->at[cr_sup.cleaner.now.record].first_notice,
-                  cr_sup.cleaner.now.plan.n_notices);
+    const uint32_t its = place_of_now();
+    if (its != CR_MAX_RESIDUES) {
+        drop(its, cr_sup.cleaner.now.plan.n_notices);
     }
-    if (at == CR_MAX_RESIDUES) {
-        return;
-    }
-    close_gap(residues->at[at].first_notice, cr_sup.cleaner.now.plan.n_notices);
-    residues->at[at] = residues->at[--residues->count];
-    residues->current = CR_MAX_RESIDUES;
+    cr_sup.residues.current = CR_MAX_RESIDUES;
 }
 
 void cr_residue_note_settled(void)
@@ -261,9 +297,9 @@ int cr_residue_take_due(void)
 {
     cr_residues *residues = &cr_sup.residues;
     cr_cleaner *cleaner = &cr_sup.cleaner;
-    for (uint32_t i = 0; i < residues->count; i++) {
+    for (uint32_t i = 0; i < CR_MAX_RESIDUES; i++) {
         cr_residue *residue = &residues->at[i];
-        if (!is_due(residue)) {
+        if (!is_left(i) || !is_due(residue)) {
             continue;
         }
         residues->current = i;
@@ -283,8 +319,8 @@ int cr_residue_take_due(void)
 uint64_t cr_residue_due(void)
 {
     uint64_t due = 0;
-    for (uint32_t i = 0; i < cr_sup.residues.count; i++) {
-        const uint64_t at = cr_sup.residues.at[i].due;
+    for (uint32_t i = 0; i < CR_MAX_RESIDUES; i++) {
+        const uint64_t at = is_left(i) ? cr_sup.residues.at[i].due : 0;
         due = at != 0 && (due == 0 || at < due) ? at : due;
     }
     return due;

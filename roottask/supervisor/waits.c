@@ -91,8 +91,8 @@ static void find_late(void)
 }
 
 /* Whether the wait of the PD will end without a limit on this wait. It may not if a cleanup left
- * something, unless one that awaits subscribers is under way: what was left can be left for ever,
- * and a trigger may wait for it. */
+ * something, unless one that awaits subscribers is under way: a PD can be left for ever, and is not
+ * created again then. */
 static int comes_by_itself(const cr_pd *pd)
 {
     if (cr_residue_any() && !cr_cleaner_waits()) {

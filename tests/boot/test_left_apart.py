@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a cleanup leaves for good holds up only what it touches, and nobody waits for it."""
+"""What a cleanup leaves for good holds up nobody."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from cellreap import headers
-from cellreap.system.config import Config
-from cellreap.testing import Change, Run, Target, together, with_crashes
+from cellreap.system.config import Config, Pd
+from cellreap.testing import Change, Run, Target, together, with_crashes, with_system
+from cellreap.trace.verdict import found_in
 from kit.marks import slow_but
 
+KERNELS = ("x86_64-seL4", "aarch64-seL4", "x86_64-refkernel")
 RELAYS = 2
-CONNECT = headers.constant("protocol.h", "CR_OP_CONNECT")
+DESTROYS_PD, STEPS = 6, 7
+"""The first step that destroys a PD of many, and the steps of each cleanup."""
 LEFT = {
     "cut-request": "step:4:error:always",
     "destroy-space": "step:5:error:always",
@@ -69,19 +73,134 @@ def test_a_notice_is_owed_no_more_when_its_receiver_is_gone(target: Target) -> N
     assert "common" not in run.alive()
 
 
+def with_a_request(config: Config) -> Config:
+    """The server that crashes first is a client of the one that crashes next."""
+    more = {"requests": ("goods",), "args": (RELAYS,)}
+    pds = (pd.model_copy(update=more if pd.name == "other_server" else {}) for pd in config.pds)
+    return config.model_copy(update={"pds": tuple(pds)})
+
+
 @pytest.mark.behaviour("S-11")
-def test_a_cleanup_that_touches_what_is_left_waits_and_no_pd_does(target: Target) -> None:
+@pytest.mark.parametrize("kernel", slow_but(KERNELS, KERNELS[0]))
+def test_a_cleanup_begins_beside_what_is_left_though_it_touches_it(
+    target_on: Callable[[str], Target], kernel: str
+) -> None:
     """The server that cannot be destroyed has a request to the one that crashes next."""
-
-    def change(config: Config) -> Config:
-        more = {"requests": ("goods",), "args": (RELAYS,)}
-        pds = (pd.model_copy(update=more if pd.name == "other_server" else {}) for pd in config.pds)
-        return config.model_copy(update={"pds": tuple(pds)})
-
-    run = target.run("left_apart", change=together(change, injecting(LEFT["destroy-pd"])))
+    change = together(with_a_request, injecting(LEFT["destroy-pd"]))
+    run = target_on(kernel).run("left_apart", change=change)
     assert "destroy-pd" in left_at_the_end(run, 1)
-    assert triggers(run) == ["other_server"]
-    assert [run.name(event["pd"]) for event in run.of("FAULT")] == ["other_server", "goods_server"]
-    refused = {run.name(event["pd"]) for event in run.of("REFUSE", op=CONNECT)}
-    assert "stranger" in refused, "it is told that the space does not come"
+    assert triggers(run) == ["other_server", "goods_server"]
+    assert left_at_the_end(run, 2) == set()
+    cut = {run.name(step["pd"]) for step in run.of("STEP", n=2, name="cut-request")}
+    assert "other_server" in cut
+    assert len(run.ids("goods_server")) == 2, "it is created anew"
+    (said,) = run.says("stranger")
+    assert said.startswith("asked 12: answered 11, lost 1")
     assert run.report.waits == []
+
+
+@pytest.mark.behaviour("S-11", "X-13")
+@pytest.mark.parametrize("kernel", slow_but(KERNELS, KERNELS[0]))
+def test_the_ordered_end_of_the_system_comes_whatever_was_left(
+    target_on: Callable[[str], Target], kernel: str
+) -> None:
+    """The verdict names what was left. Nobody else is there at the end."""
+    stops = with_system(stop_in_order=True)
+    change = together(with_a_request, injecting(LEFT["destroy-pd"]), stops)
+    run = target_on(kernel).run("left_apart", change=change)
+    assert triggers(run) == ["other_server", "goods_server", "-"]
+    assert run.cleanups()[-1]["cause"] == "stop"
+    (left,) = run.ids("other_server")
+    assert run.of("STOP_ALL")[0]["pds"] == str(len(run.doomed(3)))
+    assert left not in run.doomed(3)
+    assert left_at_the_end(run, 3) == set()
+    assert ["destroy-pd", left, left] in run.report.cleanups[0].left
+    assert run.alive() == set()
+    (found,) = found_in(run.report)
+    assert f"destroy-pd other_server ({left})" in str(found)
+
+
+MANY = 11
+"""Two more cleanups than have later runs."""
+
+
+def with_many(config: Config) -> Config:
+    """So many servers, each with a client. The priorities have the servers fault in turn."""
+    server, client = config.pd("second_server"), config.pd("second_client")
+    assert server is not None
+    assert client is not None
+    pds: list[Pd] = []
+    for i in range(MANY + 1):
+        space = type(server.spaces[0])(name=f"thing{i}", type="THING")
+        pds += [
+            server.model_copy(update={"name": f"server{i}", "spaces": (space,)}),
+            client.model_copy(
+                update={"name": f"client{i}", "requests": (space.name,), "priority": 60 - i}
+            ),
+        ]
+    return config.model_copy(update={"pds": tuple(pds)})
+
+
+def failing() -> Change:
+    """A change: all PDs of many but the last cannot be destroyed."""
+    steps = range(DESTROYS_PD, DESTROYS_PD + MANY * STEPS, STEPS)
+    return injecting(*(f"step:{step}:error:always" for step in steps))
+
+
+@pytest.mark.behaviour("S-11")
+@pytest.mark.parametrize("kernel", slow_but(KERNELS, "x86_64-refkernel"))
+def test_any_number_of_cleanups_may_leave_something(
+    target_on: Callable[[str], Target], kernel: str
+) -> None:
+    """Those of which there is no room to keep it leave it for good."""
+    run = target_on(kernel).run("apart", change=together(with_many, failing()))
+    assert triggers(run) == [f"server{i}" for i in range(MANY + 1)]
+    for n in range(1, MANY + 1):
+        assert "destroy-pd" in left_at_the_end(run, n)
+        assert bool(run.of("RECOVER", n=n)) == (n <= 9)
+    assert [cleanup.for_good for cleanup in run.report.cleanups] == [
+        *[False] * 9,
+        True,
+        True,
+        False,
+    ]
+    assert left_at_the_end(run, MANY + 1) == set()
+    assert run.alive() == {f"client{i}" for i in range(MANY + 1)}
+    assert run.report.waits == []
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("S-11", "S-06")
+def test_a_cleanup_that_awaits_destructors_takes_the_place_of_the_newest_that_left_something(
+    target_on: Callable[[str], Target],
+) -> None:
+    """What it owes must be kept while it waits."""
+
+    def with_a_destructor(config: Config) -> Config:
+        pd = Pd(name="vm1", program="ender")
+        return config.model_copy(update={"pds": (*config.pds, pd)})
+
+    change = together(with_many, failing(), with_a_destructor, with_system(stop_in_order=True))
+    run = target_on("x86_64-refkernel").run("apart", change=change)
+    *_, wait = run.of("WAIT")
+    assert wait["n"] == str(MANY + 2)
+    later = {int(event["n"]) for event in run.of("RECOVER") if run.at(event) > run.at(wait)}
+    assert later == set(range(1, 9))
+    for_good = {cleanup.number for cleanup in run.report.cleanups if cleanup.for_good}
+    assert for_good == {9, 10, 11}
+    assert run.alive() == set()
+
+
+@pytest.mark.behaviour("S-11", "X-19")
+def test_a_trigger_that_another_cleanup_left_is_in_the_queue_no_more(target: Target) -> None:
+    """A PD that is terminated with its creator has a place of its own in the queue."""
+    whole = target.run("grove")
+    names = [(step["name"], step["node"]) for step in whole.of("STEP")]
+    (child, _) = (f"PD_{int(number):x}" for number in whole.says("parent")[-1].split())
+    number = 1 + names.index(("destroy-pd", child))
+    change = together(injecting(f"step:{number}:error:always"), with_system(stop_in_order=True))
+    run = target.run("grove", change=change)
+    assert [tuple(step) for step in run.report.cleanups[0].left] == [("destroy-pd", child, child)]
+    assert [event["cause"] for event in run.cleanups()] == ["subtree", "stop"]
+    assert run.says("boss")[-1].startswith(f"again: ticket {run.of('ACCEPT')[0]['ticket']} over")
+    assert run.alive() == set()

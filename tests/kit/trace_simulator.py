@@ -1075,7 +1075,8 @@ class Target:
             self.emit("FREE_CORE", n=n, resource=res)
         for to, kind, node, dead in in_order(plan):
             self.emit("OWE", n=n, to=to, kind=kind, node=node, from_=dead or "-")
-        kept = reference.hanging(self.model, plan, self.doomed - plan.doomed())
+        besides = self.doomed - plan.doomed()
+        kept = [each for each in reference.hanging(self.model, plan) if each[0] not in besides]
         self.keeps[n] = Counter(pd for pd, _, _ in kept)
         for pd, node, on in kept:
             self.emit("BROKEN", n=n, pd=pd, node=node, on=on)

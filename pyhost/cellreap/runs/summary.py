@@ -177,7 +177,8 @@ def _long(
     lines += _section("order", [_order(chapter, names)])
     lines += _section("failed", [_death(chapter, event, names) for event in chapter.deaths()])
     lines += _section("freed", [_freed(chapter)])
-    lines += _section("left", list(_left(chapter, names)))
+    for_good = checked is not None and checked.for_good
+    lines += _section("left", list(_left(chapter, names, for_good)))
     says = [f"{name_of(pd, names)}: {printable(text)}" for pd, text in chapter.says[:_MAX_SAYS]]
     if len(chapter.says) > _MAX_SAYS:
         says.append("... and more in the trace")
@@ -300,7 +301,7 @@ def _order(chapter: Chapter, names: Mapping[str, str]) -> str:
     return ", then ".join(printable(names.get(node, node)) for node in gone)
 
 
-def _left(chapter: Chapter, names: Mapping[str, str]) -> Iterator[str]:
+def _left(chapter: Chapter, names: Mapping[str, str], for_good: bool) -> Iterator[str]:
     """What the cleanup left, and what became of it."""
     left: list[Event] = []
     for event in chapter.events:
@@ -313,7 +314,9 @@ def _left(chapter: Chapter, names: Mapping[str, str]) -> Iterator[str]:
         elif event.name == "SETTLED" and not left and chapter.of("RECOVER"):
             yield "all of it is done"
     yield from _steps_left(left, names)
-    if left:
+    if left and for_good:
+        yield "no later run comes: as many cleanups as can have one left something before"
+    elif left:
         yield f"a later run would do {counted(len(left), 'step')}"
 
 

@@ -12,12 +12,13 @@ from functools import cached_property
 from pathlib import Path
 
 from cellreap.model.csvstate import state_rows
-from cellreap.model.ids import ROOT, parse_id
+from cellreap.model.ids import parse_id
 from cellreap.runs.boot import Boot
 from cellreap.trace.check import Report
 from cellreap.trace.check.replay import Replay
 from cellreap.trace.check.rows import with_doomed
 from cellreap.trace.events import Event
+from cellreap.trace.living import Living
 
 
 @dataclass(frozen=True)
@@ -101,9 +102,13 @@ class Run:
         return {self.names[e["node"]] for e in self.of("DESTROY", n=n) if "_SPACE_" in e["node"]}
 
     def alive(self) -> set[str]:
-        """The names of the PDs at the end, without the root task."""
-        gone = {event["node"] for event in self.of("DESTROY")}
-        return {e["name"] for e in self.of("PD") if e["id"] not in gone and e["id"] != ROOT}
+        """The names of the PDs that live at the end, without the root task. What a cleanup left
+        lives no more.
+        """
+        living = Living()
+        for event in self.events:
+            living.take(event)
+        return set(living.pds.values())
 
     def notices(self, n: int = 1) -> set[tuple[str, str, str, str]]:
         """(to, kind, node, from) of every notice that the n-th cleanup queued.

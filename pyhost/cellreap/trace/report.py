@@ -42,6 +42,8 @@ class Cleanup:
     """Its duration by the counter of the machine. 0: there is no counter."""
     left: list[list[str]] = field(default_factory=list)
     """The steps that it left at the end of its last run: (name, node, pd)."""
+    for_good: bool = False
+    """Whether no later run carries out what it left."""
     broken: list[tuple[str, str, str]] = field(default_factory=list)
     """What survivors hold that is built on what it destroys: (survivor, held, lost)."""
 

@@ -166,7 +166,8 @@ RULES: Final[dict[str, str]] = {
     "residue.cause": "A step is left if it failed too often, or depends on a step that did.",
     "residue.waits": "What depends on a step that is left is left too.",
     "residue.run": "RECOVER names a cleanup that left something, and counts its later runs.",
-    "residue.retried": "After a cleanup, each earlier one that left something has a later run.",
+    "residue.retried": "After a cleanup, each earlier one that left something has a later run, "
+    "unless it was left for good.",
     # listeners
     "reports.steps": "A cleanup that does not wait, and in which no step fails, has as many STEPs "
     "as its CLEANUP tells. It may have one more for each step of several notices or resources at "
@@ -228,14 +229,15 @@ RULES: Final[dict[str, str]] = {
     # collections
     "collect.when": "COLLECTS comes once, right after AWAIT, and says after-cleanup.",
     "collect.due": "A collection comes once after each cleanup that is none, when no cleanup is "
-    "under way and none may begin, and it touches nothing that was left, if COLLECTS says "
-    "so. One comes likewise after COLLECT_ASKED.",
+    "under way and none may begin, if COLLECTS says so. One comes likewise after "
+    "COLLECT_ASKED.",
     "collect.found": "A collection finds the PDs that the reference does not reach.",
     "collect.cleanup": "A cleanup without a trigger follows a collection that found PDs, or "
     "STOP_ALL or RECONCILE, directly.",
     "stop.all": "STOP_ALL comes once, when no cleanup is under way and none waits, and counts all "
-    "PDs but the root task.",
-    "stop.last": "After STOP_ALL no PD is made, and at the end none is left.",
+    "PDs but the root task and those that cleanups left.",
+    "stop.last": "After STOP_ALL no PD is made, and at the end there is none but those that "
+    "cleanups left.",
     "reconcile.first": "No PD acts before RECONCILE if there is a saved state.",
     "reconcile.nodes": "RECONCILE comes once, and counts what the configuration does not name.",
     # triggers

@@ -68,6 +68,7 @@ def found_in(report: Report) -> list[Unexpected]:
     for cleanup in report.cleanups:
         if cleanup.left:
             text = f"cleanup {cleanup.number} left {counted(len(cleanup.left), 'step')}"
+            text += " for good" if cleanup.for_good else ""
             steps = ", ".join(_step(report, *step) for step in cleanup.left[:_SHOWN])
             more = ", ..." if len(cleanup.left) > _SHOWN else ""
             found.append(Unexpected(Word.LEFT, f"{text}: {steps}{more}"))

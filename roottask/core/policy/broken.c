@@ -26,6 +26,7 @@ static void above(cr_planner *planner, uint32_t node, uint32_t origin, reached *
         uint32_t place = 0;
         cr_scratch *scratch = cr_scratch_of(planner, uppers.other);
         if (scratch->local == HANGS || cr_goes(planner, uppers.other) ||
+            cr_was_left(planner, uppers.other) ||
             !cr_take_place(planner, CR_ROOM_NODES, &queue->tail, &place)) {
             continue;
         }

@@ -175,7 +175,7 @@ void cr_keep_unreached(cr_planner *planner, const cr_ref *roots, uint32_t count)
         const uint32_t pd = i < pds ? entry.node.index : cr_parent_of(planner, info);
         uint32_t place = 0;
         if (was_reached(planner, pd)) {
-            cr_scratch_of(planner, entry.node.index)->local = i < pds ? CR_SPARED : CR_NONE;
+            cr_scratch_of(planner, entry.node.index)->local = CR_SPARED;
         } else if (cr_take_place(planner, CR_ROOM_NODES, &kept, &place)) {
             cr_scratch_of(planner, entry.node.index)->local = place;
             planner->found[place] = entry;

@@ -117,7 +117,8 @@ static void holds_of_dead(cr_planner *planner, uint32_t pd, uint32_t at)
     cr_walk holds = cr_walk_start(planner, pd, CR_EDGE_HOLD, CR_OUT);
     while (cr_walk_next(planner, &holds)) {
         const cr_node *held = cr_look(planner, holds.other);
-        if (held->kind != CR_NODE_RESOURCE) { /* a HOLD of a space itself is no reason */
+        if (held->kind != CR_NODE_RESOURCE || /* a HOLD of a space itself is no reason */
+            cr_was_left(planner, holds.other)) {
             continue;
         }
         const uint32_t space = cr_parent_of(planner, held);
@@ -139,6 +140,9 @@ static void requests_of_dead(cr_planner *planner, uint32_t pd, uint32_t at)
 {
     cr_walk requests = cr_walk_start(planner, pd, CR_EDGE_REQUEST, CR_OUT);
     while (cr_walk_next(planner, &requests)) {
+        if (cr_was_left(planner, requests.other)) {
+            continue;
+        }
         const cr_node *info = cr_look(planner, requests.other);
         const uint32_t manager = cr_parent_of(planner, info);
         after(planner, manager, at, CR_IMPLICIT);
@@ -167,27 +171,22 @@ static void body_of_dead(cr_planner *planner, uint32_t pd)
 }
 
 /* Whether no PD other than the root task holds this resource any more. A resource may have any
- * number of holders, so its list of holders must not be walked in full. The counts tell how many
- * holders are left. Only if one is left is the list searched for it, and the search visits only
- * doomed holders before it. */
+ * number of holders, so its list of holders must not be walked in full. The walk ends at the first
+ * survivor, and visits only doomed holders before it. */
 static int nobody_left(cr_planner *planner, uint32_t resource)
 {
-    const uint32_t lost = cr_scratch_of(planner, resource)->lost_holds;
-    const uint32_t holders = cr_look(planner, resource)->holders;
-    if (holders != lost + 1) {
-        return holders == lost;
-    }
     int is_root = 0;
+    if (cr_look(planner, resource)->holders == cr_scratch_of(planner, resource)->lost_holds) {
+        return 1;
+    }
     cr_walk walk = cr_walk_start(planner, resource, CR_EDGE_HOLD, CR_IN);
     while (cr_walk_next(planner, &walk)) {
-        if (cr_found_of(planner, walk.other) == NULL) {
+        if (cr_survives(planner, walk.other, &is_root) && !is_root) {
             cr_walk_count(planner, &walk);
-            (void)cr_survives(planner, walk.other, &is_root);
-            return is_root;
+            return 0;
         }
     }
-    cr_fail(planner, CR_ERR_CORRUPT); /* by the counts, one holder is left */
-    return 0;
+    return 1;
 }
 
 /* Whether the resource is the body of a PD whose creator stays. Nobody holding it says that the
@@ -199,7 +198,8 @@ static int is_let_go(cr_planner *planner, uint32_t resource)
     while (cr_walk_next(planner, &bodies)) {
         cr_walk creators = cr_walk_start(planner, bodies.other, CR_EDGE_OWN, CR_IN);
         while (cr_walk_next(planner, &creators)) {
-            found |= cr_found_of(planner, creators.other) == NULL;
+            found |= cr_found_of(planner, creators.other) == NULL &&
+                     cr_is_active(planner, creators.other);
         }
     }
     return found;
@@ -217,7 +217,7 @@ static int carries(cr_planner *planner, uint32_t resource)
 {
     cr_walk uppers = cr_walk_start(planner, resource, CR_EDGE_MAP, CR_IN);
     while (cr_walk_next(planner, &uppers)) {
-        if (!cr_goes(planner, uppers.other)) {
+        if (!cr_goes(planner, uppers.other) && !cr_was_left(planner, uppers.other)) {
             cr_walk_count(planner, &uppers);
             return 1;
         }

@@ -15,7 +15,7 @@
 #include "../model/arena.h"
 #include <cellreap/policy.h>
 
-/* `local` of a PD that a collection spares. It is still marked while its plan is made. */
+/* `local` of a PD or space that a collection spares. It is still marked while its plan is made. */
 enum { CR_SPARED = 0xfffffffe };
 
 /* `local` of a core resource that goes: the body of a doomed PD, or one that is freed. */
@@ -295,6 +295,34 @@ static inline int cr_goes(cr_planner *planner, uint32_t node)
            cr_found_of(planner, cr_parent_of(planner, info)) != NULL;
 }
 
+/* Whether no cleanup dooms a node, except the one that is planned. */
+static inline int cr_is_active(cr_planner *planner, uint32_t node)
+{
+    return cr_look(planner, node)->state == CR_STATE_ACTIVE ||
+           cr_scratch_of(planner, node)->local == CR_SPARED;
+}
+
+/* Whether another cleanup has doomed a PD or space. */
+static inline int cr_is_doomed_besides(cr_planner *planner, uint32_t node)
+{
+    return !cr_is_active(planner, node) && cr_found_of(planner, node) == NULL;
+}
+
+/* Whether an earlier cleanup has doomed a space, that of a resource, or the PD whose body this is,
+ * and left it. Then it is as if it were gone. */
+static inline int cr_was_left(cr_planner *planner, uint32_t node)
+{
+    const cr_node *info = cr_look(planner, node);
+    if (info->kind != CR_NODE_RESOURCE) {
+        return cr_is_doomed_besides(planner, node);
+    }
+    cr_walk bodies = cr_walk_start(planner, node, CR_EDGE_BODY, CR_IN);
+    if (cr_walk_next(planner, &bodies) && cr_is_doomed_besides(planner, bodies.other)) {
+        return 1;
+    }
+    return cr_is_doomed_besides(planner, cr_parent_of(planner, info));
+}
+
 /* Marks a PD or space. Returns 1 if it was not marked since planner->mark was last incremented. */
 static inline int cr_first_time(cr_planner *planner, uint32_t node)
 {
@@ -313,8 +341,7 @@ static inline int cr_survives(cr_planner *planner, uint32_t pd, int *is_root)
     }
     const cr_node *node = cr_look(planner, pd);
     *is_root = (node->flags & CR_FLAG_ROOT) != 0;
-    return node->kind == CR_NODE_PD && (node->state == CR_STATE_ACTIVE ||
-                                        cr_scratch_of(planner, pd)->local == CR_SPARED);
+    return node->kind == CR_NODE_PD && cr_is_active(planner, pd);
 }
 
 /* ---- closeness (close.c) -------------------------------------------------------------------- */

@@ -128,7 +128,7 @@ static int is_doomed_in(const cr_plan *plan, cr_ref node)
     return 0;
 }
 
-/* Whether a PD holds the resource that the plan dooms, or one that it does not doom. The root task
+/* Whether a PD holds the resource that the plan dooms, or one that no cleanup dooms. The root task
  * is not counted. */
 static int is_held(const cr_model *model, const cr_plan *plan, cr_ref resource, int doomed)
 {
@@ -138,7 +138,8 @@ static int is_held(const cr_model *model, const cr_plan *plan, cr_ref resource, 
          hold = cr_model_next(model, hold, resource, CR_IN)) {
         if (cr_model_edge(model, hold, &edge) == CR_OK &&
             cr_model_get(model, edge.from, &holder) == CR_OK &&
-            (holder.flags & CR_FLAG_ROOT) == 0 && is_doomed_in(plan, edge.from) == doomed) {
+            (holder.flags & CR_FLAG_ROOT) == 0 &&
+            (doomed ? is_doomed_in(plan, edge.from) : holder.state == CR_STATE_ACTIVE)) {
             return 1;
         }
     }

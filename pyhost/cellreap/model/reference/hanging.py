@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
@@ -48,13 +48,9 @@ def nearest(above: Mapping[str, list[str]], gone: Iterable[str]) -> dict[str, se
     return found
 
 
-def hanging_on(
-    model: Model, plan: Plan, besides: Collection[str] = ()
-) -> dict[tuple[str, str], set[str]]:
+def hanging_on(model: Model, plan: Plan) -> dict[tuple[str, str], set[str]]:
     """(survivor, what it holds that does not go and is built, directly or further down, on what
     goes) -> all that is nearest of what goes.
-
-    besides: PDs that other cleanups doom. They are no survivors.
     """
     doomed = plan.doomed()
     gone = doomed | set(plan.core_freed)
@@ -64,11 +60,11 @@ def hanging_on(
     return {
         (pd, node): on[node]
         for pd, node in model.holds
-        if node in on and pd != ROOT and pd not in doomed and pd not in besides
+        if node in on and pd != ROOT and pd not in doomed
     }
 
 
-def hanging(model: Model, plan: Plan, besides: Collection[str] = ()) -> list[Broken]:
+def hanging(model: Model, plan: Plan) -> list[Broken]:
     """`hanging_on` as a list. Of several things that are nearest, the first one is named."""
-    found = hanging_on(model, plan, besides)
+    found = hanging_on(model, plan)
     return sorted((pd, node, min(on)) for (pd, node), on in found.items())

@@ -26,17 +26,15 @@ def plan(
     pd_depth: int | None,
     rs_depth: int | None,
     closeness: Closeness | None = None,
-    active: Model | None = None,
 ) -> Plan:
     """The plan for the crash of the PD `crash`. Depths: 0, 1, 2, ... or None for unlimited.
 
-    closeness: the policy, if depth alone does not decide. active: the model in which it is
-    measured, without what other cleanups have doomed; None: all is active.
+    closeness: the policy, if depth alone does not decide.
     UsageError if `crash` is not a PD that can crash, or if a depth is negative.
     """
     _check_trigger(model, crash, pd_depth, rs_depth)
     triggers: Causes = {crash: ("trigger", None)}
-    return _planned(model, crash, triggers, pd_depth, rs_depth, closeness, active)
+    return _planned(model, crash, triggers, pd_depth, rs_depth, closeness)
 
 
 def subtree(model: Model, top: str, pd_depth: int | None, rs_depth: int | None) -> Plan:
@@ -76,7 +74,6 @@ def _planned(
     pd_depth: int | None,
     rs_depth: int | None,
     closeness: Closeness | None = None,
-    active: Model | None = None,
 ) -> Plan:
     """The plan for several triggers. first: the one that is named as the trigger, and to which
     the others are close.
@@ -85,11 +82,10 @@ def _planned(
     if closeness is None:
         pds = doomed_pds(model, triggers.keys(), pd_depth, why)
     else:
-        measuring = Measuring(model if active is None else active)
-        measured = set(measuring.model.pds())
+        measuring = Measuring(model)
 
         def near(pd: str) -> bool:
-            return pd in measured and closeness.holds(measuring.measure(first, pd))
+            return closeness.holds(measuring.measure(first, pd))
 
         if closeness.policy == "metric":
             pds = near_pds(model, triggers.keys(), near, why)

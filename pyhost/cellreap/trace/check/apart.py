@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from typing import TypeVar
 
 from cellreap.model import reference
 from cellreap.model.closeness import Closeness
+from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
 from cellreap.model.indexed import IndexedModel
 from cellreap.model.plan import Plan
 
 Depths = tuple[int | None, int | None]
+AnyModel = TypeVar("AnyModel", bound=Model)
 
 
 def touched(model: IndexedModel, doomed: Iterable[str]) -> set[str]:
@@ -43,13 +46,15 @@ def stands_for(model: IndexedModel, node: str) -> set[str]:
     return {space, manager}
 
 
-def without(model: IndexedModel, doomed: Iterable[str]) -> IndexedModel:
-    """The model without these nodes and their resources, for the plan of a cleanup beside theirs:
-    what is doomed already is not doomed again.
+def without(model: AnyModel, doomed: Iterable[str]) -> AnyModel:
+    """The model without these nodes, their resources and bodies, for the plan of a cleanup beside
+    theirs: what is doomed already is not doomed again.
     """
     rest = model.copy()
     for node in doomed:
-        rest.discard([node, *model.resources_in(node)])
+        body = model.body_of(node) if model.nodes[node].kind == "PD" else None
+        inside = model.resources_in(node) if node in model.manager else []
+        rest.discard([node, *inside, *([] if body is None else [body])])
     return rest
 
 
@@ -90,6 +95,14 @@ def first_apart(
             return pd
         taken |= its
     return None
+
+
+def spared(
+    model: IndexedModel, plannable: IndexedModel, plan: Plan, roots: Collection[str]
+) -> Plan:
+    """The plan of a collection made anew. plannable: the model without what others doom."""
+    kept = reference.reached(model, roots).keys() & plannable.nodes.keys()
+    return reference.spare(plannable, plan, kept)
 
 
 def collection(model: IndexedModel, roots: set[str], left: set[str]) -> Plan:

@@ -77,17 +77,18 @@ class Between(Concern):
         """The cleanup ends. What was served between its steps is there after it."""
         if not running.served:
             return
+        plannable = self.context.residue.plannable(running)
         if running.gone:
-            running.go_on(self.context.model)
+            running.go_on(self.context.model, plannable)
             return
-        plan = reference.replan(self.context.model, running.reference)
+        plan = reference.replan(plannable, running.reference)
         planned = {**plan_events(plan.to_json()), "BROKEN": running.plan["BROKEN"]}
         if planned != running.plan:
             text = "SETTLED: what was served between the steps changed the plan"
             self.context.bad("between.apart", text)
         running.before = self.context.model
         running.after = reference.apply(self.context.model, plan)
-        running.result.broken = reference.hanging(self.context.model, plan)
+        running.result.broken = reference.hanging(plannable, plan)
 
     def _may_name(self, event: Event, running: Running, value: str) -> None:
         if parse_id(value) is None:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from typing import ClassVar, Final
 
 from cellreap.model import reference
+from cellreap.model.indexed import IndexedModel
 from cellreap.trace.check.context import Concern, Context, Handlers, WithinHandlers
 from cellreap.trace.check.residue import state_of
 from cellreap.trace.check.running import (
@@ -145,18 +146,16 @@ def _go_so_far(context: Context, running: Running) -> None:
     _forget(context, running, gone)
 
 
-def _plan(context: Context, event: Event) -> reference.Plan:
-    """The reference's plan of a cleanup that begins."""
+def _plan(context: Context, event: Event, model: IndexedModel) -> reference.Plan:
+    """The reference's plan of a cleanup that begins. model: `Residue.plannable`."""
     trigger, cause = event["trigger"], event["cause"]
     depths = (event.depth("pd_depth"), event.depth("rs_depth"))
     if trigger != NO_TRIGGER:
         context.triggers.begin(trigger, cause)
         context.authority.cleanup(event)
         if cause == causes()["TERMINATE_TREE"]:
-            return reference.subtree(context.model, trigger, *depths)
-        closeness = context.close.of
-        active = None if closeness is None else context.close.active()
-        return reference.plan(context.model, trigger, *depths, closeness, active)
+            return reference.subtree(model, trigger, *depths)
+        return reference.plan(model, trigger, *depths, context.close.of)
     context.collections.begin(cause)
     plan = context.collections.plan()
     if depths != (plan.pd_depth, plan.rs_depth):
@@ -223,8 +222,7 @@ class Cleanups(Concern):
 
     def touched(self) -> set[str]:
         """What the cleanups that wait concern."""
-        both = (*self._waiting.values(), *self.context.residue.of.values())
-        return set().union(*(running.touched for running in both))
+        return set().union(*(running.touched for running in self._waiting.values()))
 
     def outstanding(self, running: Running) -> Iterator[Notice]:
         """The unfinished notices of a cleanup whose receivers can act."""
@@ -341,11 +339,11 @@ class Cleanups(Concern):
         self._count = number
         context.state.demand_printed(event)
         self.number, self._running = number, None
-        plan = _plan(context, event)
+        plannable = context.residue.plannable(None)
+        plan = _plan(context, event, plannable)
         result = Cleanup(number, event.line, trigger, cause, plan.to_json())
         context.report.cleanups.append(result)
-        besides = context.residue.besides(None)
-        self._running = Running(result, plan, context.model, besides)
+        self._running = Running(result, plan, context.model, plannable)
         self._apart(self._running)
         if trigger == NO_TRIGGER:
             context.tickets.begin_collection(self._running.tag)
@@ -359,15 +357,11 @@ class Cleanups(Concern):
         if (begun.tells or begun.destructors) and not self.has_room():
             text = f"{len(self._waiting)} cleanups wait already"
             context.bad("cleanup.apart", f"{shown}: {text}")
-        for others, why in (
-            (self._waiting, "which waits"),
-            (context.residue.of, "which left something"),
-        ):
-            for other, waiting in others.items():
-                shared = sorted(waiting.touched & begun.touched)
-                if shared:
-                    text = f"{shared[0]} concerns cleanup {other} too, {why}"
-                    context.bad("cleanup.apart", f"{shown}: {text}")
+        for other, waiting in self._waiting.items():
+            shared = sorted(waiting.touched & begun.touched)
+            if shared:
+                text = f"{shared[0]} concerns cleanup {other} too, which waits"
+                context.bad("cleanup.apart", f"{shown}: {text}")
 
     def resume(self, number: int, running: Running) -> None:
         """A later run over what a cleanup left begins."""
@@ -403,6 +397,7 @@ class Cleanups(Concern):
             self.context.bad("cleanup.wait", f"WAIT: n={event['n']}: there is nobody to await")
         if running.ending:
             _go_so_far(self.context, running)
+            self.context.residue.record(running)
         running.waiting = running.waited = True
         self._waiting[event.number("n")] = running
         self.number = self._running = None
@@ -417,7 +412,7 @@ class Cleanups(Concern):
         for text in self.awaited(running):
             self.context.bad("cleanup.awaited", f"CONTINUE: {text}")
         if running.ending:
-            running.go_on(self.context.model)
+            running.go_on(self.context.model, self.context.residue.plannable(running))
 
     # -- the end
 
@@ -441,8 +436,8 @@ class Cleanups(Concern):
         _forget(context, running, gone)
         context.tickets.settle(running.tag)
         context.tickets.note({running.tag, *context.notices.changed_accounts()})
-        context.residue.settled(running, gone)
-        context.tombstones.settled(running, leaves)
+        later = context.residue.settled(running, gone)
+        context.tombstones.settled(running, later)
         self.number = self._running = None
         context.state.settled(event, before)
         context.legal(f"after cleanup {running.result.number}")

@@ -7,8 +7,6 @@ from typing import ClassVar, Literal, cast
 
 from cellreap.errors import UsageError
 from cellreap.model.closeness import MAX_FR, Closeness, parse_share
-from cellreap.model.graph import Model
-from cellreap.trace.check.apart import without
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.injected import BEFORE
 from cellreap.trace.events import Event
@@ -23,11 +21,6 @@ class Close(Concern):
         """the policy; None: depth alone decides"""
 
     # -- for other concerns
-
-    def active(self) -> Model:
-        """The model in which closeness is measured: without what other cleanups have doomed."""
-        doomed = self.context.cleanups.doomed()
-        return without(self.context.model, doomed) if doomed else self.context.model
 
     def complete(self, event: Event) -> None:
         """The first PD: the policy is told."""

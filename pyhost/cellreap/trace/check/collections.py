@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 from cellreap.model import reference
 from cellreap.model.ids import ROOT
-from cellreap.trace.check.apart import collection, touched
+from cellreap.trace.check.apart import collection, spared
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.running import Running
 from cellreap.trace.events import Event
@@ -47,7 +47,7 @@ class Collections(Concern):
         if self._cause == RECONCILE:
             return self.context.saved.plan()
         if self._cause == STOP:
-            return reference.reconcile(model, self._all_pds())
+            return reference.reconcile(self.context.residue.plannable(None), self._all_pds())
         return collection(model, self.roots(), set(self.context.cleanups.doomed()))
 
     def roots(self) -> set[str]:
@@ -73,13 +73,16 @@ class Collections(Concern):
     def spare(self, running: Running) -> None:
         """All subscribers have answered, and some saved PDs: the plan is made anew."""
         context = self.context
-        running.spare(context.model, self.roots(), context.residue.besides(running))
+        plannable = context.residue.plannable(running)
+        plan = spared(context.model, plannable, running.reference, self.roots())
+        running.spare(plan, context.model, plannable)
         for pd in sorted(node for node in running.spared if node in context.model.pds()):
             context.triggers.spared(pd)
             context.tombstones.spared(pd)
 
     def _all_pds(self) -> set[str]:
-        return set(self.context.model.pds()) - {ROOT}
+        """All but the root task and those that cleanups left."""
+        return set(self.context.model.pds()) - {ROOT} - self.context.residue.doomed()
 
     def stops(self) -> bool:
         """Whether the system is about to end."""
@@ -124,17 +127,6 @@ class Collections(Concern):
         waits = cleanups.waits() or cleanups.current() is not None
         return not waits and not self.context.triggers.may_begin()
 
-    def _is_apart(self) -> bool:
-        """Whether a collection touches nothing that cleanups left, and no trigger that waits."""
-        context = self.context
-        if not context.residue.of:
-            return True
-        doomed = collection(context.model, self.roots(), set(context.cleanups.doomed())).doomed()
-        taken = context.cleanups.touched().union(*(its for *_, its in context.triggers.concerns()))
-        return not doomed or (
-            context.residue.has_place() and not touched(context.model, doomed) & taken
-        )
-
     def look(self) -> None:
         """A trigger came or a cleanup ended. A collection that waits may now have to begin."""
         self._looks = True
@@ -143,20 +135,17 @@ class Collections(Concern):
         """Checks, when the root task goes on to something else, that a collection does not wait."""
         if not (self._due and self._looks) or event.name == "COLLECT" or not self._may_begin():
             return
-        self._looks = False
-        if self._is_apart():
-            self._due = False
-            text = f"{event.name}: expected COLLECT before it: a cleanup ended, or a PD asked"
-            self.context.bad("collect.due", text)
+        self._looks = self._due = False
+        text = f"{event.name}: expected COLLECT before it: a cleanup ended, or a PD asked"
+        self.context.bad("collect.due", text)
 
     def at_end(self) -> None:
         """The configuration says whether the root task collects, and stops all PDs at the end."""
         expected = self.context.expected
-        if self._stops and self._all_pds() and not self.context.residue.of:
+        if self._stops and self._all_pds():
             left = ", ".join(sorted(self._all_pds()))
             self.context.bad("stop.last", f"END: {left}: left after STOP_ALL")
-        can = self._stops or not self.context.residue.of
-        if expected is not None and can and expected.stops_in_order != self._stops:
+        if expected is not None and expected.stops_in_order != self._stops:
             what = "a STOP_ALL" if expected.stops_in_order else "no STOP_ALL"
             self.context.bad("config.system", f"END: expected {what}, as the configuration says")
         if expected is not None and expected.collects != self._collects:
@@ -179,8 +168,8 @@ class Collections(Concern):
         if not self._due:
             text = "COLLECT: expected it after a cleanup if there is a COLLECTS, or if a PD asked"
             self.context.bad("collect.due", text)
-        elif not self._may_begin() or not self._is_apart():
-            text = "COLLECT: expected it when no cleanup is under way or waits that it touches"
+        elif not self._may_begin():
+            text = "COLLECT: expected it when no cleanup is under way or waits"
             self.context.bad("collect.due", text)
         self._due = False
         self._cause = COLLECT
@@ -203,7 +192,7 @@ class Collections(Concern):
 
     def stop_all(self, event: Event) -> None:
         """STOP_ALL: the root task ends the system."""
-        if self._stops or not self._may_begin() or self.context.residue.of:
+        if self._stops or not self._may_begin():
             text = "STOP_ALL: expected it once, when no cleanup is under way or waits"
             self.context.bad("stop.all", text)
         self._stops = True

@@ -11,6 +11,8 @@ the steps that depend on it:
 - a notice about a node that is left.
 
 Nothing else may be left. The state is that without all that was destroyed.
+
+What is left is doomed. Other cleanups take it as gone.
 """
 
 from __future__ import annotations
@@ -104,6 +106,10 @@ class Residue(Concern):
         self._check_causes(running, due)
         return True
 
+    def _later(self) -> set[int]:
+        """The cleanups that have later runs."""
+        return {number for number, of in self.of.items() if not of.result.for_good}
+
     def _check_causes(self, running: Running, due: Counter[Row]) -> None:
         bad = self.context.bad
         must, remain = blocked(running), remaining(running)
@@ -129,8 +135,9 @@ class Residue(Concern):
             text = f"SETTLED: {step[2]} was told that {step[1]} is gone, and it is left"
             bad("residue.waits", text)
 
-    def settled(self, running: Running, gone: set[str]) -> None:
-        """The cleanup has settled. gone: the nodes that its last run destroyed.
+    def settled(self, running: Running, gone: set[str]) -> bool:
+        """The cleanup has settled. gone: the nodes that its last run destroyed. Returns whether it
+        has a later run.
 
         If it has settled for the first time, what others left must be tried again.
         """
@@ -140,26 +147,18 @@ class Residue(Concern):
                 if step[0] == "notify" and step[2] in gone and not other.moot[step]:
                     other.moot[step] = count  # its receiver is gone
         if running.run == 0:
-            self._to_retry |= self.of.keys() - {number}
+            self._to_retry |= self._later() - {number}
         self.of.pop(number, None)
         running.result.left = [list(step) for step in sorted(running.left.elements())]
         if not running.left:
-            return
+            return False
         running.gone |= gone
+        running.result.for_good = running.run == 0 and not self._has_place(running)
         self.of[number] = running
-        running.touched = self._left_nodes(running)
-
-    def _left_nodes(self, running: Running) -> set[str]:
-        """The nodes that the cleanup left, with the core resources that they hold: another one that
-        dooms what has an edge to one of them waits.
-        """
-        model, rest = self.context.model, remaining(running)
-        held = {
-            node
-            for pd, node in model.holds
-            if pd in rest and node in model.space_of and model.is_core(model.space_of[node])
-        }
-        return rest | held
+        for pd in running.depth.keys() - running.gone:
+            self.context.triggers.forget(pd)
+            self.context.tickets.forget(pd)
+        return not running.result.for_good
 
     def _around(self, running: Running) -> set[str]:
         """What a later run concerns, from its beginning to its end."""
@@ -204,11 +203,6 @@ class Residue(Concern):
         current = self.context.cleanups.current()
         return [running for running in self.of.values() if running is not current]
 
-    def besides(self, running: Running | None) -> set[str]:
-        """What cleanups other than this one doom."""
-        others = (each for each in self.context.cleanups.under_way() if each is not running)
-        return {node for other in others for node in other.group} | self.doomed()
-
     def doomed(self) -> set[str]:
         """The PDs and spaces that were left, but for those of the current cleanup."""
         if not self.of:
@@ -217,7 +211,8 @@ class Residue(Concern):
 
     def tombstones(self) -> int:
         """The destroyed nodes that stay known because their cleanup is not over."""
-        both = (*self.of.values(), *self.context.cleanups.under_way())
+        later = (self.of[number] for number in self._later())
+        both = (*later, *self.context.cleanups.under_way())
         return sum(len(running.group.keys() & running.gone) for running in both)
 
     def legal_part(self) -> IndexedModel:
@@ -227,14 +222,29 @@ class Residue(Concern):
         rest = {node for running in both for node in remaining(running)}
         return without(self.context.model, rest) if rest else self.context.model
 
-    def is_in_the_way(self) -> bool:
-        """Whether a cleanup waits or left something, so that a trigger may have to wait."""
-        return self.context.cleanups.waits() or bool(self.of)
+    def _has_place(self, running: Running) -> bool:
+        """Whether there is room for what the cleanup leaves, or for its record."""
+        under_way = self.context.cleanups.under_way()
+        records = sum(each.recorded for each in under_way if each is not running)
+        return len(self._later() - {running.result.number}) + records <= MAX_CLEANUPS
 
-    def has_place(self) -> bool:
-        """Whether one more cleanup can leave something."""
-        waiting = self.context.cleanups.waiting()
-        return waiting + len(self.of) <= MAX_CLEANUPS
+    def record(self, running: Running) -> None:
+        """The cleanup waits for destructors: what it owes is kept. If there is no room, the newest
+        that left something is left for good.
+        """
+        if not running.recorded and not self._has_place(running):
+            newest = self.of[max(self._later())]
+            newest.result.for_good = True
+            self._to_retry.discard(newest.result.number)
+            self.context.tombstones.settled(newest, leaves=False)
+        running.recorded = True
+
+    def plannable(self, running: Running | None) -> IndexedModel:
+        """The model in which a cleanup is planned, None: a new one. What others doom is gone."""
+        model = self.context.model
+        others = (each for each in self.context.cleanups.under_way() if each is not running)
+        besides = {node for other in others for node in other.group} | self.doomed()
+        return without(model, besides & model.nodes.keys()) if besides else model
 
     def see_outside(self, event: Event, fields: Iterable[str]) -> None:
         """Checks that an event outside cleanups changes nothing about what was left."""
@@ -263,14 +273,14 @@ class Residue(Concern):
     def recover(self, event: Event) -> None:
         """RECOVER: a later run over what a cleanup left."""
         number = event.number("n")
-        running = self.of.get(number)
+        running = self.of.get(number) if number in self._later() else None
         self._to_retry.discard(number)
         self.context.state.demand_printed(event)
         if running is None or self.context.cleanups.number is not None:
-            self.context.bad("residue.run", f"RECOVER: n={number}: no such cleanup left anything")
+            self.context.bad("residue.run", f"RECOVER: n={number}: no such cleanup has a later run")
             return
         running.touched = self._around(running)
-        running.recover(self.context.model)
+        running.recover(self.context.model, self.plannable(running))
         if event.number("run") != running.run:
             text = f"RECOVER: n={number}: run={event['run']}: expected {running.run}"
             self.context.bad("residue.run", text)

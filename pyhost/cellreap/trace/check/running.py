@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any, Final, Generic, TypeVar
 
@@ -156,15 +156,15 @@ class Running:
         result: Cleanup,
         plan: reference.Plan,
         before: IndexedModel,
-        besides: Collection[str],
+        plannable: IndexedModel,
     ) -> None:
-        """besides: what other cleanups doom."""
+        """before: the state. plannable: that without what other cleanups doom."""
         self.result = result
         self.tag: Tag = ("cleanup", result.number)
         self.depth = dict(plan.destroyed_pds)
         self.group = {node: index for index, nodes in enumerate(plan.groups) for node in nodes}
         self.told: dict[str, Counter[Row]] = defaultdict(Counter)
-        self.set_plan(plan, before, besides)
+        self.set_plan(plan, before, plannable)
         self.tells = tuple(plan.pre_destroy)
         self.untold: dict[int, Counter[tuple[str, str]]] = {}
         """group -> (subscriber, node) pairs that are not notified yet"""
@@ -194,6 +194,8 @@ class Running:
         """the nodes that it does not destroy because subscribers saved PDs"""
         self.leaves = False
         """a step was left for later"""
+        self.recorded = False
+        """it waited for destructors: what it owes is kept"""
         self.run = 0
         """the number of later runs over what was left"""
         self.kept: set[Row] = set()
@@ -235,13 +237,11 @@ class Running:
         self.notifying = Together[Row]()
         """the notices as (step, node, receiver)"""
 
-    def set_plan(
-        self, plan: reference.Plan, before: IndexedModel, besides: Collection[str]
-    ) -> None:
-        """Sets the plan for the current state. besides: as of a new one."""
+    def set_plan(self, plan: reference.Plan, before: IndexedModel, plannable: IndexedModel) -> None:
+        """Sets the plan for the current state. plannable: as of a new one."""
         self.reference = plan
         self.result.plan = plan.to_json()
-        self.hanging = reference.hanging_on(before, plan, besides)
+        self.hanging = reference.hanging_on(plannable, plan)
         self.result.broken = sorted((*kept, min(on)) for kept, on in self.hanging.items())
         self.keeps = Counter(pd for pd, _ in self.hanging)
         """survivor -> how much it keeps that is broken, as its `lost` notices tell it"""
@@ -269,15 +269,15 @@ class Running:
         """body resource -> its doomed PD"""
         self.core_freed: dict[str, set[str]] = {resource: set() for resource in plan.core_freed}
         for pd, node in before.holds:
-            if node in self.core_freed and pd != ROOT:
+            if node in self.core_freed and pd in self.depth:
                 self.core_freed[node].add(pd)
         self.to_destroy = {*self.depth, *spaces, *plan.core_freed}
         self.to_destroy.update(body for body in self.bodies.values() if body is not None)
         self.to_destroy.update(*self.members.values())
 
-    def plan_again(self, model: IndexedModel, besides: Collection[str]) -> None:
+    def plan_again(self, model: IndexedModel, plannable: IndexedModel) -> None:
         """Recomputes the consequences of the plan for the current model, which may have changed."""
-        self.set_plan(reference.replan(model, self.reference), model, besides)
+        self.set_plan(reference.replan(plannable, self.reference), model, plannable)
         self.served = False
         self._told_again()
 
@@ -289,15 +289,14 @@ class Running:
             self.told[name].clear()
         self.plan_open = True
 
-    def spare(self, model: IndexedModel, roots: Collection[str], besides: Collection[str]) -> None:
-        """Makes the plan of a collection anew in the current model, in which PDs were saved."""
-        plan = reference.spare(model, self.reference, roots)
+    def spare(self, plan: reference.Plan, model: IndexedModel, plannable: IndexedModel) -> None:
+        """Takes the new plan of a collection for the current model, in which PDs were saved."""
         groups = {node: index for index, nodes in enumerate(plan.groups) for node in nodes}
         self.spared = self.group.keys() - groups.keys()
         self.depth, self.group = dict(plan.destroyed_pds), groups
         self.destructors = reference.destructors(model, plan)
         self.awaits = len(set(self.untold)) + len(set(self.destructors.values()))
-        self.set_plan(plan, model, besides)
+        self.set_plan(plan, model, plannable)
         self.saved = self.served = False
         self._told_again()
         for name in ("DOOM_PD", "DOOM_SPACE", "PRE_DESTROY"):
@@ -338,27 +337,27 @@ class Running:
         """The PDs whose destructors must have had their turn before a group is destroyed."""
         return {pd for pd, of in self.destructors.items() if of <= group} - self.ended
 
-    def go_on(self, model: IndexedModel) -> None:
+    def go_on(self, model: IndexedModel, plannable: IndexedModel) -> None:
         """Goes on in the current model with the same plan: nodes are destroyed already."""
         self.before = model
-        self._spare_what_is_held_again(model)
+        self._spare_what_is_held_again(plannable)
         self._forget_what_is_gone(model)
         self.after = model.copy()
         self.after.discard(self.to_destroy - self.gone)
 
-    def recover(self, model: IndexedModel) -> None:
+    def recover(self, model: IndexedModel, plannable: IndexedModel) -> None:
         """Begins a later run over what is left, in the current model."""
         self.run += 1
-        self.go_on(model)
+        self.go_on(model, plannable)
         self.phase = Phase.SUSPEND_FIRST
         self.kept.clear()
         self.left.clear()
         self.calls_told.clear()
 
-    def _spare_what_is_held_again(self, model: IndexedModel) -> None:
+    def _spare_what_is_held_again(self, plannable: IndexedModel) -> None:
         """A core resource that was left, and that a PD was given anew, is not to be freed."""
         for node in self.core_freed.keys() - self.destroyed:
-            edges = model.edges_at(node)
+            edges = plannable.edges_at(node)
             holders = {source for kind, source, _ in edges if kind == "HOLD"} - {ROOT}
             if holders - self.group.keys():
                 del self.core_freed[node]

@@ -133,8 +133,8 @@ class Steps(Concern):
         if not running.to_tell and running.saved:
             self.context.collections.spare(running)
         elif not running.to_tell and running.waited:
-            besides = self.context.residue.besides(running)
-            running.plan_again(self.context.model, besides)
+            plannable = self.context.residue.plannable(running)
+            running.plan_again(self.context.model, plannable)
 
     def _turn(self, running: Running, shown: str, pd: str) -> None:
         """A PD is told that the turn of its destructor has come."""

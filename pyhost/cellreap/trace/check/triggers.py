@@ -97,9 +97,7 @@ class Triggers(Concern):
         The cleanup of a trigger touches none that waits, and that of no trigger before it.
         """
         cleanups, queue = self.context.cleanups, self._pending
-        if not self.context.residue.has_place():
-            return None
-        if not self.context.residue.is_in_the_way():
+        if not cleanups.waits():
             return next(iter(queue.values()), None)
         pd = first_apart(self.concerns(), cleanups.touched(), cleanups.has_room())
         return None if pd is None else queue[pd]
@@ -187,8 +185,6 @@ class Triggers(Concern):
 
     def at_end(self) -> None:
         """The trace ends."""
-        if self.context.residue.is_in_the_way() and self._due() is None:
-            return  # What is left is in their way.
         for trigger in self._pending.values():
             what = f"the {trigger.cause} of {trigger.pd} in line {trigger.line}"
             self.context.bad("triggers.end", f"END: {what} was never cleaned up")
