@@ -20,8 +20,10 @@ import pytest
 
 from cellreap.cli.conformance_cmd import Conformance, run_conformance
 from cellreap.progress import Progress
+from cellreap.system.parts import CONFORMANCE, build_conformance, build_parts
 from cellreap.system.refkernel import build_refkernel
 from cellreap.system.sdk import ARCHES, Sdk, load_sdk, timer_of
+from cellreap.system.toolchain import find_toolchain
 from kit.marks import slow_but
 from kit.paths import ROOT
 
@@ -144,3 +146,15 @@ def test_the_command(sdk: Sdk, arch: str) -> None:
     *lines, last = done.stdout.splitlines()
     assert last.startswith(f"pass: {sdk.kernel}, ")
     assert tuple(lines) == results(sdk.root, arch).lines
+
+
+def test_who_builds_a_system_builds_no_check_and_the_other_way_round() -> None:
+    sdk = load_sdk(build_refkernel("x86_64", Progress(quiet=True)), "x86_64")
+    toolchain, quiet = find_toolchain("x86_64"), Progress(quiet=True)
+    system = build_parts(sdk, toolchain, quiet)
+    checks = build_conformance(sdk, toolchain, quiet)
+    assert (checks.folder / CONFORMANCE).is_file()
+    made = {path.name for path in system.folder.rglob("*.o*")}
+    assert made & {path.name for path in checks.folder.rglob("*.o*")}  # the kernel layer
+    assert not list(system.folder.rglob("conformance.dir/**/*.o*"))
+    assert not list(checks.folder.rglob("supervisor/*.o*"))

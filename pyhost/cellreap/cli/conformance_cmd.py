@@ -26,13 +26,13 @@ from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import json_option, kernel_options
 from cellreap.errors import InputError
 from cellreap.progress import Progress
-from cellreap.runs.boot import DEFAULT_IDLE, Boot, End, record
+from cellreap.runs.boot import Boot, End, record
 from cellreap.runs.qemu import check_before_build, machine_for, split_arguments
 from cellreap.runs.root_task import boot_root_task
-from cellreap.system.parts import Parts, build_parts
+from cellreap.system.parts import CONFORMANCE, Parts, build_conformance, build_parts
 from cellreap.system.refkernel import find_kernel
 from cellreap.system.sdk import CONFIG_FILE, Sdk, load_sdk
-from cellreap.system.toolchain import Toolchain, find_toolchain
+from cellreap.system.toolchain import find_toolchain
 
 _CHECK = re.compile(
     rb"^conformance: ([a-z0-9-]+): (ok|not on this kernel|FAILED \(([^\r\n]*)\))\r*$", re.MULTILINE
@@ -139,32 +139,19 @@ def run_conformance(
     CellreapError if the image cannot be built or booted.
     """
     toolchain = find_toolchain(sdk.kernel.arch)
-    parts = build_parts(sdk, toolchain, progress)
-    with progress.step(f"checking {sdk.kernel}"):
-        return boot_conformance(
-            sdk, toolchain, parts, console, extra=extra, timeout=timeout, idle=idle
-        )
-
-
-def boot_conformance(
-    sdk: Sdk,
-    toolchain: Toolchain,
-    parts: Parts,
-    console: BinaryIO,
-    *,
-    extra: Sequence[str] = (),
-    timeout: float | None = None,
-    idle: float = DEFAULT_IDLE,
-) -> Conformance:
-    """Boots the image of `parts` on the kernel of `sdk`.
-
-    The image may be built for another kernel with the same libsel4. timeout, idle: seconds.
-    """
+    built = build_conformance(sdk, toolchain, progress)
+    image = built.folder / CONFORMANCE
     record_as = functools.partial(
         record, trace=console, timeout=timeout, idle=idle, finish=_SUMMARY
     )
-    roottask, name = parts.conformance.read_bytes(), str(parts.conformance)
-    boot = boot_root_task(sdk, toolchain, lambda: parts, roottask, name, extra, record_as)
+
+    def parts() -> Parts:
+        return build_parts(sdk, toolchain, progress)
+
+    with progress.step(f"checking {sdk.kernel}"):
+        boot = boot_root_task(
+            sdk, toolchain, parts, image.read_bytes(), str(image), extra, record_as
+        )
     console.seek(0)
     return read_console(console.read(), boot)
 

@@ -83,7 +83,7 @@ def keep(path: Path, content: bytes) -> None:
         raise CellreapError(f"{path}: cannot be used as a cache: {error.strerror}") from None
 
 
-NAMES = ("roottask", "kernel", "image")
+NAMES = ("roottask", "conformance", "kernel", "image")
 """The names of what is kept as folders with locks."""
 DONE = "complete"
 """A file that is written last into a folder of the cache. A folder without it is incomplete."""

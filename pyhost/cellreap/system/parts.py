@@ -7,6 +7,7 @@ three and used again for every configuration.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from cellreap.system.toolchain import LOG, Toolchain, build_tree, run_tool
 
 _LIBRARY = "libcellreap_root.a"
 _BARE_LIBRARY = "libcellreap_bare.a"
-_CONFORMANCE = "conformance.elf"
+CONFORMANCE = "conformance.elf"
 _LOADER_LIBRARY = "libcellreap_loader.a"
 _SOURCES = ("roottask", "pds")
 _FACTS = "capdl_facts.o"
@@ -70,11 +71,6 @@ class Parts:
         """The boot loader without its contents. It exists only for architectures that need one."""
         return self.folder / _LOADER_LIBRARY
 
-    @property
-    def conformance(self) -> Path:
-        """The root task that checks the kernel."""
-        return self.folder / _CONFORMANCE
-
 
 class _Changed(Exception):
     """The sources changed during the build."""
@@ -85,28 +81,60 @@ def build_parts(sdk: Sdk, toolchain: Toolchain, progress: Progress, doublings: i
 
     doublings: how often the root task's tables are doubled.
     """
+
+    def make(folder: Path) -> None:
+        with progress.step(f"building the root task for {sdk.kernel}{_sized(doublings)}"):
+            _build_tree(folder, sdk, toolchain, doublings)
+            _compile_facts(checkout(), folder, sdk, toolchain)
+
+    return Parts(_built("roottask", _LIBRARY, make, sdk, toolchain, progress, doublings))
+
+
+def build_conformance(sdk: Sdk, toolchain: Toolchain, progress: Progress) -> Use:
+    """The folder with CONFORMANCE, the root task that checks the kernel, from the cache."""
+
+    def make(folder: Path) -> None:
+        with progress.step(f"building the checks for {sdk.kernel}"):
+            _build_tree(folder, sdk, toolchain, 0, "conformance")
+
+    return _built("conformance", CONFORMANCE, make, sdk, toolchain, progress)
+
+
+def _build_tree(
+    folder: Path, sdk: Sdk, toolchain: Toolchain, doublings: int, target: str = "all"
+) -> None:
+    options = {
+        "CELLREAP_SDK": str(sdk.root),
+        "CELLREAP_ARCH": sdk.kernel.arch,
+        DOUBLINGS: str(doublings),
+    }
+    build_tree(checkout() / "roottask", folder, toolchain, options, target)
+
+
+def _built(
+    name: str,
+    file: str,
+    make: Callable[[Path], None],
+    sdk: Sdk,
+    toolchain: Toolchain,
+    progress: Progress,
+    doublings: int = 0,
+) -> Use:
+    """A folder of the cache that `make` fills from the sources. file: what must be in it then."""
     root = checkout()
     for _ in range(_TRIES):
         key = cache_key(root, sdk, toolchain, doublings)
 
-        def make(folder: Path, key: str = key) -> str:
-            with progress.step(f"building the root task for {sdk.kernel}{_sized(doublings)}"):
-                options = {
-                    "CELLREAP_SDK": str(sdk.root),
-                    "CELLREAP_ARCH": sdk.kernel.arch,
-                    DOUBLINGS: str(doublings),
-                }
-                build_tree(root / "roottask", folder, toolchain, options)
-                _compile_facts(root, folder, sdk, toolchain)
-            if not (folder / _LIBRARY).is_file():
-                raise CellreapError(f"{folder}: the build made no {_LIBRARY}")
+        def fill(folder: Path, key: str = key) -> str:
+            make(folder)
+            if not (folder / file).is_file():
+                raise CellreapError(f"{folder}: the build made no {file}")
             if cache_key(root, sdk, toolchain, doublings) != key:
                 raise _Changed
             return f"{toolchain.version}\n{sdk.kernel}\n"
 
         try:
-            version = _version(root, sdk, doublings)
-            return Parts(use(Key("roottask", version, key), make, progress))
+            return use(Key(name, _version(root, sdk, doublings), key), fill, progress)
         except _Changed:
             progress.note("the sources changed during the build, which is begun anew")
     raise CellreapError(f"{root}: the sources changed during each of {_TRIES} builds")
