@@ -4,18 +4,23 @@
 Facts that C and Python share are written once, in C. This module finds the headers and parses their
 enums and X-macro tables. It understands only the plain C of these headers, not the whole language:
 an enumerator that it cannot evaluate is an error and is never guessed.
+
+What a header says is kept in the cache, under a name for the header's text and for this module. So
+it is parsed once, and not by each process.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import operator
 import os
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from cellreap.cached import remembered
 from cellreap.errors import CellreapError
 
 HOME_VARIABLE = "CELLREAP_HOME"
@@ -36,6 +41,8 @@ _BADGE = re.compile(
     r"\(\(uint64_t\)kind << (\d+)\) \| "
     r"\(\(uint64_t\)\(generation & (0x[0-9a-f]+)u\) << (\d+)\) \| index;"
 )
+# The first row of a table: the table's name and the macro of its rows.
+_TABLE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+\w+[ \t]+(\w+)\(", re.MULTILINE)
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\Z")
 # The operators of C that an enumerator may use. Those that bind least come first.
@@ -91,11 +98,22 @@ def read_header(name: str, doublings: int = 0) -> str:
 
     doublings: how often the root task's tables are doubled.
     """
-    path = header_path(name)
+    return _plain(_text(name), doublings)
+
+
+def _text(name: str) -> str:
+    return _read(header_path(name))
+
+
+def _read(path: Path) -> str:
     try:
-        return with_doublings(strip(path.read_text(encoding="utf-8")), doublings)
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise HeaderError(f"{path}: cannot be read: {error}") from error
+
+
+def _plain(text: str, doublings: int) -> str:
+    return with_doublings(strip(text), doublings)
 
 
 def with_doublings(text: str, doublings: int) -> str:
@@ -268,9 +286,47 @@ def _is_one(text: str) -> bool:
     return open_ == 0
 
 
+@dataclass(frozen=True)
+class _Header:
+    """What a header says: its enums, and the rows of its tables by their macro."""
+
+    enums: dict[str, dict[str, int]]
+    tables: dict[str, list[tuple[str | int, ...]]]
+
+
+@functools.lru_cache(maxsize=64)
+def _header(text: str, doublings: int, before: str = "") -> _Header:
+    """What a header with this text says, from the cache if a process has parsed it before.
+
+    before: the text of the header that it includes.
+    """
+
+    told = remembered(
+        "headers",
+        (_this_module(), text, str(doublings), before),
+        lambda: asdict(_parsed(_plain(text, doublings), known_in(_plain(before, doublings)))),
+    )
+    tables = {name: [tuple(row) for row in rows] for name, rows in told["tables"].items()}
+    return _Header(told["enums"], tables)
+
+
+@functools.cache
+def _this_module() -> bytes:
+    return Path(__file__).read_bytes()
+
+
+def _parsed(text: str, before: Mapping[str, int]) -> _Header:
+    tables = {}
+    for macro in dict.fromkeys(_TABLE.findall(text)):
+        with contextlib.suppress(HeaderError):  # it is no table; who asks for its rows is told why
+            tables[macro] = parse_table(text, macro)
+    return _Header(parse_enums(text, before), tables)
+
+
 def table(header: str, macro: str) -> list[tuple[str | int, ...]]:
     """The rows of one table of a public header. HeaderError if there is no such table."""
-    rows = parse_table(read_header(header), macro)
+    text = _text(header)
+    rows = _header(text, 0).tables.get(macro) or parse_table(_plain(text, 0), macro)
     if not rows:
         raise HeaderError(f"{header_path(header)}: no rows {macro}(...)")
     return rows
@@ -279,7 +335,17 @@ def table(header: str, macro: str) -> list[tuple[str | int, ...]]:
 @functools.cache
 def enums(header: str, doublings: int = 0) -> dict[str, dict[str, int]]:
     """The enums of a public header, as from parse_enums, with the tables doubled so often."""
-    return parse_enums(read_header(header, doublings))
+    return _header(_text(header), doublings).enums
+
+
+@functools.cache
+def own_enums(path: str, doublings: int = 0) -> dict[str, dict[str, int]]:
+    """The enums of a header of the root task that is not public: its path below roottask/.
+
+    They may refer to the limits.
+    """
+    text = _read(source_root() / "roottask" / path)
+    return _header(text, doublings, _text("limits.h")).enums
 
 
 def constant(header: str, name: str, doublings: int = 0) -> int:
@@ -391,13 +457,18 @@ class EventTable:
 _FIELD = re.compile(r"FIELD\((\w+),\s*(\w+)\)")
 
 
-def parse_event_table(text: str, where: str) -> EventTable:
-    """The version and the events in the text of a trace_events.h. where: for messages."""
-    version = parse_enums(text).get("", {}).get("CR_TRACE_VERSION")
+def parse_event_table(
+    members: Mapping[str, Mapping[str, int]], rows: Sequence[tuple[str | int, ...]], where: str
+) -> EventTable:
+    """The version and the events of a trace_events.h, of its enums and the rows of its table.
+
+    where: for messages.
+    """
+    version = members.get("", {}).get("CR_TRACE_VERSION")
     if version is None:
         raise HeaderError(f"{where}: no enumerator CR_TRACE_VERSION")
     table = EventTable(version, {}, {}, {}, {})
-    for row in parse_table(text, "CR_TRACE_EVENT"):
+    for row in rows:
         if len(row) != 4 or not all(isinstance(cell, str) for cell in row):
             expected = "expected (enumerator, name, fields, meaning)"
             raise HeaderError(f"{where}: CR_TRACE_EVENT{row}: {expected}")
@@ -417,4 +488,5 @@ def parse_event_table(text: str, where: str) -> EventTable:
 @functools.cache
 def event_table() -> EventTable:
     """The events that the root task of this checkout writes."""
-    return parse_event_table(read_header("trace_events.h"), str(header_path("trace_events.h")))
+    name = "trace_events.h"
+    return parse_event_table(enums(name), table(name, "CR_TRACE_EVENT"), str(header_path(name)))

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from cellreap.cli.main import cli
-from cellreap.system.debug_info import DebugInfo
+from cellreap.system.dwarf import DebugInfo
 from cellreap.system.toolchain import find_toolchain
 from cellreap.testing import Run, Target
 from cellreap.trace.faults import FaultSeen

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from cellreap import __version__
-from cellreap.system.cache import cache_folder
+from cellreap.cached import cache_folder
 from kit.paths import ROOT
 
 ELSEWHERE: Final = ("PYTHONPATH", "CELLREAP_HOME", "CELLREAP_CORE_LIB", "VIRTUAL_ENV")

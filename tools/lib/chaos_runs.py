@@ -23,6 +23,7 @@ import tomlkit
 from cellreap.api.running import Limits, build_system, checked_run, record_image
 from cellreap.api.systems import System, kernel_for
 from cellreap.arches import ARCHES
+from cellreap.cached import digest_of
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.main import run_and_exit
 from cellreap.errors import CellreapError
@@ -30,7 +31,6 @@ from cellreap.progress import Progress
 from cellreap.runs.boot import Boot, End, Watch
 from cellreap.runs.places import programs_beside
 from cellreap.runs.qemu import find_emulator, machine_for
-from cellreap.system.cache import digest_of
 from cellreap.system.config import parse_config
 from cellreap.system.image import read_image
 from cellreap.trace.lines import Lines

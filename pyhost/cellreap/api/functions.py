@@ -35,7 +35,7 @@ from cellreap.runs.expectation import (
     expected_of_image,
 )
 from cellreap.runs.known import Known, known_of
-from cellreap.runs.places import Places, places_of_image
+from cellreap.runs.places import Places, explain_of_image
 from cellreap.runs.qemu import check_before_build, machine_for, memory_in, split_arguments
 from cellreap.system.config import Depth, Mode
 from cellreap.system.image import Image, read_image
@@ -301,7 +301,7 @@ def check(trace: str | Path, against: str | Path | System | Image | None = None)
         known = Known(expected, Places(against.config).explain())
     elif isinstance(against, Image):
         expected = expected_of_image(against, config_of(against))
-        known = Known(expected, places_of_image(against).explain())
+        known = Known(expected, explain_of_image(against))
     else:
         known = known_of(Path(trace), None if against is None else Path(against), None)
     reading = known.read(Path(trace), keep_events=True)

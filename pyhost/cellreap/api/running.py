@@ -22,7 +22,7 @@ from cellreap.runs.boot import (
     record,
 )
 from cellreap.runs.expectation import config_of, expected_of_image
-from cellreap.runs.places import places_of_image, programs_beside
+from cellreap.runs.places import explain_of_image, programs_beside
 from cellreap.runs.qemu import split_arguments
 from cellreap.runs.reading import read_run
 from cellreap.runs.root_task import boot_root_task
@@ -35,6 +35,7 @@ from cellreap.system.programs import keep_programs
 from cellreap.system.refkernel import find_kernel
 from cellreap.system.sdk import Kernel, Sdk, load_sdk
 from cellreap.system.toolchain import find_toolchain
+from cellreap.trace.explain import Explain
 
 
 @dataclass(frozen=True)
@@ -174,14 +175,17 @@ def boot_and_check(
     config: Config | None = None,
     keep_events: bool = False,
     watch: Watch | None = None,
+    explain: Explain | None = None,
 ) -> Run:
     """Boots an image, records its trace and checks it.
 
     config: what the root task contains; None: what the image says. keep_events: the run has the
-    events of the trace. watch: who watches the run.
+    events of the trace. watch: who watches the run. explain: of the image; None: it is made anew.
     """
     boot = record_image(image, trace, limits, progress, watch)
-    return checked_run(image, boot, trace, progress, config=config, keep_events=keep_events)
+    return checked_run(
+        image, boot, trace, progress, config=config, keep_events=keep_events, explain=explain
+    )
 
 
 def checked_run(
@@ -192,6 +196,7 @@ def checked_run(
     *,
     config: Config | None = None,
     keep_events: bool = False,
+    explain: Explain | None = None,
 ) -> Run:
     """Checks the recorded trace of an image. The arguments are those of `boot_and_check`."""
     expected = expected_of_image(image, config_of(image) if config is None else config)
@@ -201,7 +206,7 @@ def checked_run(
             boot,
             expected,
             keep_events=keep_events,
-            explain=places_of_image(image).explain(),
+            explain=explain or explain_of_image(image),
         )
     entry = image.manifest.kernel
     kernel = Kernel(entry.name, entry.version, entry.arch, entry.sha256)

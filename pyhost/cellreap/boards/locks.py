@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from cellreap.boards.description import Description
+from cellreap.cached import digest_of
 from cellreap.errors import CellreapError
-from cellreap.system.cache import digest_of
 from cellreap.system.locks import take_at_once
 
 FOLDER = Path("/tmp/cellreap-boards")  # not of a user: a board is excluded for all of them

@@ -17,13 +17,13 @@ from typing import Any, TypeVar
 
 from cellreap.api.systems import kernel_for
 from cellreap.boards.description import Qemu, load_description
+from cellreap.cached import digest_of
 from cellreap.campaign.matrix import Campaign, Cell, Settings
 from cellreap.campaign.no_result import tells_full_disk
 from cellreap.errors import CellreapError
 from cellreap.progress import Progress
 from cellreap.runs.qemu import machine_for
 from cellreap.system.build import ingredients_of
-from cellreap.system.cache import digest_of
 from cellreap.system.config import quotas
 from cellreap.system.image_cache import made_from
 from cellreap.system.programs import Source, programs_of

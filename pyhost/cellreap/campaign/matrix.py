@@ -15,9 +15,9 @@ from pydantic import Field, StringConstraints
 from cellreap.api.systems import System
 from cellreap.arches import ARCHES
 from cellreap.boards.description import find_board, load_description
+from cellreap.cached import digest_of
 from cellreap.errors import CellreapError, InputError, UsageError
 from cellreap.model.plan import MAX_DEPTH
-from cellreap.system.cache import digest_of
 from cellreap.system.config import Depth, override, parse_config, read_text
 from cellreap.system.toml_lines import KeyPath, key_lines, line_of
 from cellreap.system.toml_tables import Table, checked, dotted, expect, toml_values

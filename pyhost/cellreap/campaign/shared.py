@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from cellreap.cached import digest_of
 from cellreap.campaign.address import Address
 from cellreap.campaign.connecting import connect
 from cellreap.campaign.flow import result_in, run_flow, tasks_in
@@ -50,7 +51,6 @@ from cellreap.campaign.server import LOST, Server, ServerLostError
 from cellreap.campaign.shared_store import SharedBackend, SharedDepot
 from cellreap.errors import CellreapError, UsageError
 from cellreap.runs.places import programs_beside
-from cellreap.system.cache import digest_of
 from cellreap.system.locks import take_at_once
 
 _POLL = 0.3

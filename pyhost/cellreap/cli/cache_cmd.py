@@ -8,9 +8,10 @@ from collections.abc import Iterable
 
 import click
 
+from cellreap.cached import cache_folder
 from cellreap.cli.echo import echo_json
 from cellreap.cli.params import Finite, json_option
-from cellreap.system.cache import Entry, bytes_of, cache_folder, entries, prune
+from cellreap.system.cache import Entry, bytes_of, entries, prune
 
 _DAY = 24 * 3600.0
 DEFAULT_DAYS = 30.0

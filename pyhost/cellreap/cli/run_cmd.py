@@ -23,7 +23,7 @@ from cellreap.runs.boot import End, Watch
 from cellreap.runs.evidence import Evidence
 from cellreap.runs.expectation import expected_of_image
 from cellreap.runs.follow import Follower, Until, parse_until
-from cellreap.runs.places import places_of_image
+from cellreap.runs.places import explain_of_image
 from cellreap.runs.qemu import check_before_build, machine_for, memory_in, split_arguments
 from cellreap.system.config import Mode
 from cellreap.system.files import write_atomically
@@ -116,15 +116,22 @@ def run(
         asked = memory_in(split_arguments(qemu_args))
         build_system(system, found, kept.image, progress, keep=True, machine_bytes=asked)
         image = read_image(kept.image)
+        explain = explain_of_image(image)
         follower = Follower(
             until,
             expected_of_image(image, system.config),
-            places_of_image(image).explain(),
+            explain,
             _echo if tells else None,
         )
         watch = _watch(follower, until, verbose, verbose or tells)
         result = boot_and_check(
-            image, kept.trace, limits, progress, config=system.config, watch=watch
+            image,
+            kept.trace,
+            limits,
+            progress,
+            config=system.config,
+            watch=watch,
+            explain=explain,
         )
         code = _exit_code(result, goes_on)
         kept.passed = code == ExitCode.DONE

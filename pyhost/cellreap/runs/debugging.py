@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-import io
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from elftools.elf.elffile import ELFFile
-
 from cellreap.errors import UsageError
 from cellreap.runs.places import Places
-from cellreap.system.elf import Executable, read_executable
+from cellreap.system.elf import Executable, read_executable, section_address
 from cellreap.system.files import write_atomically
 from cellreap.system.image import Image
 from cellreap.system.programs import keep_programs
@@ -174,8 +171,9 @@ def _command(name: str, action: str) -> list[str]:
 
 def _text(raw: bytes, arch: str) -> int:
     """The address of a program's code: that of .text, or of its first segment with code."""
-    section = ELFFile(io.BytesIO(raw)).get_section_by_name(".text")
-    return int(section["sh_addr"]) if section is not None else _code(read_executable(raw, "", arch))
+    executable = read_executable(raw, "", arch)
+    address = section_address(executable, ".text")
+    return _code(executable) if address is None else address
 
 
 def _code(executable: Executable) -> int:

@@ -8,6 +8,7 @@ configuration, as the root task lays it out.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,7 @@ from cellreap.inputs import read_at_most
 from cellreap.runs.expectation import is_image
 from cellreap.system.capdl.constants import body_slot, protocol
 from cellreap.system.config import Config, parse_config, read_text
-from cellreap.system.debug_info import Place, debug_info
+from cellreap.system.debug_info import Place, place_in
 from cellreap.system.elf import MAX_FILE_BYTES, read_executable, without_sections
 from cellreap.system.image import Image, read_image
 from cellreap.trace.explain import Explain
@@ -57,7 +58,7 @@ class Places:
         """The source line of an address in a PD. None: its program is not at hand."""
         program = self.program_of(name, spawned)
         known = program is not None and program in self.programs
-        return debug_info(self.programs[program]).place(address) if program and known else None
+        return place_in(self.programs[program], address) if program and known else None
 
     def explain(self) -> Explain:
         """The functions that fill in what is known."""
@@ -106,6 +107,17 @@ def places_by(path: Path, folder: Path | None = None) -> Places:
     if folder is not None:
         raise UsageError("--programs: expected --image with an image, which names the programs")
     return Places(parse_config(read_text(path), path))
+
+
+def explain_of_image(image: Image) -> Explain:
+    """The functions that fill in what an image tells, with the programs beside it.
+
+    The programs are read when the first of the functions is called: many runs have no fault.
+    """
+    explain = functools.cache(lambda: places_of_image(image).explain())
+    return Explain(
+        lambda fault: explain().fault(fault), lambda standing: explain().standing(standing)
+    )
 
 
 def places_of_image(image: Image, folder: Path | None = None) -> Places:

@@ -8,14 +8,13 @@ import ctypes
 import os
 import select
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
-
-import sh
 
 from cellreap.errors import CellreapError
 from cellreap.signals import ending_signals_raise
@@ -25,7 +24,6 @@ _GATHERED = 0.005
 """Seconds for which output gathers before it is read. An emulator writes its console byte by byte,
 and a reader that wakes for each byte takes as much of the processor as the emulator."""
 _MAX_WRITE = 10.0  # seconds in which a child must take what is written to it
-_ANY_CODE = tuple(range(-64, 256))  # every exit code is a result, never an exception of sh
 
 
 class Process:
@@ -46,20 +44,17 @@ class Process:
         self._stack.callback(os.close, self._out)
         try:
             with self._stdin() as given, os.fdopen(child_out, "wb", 0) as out:
-                self._running = sh.Command(self._command[0])(
-                    *self._command[1:],
-                    _in=given,
-                    _out=out,
-                    _err=self._stderr,
-                    _bg=True,
-                    _ok_code=_ANY_CODE,
-                    _new_session=True,  # Ctrl-C reaches only this process; its children end too
-                    _preexec_fn=_die_with_parent(),
+                self._running = subprocess.Popen(
+                    self._command,
+                    stdin=given,
+                    stdout=out,
+                    stderr=self._stderr,
+                    start_new_session=True,  # Ctrl-C reaches only this process, which ends it
+                    preexec_fn=_die_with_parent(),
                 )
-        except (sh.CommandNotFound, sh.ForkException, OSError) as error:
+        except (subprocess.SubprocessError, OSError) as error:
             self._stack.close()
-            # A ForkException has the traceback of the child as its text. Its last line tells why.
-            why = str(error).strip().split("\n")[-1].strip()
+            why = error.strerror if isinstance(error, OSError) else str(error)
             raise CellreapError(f"{self._command[0]} cannot be started: {why}") from None
         return self
 
@@ -91,8 +86,8 @@ class Process:
     def failure(self) -> str:
         """How a child that closed its stdout failed. Empty if it did not fail, or does not end."""
         try:
-            code = self._running.wait(timeout=_PATIENCE).exit_code
-        except sh.TimeoutException:
+            code = self._running.wait(timeout=_PATIENCE)
+        except subprocess.TimeoutExpired:
             return ""
         return f"signal {-code}" if code < 0 else f"exit code {code}" if code else ""
 
@@ -108,9 +103,8 @@ class Process:
         for sign, patience in ((signal.SIGTERM, _PATIENCE), (signal.SIGKILL, None)):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._running.pid, sign)
-            with contextlib.suppress(sh.TimeoutException):
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 self._running.wait(timeout=patience)
-            if not self._running.is_alive():
                 break
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._running.pid, signal.SIGKILL)  # processes that the child left behind

@@ -11,11 +11,11 @@ import functools
 import re
 import zlib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from cffi import FFI
-
 from cellreap import headers
+from cellreap.cached import remembered
 from cellreap.errors import CellreapError
 from cellreap.model.closeness import parse_share
 from cellreap.system.config import (
@@ -39,6 +39,8 @@ _PROGRAM_ALIGN = 16  # image.h: an ELF file is "aligned to 16"
 @functools.cache
 def layout() -> Any:
     """A cffi FFI that knows the declarations of image.h."""
+    from cffi import FFI  # takes long to import, with the parser that it needs
+
     text = headers.read_header("image.h")
     ffi = FFI()
     ffi.cdef("\n".join(line for line in text.splitlines() if not re.match(r"\s*#", line)))
@@ -137,20 +139,48 @@ def build_blob(
     return bytes(body)
 
 
+_READ = (
+    ("cr_image_header", "programs", "offset"),
+    ("cr_image_header", "programs", "count"),
+    ("cr_image_program", "name"),
+    ("cr_image_program", "offset"),
+    ("cr_image_program", "bytes"),
+)
+"""The fields that `read_programs` reads."""
+
+
+@functools.cache
+def _places() -> dict[str, int]:
+    """The size of each struct that is read, and the offset of each field: "struct.field"."""
+
+    def worked_out() -> dict[str, int]:
+        sizes = {name: layout().sizeof(name) for name, *_ in _READ}
+        return sizes | {".".join(field): layout().offsetof(*field) for field in _READ}
+
+    facts = (Path(__file__).read_bytes(), headers.read_header("image.h"))
+    return dict(remembered("headers", facts, worked_out))
+
+
 def read_programs(blob: bytes) -> dict[str, bytes]:
     """The ELF files in a blob, by the names of the programs. CellreapError if it is no blob."""
-    ffi = layout()
-    try:
-        header = ffi.from_buffer("cr_image_header *", blob[: ffi.sizeof("cr_image_header")])
-        table = header.programs
-        end = table.offset + table.count * ffi.sizeof("cr_image_program")
-        rows = ffi.from_buffer("cr_image_program[]", blob[table.offset : end])
-        named = {
-            ffi.string(row.name).decode(): blob[row.offset : row.offset + row.bytes] for row in rows
-        }
-    except ValueError as error:
-        raise CellreapError(f"it has no configuration for the root task: {error}") from None
-    if len(named) != table.count:
+    at = _places()
+
+    def number(field: str, start: int = 0) -> int:
+        word = blob[start + at[field] : start + at[field] + 4]
+        if len(word) != 4:
+            raise CellreapError("it has no configuration for the root task: it is cut")
+        return int.from_bytes(word, "little")
+
+    first = number("cr_image_header.programs.offset")
+    count = number("cr_image_header.programs.count")
+    named = {}
+    for row in range(first, first + count * at["cr_image_program"], at["cr_image_program"]):
+        offset, size = (number(f"cr_image_program.{word}", row) for word in ("offset", "bytes"))
+        name = blob[row + at["cr_image_program.name"] : row + at["cr_image_program.offset"]].split(
+            b"\0", 1
+        )[0]
+        named[name.decode("ascii", "replace")] = blob[offset : offset + size]
+    if len(named) != count:
         raise CellreapError("it has no configuration for the root task: programs are missing")
     return named
 

@@ -15,19 +15,13 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cellreap.errors import CellreapError, UsageError
+from cellreap.cached import cache_folder
+from cellreap.errors import UsageError
 from cellreap.system.locks import take_at_once
-
-
-def cache_folder(env: Mapping[str, str] | None = None) -> Path:
-    """The folder of builds: $XDG_CACHE_HOME/cellreap."""
-    env = os.environ if env is None else env
-    base = Path(env.get("XDG_CACHE_HOME") or Path(env.get("HOME", "~")) / ".cache")
-    return base.expanduser() / "cellreap"
 
 
 def digest(
@@ -41,46 +35,18 @@ def digest(
     for fact in facts:
         total.update(f"{fact}\0".encode())
     for folder in folders:
-        paths = (path for path in folder.rglob("*") if path.name.endswith(suffixes))
-        for path in sorted(path for path in paths if path.is_file()):
-            content = path.read_bytes()
-            total.update(f"{path.relative_to(root)}\0{len(content)}\0".encode())
+        for path in sorted(_files_below(str(folder), suffixes)):
+            content = Path(path).read_bytes()
+            total.update(f"{path.removeprefix(f'{root}/')}\0{len(content)}\0".encode())
             total.update(content)
     return total.hexdigest()[:24]
 
 
-def digest_of(*facts: str | bytes) -> str:
-    """A name for these facts, in this order."""
-    total = hashlib.sha256()
-    for fact in facts:
-        raw = fact.encode() if isinstance(fact, str) else fact
-        total.update(f"{len(raw)}\0".encode())
-        total.update(raw)
-    return total.hexdigest()[:24]
-
-
-def kept(path: Path) -> bytes | None:
-    """The content of a file in the cache; None if there is none. The file counts as used now."""
-    try:
-        content = path.read_bytes()
-        os.utime(path)
-    except OSError:
-        return None
-    return content
-
-
-def keep(path: Path, content: bytes) -> None:
-    """Puts a file into the cache, whole or not at all."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            beside.write_bytes(content)
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
-    except OSError as error:
-        raise CellreapError(f"{path}: cannot be used as a cache: {error.strerror}") from None
+def _files_below(folder: str, suffixes: tuple[str, ...]) -> Iterator[str]:
+    # pathlib would take as long as all the rest of a build that finds everything in the cache.
+    for place, _, names in os.walk(folder):
+        paths = (f"{place}/{name}" for name in names if name.endswith(suffixes))
+        yield from filter(os.path.isfile, paths)
 
 
 NAMES = ("roottask", "conformance", "kernel", "image")

@@ -15,9 +15,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from cellreap.cached import cache_folder, digest_of, keep, kept
 from cellreap.errors import CellreapError
 from cellreap.progress import Progress
-from cellreap.system.cache import cache_folder, digest, digest_of, keep, kept
+from cellreap.system.cache import digest
 from cellreap.system.parts import Parts, checkout
 from cellreap.system.sdk import Sdk
 from cellreap.system.toolchain import Toolchain, ToolError, run_tool

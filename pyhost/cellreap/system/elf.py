@@ -1,44 +1,28 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""ELF executables, checked before any other code uses them.
-
-pyelftools reads them. The 32-bit file for QEMU's multiboot loader is written with struct.
-"""
+"""ELF executables, checked before any other code uses them, read and written with struct."""
 
 from __future__ import annotations
 
-import io
 import itertools
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from elftools.common.exceptions import ELFError
-from elftools.construct.core import ConstructError
-from elftools.elf.elffile import ELFFile
 
 from cellreap.errors import CellreapError, InputError
+from cellreap.system.sections import Sections, SectionsError, sections_of
 
 MAX_FILE_BYTES = 256 << 20
 MAX_MEMORY_BYTES = 1 << 30  # more memory than any supported machine gives to one program
 MAX_SEGMENTS = 64
 
-MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64"}
-"""cellreap's name of an architecture -> ELF's name."""
-
-# What pyelftools raises for malformed files.
 PROTOCOL_NOTE = ".note.cellreap"
 """The section in which a program says its version of the protocol (pds/client.c)."""
-ELF_ERRORS = (
-    ELFError,
-    ConstructError,
-    struct.error,
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    OSError,
-)
+_HEADER = struct.Struct("<16xHHIQQ14xHH")  # type, machine, version, entry, phoff, phentsize, phnum
+_PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")
+_CLASSES = {1: "ELF32", 2: "ELF64"}
+_TYPES = {1: "ET_REL", 2: "ET_EXEC", 3: "ET_DYN", 4: "ET_CORE"}
+_MACHINE_NAMES = {3: "EM_386", 40: "EM_ARM", 62: "EM_X86_64", 183: "EM_AARCH64", 243: "EM_RISCV"}
+_PT_LOAD, _PT_DYNAMIC, _PT_INTERP = 1, 2, 3
 _MULTIBOOT_MAGIC = struct.pack("<I", 0x1BADB002)
 # Multiboot 0.6.96, 3.1: the header is within the first 8192 bytes, 32-bit aligned.
 _MULTIBOOT_SEARCH = 8192
@@ -71,6 +55,7 @@ class Executable:
 
 
 _ARCHES = {62: "x86_64", 183: "aarch64"}
+_MACHINES = {arch: number for number, arch in _ARCHES.items()}
 
 
 def is_elf(raw: bytes) -> bool:
@@ -104,44 +89,33 @@ def read_executable(raw: bytes, name: str, arch: str) -> Executable:
         raise refuse(None, "is no ELF file: expected it to start with 7f 45 4c 46")
     if len(raw) < 64:
         raise refuse(None, "is cut: the ELF header is not complete")
-    try:
-        elf = ELFFile(io.BytesIO(raw))
-        if elf.elfclass != 64:
-            raise refuse("e_ident", f"is ELF{elf.elfclass}: expected ELF64")
-        if not elf.little_endian:
-            raise refuse("e_ident", "is big-endian: expected little-endian")
-        machine = elf["e_machine"]
-        if machine != MACHINES[arch]:
-            raise refuse("e_machine", f"is {machine}: expected {MACHINES[arch]} for {arch}")
-        if elf["e_type"] != "ET_EXEC":
-            raise refuse("e_type", f"is {elf['e_type']}: expected ET_EXEC, a static executable")
-        if elf["e_phnum"] > MAX_SEGMENTS or elf["e_phentsize"] != 56:
-            raise refuse(
-                "e_phnum", f"{elf['e_phnum']} program headers: expected 1 to {MAX_SEGMENTS}"
-            )
-        if elf["e_phoff"] % 8:
-            raise refuse("e_phoff", f"is {elf['e_phoff']}: expected a multiple of 8")
-        if elf["e_phoff"] + 56 * elf["e_phnum"] > len(raw):
-            raise refuse("e_phoff", "is cut: the program headers lie beyond the end of the file")
-        headers = [segment.header for segment in elf.iter_segments()]
-        entry = int(elf["e_entry"])
-    except ELF_ERRORS as error:
-        raise refuse(None, f"is cut or damaged: {error or type(error).__name__}") from None
-    kinds = {header["p_type"] for header in headers}
-    if kinds & {"PT_INTERP", "PT_DYNAMIC"}:
+    if raw[4] != 2:
+        raise refuse("e_ident", f"is {_CLASSES.get(raw[4], 'of no class')}: expected ELF64")
+    if raw[5] != 1:
+        order = "big-endian" if raw[5] == 2 else "of no byte order"
+        raise refuse("e_ident", f"is {order}: expected little-endian")
+    kind, machine, _, entry, start, size, count = _HEADER.unpack_from(raw)
+    wanted = _MACHINES[arch]
+    if machine != wanted:
+        name_, expected = (_MACHINE_NAMES.get(each, str(each)) for each in (machine, wanted))
+        raise refuse("e_machine", f"is {name_}: expected {expected} for {arch}")
+    if kind != 2:
+        shown = _TYPES.get(kind, str(kind))
+        raise refuse("e_type", f"is {shown}: expected ET_EXEC, a static executable")
+    if count > MAX_SEGMENTS or (count and size != _PROGRAM_HEADER.size):
+        raise refuse("e_phnum", f"{count} program headers: expected 1 to {MAX_SEGMENTS}")
+    if start % 8:
+        raise refuse("e_phoff", f"is {start}: expected a multiple of 8")
+    end = start + size * count
+    if end > len(raw):
+        raise refuse("e_phoff", "is cut: the program headers lie beyond the end of the file")
+    headers = list(_PROGRAM_HEADER.iter_unpack(memoryview(raw)[start:end])) if count else []
+    if any(header[0] in (_PT_DYNAMIC, _PT_INTERP) for header in headers):
         raise refuse("p_type", "is dynamically linked: expected a static executable")
     segments = tuple(
-        Segment(
-            header["p_offset"],
-            header["p_vaddr"],
-            header["p_paddr"],
-            header["p_filesz"],
-            header["p_memsz"],
-            header["p_flags"],
-            header["p_align"],
-        )
-        for header in headers
-        if header["p_type"] == "PT_LOAD" and header["p_memsz"]
+        Segment(offset, vaddr, paddr, file_bytes, memory_bytes, flags, align)
+        for kind, flags, offset, vaddr, paddr, file_bytes, memory_bytes, align in headers
+        if kind == _PT_LOAD and memory_bytes
     )
     problem = _segment_problem(segments, len(raw), entry)
     if problem is not None:
@@ -272,25 +246,30 @@ def _aligned(size: int) -> int:
     return size + -size % 64
 
 
-def symbol_bytes(raw: bytes, start: str, end: str) -> bytes:
-    """The contents of an ELF file between two symbols. CellreapError if it has no such contents."""
+def symbol_bytes(executable: Executable, start: str, end: str) -> bytes:
+    """The contents between two symbols. CellreapError if there are no such contents."""
     try:
-        elf = ELFFile(io.BytesIO(raw))
-        table: Any = elf.get_section_by_name(".symtab")
-        found = [table.get_symbol_by_name(name)[0]["st_value"] for name in (start, end)]
-        offset = next(iter(elf.address_offsets(found[0], found[1] - found[0])))
-    except (*ELF_ERRORS, StopIteration):
+        symbols = sections_of(executable.raw).symbols
+        first, last = symbols[start].value, symbols[end].value
+    except (SectionsError, KeyError):
         raise CellreapError(f"nothing lies between {start} and {end}") from None
-    return raw[offset : offset + found[1] - found[0]]
+    for segment in executable.segments:
+        if segment.vaddr <= first <= last <= segment.vaddr + segment.file_bytes:
+            offset = segment.offset + first - segment.vaddr
+            return executable.raw[offset : offset + last - first]
+    raise CellreapError(f"nothing lies between {start} and {end}")
 
 
 def section_bytes(executable: Executable, name: str) -> int:
     """The size of a section in memory, in bytes. 0: there is none of that name."""
-    try:
-        section: Any = ELFFile(io.BytesIO(executable.raw)).get_section_by_name(name)
-    except ELF_ERRORS:
-        raise CellreapError(f"{executable.name}: its sections cannot be read") from None
-    return int(section["sh_size"]) if section is not None else 0
+    section = _sections(executable).get(name)
+    return 0 if section is None else section.bytes
+
+
+def section_address(executable: Executable, name: str) -> int | None:
+    """The address of a section. None: there is none of that name."""
+    section = _sections(executable).get(name)
+    return None if section is None else section.address
 
 
 def protocol_version(executable: Executable) -> int | None:
@@ -298,19 +277,31 @@ def protocol_version(executable: Executable) -> int | None:
 
     None: it does not say so. It may not know cellreap, or have no sections any more.
     """
+    sections = _sections(executable)
+    section = sections.get(PROTOCOL_NOTE)
     try:
-        section: Any = ELFFile(io.BytesIO(executable.raw)).get_section_by_name(PROTOCOL_NOTE)
-        note = b"" if section is None else section.data()
-    except ELF_ERRORS:
-        raise CellreapError(f"{executable.name}: its sections cannot be read") from None
+        note = b"" if section is None else sections.data(section)
+    except SectionsError:
+        raise _unreadable(executable) from None
     return int.from_bytes(note[-4:], "little") if note else None
+
+
+def _sections(executable: Executable) -> Sections:
+    try:
+        return sections_of(executable.raw)
+    except SectionsError:
+        raise _unreadable(executable) from None
+
+
+def _unreadable(executable: Executable) -> CellreapError:
+    return CellreapError(f"{executable.name}: its sections cannot be read")
 
 
 def symbol_sizes(executable: Executable, names: Sequence[str]) -> dict[str, int]:
     """The sizes of symbols, in bytes. CellreapError if one is missing."""
     try:
-        table: Any = ELFFile(io.BytesIO(executable.raw)).get_section_by_name(".symtab")
-        return {name: table.get_symbol_by_name(name)[0]["st_size"] for name in names}
-    except ELF_ERRORS:
+        symbols = sections_of(executable.raw).symbols
+        return {name: symbols[name].bytes for name in names}
+    except (SectionsError, KeyError):
         message = f"{executable.name} does not have all of the symbols {', '.join(names)}"
         raise CellreapError(message) from None

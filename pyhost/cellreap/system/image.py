@@ -151,9 +151,10 @@ class Image:
 
     def programs(self) -> dict[str, bytes]:
         """The ELF files of the programs, by name. InputError if the root task has none."""
-        raw, where = self.roottask, f"{self.path}: roottask.elf"
+        where = f"{self.path}: roottask.elf"
         try:
-            return read_programs(symbol_bytes(raw, "cr_image_start", "cr_image_end"))
+            root_task = read_executable(self.roottask, where, self.manifest.arch)
+            return read_programs(symbol_bytes(root_task, "cr_image_start", "cr_image_end"))
         except CellreapError as error:
             raise InputError(where, None, None, error.line()) from None
 

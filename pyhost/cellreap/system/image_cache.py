@@ -15,9 +15,10 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from cellreap.cached import digest_of
 from cellreap.progress import Progress
 from cellreap.system.bounds import Bounds
-from cellreap.system.cache import Key, Place, digest, digest_of
+from cellreap.system.cache import Key, Place, digest
 from cellreap.system.files import write_atomically
 from cellreap.system.image import Overrides
 from cellreap.system.parts import Parts

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cellreap import headers
+from cellreap.cached import cache_folder, digest_of
 from cellreap.errors import CellreapError
 from cellreap.headers import DOUBLINGS, HeaderError, source_root
 from cellreap.progress import Progress
-from cellreap.system.cache import Key, cache_folder, digest, digest_of
+from cellreap.system.cache import Key, digest
 from cellreap.system.capdl import facts_source
 from cellreap.system.sdk import Sdk
 from cellreap.system.store import Use, use

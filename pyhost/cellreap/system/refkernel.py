@@ -12,9 +12,10 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from cellreap.cached import digest_of
 from cellreap.errors import UsageError
 from cellreap.progress import Progress
-from cellreap.system.cache import Key, digest, digest_of
+from cellreap.system.cache import Key, digest
 from cellreap.system.parts import checkout
 from cellreap.system.sdk import installed_sdk, no_sdk
 from cellreap.system.store import Use, use

@@ -132,7 +132,7 @@ def test_an_import_is_cheap() -> None:
     """It takes nothing but the standard library. A name is imported when it is used."""
     text = (
         "import sys, cellreap; before = set(sys.modules); cellreap.CellreapError; "
-        "heavy = ('pydantic', 'rich', 'click', 'cffi', 'elftools', 'sh', 'tree_sitter'); "
+        "heavy = ('pydantic', 'rich', 'click', 'cffi', 'elftools', 'tree_sitter'); "
         "print(sorted(name for name in before if name.startswith('cellreap')), "
         "[name for name in heavy if name in sys.modules]); "
         "assert set(cellreap.__all__) <= set(dir(cellreap))"

@@ -321,7 +321,7 @@ def test_start_up_imports_no_more_than_it_needs() -> None:
     script = (
         "import sys\nfrom cellreap.cli.main import main\n"
         "try: main(['--version'])\nexcept SystemExit: pass\n"
-        "print([m for m in ('pydantic', 'rich', 'cffi', 'sh', 'elftools') if m in sys.modules])"
+        "print([m for m in ('pydantic', 'rich', 'cffi', 'elftools') if m in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True

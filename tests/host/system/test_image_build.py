@@ -20,12 +20,13 @@ from typing import Any
 
 import pytest
 
+from cellreap.cached import cache_folder
 from cellreap.errors import CellreapError, InputError
 from cellreap.progress import Progress
 from cellreap.system import build, image_cache
 from cellreap.system.bounds import Bounds
 from cellreap.system.build import build_image
-from cellreap.system.cache import cache_folder, entries
+from cellreap.system.cache import entries
 from cellreap.system.config import Config, parse_config
 from cellreap.system.image import Overrides, read_image
 from cellreap.system.linking import link

@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from cellreap.cached import cache_folder
 from cellreap.errors import CellreapError, UsageError
 from cellreap.progress import Progress
-from cellreap.system.cache import Key, Place, cache_folder, entries, prune, size_limit
+from cellreap.system.cache import Key, Place, entries, prune, size_limit
 from cellreap.system.locks import take, take_at_once
 from cellreap.system.store import Use, use
 

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -86,7 +89,7 @@ def test_enumerators_that_cannot_be_evaluated_are_errors(text: str) -> None:
 )
 def test_event_tables_that_are_none(text: str, message: str) -> None:
     with pytest.raises(HeaderError, match=message):
-        parse_event_table(text, "here.h")
+        parse_event_table(parse_enums(text), parse_table(text, "CR_TRACE_EVENT"), "here.h")
 
 
 def test_the_parser_agrees_with_the_compiler(tmp_path: Path) -> None:
@@ -149,3 +152,46 @@ def test_the_checkout_is_found_around_the_package_or_where_one_says(
 def test_a_header_that_is_missing_is_named() -> None:
     with pytest.raises(HeaderError, match=r"nothing\.h: cannot be read"):
         headers.read_header("nothing.h")
+
+
+ASKED = """
+import sys
+from cellreap import headers
+parsed, texts = headers._parsed, []
+headers._parsed = lambda text, before: (texts.append(text), parsed(text, before))[1]
+import cellreap.cli.campaign_cmd, cellreap.cli.run_cmd
+for path in sorted(headers.header_path("x").parent.glob("*.h")):
+    headers.enums(path.name)
+headers.event_table(), headers.operations(), headers.own_enums("system/body.h")
+print(len(texts), headers.constant("policy.h", "CR_DEPTH_INF"))
+"""
+
+
+def test_each_header_is_parsed_once_and_not_by_each_process(tmp_path: Path) -> None:
+    root = tmp_path / "checkout"
+    shutil.copytree(headers.source_root() / "roottask", root / "roottask")
+    env = {
+        **os.environ,
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        headers.HOME_VARIABLE: str(root),
+    }
+
+    def parsed() -> tuple[int, int]:
+        """How many headers a process parsed, and the number that it read in one of them."""
+        done = subprocess.run(
+            [sys.executable, "-c", ASKED], env=env, capture_output=True, text=True, check=True
+        )
+        count, number = done.stdout.split()
+        return int(count), int(number)
+
+    public = len(list((root / "roottask/include/cellreap").glob("*.h")))
+    infinite = headers.constant("policy.h", "CR_DEPTH_INF")
+    assert parsed() == (public + 1, infinite)
+    assert parsed() == (0, infinite)
+    edited = root / "roottask/include/cellreap/policy.h"
+    edited.write_text(edited.read_text().replace("0xffffffff", "0xfffffffe"))
+    assert parsed() == (1, infinite - 1)
+    for path in (tmp_path / "cache/cellreap/headers").iterdir():
+        path.write_bytes(path.read_bytes()[:-1])
+    assert parsed() == (public + 1, infinite - 1)
+    assert parsed() == (0, infinite - 1)

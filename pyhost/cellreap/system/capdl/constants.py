@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import functools
-
 from cellreap import headers
 
 
@@ -18,15 +16,12 @@ def body_slot(name: str) -> int:
     return roottask("system/body.h", name)
 
 
-@functools.cache
 def roottask(header: str, name: str, doublings: int = 0) -> int:
     """The value of an enumerator of a header that is not public, with the tables doubled so often.
 
     It may refer to the limits.
     """
-    limits = headers.read_header("limits.h", doublings)
-    own = headers.parse_enums(_source(header, doublings), headers.known_in(limits))
-    for members in own.values():
+    for members in headers.own_enums(header, doublings).values():
         if name in members:
             return members[name]
     raise headers.HeaderError(f"roottask/{header}: no enumerator {name}")
@@ -35,15 +30,6 @@ def roottask(header: str, name: str, doublings: int = 0) -> int:
 def limit(name: str, doublings: int = 0) -> int:
     """The value of an enumerator of limits.h, with the tables doubled so often."""
     return headers.constant("limits.h", name, doublings)
-
-
-@functools.cache
-def _source(name: str, doublings: int) -> str:
-    path = headers.source_root() / "roottask" / name
-    try:
-        return headers.with_doublings(headers.strip(path.read_text(encoding="utf-8")), doublings)
-    except (OSError, UnicodeDecodeError) as error:
-        raise headers.HeaderError(f"{path}: cannot be read: {error}") from error
 
 
 def badge(kind: str, index: int, generation: int = 1) -> str:

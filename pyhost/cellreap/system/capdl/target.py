@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-import io
 import struct
 from dataclasses import dataclass
 from typing import Final
 
-from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import SymbolTableSection
-
 from cellreap.errors import CellreapError
+from cellreap.system.sections import Sections
 
 _SIZES: Final = ("SlotBits", "TCBBits", "NotificationBits", "EndpointBits", "PageBits")
 LEVELS: Final = {"x86_64": ("pml4", "pdpt", "pd", "pt"), "aarch64": ("pgd", "pud", "pd", "pt")}
@@ -43,22 +40,16 @@ def facts_source(arch: str) -> str:
 
 def read_target(arch: str, raw: bytes) -> Target:
     """The values in the compiled `facts_source`. CellreapError if one is missing."""
-    elf = ELFFile(io.BytesIO(raw))
-    table = elf.get_section_by_name(".symtab")
+    sections = Sections(raw)
 
     def words(name: str, count: int) -> tuple[int, ...]:
-        found = table.get_symbol_by_name(name) if isinstance(table, SymbolTableSection) else None
-        if (
-            not found
-            or found[0]["st_size"] != 4 * count
-            or not isinstance(found[0]["st_shndx"], int)
-        ):
+        found = sections.symbols.get(name)
+        if found is None or found.bytes != 4 * count or found.section >= len(sections.all):
             raise CellreapError(
                 f"{name} is not in the object file: expected {count} words of 32 bits"
             )
-        start = found[0]["st_value"]
-        data = elf.get_section(found[0]["st_shndx"]).data()[start : start + 4 * count]
-        return struct.unpack(f"<{count}I", data)
+        data = sections.data(sections.all[found.section])
+        return struct.unpack_from(f"<{count}I", data, found.value)
 
     levels = len(LEVELS[arch]) - 1
     slot, tcb, notification, endpoint, page = words("cr_capdl_sizes", len(_SIZES))
