@@ -92,6 +92,7 @@ def test_a_build_reads_the_symbols_of_a_file_once(
             return form.iter_unpack(data)
 
     form = sections._SYMBOL
+    sections.sections_of.cache_clear()
     monkeypatch.setattr(sections, "_SYMBOL", Counted())
     text = '[system]\nname = "s"\n[[pd]]\nname = "a"\nprogram = "server"\n'
     config = parse_config(text, tmp_path / "s.toml")
