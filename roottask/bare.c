@@ -15,3 +15,7 @@ void cr_root_begin(seL4_CPtr untyped, seL4_CPtr bound)
     (void)untyped;
     (void)bound;
 }
+
+void cr_root_ready(void)
+{
+}

@@ -42,6 +42,7 @@ void cr_root_main(const seL4_BootInfo *info)
     cr_root_begin(own.untyped, own.bound);
     cr_set_up_system();
     cr_set_up_pds();
+    cr_root_ready();
     cr_supervisor_run(cr_sys.endpoint);
     for (;;) {
         (void)seL4_TCB_Suspend(seL4_CapInitThreadTCB);

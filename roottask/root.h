@@ -21,5 +21,7 @@ const cr_hooks *cr_root_hooks(void);
  * TCB and two notifications. `bound` is the notification that is bound to the root task's
  * thread. */
 void cr_root_begin(seL4_CPtr untyped, seL4_CPtr bound);
+/* Called once, when the PDs of the configuration exist and none has run. */
+void cr_root_ready(void);
 
 #endif

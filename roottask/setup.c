@@ -7,7 +7,6 @@
 #include "setup.h"
 #include "kernel/arch/arch.h"
 #include "kernel/asids.h"
-#include "kernel/debug.h"
 #include "kernel/tables.h"
 #include "kernel/timer.h"
 #include "kernel/untyped.h"
@@ -173,7 +172,9 @@ static void trace_start(const cr_image_header *image)
         cr_trace_string(&cr_sys.trace, "after-cleanup");
         cr_trace_end(&cr_sys.trace);
     }
-    cr_inject_start(image);
+    if (cr_sys.injections != 0) {
+        cr_sys.injections->tell();
+    }
     trace_policy(image);
     cr_trace_begin(&cr_sys.trace, CR_EV_PD);
     cr_trace_node(cr_sys.root);
@@ -199,8 +200,5 @@ void cr_set_up_pds(void)
     cr_population_start();
     cr_saved_make_rest();
     cr_accounts_start();
-    if ((cr_sys.image->flags & CR_IMAGE_SNAPSHOT) != 0) {
-        cr_debug_snapshot();
-    }
     cr_truth(CR_TRUTH_FIRST);
 }

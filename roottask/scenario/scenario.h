@@ -25,6 +25,11 @@ void cr_director_handled(void);
 /* Called when no PD can run except background computations. */
 cr_idle cr_director_idle(void);
 
+/* -- inject.c */
+
+/* Has the failures of the configuration happen (system/inject.h). */
+void cr_inject_begin(void);
+
 /* -- quiet.c */
 
 /* The slots of that thread: its TCB, its notification, its signal. */

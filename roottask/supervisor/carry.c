@@ -147,14 +147,14 @@ static int happens(cr_injected what)
 
 static int before_call(void)
 {
-    return happens(cr_inject_at_call(CR_CHAIN_STEP));
+    return happens(cr_injected_at(CR_INJECT_AT_CALL, 0));
 }
 
 /* What is called between two notices or resources of a step, if anything. A failure there is
  * injected as at a kernel call: such a step makes none before the last one. */
 static int (*hook_between(void))(void)
 {
-    return cr_inject_number() != 0 ? before_call : 0;
+    return cr_sys.injections != 0 ? before_call : 0;
 }
 
 static cr_status mark(cr_ref node)
@@ -572,46 +572,19 @@ cr_status cr_carry_finish(const cr_step *step)
 
 /* -- injected failures */
 
-static int is_same_step(const cr_left_number *left, const cr_step *step)
-{
-    return left->number != 0 && left->kind == step->kind && cr_same(left->node, step->node) &&
-           cr_same(left->pd, step->pd);
-}
-
-/* A lasting error is that of a step, so a step that was left keeps its number. */
-static uint32_t number_of(const cr_step *step)
-{
-    for (uint32_t i = 0; i < CR_IMAGE_MAX_INJECTIONS && i < cr_sup.cleaner.n_left; i++) {
-        if (is_same_step(&cr_sup.cleaner.left[i], step)) {
-            return cr_sup.cleaner.left[i].number;
-        }
-    }
-    return 0;
-}
-
-void cr_carry_note_left(const cr_step *step)
-{
-    cr_cleaner *cleaner = &cr_sup.cleaner;
-    if (cr_inject_number() != 0 && number_of(step) == 0) {
-        cleaner->left[cleaner->n_left++ % CR_IMAGE_MAX_INJECTIONS] =
-            (cr_left_number){step->kind, step->node, step->pd, cr_inject_number()};
-    }
-}
-
 /* Not every kernel call has a result. An injected error fails the step in any case. */
 static cr_status carry_out_with_failures(const cr_step *step, uint32_t epoch, int again)
 {
     cr_carried *at = &cr_sup.cleaner.at;
     at->refused = 0;
-    if (happens(at->number != 0 ? cr_inject_at_left(at->number)
-                                : cr_inject_at_step(CR_CHAIN_STEP, again))) {
+    if (happens(cr_injected_at(again ? CR_INJECT_AT_AGAIN : CR_INJECT_AT_STEP, step))) {
         return CR_ERR_KERNEL;
     }
-    cr_before_calls(before_call);
+    cr_before_calls(hook_between());
     cr_status status = carry_out(step, epoch);
     cr_before_calls(0);
     if (status == CR_OK && !at->refused) {
-        (void)happens(cr_inject_at_end(CR_CHAIN_STEP));
+        (void)happens(cr_injected_at(CR_INJECT_AT_END, step));
     }
     return status == CR_OK && at->refused ? CR_ERR_KERNEL : status;
 }
@@ -625,7 +598,6 @@ static cr_status take_step(const cr_step *step, uint32_t epoch)
     cr_status status;
     if (!again) {
         note_beginning(step);
-        cr_sup.cleaner.at.number = number_of(step);
     }
     if ((status = carry_out_with_failures(step, epoch, again)) != CR_OK) {
         return status;

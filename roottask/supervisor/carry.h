@@ -30,8 +30,6 @@ cr_status cr_carry_stop(cr_pd *pd);
  * a step of which only the signal is missing, and one of several notices or resources with those
  * that are done. */
 int cr_carry_is_complete(cr_step *step);
-/* Notes the number of a step that is left, for injected failures. */
-void cr_carry_note_left(const cr_step *step);
 /* Records such a step as done. */
 cr_status cr_carry_finish(const cr_step *step);
 /* The consequences of a plan for the other PDs. */

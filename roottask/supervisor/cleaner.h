@@ -53,18 +53,9 @@ typedef struct cr_carried {
     uint64_t counted; /* cr_calls_changed when they were noted; 0: they are not those of cr_calls */
     uint64_t paddr; /* DESTROY_PD: the memory that becomes free */
     uint64_t bytes;
-    uint32_t number; /* for tests: of the step if it was left before; else 0 */
     cr_objects objects; /* all that there were before the step */
     int refused; /* an injected error happened in this attempt */
 } cr_carried;
-
-/* For tests: the number that a step had when it was left (inject.h). */
-typedef struct cr_left_number {
-    cr_step_kind kind;
-    cr_ref node;
-    cr_ref pd;
-    uint32_t number;
-} cr_left_number;
 
 /* Why the cleaner's thread came to its end. */
 typedef enum cr_carry_end {
@@ -102,8 +93,6 @@ typedef struct cr_cleaner {
     /* Triggers whose cleanup has not begun, oldest first. Each PD is in the queue at most once. */
     cr_trigger_entry queue[CR_MAX_PDS];
     uint32_t count;
-    cr_left_number left[CR_IMAGE_MAX_INJECTIONS];
-    uint32_t n_left; /* so far; each takes the place of the oldest */
     int looked; /* none of them can begin before a cleanup ends */
     int collect; /* a collection is due: a cleanup ended since the last one, or a PD asked */
     int stop_all; /* the cleanup of all PDs is to begin */

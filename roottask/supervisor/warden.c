@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "kernel/worker.h"
 #include "share.h"
+#include "system/inject.h"
 
 static const char *const death_names[] = {
 #define CR_DEATH(enumerator, number, word, meaning) [enumerator] = word,
@@ -106,8 +107,8 @@ static void take_over(cr_death death)
     const int last = attempts >= CR_STEP_ATTEMPTS;
     const int completes = last && cr_carry_is_complete(&step);
     const int leaves = last && !completes;
-    if (leaves) {
-        cr_carry_note_left(&step);
+    if (leaves && cr_sys.injections != 0) {
+        cr_sys.injections->leave(&step);
     }
     if (leaves && (status = cr_step_leave(journal, cleaner->epoch)) != CR_OK) {
         cr_panic("the plan of a cleanup is longer than any", (uint64_t)status);

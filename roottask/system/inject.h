@@ -1,23 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The injected failures of the configuration, and what the trace says of them (cellreap/inject.h).
- */
+ * Where the root task lets its own steps fail, for tests. The scenario links what makes them fail
+ * (scenario/inject.c). Without it, or if the configuration injects nothing, nothing does. */
 #ifndef CELLREAP_SYSTEM_INJECT_H
 #define CELLREAP_SYSTEM_INJECT_H
 
+#include "system/system.h"
 #include <cellreap/inject.h>
+#include <cellreap/steps.h>
 
-/* Prints INJECT for each. Must be called once, before the first step. */
-void cr_inject_start(const cr_image_header *image);
+typedef enum cr_inject_at {
+    CR_INJECT_AT_MAKE = 0, /* before a step of making */
+    CR_INJECT_AT_STEP,     /* before a step of a cleanup */
+    CR_INJECT_AT_AGAIN,    /* before a further attempt of it */
+    CR_INJECT_AT_CALL,     /* in it, before a kernel call or between two notices or resources */
+    CR_INJECT_AT_END       /* it was carried out, and nothing says so yet */
+} cr_inject_at;
 
-/* The number of the step under way. It is 0 if nothing is injected into steps of cleanups. */
-uint32_t cr_inject_number(void);
+typedef struct cr_injections {
+    /* Prints INJECT for each. */
+    void (*tell)(void);
+    /* CR_INJECTED_COUNT: nothing. Else INJECTED is printed, and what the result says must happen
+     * now. `step`: of the cleanup, else 0. */
+    cr_injected (*happens)(cr_inject_at at, const cr_step *step);
+    /* A step of a cleanup is left. It keeps its number when it is attempted again. */
+    void (*leave)(const cr_step *step);
+} cr_injections;
 
-/* As the functions of cellreap/inject.h, for the injector of the system. CR_INJECTED_COUNT:
- * nothing. Else INJECTED is printed, and what the result says must happen now. */
-cr_injected cr_inject_at_step(cr_chain chain, int again);
-cr_injected cr_inject_at_left(uint32_t number);
-cr_injected cr_inject_at_call(cr_chain chain);
-cr_injected cr_inject_at_end(cr_chain chain);
+static inline cr_injected cr_injected_at(cr_inject_at at, const cr_step *step)
+{
+    return cr_sys.injections != 0 ? cr_sys.injections->happens(at, step) : CR_INJECTED_COUNT;
+}
 
 #endif

@@ -62,7 +62,7 @@ cr_status cr_add_space_node(cr_new_space *make)
     cr_sys.spaces[make->entry] = (cr_space_entry){
         .used = 1,
         .needed = cr_needs_space(cr_pd_of(make->manager), make->name),
-        .next_object = cr_first_number(CR_LAST_OBJECT, cr_sys.image->numbers_left),
+        .next_object = cr_sys.first_object,
         .node = make->ref};
     cr_text_copy(cr_sys.spaces[make->entry].name, make->name, CR_NAME_BYTES);
     cr_sys.node_entry[make->ref.index] = make->entry;

@@ -259,7 +259,7 @@ static cr_status grant(const cr_making *now, uint32_t what)
 static cr_status apply(void *context, const cr_make_step *step)
 {
     cr_making *now = context;
-    if (cr_inject_at_step(CR_CHAIN_MAKE, 0) != CR_INJECTED_COUNT) {
+    if (cr_injected_at(CR_INJECT_AT_MAKE, 0) != CR_INJECTED_COUNT) {
         return CR_ERR_MEMORY;
     }
     switch (step->kind) {

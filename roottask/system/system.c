@@ -468,14 +468,10 @@ cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
     cr_status status;
     cr_sys.image = image;
     cr_sys.endpoint = endpoint;
-    cr_sys.next_pd = cr_first_number(CR_LAST_PD, image->numbers_left);
-    cr_sys.next_space = cr_first_number(CR_LAST_SPACE, image->numbers_left);
-    uint32_t used = cr_first_number(CR_LAST_GENERATION, image->generations_left) - 1;
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        cr_sys.pds[i].generation = used;
-    }
+    cr_sys.next_pd = 1;
+    cr_sys.next_space = 1;
+    cr_sys.first_object = 1;
     for (uint32_t i = 0; i < CR_MAX_REQUESTS; i++) {
-        cr_sys.requests[i].generation = used;
         cr_sys.requests[i].next_free = i + 1 < CR_MAX_REQUESTS ? i + 1 : CR_NONE;
     }
     uint8_t key[CR_TRACE_KEY_BYTES];
@@ -487,8 +483,6 @@ cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
                                .notices = CR_MAX_PLAN};
     if ((status = cr_model_init(model_memory, sizeof(model_memory), CR_NODE_ENTRIES, CR_MAX_EDGES,
                                 &cr_sys.model)) != CR_OK ||
-        (image->generations_left != 0 &&
-         (status = cr_model_age(cr_sys.model, image->generations_left)) != CR_OK) ||
         (status = cr_work_init(work_memory, sizeof(work_memory), CR_MAX_NOTICES, CR_MAX_PDS,
                                &cr_sys.work)) != CR_OK ||
         (status = cr_planner_init_for(planner_memory, sizeof(planner_memory), CR_NODE_ENTRIES,

@@ -208,6 +208,7 @@ typedef struct cr_system {
     seL4_CPtr endpoint;  /* for faults and operations */
     uint32_t next_pd;    /* numbers of PDs and spaces are never reused */
     uint32_t next_space;
+    uint32_t first_object; /* the number of the first resource of each space */
     int makes_saved; /* what is being made is of the saved state */
     uint32_t pds_made; /* numbers may be left out: saved.h */
     uint32_t cleanups; /* number of cleanups that have begun */
@@ -237,6 +238,7 @@ typedef struct cr_system {
     /* set by the supervisor */
     uint32_t (*tickets_in_use)(void);
     void (*report_unmade)(cr_made made, const cr_make_result *result);
+    const struct cr_injections *injections; /* of the scenario; 0: none. See inject.h. */
     char types[CR_MAX_TYPES][CR_TYPE_BYTES];
     uint32_t type_spaces[CR_MAX_TYPES]; /* number of spaces of the type; 0: the entry is free */
     cr_pd pds[CR_MAX_PDS];

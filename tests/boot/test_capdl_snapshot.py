@@ -33,8 +33,9 @@ from kit.muted import needs_debug
 CONFIG = """
 [system]
 name = "snapshot"
-snapshot = true
 truth = false
+[bench]
+snapshot = true
 [[pd]]
 name = "watch"
 program = "idler"

@@ -115,6 +115,18 @@ def test_the_supervisors_state_is_in_one_arena(objects: list[Object]) -> None:
     assert kept == {"supervisor: cr_sup"}
 
 
+def test_only_the_scenario_uses_what_only_tests_turn(objects: list[Object]) -> None:
+    """Linkers leave out what nothing needs, so a root task without a scenario has none of it."""
+    users = {
+        (thing.folder, symbol)
+        for thing in objects
+        for symbol in thing.needs
+        if symbol.startswith("cr_inject") or symbol == "cr_model_age"
+    }
+    assert {folder for folder, _ in users} == {"scenario"}
+    assert {"cr_injector_init", "cr_inject_step", "cr_model_age"} <= {name for _, name in users}
+
+
 def test_a_system_without_a_scenario_runs_and_is_cleaned_up(target: Target) -> None:
     """The run does not end by itself, so its trace has no END.
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from cellreap.system.config import Config, Pd
-from cellreap.testing import Change, Run, Target, together, with_crashes, with_system
+from cellreap.testing import Change, Run, Target, together, with_bench, with_crashes, with_system
 from cellreap.trace.verdict import found_in
 from kit.marks import slow_but
 
@@ -27,11 +27,7 @@ LEFT = {
 
 def injecting(*failures: str) -> Change:
     """A change: these failures."""
-
-    def change(config: Config) -> Config:
-        return config.model_copy(update={"inject": failures})
-
-    return change
+    return with_bench(inject=failures)
 
 
 def triggers(run: Run) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from cellreap.headers import constant
 from cellreap.system.config import Config
-from cellreap.testing import Change, Run, Target, with_pd, with_system
+from cellreap.testing import Change, Run, Target, together, with_bench, with_pd, with_system
 from cellreap.trace.events import Event
 from kit.counted import SLOW_COUNTED
 from kit.marks import thorough_but
@@ -22,9 +22,8 @@ DEATHS = ("step:8:fault", "step:9.end:error", "step:12:hang")
 
 def failing(config: Config) -> Config:
     """Cleaners die at steps between which PDs are served, and the kernel is asked at the end."""
-    system = config.system.model_copy(update={"truth": True})
-    config = with_pd("keeper", args=(8, 20))(config)
-    return config.model_copy(update={"inject": DEATHS, "system": system})
+    changes = with_pd("keeper", args=(8, 20)), with_bench(inject=DEATHS), with_system(truth=True)
+    return together(*changes)(config)
 
 
 def throng(target: Target, change: Change | None = None) -> Run:

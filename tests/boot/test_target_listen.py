@@ -16,8 +16,7 @@ import pytest
 from cellreap.headers import names_of, printed_names
 from cellreap.model.ids import parse_id
 from cellreap.runs.summary import tell
-from cellreap.system.config import Config
-from cellreap.testing import Change, Run, Target, together, with_pd
+from cellreap.testing import Change, Run, Target, together, with_bench, with_pd
 from cellreap.trace.events import Event
 from cellreap.trace.reading import read_trace
 from kit.marks import slow_but
@@ -64,10 +63,7 @@ def told(run: Run, name: str) -> list[Told]:
 
 
 def failing(*failures: str) -> Change:
-    def change(config: Config) -> Config:
-        return config.model_copy(update={"inject": failures})
-
-    return change
+    return with_bench(inject=failures)
 
 
 def calls(run: Run) -> Counter[str]:

@@ -18,8 +18,7 @@ from cellreap.arches import ARCHES
 from cellreap.progress import Progress
 from cellreap.system.bounds import Bounds
 from cellreap.system.build import build_image
-from cellreap.system.config import Config
-from cellreap.testing import Change, Run, Target, together, with_system
+from cellreap.testing import Change, Run, Target, together, with_bench, with_system
 from kit.marks import thorough_but
 
 STEPS = {
@@ -41,12 +40,7 @@ TRUTH = with_system(truth=True)
 
 def injecting(steps: Iterable[int]) -> Change:
     """These steps of making are refused, counted from boot."""
-    inject = tuple(f"make:{step}:error" for step in steps)
-
-    def change(config: Config) -> Config:
-        return config.model_copy(update={"inject": inject})
-
-    return change
+    return with_bench(inject=tuple(f"make:{step}:error" for step in steps))
 
 
 def bounds_in(target: Target, name: str, folder: Path) -> Bounds:

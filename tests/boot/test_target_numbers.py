@@ -12,7 +12,7 @@ import pytest
 
 from cellreap import headers
 from cellreap.model.ids import parse_id
-from cellreap.testing import Run, Target, together, with_crashes, with_pd, with_system
+from cellreap.testing import Run, Target, together, with_bench, with_crashes, with_pd
 from kit.counted import COUNTED
 from kit.marks import slow_but, thorough_but
 
@@ -50,7 +50,7 @@ def made(run: Run, name: str) -> int:
 def test_the_last_number_is_given_and_then_nothing(target: Target, kind: int, event: str) -> None:
     """What is given back makes room, but no number. So the next one is refused too."""
     change = together(
-        with_system(numbers_left=LEFT), with_pd("filler", args=(kind, 1000)), with_crashes()
+        with_bench(numbers_left=LEFT), with_pd("filler", args=(kind, 1000)), with_crashes()
     )
     run = target.run("fill", change=change, qemu_args=COUNTED)
     assert 0 < made(run, "filler") <= LEFT
@@ -63,7 +63,7 @@ def test_the_last_number_is_given_and_then_nothing(target: Target, kind: int, ev
 @pytest.mark.slow
 @pytest.mark.behaviour("X-06", "X-09")
 def test_without_a_number_no_pd_is_respawned(target: Target) -> None:
-    change = together(with_system(numbers_left=LEFT), with_pd("filler", args=(PDS, 1000)))
+    change = together(with_bench(numbers_left=LEFT), with_pd("filler", args=(PDS, 1000)))
     run = target.run("fill", change=change, qemu_args=COUNTED)
     refused = run.of("REFUSE", pd="PD_0")
     assert refused

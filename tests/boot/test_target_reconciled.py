@@ -10,7 +10,7 @@ import pytest
 
 import cellreap
 from cellreap.system.config import Config
-from cellreap.testing import Run, Target
+from cellreap.testing import Run, Target, with_bench
 
 NAME = "reconciled"
 SAVED = {"block_server_2": "PD_2", "fs": "PD_3"}
@@ -124,12 +124,8 @@ def test_no_number_of_the_saved_state_is_given_again(boots: Target) -> None:
 def test_the_cleaner_may_die_at_each_step(target: Target, how: str) -> None:
     steps = int(target.run(NAME).cleanups()[0]["steps"])
     assert steps > 20
-
-    def die(config: Config) -> Config:
-        ways = [f"step:{number}:{how}" for number in range(1, steps + 1, 7)]
-        return config.model_copy(update={"inject": tuple(ways)})
-
-    run = target.run(NAME, change=die)
+    ways = tuple(f"step:{number}:{how}" for number in range(1, steps + 1, 7))
+    run = target.run(NAME, change=with_bench(inject=ways))
     assert {event["death"] for event in run.of("TAKEOVER")} == {how}
     assert len(run.of("TAKEOVER")) == len(range(1, steps + 1, 7))
     assert len(run.of("DESTROY")) == len(target.run(NAME).of("DESTROY"))

@@ -11,7 +11,7 @@ import pytest
 
 from cellreap.arches import ARCHES
 from cellreap.runs.summary import tell
-from cellreap.system.config import Config, Crash, Depth
+from cellreap.system.config import Bench, Config, Crash, Depth
 from cellreap.testing import Run, Target
 from cellreap.trace.reading import reading_of
 from cellreap.trace.telling import reading_json
@@ -27,7 +27,7 @@ def boot(
     target: Target, depths: tuple[Depth, Depth], *failures: str, crashes: tuple[Crash, ...] = ()
 ) -> Run:
     def change(config: Config) -> Config:
-        more = {"inject": failures, "crashes": (*config.crashes, *crashes)}
+        more = {"bench": Bench(inject=failures), "crashes": (*config.crashes, *crashes)}
         return config.model_copy(update=more)
 
     return target.run(SYSTEM, pd_depth=depths[0], rs_depth=depths[1], change=change)

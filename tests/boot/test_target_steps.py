@@ -9,8 +9,8 @@ from itertools import combinations
 
 import pytest
 
-from cellreap.system.config import Config, Depth
-from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd
+from cellreap.system.config import Depth
+from cellreap.testing import Change, Run, Target, together, with_bench, with_crashes, with_pd
 from cellreap.trace.events import Event
 from kit.step_entries import entries_of
 
@@ -24,11 +24,7 @@ with COLLECT, one from which PDs are saved, and at the ordered end of the system
 
 def with_failures(*failures: str) -> Change:
     """A change: what fails."""
-
-    def change(config: Config) -> Config:
-        return config.model_copy(update={"inject": failures})
-
-    return change
+    return with_bench(inject=failures)
 
 
 def boot(target: Target, depths: tuple[Depth, Depth] = (1, 0), *failures: str) -> Run:

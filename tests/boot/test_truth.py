@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import pytest
 
-from cellreap.system.config import Config, Depth
+from cellreap.system.config import Depth
 from cellreap.system.sdk import ARCHES, installed_sdk
-from cellreap.testing import Run, Target, together
+from cellreap.testing import Run, Target, together, with_bench
 from cellreap.trace.check.truth import EVENTS
 from kit.counted import COUNTED
 from kit.crowds import crowd, down
@@ -91,11 +91,7 @@ def test_a_step_that_has_taken_some_capabilities_fails_for_good(target: Target, 
     """They are in the model, and the kernel does not have them."""
     steps = run_scenario(target, 0, 2).of("STEP", n=1)
     number = next(i for i, e in enumerate(steps, 1) if (e["name"], e["calls"]) == (kind, "3"))
-
-    def change(config: Config) -> Config:
-        return config.model_copy(update={"inject": (f"step:{number}.3:error:always",)})
-
-    changes = together(WITH_TRUTH, change)
+    changes = together(WITH_TRUTH, with_bench(inject=(f"step:{number}.3:error:always",)))
     run = target.run("block_fs_db_app", pd_depth=0, rs_depth=2, change=changes)
     begun = {(event["step"], event.number("calls") >= 2) for event in run.of("RESIDUE")}
     assert begun == {(kind, True)}

@@ -113,8 +113,9 @@ def _side_by_side(parts: list[Table]) -> Table:
     made: Table = {"system": dict(parts[0]["system"]), "policy": dict(parts[0].get("policy", {}))}
     for key in ("pd", "link", "crash"):
         made[key] = [entry for part in parts for entry in part.get(key, [])]
-    first = parts[0].get("inject", [])
-    made["inject"] = [first] if isinstance(first, str) else list(first)
+    made["bench"] = dict(parts[0].get("bench", {}))
+    first = made["bench"].get("inject", [])
+    made["bench"]["inject"] = [first] if isinstance(first, str) else list(first)
     for pd in made["pd"]:
         _limit(pd)
     return made
@@ -274,7 +275,7 @@ def _inject(rng: random.Random, table: Table) -> None:
         where = rng.choice(["", "", ".end", *(f".{call}" for call in range(1, 5))])
         how = rng.choice(["fault", "error", "hang"])
         text = f"step:{rng.randint(1, rng.choice([25, STEPS]))}{where}:{how}{often}"
-    table["inject"].append(text)
+    table["bench"]["inject"].append(text)
 
 
 def _fuzzer(rng: random.Random, table: Table) -> None:
@@ -405,11 +406,15 @@ def smaller(table: Table) -> Iterator[Table]:
     """Systems with less in them, those that lack most first. Not all are valid."""
     for pd in table["pd"]:
         yield _without_name(table, pd["name"])
-    for key in ("crash", "inject", "link"):
+    for key in ("crash", "link"):
         for place in range(len(table.get(key, []))):
             made = copy.deepcopy(table)
             del made[key][place]
             yield made
+    for place in range(len(table["bench"]["inject"])):
+        made = copy.deepcopy(table)
+        del made["bench"]["inject"][place]
+        yield made
     for place, pd in enumerate(table["pd"]):
         for key in sorted(pd.keys() - {"name", "program"}):
             values = pd[key] if isinstance(pd[key], list) and key != "args" else []

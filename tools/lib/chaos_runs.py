@@ -107,9 +107,9 @@ def expecting_nothing(table: Table) -> Table:
 
 def written(table: Table, path: Path) -> Path:
     """Writes a system as a TOML file."""
-    first = {key: value for key, value in table.items() if key == "inject" and value}
-    rest = {key: value for key, value in table.items() if key != "inject" and value}
-    path.write_text(tomlkit.dumps({**first, **rest}), encoding="utf-8")
+    path.write_text(
+        tomlkit.dumps({key: value for key, value in table.items() if value}), encoding="utf-8"
+    )
     return path
 
 

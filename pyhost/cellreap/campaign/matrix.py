@@ -70,7 +70,7 @@ class Matrix(Table):
     crash: Annotated[tuple[_Text, ...], Field(strict=False, min_length=1)] | None = None
     """PDs that crash instead of those of the configurations."""
     inject: Annotated[tuple[_Text, ...], Field(strict=False, min_length=1)] | None = None
-    """Failures of the root task, as `inject` of a configuration has them; "none" for none."""
+    """Failures of the root task, as bench.inject of a configuration has them; "none" for none."""
     seed: Annotated[tuple[_Seed, ...], Field(strict=False, min_length=1)] | None = None
     """Seeds that replace those of the configurations' crashes by time."""
     arch: Annotated[tuple[_Arch, ...], Field(strict=False, min_length=1)] | None = None
@@ -296,9 +296,9 @@ def _changed(text: str, inject: str | None, seed: int | None) -> str:
         return text
     document = tomlkit.parse(text)
     if inject == "none":
-        document.pop("inject", None)
+        document.get("bench", {}).pop("inject", None)
     elif inject is not None:
-        document["inject"] = inject
+        document.setdefault("bench", tomlkit.table())["inject"] = inject
     if seed is not None:
         for crash in document["crash"]:
             if "seed" in crash:

@@ -45,7 +45,7 @@ class _Watcher:
 
     def __init__(self, replay: Replay, image: Image, after: int) -> None:
         self._replay, self._image, self._after = replay, image, after
-        self._entries = Entries(image.config.system.generations_left or 0)
+        self._entries = Entries(image.config.bench.generations_left or 0)
         self._ends = False
         """the last event ended the cleanup, or announced the snapshot after it"""
         self.pds: list[RunningPd] | None = None

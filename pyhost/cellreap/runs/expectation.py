@@ -107,7 +107,7 @@ def expected_of(config: Config, source: str, timer: bool) -> Expected:
         ),
         extract=config.system.extract,
         runs_between=timer and config.system.cleaner_priority is not None,
-        inject=config.inject,
+        inject=config.bench.inject,
         truth={None: None, False: "none", True: "all"}[config.system.truth],
         has_times=timer and config.system.trace_time,
         outcome=_outcome(config.expect, config.system.stop_in_order),

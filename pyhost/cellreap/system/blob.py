@@ -112,11 +112,11 @@ def build_blob(
         "fr_max": _fr_max(config),
         "await_ms": config.system.await_ms,
         "cleaner_priority": config.system.cleaner_priority or 0,
-        "numbers_left": config.system.numbers_left or 0,
-        "generations_left": config.system.generations_left or 0,
+        "numbers_left": config.bench.numbers_left or 0,
+        "generations_left": config.bench.generations_left or 0,
         "flags": _flags(
             {
-                "CR_IMAGE_SNAPSHOT": config.system.snapshot,
+                "CR_IMAGE_SNAPSHOT": config.bench.snapshot,
                 "CR_IMAGE_SYNC": config.system.mode == "sync",
                 "CR_IMAGE_EXTRACT": config.system.extract,
                 "CR_IMAGE_STOP_IN_ORDER": config.system.stop_in_order,
@@ -261,7 +261,7 @@ def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[s
             }
             for crash in config.crashes
         ],
-        "injections": [_injection_row(text) for text in config.inject],
+        "injections": [_injection_row(text) for text in config.bench.inject],
     }
 
 

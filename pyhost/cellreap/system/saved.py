@@ -85,9 +85,9 @@ def saved_of(source: Source) -> Saved:
     config = source.config
     if config.system.reconcile is None:
         return NOTHING
-    if config.system.numbers_left is not None:
+    if config.bench.numbers_left is not None:
         message = "the numbers of a saved state are given; expected no key"
-        raise source.refuse(("system", "numbers_left"), message)
+        raise source.refuse(("bench", "numbers_left"), message)
     path = source.path.parent / config.system.reconcile
     model, _ = read_state(path, strict=True)
     violations = model.check_legal()

@@ -14,7 +14,15 @@ the result. The package needs no test framework.
 
 from __future__ import annotations
 
-from cellreap.testing.changes import Change, together, validated, with_crashes, with_pd, with_system
+from cellreap.testing.changes import (
+    Change,
+    together,
+    validated,
+    with_bench,
+    with_crashes,
+    with_pd,
+    with_system,
+)
 from cellreap.testing.run import Run, dangling
 from cellreap.testing.target import NoDebug, NoTimer, NotOnKernel, Target
 
@@ -28,6 +36,7 @@ __all__ = [
     "dangling",
     "together",
     "validated",
+    "with_bench",
     "with_crashes",
     "with_pd",
     "with_system",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cellreap.system.config import Config, override
+from cellreap.system.config import Bench, Config, override
 
 Change = Callable[[Config], Config]
 
@@ -40,6 +40,15 @@ def with_system(**values: object) -> Change:
 
     def change(config: Config) -> Config:
         return config.model_copy(update={"system": config.system.model_copy(update=values)})
+
+    return change
+
+
+def with_bench(**values: object) -> Change:
+    """Gives [bench] these values, and no others."""
+
+    def change(config: Config) -> Config:
+        return config.model_copy(update={"bench": Bench().model_copy(update=values)})
 
     return change
 

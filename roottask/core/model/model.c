@@ -110,11 +110,16 @@ cr_status cr_model_age(cr_model *model, uint32_t uses)
     if (uses == 0 || uses > CR_GENERATION_MAX) {
         return CR_ERR_ARG;
     }
-    if (model->n_nodes != 0) {
-        return CR_ERR_STATE;
+    cr_node *nodes = cr_nodes_mut(model);
+    for (uint32_t i = 0; i < model->max_nodes; i++) {
+        if (nodes[i].kind != CR_NODE_FREE && (nodes[i].flags & CR_FLAG_ROOT) == 0) {
+            return CR_ERR_STATE;
+        }
     }
     for (uint32_t i = 0; i < model->max_nodes; i++) {
-        cr_nodes_mut(model)[i].generation = CR_GENERATION_MAX - uses + 1;
+        if (nodes[i].kind == CR_NODE_FREE) {
+            nodes[i].generation = CR_GENERATION_MAX - uses + 1;
+        }
     }
     return CR_OK;
 }

@@ -153,8 +153,8 @@ size_t cr_model_bytes(uint32_t max_nodes, uint32_t max_edges);
 cr_status cr_model_init(void *memory, size_t bytes, uint32_t max_nodes, uint32_t max_edges,
                         cr_model **out);
 
-/* For tests: leaves each entry of an empty model `uses` uses, at most CR_GENERATION_MAX.
- * CR_ERR_ARG. CR_ERR_STATE: the model is not empty. */
+/* For tests: leaves each entry of a new model `uses` uses, at most CR_GENERATION_MAX. CR_ERR_ARG.
+ * CR_ERR_STATE: another node than the root was made. */
 cr_status cr_model_age(cr_model *model, uint32_t uses);
 
 /* Opens an arena that was saved and loaded again. Checks its header and every index in it, so that

@@ -59,7 +59,7 @@ def test_there_is_a_cell_for_each_combination(tmp_path: Path) -> None:
     assert len({cell.id for cell in cells}) == 32
     assert cells[-1].title == ("a aarch64 kernel=sdk pd_depth=inf crash=db inject=step:3:fault")
     config = cells[-1].system().config
-    assert (config.policy.pd_depth, config.inject) == ("inf", ("step:3:fault",))
+    assert (config.policy.pd_depth, config.bench.inject) == ("inf", ("step:3:fault",))
     assert [crash.pd for crash in config.crashes] == ["db"]
     assert cells[-1].kernel_path == str(tmp_path / "sdk")
 
@@ -104,7 +104,10 @@ def test_a_seed_replaces_that_of_crashes_by_time(tmp_path: Path) -> None:
         ('config = ["a.toml"]\narch = ["mips"]', "6: matrix.arch[0]: expected x86_64 or aarch64"),
         ('config = ["a.toml"]\npd_depth = [0,\n-1]', "7: matrix.pd_depth[1]: expected an integer"),
         ('config = ["a.toml"]\ncrash = ["nobody"]', '6: matrix.crash[0]: no PD is named "nobody"'),
-        ('config = ["a.toml"]\ninject = ["fire"]', "6: matrix.inject[0]: {}/a.toml: inject[0]: "),
+        (
+            'config = ["a.toml"]\ninject = ["fire"]',
+            "6: matrix.inject[0]: {}/a.toml: bench.inject[0]: ",
+        ),
         ('config = ["a.toml"]\nseed = [1]', "5: matrix.config[0]: {}/a.toml has no crash with a "),
         ('config = ["a.toml", "a.toml"]', "5: matrix.config[1]: 'a.toml' is in the list twice"),
         (

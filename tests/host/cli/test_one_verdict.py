@@ -96,7 +96,7 @@ CASES = {
     "left": Case(
         Verdict.UNEXPECTED,
         left,
-        first='inject = "step:1:error:x9"\n',
+        first='[bench]\ninject = "step:1:error:x9"\n',
         reason="not cleaned up: cleanup 1 left 1 step: destroy-pd server (PD_1)",
     ),
     "cut": Case(Verdict.NO_END, cut, unverified=(NO_END,)),

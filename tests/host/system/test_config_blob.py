@@ -105,8 +105,8 @@ def test_the_header_counts_and_checks_everything_after_it() -> None:
 def test_a_snapshot_is_taken_only_if_it_is_asked_for() -> None:
     flag = constant("image.h", "CR_IMAGE_SNAPSHOT")
     texts = [
-        FULL.replace('name = "full"', f'name = "full"\ntruth = false\n{key}')
-        for key in ("", "snapshot = true")
+        FULL.replace('name = "full"', 'name = "full"\ntruth = false') + key
+        for key in ("", "[bench]\nsnapshot = true")
     ]
     flags = [layout().from_buffer("cr_image_header *", blob(text)).flags for text in texts]
     assert flags == [0, flag]

@@ -130,24 +130,21 @@ def messages() -> dict[tuple[str, ...], list[str]]:
 def page() -> Iterator[str]:
     said = messages()
     for path, table in tables().items():
-        if path:
-            yield from ("", f"## {heading(path)}", "")
-            about = one_line(table.__doc__ or "").partition(": ")[2]
-            yield from textwrap.wrap(about[:1].upper() + about[1:], 100)
-        else:
-            yield from ("", "## Above all tables", "", "Keys that are in no table come first.")
+        if not path:
+            assert all(table_in(of) is not None for of in hints(table).values())
+            continue
+        yield from ("", f"## {heading(path)}", "")
+        about = one_line(table.__doc__ or "").partition(": ")[2]
+        yield from textwrap.wrap(about[:1].upper() + about[1:], 100)
         yield ""
         docs = attribute_docs(table)
         rows = []
         for (key, annotation), name in zip(hints(table).items(), table.model_fields, strict=True):
-            if not path and table_in(annotation) is not None:
-                continue
             shown = f"`{key}`"
             rows.append([shown, value_of(annotation), default_of(table, name), docs[name]])
         yield from table_lines(("key", "value", "default", "meaning"), rows)
-        keys = [key for key, of in hints(table).items() if path or table_in(of) is None]
-        own = [text for key in keys for text in said.get((*path, key), ())]
-        own += said.get(path, []) if path else []
+        own = [text for key in hints(table) for text in said.get((*path, key), ())]
+        own += said.get(path, [])
         if own:
             yield from ("", "Refused, among others:", "", "```", *own, "```")
     yield ""

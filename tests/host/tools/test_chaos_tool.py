@@ -25,7 +25,7 @@ def test_a_seed_makes_the_same_valid_system() -> None:
     assert made == [disturbed(seed) for seed in SEEDS]
     names = {crash["how"] for table in made for crash in table["crash"]}
     assert len(names) > 3
-    assert any(table["inject"] for table in made)
+    assert any(table["bench"]["inject"] for table in made)
 
 
 @pytest.mark.behaviour("S-15")
@@ -54,7 +54,7 @@ def test_a_system_is_made_smaller_as_long_as_it_fails() -> None:
 
     found = shrunk(whole, fails, 500, kept.append)
     assert found["pd"] == [{"name": culprit, "program": "fuzzer"}]
-    assert (found["crash"], found["inject"]) == ([], [])
+    assert (found["crash"], found["bench"]["inject"]) == ([], [])
     assert kept[-1] == found
     assert whole == before
 

@@ -14,6 +14,7 @@ from cellreap.system.config.rules import unknown
 from cellreap.system.config.schema import (
     DEFAULT_DEADLINE_MS,
     MAX_DEADLINE_MS,
+    Bench,
     Config,
     Crash,
     Depth,
@@ -34,6 +35,7 @@ from cellreap.system.toml_tables import dotted, read_text
 __all__ = [
     "DEFAULT_DEADLINE_MS",
     "MAX_DEADLINE_MS",
+    "Bench",
     "Config",
     "Crash",
     "Depth",

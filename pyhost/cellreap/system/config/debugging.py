@@ -16,8 +16,8 @@ def asking(config: Config) -> Iterator[KeyPath]:
     """The keys of a configuration because of which the kernel is asked for what it holds."""
     if config.system.truth:
         yield ("system", "truth")
-    if config.system.snapshot:
-        yield ("system", "snapshot")
+    if config.bench.snapshot:
+        yield ("bench", "snapshot")
 
 
 def on_kernel(config: Config, missing: str | None) -> Config:

@@ -11,6 +11,7 @@ from cellreap.errors import InputError
 from cellreap.system.config.rules import problems
 from cellreap.system.config.schema import (
     CONFIG_VERSION,
+    Bench,
     Config,
     Crash,
     Dropped,
@@ -37,6 +38,7 @@ _TABLES: Mapping[tuple[str, ...], type[Table]] = {
     ("dropped",): Dropped,
     ("crash",): Crash,
     ("expect",): Expect,
+    ("bench",): Bench,
 }
 _LISTED = ("pd", "space", "link", "crash", "program", "dropped")
 

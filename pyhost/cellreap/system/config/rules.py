@@ -243,6 +243,8 @@ def _without_scenario(config: Config) -> Iterator[Problem]:
         yield ("system", "extract"), said
     if config.system.stop_in_order:
         yield ("system", "stop_in_order"), said
+    for key in sorted(config.bench.model_fields_set):
+        yield ("bench", key), said
     for i, pd in enumerate(config.pds):
         if pd.start == "after-cleanup":
             yield ("pd", i, "start"), said
@@ -291,10 +293,11 @@ def _limits(config: Config) -> Iterator[Problem]:
 
 
 def _injections(config: Config) -> Iterator[Problem]:
-    yield from _repeated(("inject",), config.inject)
+    inject = config.bench.inject
+    yield from _repeated(("bench", "inject"), inject)
     most = headers.constant("image.h", "CR_IMAGE_MAX_INJECTIONS")
-    if len(config.inject) > most:
-        yield ("inject",), f"{len(config.inject)} entries; expected at most {most}"
+    if len(inject) > most:
+        yield ("bench", "inject"), f"{len(inject)} entries; expected at most {most}"
 
 
 def _repeated(at: KeyPath, names: tuple[str, ...]) -> Iterator[Problem]:

@@ -151,10 +151,6 @@ class System(Table):
     """
     description: _Text = ""
     """For readers of the file. It has no effect."""
-    snapshot: _Bool = False
-    """Whether a debug kernel prints all objects and capabilities before the first PD runs
-    (seL4_DebugSnapshot).
-    """
     truth: _Bool | None = None
     """Whether the trace has the kernel's word on what capabilities there are: before the first PD
     runs, before each crash, after each cleanup and at the end. Only a debug kernel has it. The
@@ -179,14 +175,6 @@ class System(Table):
     cleaner_priority: _Priority | None = None
     """PDs with higher priorities run while a cleanup is carried out, and the root task serves them
     between its steps. By default no PD does. It needs a kernel that leaves a timer to user level.
-    """
-    numbers_left: _Few | None = None
-    """For tests: so many numbers for PDs, for spaces, and for the resources of each space are left
-    at the start. By default they last for millions of PDs.
-    """
-    generations_left: _Few | None = None
-    """For tests: so many uses of each entry of the root task's tables of PDs, requests and nodes
-    are left at the start. By default there are millions.
     """
     collect: _Collect = "never"
     """When the root task destroys what cannot be reached (docs/semantics.md, "Plans without a
@@ -509,18 +497,35 @@ def _listed(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
+class Bench(Table):
+    """[bench]: what only tests of the root task itself turn. It needs the scenario."""
+
+    inject: Annotated[tuple[_Injection, ...], Field(strict=False), BeforeValidator(_listed)] = ()
+    """Failures of the root task, as a string or a list of strings. `step:N:HOW` is before the Nth
+    step of cleanups, counted from boot, `step:N.K:HOW` before its Kth kernel call, and
+    `step:N.end:HOW` at its end. If a step has several notices or resources, a call is counted also
+    before each of them but the first. HOW is fault, error or hang. `make:N:error` is the Nth step
+    of making PDs, spaces, resources and edges. With `:always` at the end each attempt fails, not
+    only the first; of making, each later step. With `:xK` the first K attempts fail, K being 2 to
+    99.
+    """
+    numbers_left: _Few | None = None
+    """So many numbers for PDs, for spaces, and for the resources of each space are left at the
+    start. By default they last for millions of PDs.
+    """
+    generations_left: _Few | None = None
+    """So many uses of each entry of the root task's tables of PDs, requests and nodes are left at
+    the start. By default there are millions.
+    """
+    snapshot: _Bool = False
+    """Whether a debug kernel prints all objects and capabilities before the first PD runs
+    (seL4_DebugSnapshot).
+    """
+
+
 class Config(Table):
     """A whole system."""
 
-    inject: Annotated[tuple[_Injection, ...], Field(strict=False), BeforeValidator(_listed)] = ()
-    """For tests: failures of the root task itself, as a string or a list of strings. `step:N:HOW`
-    is before the Nth step of cleanups, counted from boot, `step:N.K:HOW` before its Kth kernel
-    call, and `step:N.end:HOW` at its end. If a step has several notices or resources, a call is
-    counted also before each of them but the first. HOW is fault, error or hang. `make:N:error` is
-    the Nth step of making PDs, spaces, resources and edges. With `:always` at the end each attempt
-    fails, not only the first; of making, each later step. With `:xK` the first K attempts fail, K
-    being 2 to 99.
-    """
     system: System
     """The system as a whole."""
     policy: Policy = Policy()
@@ -537,6 +542,8 @@ class Config(Table):
     """The crashes that are staged, in order."""
     expect: Expect = Expect()
     """What a run must come to."""
+    bench: Bench = Bench()
+    """What only tests of the root task itself turn."""
 
     def pd(self, name: str) -> Pd | None:
         """The PD of that name."""
