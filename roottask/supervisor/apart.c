@@ -234,6 +234,12 @@ void cr_cleaner_unpark(uint32_t index)
     const cr_cleanup *now = &cleaner->now;
     const uint32_t doomed = now->plan.n_doomed;
     const uint32_t told = now->plan.n_pre_destroy;
+    cr_journal *journal = cr_journal_of(now);
+    /* A cleaner may have died in another cleanup since. */
+    if (journal->epoch != cleaner->epoch &&
+        cr_journal_take_over(journal, cleaner->epoch) != CR_OK) {
+        cr_panic("the journal of a cleanup that waited is damaged", now->tag);
+    }
     if (now->record == 0 &&
         cr_plan_restore(cr_sys.planner, cr_sys.model, &cleaner->now.plan,
                         &cleaner->doomed[now->first_doomed],

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from cellreap.system.config import Config, Pd, Program
-from cellreap.testing import Change, Run, Target, together, with_pd, with_system
+from cellreap.testing import Change, Run, Target, together, with_bench, with_pd, with_system
 from kit.marks import slow_but
 from kit.paths import ROOT
 
@@ -156,6 +156,18 @@ def test_a_cleanup_beside_it_begins_and_ends_while_a_destructor_runs(target: Tar
     assert run.alive() == set()
 
 
+@pytest.mark.behaviour("S-06", "J-14")
+def test_the_one_that_waits_goes_on_after_a_cleaner_died_beside_it(target: Target) -> None:
+    change = together(vm1(BLOCKS, 1000), with_neighbours)
+    steps = target.run("ended", change=change).of("STEP")
+    at = next(n for n, step in enumerate(steps, 1) if step["n"] == "2")
+    dies = with_bench(inject=(f"step:{at}:fault:x2",))
+    run = target.run("ended", change=together(change, dies))
+    assert [event["n"] for event in run.of("TAKEOVER")] == ["2", "2"]
+    assert turns(run)[2:] == ["net"]
+    assert run.alive() == set()
+
+
 @pytest.mark.slow
 @pytest.mark.behaviour("S-06")
 @pytest.mark.parametrize("death", ["fault", "hang"])
@@ -165,12 +177,9 @@ def test_a_cleaner_that_dies_in_the_turns_is_replaced(target: Target, death: str
     names = [step["name"] for step in whole.of("STEP", n=1)]
     told = [at for at, name in enumerate(names, 1) if name == "tell"]
     first = told[len(whole.of("PRE_DESTROY", n=1))]
-
-    def change(config: Config) -> Config:
-        at = [n for n in range(first, len(names)) if names[n - 1] in ("tell", "await", "suspend")]
-        return config.model_copy(update={"inject": tuple(f"step:{n}:{death}" for n in at)})
-
-    run = target.run("ended", change=change)
+    at = [n for n in range(first, len(names)) if names[n - 1] in ("tell", "await", "suspend")]
+    inject = tuple(f"step:{n}:{death}" for n in at)
+    run = target.run("ended", change=with_bench(inject=inject))
     assert {event["step"] for event in run.of("TAKEOVER")} == {"tell", "await", "suspend"}
     assert sorted(ran(run)) == sorted(turns(run)) == ["net", *MACHINES]
 
@@ -185,10 +194,7 @@ def test_a_step_of_a_turn_that_fails_for_ever_is_left(target: Target, name: str)
     told = [at for at, each in enumerate(names, 1) if each == "tell"]
     first = told[len(whole.of("PRE_DESTROY", n=1))]
     at = next(n for n in range(first, len(names)) if names[n - 1] == name)
-
-    def change(config: Config) -> Config:
-        return config.model_copy(update={"inject": (f"step:{at}:error:always",)})
-
+    change = with_bench(inject=(f"step:{at}:error:always",))
     run = target.run("ended", change=change, passes=False)
     assert not run.report.violations
     assert len(ran(run)) == (2 if name == "tell" else 3)
