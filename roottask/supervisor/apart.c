@@ -227,6 +227,19 @@ void cr_cleaner_park(void)
     cleaner->now = (cr_cleanup){.phase = CR_PHASE_NONE};
 }
 
+void cr_cleaner_bury(const cr_cleanup *cleanup)
+{
+    const cr_plan *plan = &cleanup->plan;
+    for (uint32_t i = 0; i < plan->n_doomed; i++) {
+        cr_node_info info;
+        if (cr_model_get(cr_sys.model, plan->doomed[i].node, &info) != CR_OK ||
+            (info.state == CR_STATE_DESTROYED &&
+             cr_tombstone_settle(plan->doomed[i].node, cleanup->tag) != CR_OK)) {
+            cr_panic("a destroyed node cannot be released", plan->doomed[i].node.index);
+        }
+    }
+}
+
 void cr_cleaner_unpark(uint32_t index)
 {
     cr_cleaner *cleaner = &cr_sup.cleaner;

@@ -72,19 +72,6 @@ static void trace_plan(const cr_plan *plan, cr_cause cause)
     }
 }
 
-void cr_cleaner_bury(const cr_cleanup *cleanup)
-{
-    const cr_plan *plan = &cleanup->plan;
-    for (uint32_t i = 0; i < plan->n_doomed; i++) {
-        cr_node_info info;
-        if (cr_model_get(cr_sys.model, plan->doomed[i].node, &info) != CR_OK ||
-            (info.state == CR_STATE_DESTROYED &&
-             cr_tombstone_settle(plan->doomed[i].node, cleanup->tag) != CR_OK)) {
-            cr_panic("a destroyed node cannot be released", plan->doomed[i].node.index);
-        }
-    }
-}
-
 static void trace_wait(cr_event event)
 {
     cr_carry_begin_line(event);
