@@ -280,31 +280,39 @@ cr_status cr_rows_unsubscribe(cr_ref pd, cr_ref node, uint32_t handler)
 
 cr_status cr_rows_destroy(cr_ref node, int cleanup)
 {
+    enum { AT_ONCE = 16 };
     cr_node_info info;
-    cr_edge_info edge;
-    uint32_t list = 0;
-    uint32_t index;
+    cr_edge_taken taken[AT_ONCE];
+    uint32_t lists = cr_model_lists(cr_sys.model, node);
+    uint32_t count;
+    uint64_t rows = 0;
     cr_status status = cr_model_get(cr_sys.model, node, &info);
     if (status != CR_OK) {
         return status;
     }
     const uint64_t own_term = node_term(node, &info);
     /* A node that cannot be destroyed is refused before its first edge is taken. */
-    while ((status = cr_model_take_edge(cr_sys.model, node, &list, &edge, &index)) == CR_OK) {
-        cr_sys.digest -= edge_terms(&edge);
-        if (edge.kind == CR_EDGE_SUBSCRIBE) {
-            charge_subscription(edge.from, edge.to, edge.handler, -1);
-        } else {
-            cr_charge_edge(&edge, cr_sys.edge_entry[index], 0, -1);
+    while (status == CR_OK && lists != 0) {
+        status = cr_model_take_edges(cr_sys.model, node, &lists, taken, AT_ONCE, &count);
+        for (uint32_t i = 0; i < count; i++) {
+            const cr_edge_info *edge = &taken[i].info;
+            cr_sys.digest -= edge_terms(edge);
+            rows += cr_rows_of_edge(edge);
+            if (edge->kind == CR_EDGE_SUBSCRIBE) {
+                charge_subscription(edge->from, edge->to, edge->handler, -1);
+            } else {
+                cr_charge_edge(edge, cr_sys.edge_entry[taken[i].index], 0, -1);
+            }
         }
-        cr_sys.rows_gone += cleanup ? cr_rows_of_edge(&edge) : 0;
     }
-    if (status != CR_ERR_ABSENT) {
+    if (status == CR_OK) {
+        status = cr_model_destroy(cr_sys.model, node);
+    }
+    if (status != CR_OK) {
         return status;
     }
-    cr_sys.rows_gone += (uint64_t)cleanup;
+    cr_sys.rows_gone += cleanup ? rows + 1 : 0;
     cr_charge_node(node, &info, -1);
-    status = cr_model_destroy(cr_sys.model, node);
     cr_sys.digest -= own_term;
     leave(node, &info); /* A tombstone keeps its numbers until it is released. */
     return status;

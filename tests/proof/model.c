@@ -32,6 +32,7 @@ void main(void)
     cr_ref out;
     cr_node_info node;
     cr_edge_info edge;
+    cr_edge_taken taken[2];
     uint32_t list;
     uint32_t index;
     switch (OPERATION) {
@@ -53,7 +54,11 @@ void main(void)
     case 14: (void)cr_model_doom(model, any_ref()); break;
     case 15: (void)cr_model_spare(model, any_ref()); break;
     case 16: (void)cr_model_destroy(model, any_ref()); break;
-    case 28: list = any(); (void)cr_model_take_edge(model, any_ref(), &list, &edge, &index); break;
+    case 28:
+        index = 0;
+        list = any();
+        (void)cr_model_take_edges(model, any_ref(), &list, taken, at_most(2), &index);
+        break;
     case 17: (void)cr_model_release(model, any_ref()); break;
     case 18: (void)cr_model_age(model, any()); break;
     case 19: (void)cr_model_get_stats(model); break;

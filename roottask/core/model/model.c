@@ -8,7 +8,7 @@
  * arena, and no access leaves the arena, even if a list is corrupt (docs/proof.md). */
 #include "arena.h"
 
-enum { LIMIT = 0x7fffffff };
+enum { LIMIT = 0x7fffffff, LISTS = 2 * CR_EDGE_KIND_COUNT /* of the edges of a node */ };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
@@ -179,15 +179,19 @@ static cr_ref take_node(cr_model *model, cr_node_kind kind, uint32_t type, uint3
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
-uint32_t cr_bucket_of(const cr_model *model, uint32_t kind, uint32_t from, uint32_t to)
+static inline uint32_t hash_of(uint32_t kind, uint32_t from, uint32_t to)
 {
     uint32_t hash = from * 0x9e3779b1u ^ (to * 0x85ebca77u + kind * 0xc2b2ae3du);
     hash ^= hash >> 15;
     hash *= 0x2c1b3c6du;
     hash ^= hash >> 12;
     hash *= 0x297a2d39u;
-    hash ^= hash >> 15;
-    return hash & (cr_bucket_count(model->max_edges) - 1);
+    return hash ^ hash >> 15;
+}
+
+uint32_t cr_bucket_of(const cr_model *model, uint32_t kind, uint32_t from, uint32_t to)
+{
+    return hash_of(kind, from, to) & (cr_bucket_count(model->max_edges) - 1);
 }
 
 /* The handler is not hashed: the subscriptions of a PD to a node are on one chain. */
@@ -251,25 +255,6 @@ static void list_insert(cr_model *model, uint32_t index, cr_direction side)
     *head = index;
 }
 
-static inline void list_remove(cr_model *model, const cr_edge *edge, cr_direction side)
-{
-    const uint32_t node = edge->end[side];
-    const uint32_t next = edge->next[side];
-    const uint32_t prev = edge->prev[side];
-    if (prev == CR_NONE) {
-        *head_of(model, node, edge->kind, side) = next;
-    } else {
-        cr_edge *before = cr_edge_at_mut(model, prev);
-        before->next[cr_side_of(before, node, side)] = next;
-        model->touched_edges++;
-    }
-    if (next != CR_NONE) {
-        cr_edge *after = cr_edge_at_mut(model, next);
-        after->prev[cr_side_of(after, node, side)] = prev;
-        model->touched_edges++;
-    }
-}
-
 static void insert_edge(cr_model *model, cr_edge_kind kind, uint32_t from, uint32_t to,
                         uint32_t handler)
 {
@@ -293,30 +278,96 @@ static void insert_edge(cr_model *model, cr_edge_kind kind, uint32_t from, uint3
     }
 }
 
-static void remove_edge(cr_model *model, uint32_t index)
+/* The arrays of an arena, and what is counted while edges are removed. A write to an array may
+ * change the header, as far as the compiler knows, so a removal looks at the header once. */
+typedef struct arrays {
+    cr_node *nodes;
+    cr_edge *edges;
+    uint32_t *buckets;
+    uint32_t max_nodes;
+    uint32_t max_edges;
+    uint32_t mask; /* of the buckets */
+    uint32_t removed;
+    uint32_t touched;
+} arrays;
+
+static inline arrays arrays_of(cr_model *model)
 {
-    cr_edge *edge = cr_edge_at_mut(model, index);
-    list_remove(model, edge, CR_OUT);
-    list_remove(model, edge, CR_IN);
-    uint32_t *link =
-        &cr_buckets_mut(model)[cr_bucket_of(model, edge->kind, edge->end[CR_OUT],
-                                            edge->end[CR_IN])];
-    for (uint32_t steps = 0; *link != index && *link < model->max_edges && steps < model->max_edges;
+    return (arrays){.nodes = cr_nodes_mut(model),
+                    .edges = cr_edges_mut(model),
+                    .buckets = cr_buckets_mut(model),
+                    .max_nodes = model->max_nodes,
+                    .max_edges = model->max_edges,
+                    .mask = cr_bucket_count(model->max_edges) - 1};
+}
+
+static inline void count_removed(cr_model *model, const arrays *in)
+{
+    model->n_edges -= in->removed;
+    model->touched_edges += in->touched;
+}
+
+static inline cr_node *node_in(const arrays *in, uint32_t index)
+{
+    return &in->nodes[index < in->max_nodes ? index : 0];
+}
+
+static inline cr_edge *edge_in(const arrays *in, uint32_t index)
+{
+    return &in->edges[index < in->max_edges ? index : 0];
+}
+
+static inline void list_remove(arrays *in, const cr_edge *edge, cr_direction side)
+{
+    const uint32_t node = edge->end[side];
+    const uint32_t next = edge->next[side];
+    const uint32_t prev = edge->prev[side];
+    if (prev == CR_NONE) {
+        const uint32_t row = edge->kind < CR_EDGE_KIND_COUNT ? edge->kind : 0;
+        node_in(in, node)->head[row][cr_list_of(edge->kind, side)] = next;
+    } else {
+        cr_edge *before = edge_in(in, prev);
+        before->next[cr_side_of(before, node, side)] = next;
+        in->touched++;
+    }
+    if (next != CR_NONE) {
+        cr_edge *after = edge_in(in, next);
+        after->prev[cr_side_of(after, node, side)] = prev;
+        in->touched++;
+    }
+}
+
+/* Frees the entry of an edge that is on no list of its ends any more. */
+static inline void free_edge(cr_model *model, arrays *in, cr_edge *edge, uint32_t index)
+{
+    const uint32_t to = edge->end[CR_IN];
+    uint32_t *link = &in->buckets[hash_of(edge->kind, edge->end[CR_OUT], to) & in->mask];
+    for (uint32_t steps = 0; *link != index && *link < in->max_edges && steps < in->max_edges;
          steps++) {
-        link = &cr_edge_at_mut(model, *link)->chain;
-        model->touched_edges++;
+        link = &edge_in(in, *link)->chain;
+        in->touched++;
     }
     if (*link == index) {
         *link = edge->chain;
     }
     if (edge->kind == CR_EDGE_HOLD) {
-        cr_node_at_mut(model, edge->end[CR_IN])->holders--;
+        node_in(in, to)->holders--;
     }
     clear_edge(edge);
     edge->chain = model->free_edge;
     model->free_edge = index;
-    model->n_edges--;
-    model->touched_edges++;
+    in->removed++;
+    in->touched++;
+}
+
+static void remove_edge(cr_model *model, uint32_t index)
+{
+    arrays in = arrays_of(model);
+    cr_edge *edge = edge_in(&in, index);
+    list_remove(&in, edge, CR_OUT);
+    list_remove(&in, edge, CR_IN);
+    free_edge(model, &in, edge, index);
+    count_removed(model, &in);
 }
 
 static inline void info_of(const cr_model *model, const cr_edge *edge, cr_edge_info *out)
@@ -573,17 +624,17 @@ _Static_assert(2 * (int)CR_EDGE_KIND_COUNT <= 32, "a bit for each list");
 uint32_t cr_model_lists(const cr_model *model, cr_ref node)
 {
     const cr_node *slot = node_at(model, node);
+    const uint32_t links = 1u << (2 * CR_EDGE_LINK + CR_OUT);
     uint32_t lists = 0;
     for (uint32_t kind = 0; slot != NULL && kind < CR_EDGE_KIND_COUNT; kind++) {
         const uint32_t out = slot->head[kind][CR_OUT];
-        const uint32_t in = slot->head[kind][cr_list_of(kind, CR_IN)];
-        if ((out & in) == CR_NONE) {
-            continue;
+        const uint32_t in = slot->head[kind][CR_IN];
+        if ((out & in) != CR_NONE) {
+            lists |= (out != CR_NONE ? 1u : 0u) << (2 * kind + CR_OUT);
+            lists |= (in != CR_NONE ? 1u : 0u) << (2 * kind + CR_IN);
         }
-        lists |= (out != CR_NONE ? 1u : 0u) << (2 * kind + CR_OUT);
-        lists |= (in != CR_NONE ? 1u : 0u) << (2 * kind + CR_IN);
     }
-    return lists;
+    return (lists & links) != 0 ? lists | links << CR_IN : lists; /* as cr_model_first */
 }
 
 uint32_t cr_model_next(const cr_model *model, uint32_t edge, cr_ref node, cr_direction direction)
@@ -764,49 +815,87 @@ static cr_status destroyable(const cr_node *node)
                : CR_OK;
 }
 
-cr_status cr_model_take_edge(cr_model *model, cr_ref ref, uint32_t *list, cr_edge_info *out,
-                             uint32_t *index)
+static inline cr_ref ref_in(const arrays *in, uint32_t index)
 {
-    const cr_node *node = node_at_mut(model, ref);
-    if (node == NULL) {
-        return CR_ERR_STALE;
+    return (cr_ref){index, index < in->max_nodes ? in->nodes[index].generation : 0};
+}
+
+/* Removes the first edges of a list, as many as there is room for. */
+static inline uint32_t take_list(cr_model *model, arrays *in, uint32_t node, uint32_t *head,
+                                 cr_direction direction, cr_edge_taken *out, uint32_t room)
+{
+    uint32_t index = *head;
+    uint32_t taken = 0;
+    for (; taken < room && index < in->max_edges; taken++) {
+        cr_edge *edge = edge_in(in, index);
+        const cr_direction side = cr_side_of(edge, node, direction);
+        const uint32_t next = edge->next[side];
+        out[taken] = (cr_edge_taken){.index = index,
+                                     .info = {.kind = (cr_edge_kind)edge->kind,
+                                              .count = cr_count_of(edge),
+                                              .handler = cr_handler_of(edge),
+                                              .from = ref_in(in, edge->end[CR_OUT]),
+                                              .to = ref_in(in, edge->end[CR_IN])}};
+        list_remove(in, edge, side == CR_OUT ? CR_IN : CR_OUT);
+        free_edge(model, in, edge, index);
+        index = next;
     }
-    const cr_status status = destroyable(node);
-    if (status != CR_OK) {
-        return status;
+    *head = index;
+    if (index < in->max_edges) {
+        cr_edge *first = edge_in(in, index);
+        first->prev[cr_side_of(first, node, direction)] = CR_NONE;
+        in->touched++;
     }
-    for (uint32_t i = *list; i < 2 * CR_EDGE_KIND_COUNT; i++) {
-        const uint32_t edge = node->head[i / 2][i % 2];
-        if (edge < model->max_edges) {
-            *list = i;
-            *index = edge;
-            info_of(model, cr_edge_at(model, edge), out);
-            remove_edge(model, edge);
-            return CR_OK;
+    return taken;
+}
+
+/* Removes edges of a node; the rest is as for cr_model_take_edges. Returns their number. */
+static uint32_t take_edges(cr_model *model, uint32_t node, uint32_t *lists, cr_edge_taken *out,
+                           uint32_t room)
+{
+    arrays in = arrays_of(model);
+    uint32_t left = *lists;
+    uint32_t taken = 0;
+    int alone = 0;
+    for (uint32_t at = 0; at < LISTS && left >> at != 0 && taken < room && !alone;) {
+        uint32_t *head = &node_in(&in, node)->head[at / 2][at % 2];
+        if ((left >> at & 3u) == 0) {
+            at += 2;
+        } else if ((left >> at & 1u) == 0) {
+            at++;
+        } else {
+            alone = at / 2 == CR_EDGE_SUBSCRIBE;
+            taken += take_list(model, &in, node, head, (cr_direction)(at % 2), &out[taken],
+                               alone ? 1 : room - taken);
+            left &= ~(*head < in.max_edges ? 0 : 1u << at);
         }
     }
-    *list = 2 * CR_EDGE_KIND_COUNT;
-    return CR_ERR_ABSENT;
+    count_removed(model, &in);
+    *lists = left;
+    return taken;
+}
+
+cr_status cr_model_take_edges(cr_model *model, cr_ref ref, uint32_t *lists, cr_edge_taken *out,
+                              uint32_t room, uint32_t *count)
+{
+    const cr_node *node = node_at_mut(model, ref);
+    const cr_status status = node != NULL ? destroyable(node) : CR_ERR_STALE;
+    *count = status == CR_OK ? take_edges(model, ref.index, lists, out, room) : 0;
+    return status;
 }
 
 cr_status cr_model_destroy(cr_model *model, cr_ref ref)
 {
+    enum { AT_ONCE = 8 };
+    cr_edge_taken taken[AT_ONCE];
     cr_node *node = node_at_mut(model, ref);
-    if (node == NULL) {
-        return CR_ERR_STALE;
-    }
-    const cr_status status = destroyable(node);
+    const cr_status status = node != NULL ? destroyable(node) : CR_ERR_STALE;
     if (status != CR_OK) {
         return status;
     }
-    for (uint32_t kind = 0; kind < CR_EDGE_KIND_COUNT; kind++) {
-        for (uint32_t direction = 0; direction < 2; direction++) {
-            const uint32_t *head = &node->head[kind][direction];
-            for (uint32_t steps = 0; *head < model->max_edges && steps < model->max_edges;
-                 steps++) {
-                remove_edge(model, *head);
-            }
-        }
+    uint32_t lists = cr_model_lists(model, ref);
+    for (uint32_t i = 0; lists != 0 && i <= model->max_edges; i++) {
+        (void)take_edges(model, ref.index, &lists, taken, AT_ONCE);
     }
     node->state = CR_STATE_DESTROYED;
     return CR_OK;

@@ -239,14 +239,19 @@ cr_status cr_model_doom(cr_model *model, cr_ref node);
 cr_status cr_model_spare(cr_model *model, cr_ref node);
 cr_status cr_model_destroy(cr_model *model, cr_ref node);
 
-/* Removes one edge of a node that may be destroyed, and returns it in `out`, and the index that it
- * had. Errors as for destroy,
- * CR_ERR_ABSENT: the node has no edge. Edges come by kind, and by the end at which the node is, OUT
- * first. *list: 0 at the first call for a node; the later ones do not look again at lists that are
- * empty. From the first call on the node must not be used until it is destroyed, which then cannot
- * be refused. */
-cr_status cr_model_take_edge(cr_model *model, cr_ref node, uint32_t *list, cr_edge_info *out,
-                             uint32_t *index);
+typedef struct cr_edge_taken {
+    uint32_t index; /* that the edge had */
+    cr_edge_info info;
+} cr_edge_taken;
+
+/* Removes edges of a node that may be destroyed: at most `room`, which come into `out`; their
+ * number into *count. Errors as for destroy. Edges come by kind, and by the end at which the node
+ * is, OUT first. A SUBSCRIBE is the last one of its call, because what it counts depends on the
+ * others of the same PD. *lists: from cr_model_lists at the first call for a node; 0 when no edge
+ * is left. From the first call on the node must not be used until it is destroyed, which then
+ * cannot be refused. */
+cr_status cr_model_take_edges(cr_model *model, cr_ref node, uint32_t *lists, cr_edge_taken *out,
+                              uint32_t room, uint32_t *count);
 
 /* Frees a tombstone's entry and raises its generation. CR_ERR_STATE if the node is not destroyed.
  * An entry that was used CR_GENERATION_MAX times is not used again, so a reference never names a

@@ -704,10 +704,11 @@ def use_everything(core: CoreModel, model: Any) -> None:
     for kind in range(lib.CR_EDGE_KIND_COUNT):
         lib.cr_model_add_edge(model, kind, refs[kind % len(refs)], refs[-1])
     lib.cr_model_add_pd(model, 5, 0, out)
-    edge, at, was = ffi.new("cr_edge_info *"), ffi.new("uint32_t *"), ffi.new("uint32_t *")
+    taken, at, count = ffi.new("cr_edge_taken[2]"), ffi.new("uint32_t *"), ffi.new("uint32_t *")
     for ref in refs[::2]:
         lib.cr_model_doom(model, ref)
-        if lib.cr_model_take_edge(model, ref, at, edge, was) == lib.CR_OK:
+        at[0] = lib.cr_model_lists(model, ref)
+        if lib.cr_model_take_edges(model, ref, at, taken, 2, count) == lib.CR_OK:
             assert lib.cr_model_destroy(model, ref) == lib.CR_OK
         lib.cr_model_destroy(model, ref)
         lib.cr_model_release(model, ref)
@@ -875,15 +876,20 @@ def told(edge: Any) -> tuple[int, ...]:
     return (edge.kind, edge.count, edge.handler, *parts)
 
 
+@pytest.mark.parametrize("room", [1, 2, 16])
 @pytest.mark.parametrize("seed", range(30))
-def test_edges_are_taken_one_by_one_as_destroying_removes_them(seed: int) -> None:
-    """By kind, then by direction, each once. What cannot be destroyed keeps its edges."""
+def test_edges_are_taken_as_destroying_removes_them(seed: int, room: int) -> None:
+    """By kind, then by direction, each once. What cannot be destroyed keeps its edges.
+
+    Each call takes as many as it has room for, or less because a subscription is the last one.
+    """
     rng = random.Random(seed)
     core = CoreModel.from_model(random_model(rng))
     lib, ffi, model = core.lib, core.ffi, core.model
     for id_ in rng.sample(sorted(core.refs), len(core.refs)):
         ref = core.ref(id_)
-        edge, at, was = ffi.new("cr_edge_info *"), ffi.new("uint32_t *"), ffi.new("uint32_t *")
+        out, at = ffi.new("cr_edge_taken[]", room), ffi.new("uint32_t *")
+        count = ffi.new("uint32_t *")
         refused = lib.cr_model_doom(model, ref)
         wanted: list[tuple[int, ...]] = []
         indices: list[int] = []
@@ -897,22 +903,28 @@ def test_edges_are_taken_one_by_one_as_destroying_removes_them(seed: int) -> Non
                     indices.append(index)
                     index = lib.cr_model_next(model, index, ref, direction)
         before = core.edges()
-        if refused or lib.cr_model_take_edge(model, ref, at, edge, was) == lib.CR_ERR_BUSY:
-            status = lib.cr_model_take_edge(model, ref, at, edge, was)
-            assert status == (refused or lib.CR_ERR_BUSY)
+        at[0] = lib.cr_model_lists(model, ref)
+        first = refused or lib.cr_model_take_edges(model, ref, at, out, room, count)
+        if refused or first == lib.CR_ERR_BUSY:
+            status = lib.cr_model_take_edges(model, ref, at, out, room, count)
+            assert (status, count[0]) == (refused or lib.CR_ERR_BUSY, 0)
             assert core.edges() == before
             continue
         taken: list[tuple[int, ...]] = []
         had: list[int] = []
-        if wanted:
-            taken.append(told(edge))
-            had.append(was[0])
-        while lib.cr_model_take_edge(model, ref, at, edge, was) == lib.CR_OK:
-            taken.append(told(edge))
-            had.append(was[0])
+        while True:
+            some = out[0 : count[0]]
+            assert len(some) <= room
+            kinds = [each.info.kind for each in some]
+            assert lib.CR_EDGE_SUBSCRIBE not in kinds[:-1]
+            taken += [told(each.info) for each in some]
+            had += [each.index for each in some]
+            if not at[0]:
+                break
+            assert len(some) == room or kinds[-1] == lib.CR_EDGE_SUBSCRIBE
+            assert lib.cr_model_take_edges(model, ref, at, out, room, count) == lib.CR_OK
         assert taken == list(dict.fromkeys(wanted))
         assert had == list(dict.fromkeys(indices))
-        assert lib.cr_model_take_edge(model, ref, at, edge, was) == lib.CR_ERR_ABSENT
         assert lib.cr_model_destroy(model, ref) == lib.CR_OK
-        assert lib.cr_model_take_edge(model, ref, at, edge, was) == lib.CR_ERR_STATE
+        assert lib.cr_model_take_edges(model, ref, at, out, room, count) == lib.CR_ERR_STATE
         core.check()
