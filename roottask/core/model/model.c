@@ -323,8 +323,9 @@ static inline void list_remove(arrays *in, const cr_edge *edge, cr_direction sid
     const uint32_t next = edge->next[side];
     const uint32_t prev = edge->prev[side];
     if (prev == CR_NONE) {
-        const uint32_t row = edge->kind < CR_EDGE_KIND_COUNT ? edge->kind : 0;
-        node_in(in, node)->head[row][cr_list_of(edge->kind, side)] = next;
+        const uint32_t kind = edge->kind;
+        const uint32_t row = kind < CR_EDGE_KIND_COUNT ? kind : 0;
+        node_in(in, node)->head[row][cr_list_of(row, side)] = next;
     } else {
         cr_edge *before = edge_in(in, prev);
         before->next[cr_side_of(before, node, side)] = next;
@@ -820,13 +821,13 @@ static inline cr_ref ref_in(const arrays *in, uint32_t index)
     return (cr_ref){index, index < in->max_nodes ? in->nodes[index].generation : 0};
 }
 
-/* Removes the first edges of a list, as many as there is room for. */
+/* Removes the first edges of a list, until `out` has so many. `taken`: those that it has. */
 static inline uint32_t take_list(cr_model *model, arrays *in, uint32_t node, uint32_t *head,
-                                 cr_direction direction, cr_edge_taken *out, uint32_t room)
+                                 cr_direction direction, cr_edge_taken *out, uint32_t taken,
+                                 uint32_t most)
 {
     uint32_t index = *head;
-    uint32_t taken = 0;
-    for (; taken < room && index < in->max_edges; taken++) {
+    for (; taken < most && index < in->max_edges; taken++) {
         cr_edge *edge = edge_in(in, index);
         const cr_direction side = cr_side_of(edge, node, direction);
         const uint32_t next = edge->next[side];
@@ -865,8 +866,8 @@ static uint32_t take_edges(cr_model *model, uint32_t node, uint32_t *lists, cr_e
             at++;
         } else {
             alone = at / 2 == CR_EDGE_SUBSCRIBE;
-            taken += take_list(model, &in, node, head, (cr_direction)(at % 2), &out[taken],
-                               alone ? 1 : room - taken);
+            taken = take_list(model, &in, node, head, (cr_direction)(at % 2), out, taken,
+                              alone ? taken + 1 : room);
             left &= ~(*head < in.max_edges ? 0 : 1u << at);
         }
     }
