@@ -2,6 +2,8 @@
 #include <cellreap/client.h>
 #include <cellreap/lanes.h>
 
+#include "statements.h"
+
 /* The kernel answers with an error as the label, which is below this. */
 enum { KERNEL_ERRORS = 16, COUNTING_WORD = 3 };
 
@@ -48,6 +50,7 @@ void __assert_fail(const char *expression, const char *file, int line, const cha
 void cr_pd_begin(void)
 {
     seL4_SetIPCBuffer((seL4_IPCBuffer *)CR_VADDR_IPC_BUFFER);
+    cr_state_begin();
     cr_main();
     cr_exit(0);
 }
@@ -55,6 +58,7 @@ void cr_pd_begin(void)
 cr_result cr_call_root_with_pd(cr_op op, uint32_t pd_slot, const uint64_t *arguments,
                                uint32_t count, uint64_t *results, uint32_t max_results)
 {
+    cr_state_asks(op, arguments, count);
     seL4_MessageInfo_t tag = seL4_MessageInfo_new((seL4_Word)op, 0, pd_slot != 0, count + 1);
     seL4_SetMR(0, CR_PROTOCOL_MAGIC);
     for (uint32_t i = 0; i < count; i++) {
@@ -69,6 +73,7 @@ cr_result cr_call_root_with_pd(cr_op op, uint32_t pd_slot, const uint64_t *argum
         results[i] = i < length ? seL4_GetMR((int)i) : 0;
     }
     uint64_t label = seL4_MessageInfo_get_label(tag);
+    cr_state_answered(op, label, length);
     return label < CR_RESULT_COUNT ? (cr_result)label : CR_RESULT_FAILED;
 }
 
@@ -645,6 +650,7 @@ _Noreturn void cr_wait_for_work(int (*each)(const cr_work_entry *work))
 {
     for (;;) {
         seL4_Word badge;
+        cr_state_sum();
         (void)seL4_Wait(CR_SLOT_NOTIFICATION, &badge);
         cr_do_work(each);
     }

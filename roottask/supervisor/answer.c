@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "system/state.h"
 #include <cellreap/digest.h>
+#include <cellreap/statement.h>
 
 int cr_keep_caller(cr_pd *pd)
 {
@@ -19,45 +20,10 @@ int cr_keep_caller(cr_pd *pd)
     return cr_move(kept, saved) == seL4_NoError;
 }
 
-/* A PD must not be able to fill the console with answers to questions. */
-static int is_traced(cr_pd *pd, const cr_answer *answer)
-{
-    if (answer->result != CR_RESULT_OK) {
-        return 0;
-    }
-    switch (answer->op) {
-    case CR_OP_GET_WORK:
-        return answer->words[1] != 0;
-    case CR_OP_LISTEN:
-        return answer->words[CR_REPORT_NUMBER] != 0;
-    case CR_OP_TICKET:
-    case CR_OP_TERMINATE:
-    case CR_OP_TERMINATE_TREE:
-    case CR_OP_COLLECT:
-    case CR_OP_EXTRACT:
-        return 1;
-    case CR_OP_LOOK:
-    case CR_OP_HOLDS:
-    case CR_OP_FAULT_INFO:
-    case CR_OP_PROGRESS:
-    case CR_OP_POST_MORTEM:
-    case CR_OP_CREATE_RESOURCE:
-    case CR_OP_CONNECT:
-    case CR_OP_GIVE:
-    case CR_OP_SEND:
-    case CR_OP_SHARE_REQUEST:
-    case CR_OP_RELEASE:
-    case CR_OP_SPAWN:
-    case CR_OP_SAVE:
-        return pd->answers++ < CR_ANSWERS_TOLD || pd->answers % CR_ANSWERS_EACH == 0;
-    default:
-        return 0;
-    }
-}
-
 void cr_trace_answer(cr_pd *pd, const cr_answer *answer)
 {
-    if (!is_traced(pd, answer)) {
+    if (answer->result != CR_RESULT_OK ||
+        !cr_answer_is_told(answer->op, answer->words, &pd->answers)) {
         return;
     }
     cr_trace_begin(&cr_sys.trace, CR_EV_ANSWER);

@@ -13,13 +13,24 @@
 
 _Static_assert(sizeof(cr_startup) <= 4096, "the startup information is one page");
 
+/* Another PD cannot know it. 0: the console is not to have what PDs say themselves. */
+static uint64_t secret_of(const cr_pd *pd)
+{
+    char id[24] = "PD_";
+    (void)cr_format_hex(id + 3, pd->number);
+    return (cr_sys.image->flags & CR_IMAGE_TRUTH) != 0 ? cr_trace_secret(&cr_sys.trace, id) : 0;
+}
+
 static void fill_startup(cr_pd *pd, cr_startup *out)
 {
     const cr_image_header *image = cr_sys.image;
     const cr_image_space *spaces = cr_image_spaces(image);
     const cr_image_request *requests = cr_image_requests(image);
     *out = (cr_startup){
-        .magic = CR_PROTOCOL_MAGIC, .pd = pd->number, .cspace_bits = pd->body.cspace_bits};
+        .magic = CR_PROTOCOL_MAGIC,
+        .pd = pd->number,
+        .cspace_bits = pd->body.cspace_bits,
+        .secret = secret_of(pd)};
     cr_text_copy(out->name, pd->name, CR_NAME_BYTES);
     if (pd->config == CR_IMAGE_NONE) {
         return;

@@ -34,7 +34,8 @@ class Lie:
     why: str = ""
 
 
-_NO_WITNESS: Final = "a PD does not tell what it asked for, except through the root task"
+_SAME: Final = "statements.same"
+_ANNOUNCED: Final = "statements.announced"
 TABLE: Final[dict[str, Lie]] = {
     "a": Lie("GET_WORK names another space than was queued", "block_fs_db_app", "answers.words"),
     "b": Lie("GET_WORK hides the last notice", "block_fs_db_app", "answers.each"),
@@ -59,7 +60,16 @@ TABLE: Final[dict[str, Lie]] = {
         "the same, and the kernel call is counted", "terminate", "",
         why="the PD has no chance to run before it is destroyed, and no capability differs",
     ),
-    "u": Lie("a SAY is made up", "block_fs_db_app", "", why=_NO_WITNESS),
+    "u": Lie("a SAY is made up", "block_fs_db_app", _SAME),
+    "v": Lie("a SAY is left out", "block_fs_db_app", _SAME),
+    "A": Lie("a refusal is made up", "block_fs_db_app", _SAME),
+    "B": Lie("a refusal is left out", "block_fs_db_app", _SAME),
+    "C": Lie("an ALLOW is made up", "block_fs_db_app", _SAME),
+    "D": Lie("an ALLOW is carried out with another number", "block_fs_db_app", _SAME),
+    "E": Lie("a SUBSCRIBE is made up", "subscribed", _SAME),
+    "F": Lie("a SUBSCRIBE is left out", "subscribed", _SAME),
+    "G": Lie("a notice is acknowledged in the name of who never does", "cancel", _SAME),
+    "H": Lie("a fault is told as an EXIT, with its registers", "stack", _ANNOUNCED),
     "w": Lie("GIVE tells of another slot", "recycle", "answers.words"),
     "x": Lie("a respawn is told to be due later than it is", "respawn", "respawn.delay"),
     "y": Lie("a deadline is told that is not kept", "hang", "config.deadline"),
@@ -73,13 +83,10 @@ TABLE: Final[dict[str, Lie]] = {
     "7": Lie("CONNECT tells another space", "second_crash", "answers.words"),
     "8": Lie("PDs run at a lower priority than is told", "terminate", "truth.threads"),
     "9": Lie("clients have more rights than is told", "block_fs_db_app", "truth.caps"),
-    "0": Lie(
-        "a pre-destroy notice is told as acknowledged with `failed`", "subscribed", "",
-        why="nothing waits behind such a notice, and only its receiver knows what it answered",
-    ),
+    "0": Lie("a pre-destroy notice is told as acknowledged with `failed`", "subscribed", _SAME),
 }  # fmt: skip
 """Letter -> the lie."""
-QUICK: Final = ("a", "l", "n", "p")
+QUICK: Final = ("a", "l", "n", "u")
 _OF_SNAPSHOTS: Final = ("truth.threads", "truth.caps")
 
 
@@ -107,9 +114,10 @@ def rules_of(copy: Copy) -> Callable[[str, str], set[str]]:
             for path in (CONFIGS / f"{lie.config}.toml", _BOOT_CONFIGS / f"{lie.config}.toml")
             if path.is_file()
         )
-        config = copy.folder / f"lie_{letter}.toml"
+        config = copy.folder / "lie.toml"
         name = f'name = "{lie.config}"'
-        config.write_text(source.read_text().replace(name, f'name = "lie_{letter}"', 1))
+        told = f"_{letter.lower()}" if letter.isupper() else letter
+        config.write_text(source.read_text().replace(name, f'name = "lie_{told}"', 1))
         shown = run_planted(copy, config, "--arch", arch, *lie.options)
         return {violation.split(": ")[1] for violation in shown["violations"]}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Boots with the kernel's word: one that was recorded, and changes to what the kernel says in it.
+"""Boots with the words of kernel and PDs: one that was recorded, and changes to what is said in it.
 
 `pytest --rewrite tests/boot/test_truth.py` records it anew.
 """
@@ -60,10 +60,11 @@ def _in_tabs(line: bytes) -> bytes:
 
 
 def report_on(events: list[Event]) -> Report:
-    """The report on a console with these events and the text of their snapshots."""
+    """The report on a console with these events, their snapshots and what PDs say."""
+    key = bytes.fromhex(events[0]["key"])
     lines: list[str] = []
     for event, line in zip(events, seal(events), strict=True):
-        lines += [*event.text, line]
+        lines += [*event.text, *(statement.text(key) for statement in event.said), line]
     return check_stream(io.BytesIO("\n".join(lines).encode()), TRUTH.name)
 
 
@@ -137,6 +138,44 @@ def _more(text: str) -> str:
     return str(int(text) + 4096)
 
 
+def place(events: list[Event], name: str, *, last: bool = False, **values: str) -> int:
+    """Where the first or last event of this name with these values is."""
+    found = [
+        at
+        for at, event in enumerate(events)
+        if event.name == name and values.items() <= event.values.items()
+    ]
+    return found[-1 if last else 0]
+
+
+def valued(event: Event, **values: str) -> Event:
+    """The event with other values."""
+    return replace(event, values={**event.values, **values})
+
+
+def retold(events: list[Event], at: int, *instead: Event) -> list[Event]:
+    """The events with others in place of one. What PDs say stays where it is."""
+    rest = [*(replace(event, said=()) for event in instead), *events[at + 1 :]]
+    rest[0] = replace(rest[0], said=(*events[at].said, *rest[0].said))
+    return [*events[:at], *rest]
+
+
+def _another_text(events: list[Event]) -> list[Event]:
+    at = place(events, "SAY")
+    return retold(events, at, valued(events[at], text="something else"))
+
+
+def _one_more(events: list[Event]) -> list[Event]:
+    at = place(events, "SAY", last=True)
+    return retold(events, at, events[at], events[at])
+
+
+def _from_the_dead(events: list[Event]) -> list[Event]:
+    stop = place(events, "STOP")
+    said = [said for event in events for said in event.said if said.pd == events[stop]["pd"]]
+    return [*events[:-1], replace(events[-1], said=(said[-1],))]
+
+
 def reports() -> dict[str, Callable[[], Report]]:
     """Rule -> the report on a trace in which the kernel says something that breaks it."""
 
@@ -158,5 +197,8 @@ def reports() -> dict[str, Callable[[], Report]]:
         "truth.own": on(
             lambda events: with_value(events, "OWN_CAPS", "endpoints", _more, cnode="pool")
         ),
+        "statements.same": on(_another_text),
+        "statements.announced": on(_one_more),
+        "statements.stopped": on(_from_the_dead),
         "truth.memory": on(lambda events: with_value(events, "UNTYPEDS", "bytes", _more)),
     }

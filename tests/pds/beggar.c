@@ -16,6 +16,8 @@
  *   10 nothing: it only computes */
 #include <cellreap/client.h>
 
+CR_ASKS_WITHOUT_LIBRARY
+
 enum {
     NOWHERE = 0,
     FULL = 1,

@@ -6,6 +6,8 @@
  * acknowledgements of the notice that it gets. */
 #include "storage.h"
 
+CR_ASKS_WITHOUT_LIBRARY
+
 static uint32_t space;
 static uint32_t object;
 static uint32_t disk;

@@ -15,6 +15,8 @@
  * respawned again and again survives at last; 0 means never. */
 #include "storage.h"
 
+CR_ASKS_WITHOUT_LIBRARY
+
 enum {
     FUZZ_EXIT = 1,       /* the operation EXIT */
     FUZZ_FAULTS = 2,     /* messages in the form of faults, over its fault capability */

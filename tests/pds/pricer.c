@@ -9,6 +9,8 @@
  * in a row. */
 #include "counter.h"
 
+CR_ASKS_WITHOUT_LIBRARY
+
 enum { TURNS = 100 };
 
 static uint32_t own;     /* a space */

@@ -7,6 +7,8 @@
 #include "registry.h"
 #include "storage.h"
 
+CR_ASKS_WITHOUT_LIBRARY
+
 static uint32_t registry;
 static uint32_t space;
 static uint32_t peer;

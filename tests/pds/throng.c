@@ -16,6 +16,8 @@
  * Argument 1: how many resources, operations or lines; how it faults (cr_crash_how). */
 #include "storage.h"
 
+CR_ASKS_WITHOUT_LIBRARY
+
 enum { OPENS = 0, EXITS = 1, ASKS = 2, LOOKS = 3, FLOODS = 4, FAULTS = 5, SPAWNS = 6,
        SPINS = 7, BUILDS = 8 };
 

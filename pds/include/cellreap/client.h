@@ -323,6 +323,14 @@ typedef struct cr_server {
 
 _Noreturn void cr_serve(const cr_server *server);
 
+/* -- what the PD says itself
+ *
+ * On a debug kernel, and unless the configuration has `truth = false`, this library prints what the
+ * PD asks of the root task, and the host compares that with the trace (statement.h). A program that
+ * also asks without the library has this line in one of its files. Then it prints nothing. */
+#define CR_ASKS_WITHOUT_LIBRARY const volatile int cr_states_all = 0;
+extern const volatile int cr_states_all;
+
 /* -- lines of text in the trace */
 
 typedef struct cr_line {

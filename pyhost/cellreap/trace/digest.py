@@ -62,14 +62,18 @@ def term(kind: str, a: int, b: int, handler: int = 0) -> int:
     return _stir((inner + b) & _MASK, first, second)
 
 
+def stirred(x: int, *words: int) -> int:
+    """A number into which words were stirred, one after the other."""
+    _, first, second = _factors()
+    for word in words:
+        x = _stir((x + word) & _MASK, first, second)
+    return x
+
+
 def of_words(words: Iterable[int]) -> str:
     """The digest of words that somebody is told, as an event tells it."""
-    by_kind, first, second = _factors()
     all_words = list(words)
-    x = (by_kind * (len(all_words) + 1)) & _MASK
-    for word in all_words:
-        x = _stir((x + word) & _MASK, first, second)
-    return f"{x:016x}"
+    return f"{stirred((_factors()[0] * (len(all_words) + 1)) & _MASK, *all_words):016x}"
 
 
 class Digests:

@@ -17,6 +17,7 @@ from urllib.parse import unquote_to_bytes
 from cellreap import headers
 from cellreap.headers import HeaderError
 from cellreap.model.ids import NodeKind, parse_id
+from cellreap.trace.statements import Statement
 
 MAX_NUMBER = 2**64 - 1
 
@@ -40,6 +41,8 @@ class Event:
     """The snapshot that the kernel printed before this event, if the event before announced one."""
     time: int | None = None
     """Nanoseconds since the first event, which has none. None: the trace has no times."""
+    said: tuple[Statement, ...] = ()
+    """What PDs said themselves between this event and the one before."""
 
     def __getitem__(self, field_name: str) -> str:
         return self.values[field_name]

@@ -23,6 +23,7 @@ from cellreap.trace.damage import diagnose
 from cellreap.trace.events import Event, decode, encode, field_type, printable
 from cellreap.trace.fastform import QuickLines, fast_forms
 from cellreap.trace.lines import FATAL, LINE, MARK, Lines, key_in, summed, without_time
+from cellreap.trace.statements import Statement, Statements
 
 MAX_LINE = 65536
 """Bytes in a line, without its newline. A SAY of the longest text takes less than 2 KiB."""
@@ -165,20 +166,36 @@ class Events:
         self._reader = reader
         self._snapshot: list[str] | None = None
         """The lines of the one that the kernel prints."""
+        self._statements = Statements()
+        self._said: list[Statement] = []
 
     def feed(self, number: int, line: bytes, overlong: bool = False) -> Event | None:
         """The event in a line, if the trace is sound so far."""
         event = None if overlong else _next_in(self._reader, number, line)
         if event is None:
             event = self._reader.feed(number, line, overlong)
+        if not line.startswith(MARK) or event is None:
+            self._hear(number, line, event is None)
         snapshot = self._snapshot
         if event is not None:
+            if self._said:
+                event.said = tuple(self._said)
+                self._said.clear()
             announced = event.name == "TRUTH" and event["snapshot"] == "1"
             self._snapshot = [] if announced else None
             return event if snapshot is None else replace(event, text=tuple(snapshot))
         if snapshot is not None and MARK not in line and len(snapshot) < MAX_SNAPSHOT:
             snapshot.append(line.rstrip(b"\r").decode("latin-1"))
         return None
+
+    def _hear(self, number: int, line: bytes, whole: bool) -> None:
+        """Keeps what a PD says in a line, or in front of the event in it, for the next event."""
+        key = self._reader.key
+        if key is not None:
+            text = line if whole else line[: line.rfind(MARK)]
+            said = self._statements.feed(number, text, key, whole)
+            if said is not None and len(self._said) < MAX_PROBLEMS:
+                self._said.append(said)
 
 
 @dataclass
@@ -220,6 +237,11 @@ class Reader:
     _quick: QuickLines | None = None  # None before the TRACE event
     _stopped: tuple[int, str] = (0, "")  # the next event's number then, and a fatal message
     _timed: bool = False  # all events but the first have times
+
+    @property
+    def key(self) -> bytes | None:
+        """The key of the trace, once its first line was fed."""
+        return self._lines.key
 
     def feed(self, number: int, line: bytes, overlong: bool = False) -> Event | None:
         """The event in a line. None if it has none, or if it or an earlier line is damaged."""

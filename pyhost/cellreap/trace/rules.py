@@ -428,5 +428,10 @@ RULES: Final[dict[str, str]] = {
     "capabilities that the model needs and no others.",
     "truth.memory": "The bytes in use by the model, and those that are free by the kernel, are "
     "always the same in sum.",
+    # the PDs' word
+    "statements.same": "The trace has what a PD says that it asked and was told, in its order.",
+    "statements.announced": "A PD that makes statements made one before each SAY, EXIT, "
+    "FINISH_WORK, SUBSCRIBE, UNSUBSCRIBE and ALLOW of it.",
+    "statements.stopped": "A PD says nothing after its STOP.",
 }
 """Id -> demand."""

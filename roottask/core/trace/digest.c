@@ -6,22 +6,9 @@
 
 enum { LABEL_BYTES = 8 };
 
-#define CR_DIGEST_FACTOR(name, number) static const uint64_t name = number;
-CR_DIGEST_FACTORS
-#undef CR_DIGEST_FACTOR
-
-static uint64_t stir(uint64_t x)
-{
-    x ^= x >> 32;
-    x *= CR_DIGEST_FIRST;
-    x ^= x >> 29;
-    x *= CR_DIGEST_SECOND;
-    return x ^ (x >> 32);
-}
-
 static uint64_t term(uint32_t kind, uint64_t a, uint64_t b)
 {
-    return stir(stir(a + CR_DIGEST_BY_KIND * kind) + b);
+    return cr_digest_stir(cr_digest_stir(a + CR_DIGEST_BY_KIND * kind) + b);
 }
 
 static size_t length(const char *text)
@@ -57,15 +44,6 @@ uint64_t cr_digest_label(const char *id, const char *data)
 uint64_t cr_digest_node(uint64_t label, int pinned)
 {
     return term(CR_DIGEST_NODE, label, pinned != 0);
-}
-
-uint64_t cr_digest_words(const uint64_t *words, uint32_t count)
-{
-    uint64_t x = CR_DIGEST_BY_KIND * (count + 1ull);
-    for (uint32_t i = 0; i < count; i++) {
-        x = stir(x + words[i]);
-    }
-    return x;
 }
 
 uint64_t cr_digest_subscription(uint64_t pd, uint64_t node, uint32_t handler)

@@ -399,6 +399,20 @@ void cr_trace_key(cr_trace *trace)
     cr_trace_bytes(trace, trace->key, sizeof(trace->key));
 }
 
+uint64_t cr_trace_secret(const cr_trace *trace, const char *whose)
+{
+    _Static_assert(CR_TRACE_SUM_BYTES == sizeof(uint64_t), "a checksum is one word");
+    uint8_t bytes[CR_TRACE_SUM_BYTES];
+    uint64_t secret = 0;
+    cr_blake2s hash = trace->keyed;
+    cr_blake2s_add(&hash, whose, length(whose));
+    cr_blake2s_end(&hash, bytes);
+    for (int i = CR_TRACE_SUM_BYTES - 1; i >= 0; i--) {
+        secret = secret << 8 | bytes[i];
+    }
+    return secret;
+}
+
 void cr_trace_end(cr_trace *trace)
 {
     if (trace->broken) {

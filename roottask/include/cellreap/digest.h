@@ -37,6 +37,10 @@ extern "C" {
     CR_DIGEST_FACTOR(CR_DIGEST_FIRST, 0xd1342543de82ef95u)                                         \
     CR_DIGEST_FACTOR(CR_DIGEST_SECOND, 0xaf251af3b0f025b5u)
 
+#define CR_DIGEST_FACTOR(name, number) static const uint64_t name = number;
+CR_DIGEST_FACTORS
+#undef CR_DIGEST_FACTOR
+
 enum {
     CR_DIGEST_NODE = 100,   /* the kind in the term of a node; those of edges are below */
     CR_DIGEST_HANDLER = 256 /* times the handler: added to the kind of a SUBSCRIBE edge */
@@ -44,13 +48,32 @@ enum {
 
 uint64_t cr_digest_label(const char *id, const char *data);
 uint64_t cr_digest_node(uint64_t label, int pinned);
-/* One number for words that somebody is told: x = BY_KIND * (count + 1), then x = stir(x + word)
- * for each. */
-uint64_t cr_digest_words(const uint64_t *words, uint32_t count);
 /* One of an edge's terms. */
 uint64_t cr_digest_edge(cr_edge_kind kind, uint64_t from, uint64_t to);
 /* The same for a SUBSCRIBE edge with this handler. */
 uint64_t cr_digest_subscription(uint64_t pd, uint64_t node, uint32_t handler);
+
+/* The rest is also for PDs, so it is no part of the core's library. */
+
+static inline uint64_t cr_digest_stir(uint64_t x)
+{
+    x ^= x >> 32;
+    x *= CR_DIGEST_FIRST;
+    x ^= x >> 29;
+    x *= CR_DIGEST_SECOND;
+    return x ^ (x >> 32);
+}
+
+/* One number for words that somebody is told: x = BY_KIND * (count + 1), then x = stir(x + word)
+ * for each. */
+static inline uint64_t cr_digest_words(const uint64_t *words, uint32_t count)
+{
+    uint64_t x = CR_DIGEST_BY_KIND * (count + 1ull);
+    for (uint32_t i = 0; i < count; i++) {
+        x = cr_digest_stir(x + words[i]);
+    }
+    return x;
+}
 
 #ifdef __cplusplus
 }

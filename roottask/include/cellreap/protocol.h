@@ -522,6 +522,7 @@ typedef struct cr_startup {
     uint32_t n_requests;
     uint32_t n_pds;
     uint32_t creator; /* the number of the PD that spawned it; 0: the configuration has it */
+    uint64_t secret;  /* for what it says itself (statement.h); 0: it is to say nothing */
     char name[32];
     struct {
         char name[32];

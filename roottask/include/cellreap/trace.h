@@ -93,6 +93,9 @@ void cr_trace_name(cr_trace *trace, const char *name);
 void cr_trace_pieces(cr_trace *trace, const uint64_t *pieces, size_t words);
 /* Prints the key of the trace, for TRACE only. No PD may exist yet. */
 void cr_trace_key(cr_trace *trace);
+/* A secret of its own for whom the key of the trace is to be no help: the checksum of this text,
+ * which is no event's, the first byte the lowest. */
+uint64_t cr_trace_secret(const cr_trace *trace, const char *whose);
 void cr_trace_end(cr_trace *trace);
 
 /* Records the END line, which has the number of lines (END included) and the digest, and

@@ -46,6 +46,8 @@ from cellreap.trace.check.saved import Saved
 from cellreap.trace.check.slots import Slots
 from cellreap.trace.check.staged import Staged
 from cellreap.trace.check.state import State
+from cellreap.trace.check.statements import SEES as STATED_SEES
+from cellreap.trace.check.statements import Stated
 from cellreap.trace.check.steps import Steps
 from cellreap.trace.check.takeovers import Takeovers
 from cellreap.trace.check.tickets import Tickets
@@ -200,6 +202,7 @@ class Replay:
         context.configured = self._concerns[Configured]
         self._outside_handlers = self._bound(OUTSIDE)
         self._within_handlers = self._bound(WITHIN)
+        self._stated = Stated(context)
         self._goes_on = False  # whether BASE came, and END did not
         self._ended = False
         self._finisher: str | None = None  # the PD of the last FINISH_WORK, if of this message
@@ -220,6 +223,10 @@ class Replay:
         context, name = self._context, event.name
         context.line = event.line
         self.report.events += 1
+        for said in event.said:
+            self._stated.take(said)
+        if name in STATED_SEES:
+            self._stated.see(event)
         if event.time is not None or context.timing.clocked:
             context.timing.see(event)
         if (self._goes_on and name != "TRACE") or self._in_place(event):
@@ -281,7 +288,9 @@ class Replay:
     def finish(self) -> None:
         """Ends the replay."""
         self._context.notices.count_held()
-        if not self._ended:
+        if self._ended:
+            self._stated.finish()
+        else:
             self._context.bad("order.end", "the trace ends without END")
 
     # -- the order of events

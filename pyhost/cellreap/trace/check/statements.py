@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The PDs' word: what PDs say themselves, compared with what the events have of them.
+
+statement.h describes the entries of a PD and their sum.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from cellreap import headers
+from cellreap.model.ids import parse_id
+from cellreap.trace.check.context import Context
+from cellreap.trace.digest import stirred
+from cellreap.trace.events import Event
+from cellreap.trace.statements import LOW, Statement
+
+SEES: Final = frozenset(
+    {
+        "SAY", "EXIT", "FINISH_WORK", "SUBSCRIBE", "UNSUBSCRIBE", "ALLOW", "REFUSE", "ANSWER",
+        "STOP", "TRUTH",
+    }
+)  # fmt: skip
+"""Events of which entries are made, and others that matter to statements."""
+
+
+@functools.cache
+def _numbers() -> Mapping[str, int]:
+    """Word -> the number of its operation."""
+    return {operation.word: operation.number for operation in headers.operations()}
+
+
+@functools.cache
+def _names() -> Mapping[int, str]:
+    return {operation.number: operation.name for operation in headers.operations()}
+
+
+@functools.cache
+def _kinds() -> tuple[int, int, int]:
+    names = headers.names_of("statement.h", "cr_entry", "CR_ENTRY_")
+    return names["asked"], names["refused"], names["answered"]
+
+
+@functools.cache
+def _results() -> Mapping[str, int]:
+    return headers.printed_names("protocol.h", "CR_WORK_RESULT")
+
+
+def _said(event: Event) -> list[int]:
+    data = event["text"].encode("utf-8", "surrogateescape")
+    parts = (data[at : at + 8] for at in range(0, len(data), 8))
+    return [len(data), *(int.from_bytes(part, "little") for part in parts)]
+
+
+def _subscribed(event: Event) -> list[int]:
+    parts = parse_id(event["node"])
+    is_space = parts is not None and parts.kind == "RESOURCE_SPACE"
+    return [parts.number if is_space and parts is not None else 0, event.number("handler")]
+
+
+_ASKED: Final[Mapping[str, Callable[[Event], list[int]]]] = {
+    "SAY": _said,
+    "EXIT": lambda event: [event.number("code")],
+    "FINISH_WORK": lambda event: [event.number("token"), _results()[event["result"]]],
+    "SUBSCRIBE": _subscribed,
+    "UNSUBSCRIBE": _subscribed,
+    "ALLOW": lambda event: [event.number("count")],
+}
+"""Event -> the words of its entry."""
+
+
+@dataclass(slots=True)
+class _Entry:
+    """An entry of a PD. total: the sum with it. event, line: what the trace has."""
+
+    kind: int
+    op: int
+    total: int
+    event: str
+    line: int
+
+
+@dataclass
+class _Pd:
+    """What is known of a PD."""
+
+    states: bool = False
+    """Whether it makes statements."""
+    pending: deque[Statement] = field(default_factory=deque)
+    """Those that were not compared yet: their events are printed later."""
+    entries: deque[_Entry] = field(default_factory=deque)
+    """From `first` on."""
+    first: int = 0
+    before: int = 0
+    """The sum of the entries before."""
+    total: int = 0
+    """The sum of all."""
+    announced: int = 0
+    """The number of entries up to the last one that was announced."""
+    asked: tuple[int, _Entry] | None = None
+    """The last entry of what it asked for, and its number, from 0."""
+    refusals: int = 0
+    stopped: bool = False
+    differs: bool = False
+    """Whether the trace has something else. It was reported, and the rest follows from it."""
+
+
+class Stated:
+    """Compares statements with events. Feed it both in the order of the console."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._pds: dict[str, _Pd] = {}
+        self._torn = False
+        self._asked_kernel = False
+
+    # -- what PDs say
+
+    def take(self, statement: Statement) -> None:
+        """A statement of a PD."""
+        if statement.pd == "-":
+            self._torn = True
+            return
+        of = self._pds.setdefault(statement.pd, _Pd())
+        of.states = True
+        if of.stopped and not of.differs:
+            of.differs = True
+            self._bad("statements.stopped", statement.line, f"{statement.pd} says something")
+        of.pending.append(statement)
+        self._compare(of)
+
+    # -- what the trace has
+
+    def see(self, event: Event) -> None:
+        """One of SEES."""
+        name = event.name
+        if name == "TRUTH":
+            self._asked_kernel = True
+            return
+        of = self._pds.setdefault(event["pd"], _Pd())
+        if name == "STOP":
+            of.stopped = True
+            return
+        asked, refused, answered = _kinds()
+        if name == "REFUSE":
+            of.refusals += 1
+            self._add(of, event, refused, event.number("op"), [event.number("status")])
+        elif name == "ANSWER":
+            op = _numbers().get(event["op"], 0)
+            self._add(of, event, answered, op, [int(event["digest"], 16)])
+        elif event.values.get("op", name.lower()) == name.lower():
+            self._add(of, event, asked, _numbers()[name.lower()], _ASKED[name](event))
+
+    def _add(self, of: _Pd, event: Event, kind: int, op: int, words: list[int]) -> None:
+        of.total = stirred(of.total, kind << 32 | op, *words)
+        entry = _Entry(kind, op, of.total, event.name, event.line)
+        if kind == _kinds()[0]:
+            of.asked = of.first + len(of.entries), entry
+        of.entries.append(entry)
+        if of.pending:
+            self._compare(of)
+
+    # -- both
+
+    def _compare(self, of: _Pd) -> None:
+        """Compares what can be compared by now."""
+        while of.pending and not of.differs:
+            statement = of.pending[0]
+            while of.entries and of.first < statement.count:
+                of.before = of.entries.popleft().total
+                of.first += 1
+            if of.first < statement.count:
+                return
+            fits = self._fits(of, statement)
+            if fits is None:
+                return
+            if not fits:
+                self._differ(of, statement)
+            of.pending.popleft()
+
+    def _fits(self, of: _Pd, statement: Statement) -> bool | None:
+        """Whether the trace has what the PD says. None: what follows in it will show."""
+        asked, refused, _ = _kinds()
+        if statement.op == 0:
+            return of.first == statement.count and of.before & LOW == statement.total
+        if of.first > statement.count:
+            return False
+        if not of.entries:
+            return None
+        if (of.entries[0].kind, of.entries[0].op) == (refused, statement.op):
+            return True
+        for number, entry in enumerate(of.entries):
+            if (entry.kind, entry.op) != (asked, statement.op):
+                break
+            if entry.total & LOW == statement.total:
+                of.announced = statement.count + number + 1
+                return True
+        else:
+            if len(of.entries) < headers.constant("protocol.h", "CR_WORK_MAX"):
+                return None
+        # It was perhaps refused, and that was not told any more.
+        return of.refusals >= headers.constant("limits.h", "CR_REFUSALS_TOLD")
+
+    def _differ(self, of: _Pd, statement: Statement) -> None:
+        of.differs = True
+        number = statement.count + (statement.op != 0)
+        says = "says what it asked and was told"
+        if statement.op != 0:
+            says = f"says that it asks for {_names().get(statement.op, '?')}"
+        has = "no such entry"
+        if of.first == statement.count and of.entries and statement.op != 0:
+            entry = of.entries[0]
+            has = f"the {entry.event} in line {entry.line}, or other contents"
+        elif of.first == statement.count:
+            has = "something else"
+        text = f"{statement.pd} {says}, entry {number}: the trace has {has}"
+        self._bad("statements.same", statement.line, text)
+
+    def _bad(self, rule: str, line: int, text: str) -> None:
+        context = self._context
+        context.line, now = line, context.line
+        context.bad(rule, text)
+        context.line = now
+
+    def finish(self) -> None:
+        """The trace has END: no event is missing."""
+        for pd, of in self._pds.items():
+            for statement in of.pending:
+                if not of.differs and (statement.count > of.first or of.entries):
+                    self._differ(of, statement)
+            last = of.asked
+            unsaid = last is not None and last[0] >= of.announced
+            if last is None or not unsaid or of.differs:
+                continue
+            if of.states and not self._torn:
+                text = f"{last[1].event}: {pd} did not say that it would ask for it"
+                self._bad("statements.announced", last[1].line, text)
+            elif not of.states and self._asked_kernel:
+                self._context.report.unverified.append(f"what {pd} asked, which says nothing")
