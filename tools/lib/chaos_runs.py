@@ -26,7 +26,7 @@ from cellreap.arches import ARCHES
 from cellreap.cached import digest_of
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.main import run_and_exit
-from cellreap.errors import CellreapError
+from cellreap.errors import CellreapError, InputError
 from cellreap.progress import Progress
 from cellreap.runs.boot import Boot, End, Watch
 from cellreap.runs.places import programs_beside
@@ -57,7 +57,8 @@ class Outcome:
     """What became of a run.
 
     end: `ended`: with END; `still`: it had nothing more to tell, and some PD computes for ever;
-    `cut`: it went on for ever; `failed`. said: what is wrong with it.
+    `cut`: it went on for ever; `refused`: the build found no room for it on this kernel; `failed`.
+    said: what is wrong with it.
     """
 
     seed: int
@@ -155,6 +156,8 @@ def run_seed(seed: int, arch: str, kernel: str, folder: Path) -> Outcome:
     written(expecting_nothing(disturbed(seed)), path)
     try:
         outcome = boot(path, arch, kernel, seed)
+    except InputError as error:  # The system is valid, so it is too large.
+        outcome = Outcome(seed, arch, kernel, "refused", [str(error)], 0, 0.0)
     except CellreapError as error:
         outcome = Outcome(seed, arch, kernel, "failed", [str(error)], 0, 0.0)
     if outcome.end not in ("failed", "cut"):
@@ -282,7 +285,7 @@ def main(
         kept = make_smaller(outcome, folder / "smallest", tries)
         click.echo(kept.read_text(encoding="utf-8"))
         click.echo(f"kept in {kept}")
-    said = ", ".join(f"{ends[end]} {end}" for end in ("ended", "still", "cut", "failed"))
+    said = ", ".join(f"{ends[end]} {end}" for end in ("ended", "still", "cut", "refused", "failed"))
     click.echo(f"{ends.total()} runs: {said}")
     return ExitCode.FAILED if failed else ExitCode.DONE
 

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+import chaos_runs
+from cellreap.errors import InputError
 from cellreap.headers import event_table
 from cellreap.trace.writer import seal
-from chaos_runs import EVENTS, Ending, Outcome, Results, kinds
+from chaos_runs import EVENTS, Ending, Outcome, Results, kinds, run_seed
 from kit.chaos import Table
 from kit.disturbed import disturbed, is_valid, shrunk, smaller
 from kit.trace_simulator import Target
@@ -94,6 +96,19 @@ def test_a_run_that_goes_on_for_ever_is_cut_and_what_pds_print_is_no_event() -> 
     before = ending.events
     ending.take(b"~cr 1 0123456789abcdef SILENT ms=5000\n")
     assert (ending.events, ending.still) == (before, False)
+
+
+def test_a_system_that_a_kernel_has_no_room_for_is_no_failure_and_no_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(path: Path, *_: object) -> Outcome:
+        raise InputError(str(path), 12, "pd[3].program", "no room")
+
+    monkeypatch.setattr(chaos_runs, "boot", refuses)
+    outcome = run_seed(1, "aarch64", "refkernel", tmp_path)
+    assert outcome.end == "refused"
+    assert "pd[3].program: no room" in outcome.said[0]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_results_belong_to_what_they_were_made_from(tmp_path: Path) -> None:
