@@ -21,6 +21,7 @@ from cellreap.system.toolchain import find_toolchain
 from cellreap.testing import Target
 from cellreap.trace.check import check_stream
 from cellreap.trace.reader import Reader, read
+from kit.architecture import named_in
 
 LAYERS = ("core", "kernel", "system", "supervisor", "scenario")
 """The folders of the root task. Each folder uses only those before it."""
@@ -87,22 +88,22 @@ def test_no_folder_uses_one_above_it(objects: list[Object]) -> None:
     assert wrong == []
 
 
-def test_the_supervisors_parts_form_no_circle(objects: list[Object]) -> None:
-    """Removes parts that use no remaining part, until no part can be removed."""
-    left = {
-        thing.name: {
-            whom.name
-            for who, whom, symbol in uses(objects)
-            if who is thing and whom.folder == "supervisor" and symbol != "cr_sup"
-        }
-        for thing in objects
-        if thing.folder == "supervisor"
-    }
-    assert len(left) > 8
-    while free := [name for name, used in left.items() if not used & left.keys()]:
-        for name in free:
-            del left[name]
-    assert left == {}
+def test_the_supervisors_parts_call_only_those_above_them_in_the_page(
+    objects: list[Object],
+) -> None:
+    order = {name: place for place, name in enumerate(named_in("supervisor"))}
+
+    def place(thing: Object) -> int:
+        return order["operations" if thing.name.startswith("operations_") else thing.name]
+
+    below = [
+        f"{who.name} uses {symbol} of {whom.name}"
+        for who, whom, symbol in uses(objects)
+        if who.folder == whom.folder == "supervisor"
+        and symbol != "cr_sup"
+        and place(who) < place(whom)
+    ]
+    assert below == []
 
 
 def test_the_supervisors_state_is_in_one_arena(objects: list[Object]) -> None:

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the page about the architecture says of the root task's folders."""
+
+from __future__ import annotations
+
+import re
+
+from kit.paths import ROOT
+
+PAGE = ROOT / "docs" / "architecture.md"
+
+
+def named_in(folder: str) -> list[str]:
+    """The files that the page lists for a folder, in the page's order."""
+    text = PAGE.read_text(encoding="utf-8")
+    (section,) = re.findall(rf"^### {folder}/\n(.*?)^##", text, re.MULTILINE | re.DOTALL)
+    table = section.partition("| file | purpose |\n")[2].partition("\n\n")[0]
+    first = [row.split("|")[1] for row in table.splitlines()[1:]]
+    return [name for cell in first for name in re.findall(r"`([^`]+)`", cell)]
