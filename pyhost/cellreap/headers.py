@@ -400,8 +400,14 @@ class Operation:
     topic: str
     arguments: str  # "NUMBER(space) WORD(badge)"; "" for none
     results: str
+    told: str  # what the trace tells of its answer: "QUESTION(object)"
     asker: str  # CR_FROM_ANY: doomed PDs may use the operation too
     sentence: str
+
+    @property
+    def asks(self) -> bool:
+        """Whether it changes nothing, and the trace has what it is asked about."""
+        return self.told.startswith("QUESTION")
 
     @property
     def name(self) -> str:
@@ -414,18 +420,14 @@ def operations() -> tuple[Operation, ...]:
     """The operations that a PD can ask of the root task."""
     found = []
     for row in table("protocol.h", "CR_OPERATION"):
-        if len(row) != 8 or [type(cell) for cell in row] != [str, int, *[str] * 6]:
+        if len(row) != 9 or [type(cell) for cell in row] != [str, int, *[str] * 7]:
             raise HeaderError(
                 f"{header_path('protocol.h')}: CR_OPERATION{row}: not as the header says"
             )
         enumerator, number, *texts = row
-        word, topic, arguments, results, asker, sentence = map(str, texts)
+        word, topic, arguments, *others = map(str, texts)
         arguments = "" if arguments == "NO_ARGUMENTS" else arguments
-        found.append(
-            Operation(
-                str(enumerator), int(number), word, topic, arguments, results, asker, sentence
-            )
-        )
+        found.append(Operation(str(enumerator), int(number), word, topic, arguments, *others))
     return tuple(found)
 
 

@@ -14,39 +14,37 @@ static const struct {
     void (*run)(cr_asked *a);
     cr_asker asker;
 } operations[CR_OP_COUNT] = {
-#define CR_OPERATION(enumerator, number, word, topic, arguments, results, asker, ...) \
+#define CR_OPERATION(enumerator, number, word, topic, arguments, results, told, asker, ...) \
     [enumerator] = {cr_check_##word, cr_do_##word, asker},
     CR_OPERATIONS
 #undef CR_OPERATION
 };
 
-/* What the operation asks about, if it asks. */
-static uint64_t named_by(const cr_asked *a)
+/* What the operation asks about, if it is a question. */
+static void name_question(const cr_asked *a, cr_answer *answer)
 {
     switch (a->args.op) {
-    case CR_OP_LOOK:
-        return a->args.space != 0 || a->args.object != 0 ? a->args.object : a->found.pd->number;
-    case CR_OP_HOLDS:
-        return a->args.object;
-    case CR_OP_POST_MORTEM:
-        return a->args.pd_number;
-    case CR_OP_FAULT_INFO:
-    case CR_OP_PROGRESS:
-        return a->args.token;
-    default:
-        return 0;
+#define NOT_TOLD
+#define TOLD
+#define TOLD_IF(word)
+#define TOLD_SOME
+#define QUESTION(member)              \
+    answer->space = a->args.space;    \
+    answer->number = a->args.member;
+#define CR_OPERATION(enumerator, number, word, topic, arguments, results, told, ...) \
+    case enumerator:                                                                 \
+        told break;
+        CR_OPERATIONS
+#undef CR_OPERATION
+    case CR_OP_COUNT:
+        break;
     }
 }
 
 static void trace_answer(const cr_asked *a)
 {
-    const uint64_t number = named_by(a);
-    const int asks = number != 0 || a->args.op == CR_OP_LOOK || a->args.op == CR_OP_POST_MORTEM;
-    const cr_answer answer = {.op = a->args.op,
-                              .space = asks ? a->args.space : 0,
-                              .number = number,
-                              .count = a->count,
-                              .words = a->results};
+    cr_answer answer = {.op = a->args.op, .count = a->count, .words = a->results};
+    name_question(a, &answer);
     cr_trace_answer(a->from, &answer);
 }
 

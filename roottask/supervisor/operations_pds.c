@@ -378,9 +378,9 @@ cr_result cr_check_look(cr_asked *a)
         if (result != CR_RESULT_OK) {
             return result;
         }
-        /* If the message has a PD capability, its object is 0. */
-        a->found.pd = pd;
-        return look_at_pd(a->args.object != 0 ? a->args.object : pd->number, &a->found.state);
+        /* If the message has a PD capability, its object is 0. The trace has the number. */
+        a->args.object = a->args.object != 0 ? a->args.object : pd->number;
+        return look_at_pd(a->args.object, &a->found.state);
     }
     cr_result result = cr_find_space(a->args.space, &node);
     if (result == CR_RESULT_GONE && cr_is_there(a->args.space)) {

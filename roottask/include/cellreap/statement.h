@@ -51,35 +51,26 @@ typedef enum cr_entry {
 static inline int cr_answer_is_told(cr_op op, const uint64_t *words, uint32_t *answers)
 {
     switch (op) {
-    case CR_OP_GET_WORK:
-        return words[1] != 0;
-    case CR_OP_LISTEN:
-        return words[CR_REPORT_NUMBER] != 0;
-    case CR_OP_TICKET:
-    case CR_OP_TERMINATE:
-    case CR_OP_TERMINATE_TREE:
-    case CR_OP_COLLECT:
-    case CR_OP_EXTRACT:
-        return 1;
-    case CR_OP_LOOK:
-    case CR_OP_HOLDS:
-    case CR_OP_FAULT_INFO:
-    case CR_OP_PROGRESS:
-    case CR_OP_POST_MORTEM:
-    case CR_OP_CREATE_RESOURCE:
-    case CR_OP_CONNECT:
-    case CR_OP_GIVE:
-    case CR_OP_SEND:
-    case CR_OP_SHARE_REQUEST:
-    case CR_OP_RELEASE:
-    case CR_OP_SPAWN:
-    case CR_OP_SAVE: {
-        const uint32_t before = (*answers)++;
-        return before < CR_ANSWERS_TOLD || *answers % CR_ANSWERS_EACH == 0;
-    }
+#define NOT_TOLD return 0;
+#define TOLD return 1;
+#define TOLD_IF(word) return words[word] != 0;
+#define TOLD_SOME break;
+#define QUESTION(member) break;
+#define CR_OPERATION(enumerator, number, word, topic, arguments, results, told, ...) \
+    case enumerator:                                                                 \
+        told
+        CR_OPERATIONS
+#undef CR_OPERATION
+#undef NOT_TOLD
+#undef TOLD
+#undef TOLD_IF
+#undef TOLD_SOME
+#undef QUESTION
     default:
         return 0;
     }
+    const uint32_t before = (*answers)++;
+    return before < CR_ANSWERS_TOLD || *answers % CR_ANSWERS_EACH == 0;
 }
 
 #endif

@@ -205,7 +205,7 @@ OPERATIONS, PROTOCOL = "docs/operations.md", "docs/protocol.md"
         (HEADER, "NAME(name) FLAG_OR_NOT(no_wait)", "NAME(name) FLAG(no_wait)"),
         (HEADER, "PD_OR_NOT(pd)", "PD(pd)"),
         (HEADER, '"holds left"', '"slot"'),
-        (HEADER, '"holds left", CR_FROM_LIVE', '"holds left", CR_FROM_ANY'),
+        (HEADER, '"holds left", TOLD_SOME, CR_FROM_LIVE', '"holds left", TOLD_SOME, CR_FROM_ANY'),
         (HEADER, "CR_RESULT_FULL, 8,", "CR_RESULT_FULL, 14,"),
         (HEADER, "CR_RESULT_FULL, 8,", "CR_RESULT_ENOUGH, 8,"),
         (HEADER, "CR_WORK_MAX, 16,", "CR_WORK_MAX, 17,"),

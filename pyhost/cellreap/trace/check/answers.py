@@ -21,8 +21,6 @@ SEES: Final = frozenset({*ANSWERED, "ACCEPT", "FAULT", "FAULT_HELD"})
 """Events from which answers follow."""
 TICKETED: Final = ("terminate", "terminate_tree", "collect", "extract")
 """Operations whose answer is a ticket, perhaps with its state."""
-QUESTIONS: Final = ("look", "holds", "post_mortem", "fault_info", "progress")
-"""Operations that change nothing, and have no other event."""
 _TICKET: Final = ("state", *COUNTS)
 
 Words = list[int]
@@ -35,6 +33,12 @@ def register_names(arch: str) -> tuple[str, ...]:
     """The registers of a thread, in the order of the root task's table of them."""
     text = headers.read_header(f"kernel/arch/{arch}/arch.c")
     return tuple(re.findall(r'\{\s*"(\w+)", offsetof', text))
+
+
+@functools.cache
+def _questions() -> frozenset[str]:
+    """Operations that change nothing, and have no other event."""
+    return frozenset(operation.word for operation in headers.operations() if operation.asks)
 
 
 @functools.cache
@@ -145,7 +149,7 @@ class Answers(Concern):
         if due is None and not context.actors.may_act(event, pd):
             return
         derive = _WORDS.get(op)
-        asks = op in QUESTIONS
+        asks = op in _questions()
         if derive is None or (not asks and (event["space"], event["number"]) != ("0", "0")):
             context.bad("answers.each", f"{event}: this operation tells nothing, or not of that")
             return
