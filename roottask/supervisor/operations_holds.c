@@ -8,6 +8,12 @@
 
 /* -- consent */
 
+/* What was allowed can always be taken back. */
+static int takes_back(const cr_asked *a)
+{
+    return a->args.allowed == 0 && cr_allowance(a->from, a->found.pd) != 0;
+}
+
 /* Nobody can make edges for others that the root task does not ask for, and a PD needs no consent
  * of its own. */
 cr_result cr_check_allow(cr_asked *a)
@@ -24,11 +30,17 @@ cr_result cr_check_allow(cr_asked *a)
     if (a->found.pd == a->from || a->found.pd == cr_pd_of(cr_sys.root)) {
         return CR_RESULT_DENIED;
     }
-    return cr_is_doomed(a->found.pd) ? CR_RESULT_GONE : CR_RESULT_OK;
+    if (cr_is_doomed(a->found.pd)) {
+        return CR_RESULT_GONE;
+    }
+    return takes_back(a) || cr_may_consent(a->from) ? CR_RESULT_OK : CR_RESULT_FULL;
 }
 
 void cr_do_allow(cr_asked *a)
 {
+    if (!takes_back(a)) {
+        cr_count_consent(a->from);
+    }
     cr_allow(a->from, a->found.pd, a->args.allowed);
 }
 

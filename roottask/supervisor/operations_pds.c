@@ -316,6 +316,9 @@ cr_result cr_check_subscribe(cr_asked *a)
                                !depends_on(a->from, a->found.node, info.manager))) {
         return CR_RESULT_DENIED;
     }
+    if (!cr_may_consent(a->from)) {
+        return CR_RESULT_FULL;
+    }
     uint32_t count = subscriptions(a);
     if (count > 0) {
         return count < CR_MAX_COUNT ? CR_RESULT_OK : CR_RESULT_FULL;
@@ -330,6 +333,7 @@ void cr_do_subscribe(cr_asked *a)
 {
     a->undone = cr_make_subscription(a->from, a->found.node, a->args.handler);
     if (a->undone == CR_RESULT_OK) {
+        cr_count_consent(a->from);
         a->results[0] = a->args.space != 0 ? 0 : cr_number_of(a->found.node);
         a->count = 1;
     }

@@ -21,6 +21,22 @@ static void set_allowance(const cr_pd *pd, const cr_pd *by, uint32_t count)
     cr_sys.allowances -= before != 0 && count == 0 ? 1u : 0u;
 }
 
+uint32_t cr_allowance(const cr_pd *pd, const cr_pd *by)
+{
+    return *allowance(pd, by);
+}
+
+int cr_may_consent(const cr_pd *pd)
+{
+    return pd->consents_since != cr_sys.settled || pd->consents < CR_MAX_CONSENTS;
+}
+
+void cr_count_consent(cr_pd *pd)
+{
+    pd->consents = pd->consents_since == cr_sys.settled ? pd->consents + 1 : 1;
+    pd->consents_since = cr_sys.settled;
+}
+
 void cr_allow(const cr_pd *pd, const cr_pd *by, uint32_t count)
 {
     set_allowance(pd, by, count);
@@ -36,7 +52,7 @@ int cr_is_allowed(const cr_pd *pd, const cr_pd *by)
     return by == 0 || by == pd || *allowance(pd, by) > 0;
 }
 
-void cr_use_allowance(const cr_pd *pd, const cr_pd *by)
+void cr_use_allowance(cr_pd *pd, const cr_pd *by)
 {
     if (by == 0 || by == pd) {
         return;
@@ -45,6 +61,7 @@ void cr_use_allowance(const cr_pd *pd, const cr_pd *by)
         cr_panic("an edge was made that its PD does not allow", pd->number);
     }
     set_allowance(pd, by, *allowance(pd, by) - 1);
+    pd->consents -= pd->consents > 0 ? 1u : 0u;
 }
 
 void cr_forget_allowances(const cr_pd *pd)

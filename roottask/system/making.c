@@ -366,7 +366,7 @@ static void commit_resource(cr_new_resource *made)
 static void commit_edge(const cr_new_edge *edge)
 {
     if (edge->event == CR_EV_HOLD || edge->event == CR_EV_REQUEST) {
-        const cr_pd *pd = cr_pd_of(*edge->from);
+        cr_pd *pd = cr_pd_of(*edge->from);
         cr_trace_edge(edge->event, *edge->from, *edge->to, edge->slot, edge->by);
         if (pd != 0) {
             cr_use_allowance(pd, edge->by);

@@ -119,6 +119,8 @@ typedef struct cr_pd {
     uint32_t refusals_untold;
     uint32_t answers; /* to questions that no other event tells of */
     uint32_t says;
+    uint32_t consents; /* its ALLOWs and SUBSCRIBEs since cr_sys.settled was consents_since */
+    uint32_t consents_since;
     uint64_t asked; /* root-task time that it used since its equals had their turn; see share.h */
     int rests;      /* its thread is suspended until they have had it */
     uint32_t config; /* index in the image's table; CR_IMAGE_NONE: spawned */
@@ -485,12 +487,17 @@ cr_status cr_give_foreign(cr_pd *pd, seL4_CPtr capability, uint32_t slot);
 
 /* -- consent: no PD gets an edge by the act of another PD alone */
 
-/* Sets how many more edges `by` may make for `pd`. */
+/* Whether the PD may allow or subscribe once more. Each takes a line of the trace that cannot be
+ * summed. So their number is limited, and that of what takes them back with it. */
+int cr_may_consent(const cr_pd *pd);
+void cr_count_consent(cr_pd *pd);
+/* How many more edges `by` may make for `pd`. */
+uint32_t cr_allowance(const cr_pd *pd, const cr_pd *by);
 void cr_allow(const cr_pd *pd, const cr_pd *by, uint32_t count);
 /* Whether `by` may make one more edge for `pd`. `by` 0 or `pd` itself: always. */
 int cr_is_allowed(const cr_pd *pd, const cr_pd *by);
 /* `by` has made an edge for `pd`, which it was allowed. */
-void cr_use_allowance(const cr_pd *pd, const cr_pd *by);
+void cr_use_allowance(cr_pd *pd, const cr_pd *by);
 /* The PD is destroyed: nothing is allowed to it, and nobody may make edges for it. */
 void cr_forget_allowances(const cr_pd *pd);
 

@@ -7,6 +7,7 @@ import io
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from cellreap import headers
 from cellreap.headers import event_table
 from cellreap.trace.check import Report, check, check_stream
 from cellreap.trace.events import Event
@@ -302,6 +303,12 @@ def _protected_terminated(target: Target) -> None:
     target.terminate(pd, "PD_5")
 
 
+def _many_subscriptions(target: Target) -> None:
+    for _ in range(headers.constant("limits.h", "CR_MAX_CONSENTS") + 1):
+        target.subscribe("PD_5", "PD_5")
+        target.unsubscribe("PD_5", "PD_5")
+
+
 def _silent(target: Target) -> None:
     target.fault("PD_5")
     target.say("PD_5", "hello?")
@@ -470,6 +477,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "authority.cleanup": lambda: edited("depths-1-0", "CLEANUP", {"rs_depth": 1}),
     "authority.dump": emitted("DUMP", pd="PD_4", by="PD_5", address="0x1000", words=64),
     "consent.allow": emitted("ALLOW", pd="PD_5", by="PD_0", count=1),
+    "consent.many": lambda: scenario(_many_subscriptions),
     "consent.allowed": lambda: edited("depths-1-0", "ALLOW", {"count": 0}, pd="PD_5"),
     "consent.by": lambda: edited("depths-1-0", "HOLD", {"by": "-"}, pd="PD_5"),
     "collect.when": lambda: edited("collect", "COLLECTS", {"when": "always"}),

@@ -221,6 +221,9 @@ RULES: Final[dict[str, str]] = {
     "authority.dump": "Only the PD that its RIGHTS name reads the memory of a PD, and only when "
     "that is doomed or stopped: from a multiple of 8 to the end of the page, at most 64 words.",
     "consent.allow": "A PD allows edges to another live PD, not to the root task or itself.",
+    "consent.many": "From the end of a cleanup to that of the next one, a PD does not allow and "
+    "subscribe more often than the limit says. An ALLOW does not count that led to an edge, nor "
+    "one that takes back what was allowed.",
     "consent.allowed": "A PD that makes an edge for another PD was allowed it; each edge takes one "
     "off.",
     "consent.by": "A hold that nobody gave is the manager's or is served by the root task. Who "

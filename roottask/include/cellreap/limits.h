@@ -70,6 +70,8 @@ enum { CR_DOUBLINGS = CELLREAP_DOUBLINGS, CR_DOUBLINGS_MAX = 3 };
         "lines of the trace that may wait for the console at any time. If the machine stops for "  \
         "good, no more are lost")                                                                  \
     CR_SYSTEM_LIMIT(CR_MAX_SAYS, 4096, "lines that a PD prints")                                   \
+    CR_SYSTEM_LIMIT(CR_MAX_CONSENTS, 2048,                                                         \
+        "SUBSCRIBEs of a PD, and its ALLOWs that led to no edge, until the next cleanup ends")     \
     CR_SYSTEM_LIMIT(CR_TRACE_LINE_MAX, 2048, "bytes of a trace line")
 
 /* What each PD of the configuration may use at a time: its account. The PDs that it spawned use the

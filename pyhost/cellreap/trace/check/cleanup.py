@@ -420,6 +420,7 @@ class Cleanups(Concern):
         """SETTLED: the cleanup ends."""
         context = self.context
         context.triggers.look()
+        context.consent.settled()
         context.collections.settled(running.result.cause)
         context.between.settle(running)
         leaves = context.residue.check(running)

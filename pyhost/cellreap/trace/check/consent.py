@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections import Counter
+from typing import ClassVar, Final
 
+from cellreap import headers
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import RECONCILED, Event
+
+_MOST: Final = headers.constant("limits.h", "CR_MAX_CONSENTS")
 
 
 class Consent(Concern):
@@ -17,6 +21,8 @@ class Consent(Concern):
         super().__init__(context)
         self._allowed: dict[tuple[str, str], int] = {}
         """(PD, maker) -> how many more edges the maker may make for the PD"""
+        self._given: Counter[str] = Counter()
+        """PD -> its ALLOWs and SUBSCRIBEs since a cleanup ended, less the edges made by them"""
 
     # -- for other concerns
 
@@ -60,10 +66,23 @@ class Consent(Concern):
             bad("consent.allowed", f"{event.name}: {text}")
         else:
             self._allowed[pd, by] = left - 1
+            self._given[pd] -= self._given[pd] > 0
+
+    def given(self, event: Event, pd: str) -> None:
+        """The PD allows or subscribes."""
+        self._given[pd] += 1
+        if self._given[pd] > _MOST:
+            text = f"{event.name}: {pd}: expected no more than {_MOST} until a cleanup ends"
+            self.context.bad("consent.many", text)
+
+    def settled(self) -> None:
+        """A cleanup has ended."""
+        self._given.clear()
 
     def forget(self, gone: str) -> None:
         """The PD is destroyed. Nothing is allowed to it, and nobody may make edges for it."""
         self._allowed = {pair: left for pair, left in self._allowed.items() if gone not in pair}
+        del self._given[gone]
 
     # -- events
 
@@ -74,6 +93,10 @@ class Consent(Concern):
             return
         if by in (pd, ROOT) or by not in self.context.model.nodes:
             self.context.bad("consent.allow", f"ALLOW: by={by}: expected another live PD")
-        self._allowed[pd, by] = event.number("count")
+        count = event.number("count")
+        takes_back = count == 0 and self._allowed.get((pd, by), 0) > 0
+        self._allowed[pd, by] = count
+        if not takes_back and event["asker"] == pd:
+            self.given(event, pd)
 
     handlers: ClassVar[Handlers] = {"ALLOW": allow}

@@ -78,10 +78,11 @@ class Edges(Concern):
 
     def subscribe(self, event: Event) -> None:
         """A PD subscribes to a node and is notified before it is destroyed."""
-        if event["op"] == RECONCILED or self.context.actors.may_act(event, event["pd"]):
-            self.context.model.add_subscribe(
-                event["pd"], event["node"], handler=event.number("handler")
-            )
+        pd, reconciled = event["pd"], event["op"] == RECONCILED
+        if reconciled or self.context.actors.may_act(event, pd):
+            self.context.model.add_subscribe(pd, event["node"], handler=event.number("handler"))
+        if not reconciled:
+            self.context.consent.given(event, pd)
 
     def unsubscribe(self, event: Event) -> None:
         """A PD drops one of its subscriptions to a node."""
