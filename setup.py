@@ -16,7 +16,7 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
-SOURCES = ("roottask", "pds", "examples", "refkernel")
+SOURCES = ("roottask", "pds", "platforms", "examples", "refkernel")
 CORE = "libcellreap_core.so"
 
 

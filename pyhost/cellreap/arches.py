@@ -3,10 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 ARCHES: Final = ("x86_64", "aarch64")
-
-MACHINE_MIB: Final[Mapping[str, int]] = {"x86_64": 512}
-"""Memory of the emulated machine in MiB, where the kernel does not determine it."""

@@ -333,6 +333,13 @@ def table(header: str, macro: str) -> list[tuple[str | int, ...]]:
 
 
 @functools.cache
+def own_table(path: str, macro: str) -> list[tuple[str | int, ...]]:
+    """The rows of one table of a header that is not public: its path below the sources."""
+    text = _read(source_root() / path)
+    return _header(text, 0).tables.get(macro) or parse_table(_plain(text, 0), macro)
+
+
+@functools.cache
 def enums(header: str, doublings: int = 0) -> dict[str, dict[str, int]]:
     """The enums of a public header, as from parse_enums, with the tables doubled so often."""
     return _header(_text(header), doublings).enums

@@ -79,6 +79,15 @@ cr_status cr_body_init(const seL4_BootInfo *info, uintptr_t image_start)
     return CR_OK;
 }
 
+static uint32_t count_tables(void)
+{
+    uint32_t count = 0;
+    for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
+        count += plan.tables[level];
+    }
+    return count;
+}
+
 /* Records that tables of every level are needed for the pages from `vaddr` on. */
 static cr_status need_tables(uint64_t vaddr, uint32_t pages)
 {
@@ -94,7 +103,7 @@ static cr_status need_tables(uint64_t vaddr, uint32_t pages)
             if (known) {
                 continue;
             }
-            if (plan.tables[0] + plan.tables[1] + plan.tables[2] == CR_BODY_TABLES_MAX) {
+            if (count_tables() == CR_BODY_TABLES_MAX) {
                 return CR_ERR_ARG;
             }
             plan.table_vaddr[level][plan.tables[level]++] = at << span;
@@ -183,15 +192,6 @@ static uint32_t log2_up(uint64_t value)
         bits++;
     }
     return bits;
-}
-
-static uint32_t count_tables(void)
-{
-    uint32_t count = 0;
-    for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
-        count += plan.tables[level];
-    }
-    return count;
 }
 
 /* The slot of the body's CNode with the first frame: behind the last table. */

@@ -69,6 +69,7 @@ NEEDS_TOOLCHAIN = pytest.mark.skipif(
 def make_checkout(root: Path) -> None:
     """Writes the sources that a build of an image reads."""
     shutil.copytree(headers.source_root() / "roottask" / "include", root / "roottask" / "include")
+    shutil.copytree(headers.source_root() / "platforms", root / "platforms")
     (root / "roottask" / "host").mkdir()
     for name in HOST_HEADERS:
         shutil.copy(headers.header_path(name), root / "roottask" / "host")

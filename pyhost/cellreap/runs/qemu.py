@@ -12,8 +12,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from cellreap.arches import MACHINE_MIB
+from cellreap.arches import ARCHES
 from cellreap.errors import CellreapError, InputError, UsageError
+from cellreap.platforms import Platform, emulated
 from cellreap.system.loader import platform_of
 from cellreap.system.sdk import require_option
 
@@ -52,37 +53,25 @@ _COMMON = (
     "chardev:console",
 )
 
-_PC_MEMORY = ("-m", str(MACHINE_MIB["x86_64"]))
 
-MACHINES: Mapping[str, Machine] = {
-    "x86_64": Machine(
-        emulator="qemu-system-x86_64",
-        package="qemu-system-x86",
-        arguments=("-machine", "pc", "-accel", "tcg", *_PC_MEMORY),
-        files=(("-kernel", "kernel.elf"), ("-initrd", "roottask.elf")),  # kernel.elf as ELF32
-        impossible=(
-            ("SUPPORT_PCID", "KernelSupportPCID"),
-            ("XSAVE_XSAVEC", "KernelXSave"),
-            ("XSAVE_XSAVES", "KernelXSave"),
-        ),
-        # The oldest CPU that seL4 supports on x86_64, with the huge pages that it needs.
-        cpu="Nehalem,+pdpe1gb",
-        cpus={"FSGSBASE_INST": "max", "XSAVE": "max"},
-    ),
-    "aarch64": Machine(
-        emulator="qemu-system-aarch64",
-        package="qemu-system-arm",
-        arguments=("-machine", "virt", "-accel", "tcg"),
-        files=(("-kernel", "loader.elf"),),
-        impossible=(("ARM_GIC_V3_SUPPORT", "KernelArmGicV3"),),
-        cpus={
-            "ARM_CORTEX_A53": "cortex-a53",
-            "ARM_CORTEX_A57": "cortex-a57",
-            "ARM_CORTEX_A72": "cortex-a72",
-        },
-        platform="qemu-arm-virt",
-    ),
-}
+def _machine(platform: Platform) -> Machine:
+    emulation = platform.emulation
+    assert emulation is not None
+    memory = ("-m", str(emulation.mib)) if emulation.mib else ()
+    return Machine(
+        emulator=emulation.program,
+        package=emulation.package,
+        arguments=("-machine", emulation.machine, "-accel", "tcg", *memory),
+        files=emulation.files,
+        impossible=emulation.lacks,
+        cpus=emulation.cpus,
+        cpu=emulation.cpu,
+        # A kernel for x86_64 does not name the platform: there is only one.
+        platform=platform.name if platform.arch != "x86_64" else "",
+    )
+
+
+MACHINES: Mapping[str, Machine] = {arch: _machine(emulated(arch)) for arch in ARCHES}
 
 
 def machine_for(arch: str) -> Machine:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from cellreap.arches import MACHINE_MIB
+from cellreap.platforms import emulated_mib
 from cellreap.progress import Progress
 from cellreap.system.bounds import Bounds, bounds_of
 from cellreap.system.capdl import capdl_text, read_target
@@ -167,7 +167,7 @@ def _write(
 def _machine_memory(sdk: Sdk, kernel: Executable, machine_bytes: int | None) -> tuple[int, int]:
     """[start, end) of the machine's memory, in bytes."""
     if LOADER not in members_of(sdk.kernel.arch):
-        return 0, machine_bytes or MACHINE_MIB[sdk.kernel.arch] << 20
+        return 0, machine_bytes or emulated_mib(sdk.kernel.arch) << 20
     described = str(sdk.root / PLATFORM_FILE)
     regions = read_memory(read_support(sdk, PLATFORM_FILE), described)
     start, end = memory_around(regions, kernel, described)

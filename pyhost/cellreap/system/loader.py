@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cellreap.errors import InputError
+from cellreap.platforms import PLATFORMS
 from cellreap.system.elf import Executable
 
 PLATFORM_FILE = "platform_gen.json"
@@ -22,37 +23,6 @@ FDT_FILE = "kernel.dtb"
 KERNEL_BLOB, USER_BLOB, FDT_BLOB = "kernel.bin", "user.bin", "fdt.bin"
 """The files that the output of source() includes."""
 
-
-@dataclass(frozen=True)
-class Uart:
-    """A UART: it takes a byte when a bit of its status has a certain value."""
-
-    address: int
-    data: int
-    """Offset of the register for the byte, which is 32 bits wide, as the other one."""
-    status: int
-    """Offset of the register with the bit."""
-    mask: int
-    """The bit."""
-    busy: int
-    """The bit's value as long as no byte is taken."""
-
-
-def _pl011(address: int) -> Uart:
-    return Uart(address, data=0, status=0x18, mask=1 << 5, busy=1 << 5)
-
-
-# The UARTs that the kernel prints to, which seL4's description of a platform leaves out. Only the
-# first platform has been run.
-_UARTS: Mapping[str, Uart] = {
-    "qemu-arm-virt": _pl011(0x0900_0000),
-    # Amlogic Meson GX: "transmit FIFO full"
-    "odroidc4": Uart(0xFF80_3000, data=0, status=0xC, mask=1 << 21, busy=1 << 21),
-    # the mini UART of the BCM2711: "transmitter empty"
-    "rpi4": Uart(0xFE21_5040, data=0, status=0x14, mask=1 << 5, busy=0),
-}
-PLATFORMS = tuple(_UARTS)
-"""The platforms, as KernelPlatform names them, that the boot loader knows."""
 
 _PAGE = 1 << 12
 _GIB = 1 << 30
@@ -130,10 +100,10 @@ def plan_load(
         begin = f"that begins with {_FDT_MAGIC.hex()}"
         message = f"expected a device tree of at most {_FDT_ROOM} bytes {begin}"
         raise InputError(fdt_name, None, None, message)
-    uart = _UARTS.get(platform)
-    if uart is None:
-        message = f"is {platform}: expected {' or '.join(_UARTS)}"
+    if platform not in loaded_platforms():
+        message = f"is {platform}: expected {' or '.join(loaded_platforms())}"
         raise InputError(kernel.name, None, "ARM_PLAT (KernelPlatform)", message)
+    uart = PLATFORMS[platform].uart
     start = min(segment.paddr for segment in kernel.segments)
     end = max(segment.paddr + segment.memory_bytes for segment in kernel.segments)
     away = {segment.vaddr - segment.paddr for segment in kernel.segments}
@@ -199,6 +169,11 @@ def source(load: Load) -> str:
         ]
     lines += [".balign 8", '.section .note.GNU-stack, "", %progbits', ""]
     return "\n".join(lines)
+
+
+def loaded_platforms() -> tuple[str, ...]:
+    """The platforms, as KernelPlatform names them, on which the boot loader runs."""
+    return tuple(name for name, platform in PLATFORMS.items() if platform.arch == "aarch64")
 
 
 def platform_of(options: Mapping[str, Any]) -> str:

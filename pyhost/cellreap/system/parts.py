@@ -26,7 +26,7 @@ _LIBRARY = "libcellreap_root.a"
 _BARE_LIBRARY = "libcellreap_bare.a"
 CONFORMANCE = "conformance.elf"
 _LOADER_LIBRARY = "libcellreap_loader.a"
-_SOURCES = ("roottask", "pds")
+_SOURCES = ("roottask", "pds", "platforms")
 _FACTS = "capdl_facts.o"
 _CACHE_FORMAT = "3"  # part of the key; raise it when the cache changes its format
 _TRIES = 3
@@ -195,7 +195,7 @@ def _compile_facts(root: Path, folder: Path, sdk: Sdk, toolchain: Toolchain) -> 
             "-mgeneral-regs-only",
             "-fno-common",
         ),
-        *("-iquote", str(sources), "-I", str(sources / "include")),
+        *("-iquote", str(sources), "-iquote", str(root), "-I", str(sources / "include")),
         *("-isystem", str(sdk.root / "libsel4" / "include")),
         *("-c", str(source), "-o", str(folder / _FACTS)),
     ]

@@ -71,4 +71,5 @@ def build_refkernel(arch: str, progress: Progress, env: Mapping[str, str] | None
 
 def _key(sources: Path, toolchain: Toolchain) -> str:
     facts = (_LAYOUT, toolchain.arch, toolchain.compiler, toolchain.version)
-    return f"{toolchain.arch}-{digest(sources, [sources], facts)}"
+    folders = [sources, sources.parent / "platforms"]
+    return f"{toolchain.arch}-{digest(sources.parent, folders, facts)}"

@@ -22,8 +22,9 @@ from typing import Any
 
 from cellreap.arches import ARCHES as ARCHES  # an SDK is for one of these
 from cellreap.errors import InputError, UsageError
+from cellreap.platforms import PLATFORMS
 from cellreap.system.elf import read_executable
-from cellreap.system.loader import FDT_FILE, PLATFORM_FILE, PLATFORMS, platform_of
+from cellreap.system.loader import FDT_FILE, PLATFORM_FILE, loaded_platforms, platform_of
 
 CONFIG_FILE = Path("libsel4/include/kernel/gen_config.json")
 KERNEL_FILE = Path("bin/kernel.elf")
@@ -73,9 +74,6 @@ _AT_LEAST_BY_ARCH: Mapping[str, tuple[tuple[str, str, int, str], ...]] = {
     ),
     "aarch64": (),
 }
-# The platforms of aarch64 whose UART the root task can write (kernel/arch/aarch64/uart.c). A kernel
-# without printing leaves it to user level.
-_OWN_UARTS = ("qemu-arm-virt",)
 # Options that leave a timer to the root task: of the gen_config.json keys in each row, at least one
 # must be on. The second value is the CMake option that sets them.
 _TIMER_BY_ARCH: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]] = {
@@ -250,11 +248,14 @@ def check_options(options: Mapping[str, Any], arch: str, name: str) -> None:
     for key, option, wanted, reason in (*_REQUIRED, *_REQUIRED_BY_ARCH[arch]):
         require_option(options, name, key, option, wanted, reason)
     platform = platform_of(options)
-    if arch == "aarch64" and platform not in PLATFORMS:
-        message = f"is {platform}: expected {' or '.join(PLATFORMS)}, which the boot loader knows"
+    loaded = loaded_platforms()
+    if arch == "aarch64" and platform not in loaded:
+        message = f"is {platform}: expected {' or '.join(loaded)}, which the boot loader knows"
         raise InputError(name, None, "ARM_PLAT (KernelPlatform)", message)
-    if arch == "aarch64" and platform not in _OWN_UARTS:
-        reason = f"the root task has a console of its own only on {' and '.join(_OWN_UARTS)}"
+    # A kernel without printing leaves its UART to user level.
+    driven = [each for each in loaded if PLATFORMS[each].uart.driven]
+    if arch == "aarch64" and platform not in driven:
+        reason = f"the root task has a console of its own only on {' and '.join(driven)}"
         require_option(options, name, "PRINTING", "KernelPrinting", True, reason)
     for key, option, least, reason in (*_AT_LEAST, *_AT_LEAST_BY_ARCH[arch]):
         value = str(options.get(key))

@@ -3,20 +3,21 @@
  * QEMU's machine `virt`: PL011 serial line, GICv2, the virtual timer, and entry to and exit from
  * user mode. */
 #include "machine.h"
+#include "platforms/aarch64.h"
+#include "platforms/platforms.h"
 
 /* the same values as in support/platform_gen.json */
 enum { RAM_START = 0x40000000, RAM_END = 0x80000000u };
-enum { UART = 0x9000000, UART_FLAGS = 0x18, UART_FULL = 1 << 5 };
 enum {
-    GIC_DISTRIBUTOR = 0x8000000,
-    GIC_CPU = 0x8010000,
+    GIC_DISTRIBUTOR = CR_QEMU_ARM_VIRT_GIC_DISTRIBUTOR,
+    GIC_CPU = CR_QEMU_ARM_VIRT_GIC_CPU,
     GIC_ENABLE = 0x100,
     GIC_DISABLE = 0x180,
     GIC_TARGETS = 0x800,
     GIC_TRIGGERS = 0xc00
 };
 enum { GIC_ACKNOWLEDGE = 0xc, GIC_END = 0x10 };
-enum { TIMER_INTERRUPT = 27, FIRST_SHARED = 32, SPURIOUS = 1020 };
+enum { TIMER_INTERRUPT = CR_TIMER_VIRTUAL, FIRST_SHARED = 32, SPURIOUS = 1020 };
 enum { TRIGGER_LEVEL, TRIGGER_EDGE, TRIGGER_AS_IS };
 enum { EL0_PHYSICAL_COUNTER = 1 << 0, EL0_PHYSICAL_TIMER = 1 << 9 };
 enum { CLASS_SYSCALL = 0x15, CLASS_FETCH = 0x20, CLASS_ACCESS = 0x24 };
@@ -38,9 +39,11 @@ static volatile uint32_t *device(word address)
 void arch_put(char c)
 {
     /* A serial line that never becomes ready must not stop the kernel. */
-    for (int i = 0; i < 1000000 && (*device(UART + UART_FLAGS) & UART_FULL) != 0; i++) {
+    const word uart = CR_QEMU_ARM_VIRT_UART;
+    for (int i = 0;
+         i < 1000000 && (*device(uart + CR_UART_PL011_STATUS) & CR_UART_PL011_BIT) != 0; i++) {
     }
-    *device(UART) = (uint8_t)c;
+    *device(uart + CR_UART_PL011_DATA) = (uint8_t)c;
 }
 
 _Noreturn void arch_halt(void)

@@ -4,8 +4,9 @@
  * tick. The pins of the I/O APIC belong to users. The kernel measures the tick once with the
  * PIT, which users may use afterwards. */
 #include "machine.h"
+#include "platforms/x86_64.h"
 
-enum { PIC1 = 0x20, PIC2 = 0xa0, PIT = 0x40, PIT_HZ = 1193182 };
+enum { PIC1 = CR_PIC_FIRST, PIC2 = CR_PIC_SECOND, PIT = CR_PIT_PORT, PIT_HZ = CR_PIT_HZ };
 enum { PIT_ONCE = 0x30, PIT_STATUS = 0xe2, PIT_UP = 0x80 };
 enum {
     LOCAL = 0xfee00000u,

@@ -2,8 +2,9 @@
  *
  * The PC: serial line, segments, and entry to and exit from user mode. */
 #include "machine.h"
+#include "platforms/platforms.h"
 
-enum { COM1 = 0x3f8 };
+#define COM1 ((uint16_t)CR_PC99_UART)
 enum { SEL_KERNEL_CODE = 0x08, SEL_KERNEL_DATA = 0x10, SEL_TSS = 0x30 };
 enum {
     MSR_EFER = 0xc0000080u,
@@ -27,7 +28,8 @@ static void write_msr(uint32_t msr, word value)
 void arch_put(char c)
 {
     /* A serial line that never becomes ready must not stop the kernel. */
-    for (int i = 0; i < 1000000 && (in8(COM1 + 5) & 0x20) == 0; i++) {
+    for (int i = 0;
+         i < 1000000 && (in8(COM1 + CR_UART_16550_STATUS) & CR_UART_16550_BIT) == 0; i++) {
     }
     out8(COM1, (uint8_t)c);
 }

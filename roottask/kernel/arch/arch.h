@@ -7,9 +7,10 @@
 #define CELLREAP_SEL4_ARCH_H
 
 #include "kernel/kernel.h"
+#include "platforms/arch.h"
 #include <stddef.h>
 
-enum { CR_ARCH_TABLE_LEVELS = 3, CR_ARCH_LARGE_BITS = 21 };
+enum { CR_ARCH_LARGE_BITS = 21 };
 
 /* Object types, and the log2 of the bytes that one table of each level spans. The widest level is
  * first. */

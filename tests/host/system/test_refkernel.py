@@ -148,6 +148,8 @@ def _calls(arch: str, cache: dict[str, str], folder: Path) -> dict[str, set[str]
         command += [
             "-I",
             str(SOURCES / "arch" / arch),
+            "-I",
+            str(SOURCES.parent),
             "-isystem",
             str(include),
             str(source),

@@ -7,11 +7,13 @@ import struct
 from dataclasses import dataclass
 from typing import Final
 
+from cellreap.arches import ARCHES
 from cellreap.errors import CellreapError
+from cellreap.platforms import levels
 from cellreap.system.sections import Sections
 
 _SIZES: Final = ("SlotBits", "TCBBits", "NotificationBits", "EndpointBits", "PageBits")
-LEVELS: Final = {"x86_64": ("pml4", "pdpt", "pd", "pt"), "aarch64": ("pgd", "pud", "pd", "pt")}
+LEVELS: Final = {arch: levels(arch) for arch in ARCHES}
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ def read_target(arch: str, raw: bytes) -> Target:
         data = sections.data(sections.all[found.section])
         return struct.unpack_from(f"<{count}I", data, found.value)
 
-    levels = len(LEVELS[arch]) - 1
+    below = len(LEVELS[arch]) - 1
     slot, tcb, notification, endpoint, page = words("cr_capdl_sizes", len(_SIZES))
     return Target(
         arch,
@@ -61,6 +63,6 @@ def read_target(arch: str, raw: bytes) -> Target:
         endpoint_bits=endpoint,
         page_bits=page,
         vspace_bits=words("cr_arch_vspace_bits", 1)[0],
-        table_bits=words("cr_arch_table_bits", levels),
-        table_spans=words("cr_arch_table_span", levels),
+        table_bits=words("cr_arch_table_bits", below),
+        table_spans=words("cr_arch_table_span", below),
     )

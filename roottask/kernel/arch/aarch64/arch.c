@@ -4,18 +4,23 @@
  * aarch64 must not be placed outside this folder. */
 #include "kernel/arch/arch.h"
 
-/* The kernel runs in EL1. User addresses have 48 bits and four levels of translation. The VSpace is
- * the first level. */
 _Static_assert(seL4_VSpaceIndexBits == 9 && seL4_PageTableIndexBits == 9,
-               "as the spans below have it");
+               "as the spans of platforms/aarch64.h have it");
 
-const seL4_Word cr_arch_table_type[CR_ARCH_TABLE_LEVELS] = {
-    seL4_ARM_PageTableObject, seL4_ARM_PageTableObject, seL4_ARM_PageTableObject};
-const uint32_t cr_arch_table_span[CR_ARCH_TABLE_LEVELS] = {39, 30, 21};
-const uint32_t cr_arch_table_bits[CR_ARCH_TABLE_LEVELS] = {seL4_PageTableBits, seL4_PageTableBits,
-                                                           seL4_PageTableBits};
-const seL4_Word cr_arch_vspace_type = seL4_ARM_VSpaceObject;
-const uint32_t cr_arch_vspace_bits = seL4_VSpaceBits;
+#define CR_TABLE_LEVEL(word, object, bits, span) object,
+const seL4_Word cr_arch_table_type[CR_ARCH_TABLE_LEVELS] = {CR_TABLE_LEVELS};
+#undef CR_TABLE_LEVEL
+#define CR_TABLE_LEVEL(word, object, bits, span) span,
+const uint32_t cr_arch_table_span[CR_ARCH_TABLE_LEVELS] = {CR_TABLE_LEVELS};
+#undef CR_TABLE_LEVEL
+#define CR_TABLE_LEVEL(word, object, bits, span) bits,
+const uint32_t cr_arch_table_bits[CR_ARCH_TABLE_LEVELS] = {CR_TABLE_LEVELS};
+#undef CR_TABLE_LEVEL
+#define CR_VSPACE(word, object, bits)                                                              \
+    const seL4_Word cr_arch_vspace_type = object;                                                  \
+    const uint32_t cr_arch_vspace_bits = bits;
+CR_VSPACE_ROW
+#undef CR_VSPACE
 const seL4_Word cr_arch_frame_type = seL4_ARM_SmallPageObject;
 const seL4_Word cr_arch_large_type = seL4_ARM_LargePageObject;
 _Static_assert(seL4_LargePageBits == CR_ARCH_LARGE_BITS, "as arch.h has it");

@@ -7,14 +7,14 @@
  * must therefore turn the timer off before the interrupt is acknowledged. Otherwise the same
  * interrupt arrives again at once. */
 #include "kernel/timer.h"
+#include "platforms/arch.h"
 #include "kernel/arch/timer_device.h"
 
 #define NS_PER_S 1000000000ull
 
 #if defined(CONFIG_EXPORT_PCNT_USER) && defined(CONFIG_EXPORT_PTMR_USER)
 
-/* interrupt 30 is the architecture's recommendation; the platform follows it */
-enum { INTERRUPT = 30, ENABLE = 1 };
+enum { ENABLE = 1 };
 
 #define READ(name, value) __asm__ volatile("isb\n\tmrs %0, " #name : "=r"(value) : : "memory")
 #define WRITE(name, value) \
@@ -45,8 +45,8 @@ seL4_Error cr_device_open(cr_slot handler, cr_slot ports)
     (void)ports;
     set = 0;
     WRITE(cntp_ctl_el0, 0);
-    return seL4_IRQControl_Get(seL4_CapIRQControl, INTERRUPT, handler.root, handler.index,
-                               handler.depth);
+    return seL4_IRQControl_Get(seL4_CapIRQControl, CR_TIMER_PHYSICAL, handler.root,
+                               handler.index, handler.depth);
 }
 
 uint64_t cr_device_start(uint64_t ns)

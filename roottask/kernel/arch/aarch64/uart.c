@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The UART of QEMU's `virt` machine, a PL011. Its registers take the place of a page of the root
+ * A PL011, where the platform has one. Its registers take the place of a page of the root
  * task's image, so they need no table of their own. */
 #include "kernel/arch/arch.h"
 #include "kernel/uart.h"
+#include "platforms/platforms.h"
 
 #ifdef CONFIG_PLAT_QEMU_ARM_VIRT
+#define PADDR CR_QEMU_ARM_VIRT_UART
+#endif
+
+#ifdef PADDR
 
 enum {
     PAGE = 1 << seL4_PageBits,
-    DATA = 0,
-    FLAGS = 0x18 / 4,
+    DATA = CR_UART_PL011_DATA / 4,
+    FLAGS = CR_UART_PL011_STATUS / 4,
     CONTROL = 0x30 / 4,
-    FULL = 1 << 5,
+    FULL = CR_UART_PL011_BIT,
     ON = 0x301 /* UART, transmitter, receiver */
 };
-#define PADDR 0x09000000ull
 
 static _Alignas(4096) uint32_t page[PAGE / sizeof(uint32_t)];
 static volatile uint32_t *const registers = page;

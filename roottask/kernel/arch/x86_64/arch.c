@@ -4,13 +4,20 @@
  * x86_64 must not be placed outside this folder. */
 #include "kernel/arch/arch.h"
 
-const seL4_Word cr_arch_table_type[CR_ARCH_TABLE_LEVELS] = {
-    seL4_X86_PDPTObject, seL4_X86_PageDirectoryObject, seL4_X86_PageTableObject};
-const uint32_t cr_arch_table_span[CR_ARCH_TABLE_LEVELS] = {39, 30, 21};
-const uint32_t cr_arch_table_bits[CR_ARCH_TABLE_LEVELS] = {seL4_PDPTBits, seL4_PageDirBits,
-                                                           seL4_PageTableBits};
-const seL4_Word cr_arch_vspace_type = seL4_X64_PML4Object;
-const uint32_t cr_arch_vspace_bits = seL4_PML4Bits;
+#define CR_TABLE_LEVEL(word, object, bits, span) object,
+const seL4_Word cr_arch_table_type[CR_ARCH_TABLE_LEVELS] = {CR_TABLE_LEVELS};
+#undef CR_TABLE_LEVEL
+#define CR_TABLE_LEVEL(word, object, bits, span) span,
+const uint32_t cr_arch_table_span[CR_ARCH_TABLE_LEVELS] = {CR_TABLE_LEVELS};
+#undef CR_TABLE_LEVEL
+#define CR_TABLE_LEVEL(word, object, bits, span) bits,
+const uint32_t cr_arch_table_bits[CR_ARCH_TABLE_LEVELS] = {CR_TABLE_LEVELS};
+#undef CR_TABLE_LEVEL
+#define CR_VSPACE(word, object, bits)                                                              \
+    const seL4_Word cr_arch_vspace_type = object;                                                  \
+    const uint32_t cr_arch_vspace_bits = bits;
+CR_VSPACE_ROW
+#undef CR_VSPACE
 const seL4_Word cr_arch_frame_type = seL4_X86_4K;
 const seL4_Word cr_arch_large_type = seL4_X86_LargePageObject;
 _Static_assert(seL4_LargePageBits == CR_ARCH_LARGE_BITS, "as arch.h has it");

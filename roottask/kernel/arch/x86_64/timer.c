@@ -8,10 +8,9 @@
 #include "kernel/arch/arch.h"
 #include "kernel/timer.h"
 #include "kernel/arch/timer_device.h"
+#include "platforms/arch.h"
 
 enum {
-    PORT_COUNT = 0x40,
-    PORT_COMMAND = 0x43,
     LOAD_ONCE = 0x30,  /* channel 0, low byte then high byte, mode 0 */
     /* latch count and status of channel 0; then read in the order status, low, high */
     READ_BACK = 0xc2,
@@ -20,7 +19,7 @@ enum {
     MEASURED_NS = 10000000,
     READINGS = 1 << 22 /* seconds on any machine */
 };
-#define PIT_HZ 1193182ull
+#define PIT_HZ ((uint64_t)CR_PIT_HZ)
 #define NS_PER_S 1000000000ull
 #define COUNT_MAX 0xffffull
 
@@ -61,20 +60,20 @@ static uint64_t in(uint16_t port)
 static void load(uint64_t ticks)
 {
     set = ticks;
-    out(PORT_COMMAND, LOAD_ONCE);
-    out(PORT_COUNT, ticks);
-    out(PORT_COUNT, ticks >> 8);
+    out(CR_PIT_COMMAND, LOAD_ONCE);
+    out(CR_PIT_PORT, ticks);
+    out(CR_PIT_PORT, ticks >> 8);
 }
 
 static seL4_Error open_interrupt(cr_slot handler)
 {
 #if defined(CONFIG_IRQ_IOAPIC)
-    /* on PCs the PIT is at pin 2, not 0 */
-    enum { IOAPIC = 0, PIN = 2, EDGE = 0, ACTIVE_HIGH = 0, VECTOR = 0 };
+    enum { IOAPIC = 0, EDGE = 0, ACTIVE_HIGH = 0, VECTOR = 0 };
     return seL4_IRQControl_GetIOAPIC(seL4_CapIRQControl, handler.root, handler.index, handler.depth,
-                                     IOAPIC, PIN, EDGE, ACTIVE_HIGH, VECTOR);
+                                     IOAPIC, CR_PIT_PIN, EDGE, ACTIVE_HIGH, VECTOR);
 #elif defined(CONFIG_IRQ_PIC)
-    return seL4_IRQControl_Get(seL4_CapIRQControl, 0, handler.root, handler.index, handler.depth);
+    return seL4_IRQControl_Get(seL4_CapIRQControl, CR_PIT_LINE, handler.root, handler.index,
+                               handler.depth);
 #else
     (void)handler;
     return seL4_IllegalOperation;
@@ -83,8 +82,9 @@ static seL4_Error open_interrupt(cr_slot handler)
 
 seL4_Error cr_device_open(cr_slot handler, cr_slot ports)
 {
-    seL4_Error error = seL4_X86_IOPortControl_Issue(seL4_CapIOPortControl, PORT_COUNT, PORT_COMMAND,
-                                                    ports.root, ports.index, ports.depth);
+    seL4_Error error =
+        seL4_X86_IOPortControl_Issue(seL4_CapIOPortControl, CR_PIT_PORT, CR_PIT_COMMAND, ports.root,
+                                     ports.index, ports.depth);
     if (error != seL4_NoError) {
         return error;
     }
@@ -108,10 +108,10 @@ uint64_t cr_device_start(uint64_t ns)
 
 uint64_t cr_device_elapsed(void)
 {
-    out(PORT_COMMAND, READ_BACK);
-    uint64_t status = in(PORT_COUNT);
-    uint64_t left = in(PORT_COUNT);
-    left |= in(PORT_COUNT) << 8;
+    out(CR_PIT_COMMAND, READ_BACK);
+    uint64_t status = in(CR_PIT_PORT);
+    uint64_t left = in(CR_PIT_PORT);
+    left |= in(CR_PIT_PORT) << 8;
     if ((status & STATUS_NULL) != 0) {
         return 0;
     }

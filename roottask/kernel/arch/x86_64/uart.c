@@ -3,24 +3,26 @@
  * The first serial port of a PC, a 16550. It has room for 16 characters when it says that it has
  * none to send, so it is asked once for so many. */
 #include "kernel/uart.h"
+#include "platforms/platforms.h"
 
 enum {
-    PORT = 0x3f8,
-    LAST_PORT = 0x3ff,
-    DATA = 0, /* with DIVISOR_LATCH: the low byte of the divisor */
+    PORTS = 8,
+    DATA = CR_UART_16550_DATA, /* with DIVISOR_LATCH: the low byte of the divisor */
     INTERRUPTS = 1, /* with DIVISOR_LATCH: its high byte */
     FIFO = 2,
     LINE = 3,
     MODEM = 4,
-    STATUS = 5,
+    STATUS = CR_UART_16550_STATUS,
     DIVISOR_LATCH = 0x80,
     DIVISOR = 1, /* 115,200 baud */
     EIGHT_BITS = 0x03,
     FIFO_ON_AND_CLEAR = 0x07,
     READY = 0x03,
-    EMPTY = 0x20,
+    EMPTY = CR_UART_16550_BIT,
     ROOM = 16
 };
+
+#define PORT ((uint16_t)CR_PC99_UART)
 
 static seL4_CPtr io; /* the capability to the ports */
 static uint32_t room;
@@ -34,7 +36,7 @@ cr_status cr_uart_open(const seL4_BootInfo *info, seL4_CPtr slots, uintptr_t ima
 {
     (void)info;
     (void)image_start;
-    if (seL4_X86_IOPortControl_Issue(seL4_CapIOPortControl, PORT, LAST_PORT,
+    if (seL4_X86_IOPortControl_Issue(seL4_CapIOPortControl, PORT, PORT + PORTS - 1,
                                      seL4_CapInitThreadCNode, slots, seL4_WordBits)) {
         return CR_ERR_ABSENT;
     }

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What each machine of this architecture has. See platforms.h. */
+#ifndef CELLREAP_PLATFORMS_AARCH64_H
+#define CELLREAP_PLATFORMS_AARCH64_H
+
+/* CR_VSPACE(capDL's word for an address space, seL4's object, log2 of its bytes)
+ *
+ * The kernel runs in EL1: user addresses have 48 bits and four levels of translation. */
+#define CR_VSPACE_ROW CR_VSPACE("pgd", seL4_ARM_VSpaceObject, seL4_VSpaceBits)
+
+/* The tables below it, the one that spans most first. The numbers are log2 of bytes.
+ * CR_TABLE_LEVEL(capDL's word, seL4's object, its size, what it spans) */
+#define CR_TABLE_LEVELS                                                                            \
+    CR_TABLE_LEVEL("pud", seL4_ARM_PageTableObject, seL4_PageTableBits, 39)                        \
+    CR_TABLE_LEVEL("pd", seL4_ARM_PageTableObject, seL4_PageTableBits, 30)                         \
+    CR_TABLE_LEVEL("pt", seL4_ARM_PageTableObject, seL4_PageTableBits, 21)
+
+/* The interrupts of the generic timer, as the architecture recommends them. The platforms follow.
+ * The kernel uses the virtual timer, user level the physical one. */
+enum { CR_TIMER_VIRTUAL = 27, CR_TIMER_PHYSICAL = 30 };
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The machines that the root task knows: the only place that has their addresses and how they are
+ * emulated. C takes constants from the tables, and the host tooling parses their rows
+ * (pyhost/cellreap/platforms.py). The boot loader gets its addresses from the host. Where memory
+ * lies is a fact of the kernel's build. What a machine has because of its architecture stands in
+ * the file of the architecture. */
+#ifndef CELLREAP_PLATFORMS_H
+#define CELLREAP_PLATFORMS_H
+
+/* UARTs: a byte is written to a register when a bit of the status has a certain value.
+ * CR_UART(enumerator, offset of the register for the byte, offset of the status, the bit, its value
+ * as long as no byte is taken, whether the root task has a driver for it)
+ *
+ * The registers are 32 bits wide, those of the 16550 are ports of 8 bits. */
+#define CR_UARTS                                                                                   \
+    CR_UART(CR_UART_16550, 0, 5, 0x20, 0, 1)                                                       \
+    CR_UART(CR_UART_PL011, 0, 0x18, 0x20, 0x20, 1)                                                 \
+    /* Amlogic Meson GX: "transmit FIFO full" */                                                   \
+    CR_UART(CR_UART_MESON, 0, 0xc, 0x200000, 0x200000, 0)                                          \
+    /* the mini UART of the BCM2711: "transmitter empty" */                                        \
+    CR_UART(CR_UART_BCM2711, 0, 0x14, 0x20, 0, 0)
+
+/* CR_PLATFORM(prefix of enumerators, the kernel's PLAT, SEL4_ARCH, its UART, the UART's address)
+ *
+ * The UART is the one that the kernel prints to. Only those with a CR_QEMU row have been run. */
+#define CR_PLATFORMS                                                                               \
+    CR_PLATFORM(CR_PC99, "pc99", "x86_64", CR_UART_16550, 0x3f8)                                   \
+    CR_PLATFORM(CR_QEMU_ARM_VIRT, "qemu-arm-virt", "aarch64", CR_UART_PL011, 0x9000000)            \
+    CR_PLATFORM(CR_ODROIDC4, "odroidc4", "aarch64", CR_UART_MESON, 0xff803000)                     \
+    CR_PLATFORM(CR_RPI4, "rpi4", "aarch64", CR_UART_BCM2711, 0xfe215040)
+
+/* Interrupt controllers that refkernel drives itself.
+ * CR_GIC(prefix of enumerators, distributor, CPU interface) */
+#define CR_GICS CR_GIC(CR_QEMU_ARM_VIRT, 0x8000000, 0x8010000)
+
+/* The emulated machine of an architecture.
+ * CR_QEMU(platform, program, Debian package that has it, -machine, -m in MiB or 0: the kernel's
+ * build says how much memory there is, -cpu if no CR_QEMU_CPU fits or "": then it cannot run the
+ * kernel) */
+#define CR_QEMUS                                                                                   \
+    /* The oldest CPU that seL4 supports on x86_64, with the huge pages that it needs. */          \
+    CR_QEMU(CR_PC99, "qemu-system-x86_64", "qemu-system-x86", "pc", 512, "Nehalem,+pdpe1gb")       \
+    CR_QEMU(CR_QEMU_ARM_VIRT, "qemu-system-aarch64", "qemu-system-arm", "virt", 0, "")
+
+/* -cpu for kernels with an option of gen_config.json; the first row that fits counts.
+ * CR_QEMU_CPU(platform, key, -cpu) */
+#define CR_QEMU_CPUS                                                                               \
+    CR_QEMU_CPU(CR_PC99, "FSGSBASE_INST", "max")                                                   \
+    CR_QEMU_CPU(CR_PC99, "XSAVE", "max")                                                           \
+    CR_QEMU_CPU(CR_QEMU_ARM_VIRT, "ARM_CORTEX_A53", "cortex-a53")                                  \
+    CR_QEMU_CPU(CR_QEMU_ARM_VIRT, "ARM_CORTEX_A57", "cortex-a57")                                  \
+    CR_QEMU_CPU(CR_QEMU_ARM_VIRT, "ARM_CORTEX_A72", "cortex-a72")
+
+/* Options that the kernel must not have, because the emulated machine cannot run it then.
+ * CR_QEMU_LACKS(platform, key of gen_config.json, option of CMake) */
+#define CR_QEMU_LACK                                                                               \
+    CR_QEMU_LACKS(CR_PC99, "SUPPORT_PCID", "KernelSupportPCID")                                    \
+    CR_QEMU_LACKS(CR_PC99, "XSAVE_XSAVEC", "KernelXSave")                                          \
+    CR_QEMU_LACKS(CR_PC99, "XSAVE_XSAVES", "KernelXSave")                                          \
+    CR_QEMU_LACKS(CR_QEMU_ARM_VIRT, "ARM_GIC_V3_SUPPORT", "KernelArmGicV3")
+
+/* The files that it boots. CR_QEMU_FILE(platform, option, file) */
+#define CR_QEMU_FILES                                                                              \
+    CR_QEMU_FILE(CR_PC99, "-kernel", "kernel.elf") /* as ELF32 */                                  \
+    CR_QEMU_FILE(CR_PC99, "-initrd", "roottask.elf")                                               \
+    CR_QEMU_FILE(CR_QEMU_ARM_VIRT, "-kernel", "loader.elf")
+
+enum {
+#define CR_UART(name, data, status, bit, busy, driver)                                             \
+    name##_DATA = data, name##_STATUS = status, name##_BIT = bit,
+    CR_UARTS
+#undef CR_UART
+};
+
+/* Addresses may be larger than an int. */
+#define CR_PLATFORM(prefix, name, arch, uart, address)                                             \
+    static const unsigned long prefix##_UART = address##ul;
+CR_PLATFORMS
+#undef CR_PLATFORM
+
+#define CR_GIC(prefix, distributor, cpu)                                                           \
+    enum { prefix##_GIC_DISTRIBUTOR = distributor, prefix##_GIC_CPU = cpu };
+CR_GICS
+#undef CR_GIC
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What each machine of this architecture has. See platforms.h. */
+#ifndef CELLREAP_PLATFORMS_X86_64_H
+#define CELLREAP_PLATFORMS_X86_64_H
+
+/* CR_VSPACE(capDL's word for an address space, seL4's object, log2 of its bytes) */
+#define CR_VSPACE_ROW CR_VSPACE("pml4", seL4_X64_PML4Object, seL4_PML4Bits)
+
+/* The tables below it, the one that spans most first. The numbers are log2 of bytes.
+ * CR_TABLE_LEVEL(capDL's word, seL4's object, its size, what it spans) */
+#define CR_TABLE_LEVELS                                                                            \
+    CR_TABLE_LEVEL("pdpt", seL4_X86_PDPTObject, seL4_PDPTBits, 39)                                 \
+    CR_TABLE_LEVEL("pd", seL4_X86_PageDirectoryObject, seL4_PageDirBits, 30)                       \
+    CR_TABLE_LEVEL("pt", seL4_X86_PageTableObject, seL4_PageTableBits, 21)
+
+/* The PIT, and its interrupt: at the I/O APIC, where PCs have it at pin 2, and at the PIC. */
+enum {
+    CR_PIT_PORT = 0x40, /* channel 0 */
+    CR_PIT_COMMAND = 0x43,
+    CR_PIT_HZ = 1193182,
+    CR_PIT_PIN = 2,
+    CR_PIT_LINE = 0
+};
+
+enum { CR_PIC_FIRST = 0x20, CR_PIC_SECOND = 0xa0 };
+
+#endif

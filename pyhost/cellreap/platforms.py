@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The machines that the root task knows, as platforms/ in the sources has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from cellreap import headers
+
+_TABLE: Final = "platforms/platforms.h"
+
+
+@dataclass(frozen=True)
+class Uart:
+    """A UART: it takes a byte when a bit of its status has a certain value."""
+
+    address: int
+    """A port on x86_64."""
+    data: int
+    """Offset of the register for the byte."""
+    status: int
+    """Offset of the register with the bit."""
+    mask: int
+    """The bit."""
+    busy: int
+    """The bit's value as long as no byte is taken."""
+    driven: bool
+    """Whether the root task has a driver for it."""
+
+
+@dataclass(frozen=True)
+class Emulation:
+    """How a platform is emulated."""
+
+    program: str
+    package: str
+    """The Debian package that has the program."""
+    machine: str
+    """The value of -machine."""
+    mib: int
+    """Its memory in MiB. 0: the kernel's build says how much there is."""
+    cpu: str
+    """The value of -cpu if no option of the kernel is in `cpus`. Empty: it cannot run the kernel.
+    """
+    cpus: Mapping[str, str]
+    """Key of gen_config.json -> the value of -cpu. The first key that is on counts."""
+    lacks: tuple[tuple[str, str], ...]
+    """Options that the kernel must not have: key of gen_config.json, option of CMake."""
+    files: tuple[tuple[str, str], ...]
+    """What it boots: option, file name."""
+
+
+@dataclass(frozen=True)
+class Platform:
+    """A row of the table."""
+
+    name: str
+    """As KernelPlatform names it."""
+    arch: str
+    uart: Uart
+    """The one that the kernel prints to."""
+    emulation: Emulation | None
+
+
+def _read() -> dict[str, Platform]:
+    uarts = {str(row[0]): row[1:] for row in headers.own_table(_TABLE, "CR_UART")}
+    found = {}
+    for prefix, name, arch, uart, address in headers.own_table(_TABLE, "CR_PLATFORM"):
+        data, status, mask, busy, driven = (int(field) for field in uarts[str(uart)])
+        its = Uart(int(address), data, status, mask, busy, bool(driven))
+        found[str(name)] = Platform(str(name), str(arch), its, _emulation(str(prefix)))
+    return found
+
+
+def _rows(macro: str, prefix: str) -> tuple[tuple[str, ...], ...]:
+    rows = headers.own_table(_TABLE, macro)
+    return tuple(tuple(map(str, fields)) for of, *fields in rows if of == prefix)
+
+
+def _emulation(prefix: str) -> Emulation | None:
+    for program, package, machine, mib, cpu in _rows("CR_QEMU", prefix):
+        return Emulation(
+            program,
+            package,
+            machine,
+            int(mib),
+            cpu,
+            dict(_rows("CR_QEMU_CPU", prefix)),
+            tuple((key, option) for key, option in _rows("CR_QEMU_LACKS", prefix)),
+            tuple((option, file) for option, file in _rows("CR_QEMU_FILE", prefix)),
+        )
+    return None
+
+
+PLATFORMS: Final[Mapping[str, Platform]] = _read()
+"""Name -> platform."""
+
+
+def emulated(arch: str) -> Platform:
+    """The platform of an architecture that is emulated."""
+    return next(
+        each for each in PLATFORMS.values() if each.arch == arch and each.emulation is not None
+    )
+
+
+def emulated_mib(arch: str) -> int:
+    """The MiB of the emulated machine of an architecture. 0: the kernel's build says it."""
+    emulation = emulated(arch).emulation
+    return 0 if emulation is None else emulation.mib
+
+
+def levels(arch: str) -> tuple[str, ...]:
+    """capDL's words for an address space and its tables, the one that spans most first."""
+    header = f"platforms/{arch}.h"
+    ((vspace, *_),) = headers.own_table(header, "CR_VSPACE")
+    return (str(vspace), *(str(row[0]) for row in headers.own_table(header, "CR_TABLE_LEVEL")))
