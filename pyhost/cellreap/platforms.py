@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -74,22 +74,27 @@ def _read() -> dict[str, Platform]:
     return found
 
 
-def _rows(macro: str, prefix: str) -> tuple[tuple[str, ...], ...]:
-    rows = headers.own_table(_TABLE, macro)
-    return tuple(tuple(map(str, fields)) for of, *fields in rows if of == prefix)
+def _rows(macro: str, prefix: str) -> Iterator[list[str | int]]:
+    for of, *fields in headers.own_table(_TABLE, macro):
+        if of == prefix:
+            yield fields
+
+
+def _pairs(macro: str, prefix: str) -> tuple[tuple[str, str], ...]:
+    return tuple((str(first), str(second)) for first, second in _rows(macro, prefix))
 
 
 def _emulation(prefix: str) -> Emulation | None:
     for program, package, machine, mib, cpu in _rows("CR_QEMU", prefix):
         return Emulation(
-            program,
-            package,
-            machine,
+            str(program),
+            str(package),
+            str(machine),
             int(mib),
-            cpu,
-            dict(_rows("CR_QEMU_CPU", prefix)),
-            tuple((key, option) for key, option in _rows("CR_QEMU_LACKS", prefix)),
-            tuple((option, file) for option, file in _rows("CR_QEMU_FILE", prefix)),
+            str(cpu),
+            dict(_pairs("CR_QEMU_CPU", prefix)),
+            _pairs("CR_QEMU_LACKS", prefix),
+            _pairs("CR_QEMU_FILE", prefix),
         )
     return None
 
