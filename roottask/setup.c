@@ -55,9 +55,9 @@ static void cut_down(const cr_component_room *room)
     }
 }
 
-static void write_line(void)
+static uint32_t write_lines(uint32_t most)
 {
-    (void)cr_trace_write(&cr_sys.trace);
+    return cr_trace_write(&cr_sys.trace, most);
 }
 
 static int is_line_left(void)
@@ -94,7 +94,7 @@ cr_status cr_set_up_objects(const cr_component_room *room, const cr_image_header
     if (cr_system_init(image, endpoint) != CR_OK || cr_closeness_init(image) != CR_OK) {
         cr_panic("the model does not fit its memory", 0);
     }
-    cr_writer_init(out->untyped, write_line, is_line_left);
+    cr_writer_init(out->untyped, write_lines, is_line_left);
     cr_trace_written_by_another(&cr_sys.trace, CR_TRACE_MOST, cr_writer_wait);
     cr_before_panic(write_all);
     cr_truth_init(out->bound);
@@ -147,12 +147,12 @@ static void trace_start(const cr_image_header *image)
     }
     cr_trace_begin(&cr_sys.trace, CR_EV_TRACE);
     cr_trace_number(&cr_sys.trace, CR_TRACE_VERSION);
+    cr_trace_key(&cr_sys.trace);
     cr_trace_string(&cr_sys.trace, image->arch);
     cr_trace_string(&cr_sys.trace, image->kernel);
     cr_trace_string(&cr_sys.trace, image->system);
     cr_trace_depth(&cr_sys.trace, image->pd_depth);
     cr_trace_depth(&cr_sys.trace, image->rs_depth);
-    cr_trace_key(&cr_sys.trace);
     cr_trace_number(&cr_sys.trace, hz);
     cr_trace_end(&cr_sys.trace);
     cr_trace_begin(&cr_sys.trace, CR_EV_BASE);

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         metrics,
         plan,
         reconcile,
+        records,
         run,
         state,
     )
@@ -74,6 +75,7 @@ __all__ = [
     "metrics",
     "plan",
     "reconcile",
+    "records",
     "run",
     "state",
 ]
@@ -90,6 +92,7 @@ _MODULES: Final = {
         "metrics",
         "plan",
         "reconcile",
+        "records",
         "run",
         "state",
     ),

@@ -366,6 +366,16 @@ def constant(header: str, name: str, doublings: int = 0) -> int:
     raise HeaderError(f"{header_path(header)}: no enumerator {name}")
 
 
+def text_constant(header: str, name: str) -> str:
+    """The text that a macro of a public header stands for. HeaderError if there is none."""
+    found = re.search(
+        rf"^[ \t]*#[ \t]*define[ \t]+{name}[ \t]+{_STRING.pattern}", read_header(header), re.M
+    )
+    if found is None:
+        raise HeaderError(f"{header_path(header)}: no text {name}")
+    return found.group(1)
+
+
 def badge_layout() -> tuple[int, int, int]:
     """Of cr_badge in protocol.h: the shift of the kind, the mask and the shift of the generation.
 

@@ -13,15 +13,15 @@ static _Alignas(16) char stack_of_pump[STACK];
 
 static struct {
     seL4_CPtr work; /* for the pump: there may be something to write */
-    seL4_CPtr one;  /* for the writer: it writes one piece, or all of them */
+    seL4_CPtr one;  /* for the writer: it writes one piece, or what is awaited */
     seL4_CPtr done; /* for who awaits it: nothing is left */
-    void (*write)(void);
+    uint32_t (*write)(uint32_t most);
     int (*is_left)(void);
     volatile int sleeps; /* the pump waits for `work`, or is about to */
-    volatile uint32_t awaited; /* so many pieces; somebody waits for `done` */
+    volatile uint32_t awaited; /* so many lines; somebody waits for `done` */
     volatile uint32_t emptied; /* how often the pump has found nothing left */
     uint32_t seen;             /* `emptied` when cr_writer_lend was called last */
-    volatile uint64_t pieces;  /* that were written */
+    volatile uint64_t lines;   /* that were written */
     uint64_t recorded;         /* lines, when cr_writer_keep_up was called last */
     uint64_t allowed;          /* lines that may wait */
 } writer;
@@ -37,10 +37,12 @@ _Noreturn void cr_writer_main(void)
     for (;;) {
         wait_for(writer.one);
         const uint32_t awaited = writer.awaited;
-        for (uint32_t i = 0; i < (awaited != 0 ? awaited : 1) && writer.is_left(); i++) {
-            writer.write();
-            writer.pieces++;
-        }
+        uint32_t written = 0;
+        do {
+            const uint32_t now = writer.write(awaited != 0 ? awaited - written : UINT32_MAX);
+            written += now;
+            writer.lines += now;
+        } while (written < awaited && writer.is_left());
         if (awaited != 0) {
             writer.awaited = 0;
             seL4_Signal(writer.done);
@@ -70,7 +72,7 @@ static seL4_CPtr make_notification(seL4_CPtr untyped)
     return cr_pool_make(untyped, seL4_NotificationObject, "no notification for the writer");
 }
 
-void cr_writer_init(seL4_CPtr untyped, void (*write)(void), int (*is_left)(void))
+void cr_writer_init(seL4_CPtr untyped, uint32_t (*write)(uint32_t most), int (*is_left)(void))
 {
     const seL4_CPtr tcb = cr_pool_make(untyped, seL4_TCBObject, "no TCB for the writer");
     const seL4_CPtr pump = cr_pool_make(untyped, seL4_TCBObject, "no TCB for the pump");
@@ -90,21 +92,21 @@ void cr_writer_wake(void)
     }
 }
 
-static void await(uint32_t pieces)
+static void await(uint32_t lines)
 {
     cr_make_kept_answer(); /* Nobody waits for the console. */
-    writer.awaited = pieces;
+    writer.awaited = lines;
     seL4_Signal(writer.one);
     wait_for(writer.done);
 }
 
 /* An earlier caller may have been stopped while it waited, and its signal be left. */
-void cr_writer_wait(uint64_t pieces)
+void cr_writer_wait(uint64_t lines)
 {
-    const uint64_t before = writer.pieces;
+    const uint64_t before = writer.lines;
     uint64_t done = 0;
-    for (; done < pieces && writer.is_left(); done = writer.pieces - before) {
-        await(pieces - done < UINT32_MAX ? (uint32_t)(pieces - done) : UINT32_MAX);
+    for (; done < lines && writer.is_left(); done = writer.lines - before) {
+        await(lines - done < UINT32_MAX ? (uint32_t)(lines - done) : UINT32_MAX);
     }
 }
 

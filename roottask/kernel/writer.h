@@ -22,21 +22,22 @@ enum {
 };
 
 /* Makes the threads from an untyped with room for two TCBs and three notifications, and starts
- * them. `write` writes one piece, and `is_left` tells whether there is one; both must not use the
- * IPC buffer. Stops the system if there is an error. */
-void cr_writer_init(seL4_CPtr untyped, void (*write)(void), int (*is_left)(void));
+ * them. `write` writes one piece, of at most so many lines, and returns their number; `is_left`
+ * tells whether there is one. Both must not use the IPC buffer. Stops the system if there is an
+ * error. */
+void cr_writer_init(seL4_CPtr untyped, uint32_t (*write)(uint32_t most), int (*is_left)(void));
 /* There may be something to write. */
 void cr_writer_wake(void);
 /* For each interrupt of a timer: if the pump did not come to its end since the last one, because
- * something else runs all the time, CR_TRACE_FEW pieces are written now. */
+ * something else runs all the time, CR_TRACE_FEW lines are written now. */
 void cr_writer_lend(void);
 /* For each message, before PDs go on. `recorded`: lines since the start; `waiting`: those of them
  * that are not written. Returns when no more wait than may. */
 void cr_writer_keep_up(uint64_t recorded, uint64_t waiting);
 /* Whether there is something left that the pump has not come to. */
 int cr_writer_is_behind(void);
-/* Returns when so many pieces are written, or nothing is left to write. The caller may be in the
+/* Returns when so many lines are written, or nothing is left to write. The caller may be in the
  * middle of serving a call: it can still reply. */
-void cr_writer_wait(uint64_t pieces);
+void cr_writer_wait(uint64_t lines);
 
 #endif

@@ -32,7 +32,7 @@ void cr_trace_answer(cr_pd *pd, const cr_answer *answer)
     cr_trace_number(&cr_sys.trace, answer->space);
     cr_trace_number(&cr_sys.trace, answer->number);
     cr_trace_number(&cr_sys.trace, answer->count);
-    cr_trace_digest(cr_digest_words(answer->words, answer->count));
+    cr_trace_digest(&cr_sys.trace, cr_digest_words(answer->words, answer->count));
     cr_trace_end(&cr_sys.trace);
 }
 

@@ -206,19 +206,9 @@ void cr_trace_objects(const cr_objects *objects)
     cr_trace_bytes(&cr_sys.trace, text, used);
 }
 
-void cr_trace_digest(uint64_t digest)
-{
-    enum { DIGITS = 16 };
-    char text[DIGITS];
-    for (int i = 0; i < DIGITS; i++) {
-        text[i] = "0123456789abcdef"[(digest >> (4 * (DIGITS - 1 - i))) & 15u];
-    }
-    cr_trace_bytes(&cr_sys.trace, text, sizeof(text));
-}
-
 void cr_trace_state_digest(void)
 {
-    cr_trace_digest(cr_sys.digest);
+    cr_trace_digest(&cr_sys.trace, cr_sys.digest);
 }
 
 static void print_settled(uint32_t number, uint64_t rows, uint64_t cycles)

@@ -22,8 +22,6 @@ void cr_print_settled(uint32_t number, uint64_t cycles);
 void cr_print_whole(void);
 /* Adds the digest of the state to the line that has begun. */
 void cr_trace_state_digest(void);
-/* Adds any digest to a line. */
-void cr_trace_digest(uint64_t digest);
 
 /* The number of rows of an edge: its count, or 0 if other rows say the same. */
 static inline uint32_t cr_rows_of_edge(const cr_edge_info *edge)

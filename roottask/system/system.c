@@ -3,6 +3,7 @@
  * The tables of the system, ids, the trace and look-up. See system.h. The functions here that look
  * up nodes and badges must not trust their arguments: numbers and badges come from PDs. */
 #include "rows.h"
+#include <cellreap/blake2s.h>
 #include <cellreap/numbers.h>
 #include "text.h"
 #include "kernel/arch/arch.h"

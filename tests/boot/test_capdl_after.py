@@ -18,6 +18,7 @@ from kit.capdl_reader import read_capdl
 from kit.command_line import cellreap, cellreap_json
 from kit.muted import needs_debug
 from kit.paths import CONFIGS
+from kit.records import line_with
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,7 @@ def test_bad_input_is_told_in_one_line(run: Booted, tmp_path: Path) -> None:
 @pytest.mark.behaviour("H-10")
 def test_a_trace_that_does_not_pass_is_not_described(run: Booted, tmp_path: Path) -> None:
     console = run.trace.read_bytes().split(b"\n")
-    at = next(i for i, line in enumerate(console) if b" STEP " in line)
+    at = line_with(console, "STEP")
     cut = tmp_path / "cut.trace"
     cut.write_bytes(b"\n".join([*console[:at], *console[at + 1 :]]))
     done = cellreap("capdl", str(cut), "--after", "1", "--image", str(run.image))

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from cellreap.cli.main import cli
 from cellreap.testing import Target
+from cellreap.trace.frames import MARK
 from kit.command_line import HEARS_CTRL_C
 from kit.paths import BOOT_CONFIGS
 
@@ -107,8 +108,8 @@ def test_a_system_runs_until_an_event_and_its_console_is_shown_live(runs: Runs, 
     assert " in " in lines[at["crasher (PD_3): page fault at"]]
     assert "Not verified: what only the end of a run shows" in out
     assert lines[-1].startswith("NO END: right as far as it goes")
-    assert "~cr 0 " in err
-    assert "~cr" not in out
+    assert "\n0 TRACE version=1 " in err
+    assert MARK.decode() not in out + err
     assert list(runs.temporary.iterdir()) == []
 
 

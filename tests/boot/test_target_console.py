@@ -50,7 +50,7 @@ def test_all_that_it_printed_is_counted_as_foreign(forged: Run) -> None:
 def test_the_forger_printed_what_would_otherwise_count(forged: Run) -> None:
     """So that the tests above test something: what it printed is a trace in itself."""
     raw = forged.trace.read_bytes()
-    begin = raw.index(b"system=forged")
+    begin = raw.index(b"gnforged ")
     alone = raw[raw.rindex(b"\n", 0, begin) :]
     report = check_stream(io.BytesIO(alone), "forged")
     assert report.system == "forged"

@@ -11,9 +11,9 @@ from cellreap import headers
 from cellreap.headers import event_table
 from cellreap.trace.check import Report, check, check_stream
 from cellreap.trace.events import Event
-from cellreap.trace.lines import keyed_sum
+from cellreap.trace.frames import MARK
 from cellreap.trace.reader import MAX_LINE
-from cellreap.trace.writer import NO_SECRET, Draft, seal
+from cellreap.trace.writer import Draft, seal
 from kit import broken_apart, broken_configurations, broken_respawns, truth_traces
 from kit.cancel_run import cancel_run
 from kit.collect_run import collect_run
@@ -21,6 +21,7 @@ from kit.govern_run import govern_run
 from kit.hung_run import hung_run
 from kit.network_run import Forgetful, ended, network
 from kit.reconcile_run import reconcile_run
+from kit.records import line_of
 from kit.reports_run import reports_run
 from kit.residue_run import residue_run
 from kit.stop_run import stop_run
@@ -179,17 +180,12 @@ def _lines() -> list[str]:
     return seal(RUNS["depths-0-0"]())
 
 
-def _line(seq: int, text: str) -> str:
-    checksum = keyed_sum(NO_SECRET, f"{seq} {text}".encode())
-    return f"~cr {seq} {checksum.decode()} {text}"
-
-
 def _changed(change: Callable[[list[str]], list[str]]) -> Callable[[], Report]:
     return lambda: of_lines(change(_lines()))
 
 
 def _long(lines: list[str]) -> list[str]:
-    return [*lines[:9], f"~cr {'x' * MAX_LINE}", *lines[10:]]
+    return [*lines[:9], f"{MARK.decode()}{'x' * MAX_LINE}", *lines[10:]]
 
 
 # -- runs that break one rule
@@ -387,7 +383,7 @@ def _report(skip: int = 0, **change: object) -> list[Draft]:
 
 
 BROKEN: Final[dict[str, Callable[[], Report]]] = {
-    "line.form": _changed(lambda lines: [*lines[:9], "~cr good morning", *lines[10:]]),
+    "line.form": _changed(lambda lines: [*lines[:9], "~:good morning", *lines[10:]]),
     "line.checksum": _changed(lambda lines: [*lines[:9], f"{lines[9][:-1]}?", *lines[10:]]),
     "line.cut": _changed(lambda lines: [*lines[:9], lines[9][:12], *lines[10:]]),
     "line.long": _changed(_long),
@@ -397,11 +393,11 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "line.fields": emitted("SAY", pd="PD_5", text="x", loud="yes"),
     "line.value": emitted("SAY", pd="nobody", text="x"),
     "line.end": _changed(
-        lambda lines: [*lines[:-1], _line(len(lines) - 1, "END count=3 digest=00000000")]
+        lambda lines: [*lines[:-1], line_of(len(lines) - 1, "END count=3 digest=00000000")]
     ),
     "line.cut_off": _changed(lambda lines: lines[:-1]),
     "line.after_end": _changed(
-        lambda lines: [*lines, _line(len(lines), "ACCOUNT bytes=0 slots=0")]
+        lambda lines: [*lines, line_of(len(lines), "ACCOUNT bytes=0 slots=0")]
     ),
     "order.trace": lambda: inserted(
         "depths-0-0", "SAY", "TRACE", version=event_table().version, arch="x86_64",

@@ -2,7 +2,7 @@
 """Recorded boots of the current version, and the expected reports on them.
 
 A golden is NAME.trace, the console of a boot on refkernel (x86_64), and NAME.txt, the report on it:
-the summary of `run`, the plan events, and the JSON report. QEMU counts instructions instead of time
+the summary of `run`, all records, and the JSON report. QEMU counts instructions instead of time
 (-icount), so a boot repeats exactly. Values that change with every change of the C code are left
 out of the comparison with a fresh boot: see `normalised`.
 """
@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from cellreap.runs.summary import tell
-from cellreap.trace.check.running import PLAN_EVENTS
-from cellreap.trace.events import Event
+from cellreap.trace.events import Event, record_text
 from cellreap.trace.reading import Reading, read_trace
 from cellreap.trace.report import report_json
 from kit.paths import GOLDENS
@@ -70,11 +69,11 @@ def read_golden(raw: bytes, golden: Golden) -> Reading:
 
 
 def told(reading: Reading) -> str:
-    """The reports on a trace: for a person, the plans, and as JSON."""
+    """The reports on a trace: for a person, its records, and as JSON."""
     shown = report_json(reading.report)
     lines = tell(reading, reading.report.kernel, 0.0)
-    plans = [str(event) for event in reading.events if event.name in PLAN_EVENTS]
-    return "\n".join([*lines, "", *plans, "", json.dumps(shown, indent=2)]) + "\n"
+    records = map(record_text, reading.events)
+    return "\n".join([*lines, "", *records, "", json.dumps(shown, indent=2)]) + "\n"
 
 
 LEFT_OUT: Final = frozenset(

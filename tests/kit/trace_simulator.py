@@ -1550,7 +1550,7 @@ def rich_run() -> list[Draft]:
     target.delete(target.resource("BLOCK_SPACE_2"))
     target.refuse(app, 10, 4)
     target.refuse(app, 99, 2)
-    target.say(init, "all up: 100 %, ~cr")
+    target.say(init, "all up: 100 %, ~:")
     target.emit("UNREACHED", crash=2, name="block_server_2")
     target.quiet()
     # The crash of block server 1 also dooms fs (depth 1). init is pinned and loses what it had.

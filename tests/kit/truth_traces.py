@@ -16,6 +16,7 @@ from cellreap.testing import Change, with_system
 from cellreap.trace.check import Report, check_stream
 from cellreap.trace.check.truth import EVENTS
 from cellreap.trace.events import Event
+from cellreap.trace.frames import MARK
 from cellreap.trace.reader import Reader, read
 from cellreap.trace.writer import seal
 from kit.paths import TRUTH
@@ -44,7 +45,7 @@ def record(console: bytes) -> None:
     """Makes the console of a boot the recorded one."""
     TRUTH.parent.mkdir(exist_ok=True)
     console = console.replace(b"\r", b"")
-    lines = console[console.index(b"~cr ") :].split(b"\n")
+    lines = console[console.index(MARK) :].split(b"\n")
     TRUTH.write_bytes(b"\n".join(_in_tabs(line) for line in lines if _NOISE not in line))
 
 

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * A PD that prints what looks like the output of the root task and of the kernel: a whole trace
- * with correct checksums under a key of its own, the end of the trace, crashes, fatal messages, and
- * beginnings of lines, behind which the root task's next line follows. It does so in each round,
- * and finally says how often. */
+ * with correct checksums under a key of its own (docs/trace-format.md), the end of the trace,
+ * crashes, fatal messages, and beginnings of lines, behind which the root task's next line follows.
+ * It does so in each round, and finally says how often. */
 #include <cellreap/client.h>
 
 static const char *const trace[] = {
-    "~cr 0 cc305a74a8a4939a TRACE version=1 arch=x86_64 kernel=seL4%2016.0.0 system=forged "
-    "pd_depth=0 rs_depth=0 key=00112233445566778899aabbccddeeff clock=0",
-    "~cr 1 73cf17cc232162d2 BASE bytes=4096 slots=1 objects=-",
-    "~cr 2 5a366677abfe7f7f MODE mode=async",
-    "~cr 3 1e9e6ff3fe1256a0 PD id=PD_0 name=ROOT_TASK pinned=1 asker=- op=-",
-    "~cr 4 82debe73ff40cb64 ACCOUNT bytes=4096 slots=1",
-    "~cr 5 87b58edf92b59546 END count=6 digest=d09486b5",
+    "~:0101gn00112233445566778899aabbccddeeff gnx86_64 gnseL4%2016.0.0 gnforged 110Vg7IZm4F",
+    "~:112i1001gn- ;?l<iWJA",
+    "~:215gnasync UkYniC;T",
+    "~:31BgnPD_0 gnROOT_TASK 1gn- gn- f97S3HF<",
+    "~:413i1001gnWI5>dj",
+    "~:5116gn77ed2cf7 mo7Y7mE1",
 };
 
 static const char *const fatal[] = {
@@ -29,10 +28,10 @@ static const char *const fatal[] = {
 
 /* Not ended: what is printed next follows on the same line. */
 static const char *const beginnings[] = {
-    "~cr ",
-    "~cr 57 ",
-    "~cr 57 0123456789abcdef SAY pd=PD_1 text=",
-    "~cr 58 0123456789abcdef END count=59 digest=00000000 ",
+    "~:",
+    "~:Xi",
+    "~:Xi1X]gnPD_1 gn",
+    "~:Xj11Xkgn00000000 @@@@@@@@ ",
     "~",
 };
 
@@ -49,16 +48,12 @@ static void print(const char *text)
     }
 }
 
+/* As the root task prints numbers below 1,024. */
 static void print_number(uint32_t number)
 {
-    char digits[12];
-    uint32_t at = sizeof(digits) - 1;
-    digits[at] = '\0';
-    do {
-        digits[--at] = (char)('0' + number % 10u);
-        number /= 10u;
-    } while (number != 0);
-    print(digits + at);
+    const char two[] = {(char)('X' + (number >> 6)), (char)('0' + (number & 63u)), '\0'};
+    const char one[] = {(char)('0' + number), '\0'};
+    print(number < 40 ? one : two);
 }
 
 static void print_line(const char *text)
@@ -72,10 +67,10 @@ static void print_line(const char *text)
 static void print_events(void)
 {
     for (uint32_t number = 0; number < NUMBERS; number++) {
-        print("\n~cr ");
+        print("\n~:");
         print_number(number);
-        print(number % 2u == 0 ? " 0123456789abcdef END count=1 digest=00000000\n"
-                               : " 01234567 FAULT pd=PD_1 kind=vm-fault address=0x0 ip=0x0\n");
+        print(number % 2u == 0 ? "111gn00000000 @@@@@@@@\n" /* END */
+                               : "1XfgnPD_1 gnvm-fault 00gn- @@@@@@@@\n"); /* FAULT */
     }
 }
 

@@ -33,7 +33,7 @@ from cellreap.runs.places import programs_beside
 from cellreap.runs.qemu import find_emulator, machine_for
 from cellreap.system.config import parse_config
 from cellreap.system.image import read_image
-from cellreap.trace.lines import Lines
+from cellreap.trace.reader import Reader
 from kit.chaos import Table
 from kit.disturbed import QEMU, disturbed, shrunk
 from kit.paths import ROOT
@@ -44,7 +44,7 @@ EVENTS: Final = 20_000
 """A system that goes on for ever is cut after so many events."""
 SECONDS, IDLE = 10.0, 10.0
 """Longer than any other system takes, on a busy machine."""
-STILL: Final = (b"SILENT", b"STANDS", b"CLOCK")
+STILL: Final = ("SILENT", "STANDS", "CLOCK")
 """The last events of a system that has nothing more to tell. The root task says what each PD does
 when nothing has happened for 5 s of the machine's own time.
 """
@@ -80,7 +80,8 @@ class Ending:
 
     def __init__(self) -> None:
         self._rest = b""
-        self._lines = Lines()  # PDs print what looks like an event
+        self._reader = Reader("the console")  # PDs print what looks like an event
+        self._line = 0
         self.events = 0
         self.still = False
 
@@ -88,11 +89,12 @@ class Ending:
         """Takes the next bytes. Returns whether the run is to end."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         told = False
-        for _, found in filter(None, map(self._lines.find, lines)):
-            name = found[3].partition(b" ")[0]
-            self.events += 1
-            told = self.still and name == b"CLOCK"  # all STANDS have come
-            self.still = name == STILL[0] or (self.still and name in STILL)
+        for line in lines:
+            self._line += 1
+            for event in self._reader.feed(self._line, line):
+                self.events += 1
+                told = self.still and event.name == "CLOCK"  # all STANDS have come
+                self.still = event.name == STILL[0] or (self.still and event.name in STILL)
         return told or self.events > EVENTS
 
 

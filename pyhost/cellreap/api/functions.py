@@ -22,7 +22,7 @@ from cellreap.api.states import State, checked, state_of
 from cellreap.api.systems import System, kernel_for
 from cellreap.api.traced import of_trace
 from cellreap.errors import IncompleteError, UsageError
-from cellreap.inputs import beside
+from cellreap.inputs import beside, opened
 from cellreap.model.closeness import Closeness
 from cellreap.model.graph import Model
 from cellreap.model.metrics import Metrics
@@ -40,6 +40,8 @@ from cellreap.runs.qemu import check_before_build, machine_for, memory_in, split
 from cellreap.system.config import Depth, Mode
 from cellreap.system.image import Image, read_image
 from cellreap.system.sdk import CONFIG_FILE
+from cellreap.trace.events import record_text
+from cellreap.trace.reader import Reader, read
 
 Source: TypeAlias = str | Path | System | Run | Model
 """What a model state can come from."""
@@ -308,6 +310,19 @@ def check(trace: str | Path, against: str | Path | System | Image | None = None)
     report = reading.report
     kernel = f"{report.kernel or 'an unknown kernel'} ({report.arch})"
     return Run(report.system or "the system", kernel, reading, Path(trace))
+
+
+def records(trace: str | Path) -> list[str]:
+    """The records of a trace as text, one each: number, event, fields, and the time if it has one.
+
+    They end where the trace is damaged; `check` tells of damage. InputError if the file has no
+    trace.
+
+    >>> cellreap.records("tests/data/goldens/block_fs_db_app-0-0.trace")[2]
+    '2 MODE mode=async'
+    """
+    with opened(trace) as stream:
+        return [record_text(event) for event in read(Reader(str(trace)), stream)]
 
 
 def run(

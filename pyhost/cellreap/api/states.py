@@ -14,7 +14,8 @@ from cellreap.inputs import opened
 from cellreap.model.closeness import Closeness
 from cellreap.model.csvstate import ReadReport, read_state
 from cellreap.model.graph import Model
-from cellreap.trace.lines import MARK, Lines
+from cellreap.trace.frames import MARK
+from cellreap.trace.lines import Lines
 
 if TYPE_CHECKING:  # the check is imported for traces alone
     from cellreap.trace.report import Report

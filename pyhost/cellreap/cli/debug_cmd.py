@@ -21,6 +21,7 @@ from cellreap.runs.boot import End, Watch
 from cellreap.runs.debugging import free_port, stub_arguments, write_files
 from cellreap.runs.evidence import make_output
 from cellreap.runs.expectation import is_image
+from cellreap.runs.live import Live
 from cellreap.runs.places import Places, places_of_image
 from cellreap.system.image import Image, read_image
 
@@ -70,9 +71,10 @@ def debug(
             click.echo("\n".join(attaching.lines()))
         sys.stdout.flush()
         out = sys.stderr.buffer if as_json else sys.stdout.buffer
+        live = Live()
 
         def show(data: bytes) -> bool:
-            out.write(data)
+            out.write(live.take(data))
             out.flush()
             return False
 

@@ -23,6 +23,7 @@ from cellreap.runs.boot import End, Watch
 from cellreap.runs.evidence import Evidence
 from cellreap.runs.expectation import expected_of_image
 from cellreap.runs.follow import Follower, Until, parse_until
+from cellreap.runs.live import Live
 from cellreap.runs.places import explain_of_image
 from cellreap.runs.qemu import check_before_build, machine_for, memory_in, split_arguments
 from cellreap.system.config import Mode
@@ -68,7 +69,7 @@ def _to_until(ctx: click.Context, param: click.Parameter, value: str | None) -> 
     "-v",
     "--verbose",
     is_flag=True,
-    help="Show the console live on stderr: what PDs print, and the lines of the trace.",
+    help="Show the console live on stderr: what PDs print, and the records of the trace.",
 )
 @json_option
 @click.pass_context
@@ -165,9 +166,11 @@ def _limit(ctx: click.Context, name: str, value: float | None, goes_on: bool) ->
 def _watch(follower: Follower, until: Until | None, verbose: bool, shows: bool) -> Watch:
     """The watcher of a run."""
 
+    live = Live()
+
     def take(data: bytes) -> bool:
         if verbose:
-            sys.stderr.buffer.write(data)
+            sys.stderr.buffer.write(live.take(data))
             sys.stderr.flush()
         return follower.take(data)
 

@@ -9,11 +9,26 @@ import click
 
 from cellreap.cli.check_cmd import code_of, read_kept
 from cellreap.cli.echo import echo_json
+from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import image_option, json_option, programs_option
+from cellreap.errors import UsageError
+from cellreap.inputs import opened
 from cellreap.runs.known import known_of
 from cellreap.runs.summary import tell
-from cellreap.trace.events import printable
+from cellreap.trace.events import printable, record_text
+from cellreap.trace.reader import Reader, read
 from cellreap.trace.telling import reading_json
+
+
+def _show_records(trace: Path) -> int:
+    """Prints the records of a trace. Damage is told on stderr."""
+    reader = Reader(str(trace))
+    with opened(trace) as stream:
+        for event in read(reader, stream):
+            click.echo(record_text(event))
+    for problem in reader.problems:
+        click.echo(f"{trace}:{problem}", err=True)
+    return ExitCode.FAILED if reader.problems else ExitCode.DONE
 
 
 @click.command()
@@ -23,13 +38,26 @@ from cellreap.trace.telling import reading_json
     "what was not as expected."
 )
 @programs_option
+@click.option(
+    "--records",
+    "as_records",
+    is_flag=True,
+    help="Print the records of the trace instead, one a line: number, event, fields, time.",
+)
 @json_option
-def show(trace: Path, image: Path | None, programs: Path | None, as_json: bool) -> int:
+def show(
+    trace: Path, image: Path | None, programs: Path | None, as_records: bool, as_json: bool
+) -> int:
     """Tell the story of a kept trace, as `cellreap run` does.
 
     A trace without END, of a run that broke off, is told as far as it goes. Verdict and exit code
-    are those of `cellreap check`.
+    are those of `cellreap check`. With --records, the exit code is 1 if the trace is damaged; the
+    records before the damage are printed.
     """
+    if as_records:
+        if as_json:
+            raise UsageError("--records: prints text, so it does not go with --json")
+        return _show_records(trace)
     reading = read_kept(trace, known_of(trace, image, programs))
     report = reading.report
     kernel = f"{printable(report.kernel) or 'an unknown kernel'} ({printable(report.arch)})"

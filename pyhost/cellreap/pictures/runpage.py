@@ -142,10 +142,13 @@ def _violations_html(reading: Reading) -> str:
 def _places(events: Sequence[Event], report: Report) -> list[int | None]:
     """The position of the event at which each violation was found."""
     lines = [event.line for event in events]
-    return [
-        max(0, bisect.bisect_right(lines, problem.line) - 1) if lines else None
-        for problem in report.violations
-    ]
+    places: list[int | None] = []
+    for problem in report.violations:
+        at = problem.event
+        if at is None or not 0 <= at < len(events):  # as in events that were not read from a trace
+            at = max(0, bisect.bisect_right(lines, problem.line) - 1) if lines else None
+        places.append(at)
+    return places
 
 
 def _legend_html(kinds: Collection[str], *, broken: bool) -> str:

@@ -48,8 +48,8 @@ class Console:
     def _look(self, line: bytes, *, ended: bool) -> None:
         found = self._lines.find(line) if ended else None
         if found is not None:
-            self.events += 1
-            self.complete = self.complete or found[1].group(3).split(b" ", 1)[0] == b"END"
+            self.events += found[1].count
+            self.complete = self.complete or found[1].is_end
             self.fatal = ""
         if self.finish is not None and self.finish.search(line + b"\n" * ended):
             self.complete = True

@@ -98,8 +98,7 @@ class Follower:
         over = False
         for line in lines:
             self._line += 1
-            event = self._events.feed(self._line, line)
-            if event is not None:
+            for event in self._events.feed(self._line, line):
                 self._happened(event)
                 over = over or (self._until is not None and self._until.is_it(event))
         return over

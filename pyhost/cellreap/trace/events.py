@@ -77,6 +77,11 @@ class Event:
         )
 
 
+def record_text(event: Event) -> str:
+    """An event with its number and time, as people read it: `7 SAY pd=PD_1 text=hello at=1200`."""
+    return f"{event.seq} {event}" + ("" if event.time is None else f" at={event.time}")
+
+
 @functools.lru_cache(maxsize=1 << 10)
 def counts_in(value: str) -> Mapping[str, int]:
     """What `Event.counts` makes of a value, without the kinds that are not there."""

@@ -10,19 +10,17 @@ did not print it, and the reader counts it as foreign.
 
 from __future__ import annotations
 
-import functools
-import re
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
 from cellreap.errors import InputError
 from cellreap.headers import event_table
-from cellreap.trace.damage import diagnose
-from cellreap.trace.events import Event, decode, encode, field_type, printable
-from cellreap.trace.fastform import QuickLines, fast_forms
-from cellreap.trace.lines import FATAL, LINE, MARK, Lines, key_in, summed, without_time
+from cellreap.trace import frames
+from cellreap.trace.damage import diagnose, told
+from cellreap.trace.events import Event
+from cellreap.trace.frames import MARK, Cut, Damage, Frame, NoDigit
+from cellreap.trace.lines import FATAL, Lines, key_in
 from cellreap.trace.statements import Statement, Statements
 
 MAX_LINE = 65536
@@ -37,11 +35,15 @@ _CHUNK = 1 << 15
 
 @dataclass(frozen=True)
 class Problem:
-    """A fault in a trace. line: in the console log, from 1. rule: a key of `rules.RULES`."""
+    """A fault in a trace. line: in the console log, from 1. rule: a key of `rules.RULES`.
+
+    event: the number of the event at which it was found; None: it is a fault of the line.
+    """
 
     line: int
     text: str
     rule: str
+    event: int | None = None
 
     def __str__(self) -> str:
         return f"{self.line}: {self.rule}: {self.text}"
@@ -60,38 +62,30 @@ class _Gap:
 class _Suspect:
     """A line with a mark and a wrong checksum: damaged, or not the root task's.
 
-    claims: its sequence number, if it has one.
+    claims: the numbers of its events, if it has them.
     """
 
     problem: Problem
     text: bytes
-    claims: int | None
+    claims: range | None
 
     def ends(self, following: int, last_line: int) -> bool:
         """Whether it may be what is left of the last events, of which `following` is the first."""
-        return self.problem.line == last_line if self.claims is None else self.claims >= following
+        return self.problem.line == last_line if not self.claims else self.claims[-1] >= following
+
+    def is_in(self, missing: range) -> bool:
+        """Whether it may be what is left of some of these events."""
+        return self.claims is None or any(each in missing for each in self.claims)
 
 
-_NUMBER = re.compile(rb"(0|[1-9][0-9]{0,18}) ")
 _MAX_SUSPECTS = 1000
 
 
-@functools.cache
-def _prefixes(fields: tuple[str, ...]) -> tuple[bytes, ...]:
-    """What stands before the values of these fields."""
-    return tuple(f"{field}=".encode() for field in fields)
-
-
-_VERSION = re.compile(rb"TRACE version=([0-9]{1,9})(?: .*)?", re.DOTALL)
-"""A TRACE event, with its version."""
-
-
-def _check_version(path: str, number: int, body: bytes) -> None:
-    """InputError if a TRACE event names another version than that of this cellreap."""
-    found = _VERSION.fullmatch(body)
-    if found is None:
-        raise InputError(path, number, "TRACE", "no version=<number> as its first field")
-    version, known = int(found.group(1)), event_table().version
+def _check_version(path: str, number: int, frame: Frame) -> None:
+    """InputError if a TRACE names another version than that of this cellreap."""
+    head = frames.head_of(frame)
+    assert head is not None  # the frame has a key
+    version, known = head[0], event_table().version
     if version != known:
         newer = ", so a newer cellreap wrote it" if version > known else ""
         expected = f"{version} is no version that this cellreap reads ({known}){newer}"
@@ -152,9 +146,7 @@ def read(
     """
     events = Events(reader)
     for number, line, overlong, whole in split_lines(stream, progress):
-        event = events.feed(number, line, overlong)
-        if event is not None:
-            yield event
+        yield from events.feed(number, line, overlong)
         reader.ends_within = not whole
     reader.finish()
 
@@ -169,24 +161,24 @@ class Events:
         self._statements = Statements()
         self._said: list[Statement] = []
 
-    def feed(self, number: int, line: bytes, overlong: bool = False) -> Event | None:
-        """The event in a line, if the trace is sound so far."""
-        event = None if overlong else _next_in(self._reader, number, line)
-        if event is None:
-            event = self._reader.feed(number, line, overlong)
-        if not line.startswith(MARK) or event is None:
-            self._hear(number, line, event is None)
+    def feed(self, number: int, line: bytes, overlong: bool = False) -> list[Event]:
+        """The events in a line, if the trace is sound so far."""
+        events = self._reader.feed(number, line, overlong)
+        if not events or not line.startswith(MARK):
+            self._hear(number, line, not events)
         snapshot = self._snapshot
-        if event is not None:
+        if events:
+            last = events[-1]
             if self._said:
-                event.said = tuple(self._said)
+                events[0].said = tuple(self._said)
                 self._said.clear()
-            announced = event.name == "TRUTH" and event["snapshot"] == "1"
+            announced = last.name == "TRUTH" and last["snapshot"] == "1"
             self._snapshot = [] if announced else None
-            return event if snapshot is None else replace(event, text=tuple(snapshot))
-        if snapshot is not None and MARK not in line and len(snapshot) < MAX_SNAPSHOT:
+            if snapshot is not None:
+                events[0] = replace(events[0], text=tuple(snapshot))
+        elif snapshot is not None and MARK not in line and len(snapshot) < MAX_SNAPSHOT:
             snapshot.append(line.rstrip(b"\r").decode("latin-1"))
-        return None
+        return events
 
     def _hear(self, number: int, line: bytes, whole: bool) -> None:
         """Keeps what a PD says in a line, or in front of the event in it, for the next event."""
@@ -234,17 +226,16 @@ class Reader:
     _first_damage: Problem | None = None
     _ended: int | None = None
     _marked: bool = False
-    _quick: QuickLines | None = None  # None before the TRACE event
+    _records: frames.Records = field(default_factory=frames.Records)
     _stopped: tuple[int, str] = (0, "")  # the next event's number then, and a fatal message
-    _timed: bool = False  # all events but the first have times
 
     @property
     def key(self) -> bytes | None:
         """The key of the trace, once its first line was fed."""
         return self._lines.key
 
-    def feed(self, number: int, line: bytes, overlong: bool = False) -> Event | None:
-        """The event in a line. None if it has none, or if it or an earlier line is damaged."""
+    def feed(self, number: int, line: bytes, overlong: bool = False) -> list[Event]:
+        """The events in a line. It has none that count if it or an earlier line is damaged."""
         self.last_line = number
         if overlong:
             self._marked = True
@@ -252,20 +243,20 @@ class Reader:
         at = line.find(MARK)
         if at < 0:
             self._stopped = _stopped_at(self._next, line, self._stopped)
-            return None
+            return []
         self._marked = True
-        event = self._line(number, line[at:].rstrip(b"\r"))
-        return event if self.broken_at is None else None
+        events = self._line(number, line[at:].rstrip(b"\r"))
+        return events if self.broken_at is None else []
 
     # -- lines
 
-    def _line(self, number: int, line: bytes) -> Event | None:
-        """The event in a line that begins with the mark. Records damage."""
+    def _line(self, number: int, line: bytes) -> list[Event]:
+        """The events in a line that begins with the mark. Records damage."""
         place = self._lines.find(line)
         if place is None:
             text = line[len(MARK) :]
-            self._unsound(number, text, *diagnose(text))
-            return None
+            self._unsound(number, text, *diagnose(text, self._records.timed))
+            return []
         at, found = place
         if at > 0:
             # The beginning of a cut line may stand directly before the next line, which begins with
@@ -284,11 +275,10 @@ class Reader:
             return
         self.foreign += 1
         if len(self._suspects) < _MAX_SUSPECTS:
-            found = _NUMBER.match(text)
-            claims = int(found.group(1)) if found else None
+            claims = frames.claims(text)
             self._suspects.append(_Suspect(Problem(number, what, rule), text, claims))
-        line = LINE.fullmatch(text)
-        if line is not None and key_in(line) is not None:
+        frame = frames.parse(text)
+        if frame is not None and key_in(frame) is not None:
             self._restarted = self._restarted or number
 
     def _blame(self, suspects: list[_Suspect]) -> None:
@@ -301,53 +291,73 @@ class Reader:
 
     # -- order
 
-    def _accept(self, number: int, found: re.Match[bytes]) -> Event | None:
-        """Takes an undamaged line: checks its place in the sequence, then parses it."""
-        seq = int(found.group(1))
-        name = found.group(3).split(b" ", 1)[0].decode("ascii")
+    def _accept(self, number: int, frame: Frame) -> list[Event]:
+        """Takes an undamaged line: checks its place in the sequence, then reads its records."""
+        first, following = frame.first, frame.first + frame.count
         if self._ended is not None:
-            again = "; did the machine start again?" if name == "TRACE" else ""
-            self._problem(
-                number,
-                f"event {seq} ({name}) after END in line {self._ended}{again}",
-                "line.after_end",
-            )
-            return None
-        if seq < self._next:
-            self._late(number, seq, name)
-            return None
-        if seq > self._next:
-            missing = range(self._next, seq)
-            self._blame([s for s in self._suspects if s.claims is None or s.claims in missing])
-            self._missing(number, seq)
+            again = "; did the machine start again?" if frame.is_trace else ""
+            what = f"{self._told(frame)} after END in line {self._ended}{again}"
+            self._problem(number, what, "line.after_end")
+            return []
+        if first < self._next:
+            self._late(number, frame)
+            return []
+        if first > self._next:
+            missing = range(self._next, first)
+            self._blame([suspect for suspect in self._suspects if suspect.is_in(missing)])
+            self._missing(number, first)
         self._suspects.clear()
         self._claimed.clear()
         self._unclaimed = 0
-        self._next = seq + 1
-        event = self._parse(number, seq, name, found)
-        if name == "END":
+        self._next = following
+        if not self._begun:
+            _check_version(self.path, number, frame)  # the first line with a key is TRACE
+            self._begun = True
+        events = self._read(number, frame) if self.broken_at is None else []
+        if frame.is_end:
             self._ended = number
-            if event is not None and self.broken_at is None:
-                self._check_end(event)
+            if events:
+                self._check_end(events[0])
         else:
-            self._count += 1
-            self._digest = zlib.crc32(summed(found) + b"\n", self._digest)
-        return event
+            self._count += frame.count
+            self._digest = frames.next_digest(self._digest, frame.checksum)
+        return events
 
-    def _late(self, number: int, seq: int, name: str) -> None:
+    def _told(self, frame: Frame) -> str:
+        """The events of a frame, as messages name them."""
+        try:
+            return told(frame.first, frames.shape(frame, self._records.timed))
+        except (Cut, NoDigit, Damage):
+            return f"event {frame.first}"
+
+    def _read(self, number: int, frame: Frame) -> list[Event]:
+        try:
+            events = self._records.read(frame, number)
+        except Damage as damage:
+            self._break(number)
+            self._problem(number, damage.text, damage.rule)
+            return []
+        if frame.is_trace:
+            self._records.timed = events[0]["clock"] != "0"
+        return events
+
+    def _late(self, number: int, frame: Frame) -> None:
+        first, last = frame.first, frame.first + frame.count - 1
         for gap in self._gaps:
-            if gap.first <= seq <= gap.last:
+            if gap.first <= first and last <= gap.last:
                 self._gaps.remove(gap)
-                if gap.first < seq:
-                    self._gaps.append(_Gap(gap.first, seq - 1, gap.line))
-                if seq < gap.last:
-                    self._gaps.append(_Gap(seq + 1, gap.last, gap.line))
+                if gap.first < first:
+                    self._gaps.append(_Gap(gap.first, first - 1, gap.line))
+                if last < gap.last:
+                    self._gaps.append(_Gap(last + 1, gap.last, gap.line))
                 self._break(number)
-                what = f"reordered: event {seq} ({name}) comes after event {self._next - 1}"
+                verb = "comes" if first == last else "come"
+                what = f"reordered: {self._told(frame)} {verb} after event {self._next - 1}"
                 self._problem(number, what, "line.reordered")
                 return
-        again = "; did the machine start again?" if name == "TRACE" else ""
-        what = f"doubled: event {seq} ({name}) was there already{again}"
+        again = "; did the machine start again?" if frame.is_trace else ""
+        verb = "was" if first == last else "were"
+        what = f"doubled: {self._told(frame)} {verb} there already{again}"
         self._problem(number, what, "line.doubled")
 
     def _missing(self, number: int, seq: int) -> None:
@@ -377,76 +387,14 @@ class Reader:
         self._break(number)
         problem = Problem(number, what, rule)
         self._first_damage = self._first_damage or problem
-        found = _NUMBER.match(text)
-        if (
-            found
-            and self._next <= int(found.group(1)) < self._next + 1000
-            and len(self._claimed) < 1000
-        ):
-            self._claimed.append(int(found.group(1)))
+        claims = frames.claims(text)
+        if claims and self._next <= claims[0] < self._next + 1000 and len(self._claimed) < 1000:
+            self._claimed += claims
         else:
             self._unclaimed += 1
         self._problem(number, what, rule)
 
     # -- meaning
-
-    def _parse(self, number: int, seq: int, name: str, found: re.Match[bytes]) -> Event | None:
-        body, time = without_time(found.group(3)) if self._timed else (found.group(3), None)
-        if self._timed and time is None:
-            self._break(number)
-            what = "it has no time: expected at=<nanoseconds> behind its fields"
-            self._problem(number, f"{name}: {what}", "line.fields")
-            return None
-        form = fast_forms().get(name) if self._begun else None
-        if form is not None and (values := form.read(body)) is not None:
-            return Event(name, values, number, seq, time=time)
-        event = self._parse_fields(number, seq, body)
-        return event if event is None or time is None else replace(event, time=time)
-
-    def _parse_fields(self, number: int, seq: int, body: bytes) -> Event | None:
-        first, *pairs = body.split(b" ")
-        name = first.decode("ascii")
-        if not self._begun:
-            _check_version(self.path, number, body)  # the first line with a key is TRACE
-            self._begun = True
-        fields = event_table().fields.get(name)
-        if fields is None:
-            self._break(number)
-            version = event_table().version
-            what = f"unknown event {name}: trace version {version} has no such event"
-            self._problem(number, what, "order.version")
-            return None
-        values: dict[str, str] = {}
-        prefixes = _prefixes(fields)
-        if len(pairs) != len(fields) or not all(map(bytes.startswith, pairs, prefixes)):
-            self._break(number)
-            written = [pair.partition(b"=")[0].decode("latin-1") for pair in pairs]
-            has = printable(" ".join(written))
-            what = f"{name}: its fields are {has!r}: expected {' '.join(fields)!r}"
-            self._problem(number, what, "line.fields")
-            return None
-        for field_name, pair, prefix in zip(fields, pairs, prefixes, strict=True):
-            value = decode(pair[len(prefix) :])
-            if value is None:
-                shown = printable(pair[len(prefix) :].decode("latin-1"), 60)
-                what = f"{name}: {field_name}={shown}: expected %XX after every '%'"
-                self._bad_value(number, what)
-                return None
-            form = field_type(name, field_name)
-            if not form.accepts(value):
-                shown = printable(encode(value), 60)
-                self._bad_value(number, f"{name}: {field_name}={shown}: expected {form.expected}")
-                return None
-            values[field_name] = value
-        event = Event(name, values, number, seq)
-        if name == "TRACE" and seq == 0 and self._lines.key is not None:
-            self._timed = event["clock"] != "0"
-            self._quick = QuickLines(self._lines.key, self._timed)
-        return event
-
-    def _bad_value(self, number: int, what: str) -> None:
-        self._break(number)
-        self._problem(number, what, "line.value")
 
     def _check_end(self, end: Event) -> None:
         if end.number("count") != self._count + 1:
@@ -494,24 +442,6 @@ def stop_message(reader: Reader) -> str:
     return text if following == reader._next else ""
 
 
-def _next_in(reader: Reader, number: int, line: bytes) -> Event | None:
-    """The event in a line that is sound and the next one of its trace, if all before it was so.
-
-    None: `Reader.feed` must look at the line. Nothing is changed then.
-    """
-    if reader._quick is None or reader._suspects or reader._ended is not None:
-        return None
-    if reader.broken_at is not None or (found := reader._quick.read(line, reader._next)) is None:
-        return None
-    name, values, text, time = found
-    event = Event(name, values, number, reader._next, time=time)
-    reader.last_line = number
-    reader._next += 1
-    reader._count += 1
-    reader._digest = zlib.crc32(b"\n", zlib.crc32(text, reader._digest))
-    return event
-
-
 def _cut_off(reader: Reader) -> None:
     """Records that the trace has no END, and what is left of its last events."""
     last = [s for s in reader._suspects if s.ends(reader._next, reader.last_line)]
@@ -539,7 +469,7 @@ def _no_trace(reader: Reader) -> InputError:
     if reader.last_line == 0:
         return InputError(path, None, None, "empty: expected a trace")
     if not reader._marked:
-        expected = f"no trace in it: expected lines with {MARK.decode().strip()!r}"
+        expected = f"no trace in it: expected lines with {MARK.decode()!r}"
         return InputError(path, None, None, expected)
     lost = damage is None or (damage.rule == "line.checksum" and "TRACE" not in damage.text)
     if damage is not None and not lost:

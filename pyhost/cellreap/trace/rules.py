@@ -10,7 +10,7 @@ from typing import Final
 
 RULES: Final[dict[str, str]] = {
     # reading a console log
-    "line.form": "A trace line consists of a number, a checksum and an event.",
+    "line.form": "A trace line consists of records with their number, and a checksum.",
     "line.checksum": "The checksum is the checksum of the line's text.",
     "line.cut": "A trace line is complete: no field is missing, and no other line begins inside "
     "it.",

@@ -1,49 +1,98 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes events as trace lines, as the root task prints them. See docs/trace-format.md."""
+"""Writes events as the root task prints them, each in a frame. See docs/trace-format.md.
+
+The frames have no dictionary: each text is in its place.
+"""
 
 from __future__ import annotations
 
-import zlib
+import functools
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 from cellreap import headers
-from cellreap.trace.events import Event, encode
-from cellreap.trace.lines import MARK, keyed_sum
+from cellreap.trace import frames
+from cellreap.trace.events import MAX_NUMBER, Event, encode
+from cellreap.trace.frames import MARK, Key, number
 
 Draft = tuple[str, Mapping[str, object]]
 """An event to be written: its name and its values. `seal` computes END's count and digest."""
 
 
-NO_SECRET: Final = bytes(16)
+NO_SECRET: Final = b"nobody's secret!"
 """The key of traces that are made on the host."""
 
 
 def seal(events: Iterable[Draft | Event], key: bytes | None = None) -> list[str]:
-    """The trace lines of these events, without newlines.
+    """The trace lines of these events, without newlines: each event has one.
 
     The lines have sequence numbers and checksums, and END has its count and digest. key: of the
-    checksums. If None, it is the one in TRACE, else NO_SECRET.
+    checksums. If None, it is the one in TRACE, else NO_SECRET. ValueError: a value that no line
+    can have.
     """
     lines: list[str] = []
-    digest = 0
-    count = 0
+    digest = count = time = 0
     in_trace = NO_SECRET
     for seq, draft in enumerate(events):
         event = draft if isinstance(draft, Event) else _event(*draft)
-        if event.name == "TRACE":
+        if event.name == "TRACE" and seq == 0:
             in_trace = _key_in(event)
         if event.name == "END":
             end = {"count": str(count + 1), "digest": f"{digest:08x}"}
             event = Event("END", end, time=event.time)
-        text = f"{seq} {_text(event)}"
+        passed = None
         if event.time is not None:
-            text += f" at={event.time}"
-        lines.append(_line(text, key or in_trace))
+            passed, time = event.time - time & MAX_NUMBER, event.time
+        line, checksum = framed(record(event, passed), seq, 1, key or in_trace)
+        lines.append(line)
         if event.name != "END":
-            digest = zlib.crc32(text.encode("ascii") + b"\n", digest)
+            digest = frames.next_digest(digest, checksum)
             count += 1
     return lines
+
+
+def framed(body: bytes, first: int, count: int, key: bytes) -> tuple[str, int]:
+    """The line of a frame with these records, and its checksum. first: the number of the first."""
+    text = number(first) + frames.digits(count, 1) + body
+    checksum = Key.of(key).sum_of(text)
+    line = MARK + text + frames.digits(checksum, frames.SUM_DIGITS)
+    return line.decode("ascii"), checksum
+
+
+def record(event: Event, passed: int | None = None) -> bytes:
+    """An event as a frame has it. passed: since the one before it, in nanoseconds.
+
+    Fields that the table has not are written as texts behind the others.
+    """
+    table = headers.event_table()
+    known = table.fields.get(event.name, ())
+    out = number(_numbers().get(event.name, len(_numbers())))
+    for field in known:
+        if field in event.values:
+            out += _value(event[field], frames.print_forms()[table.types[event.name, field]])
+    for field in event.values.keys() - set(known):
+        out += _text(event[field])
+    return out if passed is None else out + number(passed)
+
+
+@functools.cache
+def _numbers() -> dict[str, int]:
+    return {name: at for at, name in enumerate(headers.event_table().fields)}
+
+
+def _value(value: str, form: str) -> bytes:
+    match form:
+        case "TEXT":
+            return _text(value)
+        case "DIGEST":
+            return frames.digits(int(value, 16), frames.ALL)
+        case "DEPTH":
+            return number(0 if value == "inf" else int(value) + 1)
+    return number(int(value, 0))
+
+
+def _text(value: str) -> bytes:
+    return number(2 * frames.PLAIN) + encode(value).encode("ascii") + b" "
 
 
 def _key_in(event: Event) -> bytes:
@@ -53,20 +102,5 @@ def _key_in(event: Event) -> bytes:
         return NO_SECRET
 
 
-def _line(text: str, key: bytes) -> str:
-    """The line of the text "<seq> <event> ..."."""
-    checksum = keyed_sum(key, text.encode("ascii"))
-    seq, _, rest = text.partition(" ")
-    return f"{MARK.decode()}{seq} {checksum.decode()} {rest}"
-
-
 def _event(name: str, values: Mapping[str, object]) -> Event:
     return Event(name, {field: str(value) for field, value in values.items()})
-
-
-def _text(event: Event) -> str:
-    """The event as a line: the table's fields in their order, then all others."""
-    fields = headers.event_table().fields.get(event.name, tuple(event.values))
-    ordered = [known for known in fields if known in event.values]
-    ordered += [surplus for surplus in event.values if surplus not in fields]
-    return " ".join([event.name, *(f"{known}={encode(event[known])}" for known in ordered)])

@@ -96,11 +96,6 @@ static void make_room(cr_blake2s *state)
     }
 }
 
-void cr_blake2s_compress_key(cr_blake2s *state)
-{
-    make_room(state);
-}
-
 void cr_blake2s_add(cr_blake2s *state, const void *bytes, size_t count)
 {
     const uint8_t *at = bytes;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <cellreap/blake2s.h>
 #include <cellreap/policy.h>
 #include <cellreap/trace.h>
 #include <cellreap/trace_text.h>
@@ -53,8 +54,7 @@ static const uint8_t forms[][FIELDS_MAX + 1] = {
 /* No print function has this form: nothing is recorded. */
 static const uint8_t no_form = NO_FORM;
 
-/* Bytes of a line that are reserved for the checksum and the end of the line. */
-enum { LINE_RESERVE = 64, CRC_DIGITS = 8, SUM_DIGITS = 2 * CR_TRACE_SUM_BYTES, WORD = 8 };
+enum { DIGEST_DIGITS = 8, WORD = 8 };
 
 /* A record is a number of words: its event with its length in words, and its fields. A field is its
  * value, or the pieces of a text. A record lies in the ring in one piece; what is left at the end
@@ -77,6 +77,7 @@ _Static_assert((int)CR_TRACE_MOST_MIN == 2 * (int)ROOM_MIN, "some lines may alwa
 typedef uint64_t __attribute__((may_alias)) word;
 
 #define NS_PER_S 1000000000ull
+#define PRIME ((1ull << 61) - 1)
 
 _Static_assert((int)CR_PIECE_COUNT_MASK >= (int)CR_TRACE_RECORD_MAX,
                "the longest text has its count");
@@ -111,6 +112,13 @@ size_t cr_format_hex(char *out, uint64_t value)
     return n;
 }
 
+/* The same number modulo 2^61 - 1. */
+static uint64_t reduced(uint64_t x)
+{
+    x = (x & PRIME) + (x >> 61);
+    return x >= PRIME ? x - PRIME : x;
+}
+
 static void put_hex(char *out, const uint8_t *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -124,8 +132,12 @@ void cr_trace_init(cr_trace *trace, void *ring, size_t capacity,
 {
     *trace = (cr_trace){.ring = ring, .capacity = capacity, .put = put};
     put_hex(trace->key, key, CR_TRACE_KEY_BYTES);
-    cr_blake2s_init(&trace->keyed, key, CR_TRACE_KEY_BYTES, CR_TRACE_SUM_BYTES);
-    cr_blake2s_compress_key(&trace->keyed);
+    uint64_t halves[2];
+    _Static_assert(sizeof(halves) == CR_TRACE_KEY_BYTES, "a key has two halves");
+    __builtin_memcpy(halves, key, sizeof(halves));
+    __builtin_memcpy(trace->secret, key, sizeof(halves));
+    trace->factor = reduced(halves[0]);
+    trace->addend = reduced(halves[1]);
     trace->broken = capacity < CR_TRACE_RING_MIN || capacity % WORD != 0;
     trace->record = ring;
     trace->limit = trace->broken ? 0 : capacity - CR_TRACE_RECORD_MAX;
@@ -138,7 +150,7 @@ void cr_trace_timed(cr_trace *trace, uint64_t (*now)(void), uint64_t hz)
     trace->start = now();
 }
 
-void cr_trace_written_by_another(cr_trace *trace, uint32_t most, void (*wait)(uint64_t pieces))
+void cr_trace_written_by_another(cr_trace *trace, uint32_t most, void (*wait)(uint64_t lines))
 {
     trace->wait = wait;
     trace->most = most;
@@ -350,6 +362,13 @@ void cr_trace_depth(cr_trace *trace, uint32_t depth)
     }
 }
 
+void cr_trace_digest(cr_trace *trace, uint64_t digest)
+{
+    if (next_field(trace, CR_PRINT_DIGEST)) {
+        put_word(trace, digest);
+    }
+}
+
 void cr_trace_bytes(cr_trace *trace, const char *bytes, size_t count)
 {
     if (next_field(trace, CR_PRINT_TEXT)) {
@@ -401,13 +420,13 @@ void cr_trace_key(cr_trace *trace)
 
 uint64_t cr_trace_secret(const cr_trace *trace, const char *whose)
 {
-    _Static_assert(CR_TRACE_SUM_BYTES == sizeof(uint64_t), "a checksum is one word");
-    uint8_t bytes[CR_TRACE_SUM_BYTES];
+    uint8_t bytes[sizeof(uint64_t)];
     uint64_t secret = 0;
-    cr_blake2s hash = trace->keyed;
+    cr_blake2s hash;
+    cr_blake2s_init(&hash, trace->secret, sizeof(trace->secret), sizeof(bytes));
     cr_blake2s_add(&hash, whose, length(whose));
     cr_blake2s_end(&hash, bytes);
-    for (int i = CR_TRACE_SUM_BYTES - 1; i >= 0; i--) {
+    for (int i = (int)sizeof(bytes) - 1; i >= 0; i--) {
         secret = secret << 8 | bytes[i];
     }
     return secret;
@@ -428,9 +447,9 @@ void cr_trace_end(cr_trace *trace)
 
 void cr_trace_finish(cr_trace *trace)
 {
-    char digest[CRC_DIGITS];
+    char digest[DIGEST_DIGITS];
     cr_trace_flush(trace); /* The digest is that of the lines that were written. */
-    for (int i = 0; i < CRC_DIGITS; i++) {
+    for (int i = 0; i < DIGEST_DIGITS; i++) {
         digest[i] = "0123456789abcdef"[(trace->digest >> (28 - 4 * i)) & 15u];
     }
     cr_trace_begin(trace, CR_EV_END);
@@ -446,38 +465,79 @@ void cr_trace_flush(cr_trace *trace)
         trace->wait(UINT64_MAX);
         return;
     }
-    while (cr_trace_write(trace)) {
+    while (cr_trace_write(trace, UINT32_MAX) != 0) {
     }
 }
 
 /* -- writing */
 
-static void append(cr_trace *trace, const char *bytes, size_t count)
+/* A frame takes no further record when it has so many, or so many characters. Below its limits, the
+ * number of its records is one character. */
+enum { FRAME_RECORDS = 32, FRAME_CHARS = 96 };
+
+/* Characters that are reserved for the checksum and the end of the line, bytes of a word of the
+ * checksum, and characters of the mark, which it does not cover. */
+enum { LINE_RESERVE = 64, SUMMED = 7, MARK_CHARS = sizeof(CR_FRAME_MARK) - 1 };
+
+
+_Static_assert((int)FRAME_RECORDS < (int)CR_FRAME_ONE, "one character");
+_Static_assert((int)CR_FRAME_CLEAR >= (int)CR_DICTIONARY_TEXTS &&
+                   2 * (int)CR_FRAME_PLAIN + 1 < (int)CR_FRAME_TWO,
+               "a piece of a text begins with one or two characters");
+_Static_assert((int)CR_DICTIONARY_PLACES >= 2 * (int)CR_DICTIONARY_TEXTS,
+               "half of the places are empty");
+
+static void append(cr_trace *trace, uint32_t c)
 {
-    if (trace->line_used + count + LINE_RESERVE > CR_TRACE_LINE_MAX) {
+    if (trace->line_used >= trace->line_end) {
         trace->too_long = 1;
         return;
     }
-    for (size_t i = 0; i < count; i++) {
-        trace->line[trace->line_used++] = bytes[i];
+    trace->line[trace->line_used++] = (char)c;
+}
+
+/* Six bits. */
+static void append_digit(cr_trace *trace, uint64_t digit)
+{
+    append(trace, CR_FRAME_ZERO + ((uint32_t)digit & 63u));
+}
+
+static void append_digits(cr_trace *trace, uint64_t value, uint32_t digits)
+{
+    while (digits > 0) {
+        append_digit(trace, value >> (6 * --digits));
     }
 }
 
-static void append_string(cr_trace *trace, const char *text)
+static void append_number(cr_trace *trace, uint64_t value)
 {
-    append(trace, text, length(text));
+    if (value < CR_FRAME_ONE) {
+        append_digit(trace, value);
+    } else if (value < CR_FRAME_TWO) {
+        append_digits(trace, ((uint64_t)CR_FRAME_ONE << 6) + value, 2);
+    } else {
+        uint32_t digits = 2;
+        while (digits < CR_FRAME_DIGITS && value >> (6 * digits) != 0) {
+            digits++;
+        }
+        if (value >> (6 * digits) != 0) {
+            append_digit(trace, 63);
+            append_digits(trace, value, CR_FRAME_ALL_DIGITS);
+        } else {
+            append_digit(trace, CR_FRAME_LONG + digits - 2);
+            append_digits(trace, value, digits);
+        }
+    }
 }
 
-static void append_escaped(cr_trace *trace, const char *bytes, size_t count)
+static void append_escaped(cr_trace *trace, unsigned char c)
 {
-    for (size_t i = 0; i < count; i++) {
-        unsigned char c = (unsigned char)bytes[i];
-        if (c >= 0x21 && c <= 0x7e && c != '%') {
-            append(trace, (const char *)&c, 1);
-        } else {
-            char escaped[3] = {'%', "0123456789ABCDEF"[c >> 4], "0123456789ABCDEF"[c & 15]};
-            append(trace, escaped, sizeof(escaped));
-        }
+    if (c >= 0x21 && c <= 0x7e && c != '%') {
+        append(trace, c);
+    } else {
+        append(trace, '%');
+        append(trace, (uint32_t)"0123456789ABCDEF"[c >> 4]);
+        append(trace, (uint32_t)"0123456789ABCDEF"[c & 15]);
     }
 }
 
@@ -495,80 +555,103 @@ static const char *bytes_of(const word *piece, size_t *count, const word **next)
     return (const char *)(const void *)(piece + 1);
 }
 
-/* Appends a text. Returns the number of its words. */
-static uint64_t append_pieces(cr_trace *trace, const word *first)
+/* A piece of a text, with the comma behind it if there is one. */
+typedef struct piece {
+    const char *bytes;
+    size_t count; /* without the comma */
+    size_t all;   /* with it */
+} piece;
+
+static int is_known(const cr_dictionary *known, uint32_t number, const piece *p)
 {
-    const word *piece = first;
-    for (;;) {
-        const word head = *piece;
-        size_t count;
-        const char *bytes = bytes_of(piece, &count, &piece);
-        append_escaped(trace, bytes, count);
-        if ((head & CR_PIECE_COMMA) != 0) {
-            append(trace, ",", 1);
+    const char *text = &known->bytes[known->begin[number]];
+    if ((size_t)known->begin[number + 1] - known->begin[number] != p->all) {
+        return 0;
+    }
+    for (size_t i = 0; i < p->count; i++) {
+        if (text[i] != p->bytes[i]) {
+            return 0;
         }
-        if ((head & CR_PIECE_MORE) == 0) {
-            return (uint64_t)(piece - first);
+    }
+    return p->all == p->count || text[p->count] == ',';
+}
+
+/* The place of a text, or the empty one where it belongs. There is always one. FNV-1a. */
+static uint16_t *place_of(cr_dictionary *known, const piece *p)
+{
+    uint32_t hash = 0x811c9dc5u ^ (uint32_t)(p->all - p->count);
+    for (size_t i = 0; i < p->count; i++) {
+        hash = (hash ^ (unsigned char)p->bytes[i]) * 0x01000193u;
+    }
+    for (hash ^= hash >> 16;; hash++) {
+        uint16_t *place = &known->places[hash % CR_DICTIONARY_PLACES];
+        if (*place == 0 || is_known(known, *place - 1u, p)) {
+            return place;
         }
     }
 }
 
-/* Appends a field of the record. Returns the number of its words. */
-static uint64_t append_field(cr_trace *trace, cr_print print, const word *value)
+/* Adds a text, in an empty place or, if there is no room, as the first one of an empty dictionary.
+ * Returns the token for that. */
+static uint32_t add_text(cr_dictionary *known, uint16_t *place, const piece *p)
 {
-    char text[24];
-    switch (print) {
-    case CR_PRINT_NUMBER:
-        append(trace, text, cr_format_decimal(text, *value));
-        return 1;
-    case CR_PRINT_ADDRESS:
-        append_string(trace, "0x");
-        append(trace, text, cr_format_hex(text, *value));
-        return 1;
-    case CR_PRINT_DEPTH:
-        if (*value == CR_DEPTH_INF) {
-            append_string(trace, "inf");
-        } else {
-            append(trace, text, cr_format_decimal(text, *value));
+    uint32_t token = CR_FRAME_DEFINE;
+    if (known->count == CR_DICTIONARY_TEXTS ||
+        known->begin[known->count] + p->all > CR_DICTIONARY_BYTES) {
+        token = CR_FRAME_CLEAR;
+        known->count = 0;
+        for (uint32_t i = 0; i < CR_DICTIONARY_PLACES; i++) {
+            known->places[i] = 0;
         }
-        return 1;
-    case CR_PRINT_TEXT:
-        break;
+        place = place_of(known, p);
     }
-    return append_pieces(trace, value);
+    char *text = &known->bytes[known->begin[known->count]];
+    for (size_t i = 0; i < p->count; i++) {
+        text[i] = p->bytes[i];
+    }
+    if (p->all > p->count) {
+        text[p->count] = ',';
+    }
+    known->begin[known->count + 1] = (uint16_t)(known->begin[known->count] + p->all);
+    *place = (uint16_t)++known->count;
+    return token;
 }
 
-static void put_all(const cr_trace *trace, const char *bytes, size_t count)
+static void append_piece(cr_trace *trace, const piece *p, uint32_t more)
 {
-    for (size_t i = 0; i < count; i++) {
-        trace->put(bytes[i]);
+    uint32_t token = CR_FRAME_PLAIN;
+    if (p->all != 0 && p->all <= CR_DICTIONARY_TEXT_MAX) {
+        uint16_t *place = place_of(&trace->known, p);
+        if (*place != 0) {
+            append_number(trace, 2 * (*place - 1u) + more);
+            return;
+        }
+        token = add_text(&trace->known, place, p);
     }
+    append_number(trace, 2 * token + more);
+    for (size_t i = 0; i < p->count; i++) {
+        append_escaped(trace, (unsigned char)p->bytes[i]);
+    }
+    if (p->all > p->count) {
+        append(trace, ',');
+    }
+    append(trace, ' ');
 }
 
-/* Writes the line that was composed. The checksum covers "<seq> <event> ...". In the line, the
- * sequence number precedes the checksum. */
-static void write_line(cr_trace *trace)
+/* Appends a text. Returns the number of its words in the record. */
+static uint64_t append_text(cr_trace *trace, const word *first)
 {
-    char number[24];
-    char sum_text[SUM_DIGITS + 1];
-    uint8_t sum[CR_TRACE_SUM_BYTES];
-    size_t n = cr_format_decimal(number, trace->written);
-    number[n++] = ' ';
-    const char *text = trace->line + trace->text_start;
-    const size_t text_bytes = trace->line_used - trace->text_start;
-    cr_blake2s hash = trace->keyed;
-    cr_blake2s_add(&hash, number, n);
-    cr_blake2s_add(&hash, text, text_bytes);
-    cr_blake2s_end(&hash, sum);
-    put_hex(sum_text, sum, sizeof(sum));
-    sum_text[SUM_DIGITS] = ' ';
-    put_all(trace, trace->line, trace->text_start);
-    put_all(trace, sum_text, sizeof(sum_text));
-    put_all(trace, text, text_bytes);
-    trace->put('\n');
-    trace->digest =
-        cr_crc32(cr_crc32(cr_crc32(trace->digest, number, n), text, text_bytes), "\n", 1);
-    trace->written++;
+    const word *next = first;
+    uint32_t more;
+    do {
+        const word head = *next;
+        piece p;
+        p.bytes = bytes_of(next, &p.count, &next);
+        p.all = p.count + ((head & CR_PIECE_COMMA) != 0);
+        more = (head & CR_PIECE_MORE) != 0;
+        append_piece(trace, &p, more);
+    } while (more);
+    return (uint64_t)(next - first);
 }
 
 /* So many ticks in nanoseconds. Neither product is too large while a second has less than 2^34
@@ -580,25 +663,93 @@ static uint64_t nanoseconds(uint64_t ticks, uint64_t hz)
 
 static void compose(cr_trace *trace, cr_event event, const word *value)
 {
-    char number[24];
-    const uint64_t time = is_timed(trace, event) ? *value++ : 0;
-    trace->line_used = 0;
-    trace->too_long = 0;
-    append_string(trace, "~cr ");
-    append(trace, number, cr_format_decimal(number, trace->written));
-    append_string(trace, " ");
-    trace->text_start = trace->line_used;
-    append_string(trace, events[event].name);
-    for (const field *f = events[event].fields; f->name != 0; f++) {
-        append(trace, " ", 1);
-        append_string(trace, f->name);
-        append(trace, "=", 1);
-        value += append_field(trace, prints[f->type], value);
+    const uint64_t ticks = is_timed(trace, event) ? *value++ : 0;
+    append_number(trace, event);
+    for (const uint8_t *form = forms[event]; *form != 0; form++) {
+        switch ((cr_print)(*form - 1)) {
+        case CR_PRINT_NUMBER:
+        case CR_PRINT_ADDRESS:
+            append_number(trace, *value++);
+            break;
+        case CR_PRINT_DEPTH: /* CR_DEPTH_INF becomes 0 */
+            append_number(trace, (uint32_t)(*value++ + 1));
+            break;
+        case CR_PRINT_DIGEST:
+            append_digits(trace, *value++, CR_FRAME_ALL_DIGITS);
+            break;
+        case CR_PRINT_TEXT:
+            value += append_text(trace, value);
+            break;
+        }
     }
     if (is_timed(trace, event)) {
-        append_string(trace, " at=");
-        append(trace, number, cr_format_decimal(number, nanoseconds(time, trace->hz)));
+        const uint64_t time = nanoseconds(ticks, trace->hz);
+        append_number(trace, time - trace->last_time);
+        trace->last_time = time;
     }
+}
+
+/* sum * factor + addend modulo 2^61 - 1. The sum is below 2^61, and the addend below 2^62. */
+static uint64_t summed(const cr_trace *trace, uint64_t sum, uint64_t addend)
+{
+    const unsigned __int128 product = (unsigned __int128)sum * trace->factor;
+    return reduced(((uint64_t)product & PRIME) + (uint64_t)(product >> 61) + addend);
+}
+
+/* The checksum of what was composed: a polynomial of its words of seven bytes, of which the last
+ * one is filled up with zeros (docs/trace-format.md). */
+static uint64_t sum_of(cr_trace *trace)
+{
+    uint64_t sum = 1;
+    __builtin_memset(&trace->line[trace->line_used], 0, WORD);
+    for (uint32_t i = MARK_CHARS; i < trace->line_used; i += SUMMED) {
+        uint64_t next;
+        __builtin_memcpy(&next, &trace->line[i], sizeof(next));
+        sum = summed(trace, sum, next & ((1ull << (8 * SUMMED)) - 1));
+    }
+    return summed(trace, sum, trace->addend) & ((1ull << (6 * CR_FRAME_SUM_DIGITS)) - 1);
+}
+
+static void begin_frame(cr_trace *trace)
+{
+    trace->line_used = 0;
+    trace->line_end = sizeof(trace->line) - LINE_RESERVE;
+    for (const char *mark = CR_FRAME_MARK; *mark != '\0'; mark++) {
+        append(trace, (unsigned char)*mark);
+    }
+    append_number(trace, trace->written);
+    append_digit(trace, 0); /* for the number of records */
+}
+
+static void end_frame(cr_trace *trace, uint32_t count_at, uint32_t records)
+{
+    trace->line[count_at] = (char)(CR_FRAME_ZERO + records);
+    const uint64_t sum = sum_of(trace);
+    trace->line_end = sizeof(trace->line);
+    append_digits(trace, sum, CR_FRAME_SUM_DIGITS);
+    append(trace, '\n');
+    for (uint32_t i = 0; i < trace->line_used; i++) {
+        trace->put(trace->line[i]);
+    }
+    trace->digest = trace->digest * CR_FRAME_DIGEST + (uint32_t)sum;
+    trace->written += records;
+}
+
+/* Adds the record of a line to the frame. If it is too long, the trace ends before it. */
+static uint32_t add_record(cr_trace *trace, cr_event event, const word *value)
+{
+    const uint32_t before = trace->line_used;
+    if (trace->too_long) {
+        return 0;
+    }
+    trace->line_end = before + CR_TRACE_LINE_MAX - LINE_RESERVE;
+    compose(trace, event, value);
+    if (trace->too_long) {
+        trace->line_used = before;
+        trace->broken = 1;
+        return 0;
+    }
+    return 1;
 }
 
 static void write_bug(const cr_trace *trace, const word *value, const word *end)
@@ -606,28 +757,43 @@ static void write_bug(const cr_trace *trace, const word *value, const word *end)
     while (value < end) {
         size_t count;
         const char *bytes = bytes_of(value, &count, &value);
-        put_all(trace, bytes, count);
+        for (size_t i = 0; i < count; i++) {
+            trace->put(bytes[i]);
+        }
     }
 }
 
-int cr_trace_write(cr_trace *trace)
+uint32_t cr_trace_write(cr_trace *trace, uint32_t most)
 {
-    if (trace->tail == __atomic_load_n(&trace->head, __ATOMIC_ACQUIRE)) {
+    const uint64_t head = __atomic_load_n(&trace->head, __ATOMIC_ACQUIRE);
+    uint64_t tail = trace->tail;
+    uint32_t records = 0;
+    if (tail == head) {
         return 0;
     }
-    const word *record = at(trace, trace->tail);
-    const uint32_t kind = (uint32_t)*record;
-    const uint64_t words = *record >> 32;
-    if (kind == BUG) {
-        write_bug(trace, record + 1, record + words);
-    } else if (kind != SKIP && !trace->too_long) {
-        compose(trace, (cr_event)kind, record + 1);
-        if (trace->too_long) {
-            trace->broken = 1; /* No line after it is written. */
-        } else {
-            write_line(trace);
+    begin_frame(trace);
+    const uint32_t begin = trace->line_used;
+    most = most < FRAME_RECORDS ? most : FRAME_RECORDS;
+    while (tail != head && records < most && trace->line_used < FRAME_CHARS) {
+        const word *record = at(trace, tail);
+        const uint32_t kind = (uint32_t)*record;
+        const uint64_t words = *record >> 32;
+        if (kind == BUG) {
+            if (records != 0) {
+                break; /* The lines before it come first. */
+            }
+            write_bug(trace, record + 1, record + words);
+        } else if (kind != SKIP) {
+            records += add_record(trace, (cr_event)kind, record + 1);
+        }
+        tail += words * WORD;
+        if (kind == CR_EV_TRACE || kind == BUG) {
+            break;
         }
     }
-    trace->tail += words * WORD;
-    return 1;
+    if (records != 0) {
+        end_frame(trace, begin - 1, records);
+    }
+    trace->tail = tail;
+    return records != 0 ? records : 1;
 }

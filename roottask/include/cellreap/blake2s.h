@@ -14,8 +14,7 @@ extern "C" {
 
 enum { CR_BLAKE2S_BLOCK = 64 };
 
-/* A hash in progress. A state that cr_blake2s_init made may be copied and used for several hashes
- * with the same key. */
+/* A hash in progress. */
 typedef struct cr_blake2s {
     uint32_t h[8];
     uint64_t count;  /* bytes hashed so far, without those in `block` */
@@ -26,9 +25,6 @@ typedef struct cr_blake2s {
 
 /* key_bytes: 1 .. 32. digest_bytes: 1 .. 32. */
 void cr_blake2s_init(cr_blake2s *state, const uint8_t *key, size_t key_bytes, size_t digest_bytes);
-/* Compresses the key, so that copies of the state need not. Something must be added to each of
- * them: the last block is compressed differently. */
-void cr_blake2s_compress_key(cr_blake2s *state);
 void cr_blake2s_add(cr_blake2s *state, const void *bytes, size_t count);
 /* Writes the digest to `out`. The state must not be used afterwards. */
 void cr_blake2s_end(cr_blake2s *state, uint8_t *out);

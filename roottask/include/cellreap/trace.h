@@ -20,7 +20,6 @@
 #ifndef CELLREAP_TRACE_H
 #define CELLREAP_TRACE_H
 
-#include <cellreap/blake2s.h>
 #include <cellreap/limits.h>
 #include <cellreap/trace_events.h>
 #include <stddef.h>
@@ -34,8 +33,18 @@ enum {
     /* The bytes of the longest record: the texts of a line, and words of its fields. */
     CR_TRACE_RECORD_MAX = 4096,
     CR_TRACE_RING_MIN = 8192, /* twice CR_TRACE_RECORD_MAX */
-    CR_TRACE_MOST_MIN = 128   /* twice the room for lines that the recorder waits for */
+    CR_TRACE_MOST_MIN = 128,  /* twice the room for lines that the recorder waits for */
+    CR_TRACE_FRAME_REST = 256, /* bytes of a frame beside the last of its lines */
+    CR_DICTIONARY_PLACES = 1024
 };
+
+/* The texts of which the console has only the numbers any more. */
+typedef struct cr_dictionary {
+    uint32_t count;
+    uint16_t places[CR_DICTIONARY_PLACES];     /* by hash: the number of a text + 1; 0: none */
+    uint16_t begin[CR_DICTIONARY_TEXTS + 1];   /* of each text in `bytes`, and the end of all */
+    char bytes[CR_DICTIONARY_BYTES];
+} cr_dictionary;
 
 typedef struct cr_trace {
     uint8_t *ring;
@@ -45,8 +54,8 @@ typedef struct cr_trace {
     volatile uint64_t written; /* the number of lines */
     uint64_t recorded;         /* the number of lines, with those that are not written yet */
     void (*put)(char c);
-    /* Returns when so many pieces are written or the ring is empty. 0: the recorder writes. */
-    void (*wait)(uint64_t pieces);
+    /* Returns when so many lines are written or the ring is empty. 0: the recorder writes. */
+    void (*wait)(uint64_t lines);
     volatile int broken;       /* nothing more is recorded */
     uint32_t most;             /* lines that are not written at a time, if `wait` is there */
     /* The record being made: its first word, and where its next one goes. */
@@ -56,17 +65,21 @@ typedef struct cr_trace {
     const uint8_t *form; /* what the rest of the fields are; see trace.c */
     cr_event event;
     /* What only the writer uses. */
-    cr_blake2s keyed; /* with the key hashed: the beginning of each checksum */
-    uint32_t digest;  /* CRC-32 state over the texts so far */
+    uint64_t factor; /* the key of the checksums */
+    uint64_t addend;
+    uint64_t last_time; /* of the last record, in nanoseconds */
+    uint32_t digest;    /* of the checksums so far */
     uint32_t line_used;
-    uint32_t text_start;
+    uint32_t line_end; /* the line may be so long now */
     int too_long;
+    cr_dictionary known;
     /* Of events with times; all 0: without. */
     uint64_t (*now)(void);
     uint64_t hz;    /* ticks of `now` in a second */
     uint64_t start; /* `now` of the first event */
-    char line[CR_TRACE_LINE_MAX];
-    char key[2 * CR_TRACE_KEY_BYTES]; /* in hex digits */
+    char line[CR_TRACE_LINE_MAX + CR_TRACE_FRAME_REST];
+    uint8_t secret[CR_TRACE_KEY_BYTES]; /* the key */
+    char key[2 * CR_TRACE_KEY_BYTES];   /* in hex digits */
 } cr_trace;
 
 /* `capacity`: a multiple of 8, at least CR_TRACE_RING_MIN, else the trace is broken from the
@@ -78,13 +91,15 @@ void cr_trace_init(cr_trace *trace, void *ring, size_t capacity,
 void cr_trace_timed(cr_trace *trace, uint64_t (*now)(void), uint64_t hz);
 /* From here on another thread writes, and `wait` waits for it. No more than `most` lines, at least
  * CR_TRACE_MOST_MIN, are recorded and not written at any time. */
-void cr_trace_written_by_another(cr_trace *trace, uint32_t most, void (*wait)(uint64_t pieces));
+void cr_trace_written_by_another(cr_trace *trace, uint32_t most, void (*wait)(uint64_t lines));
 
 void cr_trace_begin(cr_trace *trace, cr_event event);
 void cr_trace_number(cr_trace *trace, uint64_t value);
 void cr_trace_address(cr_trace *trace, uint64_t value);
 /* CR_DEPTH_INF is printed as inf. */
 void cr_trace_depth(cr_trace *trace, uint32_t depth);
+/* Printed as 16 hex digits. */
+void cr_trace_digest(cr_trace *trace, uint64_t digest);
 void cr_trace_string(cr_trace *trace, const char *text);
 void cr_trace_bytes(cr_trace *trace, const char *bytes, size_t count);
 /* The same for a text that never changes: it is read when the line is written. */
@@ -93,8 +108,8 @@ void cr_trace_name(cr_trace *trace, const char *name);
 void cr_trace_pieces(cr_trace *trace, const uint64_t *pieces, size_t words);
 /* Prints the key of the trace, for TRACE only. No PD may exist yet. */
 void cr_trace_key(cr_trace *trace);
-/* A secret of its own for whom the key of the trace is to be no help: the checksum of this text,
- * which is no event's, the first byte the lowest. */
+/* A secret of its own for whom the key of the trace is to be no help: the keyed BLAKE2s of this
+ * text, of 8 bytes, the first one the lowest. */
 uint64_t cr_trace_secret(const cr_trace *trace, const char *whose);
 void cr_trace_end(cr_trace *trace);
 
@@ -105,8 +120,9 @@ void cr_trace_finish(cr_trace *trace);
 /* Returns when all lines that were recorded are written. */
 void cr_trace_flush(cr_trace *trace);
 
-/* For the writer: writes the oldest line that is not written yet. Returns 0 if there is none. */
-int cr_trace_write(cr_trace *trace);
+/* For the writer: writes the oldest lines that are not written yet, at most so many, in one frame.
+ * Returns their number; 1 if what was written is no line; 0 if there is nothing to write. */
+uint32_t cr_trace_write(cr_trace *trace, uint32_t most);
 
 /* CRC-32 (IEEE 802.3, reflected), the same as crc32 of zlib. Start with state 0. */
 uint32_t cr_crc32(uint32_t state, const void *bytes, size_t count);

@@ -12,10 +12,32 @@
 enum {
     CR_TRACE_VERSION = 1,
     CR_TRACE_KEY_BYTES = 16, /* of the key of a trace */
-    CR_TRACE_SUM_BYTES = 8,  /* of the checksum of a line */
     CR_TRACE_CLOCK_MS = 100, /* the least time between two CLOCK events */
     CR_TRACE_SILENCE_MS = 5000, /* SILENT comes after so much time without any other event */
     CR_TRACE_GRACE_MS = 50   /* HELD_UP comes this long after the deadline */
+};
+
+/* The text of a frame (docs/trace-format.md): a digit is a character from CR_FRAME_ZERO on, and has
+ * six bits. A number below CR_FRAME_ONE is one digit, below CR_FRAME_TWO two, of which the first is
+ * CR_FRAME_ONE or more. Others have a digit from CR_FRAME_LONG on in front, which tells how many
+ * digits follow: 2 and more; after the last such digit, all. */
+#define CR_FRAME_MARK "~:"
+enum {
+    CR_FRAME_ZERO = 0x30,
+    CR_FRAME_ONE = 40,
+    CR_FRAME_TWO = 1024,
+    CR_FRAME_LONG = 56,
+    CR_FRAME_DIGITS = 8,      /* the most that follow, but for all */
+    CR_FRAME_ALL_DIGITS = 11, /* of a number of 64 bits */
+    CR_FRAME_SUM_DIGITS = 8,  /* of the checksum */
+    CR_FRAME_DIGEST = 31,     /* the digest times this, and a checksum, is the next digest */
+    /* The texts of the dictionary, and what a piece of a text is if it is none of them. */
+    CR_DICTIONARY_TEXTS = 509,
+    CR_DICTIONARY_BYTES = 16384,
+    CR_DICTIONARY_TEXT_MAX = 96, /* bytes of a text in it */
+    CR_FRAME_CLEAR = 509,        /* the only text of a new dictionary */
+    CR_FRAME_DEFINE = 510,       /* the next text of the dictionary */
+    CR_FRAME_PLAIN = 511         /* in no dictionary */
 };
 
 /* The function of trace.h that prints a value. */
@@ -23,7 +45,8 @@ typedef enum cr_print {
     CR_PRINT_NUMBER = 0,  /* cr_trace_number */
     CR_PRINT_ADDRESS = 1, /* cr_trace_address */
     CR_PRINT_DEPTH = 2,   /* cr_trace_depth */
-    CR_PRINT_TEXT = 3     /* cr_trace_string, cr_trace_bytes */
+    CR_PRINT_TEXT = 3,    /* cr_trace_string, cr_trace_bytes */
+    CR_PRINT_DIGEST = 4   /* cr_trace_digest */
 } cr_print;
 
 /* When the root task answers a TERMINATE: CR_MODE(enumerator, number, word, meaning) */
@@ -109,7 +132,7 @@ typedef enum cr_print {
     CR_TRACE_TYPE(DEPTH, DEPTH, "a decimal number or inf")                                         \
     CR_TRACE_TYPE(DIGEST, TEXT, "8 hex digits")                                                    \
     CR_TRACE_TYPE(KEY, TEXT, "32 hex digits")                                                      \
-    CR_TRACE_TYPE(STATE_DIGEST, TEXT, "16 hex digits")                                             \
+    CR_TRACE_TYPE(STATE_DIGEST, DIGEST, "16 hex digits")                                           \
     CR_TRACE_TYPE(TEXT, TEXT, "a text")                                                            \
     CR_TRACE_TYPE(SPACE_TYPE, TEXT, "a type, of A-Z, 0-9 and _")                                   \
     CR_TRACE_TYPE(PD, TEXT, "a PD")                                                                \
@@ -153,16 +176,16 @@ typedef enum cr_print {
  * makes the change. What a cleanup changes has events of its own. */
 #define CR_TRACE_EVENTS                                                                            \
     /* The run */                                                                                  \
-    CR_TRACE_EVENT(CR_EV_TRACE, "TRACE", FIELD(version, NUMBER) FIELD(arch, TEXT)                  \
+    CR_TRACE_EVENT(CR_EV_TRACE, "TRACE", FIELD(version, NUMBER) FIELD(key, KEY) FIELD(arch, TEXT)  \
                    FIELD(kernel, TEXT) FIELD(system, TEXT) FIELD(pd_depth, DEPTH)                  \
-                   FIELD(rs_depth, DEPTH) FIELD(key, KEY) FIELD(clock, NUMBER),                    \
-                   "The first event: the version of the trace, the architecture, the kernel's "    \
-                   "name and version, the system's name, its depths, the key of the checksums, "   \
+                   FIELD(rs_depth, DEPTH) FIELD(clock, NUMBER),                                    \
+                   "The first event: the version of the trace, the key of the checksums, the "     \
+                   "architecture, the kernel's name and version, the system's name, its depths, "  \
                    "and how often the clock counts in a second that gives all other events "       \
                    "their times. 0: they have none.")                                              \
     CR_TRACE_EVENT(CR_EV_END, "END", FIELD(count, NUMBER) FIELD(digest, DIGEST),                   \
-                   "The last event: the number of events, END included, and the CRC-32 over all "  \
-                   "events before it.")                                                            \
+                   "The last event: the number of events, END included, and a sum over the "       \
+                   "checksums of all lines before it.")                                            \
     CR_TRACE_EVENT(CR_EV_BASE, "BASE", FIELD(bytes, NUMBER) FIELD(slots, NUMBER)                   \
                    FIELD(objects, OBJECTS),                                                        \
                    "The bytes of untyped memory, the slots and the kernel objects that the root "  \

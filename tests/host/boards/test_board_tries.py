@@ -40,7 +40,7 @@ def test_a_board_is_switched_on_booted_captured_and_switched_off(bench: Bench) -
     assert flashed.boot.end is End.COMPLETE
     assert (flashed.tries, flashed.failures) == (1, ())
     assert bench.power == ["off", "on", "off"]
-    assert b"~cr 0 " in (bench.folder / "trace").read_bytes()
+    assert b"~:01" in (bench.folder / "trace").read_bytes()
     assert b"dhcp" in (bench.folder / "log").read_bytes()
 
 
@@ -110,7 +110,7 @@ def test_a_run_that_has_begun_is_never_repeated_and_is_kept(
     flashed = bench.flash(bench.described(way), Limits(timeout=1.0))
     assert flashed.boot.end is end
     assert (flashed.tries, flashed.boot.events) == (1, 1)
-    assert b"TRACE version=1" in (bench.folder / "trace").read_bytes()
+    assert b"~:01" in (bench.folder / "trace").read_bytes()
     assert bench.power == ["off", "on", "off"]
 
 
@@ -205,7 +205,7 @@ def test_a_board_has_one_user_and_is_free_when_that_is_killed(bench: Bench) -> N
         child.kill()
         child.wait()
     flash_whole(bench.folder, "right")
-    assert b"~cr 0 " in (bench.folder / "trace").read_bytes()
+    assert b"~:01" in (bench.folder / "trace").read_bytes()
 
 
 @pytest.mark.behaviour("S-10")

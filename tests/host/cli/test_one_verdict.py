@@ -22,6 +22,7 @@ from cellreap.runs.expectation import expected_by
 from cellreap.trace.expected import NO_END
 from cellreap.trace.report import Verdict
 from kit.configured_story import Configured
+from kit.records import up_to
 from kit.small_checkout import CONFIG, NEEDS_TOOLCHAIN, Bench
 from kit.small_runs import LeavingServer, console, story
 
@@ -56,8 +57,7 @@ def good(image: Path) -> str:
 
 def cut(image: Path) -> str:
     """The console up to the fault."""
-    text = good(image)
-    return text[: text.rindex("\n", 0, text.index(" FAULT "))] + "\n"
+    return up_to(good(image), "FAULT")
 
 
 def left(image: Path) -> str:

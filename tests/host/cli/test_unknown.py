@@ -20,6 +20,7 @@ from cellreap.cli.main import main
 from cellreap.system.config import load_config
 from kit.output_schema import check_printed
 from kit.paths import CONFIGS, DATA
+from kit.records import line_with
 
 SCENARIO = DATA / "scenario.csv"
 TRACE = DATA / "goldens" / "block_fs_db_app-0-0.trace"
@@ -229,12 +230,14 @@ def test_a_trace_that_broke_off(run: Run, tmp_path: Path) -> None:
     assert "no END" in run("metrics", path).stdout
     with pytest.raises(cellreap.IncompleteError, match="no END"):
         cellreap.audit(path)
-    whole = "".join(lines)
-    at = whole.index(" SETTLED n=1 ")
-    path.write_text(whole[: whole.index("\n", at) + 1], encoding="utf-8")
+    begun = line_with(lines, "CLEANUP")
+    settled = begun + line_with(lines[begun:], "SETTLED")
+    path.write_text("".join(lines[: settled + 1]), encoding="utf-8")
     code, shown = run("audit", path, "--after", "0", "--json").json()
     assert (code, shown["unknown"]) == (0, [])
-    path.write_text("".join(lines[:60] + lines[61:]), encoding="utf-8")
+    path.write_text(
+        "".join(lines[: len(lines) // 2] + lines[len(lines) // 2 + 1 :]), encoding="utf-8"
+    )
     code, shown = run("plan", path, "--crash", "fs", "--json").json()
     assert (code, kinds(shown)) == (1, ["trace"])
 

@@ -18,13 +18,12 @@ import pytest
 from cellreap.errors import CellreapError, UsageError
 from cellreap.runs.boot import Boot, End, record, record_from
 from cellreap.runs.qemu import MACHINES, Machine, find_emulator, qemu_command, split_arguments
-from cellreap.trace.lines import keyed_sum
 from cellreap.trace.writer import NO_SECRET
+from kit.records import line_of
 
 
 def line(seq: int, text: str) -> bytes:
-    checksum = keyed_sum(NO_SECRET, f"{seq} {text}".encode())
-    return f"~cr {seq} {checksum.decode()} {text}\n".encode()
+    return f"{line_of(seq, text)}\n".encode()
 
 
 HEAD = line(0, f"TRACE version=1 key={NO_SECRET.hex()}")
@@ -118,8 +117,8 @@ def test_the_console_is_recorded_byte_by_byte(stand_in: Path) -> None:
 @pytest.mark.parametrize(
     "almost",
     [
-        END.replace(b"count=1", b"count=2"),  # its checksum is wrong
-        END.replace(b"~cr", b"-cr"),
+        END.replace(b"~:1111", b"~:1112"),  # its checksum is wrong
+        END.replace(b"~:", b"-:"),
         END.rstrip(b"\n"),  # cut
         HEAD + line(1, "SAY pd=PD_1 text=END"),
         HEAD + line(1, "ENDING count=1"),

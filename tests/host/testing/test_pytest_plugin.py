@@ -85,7 +85,8 @@ def test_wrong(cellreap):
 def test_open(cellreap):
     trace = cellreap.run("small.toml").trace
     cut = trace.with_name("cut.trace")
-    cut.write_text(trace.read_text()[: trace.read_text().index(" CLEANUP ")])
+    lines = trace.read_text().splitlines(keepends=True)
+    cut.write_text("".join(lines[: len(lines) // 2]))
     cellreap.audit(cut, unbroken=False)
 """
     result = run_tests(pytester, text)

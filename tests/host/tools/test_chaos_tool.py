@@ -15,6 +15,7 @@ from cellreap.trace.writer import seal
 from chaos_runs import EVENTS, Ending, Outcome, Results, kinds, run_seed
 from kit.chaos import Table
 from kit.disturbed import disturbed, is_valid, shrunk, smaller
+from kit.records import line_of, log_of
 from kit.trace_simulator import Target
 
 SEEDS = range(1, 9)
@@ -68,11 +69,14 @@ def test_two_failures_are_the_same_if_they_violate_a_rule_in_common() -> None:
 
 def fed(names: list[str]) -> tuple[list[bool], Ending]:
     """What Ending says after each of these events, behind the beginning of a trace."""
-    target, values = Target(0, 0), {"pd": "PD_1", "ms": 100, "text": "x", "code": 3}
+    target = Target(0, 0)
     begun = len(target.events)
+    values = {
+        "pd": "PD_1", "ms": 100, "text": "x", "code": 3, "registers": "-", "state": "runs",
+        "on": "-", "slot": 0, "space": "-", "ip": 0, "chance": 1,
+    }  # fmt: skip
     for name in names:
-        has = event_table().fields[name]
-        target.events.append((name, {k: v for k, v in values.items() if k in has}))
+        target.events.append((name, {k: values[k] for k in event_table().fields[name]}))
     ending = Ending()
     told = [ending.take(f"kernel: {line}\r\n".encode()) for line in seal(target.events)]
     return told[begun:], ending
@@ -94,7 +98,7 @@ def test_a_run_that_goes_on_for_ever_is_cut_and_what_pds_print_is_no_event() -> 
     told, ending = fed(["CLOCK"] * EVENTS)
     assert told.index(True) == EVENTS - (ending.events - len(told))
     before = ending.events
-    ending.take(b"~cr 1 0123456789abcdef SILENT ms=5000\n")
+    ending.take(log_of([line_of(1, "SILENT ms=5000", bytes(range(16)))]))
     assert (ending.events, ending.still) == (before, False)
 
 

@@ -139,11 +139,10 @@ def test_without_statements_the_pds_are_named() -> None:
 
 
 def _console(extra: Callable[[list[Event]], dict[int, str]]) -> bytes:
-    """The recorded console with further lines before some events."""
-    lines = TRUTH.read_bytes().split(b"\n")
-    starts = [at for at, line in enumerate(lines) if line.startswith(b"~cr ")]
-    for at, text in sorted(extra(recorded()).items(), reverse=True):
-        lines.insert(starts[at], text.encode())
+    """The recorded console with further lines before the lines of some events."""
+    lines, events = TRUTH.read_bytes().split(b"\n"), recorded()
+    for at, text in sorted(extra(events).items(), reverse=True):
+        lines.insert(events[at].line - 1, text.encode())
     return b"\n".join(lines)
 
 
@@ -206,12 +205,12 @@ def test_others_may_come_into_the_middle(nested: list[tuple[Statement, int, bool
     for statement, at, by_root in nested:
         text = statement.text(KEY) + "\n"
         at = min(at, len(text) - 1)
-        before += text[:at] + ("~cr line of the root task\n" if by_root else "")
+        before += text[:at] + ("~:line of the root task\n" if by_root else "")
         after = text[at:] + after
     finder = Statements()
     found = []
     for line in (before + after).encode().split(b"\n")[:-1]:
-        event = line.find(b"~cr ")
+        event = line.find(b"~:")
         text_of = line if event < 0 else line[:event]
         said = finder.feed(0, text_of, KEY, event < 0)
         if said is not None:

@@ -13,13 +13,15 @@ from cellreap.cli.check_cmd import summary
 from cellreap.errors import InputError
 from cellreap.runs.console import Console
 from cellreap.runs.summary import tell
+from cellreap.trace import frames
 from cellreap.trace.check import check_stream
-from cellreap.trace.lines import keyed_sum
 from cellreap.trace.reading import read_trace
 from cellreap.trace.report import Report, report_json
 from cellreap.trace.writer import seal
+from kit.records import line_of
 from kit.trace_simulator import rich_run
 
+MARK = frames.MARK.decode()
 KEY = bytes(range(200, 216))
 """The key of the traces here."""
 OTHER_KEY = bytes(range(16))
@@ -38,9 +40,11 @@ def report_on(lines: list[str]) -> Report:
 
 def line(seq: int, text: str, key: bytes | None) -> str:
     """A trace line. key: None: with a CRC-32, which everybody can compute."""
-    raw = f"{seq} {text}".encode()
-    checksum = b"%08x" % zlib.crc32(raw) if key is None else keyed_sum(key, raw)
-    return f"~cr {seq} {checksum.decode()} {text}"
+    keyed = line_of(seq, text, key or OTHER_KEY)
+    if key is not None:
+        return keyed
+    raw = keyed[len(MARK) : -frames.SUM_DIGITS]
+    return MARK + raw + frames.digits(zlib.crc32(raw.encode()), frames.SUM_DIGITS).decode()
 
 
 MIDDLE = 40
@@ -51,7 +55,7 @@ FOREIGN = {
     "crc": [line(MIDDLE, "SAY pd=PD_1 text=x", None)],
     "end": [line(MIDDLE, f"END count={MIDDLE + 1} digest=00000000", OTHER_KEY)],
     "crash": [line(MIDDLE, "FAULT pd=PD_1 kind=vm-fault address=0x0 ip=0x0", OTHER_KEY)],
-    "garbage": ["~cr good morning", "~cr ", "~cr 40 0123", "~cr 40 0123456789abcdef "],
+    "garbage": ["~:good morning", "~:", "~:XX1", "~:XX10123456", "~:XX1X]Jgl"],
     "far away": [line(10**18, "SAY pd=PD_1 text=x", OTHER_KEY)],
     "earlier number": [line(2, "SAY pd=PD_1 text=x", OTHER_KEY)],
     "whole trace": trace(OTHER_KEY),
@@ -76,14 +80,14 @@ def test_foreign_lines_are_counted_and_change_nothing(printed: list[str], place:
 @pytest.mark.parametrize(
     "fragment",
     [
-        "~cr ",
-        "~cr 40 ",
-        "~cr 40 0123456789abcdef ",
-        "~cr 40 0123456789abcdef SAY pd=PD_1 text=",
+        "~:",
+        "~:XX",
+        "~:XX1",
+        "~:XX1X]glPD_1 gl",
         line(MIDDLE, "SAY pd=PD_1 text=x", OTHER_KEY) + " ",
-        "~cr " * 10_000,
-        "~cr " + "x" * 200_000,
-        "~c",
+        "~:" * 10_000,
+        "~:" + "x" * 200_000,
+        "~",
     ],
     ids=lambda fragment: fragment[:40],
 )
@@ -92,7 +96,7 @@ def test_a_fragment_before_a_line_of_the_root_task_hides_nothing(fragment: str) 
     lines = trace()
     report = report_on([*lines[:MIDDLE], fragment + lines[MIDDLE], *lines[MIDDLE + 1 :]])
     assert report.violations == []
-    assert report.foreign_lines == (0 if fragment == "~c" else 1)
+    assert report.foreign_lines == (0 if fragment == "~" else 1)
 
 
 @pytest.mark.behaviour("J-15", "H-09")
@@ -100,7 +104,7 @@ def test_a_fragment_before_a_line_of_the_root_task_hides_nothing(fragment: str) 
     ("damaged", "rules"),
     [
         ([], ["line.lost"]),
-        (["~cr 40 0123456789abcdef"], ["line.cut"]),
+        (["~:XX1X]gl"], ["line.cut"]),
         ([line(MIDDLE, "SAY pd=PD_1 text=x", OTHER_KEY)], ["line.checksum"]),
         ([line(MIDDLE + 7, "SAY pd=PD_1 text=x", OTHER_KEY)], ["line.lost"]),
     ],
@@ -150,19 +154,20 @@ def test_the_key_is_taken_from_the_first_trace_line_only() -> None:
     """The root task prints it before any PD exists. A damaged first line is no reason to believe a
     later one."""
     lines = trace()
-    damaged = lines[0].replace("version=1", "version=2")
+    damaged = lines[0].replace("~:0101", "~:0102")
+    assert damaged != lines[0]
     with pytest.raises(InputError, match="no sound TRACE line"):
         report_on([damaged, *trace(OTHER_KEY)])
 
 
 def test_reports_tell_of_foreign_lines() -> None:
     lines = trace()
-    log = "\n".join([*lines[:MIDDLE], "~cr 1", "~cr 2", *lines[MIDDLE:]]).encode()
+    log = "\n".join([*lines[:MIDDLE], "~:1", "~:2", *lines[MIDDLE:]]).encode()
     said = "2 lines look like trace lines and are not the root task's"
     reading = read_trace(io.BytesIO(log), "log")
     assert said in summary(reading.report)
     assert f"{said}." in tell(reading, "seL4", 1.0)
-    one = report_on([*lines[:MIDDLE], "~cr 1", *lines[MIDDLE:]])
+    one = report_on([*lines[:MIDDLE], "~:1", *lines[MIDDLE:]])
     assert "1 line looks like a trace line and is not the root task's" in summary(one)
     assert not re.search(r"looks? like", "\n".join(summary(report_on(lines))))
 
@@ -192,13 +197,13 @@ def test_a_forged_end_does_not_end_the_run() -> None:
 
 @pytest.mark.behaviour("J-15", "H-03")
 @pytest.mark.parametrize(
-    "message", ["cellreap: panic: the end 0x0", "seL4 called fail at src/x.c:1", "~cr panic"]
+    "message", ["cellreap: panic: the end 0x0", "seL4 called fail at src/x.c:1", "~:panic"]
 )
 def test_an_event_after_a_fatal_message_shows_that_a_pd_printed_it(message: str) -> None:
     lines = trace()
     begun = "\n".join(lines[:MIDDLE]) + f"\n{message}\n"
     console = console_after(begun)
-    assert console.fatal == ("" if "~cr" in message else message)
+    assert console.fatal == ("" if MARK in message else message)
     console.take(f"{lines[MIDDLE]}\n".encode())
     assert console.fatal == ""
     same_line = console_after(begun[:-1] + lines[MIDDLE] + "\n")

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from cellreap.trace.check import check_stream, report_json
+from cellreap.trace.frames import MARK
 from kit.paths import GOLDENS
+from kit.records import events_in
 
 RECORDED = sorted(GOLDENS.glob("block_fs_db_app-*.trace"))
 
@@ -44,7 +46,15 @@ def test_a_recorded_trace_passes_and_says_what_the_table_says(path: Path) -> Non
 def test_a_recorded_trace_without_one_of_its_lines_fails(path: Path) -> None:
     """Any line: the first, the last and some between."""
     lines = path.read_bytes().splitlines(keepends=True)
-    events = [number for number, line in enumerate(lines) if line.startswith(b"~cr ")]
-    for number in (events[0] + 1, *events[5:-1:40], events[-1]):
+    events = [number for number, line in enumerate(lines) if line.startswith(MARK)]
+    for number in (events[0] + 1, *events[5:-1:8], events[-1]):
         report = check_stream(io.BytesIO(b"".join(lines[:number] + lines[number + 1 :])), path.name)
         assert not report.passed, lines[number]
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+def test_an_event_is_few_characters(path: Path) -> None:
+    """A character is a kernel call, so this is what printing costs. As text, it was 86."""
+    lines = [line for line in path.read_bytes().splitlines() if line.startswith(MARK)]
+    events, _ = events_in(b"\n".join(lines))
+    assert sum(map(len, lines)) < 24 * len(events)

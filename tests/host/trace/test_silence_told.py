@@ -22,9 +22,8 @@ def cut_after(last: Callable[[Draft], bool], more: tuple[Draft, ...] = ()) -> Re
     """The run "blame" up to the last event that `last` accepts, with more events behind it."""
     drafts: list[Draft] = RUNS["blame"]()
     at = max(i for i, draft in enumerate(drafts) if last(draft))
-    lines = list(seal([*drafts[: at + 1], *more]))
-    if lines[-1].split()[3] == "END":
-        lines.pop()
+    kept = [*drafts[: at + 1], *more]
+    lines = seal(kept[:-1] if kept[-1][0] == "END" else kept)
     raw = "".join(f"{line.rstrip()}\n" for line in lines).encode()
     return read_trace(io.BytesIO(raw), "cut", open_end=True)
 

@@ -10,11 +10,13 @@ import pytest
 from cellreap import headers
 from cellreap.runs.summary import tell
 from cellreap.trace.check import check_stream
+from cellreap.trace.frames import MARK
 from cellreap.trace.reading import Reading, read_trace
 from cellreap.trace.writer import Draft, seal
 from kit.broken_configurations import held
 from kit.configured_story import Configured, expected, with_system
 from kit.paths import GOLDENS
+from kit.records import line_of, line_with, log_of
 from kit.stop_run import Ending
 from kit.trace_simulator import Target, left_run
 
@@ -81,9 +83,9 @@ def test_what_is_printed_when_the_run_ends_in_order_follows_who_left_its_rounds(
 @pytest.mark.behaviour("S-15")
 def test_a_log_that_ends_anywhere_in_a_line_is_cut_off_there() -> None:
     lines = (GOLDENS / "subscribed.trace").read_bytes().splitlines(keepends=True)
-    at = next(i for i, line in enumerate(lines) if b" REQUEST " in line)
+    at = line_with(lines, "REQUEST")
     before, last = b"".join(lines[:at]), lines[at].rstrip()
-    for length in range(len(b"~cr "), len(last)):
+    for length in range(len(MARK), len(last)):
         log = before + last[:length]
         report = check_stream(io.BytesIO(log), "log")
         assert [problem.rule for problem in report.violations] == ["line.cut", "line.cut_off"]
@@ -93,8 +95,8 @@ def test_a_log_that_ends_anywhere_in_a_line_is_cut_off_there() -> None:
 @pytest.mark.behaviour("S-15", "J-15")
 def test_what_a_pd_prints_behind_the_last_event_is_no_damage_of_a_run_that_was_ended() -> None:
     lines = (GOLDENS / "subscribed.trace").read_bytes().splitlines(keepends=True)
-    at = next(i for i, line in enumerate(lines) if b" CLEANUP " in line)
-    forged = b"~cr 99999 0123456789abcdef END count=1 digest=00000000\nmore\n"
+    at = line_with(lines, "CLEANUP")
+    forged = log_of([line_of(99999, "END count=1 digest=00000000", bytes(range(16))), "more"])
     log = b"".join(lines[:at]) + forged
     assert check_stream(io.BytesIO(log), "log", open_end=True).passed
     assert not check_stream(io.BytesIO(log), "log").passed

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,12 +14,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cellreap.errors import InputError
 from cellreap.headers import constant, event_table, source_root, table
 from cellreap.model.core import library_path
 from cellreap.trace.events import Event
-from cellreap.trace.writer import seal
+from cellreap.trace.frames import MARK, Key, Records, next_digest, parse
+from kit.records import events_in
 
-TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+TEXT = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=30),
+    st.binary(max_size=120).map(lambda raw: raw.decode("utf-8", "surrogateescape")),
+    st.sampled_from(["-", "PD_1", "PD_2", "BLOCK_SPACE_1"]),  # what is said again and again
+)
+"""Texts, of any bytes."""
 SMALL = 8192
 ALL = (1 << 64) - 1
 KEY = bytes(range(16))
@@ -109,6 +117,16 @@ class Address:
 
 
 @dataclass(frozen=True)
+class Digest:
+    """A number that is printed as 16 hex digits."""
+
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.number:016x}"
+
+
+@dataclass(frozen=True)
 class Depth:
     """A depth as C has it: 2^32-1 is infinite."""
 
@@ -118,7 +136,7 @@ class Depth:
         return "inf" if self.number == 2**32 - 1 else str(self.number)
 
 
-Value = str | int | Address | Depth
+Value = str | int | Address | Depth | Digest
 
 
 class Composer:
@@ -141,23 +159,65 @@ class Composer:
                 self.lib.cr_trace_depth(self.trace, value.number)
             elif isinstance(value, Address):
                 self.lib.cr_trace_address(self.trace, value.number)
+            elif isinstance(value, Digest):
+                self.lib.cr_trace_digest(self.trace, value.number)
             elif isinstance(value, int):
                 self.lib.cr_trace_number(self.trace, value)
             else:
-                self.lib.cr_trace_bytes(self.trace, value.encode(), len(value.encode()))
+                raw = value.encode("utf-8", "surrogateescape")
+                self.lib.cr_trace_bytes(self.trace, raw, len(raw))
         self.lib.cr_trace_end(self.trace)
 
     def lines(self) -> list[str]:
         self.lib.cr_trace_finish(self.trace)
         return self.out.decode("ascii").splitlines()
 
+    def events(self) -> list[Event]:
+        """What the host reads of its lines, END included."""
+        return read_with(KEY, self.lines(), timed=bool(self.trace.hz))
 
-NUMBERS = st.integers(0, 2**64 - 1)
+
+def read_with(key: bytes, lines: list[str], *, timed: bool = False) -> list[Event]:
+    """The events in lines whose checksums have this key, from the first to END."""
+    records = Records(timed, checks=False)
+    sums, digest, events = Key.of(key), 0, list[Event]()
+    for line in lines:
+        assert line.startswith(MARK.decode())
+        frame = parse(line[len(MARK) :].encode("ascii"))
+        assert frame is not None
+        assert frame.checksum == sums.sum_of(frame.summed)
+        assert frame.first == len(events)
+        events += records.read(frame)
+        if not frame.is_end:
+            digest = next_digest(digest, frame.checksum)
+    assert events[-1].name == "END"
+    assert events[-1].values == {"count": str(len(events)), "digest": f"{digest:08x}"}
+    return events
+
+
+def same(events: list[Event], wanted: Sequence[Event | tuple[str, dict[str, Any]]]) -> bool:
+    """Whether these events came, and END. Values are as people read them."""
+    drafts = [each if isinstance(each, Event) else Event(each[0], told(each[1])) for each in wanted]
+    assert [(e.name, e.values, e.time) for e in events[:-1]] == [
+        (draft.name, draft.values, draft.time) for draft in drafts
+    ]
+    return True
+
+
+def told(values: dict[str, Any]) -> dict[str, str]:
+    return {name: str(value) for name, value in values.items()}
+
+
+NUMBERS = st.one_of(
+    st.integers(0, 2**64 - 1),
+    st.integers(0, 64).flatmap(lambda bits: st.integers(0, 2**bits - 1)),  # short ones too
+)
 VALUES: dict[str, st.SearchStrategy[Value]] = {
     "NUMBER": NUMBERS,
     "ADDRESS": NUMBERS.map(Address),
     "DEPTH": st.one_of(st.just(2**32 - 1), st.integers(0, 2**32 - 1)).map(Depth),
     "TEXT": TEXT,
+    "DIGEST": NUMBERS.map(Digest),
 }
 VERSION = constant("trace_events.h", "CR_TRACE_VERSION")
 PRINTS = {str(name): str(how) for name, how, _ in table("trace_events.h", "CR_TRACE_TYPE")}
@@ -194,8 +254,7 @@ def test_lines_are_those_of_the_host(
     for name, values in events:
         composer.line(name, values)
         drafts.append((name, dict(zip(event_table().fields[name], values, strict=True))))
-    wanted = seal([*drafts, ("END", {})], KEY)
-    assert composer.lines() == wanted
+    assert same(composer.events(), drafts)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -223,12 +282,17 @@ def test_events_have_their_times(
         time = None if name == "TRACE" else (ticks[-1] - start) * 10**9 // hz
         drafts.append(Event(name, said, time=time))
     ticks.append(ticks[-1] + 1)
-    drafts.append(Event("END", {}, time=(ticks[-1] - start) * 10**9 // hz))
-    assert composer.lines() == seal(drafts, KEY)
+    found = composer.events()
+    assert same(found, drafts)
+    assert found[-1].time == (ticks[-1] - start) * 10**9 // hz
 
 
 PIECES = st.lists(
-    st.tuples(TEXT.map(str.encode), st.sampled_from(["words", "name", "copy"]), st.booleans()),
+    st.tuples(
+        TEXT.map(lambda text: text.encode("utf-8", "surrogateescape")),
+        st.sampled_from(["words", "name", "copy"]),
+        st.booleans(),
+    ),
     min_size=1,
     max_size=8,
 )
@@ -264,8 +328,47 @@ def test_a_text_in_pieces_is_one_text(
         lib.cr_trace_number(trace, number)
         lib.cr_trace_pieces(trace, room, words)
         lib.cr_trace_end(trace)
-        drafts.append(("MODEL", {"x": number, "row": wanted.decode()}))
-    assert composer.lines() == seal([*drafts, ("END", {})], KEY)
+        drafts.append(("MODEL", {"x": number, "row": wanted.decode("utf-8", "surrogateescape")}))
+    assert same(composer.events(), drafts)
+
+
+def test_a_text_is_sent_once_and_a_full_dictionary_begins_anew(core: tuple[Any, Any]) -> None:
+    """However many texts there are: by their number, and by their bytes."""
+    composer = Composer(core, 1 << 16)
+    rng = random.Random(3)
+    texts = [f"n{rng.randrange(700)}".ljust(rng.choice((4, 90)), "x") for _ in range(6000)]
+    for text in texts:
+        composer.line("STAYS_DOWN", [text])
+        composer.lib.cr_trace_flush(composer.trace)
+    again = Composer(core, 1 << 16)
+    for _ in range(500):
+        again.line("STAYS_DOWN", ["the same text"])
+    assert same(composer.events(), [("STAYS_DOWN", {"name": text}) for text in texts])
+    assert same(again.events(), [("STAYS_DOWN", {"name": "the same text"})] * 500)
+    assert bytes(again.out).count(b"the%20same%20text") == 1
+    assert len(again.out) < 500 * 5
+
+
+@pytest.mark.behaviour("H-09")
+def test_a_change_of_any_character_of_what_was_written_is_found(core: tuple[Any, Any]) -> None:
+    composer = Composer(core, SMALL)
+    rng = random.Random(4)
+    key = KEY.hex()
+    composer.line("TRACE", [VERSION, key, "x86_64", "seL4", "test", Depth(0), Depth(1), 0])
+    for number in range(40):
+        composer.line("REFUSED", [f"PD_{number % 7}", number**7])
+    lines = [line.encode() for line in composer.lines()]
+    events, reader = events_in(b"\n".join(lines))
+    assert (len(events), reader.problems) == (42, [])
+    for at, line in enumerate(lines):
+        for place in range(len(line)):
+            other = bytes([line[place] ^ rng.choice((1, 2, 4, 8, 16, 32))])
+            changed = line[:place] + other + line[place + 1 :]
+            log = b"\n".join([*lines[:at], changed, *lines[at + 1 :]])
+            try:
+                assert events_in(log)[1].problems, (line, place)
+            except InputError:
+                assert at == 0  # without its TRACE it is no trace
 
 
 def test_names_are_texts(core: tuple[Any, Any]) -> None:
@@ -278,9 +381,7 @@ def test_names_are_texts(core: tuple[Any, Any]) -> None:
     lib.cr_trace_string(trace, b"PD_1")
     lib.cr_trace_string(trace, b"")
     lib.cr_trace_end(trace)
-    assert composer.lines() == seal(
-        [("LEFT", {"n": 1, "step": "mark a", "node": "PD_1", "pd": ""}), ("END", {})], KEY
-    )
+    assert same(composer.events(), [("LEFT", {"n": 1, "step": "mark a", "node": "PD_1", "pd": ""})])
 
 
 def test_a_text_that_has_no_room_says_so(core: tuple[Any, Any], texts: Any) -> None:
@@ -304,7 +405,7 @@ def test_numbers_and_addresses(core: tuple[Any, Any]) -> None:
     composer.lib.cr_trace_number(composer.trace, 10)
     composer.lib.cr_trace_string(composer.trace, b"frame:9")
     composer.lib.cr_trace_end(composer.trace)
-    assert composer.lines()[0].endswith(
+    assert str(composer.events()[0]) == (
         "FREED n=0 pd=PD_1 paddr=0x1ff80000 bytes=18446744073709551615 slots=10 objects=frame:9"
     )
 
@@ -341,7 +442,9 @@ def test_a_line_that_is_not_as_the_table_says_ends_the_trace_and_the_console_say
     composer.line(name, values)
     composer.line("REFUSED", ["PD_1", 2])
     first, bug = composer.lines()
-    assert first.split()[3] == "REFUSED"
+    frame = parse(first[len(MARK) :].encode())
+    assert frame is not None
+    assert [event.name for event in Records(checks=False).read(frame)] == ["REFUSED"]
     assert bug.startswith(f"cellreap: bug: {said}")
     assert composer.trace.broken
 
@@ -357,10 +460,10 @@ def test_nothing_is_written_by_who_records_if_another_writes(core: tuple[Any, An
     composer = Composer(core, SMALL)
     waits: list[int] = []
 
-    def write(pieces: int) -> None:
-        assert pieces == ALL
+    def write(lines: int) -> None:
+        assert lines == ALL
         waits.append(len(composer.out))
-        while composer.lib.cr_trace_write(composer.trace):
+        while composer.lib.cr_trace_write(composer.trace, 2**32 - 1):
             pass
 
     wait = composer.ffi.callback("void(uint64_t)", write)
@@ -373,7 +476,7 @@ def test_nothing_is_written_by_who_records_if_another_writes(core: tuple[Any, An
         drafts.append(("REFUSED", {"pd": "PD_1", "count": count}))
     assert waits[0] == 0
     assert 1 < len(waits) < 10
-    assert composer.lines() == seal([*drafts, ("END", {})], KEY)
+    assert same(composer.events(), drafts)
 
 
 @pytest.mark.behaviour("S-13")
@@ -386,9 +489,9 @@ def test_no_more_lines_than_a_bound_ever_wait_and_not_many_fewer_may(
     composer = Composer(core, 1 << 19)
     trace = composer.trace
 
-    def write(pieces: int) -> None:
-        for _ in range(pieces):
-            composer.lib.cr_trace_write(trace)
+    def write(lines: int) -> None:
+        while lines > 0:
+            lines -= composer.lib.cr_trace_write(trace, lines)
 
     wait = composer.ffi.callback("void(uint64_t)", write)
     composer.lib.cr_trace_written_by_another(trace, most, wait)

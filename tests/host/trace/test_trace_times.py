@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from cellreap.pictures.runpage import run_data
 from cellreap.trace.check import check_stream
 from cellreap.trace.events import Event
 from cellreap.trace.reading import read_file
-from cellreap.trace.writer import Draft, seal
+from cellreap.trace.writer import NO_SECRET, Draft, framed, record, seal
 from kit.broken_traces import of_drafts, of_lines
 from kit.browser import NEEDS_CHROMIUM, opened
 from kit.command_line import cellreap
@@ -56,15 +55,19 @@ def test_times_may_be_missing_from_all_events_or_from_none() -> None:
     assert "line.fields" in rules(seal(drafts))
 
 
-@pytest.mark.parametrize("time", ["-1", "", "x", "01", "1.5", "0x1", "1 at=2"])
-def test_a_time_is_a_number(time: str) -> None:
-    lines = seal(timed(RUNS["depths-1-0"]()))
-    changed = re.sub("at=[0-9]+$", f"at={time}", lines[5])
-    number, name, values = 5, *changed.split(" ")[3:4], changed.split(" ", 4)[4]
-    spoilt = Event(f"{name} {values}", {})
+@pytest.mark.parametrize(
+    ("time", "rule"),
+    [(b"", "line.fields"), (b"00", "line.fields"), (b"h", "line.fields"), (b"~", "line.value"),
+     (b"h~00", "line.value"), (b"o" + b"o" * 11, "line.value")],
+)  # fmt: skip
+def test_a_time_is_a_number(time: bytes, rule: str) -> None:
+    """None; more than one; one that is cut; two with a character that is no digit; too large."""
     events = timed(RUNS["depths-1-0"]())
-    events[number] = spoilt
-    assert rules(seal(events)) & {"line.fields", "line.value"}
+    lines, event = seal(events), events[5]
+    assert isinstance(event, Event)
+    assert rules(lines) == set()
+    lines[5], _ = framed(record(event) + time, 5, 1, NO_SECRET)
+    assert rule in rules(lines)
 
 
 def test_times_may_stand_still_but_not_go_back() -> None:

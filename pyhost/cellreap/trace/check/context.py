@@ -130,6 +130,7 @@ class Context:
         """what the configuration demands; None: not known"""
         self.mode = "async"
         self.line = 0
+        self.seq: int | None = None
         self.previous: Event | None = None
         """the event before the current one"""
         self.debts = Debts()
@@ -149,7 +150,7 @@ class Context:
         if rule not in RULES:
             raise KeyError(rule)
         if len(self.report.violations) < MAX_PROBLEMS:
-            problem = Problem(self.line, printable(text, 400), rule)
+            problem = Problem(self.line, printable(text, 400), rule, self.seq)
             self.report.violations.append(problem)
         else:
             self.report.more_violations += 1

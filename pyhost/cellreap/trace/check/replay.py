@@ -221,7 +221,7 @@ class Replay:
     def feed(self, event: Event) -> None:
         """Takes the next event."""
         context, name = self._context, event.name
-        context.line = event.line
+        context.line, context.seq = event.line, event.seq
         self.report.events += 1
         for said in event.said:
             self._stated.take(said)
