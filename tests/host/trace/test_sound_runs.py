@@ -8,6 +8,7 @@ import io
 import pytest
 
 from cellreap import headers
+from cellreap.model.ids import ROOT
 from cellreap.runs.summary import tell
 from cellreap.trace.check import check_stream
 from cellreap.trace.frames import MARK
@@ -192,6 +193,30 @@ def test_what_is_due_while_the_root_task_is_busy_is_told_behind_the_next_clock(
     target.emit("HELD_UP", pd=server, ms=1060, ran=0)
     target.serve_all()
     assert rules(target.end()) == found
+
+
+@pytest.mark.behaviour("S-15")
+def test_who_is_held_up_is_told_between_the_end_by_an_alarm_and_its_cleanup() -> None:
+    """An interrupt of the timer brings both about. The cleanup comes when it is handled."""
+    target = Target(0, 0, "alarm")
+    server, guest = target.pd("server", deadline=1000), target.pd("guest")
+    space = target.space(server, "BLOCK", "disk")
+    target.request(guest, space)
+    first = target.pd("first")
+    target.request(first, space)
+    target.quiet()
+    target.emit("CLOCK", ms=100)
+    target.exit(first, 0)
+    target.cleanup()
+    target.account()
+    target.stage(1, "kill", guest)
+    target.emit("CLOCK", ms=1200)
+    target.terminate(guest, ROOT)
+    target.emit("HELD_UP", pd=server, ms=1060, ran=0)
+    target.cleanup()
+    target.account()
+    target.serve_all()
+    assert rules(target.end()) == set()
 
 
 @pytest.mark.behaviour("S-15", "X-23")

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from cellreap.errors import CellreapError
 from cellreap.headers import HeaderError, event_table
+from cellreap.model.ids import ROOT
 from cellreap.model.indexed import IndexedModel
 from cellreap.trace.check.accounts import USES, Accounts
 from cellreap.trace.check.actors import Actors
@@ -206,7 +207,7 @@ class Replay:
         self._goes_on = False  # whether BASE came, and END did not
         self._ended = False
         self._finisher: str | None = None  # the PD of the last FINISH_WORK, if of this message
-        self._late = False  # whether a PD was LATE or HUNG in this message
+        self._timed = False  # whether an interrupt of the timer brought a trigger about
 
     @property
     def context(self) -> Context:
@@ -389,13 +390,15 @@ class Replay:
 
     def _message(self, event: Event) -> None:
         """Checks, when the root task goes on to another message, that nothing waits needlessly."""
-        if event.name in SAME_MESSAGE or (self._late and event.name in ("HELD_UP", "UNANSWERED")):
-            self._late |= event.name in ("LATE", "HUNG")
-            return  # one look at the clock finds all who are late and all who are held up
+        name = event.name
+        if name in SAME_MESSAGE or (self._timed and name in ("HELD_UP", "UNANSWERED")):
+            # One interrupt kills for the scenario, and finds all who are late or held up.
+            self._timed |= name in ("LATE", "HUNG") or (name == "TERMINATE" and event["by"] == ROOT)
+            return
         if self._context.between.is_open():
             return  # what is served between two steps
-        self._late = False
-        finisher = event["pd"] if event.name == "FINISH_WORK" else None
+        self._timed = False
+        finisher = event["pd"] if name == "FINISH_WORK" else None
         goes_on = finisher is not None and finisher == self._finisher
         self._finisher = finisher
         if not goes_on:
