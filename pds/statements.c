@@ -18,7 +18,6 @@ static struct {
     int is_stated;   /* the last line has all of them, or announced them */
     uint32_t answers;
     uint32_t refusals;
-    int says_nothing; /* the root task takes no more lines of text from this PD */
     /* The sum and the number of entries if the operation that was announced is carried out. */
     uint64_t sum_then;
     uint32_t count_then;
@@ -141,7 +140,7 @@ void cr_state_begin(void)
 void cr_state_asks(cr_op op, const uint64_t *arguments, uint32_t count)
 {
     own.count_then = 0;
-    if (own.secret == 0 || (op == CR_OP_SAY && own.says_nothing)) {
+    if (own.secret == 0) {
         return;
     }
     const uint32_t entries = add_asked(op, arguments, count);
@@ -157,10 +156,10 @@ void cr_state_answered(cr_op op, uint64_t label, uint32_t count)
         return;
     }
     if (label != CR_RESULT_OK) {
-        own.says_nothing |= op == CR_OP_SAY && label == CR_RESULT_FULL;
-        if (own.refusals++ < CR_REFUSALS_TOLD) {
-            add_entry(CR_ENTRY_REFUSED, op, label);
-            state((cr_op)0, own.sum); /* Perhaps the PD asks for nothing more. */
+        add_entry(CR_ENTRY_REFUSED, op, label);
+        state((cr_op)0, own.sum); /* Perhaps the PD asks for nothing more. */
+        if (++own.refusals == CR_REFUSALS_TOLD) {
+            own.secret = 0; /* The trace does not tell the next one. */
         }
         return;
     }

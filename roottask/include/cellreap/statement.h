@@ -8,8 +8,8 @@
  *
  *   CR_ENTRY_ASKED     an operation of CR_STATED_OPS that is carried out; FINISH_WORK: one an
  *                      acknowledgement. Its words: see there.
- *   CR_ENTRY_REFUSED   an operation that is refused. Word: the cr_result. The first
- *                      CR_REFUSALS_TOLD only, as the trace has them.
+ *   CR_ENTRY_REFUSED   an operation that is refused. Word: the cr_result. With CR_REFUSALS_TOLD of
+ *                      them, the entries end: the trace does not have the next one.
  *   CR_ENTRY_ANSWERED  an answer that the trace has (cr_answer_is_told). Word: its cr_digest_words.
  *
  * The sum is 0 at first. Each entry makes it x = stir(sum + (its kind << 32 | the operation)), then

@@ -145,6 +145,8 @@ class Stated:
         if name == "STOP":
             of.stopped = True
             return
+        if of.refusals >= headers.constant("limits.h", "CR_REFUSALS_TOLD"):
+            return  # its entries have ended
         asked, refused, answered = _kinds()
         if name == "REFUSE":
             of.refusals += 1
@@ -202,8 +204,7 @@ class Stated:
         else:
             if len(of.entries) < headers.constant("protocol.h", "CR_WORK_MAX"):
                 return None
-        # It was perhaps refused, and that was not told any more.
-        return of.refusals >= headers.constant("limits.h", "CR_REFUSALS_TOLD")
+        return False
 
     def _differ(self, of: _Pd, statement: Statement) -> None:
         of.differs = True
