@@ -124,6 +124,7 @@ void cr_answer_ticket(cr_asked *a, uint64_t ticket)
 {
     a->ticket = ticket;
     a->from->ticket = ticket;
+    a->from->ticket_op = a->args.op;
     a->wait = (cr_sys.image->flags & CR_IMAGE_SYNC) != 0 ? CR_WAIT_TERMINATE : CR_WAIT_NOTHING;
     a->results[0] = ticket;
     for (uint32_t i = 1; i <= CR_TICKET_WORDS; i++) {

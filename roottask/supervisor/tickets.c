@@ -332,7 +332,7 @@ void cr_ticket_answer(cr_pd *pd)
     int terminates = pd->wait == CR_WAIT_TERMINATE;
     results[0] = t->number;
     uint32_t words = tell(t, results + terminates);
-    const cr_answer answer = {.op = terminates ? CR_OP_TERMINATE : CR_OP_TICKET,
+    const cr_answer answer = {.op = terminates ? pd->ticket_op : CR_OP_TICKET,
                               .count = words + (uint32_t)terminates,
                               .words = results};
     cr_answer_later(pd, &answer);

@@ -104,6 +104,7 @@ typedef struct cr_pd {
     uint64_t wait_due;  /* its wait ends at this time with any result; 0: never */
     uint64_t maker_ran; /* CONNECT wait: in which the PD that it depends on could run */
     uint64_t ticket;    /* the ticket of a TICKET or TERMINATE wait */
+    uint32_t ticket_op; /* the cr_op of a TERMINATE wait */
     uint32_t told;      /* PRE_DESTROY notices from the cleanup `told_by`, which is under way */
     uint32_t told_by;
     uint32_t given_up;    /* the last cleanup that goes on without its answers */

@@ -9,7 +9,7 @@ import pytest
 
 from cellreap import headers
 from cellreap.arches import ARCHES
-from cellreap.testing import Run, Target, with_pd
+from cellreap.testing import Run, Target, with_pd, with_system
 
 
 def children(run: Run, parent: str) -> list[str]:
@@ -31,6 +31,14 @@ def test_a_pd_and_all_that_it_created_go_in_one_cleanup(target: Target) -> None:
         (stop,) = run.of("STOP", pd=pd)
         assert run.at(asked) < run.at(stop) < run.at(cleanup), "all are stopped before the plan"
     assert run.says("boss")[-1].startswith(f"again: ticket {run.of('ACCEPT')[0]['ticket']} over")
+
+
+@pytest.mark.behaviour("S-14", "X-19")
+def test_who_waits_for_the_end_of_a_tree_is_told_that_of_its_operation(target: Target) -> None:
+    """PDs say that they ask for TERMINATE_TREE, and the check compares it with the ANSWER."""
+    run = target.run("grove", change=with_system(mode="sync"))
+    boss = run.of("ANSWER", pd=run.id("boss"))
+    assert [event["op"] for event in boss].count("terminate_tree") == 1
 
 
 @pytest.mark.behaviour("S-15", "X-19")

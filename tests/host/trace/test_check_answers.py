@@ -9,9 +9,9 @@ import pytest
 
 from cellreap import headers
 from cellreap.system.sdk import ARCHES
-from cellreap.trace.check.answers import register_names
+from cellreap.trace.check.answers import TICKETED, register_names
 from cellreap.trace.writer import Draft
-from kit.answering import answer
+from kit.answering import TICKET, answer
 from kit.broken_traces import of_drafts
 from kit.reports_run import reports_run
 from kit.trace_simulator import RUNS, Target, block_fs_db_app
@@ -100,6 +100,27 @@ def test_each_answer_is_there_once_and_has_its_words(event: str) -> None:
     assert rules([*drafts[:at], *drafts[at + 1 :]]) == {"answers.each"}
     assert rules([*drafts[: at + 1], *drafts[at:]]) == {"answers.each"}
     assert rules([*drafts[:at], wrong, *drafts[at + 1 :]]) == {"answers.words"}
+
+
+@pytest.mark.behaviour("S-14")
+@pytest.mark.parametrize("later", [False, True])
+@pytest.mark.parametrize("op", sorted(set(TICKETED.values())))
+def test_an_answer_with_a_ticket_is_that_of_the_operation_that_made_it(
+    op: str, later: bool
+) -> None:
+    """Of TERMINATE: at once, behind the STOP of its victim, or when its ticket is over."""
+    drafts = RUNS["sync" if later else "rich"]()
+    at = next(i for i, (name, _) in enumerate(drafts) if name == ("TICKET" if later else "ACCEPT"))
+    _, values = drafts[at]
+    state = [int(str(values[field])) for field in TICKET] if later else [0] * len(TICKET)
+    asker = next(values["pd"] for name, values in drafts if name == "ACCEPT")
+    told = answer(asker, op, [int(str(values["ticket"])), *state])
+    if later:
+        changed = [*drafts[: at + 1], told, *drafts[at + 2 :]]
+    else:
+        changed = [*drafts[: at + 2], told, *drafts[at + 2 :]]
+    expected = set() if op == "terminate" else {"answers.each" if later else "answers.words"}
+    assert rules(changed) == expected
 
 
 @pytest.mark.behaviour("S-14")

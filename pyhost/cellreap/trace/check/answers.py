@@ -19,8 +19,16 @@ ANSWERED: Final = {"GET_WORK": "get_work", "TICKET": "ticket", "REPORT": "listen
 """Event -> the operation whose ANSWER follows it directly."""
 SEES: Final = frozenset({*ANSWERED, "ACCEPT", "FAULT", "FAULT_HELD"})
 """Events from which answers follow."""
-TICKETED: Final = ("terminate", "terminate_tree", "collect", "extract")
-"""Operations whose answer is a ticket, perhaps with its state."""
+TICKETED: Final[Mapping[str, str]] = {
+    "TERMINATE": "terminate",
+    "TERMINATE_LATER": "terminate",
+    "TERMINATE_TREE": "terminate_tree",
+    "COLLECT_ASKED": "collect",
+    "EXTRACT": "extract",
+}
+"""Event directly before an ACCEPT -> the operation whose answer is its ticket, perhaps with its
+state.
+"""
 _TICKET: Final = ("state", *COUNTS)
 
 Words = list[int]
@@ -75,6 +83,7 @@ class Answers(Concern):
         """the tokens of the last GET_WORKs"""
         self._last: dict[str, Event] = {}
         """the last event of each name"""
+        self._asked: dict[str, str] = {}  # ticket -> the operation that made it
         self._faults: dict[str, Event] = {}  # PD -> its last FAULT or FAULT_HELD
         self._held: dict[int, Event] = {}  # token of a notice -> the FAULT_HELD that it tells
         self._spaces: dict[int, str] = {}
@@ -120,6 +129,8 @@ class Answers(Concern):
         if name not in SEES:
             return
         self._last[name] = event
+        if name == "ACCEPT" and before is not None:
+            self._asked[event["ticket"]] = TICKETED.get(before.name, "")
         if name == "GET_WORK":
             self._fetched = [*(self._fetched if goes_on else ()), event.number("token")]
             self.due = event["pd"], ANSWERED[name]
@@ -142,7 +153,7 @@ class Answers(Concern):
         if due is None and op in ANSWERED.values():
             context.bad("answers.each", f"ANSWER: pd={pd} op={op}: expected it after its event")
             return
-        if due is not None and (pd, op) != due and not (op in TICKETED and due == (pd, "ticket")):
+        if due is not None and (pd, op) != due and due != (pd, self._waits(op)):
             text = f"ANSWER: pd={pd} op={op}: expected pd={due[0]} op={due[1]}"
             context.bad("answers.each", text)
             return
@@ -185,8 +196,16 @@ class Answers(Concern):
         accepted = self._last.get("ACCEPT")
         if accepted is None or accepted["pd"] != event["pd"]:
             return []
+        if self._asked[accepted["ticket"]] != event["op"]:
+            return []
         state = [] if event["op"] == "extract" else [0] * len(_TICKET)
         return [[accepted.number("ticket"), *state]]
+
+    def _waits(self, op: str) -> str:
+        """What is due if this operation waits for its ticket, in mode sync."""
+        ticket = self._last.get("TICKET")
+        asked = ticket is not None and self._asked.get(ticket["ticket"]) == op
+        return "ticket" if asked else ""
 
     def _report(self, event: Event, due: bool) -> Wanted:
         report = self._last["REPORT"]
@@ -344,7 +363,7 @@ class Answers(Concern):
 _WORDS: Final[Mapping[str, Callable[[Answers, Event, bool], Wanted]]] = {
     "get_work": Answers._work,
     "ticket": Answers._ticket,
-    **dict.fromkeys(TICKETED, Answers._accepted),
+    **dict.fromkeys(TICKETED.values(), Answers._accepted),
     "listen": Answers._report,
     "progress": Answers._progress,
     "fault_info": Answers._fault,
