@@ -24,17 +24,17 @@ ARCH = "aarch64"
 FEW = 16
 KNOWN = {
     # The stack of three servers, by rs_depth: until the last survivor fetches its notice.
-    ("seL4 16.0.0+", 0): 316_048,
-    ("seL4 16.0.0+", 2): 705_248,
+    ("seL4 16.0.0+", 0): 276_448,
+    ("seL4 16.0.0+", 2): 622_960,
 }
 MORE = 1.05
 """Tolerance: another version of the compiler makes other code of the same source."""
-A_RESOURCE = 2_200
+A_RESOURCE = 1_950
 """At most so many instructions for each further resource of a PD that crashes."""
 RESOURCES = (10, 500)
 TICK = 16
 """Instructions for each tick of the counter."""
-BOOT, CYCLE, REQUEST, CALL = 15_000_000, 400_000, 2_500, 950
+BOOT, CYCLE, REQUEST, CALL = 15_000_000, 275_000, 2_500, 950
 """At most so many instructions: until a client begins, after all servers; from the crash of a PD
 until its successor can run; of a request that changes nothing; of a call to a server and back.
 """
