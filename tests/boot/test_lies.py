@@ -68,7 +68,7 @@ TABLE: Final[dict[str, Lie]] = {
     "D": Lie("an ALLOW is carried out with another number", "block_fs_db_app", _SAME),
     "E": Lie("a SUBSCRIBE is made up", "subscribed", _SAME),
     "F": Lie("a SUBSCRIBE is left out", "subscribed", _SAME),
-    "G": Lie("a notice is acknowledged in the name of who never does", "cancel", _SAME),
+    "G": Lie("a notice is acknowledged in the name of who never does", "cascade", _ANNOUNCED),
     "H": Lie("a fault is told as an EXIT, with its registers", "stack", _ANNOUNCED),
     "w": Lie("GIVE tells of another slot", "recycle", "answers.words"),
     "x": Lie("a respawn is told to be due later than it is", "respawn", "respawn.delay"),
