@@ -132,38 +132,63 @@ uint32_t cr_own_space(void)
     return space;
 }
 
-/* Performs an operation on a space or a resource of it, with one result. A `pd_slot` other than 0
- * is sent with it. */
-static cr_result on_space(cr_op op, uint32_t pd_slot, const uint64_t *arguments, uint32_t count,
-                          uint32_t *result)
+/* -- the operations that are passed on as they are: cr_give and others, declared in client.h. A
+ * form of protocol.h becomes (parameter, what it is used for). */
+
+/* Asks, and takes two numbers out of the answer. first, second: null if they are not wanted. */
+static __attribute__((noinline)) cr_result pass_on(cr_op op, uint32_t pd_slot,
+                                                   const uint64_t *words, uint32_t count,
+                                                   uint32_t *first, uint32_t *second)
 {
-    uint64_t word = 0;
-    cr_result answer = cr_call_root_with_pd(op, pd_slot, arguments, count, &word, 1);
-    if (result != 0) {
-        *result = (uint32_t)word;
+    uint64_t results[2];
+    const cr_result result = cr_call_root_with_pd(op, pd_slot, words, count, results, 2);
+    if (first != 0) {
+        *first = (uint32_t)results[0];
     }
-    return answer;
+    if (second != 0) {
+        *second = (uint32_t)results[1];
+    }
+    return result;
 }
 
-cr_result cr_delete_space(uint32_t space)
-{
-    return on_space(CR_OP_DELETE_SPACE, 0, (uint64_t[]){space}, 1, 0);
-}
-
-cr_result cr_create_resource(uint32_t space, uint32_t *object)
-{
-    return on_space(CR_OP_CREATE_RESOURCE, 0, (uint64_t[]){space}, 1, object);
-}
-
-cr_result cr_delete_resource(uint32_t space, uint32_t object)
-{
-    return on_space(CR_OP_DELETE_RESOURCE, 0, (uint64_t[]){space, object}, 2, 0);
-}
-
-cr_result cr_disconnect(uint32_t space)
-{
-    return on_space(CR_OP_DISCONNECT, 0, (uint64_t[]){space}, 1, 0);
-}
+#define NUMBER(m) , (uint32_t m, words[count++] = m)
+#define WORD(m) , (uint64_t m, words[count++] = m)
+#define NAME(m) \
+    , (const char *m, put_words(&words[count], CR_NAME_WORDS, m); count += CR_NAME_WORDS)
+#define PD(m) , (uint32_t m, pd_slot = m)
+#define RESULT(m) , (uint32_t *m, results[taken++] = m)
+#define NO_RESULTS
+#define PARAMETER(pair) PARAMETER_ pair
+#define PARAMETER_(parameter, use) parameter
+#define USE(pair) USE_ pair
+#define USE_(parameter, use) use;
+/* EACH_3(f, comma, a, b, c): f(a) comma f(b) comma f(c). */
+#define EACH_1(f, comma, a) f(a)
+#define EACH_2(f, comma, a, ...) f(a) comma() EACH_1(f, comma, __VA_ARGS__)
+#define EACH_3(f, comma, a, ...) f(a) comma() EACH_2(f, comma, __VA_ARGS__)
+#define EACH_4(f, comma, a, ...) f(a) comma() EACH_3(f, comma, __VA_ARGS__)
+#define EACH(f, comma, ...) \
+    EACH_OF(__VA_ARGS__, EACH_4, EACH_3, EACH_2, EACH_1)(f, comma, __VA_ARGS__)
+#define EACH_OF(a, b, c, d, each, ...) each
+#define COMMA() ,
+#define NOTHING()
+#define FUNCTION(op, word, first, ...)                                                            \
+    cr_result cr_##word(EACH(PARAMETER, COMMA, __VA_ARGS__))                                      \
+    {                                                                                             \
+        uint64_t words[CR_NAME_WORDS + 4];                                                        \
+        uint32_t *results[2] = {0, 0};                                                            \
+        uint32_t count = 0, taken = 0, pd_slot = 0;                                               \
+        words[0] = 0; /* the compiler does not see that nothing is read if there is no argument */ \
+        EACH(USE, NOTHING, __VA_ARGS__)                                                           \
+        (void)taken;                                                                              \
+        return pass_on(op, pd_slot, words, count, results[0], results[1]);                        \
+    }
+#define PLAIN(...) FUNCTION(__VA_ARGS__)
+#define BY_HAND(...)
+#define CR_OPERATION(enumerator, number, word, topic, arguments, results, called, ...) \
+    called(enumerator, word, ~arguments results)
+CR_OPERATIONS
+#undef CR_OPERATION
 
 cr_result cr_connect(const char *name, int wait, uint32_t *slot, uint32_t *space)
 {
@@ -187,62 +212,6 @@ cr_result cr_allow_pd(uint32_t pd_number, uint32_t count)
 {
     uint64_t arguments[] = {0, pd_number, count};
     return cr_call_root(CR_OP_ALLOW, arguments, 3, 0, 0);
-}
-
-cr_result cr_give(uint32_t space, uint32_t object, uint64_t request_badge, uint32_t *slot)
-{
-    return on_space(CR_OP_GIVE, 0, (uint64_t[]){space, object, request_badge}, 3, slot);
-}
-
-cr_result cr_take_back(uint32_t space, uint32_t object, uint64_t request_badge, uint32_t *left)
-{
-    return on_space(CR_OP_TAKE_BACK, 0, (uint64_t[]){space, object, request_badge}, 3, left);
-}
-
-cr_result cr_release(uint32_t space, uint32_t object, uint32_t *left)
-{
-    return on_space(CR_OP_RELEASE, 0, (uint64_t[]){space, object}, 2, left);
-}
-
-cr_result cr_send(uint32_t space, uint32_t object, uint32_t pd_slot, uint32_t *slot)
-{
-    return on_space(CR_OP_SEND, pd_slot, (uint64_t[]){space, object}, 2, slot);
-}
-
-cr_result cr_share_request(uint32_t space, uint32_t pd_slot, uint32_t *slot)
-{
-    return on_space(CR_OP_SHARE_REQUEST, pd_slot, (uint64_t[]){space}, 1, slot);
-}
-
-cr_result cr_holds(uint32_t space, uint32_t object, uint32_t *own, uint32_t *all)
-{
-    uint64_t arguments[] = {space, object};
-    uint64_t results[2];
-    cr_result result = cr_call_root(CR_OP_HOLDS, arguments, 2, results, 2);
-    *own = (uint32_t)results[0];
-    *all = (uint32_t)results[1];
-    return result;
-}
-
-cr_result cr_map(uint32_t space, uint32_t object, uint32_t target_space, uint32_t target_object)
-{
-    return on_space(CR_OP_MAP, 0, (uint64_t[]){space, object, target_space, target_object}, 4, 0);
-}
-
-cr_result cr_unmap(uint32_t space, uint32_t object, uint32_t target_space, uint32_t target_object)
-{
-    return on_space(CR_OP_UNMAP, 0, (uint64_t[]){space, object, target_space, target_object}, 4, 0);
-}
-
-cr_result cr_spawn(const char *program, uint32_t *slot, uint32_t *pd)
-{
-    uint64_t arguments[CR_NAME_WORDS];
-    uint64_t results[2];
-    put_words(arguments, CR_NAME_WORDS, program);
-    cr_result result = cr_call_root(CR_OP_SPAWN, arguments, CR_NAME_WORDS, results, 2);
-    *slot = (uint32_t)results[0];
-    *pd = (uint32_t)results[1];
-    return result;
 }
 
 /* Returns how many words may be sent: `count`. More than CR_MAX_WORDS is an error of the program:
@@ -362,12 +331,6 @@ cr_result cr_dump(uint32_t pd, uint64_t address, uint64_t *words, uint32_t max)
     return cr_call_root(CR_OP_DUMP, arguments, 2, words, max);
 }
 
-cr_result cr_resume_work(uint32_t space)
-{
-    uint64_t argument = space;
-    return cr_call_root(CR_OP_RESUME_WORK, &argument, 1, 0, 0);
-}
-
 static cr_result take_ticket(cr_result result, uint32_t ticket,
                              const uint64_t words[CR_TICKET_WORDS], cr_ticket_info *info)
 {
@@ -427,26 +390,10 @@ cr_result cr_collect(cr_ticket_info *info)
     return take_ticket(result, (uint32_t)results[0], results + 1, info);
 }
 
-cr_result cr_save(uint32_t pd, uint32_t *slot)
-{
-    uint64_t argument = pd;
-    uint64_t made = 0;
-    cr_result result = cr_call_root(CR_OP_SAVE, &argument, 1, &made, 1);
-    *slot = (uint32_t)made;
-    return result;
-}
-
 cr_result cr_cancel(uint32_t ticket, uint32_t pd_slot)
 {
     uint64_t argument = ticket;
     return cr_call_root_with_pd(CR_OP_CANCEL, pd_slot, &argument, 1, 0, 0);
-}
-
-cr_result cr_stay_down(const char *name)
-{
-    uint64_t arguments[CR_NAME_WORDS];
-    put_words(arguments, CR_NAME_WORDS, name);
-    return cr_call_root(CR_OP_STAY_DOWN, arguments, CR_NAME_WORDS, 0, 0);
 }
 
 cr_result cr_ticket(uint32_t ticket, int wait, cr_ticket_info *info)
@@ -455,14 +402,6 @@ cr_result cr_ticket(uint32_t ticket, int wait, cr_ticket_info *info)
     uint64_t results[CR_TICKET_WORDS];
     cr_result result = cr_call_root(CR_OP_TICKET, arguments, 2, results, CR_TICKET_WORDS);
     return take_ticket(result, ticket, results, info);
-}
-
-cr_result cr_extract(uint32_t *ticket)
-{
-    uint64_t answer;
-    cr_result result = cr_call_root(CR_OP_EXTRACT, 0, 0, &answer, 1);
-    *ticket = (uint32_t)answer;
-    return result;
 }
 
 cr_result cr_listen(uint64_t seen, cr_report_info *report)

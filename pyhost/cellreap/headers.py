@@ -416,7 +416,8 @@ class Operation:
     word: str  # "give"; part of the names of the functions that implement it
     topic: str
     arguments: str  # "NUMBER(space) WORD(badge)"; "" for none
-    results: str
+    results: str  # "slot, PD number"
+    called: str  # PLAIN: the library for PDs has a function that is generated
     told: str  # what the trace tells of its answer: "QUESTION(object)"
     asker: str  # CR_FROM_ANY: doomed PDs may use the operation too
     sentence: str
@@ -437,14 +438,19 @@ def operations() -> tuple[Operation, ...]:
     """The operations that a PD can ask of the root task."""
     found = []
     for row in table("protocol.h", "CR_OPERATION"):
-        if len(row) != 9 or [type(cell) for cell in row] != [str, int, *[str] * 7]:
+        if len(row) != 10 or [type(cell) for cell in row] != [str, int, *[str] * 8]:
             raise HeaderError(
                 f"{header_path('protocol.h')}: CR_OPERATION{row}: not as the header says"
             )
         enumerator, number, *texts = row
-        word, topic, arguments, *others = map(str, texts)
+        word, topic, arguments, results, *others = map(str, texts)
         arguments = "" if arguments == "NO_ARGUMENTS" else arguments
-        found.append(Operation(str(enumerator), int(number), word, topic, arguments, *others))
+        if "PLAIN" in others:
+            names = (name for _, name in parse_forms(results))
+            results = ", ".join(name.replace("_", " ") for name in names)
+        found.append(
+            Operation(str(enumerator), int(number), word, topic, arguments, results, *others)
+        )
     return tuple(found)
 
 

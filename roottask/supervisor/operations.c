@@ -14,7 +14,7 @@ static const struct {
     void (*run)(cr_asked *a);
     cr_asker asker;
 } operations[CR_OP_COUNT] = {
-#define CR_OPERATION(enumerator, number, word, topic, arguments, results, told, asker, ...) \
+#define CR_OPERATION(enumerator, n, word, topic, arguments, results, called, told, asker, ...) \
     [enumerator] = {cr_check_##word, cr_do_##word, asker},
     CR_OPERATIONS
 #undef CR_OPERATION
@@ -31,7 +31,7 @@ static void name_question(const cr_asked *a, cr_answer *answer)
 #define QUESTION(member)              \
     answer->space = a->args.space;    \
     answer->number = a->args.member;
-#define CR_OPERATION(enumerator, number, word, topic, arguments, results, told, ...) \
+#define CR_OPERATION(enumerator, number, word, topic, arguments, results, called, told, ...) \
     case enumerator:                                                                 \
         told break;
         CR_OPERATIONS

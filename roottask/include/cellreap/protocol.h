@@ -121,15 +121,17 @@ typedef enum cr_asker {
 /* Every operation. The decoder, the dispatch, what the trace has of answers, the tables in docs/
  * and the tests are generated from this table or compared with it.
  *
- *     CR_OPERATION(enumerator, number, word, topic, arguments, results, what is told of the answer,
- *                  who may ask, what it does)
+ *     CR_OPERATION(enumerator, number, word, topic, arguments, results, how PDs call it,
+ *                  what is told of the answer, who may ask, what it does)
  *
  * word: the functions that carry out the operation are cr_check_<word> and cr_do_<word>.
  * topic: these functions are in supervisor/operations_<topic>.c, and docs/operations.md has a
  * section with that topic's operations.
  * arguments: forms, in the order of the registers after the magic number. Each form names a
  * member of cr_operation_args.
- * results: the registers of the answer.
+ * results: the registers of the answer: RESULT(name) for each number, NO_RESULTS, or a description.
+ * how PDs call it: PLAIN: the library has cr_<word>(arguments, results), which is generated.
+ * BY_HAND: by a function that does more.
  *
  *     NUMBER(m)       one register: the number in an id; a number beyond 32 bits names nothing
  *     WORD(m)         one register: any 64 bits
@@ -158,137 +160,143 @@ typedef enum cr_asker {
  *                     this argument, about which it asks */
 #define CR_OPERATIONS                                                                              \
     CR_OPERATION(CR_OP_SAY, 1, say, "run",                                                         \
-        TEXT(text), "", NOT_TOLD, CR_FROM_ANY,                                                     \
+        TEXT(text), "", BY_HAND, NOT_TOLD, CR_FROM_ANY,                                            \
         "Writes one line into the trace.")                                                         \
     CR_OPERATION(CR_OP_EXIT, 2, exit, "pds",                                                       \
-        WORD(code), "", NOT_TOLD, CR_FROM_ANY,                                                     \
+        WORD(code), "", BY_HAND, NOT_TOLD, CR_FROM_ANY,                                            \
         "Ends the caller. It is not answered.")                                                    \
     CR_OPERATION(CR_OP_CHECKPOINT, 3, checkpoint, "run",                                           \
-        FLAG(round_boundary), "order, slot", NOT_TOLD, CR_FROM_ANY,                                \
+        FLAG(round_boundary), "order, slot", BY_HAND, NOT_TOLD, CR_FROM_ANY,                       \
         "Reports a point in the caller's work, and returns the scenario's order.")                 \
     CR_OPERATION(CR_OP_CREATE_SPACE, 4, create_space, "spaces",                                    \
-        TYPE(type) NEW_NAME(name) PD_OR_NOT(pd), "space, slot", NOT_TOLD, CR_FROM_LIVE,            \
+        TYPE(type) NEW_NAME(name) PD_OR_NOT(pd), "space, slot", BY_HAND, NOT_TOLD, CR_FROM_LIVE,   \
         "Creates a space that the caller manages.")                                                \
     CR_OPERATION(CR_OP_DELETE_SPACE, 5, delete_space, "spaces",                                    \
-        NUMBER(space), "", NOT_TOLD, CR_FROM_LIVE,                                                 \
+        NUMBER(space), NO_RESULTS, PLAIN, NOT_TOLD, CR_FROM_LIVE,                                  \
         "Deletes the space, its resources and all requests to it.")                                \
     CR_OPERATION(CR_OP_CREATE_RESOURCE, 6, create_resource, "spaces",                              \
-        NUMBER(space), "object", TOLD_SOME, CR_FROM_LIVE,                                          \
+        NUMBER(space), RESULT(object), PLAIN, TOLD_SOME, CR_FROM_LIVE,                             \
         "Creates a resource in the space. The manager holds it.")                                  \
     CR_OPERATION(CR_OP_DELETE_RESOURCE, 7, delete_resource, "spaces",                              \
-        NUMBER(space) NUMBER(object), "", NOT_TOLD, CR_FROM_LIVE,                                  \
+        NUMBER(space) NUMBER(object), NO_RESULTS, PLAIN, NOT_TOLD, CR_FROM_LIVE,                   \
         "Deletes the resource and all holds of it.")                                               \
     CR_OPERATION(CR_OP_CONNECT, 8, connect, "holds",                                               \
-        NAME(name) FLAG_OR_NOT(no_wait), "slot, space", TOLD_SOME, CR_FROM_LIVE,                   \
+        NAME(name) FLAG_OR_NOT(no_wait), "slot, space", BY_HAND, TOLD_SOME, CR_FROM_LIVE,          \
         "Gives the caller a request to the named space. Waits until the space exists.")            \
     CR_OPERATION(CR_OP_DISCONNECT, 9, disconnect, "holds",                                         \
-        NUMBER(space), "", NOT_TOLD, CR_FROM_LIVE,                                                 \
+        NUMBER(space), NO_RESULTS, PLAIN, NOT_TOLD, CR_FROM_LIVE,                                  \
         "Drops the caller's own request to the space.")                                            \
     CR_OPERATION(CR_OP_GIVE, 10, give, "holds",                                                    \
-        NUMBER(space) NUMBER(object) WORD(badge), "slot", TOLD_SOME, CR_FROM_LIVE,                 \
+        NUMBER(space) NUMBER(object) WORD(badge), RESULT(slot), PLAIN, TOLD_SOME, CR_FROM_LIVE,    \
         "Gives a resource to the client whose request has the badge.")                             \
     CR_OPERATION(CR_OP_SEND, 11, send, "holds",                                                    \
-        NUMBER(space) NUMBER(object) PD(pd), "slot", TOLD_SOME, CR_FROM_LIVE,                      \
+        NUMBER(space) NUMBER(object) PD(pd), RESULT(slot), PLAIN, TOLD_SOME, CR_FROM_LIVE,         \
         "Gives a resource that the caller holds to another PD.")                                   \
     CR_OPERATION(CR_OP_SHARE_REQUEST, 12, share_request, "holds",                                  \
-        NUMBER(space) PD(pd), "slot", TOLD_SOME, CR_FROM_LIVE,                                     \
+        NUMBER(space) PD(pd), RESULT(slot), PLAIN, TOLD_SOME, CR_FROM_LIVE,                        \
         "Gives another PD a request to the space.")                                                \
     CR_OPERATION(CR_OP_RELEASE, 13, release, "holds",                                              \
-        NUMBER(space) NUMBER(object), "holds left", TOLD_SOME, CR_FROM_LIVE,                       \
+        NUMBER(space) NUMBER(object), RESULT(holds_left), PLAIN, TOLD_SOME, CR_FROM_LIVE,          \
         "Drops one of the caller's own holds of the resource.")                                    \
     CR_OPERATION(CR_OP_TAKE_BACK, 14, take_back, "holds",                                          \
-        NUMBER(space) NUMBER(object) WORD(badge), "holds left", NOT_TOLD, CR_FROM_LIVE,            \
+        NUMBER(space) NUMBER(object) WORD(badge), RESULT(holds_left), PLAIN, NOT_TOLD,             \
+        CR_FROM_LIVE,                                                                              \
         "Takes one hold of the resource from the client whose request has the badge.")             \
     CR_OPERATION(CR_OP_MAP, 15, map, "spaces",                                                     \
         NUMBER(space) NUMBER(object) NUMBER(target_space) NUMBER(target_object),                   \
-        "", NOT_TOLD, CR_FROM_LIVE,                                                                \
+        NO_RESULTS, PLAIN, NOT_TOLD, CR_FROM_LIVE,                                                 \
         "Makes a MAP edge from the object to the target object. Object 0 is the space itself.")    \
     CR_OPERATION(CR_OP_UNMAP, 16, unmap, "spaces",                                                 \
         NUMBER(space) NUMBER(object) NUMBER(target_space) NUMBER(target_object),                   \
-        "", NOT_TOLD, CR_FROM_LIVE, "Drops a MAP edge.")                                           \
+        NO_RESULTS, PLAIN, NOT_TOLD, CR_FROM_LIVE, "Drops a MAP edge.")                            \
     CR_OPERATION(CR_OP_GET_WORK, 17, get_work, "work",                                             \
         NO_ARGUMENTS,                                                                              \
-        "kind, count, then token, space, object, PD number, count of broken holds each",           \
+        "kind, count, then token, space, object, PD number, count of broken holds each", BY_HAND,  \
         TOLD_IF(1), CR_FROM_ANY, "Hands out the caller's next notices, all of one kind.")          \
     CR_OPERATION(CR_OP_FINISH_WORK, 18, finish_work, "work",                                       \
-        ROWS(answers), "",                                                                         \
-        NOT_TOLD, CR_FROM_ANY, "Acknowledges notices, each with its own result.")                  \
+        ROWS(answers), "", BY_HAND, NOT_TOLD, CR_FROM_ANY,                                         \
+        "Acknowledges notices, each with its own result.")                                         \
     CR_OPERATION(CR_OP_SPAWN, 19, spawn, "pds",                                                    \
-        NAME(name), "slot, PD number", TOLD_SOME, CR_FROM_LIVE,                                    \
+        NAME(name), RESULT(slot) RESULT(PD_number), PLAIN, TOLD_SOME, CR_FROM_LIVE,                \
         "Creates a PD that runs the program of that name.")                                        \
     CR_OPERATION(CR_OP_TERMINATE, 20, terminate, "pds",                                            \
-        PD(pd) FLAG_OR_NOT(later), "ticket, then as TICKET", TOLD, CR_FROM_LIVE,                   \
+        PD(pd) FLAG_OR_NOT(later), "ticket, then as TICKET", BY_HAND, TOLD, CR_FROM_LIVE,          \
         "Terminates the PD. The root task cleans up as after a crash of the PD. Later: stops it "  \
         "only when its cleanup begins.")                                                           \
     CR_OPERATION(CR_OP_SET_DEPTH, 21, set_depth, "pds",                                            \
-        DEPTH(pd_depth) DEPTH(rs_depth) PD_OR_NOT(pd), "", NOT_TOLD, CR_FROM_LIVE,                 \
+        DEPTH(pd_depth) DEPTH(rs_depth) PD_OR_NOT(pd), "", BY_HAND, NOT_TOLD, CR_FROM_LIVE,        \
         "Sets the depths of the cleanup that the crash of the PD, or of the caller, triggers.")    \
     CR_OPERATION(CR_OP_FAULT_INFO, 22, fault_info, "pds",                                          \
-        WORD(token), "fault kind, address, ip", QUESTION(token), CR_FROM_ANY,                      \
+        WORD(token), "fault kind, address, ip", BY_HAND, QUESTION(token), CR_FROM_ANY,             \
         "Returns which fault a `fault` notice of the caller is about.")                            \
     CR_OPERATION(CR_OP_HOLDS, 23, holds, "holds",                                                  \
-        NUMBER(space) NUMBER(object), "own count, all counts", QUESTION(object), CR_FROM_ANY,      \
+        NUMBER(space) NUMBER(object), RESULT(own_count) RESULT(all_counts), PLAIN,                 \
+        QUESTION(object), CR_FROM_ANY,                                                             \
         "Returns the number of holds of the resource: the caller's, and all.")                     \
     CR_OPERATION(CR_OP_SUBSCRIBE, 24, subscribe, "pds",                                            \
-        NUMBER(space) HANDLER_OR_NOT(handler) PD_OR_NOT(pd), "PD number", NOT_TOLD, CR_FROM_LIVE,  \
+        NUMBER(space) HANDLER_OR_NOT(handler) PD_OR_NOT(pd), "PD number", BY_HAND, NOT_TOLD,       \
+        CR_FROM_LIVE,                                                                              \
         "Subscribes the caller to the space or PD, so that it gets a notice before the "           \
         "destruction, which names the handler. Space 0: the PD, or the caller itself. The result " \
         "is the number that notices about the PD have; 0 for a space.")                            \
     CR_OPERATION(CR_OP_UNSUBSCRIBE, 25, unsubscribe, "pds",                                        \
-        NUMBER(space) HANDLER_OR_NOT(handler) PD_OR_NOT(pd), "", NOT_TOLD, CR_FROM_LIVE,           \
+        NUMBER(space) HANDLER_OR_NOT(handler) PD_OR_NOT(pd), "", BY_HAND, NOT_TOLD, CR_FROM_LIVE,  \
         "Drops one subscription with this handler.")                                               \
     CR_OPERATION(CR_OP_LOOK, 26, look, "pds",                                                      \
-        NUMBER(space) NUMBER(object) PD_OR_NOT(pd), "state", QUESTION(object), CR_FROM_ANY,        \
+        NUMBER(space) NUMBER(object) PD_OR_NOT(pd), "state", BY_HAND, QUESTION(object),            \
+        CR_FROM_ANY,                                                                               \
         "Returns the state of a space, resource or PD. Space 0: a PD, by number or capability.")   \
     CR_OPERATION(CR_OP_RESUME_WORK, 27, resume_work, "work",                                       \
-        NUMBER(space), "", NOT_TOLD, CR_FROM_ANY,                                                  \
+        NUMBER(space), NO_RESULTS, PLAIN, NOT_TOLD, CR_FROM_ANY,                                   \
         "Continues the lane of the space. Its failed notice is handed out again.")                 \
     CR_OPERATION(CR_OP_TICKET, 28, ticket, "pds",                                                  \
-        WORD(ticket) FLAG(wait), "state, done, failed, dropped, waiting, held", TOLD, CR_FROM_ANY, \
+        WORD(ticket) FLAG(wait), "state, done, failed, dropped, waiting, held", BY_HAND, TOLD,     \
+        CR_FROM_ANY,                                                                               \
         "Returns the progress of a ticket. With wait 1, answers when the ticket is over.")         \
     CR_OPERATION(CR_OP_EXTRACT, 29, extract, "model",                                              \
         NO_ARGUMENTS,                                                                              \
-        "ticket", TOLD, CR_FROM_LIVE, "Starts the extraction of the model state into the trace.")  \
+        RESULT(ticket), PLAIN, TOLD, CR_FROM_LIVE,                                                 \
+        "Starts the extraction of the model state into the trace.")                                \
     CR_OPERATION(CR_OP_SUBGRAPH, 30, subgraph, "model",                                            \
-        WORD(token) ROWS(items), "", NOT_TOLD, CR_FROM_LIVE,                                       \
+        WORD(token) ROWS(items), "", BY_HAND, NOT_TOLD, CR_FROM_LIVE,                              \
         "Reports what the subject of an extract notice is built on.")                              \
     CR_OPERATION(CR_OP_ALLOW, 31, allow, "holds",                                                  \
-        NUMBER(space) NUMBER(pd_number) COUNT(allowed) , "", NOT_TOLD, CR_FROM_LIVE,               \
+        NUMBER(space) NUMBER(pd_number) COUNT(allowed) , "", BY_HAND, NOT_TOLD, CR_FROM_LIVE,      \
         "Sets how many more edges the manager of the space may make for the caller. Space 0: "     \
         "the PD of that number.")                                                                  \
     CR_OPERATION(CR_OP_LISTEN, 32, listen, "reports",                                              \
-        WORD(token), "the words of a report", TOLD_IF(CR_REPORT_NUMBER), CR_FROM_ANY,              \
+        WORD(token), "the words of a report", BY_HAND, TOLD_IF(CR_REPORT_NUMBER), CR_FROM_ANY,     \
         "Returns the next report after the one with that number.")                                 \
     CR_OPERATION(CR_OP_PROGRESS, 33, progress, "reports",                                          \
-        WORD(token), "cleanup, steps done, steps", QUESTION(token), CR_FROM_ANY,                   \
+        WORD(token), "cleanup, steps done, steps", BY_HAND, QUESTION(token), CR_FROM_ANY,          \
         "Returns how far the cleanup of that number is. 0: the one that began last.")              \
     CR_OPERATION(CR_OP_CANCEL, 34, cancel, "cancel",                                               \
-        WORD(ticket) PD_OR_NOT(pd), "", NOT_TOLD, CR_FROM_LIVE,                                    \
+        WORD(ticket) PD_OR_NOT(pd), "", BY_HAND, NOT_TOLD, CR_FROM_LIVE,                           \
         "Cancels what the caller, or the PD, has a ticket for. Ticket 0: the CONNECT in which it " \
         "waits.")                                                                                  \
     CR_OPERATION(CR_OP_STAY_DOWN, 35, stay_down, "cancel",                                         \
-        NAME(name), "", NOT_TOLD, CR_FROM_LIVE,                                                    \
+        NAME(name), NO_RESULTS, PLAIN, NOT_TOLD, CR_FROM_LIVE,                                     \
         "Cancels the respawn of the PD of that name, which then stays down.")                      \
     CR_OPERATION(CR_OP_POST_MORTEM, 36, post_mortem, "pds",                                        \
         NUMBER(space) NUMBER(pd_number), "the words of a post-mortem, then the registers",         \
-        QUESTION(pd_number), CR_FROM_ANY,                                                          \
+        BY_HAND, QUESTION(pd_number), CR_FROM_ANY,                                                 \
         "Returns what is known of a destroyed space, or with space 0 of a destroyed PD, to which " \
         "the caller refers.")                                                                      \
     CR_OPERATION(CR_OP_PIN, 37, pin, "pds",                                                        \
-        FLAG(pinned) PD_OR_NOT(pd), "", NOT_TOLD, CR_FROM_LIVE,                                    \
+        FLAG(pinned) PD_OR_NOT(pd), "", BY_HAND, NOT_TOLD, CR_FROM_LIVE,                           \
         "Pins the PD, or the caller, so that policy does not doom it, or drops its pin.")          \
     CR_OPERATION(CR_OP_DUMP, 38, dump, "pds",                                                      \
-        NUMBER(pd_number) WORD(address), "words", NOT_TOLD, CR_FROM_ANY,                           \
+        NUMBER(pd_number) WORD(address), "words", BY_HAND, NOT_TOLD, CR_FROM_ANY,                  \
         "Returns words of the memory of a doomed PD, from this address to the end of its page, "   \
         "but at most CR_DUMP_WORDS.")                                                              \
     CR_OPERATION(CR_OP_COLLECT, 39, collect, "collect",                                            \
-        NO_ARGUMENTS, "ticket, then as TICKET", TOLD, CR_FROM_LIVE,                                \
+        NO_ARGUMENTS, "ticket, then as TICKET", BY_HAND, TOLD, CR_FROM_LIVE,                       \
         "Destroys the PDs that cannot be reached, and their spaces.")                              \
     CR_OPERATION(CR_OP_TERMINATE_TREE, 40, terminate_tree, "pds",                                  \
-        PD(pd), "ticket, then as TICKET", TOLD, CR_FROM_LIVE,                                      \
+        PD(pd), "ticket, then as TICKET", BY_HAND, TOLD, CR_FROM_LIVE,                             \
         "Terminates the PD and all PDs that it created, as one cleanup.")                          \
     CR_OPERATION(CR_OP_SAVE, 41, save, "collect",                                                  \
-        NUMBER(pd_number), "slot", TOLD_SOME, CR_FROM_LIVE,                                        \
+        NUMBER(pd_number), RESULT(slot), PLAIN, TOLD_SOME, CR_FROM_LIVE,                           \
         "Saves a PD from the collection that told the caller of its end, and gives the caller "    \
         "the capability to it.")
 

@@ -56,7 +56,7 @@ static inline int cr_answer_is_told(cr_op op, const uint64_t *words, uint32_t *a
 #define TOLD_IF(word) return words[word] != 0;
 #define TOLD_SOME break;
 #define QUESTION(member) break;
-#define CR_OPERATION(enumerator, number, word, topic, arguments, results, told, ...) \
+#define CR_OPERATION(enumerator, number, word, topic, arguments, results, called, told, ...) \
     case enumerator:                                                                 \
         told
         CR_OPERATIONS
