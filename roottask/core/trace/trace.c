@@ -6,32 +6,20 @@
 
 _Static_assert((int)CR_TRACE_RING_MIN == 2 * (int)CR_TRACE_RECORD_MAX, "room for two records");
 
-typedef struct field {
-    const char *name; /* 0: end of the list */
-    cr_trace_type type;
-} field;
-
+/* Names, for messages about a table that is misused. */
 static const struct {
     const char *name;
-    const field *fields;
+    const char *const *fields; /* 0: end of the list */
 } events[] = {
-#define FIELD(name, type) {#name, CR_TRACE_TYPE_##type},
+#define FIELD(name, type) #name,
 #define CR_TRACE_EVENT(enumerator, name, fields, meaning)                                         \
-    [enumerator] = {name, (const field[]){fields{0, CR_TRACE_TYPE_COUNT}}},
+    [enumerator] = {name, (const char *const[]){fields 0}},
     CR_TRACE_EVENTS
 #undef CR_TRACE_EVENT
 #undef FIELD
 };
 
 _Static_assert(sizeof(events) / sizeof(events[0]) == CR_EVENT_COUNT, "one row an event");
-
-static const cr_print prints[] = {
-#define CR_TRACE_TYPE(type, print, expected) [CR_TRACE_TYPE_##type] = CR_PRINT_##print,
-    CR_TRACE_TYPES
-#undef CR_TRACE_TYPE
-};
-
-_Static_assert(sizeof(prints) / sizeof(prints[0]) == CR_TRACE_TYPE_COUNT, "one row a type");
 
 /* The forms of events: the print function of each field + 1, and 0 behind the last one. A field is
  * recorded often, so this is one byte to compare, and not two tables to look up. */
@@ -323,9 +311,9 @@ static void refuse_field(cr_trace *trace)
     if (*trace->form == NO_FORM) {
         return;
     }
-    const field *next = &events[trace->event].fields[trace->form - forms[trace->event]];
-    misused(trace, next->name != 0 ? next->name : "",
-            next->name != 0 ? "printed as another type than the table has"
+    const char *next = events[trace->event].fields[trace->form - forms[trace->event]];
+    misused(trace, next != 0 ? next : "",
+            next != 0 ? "printed as another type than the table has"
                             : "more fields are printed than the table has");
     trace->form = &no_form;
 }
@@ -438,7 +426,7 @@ void cr_trace_end(cr_trace *trace)
         return;
     }
     if (*trace->form != 0) {
-        misused(trace, events[trace->event].fields[trace->form - forms[trace->event]].name,
+        misused(trace, events[trace->event].fields[trace->form - forms[trace->event]],
                 "is not printed");
         return;
     }

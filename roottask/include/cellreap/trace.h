@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Composes trace lines (docs/trace-format.md). The caller begins a line, adds its fields in the
- * order of the table, and ends it. Until then nothing of the line is seen.
+ * Writes the trace (docs/trace-format.md). The caller begins a line, which is the record of one
+ * event, adds its fields in the order of the table, and ends it. Until then nothing of the line is
+ * seen.
  *
- * A line is recorded in a ring in memory that the caller provides. It becomes text, with its
- * sequence number and checksum, only when it is written: recording is what the caller waits for,
- * and writing is not. Who writes may be another thread, which the caller may interrupt at any
- * instruction: it calls cr_trace_write, and nobody else does then. If the ring has no room for the
- * longest line, the caller waits until lines are written (`wait`), so nothing is ever lost. It also
- * waits before more than `most` lines are not written.
+ * A line is recorded in a ring in memory that the caller provides, as words. It goes out in a frame
+ * with the lines next to it, a sequence number and a checksum only when it is written: recording is
+ * what the caller waits for, and writing is not. Who writes may be another thread, which the caller
+ * may interrupt at any instruction: it calls cr_trace_write, and nobody else does then. If the ring
+ * has no room for the longest line, the caller waits until lines are written (`wait`), so nothing
+ * is ever lost. It also waits before more than `most` lines are not written.
  *
  * The fields that a caller adds are compared with the table in trace_events.h: their number, and
  * the function that prints each of them. A difference is a bug in the caller. The console then
  * names the event and the field, and `broken` is set. That line and all later lines are not
  * written, END included.
  *
- * Each line has a checksum that only the holder of the trace's key can make. The first event prints
- * the key on the console, which PDs cannot read. */
+ * Each frame has a checksum that only the holder of the trace's key can make. The first event
+ * prints the key on the console, which PDs cannot read. */
 #ifndef CELLREAP_TRACE_H
 #define CELLREAP_TRACE_H
 
@@ -34,15 +35,15 @@ enum {
     CR_TRACE_RECORD_MAX = 4096,
     CR_TRACE_RING_MIN = 8192, /* twice CR_TRACE_RECORD_MAX */
     CR_TRACE_MOST_MIN = 128,  /* twice the room for lines that the recorder waits for */
-    CR_TRACE_FRAME_REST = 256, /* bytes of a frame beside the last of its lines */
+    CR_TRACE_FRAME_REST = 256, /* bytes of a frame besides the last of its lines */
     CR_DICTIONARY_PLACES = 1024
 };
 
 /* The texts of which the console has only the numbers any more. */
 typedef struct cr_dictionary {
     uint32_t count;
-    uint16_t places[CR_DICTIONARY_PLACES];     /* by hash: the number of a text + 1; 0: none */
-    uint16_t begin[CR_DICTIONARY_TEXTS + 1];   /* of each text in `bytes`, and the end of all */
+    uint16_t places[CR_DICTIONARY_PLACES];   /* by hash: the number of a text + 1; 0: none */
+    uint16_t begin[CR_DICTIONARY_TEXTS + 1]; /* of each text in `bytes`, and the end of all */
     char bytes[CR_DICTIONARY_BYTES];
 } cr_dictionary;
 
