@@ -153,6 +153,7 @@ FREE_FIELDS = {
 # The same for values that no later part of the trace tells.
 BOUND_FIELDS = {
     "BODY.paddr": "of a PD that lives to the end, to other free memory",
+    "CANCEL.pd": "of a respawn: the configuration gives the right, and is not in the trace",
     "CANCEL.name": "of a CONNECT: to another space that is not there",
     "CLEANUP.pd_depth": "to a depth that dooms the same",
     "CLEANUP.rs_depth": "to a depth that dooms the same",
@@ -340,6 +341,9 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
         if event.name == "DEADLINE":
             late = any(e.name == "LATE" and e["pd"] == event["pd"] for e in later)
             return None if late else "its PD is never late"
+        if event.name == "CANCEL" and event["of"] == "-":
+            due = [e for e in events if e.name == "RESPAWN_DUE" and e["name"] == event["name"]]
+            return "the respawn need not have come yet" if due[-1].number("delay_ms") else None
         if event.name == "STANDS" and not any(e.name == "SILENT" for e in later):
             first = max(i for i, e in enumerate(events) if e.name == "ACCOUNT")
             told = [e for e in events[first:] if e.name == "STANDS"]
@@ -431,6 +435,8 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
         return None if fetched else reason
     if mutation.key == "TICKET.ticket":
         return reason
+    if mutation.key == "CANCEL.pd":
+        return reason if event["of"] == "-" else None
     if mutation.key == "CANCEL.name":
         there = any(e.name == "SPACE" and e["name"] == changed["name"] for e in events)
         return reason if event["ticket"] == "0" and event["of"] != "-" and not there else None
