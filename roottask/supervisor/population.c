@@ -108,8 +108,21 @@ static int is_doomed(uint32_t config)
     return pd != 0 && cr_is_doomed(pd);
 }
 
+/* The same of a PD that a cleanup that waits dooms. What cleanups left counts as gone. */
+static int is_doomed_beside(uint32_t config)
+{
+    const cr_pd *pd = cr_find_configured(config);
+    for (uint32_t i = 0; pd != 0 && i < cr_sup.cleaner.n_doomed; i++) {
+        if (cr_same(cr_sup.cleaner.doomed[i].node, pd->node)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* Whether a PD would have an edge to or from a doomed PD if it were created now. A cleanup that
- * awaits subscribers relies on its doomed PDs staying as they are. */
+ * awaits subscribers relies on its doomed PDs staying as they are. A PD capability is not given to
+ * a doomed PD, so it does not count if a cleanup left that. */
 static int is_tied_to_doomed(uint32_t index)
 {
     const cr_image_header *image = cr_sys.image;
@@ -128,8 +141,8 @@ static int is_tied_to_doomed(uint32_t index)
     }
     for (uint32_t i = 0; i < image->holds.count; i++) {
         const cr_image_pd_hold *hold = &cr_image_holds(image)[i];
-        if ((hold->pd == index && is_doomed(hold->target)) ||
-            (hold->target == index && is_doomed(hold->pd))) {
+        if ((hold->pd == index && is_doomed_beside(hold->target)) ||
+            (hold->target == index && is_doomed_beside(hold->pd))) {
             return 1;
         }
     }

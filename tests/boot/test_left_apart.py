@@ -8,7 +8,16 @@ from collections.abc import Callable
 import pytest
 
 from cellreap.system.config import Config, Pd
-from cellreap.testing import Change, Run, Target, together, with_bench, with_crashes, with_system
+from cellreap.testing import (
+    Change,
+    Run,
+    Target,
+    together,
+    with_bench,
+    with_crashes,
+    with_pd,
+    with_system,
+)
 from cellreap.trace.verdict import found_in
 from kit.marks import slow_but
 
@@ -93,6 +102,21 @@ def test_a_cleanup_begins_beside_what_is_left_though_it_touches_it(
     (said,) = run.says("stranger")
     assert said.startswith("asked 12: answered 11, lost 1")
     assert run.report.waits == []
+
+
+@pytest.mark.behaviour("S-11", "S-15")
+def test_the_capability_that_a_cleanup_left_goes_with_the_pd_that_it_is_of(target: Target) -> None:
+    """A server that cannot be destroyed was the only holder of the PD that crashes next."""
+    change = together(
+        with_pd("other_server", holds_pds=("goods_server",)), injecting(LEFT["destroy-pd"])
+    )
+    run = target.run("left_apart", change=change)
+    (body,) = {event["resource"] for event in run.of("FREE_CORE", n=1)}
+    assert {step[0] for step in run.report.cleanups[0].left} == {"destroy-pd"}
+    assert {event["node"] for event in run.of("LEFT", n=1, step="destroy-resource")} == {body}
+    assert run.of("DESTROY", n=2, node=body)
+    assert triggers(run) == ["other_server", "goods_server"]
+    assert len(run.ids("goods_server")) == 2, "it is created anew, and nobody holds it"
 
 
 @pytest.mark.behaviour("S-11", "X-13")

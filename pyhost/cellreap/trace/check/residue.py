@@ -135,6 +135,14 @@ class Residue(Concern):
             text = f"SETTLED: {step[2]} was told that {step[1]} is gone, and it is left"
             bad("residue.waits", text)
 
+    def destroyed_by(self, running: Running, node: str) -> None:
+        """A cleanup destroys a node. Others that left it, the body of a PD that lived, have no
+        more to do with it.
+        """
+        for other in self.of.values():
+            if other is not running:
+                other.forget_core(node)
+
     def settled(self, running: Running, gone: set[str]) -> bool:
         """The cleanup has settled. gone: the nodes that its last run destroyed. Returns whether it
         has a later run.

@@ -360,8 +360,12 @@ class Running:
             edges = plannable.edges_at(node)
             holders = {source for kind, source, _ in edges if kind == "HOLD"} - {ROOT}
             if holders - self.group.keys():
-                del self.core_freed[node]
-                self.to_destroy.discard(node)
+                self.forget_core(node)
+
+    def forget_core(self, node: str) -> None:
+        """A core resource is not, or no longer, to be freed by this cleanup."""
+        self.core_freed.pop(node, None)
+        self.to_destroy.discard(node)
 
     def _forget_what_is_gone(self, model: IndexedModel) -> None:
         """A notice that tells a manager what a destroyed PD had is not queued if the manager has

@@ -172,6 +172,7 @@ class Steps(Concern):
         elif node in running.destroyed:
             bad("cleanup.destroy", f"DESTROY: {node} is destroyed already")
         running.destroyed.add(node)
+        self.context.residue.destroyed_by(running, node)
         if node in running.group:
             self.context.tombstones.destroyed(running.result.number, node)
         group = running.group.get(node)
