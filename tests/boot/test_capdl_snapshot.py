@@ -29,6 +29,7 @@ from cellreap.system.image import read_image
 from cellreap.system.sdk import Sdk
 from kit.capdl_reader import Held, Spec, read_capdl
 from kit.muted import needs_debug
+from kit.records import events_in
 
 CONFIG = """
 [system]
@@ -239,11 +240,15 @@ def bodies_of(console: str) -> dict[str, tuple[int, int]]:
 
     No PD crashes, so the list is complete.
     """
-    found = re.findall(
-        r" PD id=(PD_\w+) name=(\w+) .*?\n.* BODY pd=\1 paddr=0x([0-9a-f]+) bytes=(\d+)", console
-    )
-    assert sorted(name for _, name, _, _ in found) == ["app", "watch", "watch_1"]
-    return {name: (int(paddr, 16), int(size)) for _, name, paddr, size in found}
+    events, _ = events_in(console.encode())
+    names = {event["id"]: event["name"] for event in events if event.name == "PD"}
+    found = {
+        names[event["pd"]]: (event.number("paddr"), event.number("bytes"))
+        for event in events
+        if event.name == "BODY"
+    }
+    assert sorted(found) == ["app", "watch", "watch_1"]
+    return found
 
 
 def test_the_kernel_has_what_the_description_says(run: tuple[Spec, str]) -> None:

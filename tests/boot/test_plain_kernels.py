@@ -11,7 +11,7 @@ from cellreap.headers import source_root
 from cellreap.runs.boot import End, boot_image
 from cellreap.system.image import read_image
 from cellreap.system.sdk import Sdk
-from cellreap.testing import NoDebug, Run, Target, with_system
+from cellreap.testing import NoDebug, Run, Target, with_bench, with_system
 from cellreap.trace.frames import MARK
 from kit.counted import SLOW_COUNTED
 from kit.image_members import damage
@@ -89,6 +89,6 @@ def test_a_panic_amid_a_cleanup_stops_all_pds(
 
 
 def test_what_only_a_debug_kernel_tells_is_not_asked(plain: Target) -> None:
-    for key in ("truth", "snapshot"):
+    for change in (with_system(truth=True), with_bench(snapshot=True)):
         with pytest.raises(NoDebug, match="does not tell what it holds"):
-            plain.run("block_fs_db_app", change=with_system(**{key: True}))
+            plain.run("block_fs_db_app", change=change)

@@ -125,6 +125,7 @@ def test_nothing_is_wrong_with_it_whole(whole: Sdk) -> None:
 )
 def test_damage_is_noticed(whole: Sdk, damage: Damage, tmp_path: Path) -> None:
     shutil.copytree(SOURCES, tmp_path / "refkernel")
+    shutil.copytree(SOURCES.parent / "platforms", tmp_path / "platforms")
     source = tmp_path / "refkernel" / "core" / damage.file
     text = source.read_text()
     assert text.count(damage.old) == 1

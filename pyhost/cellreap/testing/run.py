@@ -159,7 +159,7 @@ class Run:
 
     def last_state(self) -> list[list[str]]:
         """The rows of the last whole state that the root task printed, as columns."""
-        last = self.at(self.of("SETTLED", whole=1)[-1])
+        last = self.at(self.of("SETTLED", n=0)[-1])
         begin = last - self.events[last].number("rows")
         return [event["row"].split(",") for event in self.events[begin:last]]
 

@@ -898,8 +898,9 @@ def test_a_leaf_s_crash_costs_the_same_among_10_pds_and_among_100000(shared: boo
             assert dead(plan) == [leaf]
             assert plan["core_freed"] == []
             assert len(plan["notices"]) == 2
-    assert len(set(costs)) == 1, costs
-    assert costs[0] < (60, 20)
+    # The leaf that is the last holder on the list has one more edge looked at.
+    assert costs[:3] == costs[3:]
+    assert max(costs) < (60, 20)
 
 
 def test_the_cost_is_proportional_to_what_is_doomed() -> None:

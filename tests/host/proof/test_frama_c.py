@@ -145,9 +145,9 @@ PLANTED = {
     ),
     "an edge beyond the arena": Planted(
         "model",
-        "model/arena.h",
-        "cr_edges_mut(model)[index < model->max_edges ? index : 0]",
-        "cr_edges_mut(model)[index]",
+        "model/model.c",
+        "in->edges[index < in->max_edges ? index : 0]",
+        "in->edges[index]",
         "OPERATION=5",
     ),
     "a reference that is not looked at": Planted(
