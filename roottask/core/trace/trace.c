@@ -467,7 +467,6 @@ enum { FRAME_RECORDS = 32, FRAME_CHARS = 96 };
  * checksum, and characters of the mark, which it does not cover. */
 enum { LINE_RESERVE = 64, SUMMED = 7, MARK_CHARS = sizeof(CR_FRAME_MARK) - 1 };
 
-
 _Static_assert((int)FRAME_RECORDS < (int)CR_FRAME_ONE, "one character");
 _Static_assert((int)CR_FRAME_CLEAR >= (int)CR_DICTIONARY_TEXTS &&
                    2 * (int)CR_FRAME_PLAIN + 1 < (int)CR_FRAME_TWO,
