@@ -259,7 +259,7 @@ static void sort_by_group(cr_planner *planner)
     }
     for (uint32_t i = 0; i < planner->n_found; i++) {
         cr_found_at(planner, i)->group = order[i].level & CR_GROUP_MAX;
-        cr_order_at(planner, cr_found_at(planner, i)->group + 1)->cursor++;
+        cr_order_at(planner, (uint32_t)cr_found_at(planner, i)->group + 1)->cursor++;
     }
     for (uint32_t i = 0; i < planner->n_found; i++) {
         order[i + 1].cursor += order[i].cursor;
