@@ -13,7 +13,7 @@ typedef struct left_number {
 
 static cr_injector injector;
 static left_number left[CR_IMAGE_MAX_INJECTIONS];
-static uint32_t n_left;       /* so far; each takes the place of the oldest */
+static uint32_t n_left;  /* so far; each takes the place of the oldest */
 static uint32_t left_as; /* the number of the step under way if it was left before; else 0 */
 
 static void trace(cr_event event, const cr_image_injection *row)

@@ -300,8 +300,7 @@ static void prevent(const cr_pd *pd)
     cr_tickets_prevent(pd->node);
 }
 
-/* Whether a cleanup that awaits subscribers dooms the PD. */
-static int is_under_way(cr_ref pd)
+int cr_cleaner_dooms(cr_ref pd)
 {
     for (uint32_t i = 0; i < cr_sup.cleaner.n_doomed; i++) {
         if (cr_same(cr_sup.cleaner.doomed[i].node, pd)) {
@@ -324,7 +323,7 @@ static int start_next(void)
     for (uint32_t i = 0; i < cleaner->count;) {
         const cr_trigger_entry entry = cleaner->queue[i];
         cr_pd *pd = cr_pd_of(entry.pd);
-        if (pd != 0 && cr_is_doomed(pd) && is_under_way(entry.pd)) {
+        if (pd != 0 && cr_is_doomed(pd) && cr_cleaner_dooms(entry.pd)) {
             i++; /* A cleanup that began later than this trigger destroys the PD. */
             continue;
         }

@@ -153,6 +153,8 @@ void cr_cleaner_follow_up(void);
 void cr_cleaner_bury(const cr_cleanup *cleanup);
 /* Whether any cleanup is under way and awaits subscribers. */
 int cr_cleaner_waits(void);
+/* Whether one of those dooms the PD. What cleanups left is doomed by none of them. */
+int cr_cleaner_dooms(cr_ref pd);
 /* Whether a cleanup awaits this PD's acknowledgement. A PD is told by one cleanup at a time. */
 int cr_cleaner_awaits(const cr_pd *pd);
 /* The cleanup that awaits this PD goes on without its answers, also to what it tells it later. */

@@ -112,12 +112,7 @@ static int is_doomed(uint32_t config)
 static int is_doomed_beside(uint32_t config)
 {
     const cr_pd *pd = cr_find_configured(config);
-    for (uint32_t i = 0; pd != 0 && i < cr_sup.cleaner.n_doomed; i++) {
-        if (cr_same(cr_sup.cleaner.doomed[i].node, pd->node)) {
-            return 1;
-        }
-    }
-    return 0;
+    return pd != 0 && cr_cleaner_dooms(pd->node);
 }
 
 /* Whether a PD would have an edge to or from a doomed PD if it were created now. A cleanup that
