@@ -344,6 +344,22 @@ def with_pd(name: str, /, **values: Any) -> Callable[[Expected], Expected]:
     return change
 
 
+def with_more_pds(count: int) -> Callable[[Expected], Expected]:
+    """So many PDs more, which do nothing."""
+
+    def change(config: Expected) -> Expected:
+        sizes, first = config.sizes, len(config.pds) + 1
+        assert sizes is not None
+        more = tuple(_account(f"idler_{number}", number) for number in range(first, first + count))
+        names = [pd.name for pd in more]
+        bodies = {**sizes.bodies, **dict.fromkeys(names, BODY)}
+        objects = {**sizes.objects, **dict.fromkeys(names, BODY_OBJECTS)}
+        all_sizes = replace(sizes, bodies=bodies, objects=objects)
+        return replace(config, pds=(*config.pds, *more), sizes=all_sizes)
+
+    return change
+
+
 def with_sizes(**values: Any) -> Callable[[Expected], Expected]:
     """Another configuration: other sizes."""
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from cellreap.trace.check import Replay, Report
 from cellreap.trace.events import Event
+from cellreap.trace.expected import Expected
 from cellreap.trace.writer import Draft
 from kit.trace_simulator import Target
 
@@ -38,15 +39,15 @@ def events_of(drafts: Iterable[Draft]) -> list[Event]:
     ]
 
 
-def cost_by_event(events: list[Event]) -> dict[str, float]:
+def cost_by_event(events: list[Event], expected: Expected | None = None) -> dict[str, float]:
     """Event -> bytecodes that the check executes for one such event, on average.
 
-    The cost of an event of SHARED is divided by the number of events that share it. The trace
-    passes the check.
+    expected: the configuration against which the trace is held. The cost of an event of SHARED is
+    divided by the number of events that share it. The trace passes the check.
 
     Only bytecodes of Python are counted, and not the work inside a call to C.
     """
-    replay = Replay(Report("counted"))
+    replay = Replay(Report("counted"), expected)
     spent, seen = Counter[str](), Counter[str]()
     for event in events:
         name = "STEP await" if event.name == "STEP" and event["name"] == "await" else event.name

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, Literal
 
 from cellreap.model.closeness import Closeness
@@ -162,7 +163,24 @@ class Expected:
 
     def pd(self, name: str) -> ExpectedPd | None:
         """The PD of that name."""
-        return next((pd for pd in self.pds if pd.name == name), None)
+        return self._by_name.get(name)
+
+    def owner(self, space: str) -> ExpectedPd | None:
+        """The PD that has a space of that name."""
+        return self._by_space.get(space)
+
+    @cached_property
+    def at_boot(self) -> list[str]:
+        """The PDs that are created before the first crash, in their order."""
+        return [pd.name for pd in self.pds if not pd.late]
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, ExpectedPd]:
+        return {pd.name: pd for pd in self.pds}
+
+    @cached_property
+    def _by_space(self) -> Mapping[str, ExpectedPd]:
+        return {space: pd for pd in self.pds for space in pd.spaces}
 
 
 def unverified(expected: Expected | None) -> list[str]:

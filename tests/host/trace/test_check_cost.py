@@ -11,6 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from cellreap.trace.writer import Draft
+from kit.configured_story import expected, story, with_more_pds
 from kit.cost import busy_pds, cost_by_event, events_of, large_system, long_history
 
 SIZE = 12
@@ -28,3 +29,12 @@ def test_an_event_costs_the_same_in_a_larger_run(
     assert len(small) >= kinds
     grown = {name: (small[name], large[name]) for name in small if large[name] > MOST * small[name]}
     assert grown == {}
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("W-01")
+def test_a_pd_of_a_larger_configuration_costs_the_same() -> None:
+    configs = [with_more_pds(count)(expected()) for count in (4 * SIZE, 16 * SIZE)]
+    small, large = (cost_by_event(events_of(story(each)), each) for each in configs)
+    for name in ("PD", "BODY", "RIGHTS", "DEADLINE", "QUOTA"):
+        assert large[name] <= MOST * small[name]

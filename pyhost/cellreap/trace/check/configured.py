@@ -71,7 +71,8 @@ class Configured(Concern):
         super().__init__(context)
         self.edges = ConfiguredEdges(context)
         self._making: Making | None = None
-        self._made: list[str] = []  # names of the configured PDs that were ever created, in order
+        self._made: set[str] = set()  # names of the configured PDs that were ever created
+        self._made_at_boot: list[str] = []  # in order
         self._core: list[str] = []  # types of the core spaces
         self._extractions = 0
         self._quotas: set[str] = set()
@@ -89,7 +90,7 @@ class Configured(Concern):
         ended = event.name == "SETTLED" and event["n"] != "0"
         self._settled |= ended and not self.context.collections.stops()
         if event.name in SYNC:
-            self._synchronize(event)
+            self._synchronize(event, self.context.expected)
         making, handler = self._making, _SEEN.get(event.name)
         pd, creator = (None, None) if making is None else (making.pd, making.creator)
         self.edges.see(event, self.context.expected, pd, creator)
@@ -231,7 +232,7 @@ class Configured(Concern):
         if expected is None or pd is None:
             self._bad("pd", "PD", f"{making.name}: no such PD is configured")
             return
-        self._has_its_place(making, pd)
+        self._has_its_place(making, pd, expected)
         self.edges.created(making.pd, pd)
         authority = self.context.authority
         self._compare(
@@ -256,26 +257,22 @@ class Configured(Concern):
             self._compare(making, "sizes", ("body", making.body, expected.sizes.bodies[pd.name]))
             self._has_objects(making, expected.sizes.objects[pd.name])
 
-    def _has_its_place(self, making: Making, pd: ExpectedPd) -> None:
+    def _has_its_place(self, making: Making, pd: ExpectedPd, expected: Expected) -> None:
         if pd.name in self._made:
             if pd.respawn is None:
                 self._bad("pd", "PD", f"{pd.name}: it was created before and does not respawn")
             elif self.edges.live(pd.name, but=making.pd) is not None:
                 self._bad("pd", "PD", f"{pd.name}: it exists already")
             return
-        self._made.append(pd.name)
+        self._made.add(pd.name)
         if pd.late:
             if not self._settled:
                 self._bad("pd", "PD", f"{pd.name}: expected it after the first cleanup")
             return
-        boot = self._boot()
-        made = [name for name in self._made if name in boot]
-        if not self._refused and (self._quotas or made != boot[: len(made)]):
+        made = self._made_at_boot
+        made.append(pd.name)
+        if not self._refused and (self._quotas or made != expected.at_boot[: len(made)]):
             self._bad("pd", "PD", f"{pd.name}: expected the PDs of boot time in their order")
-
-    def _boot(self) -> list[str]:
-        expected = self.context.expected
-        return [pd.name for pd in expected.pds if not pd.late] if expected is not None else []
 
     def _spawned(self, making: Making, creator: str) -> None:
         expected = self.context.expected
@@ -318,7 +315,7 @@ class Configured(Concern):
             if tuple(self._core) != CORE_SPACES[: len(self._core)] or event["name"] != "-":
                 self._bad("space", event, f"{event['id']}: the root task has no such space")
             return
-        owner = next((pd for pd in expected.pds if event["name"] in pd.spaces), None)
+        owner = expected.owner(event["name"])
         if owner is None:
             return
         manager = self.edges.config_of(event["manager"])
@@ -333,13 +330,15 @@ class Configured(Concern):
 
     # -- points at which everything configured must be there
 
-    def _synchronize(self, event: Event) -> None:
+    def _synchronize(self, event: Event, expected: Expected) -> None:
         if event.name == "SETTLED" and event["n"] != "0":
             return
         if event.name == "CLEANUP" and self.context.cleanups.waits():
             return
-        made = [name for name in self._made if name in self._boot()]
-        if made != self._boot() and not self._refused:
+        before = self.context.previous
+        if event.name == "QUOTA" and before is not None and before.name == "QUOTA":
+            return
+        if self._made_at_boot != expected.at_boot and not self._refused:
             self._bad("pd", event, "expected all PDs of boot time before it")
         self.edges.synchronize(event)
 
