@@ -35,8 +35,7 @@ uint64_t cr_clock_now(void)
     return clock->base + (clock->set != 0 && !clock->still ? cr_timer_elapsed() : 0);
 }
 
-/* The time of the clock when the timer's interrupt comes. */
-static uint64_t end_of_interval(void)
+uint64_t cr_clock_end_of_interval(void)
 {
     return cr_sup.clock.base + (cr_sup.clock.still ? 0 : cr_sup.clock.set);
 }
@@ -47,7 +46,7 @@ uint64_t cr_clock_due(uint64_t ms)
     if (!clock->there) {
         return 0;
     }
-    uint64_t due = end_of_interval() + ms * CR_NS_PER_MS;
+    uint64_t due = cr_clock_end_of_interval() + ms * CR_NS_PER_MS;
     if (clock->next == 0 || due < clock->next) {
         clock->next = due;
     }
@@ -183,7 +182,7 @@ void cr_clock_watch(void)
 {
     cr_clock *clock = &cr_sup.clock;
     if (clock->there && clock->look == 0) {
-        clock->look = end_of_interval() + clock->interval;
+        clock->look = cr_clock_end_of_interval() + clock->interval;
         if (clock->next == 0 || clock->look < clock->next) {
             clock->next = clock->look;
         }

@@ -40,6 +40,9 @@ static inline uint64_t cr_clock_earlier(uint64_t a, uint64_t b)
 void cr_clock_init(seL4_CPtr notification);
 int cr_clock_exists(void);
 uint64_t cr_clock_now(void);
+
+/* The time of the clock when the timer's interrupt comes. It takes no kernel calls. */
+uint64_t cr_clock_end_of_interval(void);
 /* The time `ms` milliseconds from now. 0 (never) without a timer. Makes no kernel call: it counts
  * from the end of the current interval, so the result is up to 10 ms later than requested. */
 uint64_t cr_clock_due(uint64_t ms);

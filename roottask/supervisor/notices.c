@@ -317,8 +317,7 @@ void cr_notices_of_lost_pds(void)
 void cr_notices_restart(cr_pd *pd)
 {
     pd->run.mark = pd->run.ran;
-    pd->run.age = 0;
-    pd->run.new_age = 1;
+    pd->run.untold = cr_clock_end_of_interval();
     pd->run.in_call = 0;
     pd->run.waited = 0;
     pd->run.waits = 0;

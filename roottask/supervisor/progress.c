@@ -156,8 +156,7 @@ int cr_progress_is_pending(const cr_pd *pd)
            cr_progress_sample(pd, &server) != CR_SAMPLE_IN_CALL || cr_probes_decide(pd, server);
 }
 
-/* passed: real time, of which the root task was busy for what is beyond `elapsed`. */
-static void advance(cr_pd *pd, uint64_t elapsed, uint64_t passed)
+static void advance(cr_pd *pd, uint64_t elapsed)
 {
     cr_pd *server = 0;
     cr_work_notice notice;
@@ -174,8 +173,6 @@ static void advance(cr_pd *pd, uint64_t elapsed, uint64_t passed)
         run->mark += cr_notices_has_general(pd) ? 0 : elapsed;
     }
     run->chance |= counts;
-    run->age = cr_notices_has_general(pd) ? run->age + (run->new_age ? elapsed : passed) : 0;
-    run->new_age = 0;
     if (!oldest_awaited(pd, &notice)) {
         run->held_up = 0;
     } else if (counts || sample == CR_SAMPLE_IN_CALL) {
@@ -214,7 +211,7 @@ int cr_progress_look(void)
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         if (is_watched(pd)) {
-            advance(pd, elapsed, passed);
+            advance(pd, elapsed);
             cr_witness_ask(pd->priority);
             any = 1;
         }
@@ -258,12 +255,13 @@ int cr_progress_is_late(const cr_pd *pd, cr_work_notice *notice, uint64_t *ms)
 void cr_progress_tell_held_up(cr_pd *pd)
 {
     cr_work_notice notice;
-    const uint64_t ms = pd->run.age / CR_NS_PER_MS;
+    const uint64_t now = cr_sup.clock.base;
+    const uint64_t ms = now > pd->run.untold ? (now - pd->run.untold) / CR_NS_PER_MS : 0;
     if (pd->deadline_ms == 0 || ms < pd->deadline_ms + CR_TRACE_GRACE_MS ||
         !cr_pd_is_served(pd) || !oldest_that(pd, 0, &notice)) {
         return;
     }
-    pd->run.age = 0;
+    pd->run.untold = now;
     cr_trace_begin(&cr_sys.trace, CR_EV_HELD_UP);
     cr_trace_pd(pd);
     cr_trace_number(&cr_sys.trace, ms);

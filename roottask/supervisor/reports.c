@@ -109,7 +109,7 @@ uint32_t cr_reports_count_steps(const cr_plan *plan)
 static cr_report *begin(cr_report_kind kind, const char *name)
 {
     cr_report *report = &cr_sup.reports.at[++cr_sup.reports.last % CR_MAX_REPORTS];
-    *report = (cr_report){.name = name, .about = "-", .node = "-"};
+    *report = (cr_report){.name = name, .about = cr_id_none, .node = cr_id_none};
     report->words[CR_REPORT_NUMBER] = cr_sup.reports.last;
     report->words[CR_REPORT_KIND] = (uint64_t)kind;
     return report;
@@ -124,36 +124,16 @@ static cr_report *begin_of_cleanup(cr_report_kind kind, const char *name)
     return report;
 }
 
-static void put_pd(cr_report *report, cr_ref pd)
+static void put_pd(cr_report *report, const cr_id *pd)
 {
-    cr_node_info info;
-    if (pd.index != CR_NONE && cr_model_get(cr_sys.model, pd, &info) == CR_OK) {
-        report->words[CR_REPORT_PD] = info.number;
-        cr_node_id(pd, report->about);
-    }
-}
-
-static void put_node(cr_report *report, cr_ref node)
-{
-    cr_node_info info;
-    cr_node_info space;
-    if (node.index == CR_NONE || cr_model_get(cr_sys.model, node, &info) != CR_OK) {
-        return;
-    }
-    cr_node_id(node, report->node);
-    if (info.kind == CR_NODE_SPACE) {
-        report->words[CR_REPORT_SPACE] = info.number;
-    } else if (info.kind == CR_NODE_RESOURCE &&
-               cr_model_get(cr_sys.model, info.space, &space) == CR_OK) {
-        report->words[CR_REPORT_SPACE] = space.number;
-        report->words[CR_REPORT_OBJECT] = info.number;
-    }
+    report->about = *pd;
+    report->words[CR_REPORT_PD] = pd->pd;
 }
 
 void cr_report_start(void)
 {
     cr_report *report = begin_of_cleanup(CR_REPORT_STARTING, "-");
-    put_pd(report, cr_sup.cleaner.now.plan.trigger);
+    put_pd(report, cr_id_or_none(cr_sup.cleaner.now.plan.trigger));
 }
 
 void cr_report_end(void)
@@ -164,7 +144,7 @@ void cr_report_end(void)
         begin_of_cleanup(leaves ? CR_REPORT_UNFINISHED : CR_REPORT_COMPLETED, "-");
     report->words[CR_REPORT_STEP] = journal->done;
     report->words[CR_REPORT_RESULT] = leaves ? CR_RESULT_FAILED : CR_RESULT_OK;
-    put_pd(report, cr_sup.cleaner.now.plan.trigger);
+    put_pd(report, cr_id_or_none(cr_sup.cleaner.now.plan.trigger));
 }
 
 void cr_report_death(const cr_step *step, uint32_t number, uint32_t attempts, int leaves)
@@ -175,11 +155,11 @@ void cr_report_death(const cr_step *step, uint32_t number, uint32_t attempts, in
     report->words[CR_REPORT_STEP_KIND] = (uint64_t)step->kind;
     report->words[CR_REPORT_ATTEMPTS] = attempts;
     report->words[CR_REPORT_RESULT] = CR_RESULT_FAILED;
-    put_pd(report, step->pd);
-    put_node(report, step->node);
-    /* As the line about this death: a node may be gone. */
-    cr_text_copy(report->about, cr_sup.cleaner.at.pd.text, CR_ID_BYTES);
-    cr_text_copy(report->node, cr_sup.cleaner.at.node.text, CR_ID_BYTES);
+    /* As the line about this death: the step may have destroyed them. */
+    put_pd(report, &cr_sup.cleaner.at.pd);
+    report->node = cr_sup.cleaner.at.node;
+    report->words[CR_REPORT_SPACE] = report->node.space;
+    report->words[CR_REPORT_OBJECT] = report->node.object;
 }
 
 void cr_report_unmade(cr_made made, const cr_make_result *result)
@@ -211,11 +191,11 @@ void cr_report_trace(const cr_pd *listener, uint64_t seen, const cr_report *repo
     cr_trace_number(&cr_sys.trace, report->words[CR_REPORT_NUMBER]);
     cr_trace_string(&cr_sys.trace, report_names[report->words[CR_REPORT_KIND]]);
     cr_trace_number(&cr_sys.trace, report->words[CR_REPORT_CLEANUP]);
-    cr_trace_string(&cr_sys.trace, report->about);
+    cr_trace_id(&report->about);
     cr_trace_number(&cr_sys.trace, report->words[CR_REPORT_STEP]);
     cr_trace_number(&cr_sys.trace, report->words[CR_REPORT_STEPS]);
     cr_trace_string(&cr_sys.trace, report->name);
-    cr_trace_string(&cr_sys.trace, report->node);
+    cr_trace_id(&report->node);
     cr_trace_number(&cr_sys.trace, report->words[CR_REPORT_ATTEMPTS]);
     cr_trace_number(&cr_sys.trace, report->words[CR_REPORT_RESULT]);
     cr_trace_end(&cr_sys.trace);

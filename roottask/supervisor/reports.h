@@ -14,8 +14,8 @@ typedef struct cr_report {
     uint64_t words[CR_REPORT_WORDS]; /* as the listener gets them */
     /* as the trace has them */
     const char *name;
-    char about[CR_ID_BYTES];
-    char node[CR_ID_BYTES];
+    cr_id about;
+    cr_id node;
 } cr_report;
 
 typedef struct cr_reports {

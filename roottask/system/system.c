@@ -55,19 +55,24 @@ static size_t put_hex(char *out, size_t at, uint32_t value)
     return put_text(out, at, text);
 }
 
-static void compose_id(cr_ref node, char *out)
+static void compose_id(cr_ref node, cr_id *id)
 {
+    char *out = id->text;
     cr_node_info info;
     cr_node_info space;
+    id->pd = id->space = 0;
+    id->object = 0;
     if (cr_model_get(cr_sys.model, node, &info) != CR_OK) {
         put_text(out, 0, "?");
         return;
     }
     switch (info.kind) {
     case CR_NODE_PD:
+        id->pd = info.number;
         put_hex(out, put_text(out, 0, "PD_"), info.number);
         return;
     case CR_NODE_SPACE:
+        id->space = info.number;
         put_hex(out, put_text(out, put_text(out, 0, cr_type_name(info.type)), "_SPACE_"),
                 info.number);
         return;
@@ -75,6 +80,8 @@ static void compose_id(cr_ref node, char *out)
         if (cr_model_get(cr_sys.model, info.space, &space) != CR_OK) {
             break;
         }
+        id->space = space.number;
+        id->object = info.number;
         put_hex(out,
                 put_text(out,
                          put_hex(out, put_text(out, put_text(out, 0, cr_type_name(info.type)), "_"),
@@ -92,7 +99,7 @@ static void compose_id(cr_ref node, char *out)
 void cr_keep_id(cr_ref node)
 {
     cr_id *id = &cr_sys.ids[node.index];
-    compose_id(node, id->text);
+    compose_id(node, id);
     id->generation = node.generation;
     size_t count = 0;
     while (id->text[count] != '\0') {

@@ -69,12 +69,11 @@ typedef struct cr_run {
     uint64_t circle;  /* in circles of calls, since it was probed */
     uint32_t answers; /* probes that the PD at the end of its calls finished since it is in_call */
     uint64_t held_up; /* in calls to other PDs while it was awaited, since it was last given up */
-    uint64_t age;     /* it has had a notice and finished none, and nothing was told of that; other
-                       * than the rest, it counts while the root task was busy, too */
+    uint64_t untold;  /* the time since which it has had a notice and finished none, and nothing was
+                       * told of that; other than the rest, it counts the root task's work, too */
     uint64_t waited;  /* waiting for the root task, in its first wait since `mark` */
     uint32_t waits;   /* waits for the root task since `mark`, while it was owed something */
     uint32_t stuck;   /* looks in a row at which its held fault could never be answered */
-    int new_age;      /* `age` began since the last look */
     int chance;       /* it has had the processor since it was first owed something */
     uint32_t slot;    /* the slot that its call named at the last look, or 0 */
     uint32_t server;  /* the number of the PD that it called then, or 0 */
@@ -189,7 +188,12 @@ typedef struct cr_cause_of {
 typedef struct cr_id {
     uint32_t generation; /* of the node */
     uint32_t words;      /* of the piece; 0: there is none */
-    uint64_t head;       /* its first word */
+    /* The numbers in it, as messages have them: of a PD, of a space, of a resource its space's and
+     * its own. The rest are 0. */
+    uint32_t pd;
+    uint32_t space;
+    uint64_t object;
+    uint64_t head; /* the first word of the piece */
     char text[CR_ID_BYTES]; /* filled up with anything */
 } cr_id;
 

@@ -78,6 +78,22 @@ def test_a_notice_is_owed_no_more_when_its_receiver_is_gone(target: Target) -> N
     assert "common" not in run.alive()
 
 
+@pytest.mark.behaviour("S-11", "S-15")
+def test_a_request_that_a_cleanup_left_goes_with_the_client_that_made_it(target: Target) -> None:
+    """Then the space can be destroyed."""
+    crash = (
+        {"pd": "other_server", "at": 3, "how": "page-fault"},
+        {"pd": "common", "at": 5, "how": "page-fault"},
+    )
+    change = together(with_crashes(*crash), injecting(LEFT["cut-request"]))
+    run = target.run("left_apart", change=change)
+    assert triggers(run) == ["other_server", "common"]
+    (request, *_) = run.of("LEFT", n=1, step="cut-request")
+    assert run.name(request["pd"]) == "common"
+    assert run.of("DESTROY", n=1, node=request["node"])
+    assert left_at_the_end(run, 1) == set()
+
+
 def with_a_request(config: Config) -> Config:
     """The server that crashes first is a client of the one that crashes next."""
     more = {"requests": ("goods",), "args": (RELAYS,)}

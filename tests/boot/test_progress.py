@@ -10,7 +10,7 @@ from __future__ import annotations
 import pytest
 
 from cellreap.system.config import Config, Pd
-from cellreap.testing import Change, Run, Target, together, with_pd, with_system
+from cellreap.testing import Change, Run, Target, together, with_bench, with_pd, with_system
 from cellreap.trace.check import check
 from kit.counted import SLOW_COUNTED
 from kit.marks import slow_but, thorough_but
@@ -103,6 +103,20 @@ def test_who_cannot_run_is_not_late(target: Target) -> None:
     assert all(event.number("ran") < 100 <= event.number("ms") for event in told)
     untold = check(event for event in run.events if event.name != "HELD_UP")
     assert {violation.rule for violation in untold.violations} == {"clock.late"}
+
+
+@pytest.mark.behaviour("J-13", "S-15")
+def test_the_time_of_a_cleanup_that_hangs_is_told_of_whom_it_owed_a_notice(target: Target) -> None:
+    """The cleaner hangs right after the first notice, and the receiver cannot run."""
+    plain = target.run("progress", qemu_args=SLOW_COUNTED)
+    notifies = [at for at, step in enumerate(plain.of("STEP"), 1) if step["name"] == "notify"]
+    hangs = with_bench(inject=(f"step:{notifies[-1]}.end:hang",))
+    change = together(hangs, with_system(deadline_ms=100))
+    run = target.run("progress", change=change, qemu_args=SLOW_COUNTED)
+    (told,) = run.of("HELD_UP")
+    assert (run.name(told["pd"]), told["ran"]) == ("receiver", "0")
+    assert told.number("ms") >= 100
+    assert causes(run) == [("holder", "exit")]
 
 
 @pytest.mark.behaviour("J-06", "N-11")

@@ -125,6 +125,19 @@ def test_a_cleanup_that_left_something_is_not_told_as_completed(
     assert {each.words["result"] for each in ends} == {RESULTS["failed"]}
 
 
+@pytest.mark.behaviour("T-17", "S-15")
+@pytest.mark.parametrize("name", ["destroy-resource", "destroy-pd"])
+def test_a_death_is_told_with_the_numbers_of_what_the_step_had_destroyed(
+    target: Target, name: str
+) -> None:
+    """The cleaner dies when the step is done. Of a destroyed resource nothing stays known."""
+    steps = target.run("listen").of("STEP")
+    (place,) = [at for at, step in enumerate(steps, 1) if step["name"] == name]
+    run = target.run("listen", change=failing(f"step:{place}.end:fault"))
+    (errored,) = [each for each in told(run, "listener") if each.what == "errored"]
+    assert errored.is_step(steps[place - 1])
+
+
 @pytest.mark.behaviour("T-10", "T-16", "T-17", "T-18", "T-19")
 def test_each_failed_attempt_is_told_with_what_is_needed_to_do_the_step_again(
     target: Target,

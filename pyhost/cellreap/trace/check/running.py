@@ -340,6 +340,8 @@ class Running:
     def go_on(self, model: IndexedModel, plannable: IndexedModel) -> None:
         """Goes on in the current model with the same plan: nodes are destroyed already."""
         self.before = model
+        for space, askers in self.askers.items():  # another cleanup may have destroyed one
+            askers.intersection_update([pd for pd in askers if (pd, space) in model.requests])
         self._spare_what_is_held_again(plannable)
         self._forget_what_is_gone(model)
         self.after = model.copy()
