@@ -217,12 +217,13 @@ class Configured(Target):
         parent = self.config.pd(creator)
         assert parent is not None
         me = self.ids[creator]
-        self.pd(
+        child = self.pd(
             program, size=self.sizes.spawned[program],
             body_objects=Counter(self.sizes.spawned_objects[program]),
             deadline=parent.deadline_ms, creator=me,
             priority=min(parent.spawn_priority, parent.priority), allows=parent.spawn_allow,
         )  # fmt: skip
+        self.emit("ALLOW", pd=child, by=me, count=1)  # it may change at once what it began with
 
     # -- crashes
 

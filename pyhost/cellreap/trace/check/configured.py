@@ -168,7 +168,7 @@ class Configured(Concern):
             return event["by"] == "-" and model.is_core(model.space_of.get(node, node))
         if event.name == "RESOURCE":
             return self.context.model.is_core(event["space"])
-        return event.name == "ALLOW" and event["pd"] == making.pd and making.creator is not None
+        return event.name == "ALLOW" and event["asker"] == making.creator
 
     def _pd(self, event: Event, expected: Expected) -> None:
         if event["id"] == ROOT:
