@@ -25,7 +25,7 @@ static cr_component_room room;
 #ifdef CONFIG_PRINTING
 static bool ending;
 
-/* Says so at the first record of the end, since the host may stop the machine after the last one. */
+/* Says so at the first record of the end: the host may stop the machine after the last one. */
 static void put(char c)
 {
     if (ending && c == '~') {
