@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from cellreap.errors import InputError, UsageError
-from cellreap.system.toml_lines import KeyPath, key_lines, line_of
+from cellreap.system.toml_lines import KeyPath, Lines
 from cellreap.system.toml_tables import Table, checked, dotted, expect, read_text, toml_values
 
 KNOWN = Path(__file__).parent / "known"
@@ -19,7 +19,7 @@ KNOWN = Path(__file__).parent / "known"
 
 _Line = Annotated[
     str,
-    StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,200}$"),
+    StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=200),
     expect("a line of text of 1 to 200 characters"),
 ]
 _Lines = Annotated[
@@ -34,9 +34,13 @@ _Arguments = Annotated[
     tuple[str, ...], Field(strict=False), expect('a list of arguments, such as ["-smp", "2"]')
 ]
 _Shell = Annotated[
-    str, StringConstraints(pattern=r"^[^\x00]{1,4096}$"), expect("a command for the shell")
+    str,
+    StringConstraints(pattern=r"^[^\x00]+$", max_length=4096),
+    expect("a command for the shell"),
 ]
-_File = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,4096}$"), expect("a path")]
+_File = Annotated[
+    str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=4096), expect("a path")
+]
 _Name = Annotated[
     str,
     StringConstraints(pattern=r"^[A-Za-z0-9._/-]{1,64}$"),
@@ -207,10 +211,10 @@ def parse_description(text: str, path: Path) -> Description:
     values = toml_values(text, path)
     if not values:
         raise InputError(str(path), 1, None, "the file is empty: expected [board] and [uboot]")
-    lines = key_lines(text)
+    lines = Lines(text)
     description = checked(values, path, lines, Description, _TABLES)
     for at, message in _problems(description):
-        raise InputError(str(path), line_of(lines, at), dotted(at), message)
+        raise InputError(str(path), lines.of(at), dotted(at), message)
     return description
 
 

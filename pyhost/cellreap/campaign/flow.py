@@ -13,6 +13,7 @@ a result.
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import shutil
 import sqlite3
@@ -223,8 +224,16 @@ def copy_database(empty: Path, path: Path) -> None:
 def _backend(path: Path) -> Any:
     if any(letter in str(path) for letter in "?%"):  # of TaskFlow's URLs, in which they say more
         raise UsageError(f"{path.parent}: cannot be used: expected a path without ? and %")
-    backend = backends.fetch({"connection": f"sqlite:///{path}"})
+    backend = backends.fetch(
+        {
+            "connection": f"sqlite:///{path}",
+            "engine_args": {"poolclass": sqlalchemy.StaticPool},  # opens the file once
+        }
+    )
     sqlalchemy.event.listen(backend.engine, "connect", _leave_to_the_system)
+    # TaskFlow takes a connection for each of its writes. A new one describes all tables again, and
+    # sqlalchemy compiles each statement again for these tables.
+    backend.get_connection = functools.cache(backend.get_connection)
     return backend
 
 

@@ -19,14 +19,16 @@ from cellreap.cached import digest_of
 from cellreap.errors import CellreapError, InputError, UsageError
 from cellreap.model.plan import MAX_DEPTH
 from cellreap.system.config import Depth, override, parse_config, read_text
-from cellreap.system.toml_lines import KeyPath, key_lines, line_of
+from cellreap.system.toml_lines import KeyPath, Lines
 from cellreap.system.toml_tables import Table, checked, dotted, expect, toml_values
 
 MAX_CELLS = 100_000
 _BOARD_ARCH = "aarch64"
 
 _Text = Annotated[
-    str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,4096}$"), expect("a text of one line")
+    str,
+    StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=4096),
+    expect("a text of one line"),
 ]
 _Depth = Annotated[
     Annotated[int, Field(ge=0, le=MAX_DEPTH)] | Literal["inf"],
@@ -182,13 +184,13 @@ def read_campaign(path: Path) -> Campaign:
     """Reads a campaign. InputError for the first problem, also in its configurations."""
     text = read_text(path)
     values = toml_values(text, path)
-    lines = key_lines(text)
+    lines = Lines(text)
     tables: dict[tuple[str, ...], type[Table]] = {("campaign",): Settings, ("matrix",): Matrix}
     found = checked(values, path, lines, CampaignFile, tables)
     return Campaign(found.campaign, tuple(_cells(found.matrix, path, lines)))
 
 
-def _cells(matrix: Matrix, path: Path, lines: dict[KeyPath, int]) -> list[Cell]:
+def _cells(matrix: Matrix, path: Path, lines: Lines) -> list[Cell]:
     axes: list[list[tuple[int, Any]]] = []
     names = ("config", "arch", "kernel", "pd_depth", "rs_depth", "crash", "inject", "seed", "board")
     count = 1
@@ -202,7 +204,7 @@ def _cells(matrix: Matrix, path: Path, lines: dict[KeyPath, int]) -> list[Cell]:
     if count > MAX_CELLS:
         raise InputError(
             str(path),
-            line_of(lines, ("matrix",)),
+            lines.of(("matrix",)),
             "matrix",
             f"{count} cells; expected at most {MAX_CELLS}",
         )
@@ -243,7 +245,7 @@ def _default_arch(matrix: Matrix) -> str:
     return _BOARD_ARCH if matrix.board else ARCHES[0]
 
 
-def _check_boards(matrix: Matrix, path: Path, lines: dict[KeyPath, int]) -> None:
+def _check_boards(matrix: Matrix, path: Path, lines: Lines) -> None:
     """InputError if a board is not described, or cannot have one of the architectures."""
     for number, board in enumerate(matrix.board or ()):
         try:
@@ -264,7 +266,7 @@ def _board_path(folder: Path, board: str) -> Path:
     return find_board(board)
 
 
-def _text_of(matrix: Matrix, number: int, path: Path, lines: dict[KeyPath, int]) -> str:
+def _text_of(matrix: Matrix, number: int, path: Path, lines: Lines) -> str:
     """The text of a configuration, which is read before it is changed, with its own messages."""
     file = path.parent / matrix.config[number]
     try:
@@ -283,11 +285,9 @@ def _text_of(matrix: Matrix, number: int, path: Path, lines: dict[KeyPath, int])
     return text
 
 
-def _problem(
-    path: Path, lines: dict[KeyPath, int], name: str, number: int, message: str
-) -> InputError:
+def _problem(path: Path, lines: Lines, name: str, number: int, message: str) -> InputError:
     at: KeyPath = ("matrix", name, number)
-    return InputError(str(path), line_of(lines, at), dotted(at), message)
+    return InputError(str(path), lines.of(at), dotted(at), message)
 
 
 def _changed(text: str, inject: str | None, seed: int | None) -> str:

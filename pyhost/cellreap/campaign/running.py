@@ -35,6 +35,8 @@ from cellreap.campaign.identity import NOTE, noted
 from cellreap.campaign.matrix import Campaign, Cell
 from cellreap.campaign.no_result import ending_without_result, why_no_result
 from cellreap.errors import CellreapError, UsageError
+from cellreap.system import assembling as assembling  # which the process of a cell has then
+from cellreap.system.blob import layout
 from cellreap.system.files import write_atomically
 from cellreap.system.locks import take_at_once
 
@@ -151,6 +153,7 @@ def run_campaign(
                 standing.results[cell.id] = result_from(cell, found)
         standing.before = len(standing.results)
         write_state(standing, folder, "running")
+        layout()  # no cell's process parses the header again
         try:
             with Interrupt() as interrupt, _Workers(campaign, folder, workers, interrupt) as pool:
                 for cell, found in pool.results(standing):

@@ -9,8 +9,6 @@ from typing import Any
 
 import click
 
-from cellreap.output import versioned
-
 
 def echo_json(command: str, shown: Mapping[str, Any]) -> None:
     """Prints the object of a command, whose keys `cellreap.output` defines."""
@@ -19,4 +17,6 @@ def echo_json(command: str, shown: Mapping[str, Any]) -> None:
 
 def json_text(command: str, shown: Mapping[str, Any]) -> str:
     """The object of a command as text."""
+    from cellreap.output import versioned  # takes long, and only --json needs it
+
     return json.dumps(versioned(command, shown), indent=2)

@@ -154,6 +154,8 @@ def run_and_exit(command: click.Command, name: str, args: Sequence[str] | None =
     name: the program's name in messages. args: as for `main`.
     """
     _need_streams(name)
+    # pydantic would read the metadata of all that is installed, to look for plugins.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
         with ending_signals_raise():
             result = command.main(

@@ -13,9 +13,9 @@ from cellreap.inputs import opened
 from cellreap.model.ids import ROOT, parse_id
 from cellreap.runs.entries import Entries
 from cellreap.runs.expectation import config_of, expected_of_image
-from cellreap.system.capdl import Description, Given, RunningPd, describe_running
 from cellreap.system.capdl.layout import spawned_pd
-from cellreap.system.capdl.objects import places_of
+from cellreap.system.capdl.objects import Description, places_of
+from cellreap.system.capdl.running import Given, RunningPd, describe_running
 from cellreap.system.config import quotas
 from cellreap.system.image import Image, read_image
 from cellreap.trace.check import Report

@@ -22,9 +22,8 @@ from cellreap.system.config import (
     read_text,
     respawn_of,
 )
-from cellreap.system.image import Image, read_image
+from cellreap.system.image import Image, Sizes, read_image
 from cellreap.system.sdk import debug_missing, takes_snapshots, timer_missing
-from cellreap.system.sizes import Sizes
 from cellreap.trace.expected import (
     Depths,
     Expected,

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pydantic import TypeAdapter
+
 from cellreap.system.capdl.constants import limit
 from cellreap.system.capdl.layout import Layout, spawned_pd
 from cellreap.system.capdl.target import Target
@@ -75,6 +77,19 @@ class Bounds:
         """The PD or program with the longest chain."""
         chains = {**self.spawned, **self.pds}
         return max(chains.items(), key=lambda each: (each[1].steps, each[0]))
+
+
+_JSON: Final = TypeAdapter(Bounds)
+
+
+def to_json(bounds: Bounds) -> bytes:
+    """Bounds as a file of the cache."""
+    return _JSON.dump_json(bounds)
+
+
+def from_json(raw: bytes) -> Bounds:
+    """The bounds that `to_json` wrote."""
+    return _JSON.validate_json(raw)
 
 
 def bounds_of(

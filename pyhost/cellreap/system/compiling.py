@@ -84,6 +84,8 @@ class Compiler:
         self._parts = parts
         self._pds = checkout() / "pds"
         self._start = self._pds / "arch" / sdk.kernel.arch / "start.S"
+        self._headers: dict[tuple[Path, ...], str] = {}
+        """A name for the headers in these folders."""
 
     def build(self, recipes: Sequence[Recipe], progress: Progress) -> dict[str, bytes]:
         """The ELF file of each program. ProgramError for the first that does not build.
@@ -162,7 +164,10 @@ class Compiler:
         facts = (recipe.sources[number], *recipe.includes, *recipe.flags)
         if recipe.headers is not None:
             text = (recipe.folder / recipe.sources[number]).read_bytes()
-            files = digest(recipe.folder, recipe.headers, (), suffixes=(".h",))
+            files = self._headers.get(recipe.headers)
+            if files is None:
+                files = digest(recipe.folder, recipe.headers, (), suffixes=(".h",))
+                self._headers[recipe.headers] = files
             return self._key("file", *facts, files, digest_of(text))
         with tempfile.TemporaryDirectory(prefix="cellreap-cpp-") as name:
             output = Path(name) / "preprocessed"

@@ -33,7 +33,6 @@ from cellreap.system.elf import read_executable, symbol_bytes
 from cellreap.system.files import write_atomically
 from cellreap.system.loader import PLATFORM_FILE, memory_around, read_memory
 from cellreap.system.sdk import check_options, parse_options
-from cellreap.system.sizes import Sizes
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -57,7 +56,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that zip can store
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
 
 
 class KernelEntry(_Table):
@@ -92,6 +91,24 @@ class Overrides(_Table):
     rs_depth: Depth | None = None
     crash: str | None = None
     mode: Mode | None = None
+
+
+class Sizes(_Table):
+    """The sizes of a system, in bytes and slots. system.sizes works them out."""
+
+    base_bytes: int
+    """What the root task keeps for itself, besides its CSpace."""
+    base_slots: int
+    bodies: dict[str, int]
+    """Name of a configured PD -> bytes of its body."""
+    spawned: dict[str, int]
+    """Program that a PD may spawn -> bytes of the body."""
+    base_objects: dict[str, int]
+    """Kind of kernel object -> how many the root task keeps for itself."""
+    objects: dict[str, dict[str, int]]
+    """Name of a configured PD -> its kernel objects by kind."""
+    spawned_objects: dict[str, dict[str, int]]
+    """Program that a PD may spawn -> the kernel objects of the PD by kind."""
 
 
 class Manifest(_Table):

@@ -13,11 +13,8 @@ import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pydantic import TypeAdapter
-
 from cellreap.cached import digest_of
 from cellreap.progress import Progress
-from cellreap.system.bounds import Bounds
 from cellreap.system.cache import Key, Place, digest
 from cellreap.system.files import write_atomically
 from cellreap.system.image import Overrides
@@ -31,7 +28,6 @@ from cellreap.system.trace_key import secret_id
 _NAME = "image"
 _IMAGE = "system.img"
 _BOUNDS = "bounds.json"
-_BOUNDS_JSON = TypeAdapter(Bounds)
 
 
 def made_from(
@@ -92,12 +88,12 @@ def _package() -> str:
 
 
 def cached_image(
-    key: Key, output: Path, make: Callable[[Path], Bounds], progress: Progress
-) -> Bounds:
+    key: Key, output: Path, make: Callable[[Path], bytes], progress: Progress
+) -> bytes:
     """Writes an image to `output`, of the cache if it is there.
 
-    make: writes the image to a path, and returns its bounds. What it raises is raised here, and
-    leaves nothing in the cache.
+    make: writes the image to a path, and returns its bounds as JSON. What it raises is raised here,
+    and leaves nothing in the cache. Returns the bounds.
     """
     failed = False
 
@@ -109,13 +105,13 @@ def cached_image(
         except BaseException:
             failed = True
             raise
-        (folder / _BOUNDS).write_bytes(_BOUNDS_JSON.dump_json(bounds))
+        (folder / _BOUNDS).write_bytes(bounds)
         return f"{output}\n"
 
     try:
         with use(key, fill, progress) as found:
             write_atomically(output, (found.folder / _IMAGE).read_bytes())
-            return _BOUNDS_JSON.validate_json((found.folder / _BOUNDS).read_bytes())
+            return (found.folder / _BOUNDS).read_bytes()
     except BaseException:
         if failed:
             Place.of(key).remove()

@@ -14,8 +14,8 @@ from typing import Any, Final
 from cellreap.system.capdl.constants import roottask
 from cellreap.system.config import quotas
 from cellreap.system.elf import Executable, symbol_sizes
+from cellreap.system.image import Sizes
 from cellreap.system.programs import Source
-from cellreap.system.sizes import Sizes
 
 TABLES: Final = ".tables"
 """The section of the root task's tables that are not in its image (roottask.ld)."""

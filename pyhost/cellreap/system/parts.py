@@ -17,7 +17,7 @@ from cellreap.errors import CellreapError
 from cellreap.headers import DOUBLINGS, HeaderError, source_root
 from cellreap.progress import Progress
 from cellreap.system.cache import Key, digest
-from cellreap.system.capdl import facts_source
+from cellreap.system.capdl.target import facts_source
 from cellreap.system.sdk import Sdk
 from cellreap.system.store import Use, use
 from cellreap.system.toolchain import LOG, Toolchain, build_tree, run_tool

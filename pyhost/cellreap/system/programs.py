@@ -16,8 +16,6 @@ from cellreap import headers
 from cellreap.errors import CellreapError, InputError
 from cellreap.inputs import read_at_most
 from cellreap.progress import Progress
-from cellreap.system.capdl.layout import Layout
-from cellreap.system.capdl.target import Target
 from cellreap.system.compiling import Compiler, ProgramError, Recipe
 from cellreap.system.config import Config, dotted, unknown
 from cellreap.system.elf import (
@@ -29,7 +27,7 @@ from cellreap.system.elf import (
 from cellreap.system.files import write_atomically
 from cellreap.system.parts import Parts, checkout
 from cellreap.system.sdk import Sdk
-from cellreap.system.toml_lines import KeyPath, key_lines, line_of
+from cellreap.system.toml_lines import KeyPath, Lines
 from cellreap.system.toolchain import Toolchain
 
 _SAMPLES = Path("examples")
@@ -48,7 +46,7 @@ class Source:
 
     def refuse(self, at: KeyPath, message: str) -> InputError:
         """The error that something in the file is wrong."""
-        line = line_of(key_lines(self.text), at)
+        line = Lines(self.text).of(at)
         return InputError(str(self.path), line, dotted(at), message)
 
 
@@ -105,18 +103,6 @@ def loadable(programs: Mapping[str, bytes], arch: str) -> dict[str, bytes]:
         name: without_sections(read_executable(raw, f"{name}.elf", arch))
         for name, raw in programs.items()
     }
-
-
-def check_layouts(source: Source, programs: Mapping[str, bytes], target: Target) -> None:
-    """InputError for a PD for whose program the root task would find no room."""
-    for i, pd in enumerate(source.config.pds):
-        executable = read_executable(programs[pd.program], f"{pd.program}.elf", target.arch)
-        try:
-            Layout(pd, executable, target)
-        except InputError:
-            raise
-        except CellreapError as error:
-            raise source.refuse(("pd", i, "program"), error.line()) from None
 
 
 def keep_programs(folder: Path, programs: Mapping[str, bytes]) -> None:

@@ -11,8 +11,6 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict
-
 from cellreap.system.capdl.constants import limit, roottask
 from cellreap.system.capdl.layout import spawned_pd
 from cellreap.system.capdl.objects import Body
@@ -20,30 +18,11 @@ from cellreap.system.capdl.parts import Parts
 from cellreap.system.capdl.target import LEVELS, Target
 from cellreap.system.config import Config, Pd, quotas
 from cellreap.system.elf import read_executable
+from cellreap.system.image import Sizes
 from cellreap.system.saved import NOTHING, Saved, smallest
 
 _KINDS: Final = {"tcb": "thread", "ep": "endpoint"}
 """Kind of object in capDL -> its name in traces. Names that are not here are the same."""
-
-
-class Sizes(BaseModel):
-    """The sizes of a system, in bytes and slots."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-    base_bytes: int
-    """What the root task keeps for itself, besides its CSpace."""
-    base_slots: int
-    bodies: dict[str, int]
-    """Name of a configured PD -> bytes of its body."""
-    spawned: dict[str, int]
-    """Program that a PD may spawn -> bytes of the body."""
-    base_objects: dict[str, int]
-    """Kind of kernel object -> how many the root task keeps for itself."""
-    objects: dict[str, dict[str, int]]
-    """Name of a configured PD -> its kernel objects by kind."""
-    spawned_objects: dict[str, dict[str, int]]
-    """Program that a PD may spawn -> the kernel objects of the PD by kind."""
 
 
 def sizes_of(

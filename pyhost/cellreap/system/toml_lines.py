@@ -7,18 +7,42 @@ The file must be valid TOML: tomllib has read it before.
 
 from __future__ import annotations
 
+import functools
 import tomllib
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-import tree_sitter
-import tree_sitter_toml
+if TYPE_CHECKING:
+    import tree_sitter
 
 KeyPath = tuple[str | int, ...]
 """Keys and list indices from the document to a value: ("pd", 0, "space", 1, "name")."""
 
 
-def key_lines(text: str) -> dict[KeyPath, int]:
+class Lines:
+    """The line of each key in a text. They are looked for when a message wants the first."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @functools.cached_property
+    def _all(self) -> dict[KeyPath, int]:
+        return _key_lines(self._text)
+
+    def of(self, path: KeyPath) -> int:
+        """The line of `path`, or of the innermost item around it; 1 if there is none."""
+        while path:
+            if path in self._all:
+                return self._all[path]
+            path = path[:-1]
+        return 1
+
+
+def _key_lines(text: str) -> dict[KeyPath, int]:
     """The line, from 1, of every key, table and list item in `text`, by its path."""
+    import tree_sitter  # only for messages
+    import tree_sitter_toml
+
     parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_toml.language()))
     lines: dict[KeyPath, int] = {}
     next_item: dict[KeyPath, int] = {}
@@ -36,15 +60,6 @@ def key_lines(text: str) -> dict[KeyPath, int]:
         elif node.type == "pair":
             _pair(node, (), lines)
     return lines
-
-
-def line_of(lines: dict[KeyPath, int], path: KeyPath) -> int:
-    """The line of `path`, or of the innermost item around it in the file; 1 if there is none."""
-    while path:
-        if path in lines:
-            return lines[path]
-        path = path[:-1]
-    return 1
 
 
 def _line(node: tree_sitter.Node) -> int:

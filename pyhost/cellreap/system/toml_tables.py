@@ -6,7 +6,6 @@ Every message names the file, the line, the key and the expected value.
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
@@ -23,7 +22,7 @@ from pydantic_core import PydanticCustomError
 
 from cellreap.errors import InputError
 from cellreap.inputs import read_at_most
-from cellreap.system.toml_lines import KeyPath, line_of
+from cellreap.system.toml_lines import KeyPath, Lines
 
 MAX_FILE_BYTES = 1 << 20  # much more than a configuration of thousands of PDs needs
 
@@ -34,7 +33,7 @@ class Table(BaseModel):
     Unknown keys are errors, values are not converted, and tables are immutable.
     """
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
 
 
 class Expecting:
@@ -107,14 +106,14 @@ def toml_values(text: str, path: Path) -> dict[str, Any]:
 def checked(
     values: Mapping[str, Any],
     path: Path,
-    lines: dict[KeyPath, int],
+    lines: Lines,
     whole: type[Checked],
     tables: Mapping[tuple[str, ...], type[Table]],
     listed: Collection[str] = (),
 ) -> Checked:
     """The values as tables. InputError for the problem that comes first in the file.
 
-    lines: of `key_lines`. tables: those in `whole` by their path, without indices. listed: the keys
+    tables: those in `whole` by their path, without indices. listed: the keys
     of lists of tables.
     """
     try:
@@ -127,8 +126,8 @@ def checked(
             for problem in problems
             if not _is_misspelt(problem, problems)
         ]
-        at, message = min(found, key=lambda problem: line_of(lines, problem[0]))
-        raise InputError(str(path), line_of(lines, at), dotted(at), message) from None
+        at, message = min(found, key=lambda problem: lines.of(problem[0]))
+        raise InputError(str(path), lines.of(at), dotted(at), message) from None
 
 
 def _toml_position(message: str, text: str) -> tuple[int, str]:
@@ -157,6 +156,8 @@ def _is_misspelt(problem: dict[str, Any], problems: list[dict[str, Any]]) -> boo
 
 def closest(name: str, known: Collection[str]) -> str | None:
     """The known name that a misspelt one is nearly, if there is one."""
+    import difflib  # only for messages
+
     return next(iter(difflib.get_close_matches(name, known, 1, 0.75)), None)
 
 

@@ -329,6 +329,23 @@ def test_start_up_imports_no_more_than_it_needs() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_a_run_imports_nothing_that_only_an_image_to_be_built_needs() -> None:
+    """Nor what only messages and --json need. Imports took more time than all else of a run."""
+    unwanted = (
+        "cffi", "pycparser", "difflib", "tree_sitter", "cellreap.output",
+        "cellreap.system.assembling", "cellreap.system.bounds", "cellreap.system.capdl.layout",
+    )  # fmt: skip
+    script = (
+        "import sys, cellreap.cli.run_cmd\n"
+        "from cellreap.system.config.schema import Config\n"
+        f"print([m for m in {unwanted} if m in sys.modules], Config.__pydantic_complete__)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[] False"
+
+
 def test_closed_output_is_no_traceback() -> None:
     reader, writer = os.pipe()
     os.close(reader)

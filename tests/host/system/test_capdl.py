@@ -14,17 +14,10 @@ from pathlib import Path
 import pytest
 
 from cellreap.errors import CellreapError
-from cellreap.system.capdl import (
-    Cap,
-    Description,
-    Object,
-    Target,
-    capdl_text,
-    describe,
-    facts_source,
-    problems,
-    read_target,
-)
+from cellreap.system.capdl.checking import problems
+from cellreap.system.capdl.describing import capdl_text, describe
+from cellreap.system.capdl.objects import Cap, Description, Object
+from cellreap.system.capdl.target import Target, facts_source, read_target
 from cellreap.system.config import Config, parse_config
 from kit.capdl_reader import Held, Spec, read_capdl
 from kit.sdk_kit import ARCH, make_elf

@@ -13,9 +13,11 @@ import pytest
 
 from cellreap.errors import CellreapError
 from cellreap.runs.entries import Entries, Entry
-from cellreap.system.capdl import Cap, Description, Given, RunningPd, Target, describe_running
 from cellreap.system.capdl.checking import problems
+from cellreap.system.capdl.objects import Cap, Description
 from cellreap.system.capdl.rendering import render
+from cellreap.system.capdl.running import Given, RunningPd, describe_running
+from cellreap.system.capdl.target import Target
 from cellreap.system.capdl.writing import TOOL, write
 from cellreap.system.capdl_import import import_capdl
 from cellreap.system.config import Pd

@@ -18,7 +18,7 @@ from cellreap.system.config import (
     override,
     parse_config,
 )
-from cellreap.system.toml_lines import key_lines, line_of
+from cellreap.system.toml_lines import Lines
 from kit.paths import BAD_CONFIGS, CONFIGS, TIMED_CONFIGS
 
 BAD = sorted(BAD_CONFIGS.glob("*.toml"))
@@ -219,7 +219,7 @@ def test_lines_of_keys_in_every_way_to_write_them() -> None:
         "[pd.extra]\n"
         "n = 5\n"
     )
-    lines = key_lines(text)
+    lines = Lines(text)
     expected = {
         ("a",): 1,
         ("q.x", "b", 1, "c"): 2,
@@ -234,9 +234,9 @@ def test_lines_of_keys_in_every_way_to_write_them() -> None:
         ("pd", 1, "space", 0, "n"): 16,
         ("pd", 1, "extra", "n"): 18,
     }
-    assert {path: lines.get(path) for path in expected} == expected
-    assert line_of(lines, ("pd", 1, "space", 0, "absent")) == 15
-    assert line_of(lines, ("nowhere",)) == 1
+    assert {path: lines.of(path) for path in expected} == expected
+    assert lines.of(("pd", 1, "space", 0, "absent")) == 15
+    assert lines.of(("nowhere",)) == 1
 
 
 def test_the_schema_for_editors_names_every_table() -> None:

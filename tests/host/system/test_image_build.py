@@ -23,7 +23,7 @@ import pytest
 from cellreap.cached import cache_folder
 from cellreap.errors import CellreapError, InputError
 from cellreap.progress import Progress
-from cellreap.system import build, image_cache
+from cellreap.system import assembling, image_cache
 from cellreap.system.bounds import Bounds
 from cellreap.system.build import build_image
 from cellreap.system.cache import entries
@@ -117,7 +117,7 @@ def test_an_image_is_used_again_and_replaced_when_what_it_is_made_of_changed(
         linked.append(None)
         return link(*asked)
 
-    monkeypatch.setattr(build, "link", counted)
+    monkeypatch.setattr(assembling, "link", counted)
 
     def images() -> list[str]:
         return [entry.name for entry in entries() if entry.kind == "image"]
@@ -160,7 +160,7 @@ def test_an_image_is_used_again_and_replaced_when_what_it_is_made_of_changed(
         assert before not in images()
         (before,) = (name for name in images() if name.split("/")[0] == before.split("/")[0])
     # What cannot be built leaves nothing.
-    monkeypatch.setattr(build, "link", lambda *_: 1 / 0)
+    monkeypatch.setattr(assembling, "link", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         built(text=CONFIG + "\n\n")
     assert len(images()) == 4

@@ -9,27 +9,3 @@ The capDL tools accept descriptions that no kernel could hold: slots beyond the 
 objects larger than their untyped, derivations from nothing. `problems` finds these. `describe`
 refuses them.
 """
-
-from cellreap.system.capdl.checking import problems
-from cellreap.system.capdl.describing import capdl_text, describe
-from cellreap.system.capdl.objects import Body, Cap, Description, Object
-from cellreap.system.capdl.rendering import render
-from cellreap.system.capdl.running import Given, RunningPd, describe_running
-from cellreap.system.capdl.target import Target, facts_source, read_target
-
-__all__ = [
-    "Body",
-    "Cap",
-    "Description",
-    "Given",
-    "Object",
-    "RunningPd",
-    "Target",
-    "capdl_text",
-    "describe",
-    "describe_running",
-    "facts_source",
-    "problems",
-    "read_target",
-    "render",
-]

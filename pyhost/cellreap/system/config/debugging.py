@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cellreap.errors import InputError
 from cellreap.system.config.schema import Config
-from cellreap.system.toml_lines import KeyPath, key_lines, line_of
+from cellreap.system.toml_lines import KeyPath, Lines
 from cellreap.system.toml_tables import dotted
 
 
@@ -38,5 +38,5 @@ def check_debug(config: Config, text: str, path: Path, missing: str | None) -> N
     """
     for at in asking(config) if missing is not None else ():
         message = f"only a debug kernel tells what it holds: expected a kernel with {missing}"
-        place = line_of(key_lines(text), at)
+        place = Lines(text).of(at)
         raise InputError(str(path), place, dotted(at), f"{message}, which this one has not")

@@ -8,7 +8,7 @@ alone knows how much memory there is, so nothing is checked for the quota `bytes
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -113,18 +113,20 @@ def _available(config: Config, word: str, times: int) -> int | None:
     return headers.constant("limits.h", _TABLES[word], times) - taken.get(word, 0)
 
 
+_NEEDS: Final[Mapping[str, Callable[[Pd], int]]] = {
+    "nodes": lambda pd: len(pd.spaces),
+    # a space: its manager and its hold; a request: also the notice that it leaves behind
+    "edges": lambda pd: 2 * len(pd.spaces) + 2 * len(pd.requests),
+    "spaces": lambda pd: len(pd.spaces),
+    "types": lambda pd: len({space.type for space in pd.spaces}),
+    "requests": lambda pd: len(pd.requests),
+}
+
+
 def need(pd: Pd, word: str) -> int:
     """What the configuration itself makes a PD use."""
-    spaces, requests = len(pd.spaces), len(pd.requests)
-    needs = {
-        "nodes": spaces,
-        # a space: its manager and its hold; a request: also the notice that it leaves behind
-        "edges": 2 * spaces + 2 * requests,
-        "spaces": spaces,
-        "types": len({space.type for space in pd.spaces}),
-        "requests": requests,
-    }
-    return needs.get(word, 0)
+    needs = _NEEDS.get(word)
+    return 0 if needs is None else needs(pd)
 
 
 def may(pd: Pd, word: str) -> bool:
@@ -143,7 +145,11 @@ def claims(config: Config, word: str) -> list[Claim]:
 
 def needed(config: Config, word: str) -> int:
     """What all PDs need at least: what the configuration makes them use, and their quotas."""
-    return sum(each.need if each.asked is None else each.asked for each in claims(config, word))
+    asked = (getattr(pd.quota, word) for pd in config.pds)
+    return sum(
+        need(pd, word) if quota is None else quota
+        for pd, quota in zip(config.pds, asked, strict=True)
+    )
 
 
 def quotas(config: Config, word: str) -> list[int] | None:

@@ -24,7 +24,7 @@ from cellreap.system.config.schema import (
     Space,
     System,
 )
-from cellreap.system.toml_lines import KeyPath, key_lines, line_of
+from cellreap.system.toml_lines import KeyPath, Lines
 from cellreap.system.toml_tables import Table, checked, dotted, read_text, toml_values
 
 _TABLES: Mapping[tuple[str, ...], type[Table]] = {
@@ -55,15 +55,15 @@ def parse_config(text: str, path: Path) -> Config:
         raise InputError(
             str(path), 1, None, "the file is empty: expected [system] and at least one [[pd]]"
         )
-    lines = key_lines(text)
+    lines = Lines(text)
     _refuse_later(path, lines, values)
     config = checked(values, path, lines, Config, _TABLES, _LISTED)
     for at, message in problems(config):
-        raise InputError(str(path), line_of(lines, at), dotted(at), message)
+        raise InputError(str(path), lines.of(at), dotted(at), message)
     return config
 
 
-def _refuse_later(path: Path, lines: dict[KeyPath, int], values: Mapping[str, Any]) -> None:
+def _refuse_later(path: Path, lines: Lines, values: Mapping[str, Any]) -> None:
     """A later version may have keys that are unknown here, so its version is the first problem."""
     system = values.get("system")
     version = system.get("version") if isinstance(system, dict) else None
@@ -73,4 +73,4 @@ def _refuse_later(path: Path, lines: dict[KeyPath, int], values: Mapping[str, An
             f"is {version}, and this program knows version {CONFIG_VERSION}; "
             "expected a file for that one, or a later cellreap"
         )
-        raise InputError(str(path), line_of(lines, at), dotted(at), message)
+        raise InputError(str(path), lines.of(at), dotted(at), message)

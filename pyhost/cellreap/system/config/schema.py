@@ -71,12 +71,12 @@ _Depth = Annotated[
 ]
 _Path = Annotated[
     str,
-    StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,4096}$"),
+    StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=4096),
     expect("a path relative to this file"),
 ]
 _Paths = Annotated[tuple[_Path, ...], Field(strict=False)]
 _Flags = Annotated[
-    tuple[Annotated[str, StringConstraints(pattern=r"^-[^\x00]{1,4096}$")], ...],
+    tuple[Annotated[str, StringConstraints(pattern=r"^-[^\x00]+$", max_length=4096)], ...],
     Field(strict=False),
     expect('a list of options for the compiler, such as "-DSIZE=8"'),
 ]

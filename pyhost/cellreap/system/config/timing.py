@@ -17,7 +17,7 @@ from cellreap.system.config.schema import (
     Config,
     Pd,
 )
-from cellreap.system.toml_lines import KeyPath, key_lines, line_of
+from cellreap.system.toml_lines import KeyPath, Lines
 from cellreap.system.toml_tables import dotted
 
 
@@ -85,4 +85,4 @@ def check_timer(config: Config, text: str, path: Path, missing: str | None) -> N
         elif at[-1] == "trace_time":
             value = "a trace with times"
         message = f"{value} needs a timer: expected a kernel with {missing}, which this one has not"
-        raise InputError(str(path), line_of(key_lines(text), at), dotted(at), message)
+        raise InputError(str(path), Lines(text).of(at), dotted(at), message)

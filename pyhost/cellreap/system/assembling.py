@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Links a system and writes its image, with what the host works out about it.
+
+Only `build_image` imports this module, and only for an image that is not in the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from cellreap.errors import CellreapError, InputError
+from cellreap.platforms import emulated_mib
+from cellreap.system.bounds import Bounds, bounds_of
+from cellreap.system.build import Ingredients
+from cellreap.system.capdl.describing import capdl_text
+from cellreap.system.capdl.layout import Layout
+from cellreap.system.capdl.target import Target, read_target
+from cellreap.system.config import on_kernel
+from cellreap.system.elf import Executable, read_executable, section_bytes
+from cellreap.system.image import LOADER, MEMBERS, Overrides, members_of, write_image
+from cellreap.system.linking import link, link_loader
+from cellreap.system.loader import PLATFORM_FILE, memory_around, read_memory
+from cellreap.system.memory import TABLES, check_slots, memory_of
+from cellreap.system.programs import Source, loadable
+from cellreap.system.saved import Saved
+from cellreap.system.sdk import (
+    CONFIG_FILE,
+    Sdk,
+    debug_missing,
+    read_support,
+    takes_snapshots,
+    timer_of,
+)
+from cellreap.system.sizes import saved_bytes, sizes_of
+
+
+def write_system(
+    output: Path,
+    source: Source,
+    sdk: Sdk,
+    ingredients: Ingredients,
+    overrides: Overrides,
+    trace_key: bytes | None,
+    machine_bytes: int | None,
+    saved: Saved,
+) -> Bounds:
+    """Links a system and writes its image. saved: what the image carries of a saved state."""
+    toolchain, parts = ingredients.toolchain, ingredients.parts
+    config = on_kernel(source.config, debug_missing(sdk.options))
+    programs = loadable(ingredients.programs, sdk.kernel.arch)
+    target = read_target(sdk.kernel.arch, parts.facts.read_bytes())
+    _check_layouts(source, programs, target)
+    roottask = link(config, programs, sdk, toolchain, parts, trace_key, saved)
+    manifest: dict[str, Any] = {
+        "arch": sdk.kernel.arch,
+        "kernel": {
+            "name": sdk.kernel.name,
+            "version": sdk.kernel.version,
+            "arch": sdk.kernel.arch,
+            "sha256": sdk.kernel.sha256,
+        },
+        "system": config.system.name,
+        "pds": [pd.name for pd in config.pds],
+        "spaces": [space.name for pd in config.pds for space in pd.spaces],
+        "overrides": overrides.model_dump(),
+    }
+    kernel, options = sdk.kernel_elf.read_bytes(), (sdk.root / CONFIG_FILE).read_bytes()
+    description = capdl_text(config, programs, target)
+    entry = read_executable(kernel, str(sdk.kernel_elf), sdk.kernel.arch)
+    root_elf = read_executable(roottask, "roottask.elf", sdk.kernel.arch)
+    check_slots(source, programs, root_elf, sdk.options)
+    snapshots, tables = takes_snapshots(str(sdk.kernel)), section_bytes(root_elf, TABLES)
+    sizes = sizes_of(config, programs, target, timer_of(sdk), snapshots, tables, saved)
+    machine = _machine_memory(sdk, entry, machine_bytes)
+    memory = memory_of(source, sizes, root_elf, machine, saved_bytes(saved, programs, target))
+    bounds = bounds_of(config, programs, target, sdk.options, memory)
+    manifest["sizes"] = sizes.model_dump()
+    manifest["target"] = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in asdict(target).items()
+        if name != "arch"
+    }
+    contents = (kernel, options, roottask, description.encode(), source.text.encode())
+    members = dict(zip(MEMBERS, contents, strict=True))
+    if LOADER in members_of(sdk.kernel.arch):
+        members[PLATFORM_FILE] = read_support(sdk, PLATFORM_FILE)
+        members[LOADER] = link_loader(sdk, toolchain, parts, roottask)
+    write_image(output, manifest, members)
+    return bounds
+
+
+def _machine_memory(sdk: Sdk, kernel: Executable, machine_bytes: int | None) -> tuple[int, int]:
+    """[start, end) of the machine's memory, in bytes."""
+    if LOADER not in members_of(sdk.kernel.arch):
+        return 0, machine_bytes or emulated_mib(sdk.kernel.arch) << 20
+    described = str(sdk.root / PLATFORM_FILE)
+    regions = read_memory(read_support(sdk, PLATFORM_FILE), described)
+    start, end = memory_around(regions, kernel, described)
+    return start, start + (machine_bytes or end - start)
+
+
+def _check_layouts(source: Source, programs: Mapping[str, bytes], target: Target) -> None:
+    """InputError for a PD for whose program the root task would find no room."""
+    for i, pd in enumerate(source.config.pds):
+        executable = read_executable(programs[pd.program], f"{pd.program}.elf", target.arch)
+        try:
+            Layout(pd, executable, target)
+        except InputError:
+            raise
+        except CellreapError as error:
+            raise source.refuse(("pd", i, "program"), error.line()) from None
