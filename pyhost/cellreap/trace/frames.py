@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from cellreap import headers
 from cellreap.headers import event_table
-from cellreap.trace.events import MAX_NUMBER, Event, encode, field_type, field_types, printable
+from cellreap.trace.events import MAX_NUMBER, Event, encode, field_type, printable
 
 
 def _constant(name: str) -> int:
@@ -154,7 +154,8 @@ def head_of(frame: Frame) -> tuple[int, bytes] | None:
         return None
     try:
         version, at = _number(some, len(_TRACE))
-        key, _ = Texts().text(some, frame.body, at)
+        token, at = _number(some, at)
+        key, _ = Texts().text(token, some, frame.body, at)
         raw = bytes.fromhex(key)
     except (Cut, IndexError, NoDigit, Damage, ValueError):
         return None
@@ -200,11 +201,13 @@ def _long_number(some: bytes, at: int) -> tuple[int, int]:
         raise NoDigit
     end = at + 1 + count
     following = some[at + 1 : end]
-    if _NO_DIGIT in following:
-        raise NoDigit
+    for digit in following:
+        if digit == _NO_DIGIT:
+            raise NoDigit
+        value = value << 6 | digit
     if len(following) < count:
         raise Cut
-    return value << 6 * count | _joined(following) if value else _joined(following), end
+    return value, end
 
 
 def number(value: int) -> bytes:
@@ -237,8 +240,6 @@ _SMALL: Final = tuple(map(str, range(_TWO)))
 _MALFORMED: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _REMEMBERED: Final = 1 << 12
 
-Check = Callable[[str], bool]
-
 
 @functools.cache
 def print_forms() -> dict[str, str]:
@@ -248,22 +249,26 @@ def print_forms() -> dict[str, str]:
 
 
 @functools.cache
-def _accepts(type_name: str) -> Check | None:
-    """Whether values have the form of a type. None: all have. The last ones are remembered."""
-    if type_name in ("TEXT", "NUMBER", "ADDRESS", "STATE_DIGEST"):
-        return None
-    return functools.lru_cache(maxsize=_REMEMBERED)(field_types()[type_name].accepts)
+def _known(type_name: str) -> set[str] | None:
+    """Values that have the form of a type, as far as they were looked at. None: all have it."""
+    anything = type_name in ("TEXT", "NUMBER", "ADDRESS", "STATE_DIGEST")
+    return None if anything else set()
+
+
+Fields = tuple[tuple[str, int, set[str] | None], ...]
+"""Each field with its form and the values that it is known to accept; None: it accepts all."""
+_NUMBERED: Final[Fields] = (("its number", _NUMBER, None),)
 
 
 @functools.cache
-def _events() -> tuple[tuple[str, tuple[tuple[str, int, Check | None], ...]], ...]:
-    """By the number of an event: its name, and its fields, each with its form and check."""
+def _events() -> tuple[tuple[str, Fields], ...]:
+    """By the number of an event: its name and its fields."""
     table, forms = event_table(), print_forms()
     return tuple(
         (
             name,
             tuple(
-                (field, _FORMS[forms[kind]], _accepts(kind))
+                (field, _FORMS[forms[kind]], _known(kind))
                 for field in fields
                 for kind in (table.types[name, field],)
             ),
@@ -272,14 +277,26 @@ def _events() -> tuple[tuple[str, tuple[tuple[str, int, Check | None], ...]], ..
     )
 
 
+def _judge(name: str, field: str, value: str, known: set[str]) -> None:
+    """Damage, if the value has not the form of the field."""
+    of = field_type(name, field)
+    if not of.accepts(value):
+        shown = printable(encode(value), 60)
+        raise Damage("line.value", f"{name}: {field}={shown}: expected {of.expected}")
+    if len(known) >= _REMEMBERED:
+        known.clear()
+    known.add(value)
+
+
 class Texts:
     """The dictionary of a trace: the texts of which it has only the numbers any more."""
 
     def __init__(self) -> None:
         self._raw: list[bytes] = []
-        self._texts: list[str] = []
+        self.whole: dict[int, str] = {}
+        """The number with which a text of one piece begins -> the text."""
 
-    def read(self, token: int, body: bytes, at: int) -> tuple[bytes, int]:
+    def _piece(self, token: int, body: bytes, at: int) -> tuple[bytes, int]:
         """The piece of a text that a token tells, or that follows it."""
         if token < _TEXTS:
             if token >= len(self._raw):
@@ -297,25 +314,19 @@ class Texts:
         if token != PLAIN:
             if token == _CLEAR:
                 self._raw.clear()
-                self._texts.clear()
+                self.whole.clear()
             elif len(self._raw) >= _TEXTS:
                 raise Damage("line.value", f"more than {_TEXTS} texts in the dictionary")
+            self.whole[2 * len(self._raw)] = raw.decode("utf-8", "surrogateescape")
             self._raw.append(raw)
-            self._texts.append(raw.decode("utf-8", "surrogateescape"))
         return raw, end + 1
 
-    def text(self, some: bytes, body: bytes, at: int) -> tuple[str, int]:
-        """The text that begins there, and the place behind it."""
-        token = some[at]
-        at += 1
-        if token >= _ONE:
-            token, at = _long_number(some, at - 1)
-        if not token & 1 and token >> 1 < len(self._texts):
-            return self._texts[token >> 1], at
-        raw, at = self.read(token >> 1, body, at)
+    def text(self, token: int, some: bytes, body: bytes, at: int) -> tuple[str, int]:
+        """The text that begins with this number, which is in front of the place, and its end."""
+        raw, at = self._piece(token >> 1, body, at)
         while token & 1:
             token, at = _number(some, at)
-            more, at = self.read(token >> 1, body, at)
+            more, at = self._piece(token >> 1, body, at)
             raw += more
         return raw.decode("utf-8", "surrogateescape"), at
 
@@ -323,8 +334,7 @@ class Texts:
 class _NoTexts(Texts):
     """Knows no text, and accepts all numbers of them."""
 
-    def read(self, token: int, body: bytes, at: int) -> tuple[bytes, int]:
-        """See Texts."""
+    def _piece(self, token: int, body: bytes, at: int) -> tuple[bytes, int]:
         if token >= _TEXTS:
             at = body.find(b" ", at) + 1
             if at == 0:
@@ -338,72 +348,86 @@ class Records:
     timed: those behind TRACE have times. checks: values must have the form of their fields.
     """
 
-    def __init__(self, timed: bool = False, checks: bool = True) -> None:
+    def __init__(
+        self, timed: bool = False, checks: bool = True, texts: Texts | None = None
+    ) -> None:
         self.timed = timed
-        self._texts = Texts()
+        self._texts = texts or Texts()
         self._checks = checks
         self._time = 0  # of the last record, in nanoseconds
-        self._in = "", ""  # the event and the field that are being read
+        self._at: tuple[str, Fields, Mapping[str, str]] = ("", (), {})
+        """the record that is being read: its event, its fields, and the values so far"""
 
     def read(self, frame: Frame, line: int = 0) -> list[Event]:
         """The records of a frame in this line. Damage: they are not as the table says."""
         try:
-            found, at = self._read(frame, line)
+            found, at = self.records(frame, line)
         except (Cut, IndexError):
-            name, field = self._in
-            raise Damage("line.fields", f"{name}: the frame ends within {field}") from None
+            raise self._damage("line.fields", "{0}: the frame ends within {1}") from None
         except _TooLarge:
-            name, field = self._in
-            raise Damage("line.value", f"{name}: {field}: expected a number below 2^64") from None
+            raise self._damage("line.value", "{0}: {1}: expected a number below 2^64") from None
         except NoDigit:
-            name, field = self._in
-            raise Damage("line.value", f"{name}: {field}: a character that is no digit") from None
+            raise self._damage("line.value", "{0}: {1}: a character that is no digit") from None
         if at != len(frame.body):
             raise Damage("line.fields", f"{found[-1].name}: more behind its last field")
         return found
 
-    def _read(self, frame: Frame, line: int) -> tuple[list[Event], int]:
-        """The records, and the place behind them."""
-        body, events, known = frame.body, [], _events()
-        some, at = body.translate(_DIGITS), 0
+    def _damage(self, rule: str, text: str) -> Damage:
+        name, fields, values = self._at
+        field = fields[len(values)][0] if len(values) < len(fields) else "its time"
+        return Damage(rule, text.format(name, field))
+
+    def records(self, frame: Frame, line: int) -> tuple[list[Event], int]:
+        """The records, and the place behind them. Also raises Cut, NoDigit and IndexError.
+
+        Here the reader spends its time. So numbers of one and two digits are read in place.
+        """
+        body, known, checks, texts = frame.body, _events(), self._checks, self._texts
+        some, whole, at = body.translate(_DIGITS), texts.whole.get, 0
+        events = []
         for seq in range(frame.first, frame.first + frame.count):
-            self._in = f"event {seq}", "its number"
-            kind, at = _number(some, at)
+            values: dict[str, str] = {}
+            self._at = f"event {seq}", _NUMBERED, values
+            kind = some[at]
+            at += 1
+            if kind >= _ONE:
+                kind, at = _long_number(some, at - 1)
             if kind >= len(known):
                 version = event_table().version
                 what = f"unknown event {kind}: trace version {version} has no such event"
                 raise Damage("order.version", what)
             name, fields = known[kind]
-            values: dict[str, str] = {}
-            for field, form, accepts in fields:
-                self._in = name, field
+            self._at = name, fields, values
+            for field, form, accepted in fields:
+                if form == _DIGEST_FORM:
+                    values[field], at = _digest(some, at)
+                    continue
+                number = some[at]
+                at += 1
+                if number >= _ONE:
+                    if number < _LONG and some[at] < 64:
+                        number = number - _ONE << 6 | some[at]
+                        at += 1
+                    else:
+                        number, at = _long_number(some, at - 1)
                 if form == _TEXT:
-                    value, at = self._texts.text(some, body, at)
-                elif form == _DIGEST_FORM:
-                    value, at = _digest(some, at)
+                    value = whole(number)
+                    if value is None:
+                        value, at = texts.text(number, some, body, at)
+                elif form == _NUMBER and number < _TWO:
+                    value = _SMALL[number]
                 else:
-                    found = some[at]
-                    at += 1
-                    if found >= _ONE:
-                        found, at = _long_number(some, at - 1)
-                    small = form == _NUMBER and found < _TWO
-                    value = _SMALL[found] if small else _told(found, form)
-                if accepts is not None and self._checks and not accepts(value):
-                    raise _bad(name, field, value)
+                    value = _told(number, form)
+                if accepted is not None and checks and value not in accepted:
+                    _judge(name, field, value, accepted)
                 values[field] = value
             time = None
             if self.timed and kind:
-                self._in = name, "its time"
                 passed, at = _number(some, at)
                 _told(passed, _NUMBER)
                 time = self._time = self._time + passed & MAX_NUMBER
-            events.append(Event(name, values, line, seq, time=time))
+            events.append(Event(name, values, line, seq, (), time))
         return events, at
-
-
-def _bad(name: str, field: str, value: str) -> Damage:
-    shown, expected = printable(encode(value), 60), field_type(name, field).expected
-    return Damage("line.value", f"{name}: {field}={shown}: expected {expected}")
 
 
 def _told(value: int, form: int) -> str:
@@ -432,10 +456,8 @@ def shape(frame: Frame, timed: bool) -> list[str]:
 
     Damage: it has an unknown event, or more than its records.
     """
-    records = Records(timed, checks=False)
-    records._texts = _NoTexts()
     try:
-        found, at = records._read(frame, 0)
+        found, at = Records(timed, checks=False, texts=_NoTexts()).records(frame, 0)
     except _TooLarge:
         raise NoDigit from None
     if at != len(frame.body):
