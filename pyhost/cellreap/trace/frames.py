@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+import string
+import struct
+from binascii import a2b_base64
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import mul
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
@@ -35,10 +39,17 @@ _DIGITS: Final = bytes(
     char - _ZERO if _ZERO <= char < _ZERO + 64 else _NO_DIGIT for char in range(256)
 )
 """Character -> its six bits."""
+_ALL_DIGITS: Final = bytes(range(_ZERO, _ZERO + 64))
+_BASE64: Final = bytes.maketrans(
+    _ALL_DIGITS, (string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/").encode()
+)
+"""Digit -> that of Base64 with the same bits."""
 _KEY_BYTES: Final = _constant("TRACE_KEY_BYTES")
 _PRIME: Final = 2**61 - 1
 _SUMMED: Final = 7
 """Bytes of a word of the checksum."""
+_LENGTHS: Final = 512
+"""Numbers of words whose factors are kept. The root task's lines have fewer words."""
 
 
 class Damage(Exception):
@@ -65,25 +76,37 @@ class NoDigit(Exception):
 # Checksums
 
 
-@dataclass(frozen=True)
+_Sum = tuple[Callable[[bytes], tuple[bytes, ...]], list[int], int]
+"""What divides a text into words, their factors, and what is added to the products."""
+
+
 class Key:
-    """The key of the checksums of a trace."""
+    """The key of the checksums of a trace. key: its 16 bytes."""
 
-    factor: int
-    addend: int
-
-    @classmethod
-    def of(cls, key: bytes) -> Key:
-        """That of a key of 16 bytes."""
-        factor, addend = (int.from_bytes(half, "little") % _PRIME for half in (key[:8], key[8:]))
-        return cls(factor, addend)
+    def __init__(self, key: bytes) -> None:
+        self._factor, self._addend = (
+            int.from_bytes(half, "little") % _PRIME for half in (key[:8], key[8:])
+        )
+        self._of_length: dict[int, _Sum] = {}  # by the number of words
 
     def sum_of(self, text: bytes) -> int:
         """The checksum of the characters between the mark and the checksum."""
-        total, factor, word = 1, self.factor, int.from_bytes
-        for at in range(0, len(text), _SUMMED):
-            total = (total * factor + word(text[at : at + _SUMMED], "little")) % _PRIME
-        return (total * factor + self.addend) % _PRIME & (1 << 6 * SUM_DIGITS) - 1
+        count, word = -(-len(text) // _SUMMED), int.from_bytes
+        divide, factors, addend = self._of_length.get(count) or self._for_length(count)
+        padded = text.ljust(_SUMMED * count, b"\0")
+        words = [word(each, "little") for each in divide(padded)]
+        return (sum(map(mul, factors, words)) + addend) % _PRIME & (1 << 6 * SUM_DIGITS) - 1
+
+    def _for_length(self, count: int) -> _Sum:
+        """h * r + word for each word, and at last h * r + s, as a sum of products."""
+        powers = [1]
+        for _ in range(count + 1):
+            powers.append(powers[-1] * self._factor % _PRIME)
+        divide = struct.Struct(f"{_SUMMED}s" * count).unpack
+        made = divide, powers[count:0:-1], powers[count + 1] + self._addend
+        if len(self._of_length) < _LENGTHS:
+            self._of_length[count] = made
+        return made
 
 
 def next_digest(digest: int, checksum: int) -> int:
@@ -95,9 +118,9 @@ def next_digest(digest: int, checksum: int) -> int:
 # Frames
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Frame:
-    """A frame whose checksum has not been looked at."""
+    """A frame whose checksum has not been looked at. Nobody changes one."""
 
     first: int
     """the number of its first record"""
@@ -124,16 +147,18 @@ def parse(text: bytes, damaged: bool = False) -> Frame | None:
 
     damaged: what stands in the place of the checksum may be anything.
     """
-    summed, last = text[:-SUM_DIGITS], text[-SUM_DIGITS:].translate(_DIGITS)
+    summed, last = text[:-SUM_DIGITS], text[-SUM_DIGITS:]
     head = summed[: 2 + ALL].translate(_DIGITS)
     try:
         first, at = _number(head, 0)
         count = head[at]
     except (Cut, IndexError, NoDigit):
         return None
-    if not 0 < count < _ONE or len(last) < SUM_DIGITS or (_NO_DIGIT in last and not damaged):
+    garbled = last.translate(None, _ALL_DIGITS)
+    if not 0 < count < _ONE or len(last) < SUM_DIGITS or (garbled and not damaged):
         return None
-    return Frame(first, count, summed[at + 1 :], _joined(last), summed)
+    checksum = 0 if garbled else int.from_bytes(a2b_base64(last.translate(_BASE64)), "big")
+    return Frame(first, count, summed[at + 1 :], checksum, summed)
 
 
 def claims(text: bytes) -> range | None:

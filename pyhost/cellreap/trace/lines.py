@@ -34,7 +34,7 @@ itself, so that nothing can stand behind it. Text of others in front of it may h
 def key_in(frame: Frame) -> bytes | None:
     """The key in a frame with a TRACE whose checksum has that key; else None."""
     head = frames.head_of(frame)
-    if head is None or Key.of(head[1]).sum_of(frame.summed) != frame.checksum:
+    if head is None or Key(head[1]).sum_of(frame.summed) != frame.checksum:
         return None
     return head[1]
 
@@ -74,5 +74,5 @@ class Lines:
         # Only the first line of a console can be the beginning with the key. Later ones may be by a
         # PD.
         self.key = key_in(frame) if first else None
-        self._key = None if self.key is None else Key.of(self.key)
+        self._key = None if self.key is None else Key(self.key)
         return self.keyed

@@ -25,9 +25,9 @@ _KEPT: Final = 256
 LOW: Final = 2**32 - 1
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Statement:
-    """What a PD says before it asks the root task for something.
+    """What a PD says before it asks the root task for something. Nobody changes one.
 
     line: of the console, from 1. pd: -: what may be left of a statement, or is forged. count: how
     many entries the PD had before. op: the number of the operation; 0: none. total: the low half of
@@ -40,11 +40,14 @@ class Statement:
     op: int = 0
     total: int = 0
 
+    def seal(self, key: bytes) -> int:
+        """What ends the line in a run with this key."""
+        return stirred(_secret(key, self.pd), self.count << 32 | self.op, self.total) & LOW
+
     def text(self, key: bytes) -> str:
         """The line as the PD prints it in a run with this key."""
-        seal = stirred(_secret(key, self.pd), self.count << 32 | self.op)
-        seal = stirred(seal, self.total) & LOW
-        return f"~pd {self.pd[3:]} {self.count:x} {self.op:x} {self.total:08x} {seal:08x}"
+        said = f"~pd {self.pd[3:]} {self.count:x} {self.op:x} {self.total:08x}"
+        return f"{said} {self.seal(key):08x}"
 
 
 @functools.lru_cache(maxsize=1 << 12)
@@ -76,9 +79,9 @@ class Statements:
         )
         if found is None:
             return Statement(number, "-") if whole else None
-        pd, count, op, total = (part.decode() for part in found.groups()[:4])
-        statement = Statement(number, f"PD_{pd}", int(count, 16), int(op, 16), int(total, 16))
-        return statement if statement.text(key).encode() == found[0] else Statement(number, "-")
+        pd, count, op, total, seal = found.groups()
+        said = Statement(number, f"PD_{pd.decode()}", int(count, 16), int(op, 16), int(total, 16))
+        return said if said.seal(key) == int(seal, 16) else Statement(number, "-")
 
 
 def _tail(text: bytes) -> bytes:

@@ -54,7 +54,7 @@ def seal(events: Iterable[Draft | Event], key: bytes | None = None) -> list[str]
 def framed(body: bytes, first: int, count: int, key: bytes) -> tuple[str, int]:
     """The line of a frame with these records, and its checksum. first: the number of the first."""
     text = number(first) + frames.digits(count, 1) + body
-    checksum = Key.of(key).sum_of(text)
+    checksum = Key(key).sum_of(text)
     line = MARK + text + frames.digits(checksum, frames.SUM_DIGITS)
     return line.decode("ascii"), checksum
 

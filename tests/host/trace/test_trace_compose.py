@@ -180,7 +180,7 @@ class Composer:
 def read_with(key: bytes, lines: list[str], *, timed: bool = False) -> list[Event]:
     """The events in lines whose checksums have this key, from the first to END."""
     records = Records(timed, checks=False)
-    sums, digest, events = Key.of(key), 0, list[Event]()
+    sums, digest, events = Key(key), 0, list[Event]()
     for line in lines:
         assert line.startswith(MARK.decode())
         frame = parse(line[len(MARK) :].encode("ascii"))
