@@ -376,6 +376,7 @@ def text_constant(header: str, name: str) -> str:
     return found.group(1)
 
 
+@functools.cache
 def badge_layout() -> tuple[int, int, int]:
     """Of cr_badge in protocol.h: the shift of the kind, the mask and the shift of the generation.
 

@@ -902,12 +902,12 @@ class Target:
 
     def state(self, n: int, before: Model | None = None, cycles: int = 0) -> None:
         """The end of a cleanup, or a snapshot (n=0). before: the state before the cleanup."""
-        rows = self._rows() if before is None else rows_gone(before, self.model)
-        if before is None:
-            for row in rows:
-                self.emit("STATE", row=row)
+        rows = self._rows() if before is None else ()
+        for row in rows:
+            self.emit("STATE", row=row)
+        count = len(rows) if before is None else rows_gone(before, self.model)
         used = {**self.used(), "cycles": cycles, "objects": self.kernel_objects()}
-        self.emit("SETTLED", n=n, rows=len(rows), **used, digest=self.digest())
+        self.emit("SETTLED", n=n, rows=count, **used, digest=self.digest())
 
     def digest(self) -> str:
         return self.digests.of(self.model)

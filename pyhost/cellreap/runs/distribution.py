@@ -121,7 +121,7 @@ def distribution(trace: Path, image_path: Path, after: int) -> Distribution:
     replay = Replay(Report(str(trace)), expected)
     watcher = _Watcher(replay, image, after)
     with opened(trace) as stream:
-        report = check_stream(stream, str(trace), also=(watcher.see,), replay=replay)
+        report = check_stream(stream, str(trace), also=((watcher.see, None),), replay=replay)
     if not report.passed:
         return Distribution(report)
     if watcher.pds is None:

@@ -89,43 +89,46 @@ class Digests:
 
     def of(self, model: Model) -> str:
         """The digest of a state, as an event tells it."""
-        if not self._follows(model):
+        changed = self._changed(model)
+        if changed is None:
             self._last, self._total = Model(), 0
+            changed = list(model.nodes)
         last = self._last
-        self._total += _sum(model, last) - _sum(last, model)
+        self._total += _sum(model, last, changed) - _sum(last, model, changed)
         self._last = model.plain_copy()
         return f"{self._total & _MASK:016x}"
 
-    def _follows(self, model: Model) -> bool:
-        """Whether what both states have has the same labels in both."""
-        last = self._last
-        for one, other in ((model, last), (last, model)):
-            fresh = one.nodes.keys() - other.nodes.keys()
-            ends = (*other.manager.values(), *other.space_of.values())
-            if not fresh.isdisjoint(ends):
-                return False
-        return all(
-            node is model.nodes[id_] or _data(node) == _data(model.nodes[id_])
-            for id_, node in last.nodes.items()
-            if id_ in model.nodes
-        )
+    def _changed(self, model: Model) -> list[str] | None:
+        """The nodes that came, went or changed. None: what both states have has other labels."""
+        last, nodes, known = self._last, model.nodes, self._last.nodes
+        fresh, gone = nodes.keys() - known.keys(), known.keys() - nodes.keys()
+        for new, other in ((fresh, last), (gone, model)):
+            of_other = (other.manager.values(), other.space_of.values())
+            if new and not all(map(new.isdisjoint, of_other)):
+                return None
+        changed = [id_ for id_, node in nodes.items() if known.get(id_) is not node]
+        if any(id_ in known and _data(nodes[id_]) != _data(known[id_]) for id_ in changed):
+            return None
+        return [*changed, *gone]
 
 
 def _data(node: Node) -> str:
     return node.name if node.kind == "PD" else node.type
 
 
-def _sum(model: Model, other: Model) -> int:
-    """The terms of the nodes and edges of a state that another state has not."""
+def _sum(model: Model, other: Model, changed: Iterable[str]) -> int:
+    """The terms of the nodes and edges of a state that another state has not. changed: the nodes
+    that are not the same in both.
+    """
 
     def of(id_: str) -> int:
         node = model.nodes.get(id_)
         return 0 if node is None else label(id_, _data(node))
 
     total = 0
-    for id_, node in model.nodes.items():
-        same = other.nodes.get(id_)
-        if same is not node and (same is None or same.pinned != node.pinned):
+    for id_ in changed:
+        node, same = model.nodes.get(id_), other.nodes.get(id_)
+        if node is not None and (same is None or same.pinned != node.pinned):
             total += term("NODE", of(id_), int(node.pinned))
     for (source, target), times in model.holds.items() - other.holds.items():
         total += times * term("HOLD", of(source), of(target))

@@ -10,7 +10,7 @@ import functools
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from urllib.parse import unquote_to_bytes
 
@@ -75,6 +75,11 @@ class Event:
         return " ".join(
             [self.name, *(f"{name}={encode(value)}" for name, value in self.values.items())]
         )
+
+
+def without_text(event: Event) -> Event:
+    """The event without the snapshot, which takes much memory."""
+    return replace(event, text=()) if event.text else event
 
 
 def record_text(event: Event) -> str:

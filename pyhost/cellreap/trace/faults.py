@@ -25,6 +25,8 @@ argument of an operation.
 LABEL_SHIFT: Final = 12
 """Bits of the head of a message below its label."""
 _WIDTH: Final = 84
+READS: Final = frozenset({"TRACE", "PD", "FAULT_RESUMED", "FAULT_HELD", "FAULT"})
+"""The events that `Faults` reads."""
 
 
 @dataclass

@@ -95,7 +95,8 @@ class Key:
         divide, factors, addend = self._of_length.get(count) or self._for_length(count)
         padded = text.ljust(_SUMMED * count, b"\0")
         words = [word(each, "little") for each in divide(padded)]
-        return (sum(map(mul, factors, words)) + addend) % _PRIME & (1 << 6 * SUM_DIGITS) - 1
+        total: int = sum(map(mul, factors, words)) + addend
+        return total % _PRIME & (1 << 6 * SUM_DIGITS) - 1
 
     def _for_length(self, count: int) -> _Sum:
         """h * r + word for each word, and at last h * r + s, as a sum of products."""

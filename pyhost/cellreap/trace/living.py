@@ -4,9 +4,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from cellreap.model.ids import ROOT
 from cellreap.trace.events import Event
+
+READS: Final = frozenset({"PD", "DESTROY", "DOOM_PD", "SPARED", "SETTLED"})
+"""The events that `Living` reads."""
 
 
 @dataclass
@@ -24,6 +28,8 @@ class Living:
 
     def take(self, event: Event) -> None:
         """Takes the next event."""
+        if event.name not in READS:
+            return
         match event.name:
             case "PD" if event["id"] != ROOT:
                 self.pds[event["id"]] = event["name"]

@@ -21,6 +21,12 @@ from cellreap.trace.refusals import PAGE, Refusal, refusal_of
 from cellreap.trace.report import Unexpected, Word
 from cellreap.trace.silence import NO_SOUND, WAITS
 
+_READS: Final = frozenset(
+    {
+        "TRACE", "PD", "SILENT", "STANDS", "END", "CLEANUP", "SAY", "STAGE", "FAULT_RESUMED",
+        "REFUSE", "FAULT", "EXIT", "LATE", "HUNG",
+    }
+)  # fmt: skip
 _MAX_SAID: Final = 1 << 20  # characters of a PD's lines that are kept
 _SHOWN: Final = 80
 
@@ -69,6 +75,8 @@ class Outcome:
         """Takes the next event."""
         self._silent = self._silent and event.name in NO_SOUND
         self.living.take(event)
+        if event.name not in _READS:
+            return
         match event.name:
             case "TRACE":
                 self._arch = event["arch"]

@@ -27,6 +27,8 @@ MAX_LINE = 65536
 """Bytes in a line, without its newline. A SAY of the longest text takes less than 2 KiB."""
 MAX_SNAPSHOT = 1 << 18
 """Lines of a snapshot that are kept. That of a system with the most PDs has fewer."""
+MAX_OTHERS = 1 << 8
+"""Lines of others behind an event that are kept before they are looked at."""
 MAX_PROBLEMS = 1000
 """Number of problems that are kept. Further ones are only counted."""
 
@@ -62,16 +64,18 @@ class _Gap:
 class _Suspect:
     """A line with a mark and a wrong checksum: damaged, or not the root task's.
 
-    claims: the numbers of its events, if it has them.
+    what: what is wrong with it, and the rule; None: that was not looked at yet. claims: the numbers
+    of its events, if it has them.
     """
 
-    problem: Problem
+    line: int
     text: bytes
+    what: tuple[str, str] | None
     claims: range | None
 
     def ends(self, following: int, last_line: int) -> bool:
         """Whether it may be what is left of the last events, of which `following` is the first."""
-        return self.problem.line == last_line if not self.claims else self.claims[-1] >= following
+        return self.line == last_line if not self.claims else self.claims[-1] >= following
 
     def is_in(self, missing: range) -> bool:
         """Whether it may be what is left of some of these events."""
@@ -227,7 +231,9 @@ class Reader:
     _ended: int | None = None
     _marked: bool = False
     _records: frames.Records = field(default_factory=frames.Records)
-    _stopped: tuple[int, str] = (0, "")  # the next event's number then, and a fatal message
+    _before: int = 0  # the number of the event before which the others are
+    _others: list[bytes] = field(default_factory=list)  # last lines that are of no event
+    _stopped: str = ""  # the first fatal message in those before them
 
     @property
     def key(self) -> bytes | None:
@@ -239,14 +245,35 @@ class Reader:
         self.last_line = number
         if overlong:
             self._marked = True
-            self._unsound(number, b"", f"a trace line is longer than {MAX_LINE} bytes", "line.long")
+            what = f"a trace line is longer than {MAX_LINE} bytes"
+            self._unsound(number, b"", (what, "line.long"))
         at = line.find(MARK)
         if at < 0:
-            self._stopped = _stopped_at(self._next, line, self._stopped)
+            self._keep(line)
             return []
         self._marked = True
         events = self._line(number, line[at:].rstrip(b"\r"))
         return events if self.broken_at is None else []
+
+    def _keep(self, line: bytes) -> None:
+        """Keeps a line that is of no event. It is looked at when no event follows: most of them are
+        of snapshots.
+        """
+        if self._before != self._next:
+            self._before, self._stopped = self._next, ""
+            self._others.clear()
+        self._others.append(line)
+        if len(self._others) >= MAX_OTHERS:
+            self._stopping()
+
+    def _stopping(self) -> str:
+        """The first fatal message since the last event."""
+        found = (FATAL.search(line) for line in self._others if not self._stopped)
+        first = next((match for match in found if match is not None), None)
+        self._others.clear()
+        if first is not None:
+            self._stopped = first[0].decode("ascii", "replace")
+        return self._stopped
 
     # -- lines
 
@@ -254,39 +281,37 @@ class Reader:
         """The events in a line that begins with the mark. Records damage."""
         place = self._lines.find(line)
         if place is None:
-            text = line[len(MARK) :]
-            self._unsound(number, text, *diagnose(text, self._records.timed))
+            self._unsound(number, line[len(MARK) :], None)
             return []
         at, found = place
         if at > 0:
             # The beginning of a cut line may stand directly before the next line, which begins with
             # the later mark.
             cut = line[len(MARK) : at]
-            self._unsound(number, cut, "cut line: the next one begins within it", "line.cut")
+            self._unsound(number, cut, ("cut line: the next one begins within it", "line.cut"))
         return self._accept(number, found)
 
-    def _unsound(self, number: int, text: bytes, what: str, rule: str) -> None:
+    def _unsound(self, number: int, text: bytes, what: tuple[str, str] | None) -> None:
         """Notes text with a mark that is no sound line.
 
         If the trace has a key, the next sound line decides whether the text stands for an event.
         """
         if not self._lines.keyed:
-            self._damaged(number, text, what, rule)
+            self._damaged(number, text, what)
             return
         self.foreign += 1
         if len(self._suspects) < _MAX_SUSPECTS:
-            claims = frames.claims(text)
-            self._suspects.append(_Suspect(Problem(number, what, rule), text, claims))
-        frame = frames.parse(text)
-        if frame is not None and key_in(frame) is not None:
-            self._restarted = self._restarted or number
+            self._suspects.append(_Suspect(number, text, what, frames.claims(text)))
+        if self._restarted is None:
+            frame = frames.parse(text)
+            if frame is not None and key_in(frame) is not None:
+                self._restarted = number
 
     def _blame(self, suspects: list[_Suspect]) -> None:
         """Records as damaged what stands in the place of missing events."""
         for suspect in suspects:
             self.foreign -= 1
-            problem = suspect.problem
-            self._damaged(problem.line, suspect.text, problem.text, problem.rule)
+            self._damaged(suspect.line, suspect.text, suspect.what)
         self._suspects.clear()
 
     # -- order
@@ -383,16 +408,16 @@ class Reader:
             else:
                 self.more_problems += 1
 
-    def _damaged(self, number: int, text: bytes, what: str, rule: str) -> None:
+    def _damaged(self, number: int, text: bytes, what: tuple[str, str] | None) -> None:
         self._break(number)
-        problem = Problem(number, what, rule)
+        problem = Problem(number, *(what or diagnose(text, self._records.timed)))
         self._first_damage = self._first_damage or problem
         claims = frames.claims(text)
         if claims and self._next <= claims[0] < self._next + 1000 and len(self._claimed) < 1000:
             self._claimed += claims
         else:
             self._unclaimed += 1
-        self._problem(number, what, rule)
+        self._problem(number, problem.text, problem.rule)
 
     # -- meaning
 
@@ -428,24 +453,17 @@ class Reader:
             self.more_problems += 1
 
 
-def _stopped_at(following: int, line: bytes, known: tuple[int, str]) -> tuple[int, str]:
-    """The first fatal message since the last event. following: the number of the next event."""
-    found = None if known[0] == following and known[1] else FATAL.search(line)
-    return known if found is None else (following, found[0].decode("ascii", "replace"))
-
-
 def stop_message(reader: Reader) -> str:
     """The message with which the kernel or the root task stopped. Empty: an event came after it, or
     there is none.
     """
-    following, text = reader._stopped
-    return text if following == reader._next else ""
+    return reader._stopping() if reader._before == reader._next else ""
 
 
 def _cut_off(reader: Reader) -> None:
     """Records that the trace has no END, and what is left of its last events."""
     last = [s for s in reader._suspects if s.ends(reader._next, reader.last_line)]
-    reader.at_end = {reader.last_line, *(suspect.problem.line for suspect in last)}
+    reader.at_end = {reader.last_line, *(suspect.line for suspect in last)}
     reader._blame(last)
     if reader.ends_within:
         reader.problems = [_as_cut(reader, problem) for problem in reader.problems]

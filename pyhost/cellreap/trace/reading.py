@@ -4,21 +4,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
 from cellreap.inputs import opened
 from cellreap.trace.check.replay import Replay
 from cellreap.trace.check.stream import Consumer, check_stream
-from cellreap.trace.events import Event
+from cellreap.trace.events import Event, without_text
 from cellreap.trace.expected import Expected
 from cellreap.trace.explain import Explain
+from cellreap.trace.faults import READS as FAULTS
 from cellreap.trace.faults import Faults
 from cellreap.trace.outcome import Outcome, unexpected
+from cellreap.trace.refusals import READS as REFUSALS
 from cellreap.trace.refusals import Refusals
 from cellreap.trace.report import Report
 from cellreap.trace.silence import Listener
+from cellreap.trace.story import READS as STORY
 from cellreap.trace.story import Story
 from cellreap.trace.verdict import found_in
 
@@ -58,10 +61,11 @@ def read_trace(
     outcome = Outcome()
     events: list[Event] = []
     also: list[Consumer] = [
-        faults.take, refusals.take, listener.take, story.take, outcome.take,
+        (faults.take, FAULTS), (refusals.take, REFUSALS), (listener.take, None),
+        (story.take, STORY), (outcome.take, None),
     ]  # fmt: skip
     if keep_events:
-        also.append(lambda event: events.append(replace(event, text=())))
+        also.append((lambda event: events.append(without_text(event)), None))
     report = check_stream(stream, path, progress, also, expected, replay, open_end)
     report.faults = faults.found
     report.refusals = refusals.found

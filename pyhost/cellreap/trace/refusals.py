@@ -13,6 +13,8 @@ from cellreap.trace.events import Event, printable
 
 PAGE: Final = "docs/operations.md"
 """The page that says what each operation demands."""
+READS: Final = frozenset({"PD", "REFUSE", "REFUSED"})
+"""The events that `Refusals` reads."""
 _SHOWN: Final = 12
 
 

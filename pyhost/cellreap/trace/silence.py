@@ -131,6 +131,11 @@ class Silence:
         return {"ms": self.ms, "pds": [each.to_json() for each in self.pds]}
 
 
+_READS: Final = frozenset(
+    {"PD", "DESTROY", "AWAIT", "SAY", "FAULT_HELD", "FAULT_RESUMED", "FAULT", "SILENT", "STANDS"}
+)
+
+
 @dataclass
 class Listener:
     """Collects what is known of PDs from the events of a trace, in order."""
@@ -143,6 +148,10 @@ class Listener:
 
     def take(self, event: Event) -> None:
         """Takes the next event."""
+        if self._ms is not None and event.name not in NO_SOUND:
+            self._ms = None
+        if event.name not in _READS:
+            return
         match event.name:
             case "PD" if event["id"] != ROOT:
                 pd = event["id"]
@@ -163,8 +172,6 @@ class Listener:
                 self._stands(self._pds[event["pd"]], event)
                 if self._ms is None:
                     self._waits.append(replace(self._pds[event["pd"]]))
-        if event.name not in NO_SOUND:
-            self._ms = None
 
     def _stands(self, standing: Standing, event: Event) -> None:
         standing.state = event["state"]

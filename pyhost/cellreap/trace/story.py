@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from cellreap.model.graph import DESTRUCTOR
+from cellreap.trace import living
 from cellreap.trace.check.running import PLAN_EVENTS, PLANNED_AGAIN
 from cellreap.trace.events import Event
 from cellreap.trace.faults import describe_fault
@@ -70,6 +72,7 @@ class Story:
         self._how: dict[str, str] = {}
         self._deadlines: dict[str, str] = {}
         self.living = Living()
+        self._numbered: dict[int, Chapter] = {}
         self._owed: dict[str, Chapter] = {}  # by token
         self._told_before: dict[str, Chapter] = {}  # by token of the pre-destroy notice
 
@@ -92,13 +95,12 @@ class Story:
         """The last cleanup, or an earlier one that left something."""
         if self.chapters[-1].number == number:
             return self.chapters[-1]
-        earlier = (each for each in self.chapters if each.number == number)
-        return next((each for each in earlier if each.of("LEFT")), None)
+        earlier = self._numbered.get(number)
+        return None if earlier is None or not earlier.of("LEFT") else earlier
 
     def _under_way(self, event: Event) -> Chapter | None:
         """The cleanup of which the event is a part."""
-        number = event.number("n")
-        return next((each for each in reversed(self.chapters) if each.number == number), None)
+        return self._numbered.get(event.number("n"))
 
     # -- the run
 
@@ -146,7 +148,9 @@ class Story:
         how = self._how.get(event["trigger"], event["cause"])
         depths = (event["pd_depth"], event["rs_depth"])
         steps = event.number("steps")
-        self.chapters.append(Chapter(event.number("n"), event["trigger"], how, depths, steps))
+        chapter = Chapter(event.number("n"), event["trigger"], how, depths, steps)
+        self.chapters.append(chapter)
+        self._numbered[chapter.number] = chapter
 
     def _continue(self, event: Event) -> None:
         """CONTINUE: the consequences of the cleanup are planned again, before its destructors."""
@@ -202,3 +206,5 @@ _HANDLERS: dict[str, Callable[[Story, Event], None]] = {
     "QUEUE": Story._queue,
     "FINISH_WORK": Story._finish_work,
 }
+READS: Final = frozenset({*_HANDLERS, *PARTS, *living.READS})
+"""The events that `Story` reads."""

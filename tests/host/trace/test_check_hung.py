@@ -43,7 +43,7 @@ def test_it_is_told_in_words_and_in_json() -> None:
 def test_it_is_a_crash_that_nobody_staged() -> None:
     outcome, story = Outcome(), Story()
     stream = io.BytesIO("\n".join(seal(hung_run())).encode())
-    check_stream(stream, "trace", also=(outcome.take, story.take))
+    check_stream(stream, "trace", also=((outcome.take, None), (story.take, None)))
     assert [crash.name for crash in outcome.crashes] == ["last", "middle", "busy"]
     assert outcome.crashes[2].how == "it hung: it left a probe unanswered for 300 ms"
     assert story.chapters[1].how.startswith("hung: it only waited for messages for 400 ms")

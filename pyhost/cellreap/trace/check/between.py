@@ -43,10 +43,6 @@ class Between(Concern):
 
     # -- for other concerns
 
-    def is_open(self) -> bool:
-        """Whether an operation is being served between two steps."""
-        return self.open is not None
-
     def see(self, event: Event) -> None:
         """Any event, before it is handled."""
         if event.name == "STEP":

@@ -261,9 +261,13 @@ class Cleanups(Concern):
 
     # -- outside and inside cleanups
 
+    def is_any(self) -> bool:
+        """Whether a cleanup is under way or left something."""
+        return self.number is not None or bool(self._waiting) or bool(self.context.residue.of)
+
     def see_outside(self, event: Event) -> None:
         """Checks whether an event that is not part of a cleanup may come now."""
-        if self.number is not None and not self.context.between.is_open():
+        if self.number is not None and self.context.between.open is None:
             text = f"{event.name} within cleanup {self.number}: expected SETTLED n={self.number}"
             self.context.bad("cleanup.within", f"{text} first")
         for number, running in self._waiting.items():

@@ -101,6 +101,10 @@ class Collections(Concern):
             self.context.bad("collect.cleanup", text)
         self._pending = 0
 
+    def is_due(self) -> bool:
+        """Whether only certain events may come now."""
+        return self._stops or self._pending > 0
+
     def interrupt(self, event: Event) -> None:
         """Checks that the cleanup comes right after what found its PDs, and no PD after the end."""
         if self._stops and event.name in ("PD", "RESPAWN_DUE", "STAYS_DOWN"):

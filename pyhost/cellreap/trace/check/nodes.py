@@ -17,23 +17,19 @@ class Nodes(Concern):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._deleting: tuple[str, str] | None = None
+        self.deleting: tuple[str, str] | None = None
         """(space, manager) while the resources of a space are deleted together with it"""
-
-    def is_deleting(self) -> bool:
-        """Whether a resource was deleted with its space, and the space is not deleted yet."""
-        return self._deleting is not None
 
     def interrupt(self, event: Event) -> None:
         """Checks that the event may come after the deletion of a part of a space."""
-        if self._deleting is None:
+        if self.deleting is None:
             return
-        space, by = self._deleting
+        space, by = self.deleting
         node = event.optional("node") if event.name == "DELETE" else None
         if node is None or self.context.model.space_of.get(node, node) != space:
             text = f"{event.name}: expected the DELETE of {space}, whose resources are deleted"
             self.context.bad("nodes.part", text)
-            self._deleting = None
+            self.deleting = None
         elif event["by"] != by:
             text = f"DELETE: by={event['by']}: expected {by}, who deletes {space}"
             self.context.bad("nodes.part", text)
@@ -108,7 +104,7 @@ class Nodes(Concern):
             context.memory.free_resource(node)
         else:
             model.remove_space(node)
-        self._deleting = (space, by) if part and space is not None else None
+        self.deleting = (space, by) if part and space is not None else None
         self._vacate(node, space if part and space is not None else node, manager)
 
     def _vacate(self, node: str, about: str, manager: str | None) -> None:

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from cellreap.errors import CellreapError
@@ -43,6 +44,7 @@ from cellreap.trace.check.reports import REPORTED, Reports
 from cellreap.trace.check.residue import Residue
 from cellreap.trace.check.respawns import Respawns
 from cellreap.trace.check.rounds import Rounds
+from cellreap.trace.check.running import Running
 from cellreap.trace.check.saved import Saved
 from cellreap.trace.check.slots import Slots
 from cellreap.trace.check.staged import Staged
@@ -155,6 +157,26 @@ WITHIN: Final = _registered("within")
 """Events that are part of a cleanup."""
 
 
+@dataclass(slots=True)
+class _Kind:
+    """What is done with the events of one name: who handles them, and who else reads them."""
+
+    outside: Callable[[Event], None] | None
+    within: Callable[[Running, Event], None] | None
+    stated: bool
+    reported: bool
+    among_steps: bool
+    answered: bool
+    aside: bool
+    """They change nothing, and stand between events that must follow each other."""
+    ends: bool
+    true: bool
+    judged: bool
+    used: bool
+    same_message: bool
+    needs_body: bool
+
+
 class Replay:
     """The state of a replay. Feed it all events in order, then call finish."""
 
@@ -164,45 +186,13 @@ class Replay:
         report.unverified = unverified(expected)
         self._context = context = Context(report, expected)
         self._concerns: dict[type[Concern], Any] = {kind: kind(context) for kind in CONCERNS}
-        context.memory = self._concerns[Memory]
-        context.nodes = self._concerns[Nodes]
-        context.accounts = self._concerns[Accounts]
-        context.slots = self._concerns[Slots]
-        context.actors = self._concerns[Actors]
-        context.staged = self._concerns[Staged]
-        context.authority = self._concerns[Authority]
-        context.close = self._concerns[Close]
-        context.consent = self._concerns[Consent]
-        context.triggers = self._concerns[Triggers]
-        context.blame = self._concerns[Blame]
-        context.hung = self._concerns[Hung]
-        context.freed = self._concerns[Freed]
-        context.calls = self._concerns[Calls]
-        context.between = self._concerns[Between]
-        context.notices = self._concerns[Notices]
-        context.tickets = self._concerns[Tickets]
-        context.timing = self._concerns[Timing]
-        context.extractions = self._concerns[Extractions]
-        context.cleanups = self._concerns[Cleanups]
-        context.collections = self._concerns[Collections]
-        context.state = self._concerns[State]
-        context.takeovers = self._concerns[Takeovers]
-        context.residue = self._concerns[Residue]
-        context.saved = self._concerns[Saved]
-        context.making = self._concerns[Making]
-        context.respawns = self._concerns[Respawns]
-        context.tombstones = self._concerns[Tombstones]
+        for kind, concern in self._concerns.items():
+            setattr(context, kind.__name__.lower(), concern)
         self._truth: Truth = self._concerns[Truth]
-        context.reports = self._concerns[Reports]
         self._in_use: InUse = self._concerns[InUse]
-        self._quiet: Quiet = self._concerns[Quiet]
-        context.quiet = self._quiet
         self._causes: Causes = self._concerns[Causes]
         self._rounds: Rounds = self._concerns[Rounds]
-        context.answers = self._concerns[Answers]
-        context.configured = self._concerns[Configured]
-        self._outside_handlers = self._bound(OUTSIDE)
-        self._within_handlers = self._bound(WITHIN)
+        self._kinds = {name: self._kind(name) for name in event_table().fields}
         self._stated = Stated(context)
         self._goes_on = False  # whether BASE came, and END did not
         self._ended = False
@@ -221,70 +211,89 @@ class Replay:
 
     def feed(self, event: Event) -> None:
         """Takes the next event."""
-        context, name = self._context, event.name
+        context, kind = self._context, self._kinds[event.name]
         context.line, context.seq = event.line, event.seq
         self.report.events += 1
         for said in event.said:
             self._stated.take(said)
-        if name in STATED_SEES:
+        if kind.stated:
             self._stated.see(event)
         if event.time is not None or context.timing.clocked:
             context.timing.see(event)
-        if (self._goes_on and name != "TRACE") or self._in_place(event):
-            if name in REPORTED:
+        if not self._goes_on or event.name == "TRACE":
+            if self._in_place(event):
+                self._take(event, kind)
+            else:
+                context.previous = event
+        elif kind.among_steps:
+            if kind.reported:
                 context.reports.see(event)
-            if name in AMONG_STEPS:
-                self._dispatch(event)
-                return
-            making = context.making
-            if making.due:
-                making.demand_undone(event)
-            if context.answers.due is not None or name in ANSWER_SEES:
-                context.answers.see(event)
-            if name == "ANSWER" or name in TRUTH_EVENTS:
-                self._truth.alert |= name != "ANSWER"
-                self._dispatch(event)
-                return
-            context.takeovers.see(event)
-            if name in TOMBSTONE_SEES:
-                context.tombstones.see(event)
-            between = context.between
-            if between.open is not None or name == "STEP":
-                between.see(event)
-            if self._truth.alert or name in TRUTH_SEES:
-                self._truth.see(event)
-            before = context.previous
-            if name == "IN_USE" or (before is not None and before.name == "ACCOUNT"):
-                self._in_use.interrupt(event)
-            self._in_order(event)
-            if self._quiet.due or self._quiet.told:
-                self._quiet.see(event)
-            causes, powers = self._causes, self._causes.powers
-            judged = name in OPERATIONS or powers.making is not None or powers.needs is not None
-            if judged:
-                causes.judge(event)
-            try:
-                self._handle(event)
-                if name in USES:
-                    context.accounts.see(event)
-                if self._rounds.ending:
-                    self._rounds.see(event)
-                if context.expected is not None:
-                    context.configured.see(event)
-            except CellreapError as error:
-                context.bad("model.possible", f"{name}: {error.line()}")
-            if judged:
-                causes.report(event)
+            self._dispatch(event)
+        else:
+            self._take(event, kind)
+
+    def _take(self, event: Event, kind: _Kind) -> None:
+        """Takes an event that is in place, and that does not stand anywhere among others."""
+        context, name = self._context, event.name
+        if kind.reported:
+            context.reports.see(event)
+        if context.making.due:
+            context.making.demand_undone(event)
+        if kind.answered or context.answers.due is not None:
+            context.answers.see(event)
+        if kind.aside:
+            self._truth.alert |= name != "ANSWER"
+            self._dispatch(event)
+            return
+        context.takeovers.see(event)
+        if kind.ends:
+            context.tombstones.see(event)
+        if context.between.open is not None or name == "STEP":
+            context.between.see(event)
+        if kind.true or self._truth.alert:
+            self._truth.see(event)
+        before = context.previous
+        if name == "IN_USE" or (before is not None and before.name == "ACCOUNT"):
+            self._in_use.interrupt(event)
+        self._in_order(event)
+        if context.quiet.due or context.quiet.told:
+            context.quiet.see(event)
+        causes, powers = self._causes, self._causes.powers
+        judged = kind.judged or powers.making is not None or powers.needs is not None
+        if judged:
+            causes.judge(event)
+        try:
+            self._handle(event, kind)
+            if kind.used:
+                context.accounts.see(event)
+            if self._rounds.ending:
+                self._rounds.see(event)
+            if context.expected is not None:
+                context.configured.see(event)
+        except CellreapError as error:
+            context.bad("model.possible", f"{name}: {error.line()}")
+        if judged:
+            causes.report(event)
         context.previous = event
 
-    def _bound(
-        self, table: Mapping[str, tuple[type[Concern], Callable[..., None]]]
-    ) -> dict[str, Callable[..., None]]:
-        """Event -> the method that handles it."""
-        return {
-            name: handler.__get__(self._concerns[concern])
-            for name, (concern, handler) in table.items()
-        }
+    def _kind(self, name: str) -> _Kind:
+        """What is done with the events of this name."""
+        outside, within = OUTSIDE.get(name), WITHIN.get(name)
+        return _Kind(
+            outside=outside and outside[1].__get__(self._concerns[outside[0]]),
+            within=within and within[1].__get__(self._concerns[within[0]]),
+            stated=name in STATED_SEES,
+            reported=name in REPORTED,
+            among_steps=name in AMONG_STEPS,
+            answered=name in ANSWER_SEES,
+            aside=name == "ANSWER" or name in TRUTH_EVENTS,
+            ends=name in TOMBSTONE_SEES,
+            true=name in TRUTH_SEES,
+            judged=name in OPERATIONS,
+            used=name in USES,
+            same_message=name in SAME_MESSAGE,
+            needs_body=name in NEED_BODIES,
+        )
 
     def finish(self) -> None:
         """Ends the replay."""
@@ -317,26 +326,32 @@ class Replay:
     def _in_order(self, event: Event) -> None:
         """Checks events that must follow another directly, or must stand together."""
         context, name = self._context, event.name
+        if self.report.events < 5 or name == "MODE":
+            self._begins(name)
         of_no_cleanup = name == "STATE" or (name in ("QUEUE", "SETTLED") and event["n"] == "0")
-        events = self.report.events
-        if (events == 3) != (name == "MODE"):
-            context.bad("order.mode", f"{name}: expected MODE once, right after BASE")
-        if events == 4 and name != "AWAIT":
-            context.bad("progress.await", f"{name}: expected AWAIT right after MODE")
         if context.debts.open and not self._answers(event, of_no_cleanup):
             for owed in context.debts.forgive():
                 context.bad("order.answer", f"{name}: expected {owed} before it")
-        if context.nodes.is_deleting():
+        if context.nodes.deleting is not None:
             context.nodes.interrupt(event)
         if context.freed.is_due():
             context.freed.interrupt(event)
         if context.blame.taken is not None:
             context.blame.interrupt(event)
-        context.collections.interrupt(event)
+        if context.collections.is_due():
+            context.collections.interrupt(event)
         if context.extractions.printing is not None and name not in ("MODEL", "EXTRACTED"):
             context.extractions.interrupt(name)
-        if context.state.is_printing() and (name == "QUEUE" or not of_no_cleanup):
+        if context.state.rows is not None and (name == "QUEUE" or not of_no_cleanup):
             context.state.interrupt(name)
+
+    def _begins(self, name: str) -> None:
+        """Checks the events after TRACE and BASE."""
+        if (self.report.events == 3) != (name == "MODE"):
+            self._context.bad("order.mode", f"{name}: expected MODE once, right after BASE")
+        if self.report.events == 4 and name != "AWAIT":
+            text = f"{name}: expected AWAIT right after MODE"
+            self._context.bad("progress.await", text)
 
     def _answers(self, event: Event, of_no_cleanup: bool) -> bool:
         """Whether the event may come while others are required."""
@@ -347,30 +362,30 @@ class Replay:
             return context.debts.has(name, event["pd"])
         if name == "TICKET" and before is not None and before.name == "ACCEPT":
             return True
-        deletes = name == "DELETE" and context.nodes.is_deleting()
+        deletes = name == "DELETE" and context.nodes.deleting is not None
         return deletes or name in ANSWERS or (name == "QUEUE" and of_no_cleanup)
 
     # -- dispatch
 
-    def _handle(self, event: Event) -> None:
+    def _handle(self, event: Event, kind: _Kind) -> None:
         context, name = self._context, event.name
         if name == "STATE" or (name == "SETTLED" and event["n"] == "0"):
             context.state.snapshot(event)
-        elif name in WITHIN and (name != "QUEUE" or event["n"] != "0"):
+        elif kind.within is not None and (name != "QUEUE" or event["n"] != "0"):
             running = context.cleanups.enter(event)
             if running is not None:
-                self._within_handlers[name](running, event)
+                kind.within(running, event)
         elif name == "END":
             self._end(event)
         else:
-            self._outside(event)
+            self._outside(event, kind)
 
-    def _outside(self, event: Event) -> None:
+    def _outside(self, event: Event, kind: _Kind) -> None:
         context, name = self._context, event.name
-        if name not in STOPPING:
+        if name not in STOPPING and context.cleanups.is_any():
             context.cleanups.see_outside(event)
-        self._message(event)
-        if name in NEED_BODIES:
+        self._message(event, kind)
+        if kind.needs_body:
             context.memory.demand_body(name)
             context.authority.demand_rights(name)
         context.state.note(event)
@@ -378,37 +393,39 @@ class Replay:
             self._trace(event)
         elif name == "MODE":
             context.mode = event["mode"]
-        elif name in OUTSIDE:
-            self._dispatch(event)
+        elif kind.outside is not None:
+            kind.outside(event)
         else:
             raise HeaderError(
                 "trace_events.h has this event, and no concern in trace/check handles it"
             )
 
     def _dispatch(self, event: Event) -> None:
-        self._outside_handlers[event.name](event)
+        handle = self._kinds[event.name].outside
+        assert handle is not None
+        handle(event)
 
-    def _message(self, event: Event) -> None:
+    def _message(self, event: Event, kind: _Kind) -> None:
         """Checks, when the root task goes on to another message, that nothing waits needlessly."""
-        name = event.name
-        if name in SAME_MESSAGE or (self._timed and name in ("HELD_UP", "UNANSWERED")):
+        context, name = self._context, event.name
+        if kind.same_message or (self._timed and name in ("HELD_UP", "UNANSWERED")):
             # One interrupt kills for the scenario, and finds all who are late or held up.
             self._timed |= name in ("LATE", "HUNG") or (name == "TERMINATE" and event["by"] == ROOT)
             return
-        if self._context.between.is_open():
+        if context.between.open is not None:
             return  # what is served between two steps
         self._timed = False
         finisher = event["pd"] if name == "FINISH_WORK" else None
         goes_on = finisher is not None and finisher == self._finisher
         self._finisher = finisher
         if not goes_on:
-            self._context.cleanups.demand_continued(event)
-            self._context.residue.demand_retried(event)
-            self._context.triggers.demand_begun(event)
-            self._context.collections.demand_collected(event)
-            self._context.extractions.demand_over(event)
-            self._context.tickets.demand_told(event)
-        self._context.tombstones.demand(event)
+            context.cleanups.demand_continued(event)
+            context.residue.demand_retried(event)
+            context.triggers.demand_begun(event)
+            context.collections.demand_collected(event)
+            context.extractions.demand_over(event)
+            context.tickets.demand_told(event)
+        context.tombstones.demand(event)
 
     def _trace(self, event: Event) -> None:
         context, report = self._context, self.report
@@ -430,12 +447,12 @@ class Replay:
         self._ended, self._goes_on = True, False
         context.cleanups.at_end()
         context.staged.at_end()
-        self._concerns[Rounds].at_end()
-        self._quiet.at_end()
-        self._concerns[Configured].at_end()
+        self._rounds.at_end()
+        context.quiet.at_end()
+        context.configured.at_end()
         context.triggers.at_end()
         context.collections.at_end()
-        self._concerns[Respawns].at_end()
+        context.respawns.at_end()
         context.notices.at_end()
         context.extractions.at_end()
         context.actors.at_end()

@@ -44,7 +44,7 @@ class State(Concern):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._rows: Counter[str] | None = None  # of the snapshot that is being printed
+        self.rows: Counter[str] | None = None  # of the snapshot that is being printed
         self._changed_in: int | None = None  # line of the first change that no printed state shows
         self._digests = Digests()
         self._began = False  # whether there was a snapshot
@@ -81,7 +81,7 @@ class State(Concern):
         before: the state before the cleanup removed anything, or after its last WAIT.
         """
         self._changed_in = event.line
-        gone = len(rows_gone(before, self.context.model))
+        gone = rows_gone(before, self.context.model)
         if event.number("rows") != gone:
             text = f"rows={event['rows']}, but the cleanup removed {gone} from the state"
             self.context.bad("state.count", f"SETTLED: {text}")
@@ -94,16 +94,12 @@ class State(Concern):
             text = f"digest={event['digest']}: that of the state that the events make is {digest}"
             self.context.bad("state.digest", f"{event.name}: {text}")
 
-    def is_printing(self) -> bool:
-        """Whether a snapshot is being printed."""
-        return self._rows is not None
-
     def interrupt(self, name: str) -> None:
         """Handles an event that cannot stand between the rows of a snapshot."""
-        if self._rows is not None:
+        if self.rows is not None:
             text = f"{name} within a snapshot of the state: expected SETTLED n=0 first"
             self.context.bad("state.snapshot", text)
-            self._rows = None
+            self.rows = None
 
     # -- events
 
@@ -114,21 +110,21 @@ class State(Concern):
             context.bad("state.snapshot", f"{event.name} n=0 within a cleanup")
             return
         context.memory.demand_body(f"{event.name} n=0")
-        if self._rows is None:
-            self._rows = Counter()
+        if self.rows is None:
+            self.rows = Counter()
         if event.name == "STATE":
-            self._rows[event["row"]] += 1
+            self.rows[event["row"]] += 1
             return
         self._began = True
         self._changed_in = None
-        if event.number("rows") != self._rows.total():
-            text = f"rows={event['rows']}, but {self._rows.total()} STATE events came before it"
+        if event.number("rows") != self.rows.total():
+            text = f"rows={event['rows']}, but {self.rows.total()} STATE events came before it"
             context.bad("state.count", f"SETTLED: {text}")
         context.memory.check_sums(event)
         marked = with_doomed(context.model, context.cleanups.doomed())
-        compare_rows(context, "STATE", self._rows, state_rows(marked)[1:])
+        compare_rows(context, "STATE", self.rows, state_rows(marked)[1:])
         self._check_digest(event)
         context.legal("in this snapshot")
-        self._rows = None
+        self.rows = None
 
     handlers: ClassVar[Handlers] = {}

@@ -117,6 +117,13 @@ class Stated:
         self._pds: dict[str, _Pd] = {}
         self._torn = False
         self._asked_kernel = False
+        self._most_refusals = headers.constant("limits.h", "CR_REFUSALS_TOLD")
+
+    def _of(self, pd: str) -> _Pd:
+        found = self._pds.get(pd)
+        if found is None:
+            found = self._pds[pd] = _Pd()
+        return found
 
     # -- what PDs say
 
@@ -125,7 +132,7 @@ class Stated:
         if statement.pd == "-":
             self._torn = True
             return
-        of = self._pds.setdefault(statement.pd, _Pd())
+        of = self._of(statement.pd)
         of.states = True
         if of.stopped and not of.differs:
             of.differs = True
@@ -141,11 +148,11 @@ class Stated:
         if name == "TRUTH":
             self._asked_kernel = True
             return
-        of = self._pds.setdefault(event["pd"], _Pd())
+        of = self._of(event["pd"])
         if name == "STOP":
             of.stopped = True
             return
-        if of.refusals >= headers.constant("limits.h", "CR_REFUSALS_TOLD"):
+        if of.refusals >= self._most_refusals:
             return  # its entries have ended
         asked, refused, answered = _kinds()
         if name == "REFUSE":

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,8 +14,8 @@ from cellreap.trace.expected import NO_END, Expected
 from cellreap.trace.reader import MAX_PROBLEMS, Reader, read, stop_message
 from cellreap.trace.report import Report
 
-Consumer = Callable[[Event], None]
-"""A function that takes each event of a trace, in order."""
+Consumer = tuple[Callable[[Event], None], Collection[str] | None]
+"""A function that takes events of a trace, in order; and the names of those. None: it takes all."""
 
 
 def check(events: Iterable[Event], path: str = "trace", expected: Expected | None = None) -> Report:
@@ -48,10 +48,15 @@ def check_stream(
     """
     reader = Reader(path)
     replay = replay or Replay(Report(path), expected)
-    consumers = (replay.feed, *also)
+    consumers: list[Consumer] = [(replay.feed, None), *also]
+    of_name: dict[str, list[Callable[[Event], None]]] = {}
     for event in read(reader, stream, progress):
-        for consume in consumers:
-            consume(event)
+        takers = of_name.get(event.name)
+        if takers is None:
+            takers = [take for take, names in consumers if names is None or event.name in names]
+            of_name[event.name] = takers
+        for take in takers:
+            take(event)
     report = replay.report
     report.foreign_lines = reader.foreign
     if reader.broken_at is None:

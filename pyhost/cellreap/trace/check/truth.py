@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections import Counter
+from collections.abc import Mapping
 from typing import ClassVar, Final
 
 from cellreap import headers
@@ -35,13 +36,17 @@ _COUNTED: Final = {
 _MAX_SLOTS: Final = 1 << 20
 _SHOWN = 5
 
-Slots = dict[int, str]
+Slots = Mapping[int, str]
 """Slot -> the letter of its capability's type. Empty slots are left out."""
 
 
+@functools.lru_cache(maxsize=1 << 12)
 def slots_of(text: str, size: int) -> Slots | None:
-    """The slots in a list like e1,n3,e8-11. None: the text is no such list."""
-    slots: Slots = {}
+    """The slots in a list like e1,n3,e8-11, which nobody changes. None: the text is no such list.
+
+    Most CNodes are told again as they were.
+    """
+    slots: dict[int, str] = {}
     last = -1
     for run in text.split(",") if text != "-" else ():
         found = _RUN.fullmatch(run)
@@ -83,7 +88,7 @@ class Truth(Concern):
         self._counts: dict[str, dict[str, int]] = {}
         self._bodies: dict[str, Slots] = {}  # PD -> what stays in its body's CNode
         self._sizes: dict[tuple[str, str], int] = {}  # (PD, CNode) -> its slots
-        self._first: dict[str, Counter[str]] = {}  # CNode -> what is the root task's own in it
+        self._first: dict[str, dict[str, int]] = {}  # CNode -> what is the root task's own in it
         self._bytes: int | None = None  # free and in use
 
     # -- when
@@ -174,10 +179,12 @@ class Truth(Concern):
             text = f"caps={event['caps']}: expected runs of slots of {size}, in ascending order"
             self.context.bad("truth.form", f"CAPS: {text}")
             return
-        before, known = self._caps.setdefault(key, (size, {}))
-        if before != size or known.keys() & slots.keys():
-            self.context.bad("truth.form", f"CAPS: {' '.join(key)}: told twice")
-        known.update(slots)
+        before = self._caps.get(key)
+        if before is not None:
+            if before[0] != size or before[1].keys() & slots.keys():
+                self.context.bad("truth.form", f"CAPS: {' '.join(key)}: told twice")
+            size, slots = before[0], {**before[1], **slots}
+        self._caps[key] = (size, slots)
 
     def own_caps(self, event: Event) -> None:
         """OWN_CAPS: a CNode of the root task."""
@@ -209,13 +216,13 @@ class Truth(Concern):
 
     def _compare_pds(self) -> None:
         context = self.context
-        pds = [node for node, info in context.model.nodes.items() if info.kind == "PD"]
+        pds = set(context.model.pds())
         wanted = {(pd, cnode) for pd in pds if pd != ROOT for cnode in self._cnodes}
         for pd, cnode in sorted(wanted ^ self._caps.keys()):
             missing = (pd, cnode) in wanted
             text = f"CAPS: pd={pd} cnode={cnode}: {'is missing' if missing else 'is not there'}"
             context.bad("truth.form", text)
-        for pd in sorted(self._bodies.keys() - set(pds)):
+        for pd in sorted(self._bodies.keys() - pds):
             del self._bodies[pd]
             for cnode in self._cnodes:
                 self._sizes.pop((pd, cnode), None)
@@ -246,6 +253,8 @@ class Truth(Concern):
         return 2 * max(self._sizes.get((pd, "cspace"), 0), 1 << last.bit_length())
 
     def _compare(self, pd: str, where: str, has: Slots, wanted: Slots) -> None:
+        if has == wanted:
+            return
         differ = [slot for slot in sorted(has.keys() | wanted.keys())
                   if has.get(slot) != wanted.get(slot)]  # fmt: skip
         for slot in differ[:_SHOWN]:
@@ -256,7 +265,11 @@ class Truth(Concern):
             self.context.bad("truth.walk", f"CAPS: {pd}: {where}: {text}")
 
     def _cspace(self, pd: str, has: Slots) -> Slots:
-        slots = {self._root: _ENDPOINT, self._notification: _NOTIFICATION, self._fault: _ENDPOINT}
+        slots: dict[int, str] = {
+            self._root: _ENDPOINT,
+            self._notification: _NOTIFICATION,
+            self._fault: _ENDPOINT,
+        }
         if self.context.freed.keeps_endpoint(pd, self._own in has):
             slots[self._own] = _ENDPOINT
         for slot, (_, node) in self._kernel.capabilities(pd):
@@ -275,10 +288,11 @@ class Truth(Concern):
         if has.get(7) == _OTHER:
             slots[7] = _OTHER
         half = size // 2
-        stays = {slot: letter for slot, letter in has.items() if 8 <= slot < half}
         if pd not in self._bodies:
+            stays = {slot: letter for slot, letter in has.items() if 8 <= slot < half}
             self._compare_objects(pd, len(stays))
-        slots.update(self._bodies.setdefault(pd, stays))
+            self._bodies[pd] = stays
+        slots.update(self._bodies[pd])
         for slot, (kind, node) in self._kernel.capabilities(pd):
             there = half + slot in has or not self._kernel.may_lack(node, pd)
             if kind == "REQUEST" and there:
@@ -301,13 +315,13 @@ class Truth(Concern):
             if cnode not in self._counts:
                 context.bad("truth.form", f"OWN_CAPS: cnode={cnode}: is missing")
                 continue
-            has = Counter(self._counts[cnode])
+            has = dict(self._counts[cnode])
             for letter, number in self._of_model(cnode, halves).items():
                 has[letter] -= number
             first = self._first.setdefault(cnode, has)
-            for letter in _COUNTED.values():
+            for letter in _COUNTED.values() if has != first else ():
                 more = has[letter] - first[letter]
-                if more > 0 or more < -self._lacks(cnode, letter):
+                if more > 0 or (more < 0 and more < -self._lacks(cnode, letter)):
                     too = f"{abs(more)} too {'many' if more > 0 else 'few'}"
                     text = f"{self._counts[cnode][letter]} of {_said(letter)}: {too}"
                     context.bad("truth.own", f"OWN_CAPS: cnode={cnode}: {text}")
@@ -321,7 +335,7 @@ class Truth(Concern):
         """What must be in a CNode of the root task besides what is its own for ever."""
         model = self.context.model
         if cnode == "level-1":
-            return {_CNODE: sum(info.kind == "PD" for info in model.nodes.values())}
+            return {_CNODE: sum(1 for _ in model.pds())}
         if cnode == "pool":
             return {_ENDPOINT: sum(map(self._kernel.exists, model.space_of))}
         return {_UNTYPED: halves} if cnode == "untypeds" else {}
