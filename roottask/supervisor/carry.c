@@ -10,8 +10,10 @@
 #include "kernel/worker.h"
 #include "notices.h"
 #include "system/inject.h"
+#include "system/rows.h"
 #include "system/state.h"
 #include "tickets.h"
+#include <cellreap/digest.h>
 
 /* The longest step stops a PD: it suspends it, revokes and deletes its endpoint, and looks at all
  * other PDs, each of which may be in a call to it. All other steps make at most three calls. */
@@ -23,42 +25,41 @@ void cr_carry_begin_line(cr_event event)
     cr_trace_number(&cr_sys.trace, cr_sup.cleaner.now.tag);
 }
 
-static void trace_pairs(cr_event event, const cr_pair *pairs, uint32_t count)
+static uint64_t of_pairs(cr_plan_row kind, const cr_pair *pairs, uint32_t count)
 {
+    uint64_t digest = 0;
     for (uint32_t i = 0; i < count; i++) {
-        cr_carry_begin_line(event);
-        cr_trace_node(pairs[i].pd);
-        cr_trace_node(pairs[i].node);
-        cr_trace_end(&cr_sys.trace);
+        digest += cr_digest_row(kind, cr_rows_label(pairs[i].pd), cr_rows_label(pairs[i].node), 0);
     }
+    return digest;
 }
 
 void cr_trace_consequences(const cr_plan *plan)
 {
-    trace_pairs(CR_EV_LOSE_REQUEST, plan->removed_requests, plan->n_removed_requests);
-    trace_pairs(CR_EV_REVOKE, plan->revoked, plan->n_revoked);
-    trace_pairs(CR_EV_REVOKE_SPACE, plan->revoked_spaces, plan->n_revoked_spaces);
-    trace_pairs(CR_EV_REVOKE_BODY, plan->revoked_bodies, plan->n_revoked_bodies);
+    const uint64_t rows = (uint64_t)plan->n_removed_requests + plan->n_revoked +
+                          plan->n_revoked_spaces + plan->n_revoked_bodies + plan->n_core_freed +
+                          plan->n_broken + plan->n_notices;
+    uint64_t digest =
+        of_pairs(CR_ROW_REQUEST, plan->removed_requests, plan->n_removed_requests) +
+        of_pairs(CR_ROW_REVOKED, plan->revoked, plan->n_revoked) +
+        of_pairs(CR_ROW_SPACE, plan->revoked_spaces, plan->n_revoked_spaces) +
+        of_pairs(CR_ROW_BODY, plan->revoked_bodies, plan->n_revoked_bodies);
     for (uint32_t i = 0; i < plan->n_core_freed; i++) {
-        cr_carry_begin_line(CR_EV_FREE_CORE);
-        cr_trace_node(plan->core_freed[i]);
-        cr_trace_end(&cr_sys.trace);
-    }
-    for (uint32_t i = 0; i < plan->n_notices; i++) {
-        cr_carry_begin_line(CR_EV_OWE);
-        cr_trace_node(plan->notices[i].to);
-        cr_trace_name(&cr_sys.trace, cr_notice_name(plan->notices[i].kind));
-        cr_trace_node(plan->notices[i].node);
-        cr_trace_node(plan->notices[i].from);
-        cr_trace_end(&cr_sys.trace);
+        digest += cr_digest_row(CR_ROW_CORE, cr_rows_label(plan->core_freed[i]), 0, 0);
     }
     for (uint32_t i = 0; i < plan->n_broken; i++) {
-        cr_carry_begin_line(CR_EV_BROKEN);
-        cr_trace_node(plan->broken[i].pd);
-        cr_trace_node(plan->broken[i].node);
-        cr_trace_node(plan->broken[i].on);
-        cr_trace_end(&cr_sys.trace);
+        digest += cr_digest_row(CR_ROW_BROKEN, cr_rows_label(plan->broken[i].pd),
+                                cr_rows_label(plan->broken[i].node), 0);
     }
+    for (uint32_t i = 0; i < plan->n_notices; i++) {
+        const cr_notice *notice = &plan->notices[i];
+        digest += cr_digest_row((uint32_t)CR_ROW_NOTICE + notice->kind, cr_rows_label(notice->to),
+                                cr_rows_label(notice->node), cr_rows_label(notice->from));
+    }
+    cr_carry_begin_line(CR_EV_PLAN);
+    cr_trace_number(&cr_sys.trace, rows);
+    cr_trace_digest(&cr_sys.trace, digest);
+    cr_trace_end(&cr_sys.trace);
 }
 
 cr_status cr_carry_stop(cr_pd *pd)

@@ -64,12 +64,6 @@ static void trace_plan(const cr_plan *plan, cr_cause cause)
         cr_trace_end(&cr_sys.trace);
     }
     cr_trace_consequences(plan);
-    for (uint32_t i = 0; i < plan->n_pre_destroy; i++) {
-        cr_carry_begin_line(CR_EV_PRE_DESTROY);
-        cr_trace_node(plan->pre_destroy[i].pd);
-        cr_trace_node(plan->pre_destroy[i].node);
-        cr_trace_end(&cr_sys.trace);
-    }
 }
 
 static void trace_wait(cr_event event)

@@ -14,6 +14,11 @@ static uint64_t *label_of(cr_ref node)
     return &cr_sys.labels[node.index];
 }
 
+uint64_t cr_rows_label(cr_ref node)
+{
+    return node.index == CR_NONE ? 0 : *label_of(node);
+}
+
 static uint64_t node_term(cr_ref node, const cr_node_info *info)
 {
     return cr_digest_node(*label_of(node), (info->flags & (CR_FLAG_PINNED | CR_FLAG_ROOT)) != 0);

@@ -10,6 +10,8 @@
 
 /* A node was added to the model, and its entry in the tables of the system is complete. */
 void cr_rows_added(cr_ref node);
+/* What a digest has for the node. 0 for none. */
+uint64_t cr_rows_label(cr_ref node);
 /* As cr_model_set_pinned. */
 cr_status cr_rows_set_pinned(cr_ref pd, int pinned);
 /* As cr_model_add_edge, cr_model_drop_edge, cr_model_destroy. `entry`: of a HOLD or REQUEST, as in

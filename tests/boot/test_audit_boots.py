@@ -70,7 +70,7 @@ def test_fifty_boots_show_what_the_audit_says(
             found = broken_after(run)
             told = finding.broken.get(run.id(crash), [])
             assert found == {(pd, held) for pd, held, _ in told}, (crash, depths)
-            assert found == {(each["pd"], each["node"]) for each in run.of("BROKEN")}
+            assert found == {(pd, held) for pd, held, _ in run.report.cleanups[0].broken}
             if found:
                 unbroken.discard(depths)
             assert len(run.destroyed_pds()) <= finding.destroyed

@@ -127,7 +127,7 @@ def test_the_capability_that_a_cleanup_left_goes_with_the_pd_that_it_is_of(targe
         with_pd("other_server", holds_pds=("goods_server",)), injecting(LEFT["destroy-pd"])
     )
     run = target.run("left_apart", change=change)
-    (body,) = {event["resource"] for event in run.of("FREE_CORE", n=1)}
+    (body,) = run.plan()["core_freed"]
     assert {step[0] for step in run.report.cleanups[0].left} == {"destroy-pd"}
     assert {event["node"] for event in run.of("LEFT", n=1, step="destroy-resource")} == {body}
     assert run.of("DESTROY", n=2, node=body)

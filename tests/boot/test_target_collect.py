@@ -29,8 +29,8 @@ def test_what_nobody_reaches_goes_after_a_cleanup_and_what_is_held_stays(target:
     assert sorted(event["pd"] for event in run.of("DOOM_PD", n=2)) == sorted(lost)
     assert {event["depth"] for event in run.of("DOOM_PD", n=2)} == {"1"}
     assert {event["node"] for event in run.of("DESTROY", n=2)} >= set(lost)
-    [owed] = run.of("OWE", n=2)
-    assert (run.name(owed["to"]), owed["kind"], owed["from"]) == ("disk", "disconnect", lost[0])
+    [(to, kind, _, dead)] = run.plan(2)["notices"]
+    assert (run.name(to), kind, dead) == ("disk", "disconnect", lost[0])
     gone = {event["node"] for event in run.of("DESTROY")}
     assert not gone & set(kept)
 

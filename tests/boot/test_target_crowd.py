@@ -98,7 +98,7 @@ def test_killed_at_any_instant(boots: Target, crowd_seed: int) -> None:
     check_crowd(run, deaths=2)
     for n in killed:  # Each PD that had a request is told once that it is lost.
         lost = {to for to, kind, _, _ in run.notices(n) if kind == "lost"}
-        assert lost == {run.name(event["pd"]) for event in run.of("LOSE_REQUEST", n=n)}
+        assert lost == {run.name(pd) for pd, _ in run.plan(n)["removed_requests"]}
     # Whether the server is back so soon depends on the instant; test_target_slots.py stages it.
     again = given_before_acknowledged(run)
     assert not [event for event, lost_slot in again if event["slot"] == lost_slot]

@@ -176,7 +176,7 @@ def test_a_cleaner_that_dies_in_the_turns_is_replaced(target: Target, death: str
     whole = target.run("ended")
     names = [step["name"] for step in whole.of("STEP", n=1)]
     told = [at for at, name in enumerate(names, 1) if name == "tell"]
-    first = told[len(whole.of("PRE_DESTROY", n=1))]
+    first = told[len(whole.plan()["pre_destroy"])]
     at = [n for n in range(first, len(names)) if names[n - 1] in ("tell", "await", "suspend")]
     inject = tuple(f"step:{n}:{death}" for n in at)
     run = target.run("ended", change=with_bench(inject=inject))
@@ -192,7 +192,7 @@ def test_a_step_of_a_turn_that_fails_for_ever_is_left(target: Target, name: str)
     whole = target.run("ended")
     names = [step["name"] for step in whole.of("STEP", n=1)]
     told = [at for at, each in enumerate(names, 1) if each == "tell"]
-    first = told[len(whole.of("PRE_DESTROY", n=1))]
+    first = told[len(whole.plan()["pre_destroy"])]
     at = next(n for n in range(first, len(names)) if names[n - 1] == name)
     change = with_bench(inject=(f"step:{at}:error:always",))
     run = target.run("ended", change=change, passes=False)

@@ -124,7 +124,7 @@ def test_the_terminators_capability_is_gone_with_its_pd(target: Target) -> None:
     (body,) = {
         event["node"] for event in run.of("HOLD", pd=app) if event["node"].startswith("PD_2_")
     }
-    assert [(e["pd"], e["resource"]) for e in run.of("REVOKE_BODY")] == [(app, body)]
+    assert [tuple(each) for each in run.plan()["revoked_bodies"]] == [(app, body)]
     assert body in {event["node"] for event in run.of("DESTROY")}
     assert [row for row in run.state(1) if victim in row or body in row] == []
 

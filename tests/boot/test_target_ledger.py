@@ -90,7 +90,7 @@ def test_surplus_unsubscriptions_drop_nothing_and_who_goes_itself_is_told(target
         f"handler 5: before: PD {victim}, doomed",
         f"handler 6: before: PD {watcher}, doomed",
     ]
-    assert not [e for e in run.of("PRE_DESTROY") if e["node"] == run.id("goods")]
+    assert not [node for _, node in run.plan()["pre_destroy"] if node == run.id("goods")]
 
 
 @pytest.mark.behaviour("S-07")

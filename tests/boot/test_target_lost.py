@@ -131,5 +131,5 @@ def test_the_calls_waited_when_the_server_below_crashed(jammed: Run) -> None:
     for name in CLIENTS.keys() - {received_first(jammed)}:
         refused = jammed.of("SAY", pd=jammed.id(name))[0]
         assert jammed.at(refused) > jammed.at(settled)
-    held = {event["pd"] for event in jammed.of("REVOKE")}
+    held = {pd for pd, _ in jammed.plan()["revoked"]}
     assert {jammed.id(name) for name in CLIENTS} <= held

@@ -185,12 +185,12 @@ def test_one_pd_creates_and_loses_forty_others(spawn: Run) -> None:
 def test_a_childs_memory_is_free_though_its_creator_held_capabilities_to_it(spawn: Run) -> None:
     spawner = spawn.id("spawner")
     for n in range(1, CHILDREN + 1):
-        (revoked,) = spawn.of("REVOKE_BODY", n=n)
+        ((pd, revoked),) = spawn.plan(n)["revoked_bodies"]
         (child,) = spawn.of("DOOM_PD", n=n)
-        held = spawn.of("HOLD", pd=spawner, node=revoked["resource"])
-        assert revoked["pd"] == spawner
+        held = spawn.of("HOLD", pd=spawner, node=revoked)
+        assert pd == spawner
         assert len(held) == 1
-        assert revoked["resource"].rpartition("_")[2] == child["pd"].rpartition("_")[2]
+        assert revoked.rpartition("_")[2] == child["pd"].rpartition("_")[2]
     children = [
         event for event in spawn.of("BODY") if spawn.names[event["pd"]] in ("crasher", "idler")
     ]

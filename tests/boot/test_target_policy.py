@@ -59,8 +59,8 @@ def test_at_depth_0_each_loses_what_it_had_and_is_told(target: Target) -> None:
     assert run.doomed() == {"block_server_1": "0"}
     told = {(name, "lost", "disk1", "-") for name in ("request_only", "hold_only", "both")}
     assert run.notices() == told
-    assert {run.names[event["pd"]] for event in run.of("LOSE_REQUEST")} == {"request_only", "both"}
-    assert {run.names[event["pd"]] for event in run.of("REVOKE")} == {"hold_only", "both"}
+    assert {run.name(pd) for pd, _ in run.plan()["removed_requests"]} == {"request_only", "both"}
+    assert {run.name(pd) for pd, _ in run.plan()["revoked"]} == {"hold_only", "both"}
     ends = {
         "request_only": "block: nothing; request: server died",
         "hold_only": "block: server died; request: nothing",

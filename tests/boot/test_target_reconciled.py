@@ -38,8 +38,8 @@ def test_what_is_not_named_goes_as_it_was_planned(boots: Target) -> None:
     dead = {event["pd"]: int(event["depth"]) for event in run.of("DOOM_PD")}
     assert dead == dict(plan.destroyed_pds)
     assert {event["space"] for event in run.of("DOOM_SPACE")} == set(plan.deleted_spaces)
-    owed = {(in_saved_state(run, e["to"]), e["kind"], e["node"], e["from"]) for e in run.of("OWE")}
-    assert owed == {(to, kind, node, source or "-") for to, kind, node, source in plan.notices}
+    owed = {(in_saved_state(run, to), *rest) for to, *rest in run.plan()["notices"]}
+    assert owed == set(plan.notices)
     kinds = {kind for _, kind, _, _ in owed}
     assert kinds == {"destroy", "disconnect", "free", "lost"}
 

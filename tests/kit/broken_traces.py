@@ -91,6 +91,17 @@ def emitted(event: str, /, **values: object) -> Callable[[], Report]:
     return lambda: scenario(lambda target: target.emit(event, **values))
 
 
+def _disconnected_first() -> Report:
+    """A manager is told of the last client's REQUEST before what the client held."""
+    drafts = RUNS["depths-1-0"]()
+    (at, free), (_, gone) = [
+        (at, values) for at, (name, values) in enumerate(drafts) if name == "QUEUE"
+    ][:2]
+    drafts[at] = ("QUEUE", {**gone, "token": 1})
+    drafts[at + 1] = ("QUEUE", {**free, "token": 2})
+    return of_drafts(drafts)
+
+
 def _due_after_the_end() -> Report:
     """A PD is to be made anew when the system ends."""
     drafts = stop_run()
@@ -623,7 +634,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     ),
     "cleanup.parts": lambda: edited("depths-1-0", "DESTROY", None, node="FILE_3_1"),
     "cleanup.freed": lambda: edited("depths-1-0", "FREED", None, pd="PD_3"),
-    "cleanup.notice_order": lambda: edited("depths-1-0", "OWE", None),
+    "cleanup.notice_order": _disconnected_first,
     "cleanup.notices": lambda: edited("depths-1-0", "QUEUE", {"kind": "destroy"}, token=1),
     "cleanup.handlers": lambda: edited("rich", "QUEUE", {"handlers": 7}, kind="pre-destroy"),
     "cleanup.step_calls": lambda: edited(

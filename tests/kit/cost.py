@@ -16,10 +16,12 @@ from cellreap.trace.writer import Draft
 from kit.trace_simulator import Target
 
 SHARED = {
-    **dict.fromkeys(("CLEANUP", "SETTLED", "EXTRACT", "EXTRACTED", "END"), ("STATE", "MODEL")),
+    **dict.fromkeys(
+        ("CLEANUP", "PLAN", "SETTLED", "EXTRACT", "EXTRACTED", "END"), ("STATE", "MODEL")
+    ),
     "STEP await": ("STATE", "MODEL"),
-    "WAIT": ("PRE_DESTROY",),
-    "CONTINUE": ("PRE_DESTROY",),
+    "WAIT": ("GET_WORK",),
+    "CONTINUE": ("GET_WORK",),
     "RESUME_WORK": ("ACCEPT",),
     "IN_USE": ("ACCEPT",),
 }

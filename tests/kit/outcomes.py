@@ -43,9 +43,9 @@ def outcomes(run: Run) -> list[Outcome]:
                 cleanup["cause"],
                 run.doomed(n),
                 run.destroyed(n),
-                sorted((run.name(e["pd"]), run.name(e["resource"])) for e in run.of("REVOKE", n=n)),
+                sorted((run.name(pd), run.name(node)) for pd, node in run.plan(n)["revoked"]),
                 sorted(
-                    (run.name(e["pd"]), run.name(e["space"])) for e in run.of("LOSE_REQUEST", n=n)
+                    (run.name(pd), run.name(space)) for pd, space in run.plan(n)["removed_requests"]
                 ),
                 sorted(run.notices(n)),
                 [run.name(e["pd"]) for e in run.of("FREED", n=n)],

@@ -242,16 +242,6 @@ def modes() -> None:
     same("modes in schema.py", found, set(headers.printed_names("trace_events.h", "CR_MODE")))
 
 
-def owed_kinds() -> None:
-    """The kinds of notice that plans owe are all except those before a cleanup and without one."""
-    kinds = set(headers.printed_names("policy.h", "CR_NOTICE_KIND"))
-    same(
-        "owed kinds in events.py",
-        set(field_types()["OWED_KIND"].words),
-        kinds - {"pre-destroy", "extract", "probe", "fault"},
-    )
-
-
 COMPARISONS: dict[str, Comparison] = {
     "events": events_in_docs,
     "types": types_in_docs,
@@ -264,7 +254,6 @@ COMPARISONS: dict[str, Comparison] = {
     "node kinds": node_kinds,
     "fault kinds": fault_kinds,
     "modes": modes,
-    "owed kinds": owed_kinds,
 }
 
 

@@ -229,18 +229,7 @@ _ACTS = {
     "EXIT": "pd",
     "TERMINATE": "by",
 }
-_PLAN = {
-    "DOOM_PD",
-    "DOOM_SPACE",
-    "LOSE_REQUEST",
-    "REVOKE",
-    "REVOKE_SPACE",
-    "REVOKE_BODY",
-    "FREE_CORE",
-    "OWE",
-    "BROKEN",
-    "PRE_DESTROY",
-}
+_PLAN = {"DOOM_PD", "DOOM_SPACE", "PLAN"}
 _PHASES = {
     **dict.fromkeys(_PLAN, 0), "suspend": 1, "SUSPEND": 1, "mark": 2, "tell": 3,
     "await": 3, "WAIT": 3, "CONTINUE": 3, "cut-request": 4, "destroy-resource": 4,
@@ -274,16 +263,16 @@ def depends(events: Sequence[Event], first: int, second: int, moved: int) -> boo
     return (a.name, b.name) not in (("UNHOLD", "HOLD"), ("UNSUBSCRIBE", "SUBSCRIBE"))
 
 
-_BETWEEN = ("CLOCK", "HELD_UP", "ROUNDS", "DISMISS", "UNFINISHED")
+_BETWEEN = ("SAY", "DEPTHS", "CLOCK", "HELD_UP", "ROUNDS", "DISMISS", "UNFINISHED")
 """Events that may come before or after any cleanup, but not in its middle."""
 
 
 def leapt_cleanups(events: Sequence[Event], crossed: range, moved: int) -> frozenset[int]:
     """The crossed events of cleanups that the moved event is free to happen before or after.
 
-    The clock and the rounds are free. A notice's receiver is, with a notice that another cleanup
-    queued: it fetches
-    and acknowledges it when it runs. It does so before or after a cleanup, not in its middle.
+    The clock and the rounds are free, and what a PD says, and the depths of others than the
+    trigger. A notice's receiver is, with a notice that another cleanup queued: it fetches and
+    acknowledges it when it runs. It does so before or after a cleanup, or while that waits.
     """
     event = events[moved]
     if event.name not in ("GET_WORK", "FINISH_WORK", *_BETWEEN):
@@ -295,7 +284,9 @@ def leapt_cleanups(events: Sequence[Event], crossed: range, moved: int) -> froze
     return frozenset(
         j
         for part in parts.values()
-        if {"CLEANUP", "SETTLED"} <= {events[j].name for j in part}
+        if events[part[0]].name in ("CLEANUP", "CONTINUE")
+        and events[part[-1]].name in ("WAIT", "SETTLED")
+        and event.values.get("pd") != events[part[0]].values.get("trigger")
         and not any(
             events[j].name == "QUEUE" and events[j]["token"] == event.values.get("token")
             for j in part

@@ -22,7 +22,7 @@ from cellreap.model.csvstate import rows_gone, state_rows
 from cellreap.model.graph import DESTRUCTOR, Model
 from cellreap.model.ids import ROOT, parse_id, pd_id, resource_id, space_id
 from cellreap.trace.check.replay import SAME_MESSAGE, WITHIN
-from cellreap.trace.digest import Digests
+from cellreap.trace.digest import Digests, of_plan
 from cellreap.trace.writer import NO_SECRET, Draft
 from kit.answering import answered
 from kit.mourning import Mourning
@@ -1059,27 +1059,13 @@ class Target:
         for space in plan.deleted_spaces:
             self.emit("DOOM_SPACE", n=n, space=space, group=group[space])
         self._consequences(n, plan)
-        for pd, node in plan.pre_destroy:
-            self.emit("PRE_DESTROY", n=n, pd=pd, node=node)
 
     def _consequences(self, n: int, plan: reference.Plan) -> None:
-        for pd, space in plan.removed_requests:
-            self.emit("LOSE_REQUEST", n=n, pd=pd, space=space)
-        for pd, res in plan.revoked:
-            self.emit("REVOKE", n=n, pd=pd, resource=res)
-        for pd, space in plan.revoked_spaces:
-            self.emit("REVOKE_SPACE", n=n, pd=pd, space=space)
-        for pd, res in plan.revoked_bodies:
-            self.emit("REVOKE_BODY", n=n, pd=pd, resource=res)
-        for res in plan.core_freed:
-            self.emit("FREE_CORE", n=n, resource=res)
-        for to, kind, node, dead in in_order(plan):
-            self.emit("OWE", n=n, to=to, kind=kind, node=node, from_=dead or "-")
         besides = self.doomed - plan.doomed()
         kept = [each for each in reference.hanging(self.model, plan) if each[0] not in besides]
         self.keeps[n] = Counter(pd for pd, _, _ in kept)
-        for pd, node, on in kept:
-            self.emit("BROKEN", n=n, pd=pd, node=node, on=on)
+        rows, digest = of_plan({**plan.to_json(), "broken": kept}, self.model)
+        self.emit("PLAN", n=n, rows=rows, digest=digest)
 
     def _carry_out(self, n: int, plan: reference.Plan) -> Generator[int, None, reference.Plan]:
         total = Counter[str]()

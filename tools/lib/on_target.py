@@ -37,10 +37,7 @@ survivor has fetched its notice.
 """
 SCENARIO: Final = "block_fs_db_app"
 CONFIGS: Final = ("configs", "tests/boot/configs")
-_PLAN_EVENTS: Final = frozenset(
-    ("CLEANUP", "DOOM_PD", "DOOM_SPACE", "LOSE_REQUEST", "REVOKE", "REVOKE_SPACE", "REVOKE_BODY",
-     "FREE_CORE", "OWE", "BROKEN", "PRE_DESTROY")
-)  # fmt: skip
+_PLAN_EVENTS: Final = frozenset(("CLEANUP", "DOOM_PD", "DOOM_SPACE", "PLAN"))
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from cellreap.model.ids import ROOT, parse_id
 from cellreap.trace.events import Event, printable
@@ -63,7 +64,7 @@ def tell(
         for chapter in chapters:
             lines += [*chapter_lines(chapter, report, report.faults), ""]
     else:
-        lines += [*_table(chapters, names, faults), ""]
+        lines += [*_table(chapters, report, faults), ""]
     if not story.chapters and not report.broken_off and report.passed:
         lines += ["Nothing crashed.", ""]
     lines += [*asked, ""] if (asked := _asked(report, names, files or {})) else []
@@ -96,8 +97,7 @@ def tell(
 
 def chapter_lines(chapter: Chapter, report: Report, faults: Sequence[FaultSeen]) -> list[str]:
     """All about one cleanup. report: of the events so far."""
-    number = chapter.number - 1
-    checked = report.cleanups[number] if number < len(report.cleanups) else None
+    checked = _checked(chapter, report)
     fatal = (each for each in reversed(faults) if each.fatal and each.pd == chapter.trigger)
     return _long(chapter, report.names, checked, next(fatal, None))
 
@@ -108,7 +108,8 @@ def _long(
     checked: Cleanup | None,
     fault: FaultSeen | None,
 ) -> list[str]:
-    why = {} if checked is None else checked.plan.get("doomed_why", {})
+    plan: Mapping[str, Any] = {} if checked is None else checked.plan
+    why = plan.get("doomed_why", {})
     broken: dict[str, list[str]] = {}
     for pd, held, gone in () if checked is None else checked.broken:
         text = f"{name_of(held, names)}, built on {name_of(gone, names)}"
@@ -129,22 +130,23 @@ def _long(
         for event in chapter.of("DOOM_SPACE")
     ]
     lost: dict[str, list[str]] = {}
-    for event in chapter.of("LOSE_REQUEST"):
-        lost.setdefault(event["pd"], []).append(f"its request to {name_of(event['space'], names)}")
-    for event in chapter.of("REVOKE"):
-        lost.setdefault(event["pd"], []).append(event["resource"])
-    for event in chapter.of("REVOKE_SPACE"):
-        lost.setdefault(event["pd"], []).append(name_of(event["space"], names))
-    for event in chapter.of("REVOKE_BODY"):
-        lost.setdefault(event["pd"], []).append(f"{event['resource']} (a dead PD's body)")
+    for pd, space in plan.get("removed_requests", ()):
+        lost.setdefault(pd, []).append(f"its request to {name_of(space, names)}")
+    for pd, resource in plan.get("revoked", ()):
+        lost.setdefault(pd, []).append(resource)
+    for pd, space in plan.get("revoked_spaces", ()):
+        lost.setdefault(pd, []).append(name_of(space, names))
+    for pd, resource in plan.get("revoked_bodies", ()):
+        lost.setdefault(pd, []).append(f"{resource} (a dead PD's body)")
     before = [
-        f"{name_of(event['pd'], names)}: {name_of(event['node'], names)} is about to go"
-        for event in chapter.of("PRE_DESTROY")
+        f"{name_of(pd, names)}: {name_of(node, names)} is about to go"
+        for pd, node in plan.get("pre_destroy", ())
     ]
     if before:
         before.append(f"{chapter.answered} of {len(before)} answered")
     told = [
-        f"{name_of(event['to'], names)}: {_notice(event, names)}" for event in chapter.of("OWE")
+        f"{name_of(to, names)}: {_notice(kind, node, dead, names)}"
+        for to, kind, node, dead in plan.get("notices", ())
     ]
     if told:
         done, failed = chapter.finished["ok"], chapter.finished["failed"]
@@ -250,13 +252,13 @@ def _asked(report: Report, names: Mapping[str, str], files: Mapping[int, str]) -
 
 
 def _table(
-    chapters: list[Chapter], names: Mapping[str, str], faults: Mapping[str, FaultSeen]
+    chapters: list[Chapter], report: Report, faults: Mapping[str, FaultSeen]
 ) -> list[str]:
     """A few lines for each crash. Crashes in a row with the same result are shown once."""
     lines: list[str] = []
 
     def short(chapter: Chapter) -> tuple[str, ...]:
-        return _short(chapter, names, faults.get(chapter.trigger))
+        return _short(chapter, report, faults.get(chapter.trigger))
 
     for text, group in itertools.groupby(chapters, short):
         numbers = [chapter.number for chapter in group]
@@ -269,17 +271,25 @@ def _table(
     return lines
 
 
-def _short(chapter: Chapter, names: Mapping[str, str], fault: FaultSeen | None) -> tuple[str, ...]:
+def _checked(chapter: Chapter, report: Report) -> Cleanup | None:
+    """What the check found of a cleanup."""
+    number = chapter.number - 1
+    return report.cleanups[number] if number < len(report.cleanups) else None
+
+
+def _short(chapter: Chapter, report: Report, fault: FaultSeen | None) -> tuple[str, ...]:
     """Text without ids, which differ between crashes that are otherwise the same."""
 
     def name(node: str) -> str:
-        return printable(names.get(node, node))
+        return printable(report.names.get(node, node))
 
     others = [
         name(event["pd"]) for event in chapter.of("DOOM_PD") if event["pd"] != chapter.trigger
     ]
     along = f"took along {_list(others)}" if others else "took nobody along"
-    spaces, notices = len(chapter.of("DOOM_SPACE")), len(chapter.of("OWE"))
+    checked = _checked(chapter, report)
+    notices = 0 if checked is None else len(checked.plan["notices"])
+    spaces = len(chapter.of("DOOM_SPACE"))
     said, by, who = chapter.how.rpartition(" by ")
     how = f"{said}{by}{name(who)}" if by else chapter.how
     told = [fault.overflow_told(), fault.place] if fault is not None else []
@@ -338,15 +348,14 @@ def _freed(chapter: Chapter) -> str:
     return f"{_bytes(total)} and {counted(slots, 'slot')} back, {counted(calls, 'kernel call')}"
 
 
-def _notice(event: Event, names: Mapping[str, str]) -> str:
-    node = name_of(event["node"], names)
+def _notice(kind: str, node: str, dead: str | None, names: Mapping[str, str]) -> str:
+    shown, who = name_of(node, names), name_of(dead or "-", names)
     return {
-        "free": f"{event['node']} is free, {name_of(event['from'], names)} held it",
-        "destroy": f"its {node} is gone",
-        "disconnect": f"{name_of(event['from'], names)} is no longer a client of {node}",
-        "lost": f"lost {node}",
-        "pre-destroy": f"{node} is about to go",
-    }.get(event["kind"], f"{event['kind']} {node}")
+        "free": f"{node} is free, {who} held it",
+        "destroy": f"its {shown} is gone",
+        "disconnect": f"{who} is no longer a client of {shown}",
+        "lost": f"lost {shown}",
+    }[kind]
 
 
 def _section(label: str, lines: list[str]) -> list[str]:

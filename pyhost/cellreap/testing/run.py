@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from cellreap.model.csvstate import state_rows
 from cellreap.model.ids import parse_id
@@ -83,6 +84,10 @@ class Run:
     def cleanups(self) -> list[Event]:
         """The CLEANUP events."""
         return self.of("CLEANUP")
+
+    def plan(self, n: int = 1) -> dict[str, Any]:
+        """The plan of the n-th cleanup, with the keys of `cellreap plan --json`. Nodes have ids."""
+        return self.report.cleanups[n - 1].plan
 
     def doomed(self, n: int = 1) -> dict[str, str]:
         """The PDs that the n-th cleanup doomed, with their depths."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from cellreap import headers
 from cellreap.model.graph import Model
@@ -70,10 +70,40 @@ def stirred(x: int, *words: int) -> int:
     return x
 
 
+def _of_words(*words: int) -> int:
+    return stirred((_factors()[0] * (len(words) + 1)) & _MASK, *words)
+
+
 def of_words(words: Iterable[int]) -> str:
     """The digest of words that somebody is told, as an event tells it."""
-    all_words = list(words)
-    return f"{stirred((_factors()[0] * (len(all_words) + 1)) & _MASK, *all_words):016x}"
+    return f"{_of_words(*words):016x}"
+
+
+@functools.cache
+def _plan_rows() -> dict[str, int]:
+    """Key of `plan --json` -> the kind of its rows."""
+    return {
+        str(key): int(number) for _, number, key, _ in headers.table("digest.h", "CR_PLAN_ROW")
+    }
+
+
+def of_plan(plan: Mapping[str, Any], model: Model) -> tuple[int, str]:
+    """The number of the rows that follow from a plan, and their digest, as PLAN tells them.
+
+    plan: as `plan --json` has it, for this state.
+    """
+    count = total = 0
+    kinds = headers.printed_names("policy.h", "CR_NOTICE_KIND")
+    for key, number in _plan_rows().items():
+        for row in plan[key]:
+            kind, ids = number, [row] if isinstance(row, str) else list(row[:2])
+            if key == "notices":
+                to, word, node, dead = row
+                kind, ids = number + kinds[word], [to, node, dead]
+            labels = [label(id_, _data(model.nodes[id_])) if id_ else 0 for id_ in ids]
+            total += _of_words(kind, *labels, *[0] * (3 - len(labels)))
+            count += 1
+    return count, f"{total & _MASK:016x}"
 
 
 class Digests:

@@ -21,9 +21,6 @@ from cellreap.trace.statements import Statement
 
 MAX_NUMBER = 2**64 - 1
 
-OWED_KINDS = ("free", "destroy", "disconnect", "lost")
-"""Kinds of notices that plans owe."""
-
 
 @dataclass(slots=True)
 class Event:
@@ -187,7 +184,7 @@ def _vocabularies() -> dict[str, tuple[str, ...]]:
     operations = tuple(operation.word for operation in headers.operations())
     faults = (*words["FAULT_KIND"], "-")
     asked = (*operations, RECONCILED, "-")
-    own = {"OWED_KIND": OWED_KINDS, "OP_OR_NONE": asked, "FAULT_OR_NONE": faults}
+    own = {"OP_OR_NONE": asked, "FAULT_OR_NONE": faults}
     return {**words, **own}
 
 

@@ -398,9 +398,8 @@ RULES: Final[dict[str, str]] = {
     "cleanup.groups": "Doomed nodes are destroyed in the order of their groups.",
     "cleanup.parts": "The parts of a node and its holders are destroyed before the node.",
     "cleanup.freed": "The memory of each doomed PD is freed once, after it is destroyed.",
-    "cleanup.notice_order": "The notices are queued in the order in which the plan owes them. "
-    "Among those to one PD about one space, PDs at a smaller depth come first, and of one PD what "
-    "it held before its REQUEST.",
+    "cleanup.notice_order": "Among the notices to one PD about one space, those of PDs at a "
+    "smaller depth are queued first, and of one PD what it held before its REQUEST.",
     "cleanup.notices": "The notices of the plan are queued, each once.",
     "cleanup.step_calls": "Each step made the kernel calls that it needs, and no others. Those of "
     "a step that was left count with those that it made later.",

@@ -10,7 +10,6 @@ from typing import Final
 
 from cellreap.model.graph import DESTRUCTOR
 from cellreap.trace import living
-from cellreap.trace.check.running import PLAN_EVENTS, PLANNED_AGAIN
 from cellreap.trace.events import Event
 from cellreap.trace.faults import describe_fault
 from cellreap.trace.hanging import Hanging
@@ -22,8 +21,8 @@ MAX_SAID = 100_000
 """Maximum number of SAY lines that are kept in all."""
 PARTS = frozenset(
     {
-        *PLAN_EVENTS, "TAKEOVER", "RESIDUE", "DESTROY", "FREED", "CALLS", "LEFT", "RECOVER",
-        "SETTLED",
+        "DOOM_PD", "DOOM_SPACE", "TAKEOVER", "RESIDUE", "DESTROY", "FREED", "CALLS", "LEFT",
+        "RECOVER", "SETTLED",
     }
 )  # fmt: skip
 """The events of a cleanup that a chapter keeps."""
@@ -152,12 +151,6 @@ class Story:
         self.chapters.append(chapter)
         self._numbered[chapter.number] = chapter
 
-    def _continue(self, event: Event) -> None:
-        """CONTINUE: the consequences of the cleanup are planned again, before its destructors."""
-        chapter = self._under_way(event)
-        if chapter is not None and not chapter.ends:
-            chapter.events = [part for part in chapter.events if part.name not in PLANNED_AGAIN]
-
     def _spared(self, event: Event) -> None:
         """SPARED: the collection does not destroy the node after all."""
         if self.chapters:
@@ -201,7 +194,6 @@ _HANDLERS: dict[str, Callable[[Story, Event], None]] = {
     "LATE": Story._late,
     "HUNG": Story._hung,
     "CLEANUP": Story._cleanup,
-    "CONTINUE": Story._continue,
     "SPARED": Story._spared,
     "QUEUE": Story._queue,
     "FINISH_WORK": Story._finish_work,

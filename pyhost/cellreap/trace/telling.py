@@ -7,7 +7,7 @@ from typing import Any
 
 from cellreap.model.ids import ROOT, parse_id
 from cellreap.trace.reading import Reading
-from cellreap.trace.report import report_json
+from cellreap.trace.report import Cleanup, report_json
 from cellreap.trace.story import Chapter
 
 
@@ -19,7 +19,7 @@ def reading_json(reading: Reading) -> dict[str, Any]:
     cleanups = []
     for cleanup, plain in zip(report.cleanups, shown["cleanups"], strict=True):
         silent = Chapter(cleanup.number, cleanup.trigger, cleanup.cause, ("", ""), 0)
-        cleanups.append({**plain, **_cleanup(chapters.get(cleanup.number, silent))})
+        cleanups.append({**plain, **_cleanup(chapters.get(cleanup.number, silent), cleanup)})
     alive = [pd for pd in story.alive() if pd != ROOT]
     return {
         **shown,
@@ -40,7 +40,7 @@ def _pds(names: dict[str, str]) -> list[str]:
     return [pd for pd in pds if pd != ROOT]
 
 
-def _cleanup(chapter: Chapter) -> dict[str, Any]:
+def _cleanup(chapter: Chapter, checked: Cleanup) -> dict[str, Any]:
     freed, settled = chapter.of("FREED"), chapter.of("SETTLED")
     end = settled[-1] if settled else None
     return {
@@ -54,11 +54,11 @@ def _cleanup(chapter: Chapter) -> dict[str, Any]:
         "in_use": None if end is None else _amount(end.number("bytes"), end.number("slots")),
         "cycles": sum(event.number("cycles") for event in settled),
         "acknowledged": {
-            "owed": len(chapter.of("OWE")),
+            "owed": len(checked.plan["notices"]),
             "ok": chapter.finished["ok"],
             "failed": chapter.finished["failed"],
         },
-        "before": {"owed": len(chapter.of("PRE_DESTROY")), "answered": chapter.answered},
+        "before": {"owed": len(checked.plan["pre_destroy"]), "answered": chapter.answered},
     }
 
 

@@ -75,6 +75,31 @@ static inline uint64_t cr_digest_words(const uint64_t *words, uint32_t count)
     return x;
 }
 
+/* The rows of a plan that follow from it and from the state, so that a trace has only their number
+ * and digest: CR_PLAN_ROW(enumerator, number, key of `plan --json`, meaning) */
+#define CR_PLAN_ROWS                                                                               \
+    CR_PLAN_ROW(CR_ROW_REQUEST, 0, "removed_requests", "survivor, space")                          \
+    CR_PLAN_ROW(CR_ROW_REVOKED, 1, "revoked", "survivor, resource in a doomed space")              \
+    CR_PLAN_ROW(CR_ROW_SPACE, 2, "revoked_spaces", "survivor, doomed space that it holds")         \
+    CR_PLAN_ROW(CR_ROW_BODY, 3, "revoked_bodies", "survivor, capability to a doomed PD")           \
+    CR_PLAN_ROW(CR_ROW_CORE, 4, "core_freed", "core resource that no PD holds any more")           \
+    CR_PLAN_ROW(CR_ROW_BROKEN, 5, "broken", "survivor, what it keeps that is built on what goes")  \
+    CR_PLAN_ROW(CR_ROW_NOTICE, 6, "notices", "receiver, node, doomed PD")
+
+typedef enum cr_plan_row {
+#define CR_PLAN_ROW(enumerator, number, key, meaning) enumerator = number,
+    CR_PLAN_ROWS
+#undef CR_PLAN_ROW
+} cr_plan_row;
+
+/* The sum over the rows of a plan is its digest. a, b, c: the labels of the row's nodes, 0: none.
+ * kind: a cr_plan_row; of a notice, its cr_notice_kind is added. */
+static inline uint64_t cr_digest_row(uint32_t kind, uint64_t a, uint64_t b, uint64_t c)
+{
+    const uint64_t words[] = {kind, a, b, c};
+    return cr_digest_words(words, 4);
+}
+
 #ifdef __cplusplus
 }
 #endif

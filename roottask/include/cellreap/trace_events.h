@@ -159,7 +159,6 @@ typedef enum cr_print {
     CR_TRACE_TYPE(MAKE_STEP, TEXT, "a kind of step of making")                                     \
     CR_TRACE_TYPE(CNODE, TEXT, "a CNode of a PD")                                                  \
     CR_TRACE_TYPE(OWN_CNODE, TEXT, "a CNode of the root task")                                     \
-    CR_TRACE_TYPE(OWED_KIND, TEXT, "a kind of notice that a plan owes")                            \
     CR_TRACE_TYPE(NOTICE_KIND, TEXT, "a kind of notice")                                           \
     CR_TRACE_TYPE(WORK_RESULT, TEXT, "a result of a notice")                                       \
     CR_TRACE_TYPE(REPORT, TEXT, "what a report tells")                                             \
@@ -495,31 +494,10 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_SPARED, "SPARED", FIELD(n, NUMBER) FIELD(node, DOOMABLE),                 \
                    "The collection does not destroy the node after all: a subscriber saved a PD "  \
                    "by which it is reached. The rest of the plan, made anew, follows.")            \
-    CR_TRACE_EVENT(CR_EV_LOSE_REQUEST, "LOSE_REQUEST", FIELD(n, NUMBER) FIELD(pd, PD)              \
-                   FIELD(space, SPACE),                                                            \
-                   "A survivor loses its REQUEST to a doomed space.")                              \
-    CR_TRACE_EVENT(CR_EV_REVOKE, "REVOKE", FIELD(n, NUMBER) FIELD(pd, PD)                          \
-                   FIELD(resource, RESOURCE),                                                      \
-                   "A survivor loses its HOLDs of a resource in a doomed space.")                  \
-    CR_TRACE_EVENT(CR_EV_REVOKE_SPACE, "REVOKE_SPACE", FIELD(n, NUMBER) FIELD(pd, PD)              \
-                   FIELD(space, SPACE),                                                            \
-                   "A survivor loses its HOLDs of a doomed space.")                                \
-    CR_TRACE_EVENT(CR_EV_REVOKE_BODY, "REVOKE_BODY", FIELD(n, NUMBER) FIELD(pd, PD)                \
-                   FIELD(resource, RESOURCE),                                                      \
-                   "A survivor loses its capability to a doomed PD.")                              \
-    CR_TRACE_EVENT(CR_EV_FREE_CORE, "FREE_CORE", FIELD(n, NUMBER) FIELD(resource, RESOURCE),       \
-                   "The core resource has no holder any more, except the root task.")              \
-    CR_TRACE_EVENT(CR_EV_OWE, "OWE", FIELD(n, NUMBER) FIELD(to, PD) FIELD(kind, OWED_KIND)         \
-                   FIELD(node, NODE) FIELD(from, PD_OR_NONE),                                      \
-                   "A survivor is owed a notice about the node. from: the destroyed PD that the "  \
-                   "notice is about.")                                                             \
-    CR_TRACE_EVENT(CR_EV_BROKEN, "BROKEN", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(node, THING)       \
-                   FIELD(on, THING),                                                               \
-                   "A survivor keeps its HOLD of the node, which is built, directly or further "   \
-                   "down, on something that goes. on: one of the nearest of that.")                \
-    CR_TRACE_EVENT(CR_EV_PRE_DESTROY, "PRE_DESTROY", FIELD(n, NUMBER) FIELD(pd, PD)                \
-                   FIELD(node, DOOMABLE),                                                          \
-                   "The PD, a subscriber, is to be told before the node is destroyed.")            \
+    CR_TRACE_EVENT(CR_EV_PLAN, "PLAN", FIELD(n, NUMBER) FIELD(rows, NUMBER)                        \
+                   FIELD(digest, STATE_DIGEST),                                                    \
+                   "What else the plan says: CR_PLAN_ROWS of digest.h. rows: how many there are; " \
+                   "digest: of them.")                                                             \
     /* A cleanup: the steps, in this order */                                                      \
     CR_TRACE_EVENT(CR_EV_SUSPEND, "SUSPEND", FIELD(n, NUMBER) FIELD(pd, PD),                       \
                    "The PD is stopped.")                                                           \

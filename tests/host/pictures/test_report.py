@@ -138,7 +138,7 @@ def test_what_survivors_keep_broken_is_marked_until_it_goes() -> None:
     reading = read_file(GOLDENS / "block_fs_db_app-0-0.trace", keep_events=True)
     history = history_of(reading.events, reading.report)
     names = [event.name for event in reading.events]
-    rows = {(e["pd"], e["node"]) for e in reading.events if e.name == "BROKEN"}
+    rows = {(pd, node) for pd, node, _ in reading.report.cleanups[0].broken}
     nodes = [(id_, span) for id_, node in history.nodes.items() for span in node.broken]
     edges = [(key, span) for key, seen in history.edges.items() for span in seen.broken]
     assert len(rows) == len(nodes) == len(edges) == 5
@@ -369,7 +369,7 @@ def test_a_page_needs_nothing_else(folder: Path) -> None:
 @NEEDS_CHROMIUM
 def test_a_trace_that_fails_its_check_gives_a_page_that_shows_where(folder: Path) -> None:
     events = read_file(TRACE, keep_events=True).events
-    (lost,) = [at for at, e in enumerate(events) if e.name == "REVOKE" and e["pd"] == "PD_5"]
+    (lost,) = [at for at, e in enumerate(events) if e.name == "PLAN"]
     trace = folder / "bad.trace"
     trace.write_text("\n".join(seal([*events[:lost], *events[lost + 1 :]])) + "\n")
     path = page_for(trace, folder, code=1)

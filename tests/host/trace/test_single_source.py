@@ -77,7 +77,6 @@ EDITS = [
     ("fault kinds", "pyhost/cellreap/trace/faults.py", '"vm-fault"', '"page-fault"'),
     ("modes", f"{INCLUDE}/trace_events.h", '"sync"', '"synchronous"'),
     ("modes", "pyhost/cellreap/system/config/schema.py", '"sync"', '"synchronous"'),
-    ("owed kinds", f"{INCLUDE}/policy.h", '"lost"', '"gone"'),
 ]
 
 

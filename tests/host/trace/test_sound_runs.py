@@ -163,7 +163,7 @@ def test_a_pd_may_be_served_behind_a_plan_that_was_told_anew(behind: str, found:
     target.fault(server)
     target.cleanup()
     names = [name for name, _ in target.events]
-    at = names.index("OWE", names.index(behind)) + 1  # the plan ends with it
+    at = names.index("PLAN", names.index(behind)) + 1
     served: list[Draft] = [
         ("PAUSE", {"n": 1, "pd": guest, "calls": 0}),
         ("SAY", {"pd": guest, "text": "between"}),

@@ -13,7 +13,7 @@ from cellreap.model import reference
 from cellreap.model.ids import parse_id
 from cellreap.trace.check.apart import stands_for
 from cellreap.trace.check.context import Concern, Context, WithinHandlers
-from cellreap.trace.check.running import PLANNED_AGAIN, Running, plan_events
+from cellreap.trace.check.running import Running
 from cellreap.trace.events import Event
 
 SERVED: Final = frozenset(
@@ -78,8 +78,7 @@ class Between(Concern):
             running.go_on(self.context.model, plannable)
             return
         plan = reference.replan(plannable, running.reference)
-        planned = {**plan_events(plan.to_json()), "BROKEN": running.plan["BROKEN"]}
-        if planned != running.plan:
+        if plan != running.reference:
             text = "SETTLED: what was served between the steps changed the plan"
             self.context.bad("between.apart", text)
         running.before = self.context.model
@@ -120,8 +119,7 @@ class Between(Concern):
 
     def _before(self, running: Running) -> tuple[str, ...]:
         """The events that PAUSE may follow: behind a step that plans again comes the new plan."""
-        again = PLANNED_AGAIN if running.waited else ()
-        return ("STEP", "RESUME", *again)
+        return ("STEP", "RESUME", "PLAN") if running.waited else ("STEP", "RESUME")
 
     def resume(self, _running: Running, event: Event) -> None:
         """RESUME: the PD was answered, and the next step follows."""

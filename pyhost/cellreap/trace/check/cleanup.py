@@ -12,6 +12,7 @@ from cellreap.model.indexed import IndexedModel
 from cellreap.trace.check.context import Concern, Context, Handlers, WithinHandlers
 from cellreap.trace.check.residue import state_of
 from cellreap.trace.check.running import (
+    DOOMS,
     MAX_CLEANUPS,
     PHASE_NAMES,
     PLAN_EVENTS,
@@ -102,7 +103,7 @@ def _all_done(context: Context, running: Running) -> None:
     told = Counter[Row]((pd, "pre-destroy", node, "-") for pd, node in running.tells)
     for (pd, node), count in running.untold_for_good.items():
         told[pd, "pre-destroy", node, "-"] -= count
-    told.update(running.plan["OWE"])
+    told.update(running.owed)
     for row in lacking(told, running.queued):
         if running.moot["notify", row[2], row[0]]:
             continue
@@ -306,11 +307,9 @@ class Cleanups(Concern):
     def _phase(self, running: Running, event: Event) -> None:
         """Checks that the phases follow each other."""
         name = event.name
-        first_suspend = False
         if name == "SUSPEND" or (name == "STEP" and event["name"] == "suspend"):
-            # PDs of depth 0 may be suspended before the rest of the plan is printed.
-            first_suspend = running.depth.get(event["pd"]) == 0
-            phase = Phase.SUSPEND_FIRST if first_suspend else Phase.SUSPEND_REST
+            first = running.depth.get(event["pd"]) == 0
+            phase = Phase.SUSPEND_FIRST if first else Phase.SUSPEND_REST
             if event["pd"] in running.destructors and running.run == 0:
                 phase = Phase.DESTROY
         elif name in _IN_TURNS and running.ending:
@@ -323,13 +322,14 @@ class Cleanups(Concern):
             phase = Phase.DESTROY if running.is_turn(event["to"], event["node"]) else Phase.TELL
         else:
             phase = EVENT_PHASES.get(name, Phase.SETTLED)
-        if running.plan_open and not first_suspend:
+        if running.plan_open:
+            self.context.bad("cleanup.plan", f"{name}: expected PLAN before it")
             self._plan_told(running)
         if phase < running.phase:
             what = f"STEP {event['name']}" if name == "STEP" else name
             text = f"{what} after {PHASE_NAMES[running.phase]}: expected it in {PHASE_NAMES[phase]}"
             self.context.bad("cleanup.phases", text)
-        elif not first_suspend:
+        else:
             running.phase = phase
 
     # -- the plan
@@ -372,9 +372,9 @@ class Cleanups(Concern):
         self.number, self._running = number, running
 
     def planned(self, running: Running, event: Event) -> None:
-        """Checks an event that states a part of the plan."""
-        row = running.planned_row(event)
-        shown = " ".join([event.name, *(v for name, v in event.values.items() if name != "n")])
+        """DOOM_PD, DOOM_SPACE, SPARED: a part of the plan."""
+        row = tuple(value for name, value in event.values.items() if name != "n")
+        shown = " ".join([event.name, *row])
         if not running.plan_open:
             text = f"{shown}: after the cleanup was begun: expected the whole plan before it"
             self.context.bad("cleanup.phases", text)
@@ -382,12 +382,22 @@ class Cleanups(Concern):
             why = "told twice" if running.told[event.name][row] else "not in the reference's plan"
             self.context.bad("cleanup.plan", f"{shown}: {why}")
         running.told[event.name][row] += 1
-        if event.name == "OWE" and not running.owe(row):
-            self.context.bad("cleanup.notice_order", f"{shown}: expected it before others")
+
+    def plan(self, running: Running, event: Event) -> None:
+        """PLAN: all that is doomed was told. What else the plan says follows from it."""
+        if not running.plan_open:
+            text = "PLAN: after the cleanup was begun: expected it once, behind what is doomed"
+            self.context.bad("cleanup.phases", text)
+            return
+        self._plan_told(running)
+        for name, wanted in zip(("rows", "digest"), map(str, running.follows), strict=True):
+            if event[name] != wanted:
+                text = f"PLAN: {name}={event[name]}: expected {wanted}, by the reference's plan"
+                self.context.bad("cleanup.plan", text)
 
     def _plan_told(self, running: Running) -> None:
         running.plan_open = False
-        for name in PLAN_EVENTS:
+        for name in DOOMS:
             for row in lacking(running.plan[name], running.told[name]):
                 text = f"{name} {' '.join(row)}: in the reference's plan, but not in the trace's"
                 self.context.bad("cleanup.plan", text)
@@ -449,7 +459,8 @@ class Cleanups(Concern):
 
     handlers: ClassVar[Handlers] = {"CLEANUP": cleanup}
     within: ClassVar[WithinHandlers] = {
-        **dict.fromkeys(PLAN_EVENTS, planned),
+        **dict.fromkeys(DOOMS, planned),
+        "PLAN": plan,
         "WAIT": wait,
         "CONTINUE": go_on,
         "SETTLED": settled,

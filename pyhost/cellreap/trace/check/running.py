@@ -15,24 +15,11 @@ from cellreap.model.indexed import IndexedModel
 from cellreap.trace.check.apart import touched
 from cellreap.trace.check.slots import Reservation
 from cellreap.trace.check.work import Tag, lane_of
-from cellreap.trace.events import Event
+from cellreap.trace.digest import of_plan
 from cellreap.trace.report import Cleanup
 
-PLAN_EVENTS = (
-    "DOOM_PD",
-    "DOOM_SPACE",
-    "LOSE_REQUEST",
-    "REVOKE",
-    "REVOKE_SPACE",
-    "REVOKE_BODY",
-    "FREE_CORE",
-    "OWE",
-    "BROKEN",
-    "PRE_DESTROY",
-    "SPARED",
-)
-PLANNED_AGAIN = tuple(name for name in PLAN_EVENTS[2:] if name not in ("PRE_DESTROY", "SPARED"))
-"""Plan events that are printed again if time passed between the marking and the destroying."""
+DOOMS: Final = ("DOOM_PD", "DOOM_SPACE", "SPARED")
+PLAN_EVENTS: Final = (*DOOMS, "PLAN")
 DESTROYING = {
     "PD": "destroy-pd",
     "RESOURCE_SPACE": "destroy-space",
@@ -131,19 +118,12 @@ class Together(Generic[_Thing]):
         return things if things[:1] == [first] and len(things) == count else []
 
 
-def plan_events(plan: dict[str, Any]) -> dict[str, Counter[Row]]:
-    """The plan as the expected events: event -> the values of its fields except n."""
+def dooms(plan: dict[str, Any]) -> dict[str, Counter[Row]]:
+    """What a plan dooms, as the expected events: event -> the values of its fields except n."""
     group = {node: index for index, nodes in enumerate(plan["groups"]) for node in nodes}
     return {
         "DOOM_PD": Counter((pd, str(depth), str(group[pd])) for pd, depth in plan["destroyed_pds"]),
         "DOOM_SPACE": Counter((space, str(group[space])) for space in plan["deleted_spaces"]),
-        "LOSE_REQUEST": Counter(map(tuple, plan["removed_requests"])),
-        "REVOKE": Counter(map(tuple, plan["revoked"])),
-        "REVOKE_SPACE": Counter(map(tuple, plan["revoked_spaces"])),
-        "REVOKE_BODY": Counter(map(tuple, plan["revoked_bodies"])),
-        "FREE_CORE": Counter((resource,) for resource in plan["core_freed"]),
-        "OWE": Counter((to, kind, node, dead or "-") for to, kind, node, dead in plan["notices"]),
-        "PRE_DESTROY": Counter(map(tuple, plan["pre_destroy"])),
         "SPARED": Counter(),
     }
 
@@ -215,14 +195,10 @@ class Running:
         self.suspended: set[str] = set()
         self.freed: set[str] = set()
         self.queued: Counter[Row] = Counter()
-        self.owes: list[Row] = []
-        """the notices that the plan owes, in the order in which the trace tells them"""
         self.owed_in: dict[tuple[str, str], tuple[int, frozenset[str]]] = {}
         """(receiver, lane) -> the largest depth of a PD of which a notice there is, and the PDs
         whose REQUEST is told
         """
-        self.queued_owes = 0
-        """how many of them were queued"""
         self.reservations: dict[tuple[str, str], Reservation] = {}
         """(receiver, space) -> its DESTROY or LOST notice"""
         self.cut: set[tuple[str, str]] = set()
@@ -256,8 +232,13 @@ class Running:
         self._space_of = {
             node: space for space in plan.deleted_spaces for node in before.resources_in(space)
         }
-        self.plan = plan_events(self.result.plan)
-        self.plan["BROKEN"] = Counter[Row](self.result.broken)
+        self.plan = dooms(self.result.plan)
+        self.follows = of_plan({**self.result.plan, "broken": self.result.broken}, before)
+        """what PLAN must tell"""
+        self.owed = Counter[Row](
+            (to, kind, node, dead or "-") for to, kind, node, dead in self.result.plan["notices"]
+        )
+        """the notices that the plan owes"""
         spaces = set(plan.deleted_spaces)
         self.members = {space: set(before.resources_in(space)) for space in spaces}
         self.askers: dict[str, set[str]] = {space: set() for space in spaces}
@@ -279,14 +260,6 @@ class Running:
         """Recomputes the consequences of the plan for the current model, which may have changed."""
         self.set_plan(reference.replan(plannable, self.reference), model, plannable)
         self.served = False
-        self._told_again()
-
-    def _told_again(self) -> None:
-        """Expects the consequences of the plan to be told anew."""
-        self.owes.clear()
-        self.owed_in.clear()
-        for name in PLANNED_AGAIN:
-            self.told[name].clear()
         self.plan_open = True
 
     def spare(self, plan: reference.Plan, model: IndexedModel, plannable: IndexedModel) -> None:
@@ -298,36 +271,20 @@ class Running:
         self.awaits = len(set(self.untold)) + len(set(self.destructors.values()))
         self.set_plan(plan, model, plannable)
         self.saved = self.served = False
-        self._told_again()
-        for name in ("DOOM_PD", "DOOM_SPACE", "PRE_DESTROY"):
-            self.told[name] = self.plan[name].copy()  # told before
+        self.plan_open = True
+        self.told = defaultdict(Counter, dooms(self.result.plan))  # told before
         self.plan["SPARED"] = Counter((node,) for node in self.spared)
 
-    def owe(self, row: Row) -> bool:
-        """Takes a notice that the plan owes. Returns whether it is in its place: among those to one
-        PD about one space, those of PDs at a smaller depth come first, and of one PD what it held
-        before its REQUEST.
+    def is_in_order(self, row: Row) -> bool:
+        """Whether a notice is queued in its place: among those to one PD about one space, those of
+        PDs at a smaller depth come first, and of one PD what it held before its REQUEST.
         """
         to, kind, node, dead = row
         lane, depth = (to, lane_of(node)), self.depth.get(dead, 0)
         deepest, left = self.owed_in.get(lane, (0, frozenset()))
-        if kind == "disconnect":
-            self.owed_in[lane] = max(depth, deepest), left | {dead}
-        else:
-            self.owed_in[lane] = max(depth, deepest), left
-        self.owes.append(row)
+        left_now = left | {dead} if kind == "disconnect" else left
+        self.owed_in[lane] = max(depth, deepest), left_now
         return depth >= deepest and (kind != "free" or dead not in left)
-
-    def planned_row(self, event: Event) -> Row:
-        """What an event tells of the plan, without n. Of several things that are nearest, a BROKEN
-        may name any.
-        """
-        row = tuple(value for name, value in event.values.items() if name != "n")
-        if event.name == "BROKEN":
-            pd, node, on = row
-            nearest = self.hanging.get((pd, node), ())
-            return (pd, node, min(nearest) if on in nearest else on)
-        return row
 
     def is_turn(self, pd: str, node: str) -> bool:
         """Whether a PD that is told of a node now is told of the turn of its destructor."""
@@ -375,9 +332,9 @@ class Running:
         """
         for to, kind, node, dead in self.result.plan["notices"]:
             row = (to, kind, node, dead or "-")
-            if dead and node not in model.nodes and row not in self.queued and row in self.owes:
+            if dead and node not in model.nodes and row not in self.queued and self.owed[row]:
                 self.moot["notify", node, to] += 1
-                self.owes.remove(row)
+                del self.owed[row]
 
     def space_of(self, node: str) -> str | None:
         """The doomed space in which a resource is or was."""
@@ -396,7 +353,7 @@ class Running:
         if node in self.dead:
             return self.dead[node]
         space = self.before.space_of.get(node, node)
-        empty = pd in self.depth or self.plan["OWE"][pd, "lost", space, "-"] > 0
+        empty = pd in self.depth or self.owed[pd, "lost", space, "-"] > 0
         return self.reservations.get((pd, space), Reservation(0, True, space) if empty else None)
 
     def must_go_before(self, node: str) -> set[str]:

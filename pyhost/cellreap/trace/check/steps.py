@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from cellreap import headers
 from cellreap.trace.check.context import Concern, Context, WithinHandlers
-from cellreap.trace.check.running import DESTROYING, MANY, Row, Running
+from cellreap.trace.check.running import DESTROYING, MANY, Running
 from cellreap.trace.check.slots import Reservation
 from cellreap.trace.events import Event
 
@@ -219,12 +219,11 @@ class Steps(Concern):
         bad = self.context.bad
         to, kind, node, dead = row = (event["to"], event["kind"], event["node"], event["from"])
         running.queued[row] += 1
-        owed = running.plan["OWE"][row]
+        owed = running.owed[row]
         if kind == "pre-destroy" and dead == "-":
-            owed = running.plan["PRE_DESTROY"][to, node] + running.is_turn(to, node)
-        in_order = kind == "pre-destroy" or self._is_next(running, row)
-        if not in_order and running.queued[row] <= owed:
-            text = f"QUEUE {' '.join(row)}: expected another one first, in the order of OWE"
+            owed = running.tells.count((to, node)) + running.is_turn(to, node)
+        elif not running.is_in_order(row) and not running.leaves:
+            text = f"QUEUE {' '.join(row)}: expected it before others to {to} about that space"
             bad("cleanup.notice_order", text)
         if running.queued[row] > owed:
             text = f"QUEUE {' '.join(row)}: no such notice is owed, or it was queued before"
@@ -243,12 +242,6 @@ class Steps(Concern):
             reservation = Reservation(event.number("token"), kind == "lost")
             running.reservations[to, node] = reservation
             self.context.slots.told(to, node, reservation.token)
-
-    def _is_next(self, running: Running, row: Row) -> bool:
-        """Whether the plan owes this notice next, if no notice was left for later."""
-        at = running.queued_owes
-        running.queued_owes += 1
-        return running.leaves or at >= len(running.owes) or running.owes[at] == row
 
     def calls(self, running: Running, event: Event) -> None:
         """CALLS: the number of kernel calls of one kind."""
