@@ -67,6 +67,13 @@ int cr_clock_alarm_pending(void)
     return cr_sup.clock.alarm != 0;
 }
 
+static void set_timer(uint64_t ns)
+{
+    cr_clock *clock = &cr_sup.clock;
+    clock->until = clock->base + ns;
+    clock->set = cr_timer_start(ns);
+}
+
 void cr_clock_arm(void)
 {
     cr_clock *clock = &cr_sup.clock;
@@ -77,14 +84,14 @@ void cr_clock_arm(void)
     if (due == 0) {
         return; /* If the timer is set, its interrupt will have no effect. */
     }
-    if (clock->set != 0 && !clock->still && clock->base + clock->set <= due) {
+    if (clock->set != 0 && !clock->still && clock->until <= due) {
         return;
     }
     uint64_t at = cr_clock_now();
     uint64_t left = due > at ? due - at : 1;
     clock->base = at;
     clock->still = 0;
-    clock->set = cr_timer_start(left < INTERVAL_NS ? left : INTERVAL_NS);
+    set_timer(left < INTERVAL_NS ? left : INTERVAL_NS);
 }
 
 void cr_clock_stand(void)
@@ -92,7 +99,7 @@ void cr_clock_stand(void)
     cr_clock *clock = &cr_sup.clock;
     if (clock->there && clock->set == 0) {
         clock->still = 1;
-        clock->set = cr_timer_start(CR_TIMER_MAX_NS);
+        set_timer(CR_TIMER_MAX_NS);
     }
 }
 
@@ -155,7 +162,7 @@ void cr_clock_guard_tick(void)
     if (clock->set == 0) {
         /* What is due is looked at afterwards, so the next interrupt does not depend on it. */
         clock->still = clock->next == 0 && clock->alarm == 0;
-        clock->set = cr_timer_start(INTERVAL_NS);
+        set_timer(INTERVAL_NS);
     }
 }
 

@@ -15,6 +15,7 @@ enum { CR_NS_PER_MS = 1000000 };
 typedef struct cr_clock {
     uint64_t base;  /* the time of the clock when the timer was last set */
     uint64_t set;   /* the time for which it was set; 0: the timer is off */
+    uint64_t until; /* when the interrupt was wanted; it comes up to a tick of the device later */
     /* nothing is due before this time, and perhaps not even then; 0: nothing is due */
     uint64_t next;
     uint64_t alarm; /* of the hooks */
