@@ -3,7 +3,8 @@
 
 QEMU counts instructions instead of time (-icount shift=0), and an instruction takes a nanosecond.
 So the times of events count instructions, in the steps of the machine's counter, and a boot repeats
-exactly with one compiler and one kernel. They include what the trace takes to record.
+exactly with one compiler and one kernel. They include what the trace takes to record, and not what
+the kernel is asked for it (`truth`).
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ from demo import DEPTHS
 from kit.counted import COUNTED
 from kit.crowds import CLIENT_OF_MANY, LEAF, SERVER_OF_MANY, idle, many, rich
 
-PHASES: Final = ("stop", "plan", "record", "steps", "settle", "told")
-"""From the fault until its PD and the callers of it are stopped; until the plan is made; until the
-plan is in the trace; until the last step is done; until the cleanup is over; until the last
-survivor has fetched its notice.
+PHASES: Final = ("plan", "record", "steps", "settle", "told")
+"""From the fault until its PD is stopped and the plan is made; until the plan is in the trace;
+until the last step is done; until the cleanup is over; until the last survivor has fetched its
+notice.
 """
 SCENARIO: Final = "block_fs_db_app"
 CONFIGS: Final = ("configs", "tests/boot/configs")
@@ -94,7 +95,6 @@ def phases_of(run: Run) -> dict[str, int]:
         raise CellreapError(f"{run.trace}: no fault with a time that led to a cleanup")
     inside = [event for event in events if fault.line <= event.line <= settled.line]
     begun = next(event for event in inside if event.name == "CLEANUP")
-    stopped = [event for event in inside if event.line < begun.line][-1]
     planned = [event for event in inside if event.name in _PLAN_EVENTS][-1]
     done = [event for event in inside if event.name in ("STEP", "QUEUE")][-1]
     owed = {event["token"] for event in inside if event.name == "QUEUE"}
@@ -102,7 +102,7 @@ def phases_of(run: Run) -> dict[str, int]:
         event for event in events if event.name == "GET_WORK" and event["token"] in owed
     ]  # fmt: skip
     told = max((settled, *fetched), key=_time)
-    marks = [fault, stopped, begun, planned, done, settled, told]
+    marks = [fault, begun, planned, done, settled, told]
     parts = [_time(later) - _time(before) for before, later in pairwise(marks)]
     # The plan is made before CLEANUP is recorded, and the rest of it is recorded behind that line.
     return {**dict(zip(PHASES, parts, strict=True)), "all": _time(told) - _time(fault)}
@@ -128,7 +128,7 @@ def measure(
     target = Target(sdk, own, [source_root() / name for name in CONFIGS])
 
     def cost(each: Staged) -> dict[str, Any]:
-        times = with_system(trace_time=True)
+        times = with_system(trace_time=True, truth=False)
         pd_depth, rs_depth = map(_depth, each.depths) if each.depths else (None, None)
         try:
             run = target.run(
