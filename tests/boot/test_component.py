@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import io
 import itertools
+import re
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +23,9 @@ from cellreap.system.toolchain import find_toolchain
 from cellreap.testing import Target
 from cellreap.trace.check import check_stream
 from cellreap.trace.reader import Reader, read
-from kit.architecture import named_in
+from kit.architecture import PAGE, code_lines, named_in
+from kit.docs_tables import check_table, table_lines
+from kit.paths import ROOT
 
 LAYERS = ("core", "kernel", "system", "supervisor", "scenario")
 """The folders of the root task. Each folder uses only those before it."""
@@ -40,6 +44,8 @@ class Object:
     defines: frozenset[str]
     needs: frozenset[str]
     variables: frozenset[str]
+    code: int
+    """Bytes of instructions."""
 
 
 def read_object(path: Path, folder: str) -> Object:
@@ -47,12 +53,15 @@ def read_object(path: Path, folder: str) -> Object:
     listed = subprocess.run(["nm", "-P", str(path)], capture_output=True, text=True, check=True)
     rows = [line.split()[:2] for line in listed.stdout.splitlines()]
     rows = [row for row in rows if not row[0].startswith("$")]  # marks on Arm
+    sized = subprocess.run(["size", "-A", str(path)], capture_output=True, text=True, check=True)
+    sections = [line.split() for line in sized.stdout.splitlines() if line.startswith(".text")]
     return Object(
         folder,
         path.name.split(".")[0],
         frozenset(name for name, kind in rows if kind in "TDBRVWC"),
         frozenset(name for name, kind in rows if kind == "U") - FROM_THE_COMPILER,
         frozenset(name for name, kind in rows if kind in "bdBDC"),
+        sum(int(section[1]) for section in sections),
     )
 
 
@@ -126,6 +135,34 @@ def test_only_the_scenario_uses_what_only_tests_turn(objects: list[Object]) -> N
     }
     assert {folder for folder, _ in users} == {"scenario"}
     assert {"cr_injector_init", "cr_inject_step", "cr_model_age"} <= {name for _, name in users}
+
+
+@pytest.mark.behaviour("L-05")
+def test_what_must_be_trusted_does_not_grow_unnoticed(
+    objects: list[Object], arch: str, rewrite: bool
+) -> None:
+    """The page has the sizes, right to 4 %. --rewrite writes them anew."""
+    if arch != "x86_64":
+        pytest.skip("the page has the sizes for x86_64")
+    lines, code = Counter[str](), Counter[str]()
+    for path in (ROOT / "roottask").rglob("*.c"):
+        folder, *below = path.relative_to(ROOT / "roottask").parts
+        if "aarch64" not in below:
+            lines[folder] += code_lines(path)
+    for thing in objects:
+        code[thing.folder] += thing.code
+    sizes = [(f"`{name}/`", lines[name], code[name]) for name in LAYERS if name != "scenario"]
+    sizes.append(("all", sum(row[1] for row in sizes), sum(row[2] for row in sizes)))
+    if rewrite:
+        rows = [(name, f"{many:,}", f"{size:,}") for name, many, size in sizes]
+        head = ("folder", "lines of C", "bytes of instructions")
+        check_table(PAGE, "sizes of the root task", table_lines(head, rows), rewrite=True)
+    text = PAGE.read_text(encoding="utf-8")
+    for name, *found in sizes:
+        row = rf"^\| {re.escape(name)} \| ([\d,]+) \| ([\d,]+) \|$"
+        (cells,) = re.findall(row, text, re.MULTILINE)
+        said = [int(cell.replace(",", "")) for cell in cells]
+        assert found == [pytest.approx(number, rel=0.04) for number in said], name
 
 
 def test_a_system_without_a_scenario_runs_and_is_cleaned_up(target: Target) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from kit.paths import ROOT
 
@@ -17,3 +18,9 @@ def named_in(folder: str) -> list[str]:
     table = section.partition("| file | purpose |\n")[2].partition("\n\n")[0]
     first = [row.split("|")[1] for row in table.splitlines()[1:]]
     return [name for cell in first for name in re.findall(r"`([^`]+)`", cell)]
+
+
+def code_lines(path: Path) -> int:
+    """The lines of a C file that are more than comments."""
+    text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return sum(bool(line.strip()) for line in text.splitlines())

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kit.architecture import PAGE, code_lines
 from kit.paths import ROOT
 
 PACKAGE = ROOT / "pyhost" / "cellreap"
@@ -36,21 +37,14 @@ def test_no_file_and_no_class_is_too_long() -> None:
     assert found == []
 
 
-def code(path: Path) -> int:
-    """The lines of a C file that are more than comments."""
-    text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
-    return sum(bool(line.strip()) for line in text.splitlines())
-
-
 def test_the_lines_that_may_not_fail_are_counted() -> None:
     """The number in the documentation is right to 5 %."""
     root_task = ROOT / "roottask"
     folders = ("core", "kernel", "system", "supervisor")
     files = [path for folder in folders for path in (root_task / folder).rglob("*.c")]
     files += [root_task / "main.c", root_task / "setup.c"]
-    lines = sum(code(path) for path in files if path.name != "carry.c")
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    (said,) = re.findall(r"about\s([\d,]+)\slines\sof\sC", text)
+    lines = sum(code_lines(path) for path in files if path.name != "carry.c")
+    (said,) = re.findall(r"about\s([\d,]+)\slines\sof\sC", PAGE.read_text(encoding="utf-8"))
     assert abs(lines - int(said.replace(",", ""))) <= lines / 20
 
 
