@@ -19,6 +19,7 @@ from cellreap.runs.boot import End, Watch, boot_image
 from cellreap.system.image import read_image
 from cellreap.system.parts import build_parts
 from cellreap.system.sdk import Sdk
+from cellreap.system.sections import Sections
 from cellreap.system.toolchain import find_toolchain
 from cellreap.testing import Target
 from cellreap.trace.check import check_stream
@@ -123,6 +124,26 @@ def test_the_supervisors_state_is_in_one_arena(objects: list[Object]) -> None:
         for symbol in thing.variables
     }
     assert kept == {"supervisor: cr_sup"}
+
+
+@pytest.mark.behaviour("L-07")
+def test_a_deployed_image_has_no_symbol_that_only_tests_use(
+    objects: list[Object], target: Target
+) -> None:
+    """That is all that the scenario defines, and what of other folders it alone uses. The functions
+    of root.h are in bare.c, too.
+    """
+    scenario = [thing for thing in objects if thing.folder == "scenario"]
+    others = [thing for thing in objects if thing.folder != "scenario"]
+    only = {symbol for thing in scenario for symbol in thing.defines | thing.needs}
+    only -= {symbol for thing in others for symbol in thing.needs}
+    only -= {"cr_root_begin", "cr_root_hooks", "cr_root_ready"}
+
+    def symbols(name: str) -> set[str]:
+        return set(Sections(read_image(target.image(name)).roottask).symbols)
+
+    assert symbols("bare") & only == set()
+    assert only <= symbols("block_fs_db_app")
 
 
 def test_only_the_scenario_uses_what_only_tests_turn(objects: list[Object]) -> None:

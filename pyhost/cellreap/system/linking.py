@@ -29,6 +29,8 @@ from cellreap.system.toolchain import Toolchain, run_tool
 _LINKER_SCRIPT = Path("roottask/roottask.ld")
 _LOADER_SCRIPT = Path("roottask/loader/loader.ld")
 
+_ONLY_USED = "-Wl,--gc-sections"
+"""What nothing uses is left out: without the scenario, what only the scenario turns."""
 _BLOB_SOURCE = """\
 .section .image, "a"
 .balign 4096
@@ -59,7 +61,7 @@ def link(
     blob = build_blob(config, programs, kernel, sdk.kernel.arch, timer, trace_key, saved)
     files = {"blob.bin": blob, "blob.S": _BLOB_SOURCE.encode()}
     library = parts.library if config.system.scenario else parts.bare_library
-    raw = _link(toolchain, library, _LINKER_SCRIPT, files, "blob.S", ())
+    raw = _link(toolchain, library, _LINKER_SCRIPT, files, "blob.S", (_ONLY_USED,))
     read_executable(raw, "roottask.elf", sdk.kernel.arch)
     return raw
 

@@ -2,10 +2,10 @@
  *
  * The entry points of the root task's further threads. A thread begins with its stack and, in x0,
  * the argument of its C function. */
-    .section .text, "ax", %progbits
 
     /* A thread that enters at `start` runs `main`, if the root task has that function. */
     .macro entry start, main
+    .section .text.\start, "ax", %progbits
     .weak \main
     .globl \start
     .type \start, %function
