@@ -155,7 +155,10 @@ static __attribute__((noinline)) cr_result pass_on(cr_op op, uint32_t pd_slot,
 #define WORD(m) , (uint64_t m, words[count++] = m)
 #define NAME(m) \
     , (const char *m, put_words(&words[count], CR_NAME_WORDS, m); count += CR_NAME_WORDS)
+#define FLAG(m) , (int m, words[count++] = m != 0)
+#define DEPTH(m) , (uint32_t m, words[count++] = m)
 #define PD(m) , (uint32_t m, pd_slot = m)
+#define PD_OR_NOT(m) PD(m)
 #define RESULT(m) , (uint32_t *m, results[taken++] = m)
 #define NO_RESULTS
 #define PARAMETER(pair) PARAMETER_ pair
@@ -371,29 +374,11 @@ cr_result cr_terminate_tree(uint32_t pd_slot, cr_ticket_info *info)
     return terminate(CR_OP_TERMINATE_TREE, pd_slot, 0, 0, info);
 }
 
-cr_result cr_set_depths(uint32_t pd_slot, uint32_t pd_depth, uint32_t rs_depth)
-{
-    const uint64_t arguments[2] = {pd_depth, rs_depth};
-    return cr_call_root_with_pd(CR_OP_SET_DEPTH, pd_slot, arguments, 2, 0, 0);
-}
-
-cr_result cr_pin(uint32_t pd_slot, int pinned)
-{
-    const uint64_t argument = pinned != 0;
-    return cr_call_root_with_pd(CR_OP_PIN, pd_slot, &argument, 1, 0, 0);
-}
-
 cr_result cr_collect(cr_ticket_info *info)
 {
     uint64_t results[1 + CR_TICKET_WORDS];
     cr_result result = cr_call_root(CR_OP_COLLECT, 0, 0, results, 1 + CR_TICKET_WORDS);
     return take_ticket(result, (uint32_t)results[0], results + 1, info);
-}
-
-cr_result cr_cancel(uint32_t ticket, uint32_t pd_slot)
-{
-    uint64_t argument = ticket;
-    return cr_call_root_with_pd(CR_OP_CANCEL, pd_slot, &argument, 1, 0, 0);
 }
 
 cr_result cr_ticket(uint32_t ticket, int wait, cr_ticket_info *info)

@@ -12,26 +12,24 @@
 #include "kernel/fault.h"
 #include "system/charge.h"
 
-/* What of an operation must not concern the cleanup, besides its PD. */
-enum {
-    SERVED = 1, /* the operation is served between steps */
-    SPACE = 2,  /* the space that it names, or the space of the resource; not 0 */
-    TARGET = 4, /* the same for the second end of a map */
-    CLIENT = 8  /* the client that its badge names */
-};
-
-/* The operations that are not here are never served between steps. */
-static const uint8_t looks_at[CR_OP_COUNT] = {
-    [CR_OP_SAY] = SERVED,
-    [CR_OP_CREATE_RESOURCE] = SERVED | SPACE,
-    [CR_OP_GIVE] = SERVED | SPACE | CLIENT,
-    [CR_OP_RELEASE] = SERVED | SPACE,
-    [CR_OP_HOLDS] = SERVED | SPACE,
-    [CR_OP_MAP] = SERVED | SPACE | TARGET,
-    [CR_OP_UNMAP] = SERVED | SPACE | TARGET,
-    [CR_OP_LOOK] = SERVED | SPACE,
-    [CR_OP_PROGRESS] = SERVED,
-};
+/* Whether an operation is served between steps if nothing that it names concerns the cleanup. */
+static int is_served(uint64_t op)
+{
+    switch (op) {
+    case CR_OP_SAY:
+    case CR_OP_CREATE_RESOURCE:
+    case CR_OP_GIVE:
+    case CR_OP_RELEASE:
+    case CR_OP_HOLDS:
+    case CR_OP_MAP:
+    case CR_OP_UNMAP:
+    case CR_OP_LOOK:
+    case CR_OP_PROGRESS:
+        return 1;
+    default:
+        return 0;
+    }
+}
 
 /* Only the cleaner's calls count here: those of the main thread are set aside. */
 static uint64_t calls_so_far(void)
@@ -73,8 +71,7 @@ static int is_free_pd(const cr_pd *pd)
 static int is_free_space(uint32_t number)
 {
     cr_ref space;
-    if (number == 0 || cr_find_space(number, &space) != CR_RESULT_OK ||
-        cr_cleaner_concerns(space)) {
+    if (cr_find_space(number, &space) != CR_RESULT_OK || cr_cleaner_concerns(space)) {
         return 0;
     }
     const cr_pd *manager = cr_manager_of(space);
@@ -90,13 +87,13 @@ static int is_free_client(uint64_t badge)
 static int is_independent(const cr_pd *from, const cr_message *message)
 {
     cr_operation_args args;
-    if (!is_free_pd(from) || cr_decode_operation(&message->raw, &args) != CR_RESULT_OK) {
+    if (!is_free_pd(from) || cr_decode_operation(&message->raw, &args) != CR_RESULT_OK ||
+        !is_served(args.op) || (args.op == CR_OP_LOOK && args.space == 0 /* it is about a PD */)) {
         return 0;
     }
-    const uint32_t looks = looks_at[args.op];
-    return (looks & SERVED) != 0 && ((looks & SPACE) == 0 || is_free_space(args.space)) &&
-           ((looks & TARGET) == 0 || is_free_space(args.target_space)) &&
-           ((looks & CLIENT) == 0 || is_free_client(args.badge));
+    return (args.space == 0 || is_free_space(args.space)) &&
+           (args.target_space == 0 || is_free_space(args.target_space)) &&
+           (args.badge == 0 || is_free_client(args.badge));
 }
 
 /* -- arrival */
@@ -104,7 +101,7 @@ static int is_independent(const cr_pd *from, const cr_message *message)
 static void want(cr_kept *kept, const cr_pd *pd)
 {
     const uint64_t op = kept->message.raw.label;
-    if (op < CR_OP_COUNT && (looks_at[op] & SERVED) != 0 && !cr_cleaner_concerns(pd->node)) {
+    if (is_served(op) && !cr_cleaner_concerns(pd->node)) {
         cr_sup.between.wanted = 1;
     } else {
         kept->later = 1;

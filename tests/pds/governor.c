@@ -17,7 +17,7 @@ static void govern(const char *name, uint32_t slot, uint32_t order)
     cr_line line = {0};
     cr_put(&line, order == PIN ? "pin " : order == UNPIN ? "unpin " : "depths ");
     cr_put(cr_put(&line, name), ": ");
-    cr_say(cr_put_number(&line, order == DEPTHS ? cr_set_depths(slot, 0xffffffffu, 0xffffffffu)
+    cr_say(cr_put_number(&line, order == DEPTHS ? cr_set_depth(slot, 0xffffffffu, 0xffffffffu)
                                                 : cr_pin(slot, order == PIN)));
 }
 

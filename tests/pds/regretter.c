@@ -14,7 +14,7 @@ void cr_main(void)
     (void)cr_next_round();
     cr_say_check("terminate", cr_terminate(info->pds[0].slot, &first), CR_RESULT_OK);
     cr_say_check("terminate later", cr_terminate_later(info->pds[1].slot, &later), CR_RESULT_OK);
-    cr_say_check("set depths", cr_set_depths(info->pds[1].slot, 1, 0), CR_RESULT_OK);
+    cr_say_check("set depths", cr_set_depth(info->pds[1].slot, 1, 0), CR_RESULT_OK);
     cr_say_check("wait", cr_ticket(later.ticket, 1, &later), CR_RESULT_OK);
     cr_say(cr_put_number(cr_put(&line, "its state: "), later.state));
     cr_say_check("terminate the tree", cr_terminate_tree(info->pds[1].slot, &later),

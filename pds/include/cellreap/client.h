@@ -199,14 +199,14 @@ cr_result cr_extract(uint32_t *ticket);
 /* The depths of the cleanup that the PD's crash triggers; slot 0: the caller's. 2^32-1
  * is infinite, 2^32-2 is the system's depth. Only if the configuration trusts the
  * caller with the policy of the PD (may_set_policy_of), or for itself (may_set_depth). */
-cr_result cr_set_depths(uint32_t pd_slot, uint32_t pd_depth, uint32_t rs_depth);
+cr_result cr_set_depth(uint32_t pd_slot, uint32_t pd_depth, uint32_t rs_depth);
 /* From now on policy does not doom the PD, or does. Only as may_set_policy_of has it.
  * CR_RESULT_PREVENTED: the PD is protected, and stays pinned. */
 cr_result cr_pin(uint32_t pd_slot, int pinned);
 
 /* Cancels what the caller has the ticket for. With `pd_slot`: what that PD has it for, or with
  * ticket 0 the CONNECT in which it waits. */
-cr_result cr_cancel(uint32_t ticket, uint32_t pd_slot);
+cr_result cr_cancel(uint64_t ticket, uint32_t pd_slot);
 /* Cancels the respawn of the configured PD of this name. It stays down. */
 cr_result cr_stay_down(const char *name);
 

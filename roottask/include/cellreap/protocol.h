@@ -224,7 +224,7 @@ typedef enum cr_asker {
         "Terminates the PD. The root task cleans up as after a crash of the PD. Later: stops it "  \
         "only when its cleanup begins.")                                                           \
     CR_OPERATION(CR_OP_SET_DEPTH, 21, set_depth, "pds",                                            \
-        DEPTH(pd_depth) DEPTH(rs_depth) PD_OR_NOT(pd), "", BY_HAND, NOT_TOLD, CR_FROM_LIVE,        \
+        PD_OR_NOT(pd) DEPTH(pd_depth) DEPTH(rs_depth), NO_RESULTS, PLAIN, NOT_TOLD, CR_FROM_LIVE,  \
         "Sets the depths of the cleanup that the crash of the PD, or of the caller, triggers.")    \
     CR_OPERATION(CR_OP_FAULT_INFO, 22, fault_info, "pds",                                          \
         WORD(token), "fault kind, address, ip", BY_HAND, QUESTION(token), CR_FROM_ANY,             \
@@ -271,7 +271,7 @@ typedef enum cr_asker {
         WORD(token), "cleanup, steps done, steps", BY_HAND, QUESTION(token), CR_FROM_ANY,          \
         "Returns how far the cleanup of that number is. 0: the one that began last.")              \
     CR_OPERATION(CR_OP_CANCEL, 34, cancel, "cancel",                                               \
-        WORD(ticket) PD_OR_NOT(pd), "", BY_HAND, NOT_TOLD, CR_FROM_LIVE,                           \
+        WORD(ticket) PD_OR_NOT(pd), NO_RESULTS, PLAIN, NOT_TOLD, CR_FROM_LIVE,                     \
         "Cancels what the caller, or the PD, has a ticket for. Ticket 0: the CONNECT in which it " \
         "waits.")                                                                                  \
     CR_OPERATION(CR_OP_STAY_DOWN, 35, stay_down, "cancel",                                         \
@@ -283,7 +283,7 @@ typedef enum cr_asker {
         "Returns what is known of a destroyed space, or with space 0 of a destroyed PD, to which " \
         "the caller refers.")                                                                      \
     CR_OPERATION(CR_OP_PIN, 37, pin, "pds",                                                        \
-        FLAG(pinned) PD_OR_NOT(pd), "", BY_HAND, NOT_TOLD, CR_FROM_LIVE,                           \
+        PD_OR_NOT(pd) FLAG(pinned), NO_RESULTS, PLAIN, NOT_TOLD, CR_FROM_LIVE,                     \
         "Pins the PD, or the caller, so that policy does not doom it, or drops its pin.")          \
     CR_OPERATION(CR_OP_DUMP, 38, dump, "pds",                                                      \
         NUMBER(pd_number) WORD(address), "words", BY_HAND, NOT_TOLD, CR_FROM_ANY,                  \
