@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from cellreap.model import reference
-from cellreap.trace.check.powers import MAKE_SAVED
 from cellreap.trace.writer import Draft
 from kit.trace_simulator import Target
+
+MAKE_SAVED = ("PD", "SPACE", "RESOURCE", "HOLD", "REQUEST", "MAP", "SUBSCRIBE")
+"""The events by which a saved state is made."""
 
 
 class Updated(Target):

@@ -21,7 +21,6 @@ from cellreap.model.closeness import Closeness
 from cellreap.model.csvstate import rows_gone, state_rows
 from cellreap.model.graph import DESTRUCTOR, Model
 from cellreap.model.ids import ROOT, parse_id, pd_id, resource_id, space_id
-from cellreap.trace.check.replay import SAME_MESSAGE, WITHIN
 from cellreap.trace.digest import Digests, of_plan
 from cellreap.trace.writer import NO_SECRET, Draft
 from kit.answering import answered
@@ -43,6 +42,18 @@ EXIT = 2
 ROOT_SLOT = headers.constant("protocol.h", "CR_SLOT_ROOT")
 CONNECT = 8
 CANCELLED = 15
+FOLLOWING = frozenset(
+    {
+        "ACCEPT", "ACCOUNT", "BROKEN", "CALLS", "CLEANUP", "COLLECT", "CONTINUE", "DESTROY", "DOOM_PD",
+        "DOOM_SPACE", "EXIT", "EXTRACT", "EXTRACTED", "FAULT", "FAULT_RESUMED", "FORGOTTEN", "FREED",
+        "FREE_CORE", "GIVE_UP", "HUNG", "IN_USE", "LATE", "LEFT", "LOSE_REQUEST", "MODEL", "OWE",
+        "PAUSE", "PREVENTED", "PRE_DESTROY", "PROBE", "QUEUE", "RECONCILE", "RECOVER", "REFUSE",
+        "REFUSED", "RESUME", "REVOKE", "REVOKE_BODY", "REVOKE_SPACE", "SERVER_DIED", "SETTLED",
+        "SPARED", "STEP", "STOP", "STOP_ALL", "SUSPEND", "TERMINATE", "TICKET", "TOMBSTONE", "WAIT",
+        "WITHDRAW",
+    }
+)  # fmt: skip
+"""Events that belong to the message before them. All others show that the root task went on."""
 RIGHTS = ("set_depth", "extract", "spawn", "listen", "collect")
 LIMITED = ("free", "disconnect", "extract")
 PRECEDENCE = (
@@ -223,7 +234,7 @@ class Target:
 
         A change of the model gets its likeliest cause, unless the values say another one.
         """
-        if event not in SAME_MESSAGE and event not in WITHIN:
+        if event not in FOLLOWING:
             for node in self.mourning.forgotten():
                 self.events.append(("FORGOTTEN", {"node": node}))
         draft = {key.rstrip("_"): value for key, value in values.items()}

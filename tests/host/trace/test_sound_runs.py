@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 
 import pytest
 
@@ -16,7 +18,7 @@ from cellreap.trace.reading import Reading, read_trace
 from cellreap.trace.writer import Draft, seal
 from kit.broken_configurations import held
 from kit.configured_story import Configured, expected, with_system
-from kit.paths import GOLDENS
+from kit.paths import GOLDENS, TESTS
 from kit.records import line_of, line_with, log_of
 from kit.stop_run import Ending
 from kit.trace_simulator import Target, left_run
@@ -31,6 +33,14 @@ def reading(drafts: list[Draft]) -> Reading:
 
 def rules(drafts: list[Draft]) -> set[str]:
     return {problem.rule for problem in reading(drafts).report.violations}
+
+
+def test_the_simulated_root_task_knows_nothing_of_the_check() -> None:
+    program = "import sys, kit.trace_simulator; print(*sys.modules)"
+    known = subprocess.run(
+        [sys.executable, "-c", program], cwd=TESTS, capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert [name for name in known if name.startswith("cellreap.trace.check")] == []
 
 
 @pytest.mark.behaviour("S-15", "X-19")
