@@ -37,7 +37,7 @@ def violations(model: Model) -> list[Violation]:
     M-05: the map graph has no cycle.
     """
     found = [] if _well_formed(model) else [*_spaces(model), *_resources(model), *_edges(model)]
-    for id_ in () if _only_down(model) else _on_map_cycles(model.maps):
+    for id_ in () if not model.maps or _only_down(model) else _on_map_cycles(model.maps):
         found.append(Violation("M-05", (id_,), f"{id_} is on a cycle of MAP edges"))
     return sorted(found)
 
@@ -76,9 +76,11 @@ def _well_formed(model: Model) -> bool:
         ("SUBSCRIBE", model.subscribes),
     ):
         kind = EDGE_KINDS[name]
-        for end, kinds in ((0, kind.sources), (1, kind.targets)):
-            there = set().union(*(of_kind[each] for each in kinds))
-            if not there.issuperset(map(itemgetter(end), pairs)):
+        for end, kinds in ((0, kind.sources), (1, kind.targets)) if pairs else ():
+            ends = set(map(itemgetter(end), pairs))
+            for each in kinds:
+                ends -= of_kind[each]
+            if ends:
                 return False
     resources = of_kind["RESOURCE"]
     return all((a in resources) == (b in resources) for a, b in model.maps)

@@ -46,7 +46,8 @@ class Event:
 
     def number(self, field_name: str) -> int:
         """The value of a decimal field or of an address."""
-        return int(self.values[field_name], 0)
+        value = self.values[field_name]
+        return int(value) if value.isdecimal() else int(value, 16)
 
     def depth(self, field_name: str) -> int | None:
         """The value of a depth field. None: "inf"."""
