@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cellreap import headers
+from cellreap.model.digest import of_words
 from cellreap.model.ids import parse_id
-from cellreap.trace.digest import of_words
 from cellreap.trace.writer import Draft
 
 KINDS = headers.printed_names("policy.h", "CR_NOTICE_KIND")

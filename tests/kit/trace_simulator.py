@@ -19,11 +19,12 @@ from cellreap.headers import event_table
 from cellreap.model import reference
 from cellreap.model.closeness import Closeness
 from cellreap.model.csvstate import rows_gone, state_rows
+from cellreap.model.digest import of_plan
 from cellreap.model.graph import DESTRUCTOR, Model
 from cellreap.model.ids import ROOT, parse_id, pd_id, resource_id, space_id
-from cellreap.trace.digest import Digests, of_plan
 from cellreap.trace.writer import NO_SECRET, Draft
 from kit.answering import answered
+from kit.digests import digest_of
 from kit.mourning import Mourning
 
 FIRST_SLOT = 8
@@ -176,7 +177,6 @@ class Target:
         self.later: set[str] = set()
         """the PDs in it that go on until their cleanup begins"""
         self.cleanups = 0
-        self.digests = Digests()
         self.core_spaces: dict[str, str] = {}
         self.spawning: str | None = None
         """the creator of the PD that is being made"""
@@ -921,7 +921,7 @@ class Target:
         self.emit("SETTLED", n=n, rows=count, **used, digest=self.digest())
 
     def digest(self) -> str:
-        return self.digests.of(self.model)
+        return digest_of(self.model)
 
     def snapshot(self) -> None:
         self.state(0)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A model state with indexes: the cost of an operation depends on the edges of its node only.
 
+So does that of the digest: it is a sum over nodes and edges, and each change adds to it.
+
 `Model` finds the edges of a node and the resources of a space by a search through all of them. That
 is simple and fast enough for one plan. The checker replays long histories and needs the indexes.
 What it asks at each change (`asks_for`, `is_client_of`, `depends_on`) does not depend on the number
@@ -12,11 +14,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal, Self
+from typing import Final, Literal, Self
 
+from cellreap.model.digest import label, term
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
 
+_COUNTED: Final = ("HOLD", "SUBSCRIBE")
+"""Kinds of edges that are there several times."""
 _Edge = tuple[str, str, str]
 """(kind, source, target)."""
 _Tie = Literal["type", "manager", "resources"]
@@ -40,6 +45,10 @@ class IndexedModel(Model):
     """(tie, PD, what it is tied to) -> the number of edges that tie it; never 0"""
     _below: dict[str, dict[str, None]] = field(default_factory=dict)
     """node -> the nodes that it maps to"""
+    _labels: dict[str, int] = field(default_factory=dict)
+    """node -> its label in the digest; also of nodes that are gone, which get no other one"""
+    _total: int = 0
+    """the sum of the terms of all nodes and edges"""
 
     def copy(self) -> Self:
         copied = super().copy()
@@ -47,7 +56,21 @@ class IndexedModel(Model):
         copied._near = {node: dict(edges) for node, edges in self._near.items()}
         copied._ties = self._ties.copy()
         copied._below = {node: dict(lowers) for node, lowers in self._below.items()}
+        copied._labels, copied._total = self._labels, self._total
         return copied
+
+    # -- the digest
+
+    def digest(self) -> str:
+        """The digest of the state, as an event tells it."""
+        return f"{self._total % 2**64:016x}"
+
+    def _tally(self, kind: str, a: str, b: str, times: int = 1, handler: int = 0) -> None:
+        """An edge, or so many of it, come; or go, if times is negative."""
+        self._total += times * term(kind, self._labels[a], self._labels[b], handler)
+
+    def _tally_node(self, node: str, times: int = 1) -> None:
+        self._total += times * term("NODE", self._labels[node], int(self.nodes[node].pinned))
 
     # -- queries
 
@@ -90,9 +113,29 @@ class IndexedModel(Model):
 
     # -- nodes
 
+    def add_pd(self, pd: str, name: str = "", *, pinned: bool = False, extra: str = "") -> None:
+        super().add_pd(pd, name, pinned=pinned, extra=extra)
+        self._labels[pd] = label(pd, name)
+        self._tally_node(pd)
+
+    def add_space(self, space: str, manager: str, *, extra: str = "") -> None:
+        super().add_space(space, manager, extra=extra)
+        self._labels[space] = label(space, self.nodes[space].type)
+        self._tally_node(space)
+        self._tally("MANAGE", manager, space)
+
     def add_resource(self, res: str, space: str, *, extra: str = "") -> None:
         super().add_resource(res, space, extra=extra)
         self._members.setdefault(space, set()).add(res)
+        self._labels[res] = label(res, self.nodes[res].type)
+        self._tally_node(res)
+        self._tally("SUBSET", res, space)
+
+    def set_pinned(self, pd: str, pinned: bool) -> None:
+        self._need(pd, "PD")
+        self._tally_node(pd, -1)
+        super().set_pinned(pd, pinned)
+        self._tally_node(pd)
 
     def discard(self, gone: Iterable[str]) -> None:
         for node in gone:
@@ -102,17 +145,23 @@ class IndexedModel(Model):
             if space is not None:
                 self._members.get(space, set()).discard(node)
                 self._forget_body(node)
-            self.manager.pop(node, None)
-            self.nodes.pop(node, None)
+                self._tally("SUBSET", node, space, -1)
+            manager = self.manager.pop(node, None)
+            if manager is not None:
+                self._tally("MANAGE", manager, node, -1)
+            if node in self.nodes:
+                self._tally_node(node, -1)
+                del self.nodes[node]
             self._members.pop(node, None)
 
     def _cut(self, kind: str, source: str, target: str) -> None:
         """Removes an edge whatever its count."""
         if kind == "HOLD":
-            del self.holds[source, target]
+            self._tally(kind, source, target, -self.holds.pop((source, target)))
         elif kind == "SUBSCRIBE":
-            for handler in self.subscriptions(source, target):
+            for handler, count in self.subscriptions(source, target).items():
                 self.handlers.pop((source, target, handler), None)
+                self._tally(kind, source, target, -count, handler)
             del self.subscribes[source, target]
         elif kind == "FAULT":
             del self.faults[source]
@@ -133,7 +182,10 @@ class IndexedModel(Model):
             return  # one more of an edge that is counted
         for end in (source, target):
             self._near.setdefault(end, {})[kind, source, target] = None
-        self._ties.update(self._ties_of(kind, source, target))
+        for tie in self._ties_of(kind, source, target):
+            self._ties[tie] += 1
+        if kind not in _COUNTED:
+            self._tally(kind, source, target)
         if kind == "MAP":
             self._below.setdefault(source, {})[target] = None
 
@@ -147,6 +199,8 @@ class IndexedModel(Model):
             self._ties[tie] -= 1
             if not self._ties[tie]:
                 del self._ties[tie]
+        if kind not in _COUNTED:
+            self._tally(kind, source, target, -1)
         if kind == "MAP":
             del self._below[source][target]
             if not self._below[source]:
@@ -163,14 +217,18 @@ class IndexedModel(Model):
     def add_hold(self, pd: str, node: str, count: int = 1) -> None:
         super().add_hold(pd, node, count)
         self._join("HOLD", pd, node)
+        self._tally("HOLD", pd, node, count)
 
     def drop_hold(self, pd: str, node: str, count: int = 1) -> None:
         super().drop_hold(pd, node, count)
+        self._tally("HOLD", pd, node, -count)
         if (pd, node) not in self.holds:
             self._part("HOLD", pd, node)
 
     def cut_hold(self, pd: str, node: str) -> None:
+        count = self.holds.get((pd, node), 0)
         super().cut_hold(pd, node)
+        self._tally("HOLD", pd, node, -count)
         self._part("HOLD", pd, node)
 
     def add_request(self, pd: str, space: str) -> None:
@@ -218,8 +276,10 @@ class IndexedModel(Model):
     def add_subscribe(self, pd: str, node: str, count: int = 1, handler: int = 0) -> None:
         super().add_subscribe(pd, node, count, handler)
         self._join("SUBSCRIBE", pd, node)
+        self._tally("SUBSCRIBE", pd, node, count, handler)
 
     def drop_subscribe(self, pd: str, node: str, count: int = 1, handler: int = 0) -> None:
         super().drop_subscribe(pd, node, count, handler)
+        self._tally("SUBSCRIBE", pd, node, -count, handler)
         if (pd, node) not in self.subscribes:
             self._part("SUBSCRIBE", pd, node)

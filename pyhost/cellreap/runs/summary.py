@@ -251,9 +251,7 @@ def _asked(report: Report, names: Mapping[str, str], files: Mapping[int, str]) -
     return lines
 
 
-def _table(
-    chapters: list[Chapter], report: Report, faults: Mapping[str, FaultSeen]
-) -> list[str]:
+def _table(chapters: list[Chapter], report: Report, faults: Mapping[str, FaultSeen]) -> list[str]:
     """A few lines for each crash. Crashes in a row with the same result are shown once."""
     lines: list[str] = []
 

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from cellreap.trace.digest import stirred
+from cellreap.model.digest import stirred
 
 _MARK: Final = b"~pd "
 _FORM: Final = re.compile(

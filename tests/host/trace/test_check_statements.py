@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cellreap.model.digest import of_words
 from cellreap.trace.check import Report, check_stream
-from cellreap.trace.digest import of_words
 from cellreap.trace.events import Event
 from cellreap.trace.statements import Statement, Statements
 from kit.paths import TRUTH

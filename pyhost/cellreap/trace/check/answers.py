@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar, Final
 
 from cellreap import headers
+from cellreap.model.digest import of_words
 from cellreap.model.ids import ROOT, parse_id, pd_id, resource_id
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.work import COUNTS
-from cellreap.trace.digest import of_words
 from cellreap.trace.events import Event
 
 ANSWERED: Final = {"GET_WORK": "get_work", "TICKET": "ticket", "REPORT": "listen"}

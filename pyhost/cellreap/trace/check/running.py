@@ -10,12 +10,12 @@ from typing import Any, Final, Generic, TypeVar
 
 from cellreap import headers
 from cellreap.model import reference
+from cellreap.model.digest import of_plan
 from cellreap.model.ids import ROOT, NodeKind, parse_id
 from cellreap.model.indexed import IndexedModel
 from cellreap.trace.check.apart import touched
 from cellreap.trace.check.slots import Reservation
 from cellreap.trace.check.work import Tag, lane_of
-from cellreap.trace.digest import of_plan
 from cellreap.trace.report import Cleanup
 
 DOOMS: Final = ("DOOM_PD", "DOOM_SPACE", "SPARED")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar
 from cellreap.model.csvstate import rows_gone, state_rows
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.rows import compare_rows, with_doomed
-from cellreap.trace.digest import Digests
 from cellreap.trace.events import Event
 
 if TYPE_CHECKING:
@@ -46,7 +45,6 @@ class State(Concern):
         super().__init__(context)
         self.rows: Counter[str] | None = None  # of the snapshot that is being printed
         self._changed_in: int | None = None  # line of the first change that no printed state shows
-        self._digests = Digests()
         self._began = False  # whether there was a snapshot
 
     # -- for other concerns
@@ -89,7 +87,7 @@ class State(Concern):
         self._check_digest(event)
 
     def _check_digest(self, event: Event) -> None:
-        digest = self._digests.of(self.context.model)
+        digest = self.context.model.digest()
         if event["digest"] != digest:
             text = f"digest={event['digest']}: that of the state that the events make is {digest}"
             self.context.bad("state.digest", f"{event.name}: {text}")

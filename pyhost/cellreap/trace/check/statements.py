@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from cellreap import headers
+from cellreap.model.digest import stirred
 from cellreap.model.ids import parse_id
 from cellreap.trace.check.context import Context
-from cellreap.trace.digest import stirred
 from cellreap.trace.events import Event
 from cellreap.trace.statements import LOW, Statement
 

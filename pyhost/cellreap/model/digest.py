@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The terms of which the digest of a model state is the sum, as digest.h defines them."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from cellreap import headers
+from cellreap.model.graph import Model
+from cellreap.model.nodes import Node
+
+_MASK: Final = 2**64 - 1
+_LABEL_BYTES: Final = 8
+_KEY: Final = bytes(16)
+
+
+@functools.cache
+def _factors() -> tuple[int, int, int]:
+    rows = headers.table("digest.h", "CR_DIGEST_FACTOR")
+    factors = {str(name): int(number) for name, number in rows}
+    by_kind, first, second = (
+        factors[f"CR_DIGEST_{name}"] for name in ("BY_KIND", "FIRST", "SECOND")
+    )
+    return by_kind, first, second
+
+
+@functools.cache
+def _kind(kind: str, handler: int) -> int:
+    """What an edge of a kind with this handler adds to the label of its first end."""
+    rows = headers.table("model.h", "CR_EDGE_KIND")
+    kinds = {str(name).removeprefix("CR_EDGE_"): int(number) for name, number, *_ in rows}
+    kinds["NODE"] = headers.constant("digest.h", "CR_DIGEST_NODE")
+    by_kind, _, _ = _factors()
+    return by_kind * (kinds[kind] + headers.constant("digest.h", "CR_DIGEST_HANDLER") * handler)
+
+
+def _stir(x: int, first: int, second: int) -> int:
+    x = ((x ^ x >> 32) * first) & _MASK
+    x = ((x ^ x >> 29) * second) & _MASK
+    return x ^ x >> 32
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def label(id_: str, data: str) -> int:
+    """The label of a node, from the columns of its row."""
+    text = f"{id_},{data}".encode("utf-8", "surrogateescape")
+    hashed = hashlib.blake2s(text, digest_size=_LABEL_BYTES, key=_KEY)
+    return int.from_bytes(hashed.digest(), "little")
+
+
+def term(kind: str, a: int, b: int, handler: int = 0) -> int:
+    """The term of an edge of that kind between nodes of these labels. handler: of a SUBSCRIBE.
+
+    NODE: that of a node, with its label and whether it is pinned.
+    """
+    _, first, second = _factors()
+    if kind == "LINK" and a > b:
+        a, b = b, a
+    inner = _stir((a + _kind(kind, handler)) & _MASK, first, second)
+    return _stir((inner + b) & _MASK, first, second)
+
+
+def stirred(x: int, *words: int) -> int:
+    """A number into which words were stirred, one after the other."""
+    _, first, second = _factors()
+    for word in words:
+        x = _stir((x + word) & _MASK, first, second)
+    return x
+
+
+def _of_words(*words: int) -> int:
+    return stirred((_factors()[0] * (len(words) + 1)) & _MASK, *words)
+
+
+def of_words(words: Iterable[int]) -> str:
+    """The digest of words that somebody is told, as an event tells it."""
+    return f"{_of_words(*words):016x}"
+
+
+@functools.cache
+def _plan_rows() -> dict[str, int]:
+    """Key of `plan --json` -> the kind of its rows."""
+    return {str(key): int(number) for _, number, key, _ in headers.table("digest.h", "CR_PLAN_ROW")}
+
+
+def of_plan(plan: Mapping[str, Any], model: Model) -> tuple[int, str]:
+    """The number of the rows that follow from a plan, and their digest, as PLAN tells them.
+
+    plan: as `plan --json` has it, for this state.
+    """
+    count = total = 0
+    kinds = headers.printed_names("policy.h", "CR_NOTICE_KIND")
+    for key, number in _plan_rows().items():
+        for row in plan[key]:
+            kind, ids = number, [row] if isinstance(row, str) else list(row[:2])
+            if key == "notices":
+                to, word, node, dead = row
+                kind, ids = number + kinds[word], [to, node, dead]
+            labels = [label(id_, _data(model.nodes[id_])) if id_ else 0 for id_ in ids]
+            total += _of_words(kind, *labels, *[0] * (3 - len(labels)))
+            count += 1
+    return count, f"{total & _MASK:016x}"
+
+
+def _data(node: Node) -> str:
+    return node.name if node.kind == "PD" else node.type
