@@ -18,7 +18,7 @@ from cellreap import headers
 from cellreap.headers import event_table
 from cellreap.model import reference
 from cellreap.model.closeness import Closeness
-from cellreap.model.csvstate import rows_gone, state_rows
+from cellreap.model.csvstate import state_rows
 from cellreap.model.digest import of_plan
 from cellreap.model.graph import DESTRUCTOR, Model
 from cellreap.model.ids import ROOT, parse_id, pd_id, resource_id, space_id
@@ -916,7 +916,9 @@ class Target:
         rows = self._rows() if before is None else ()
         for row in rows:
             self.emit("STATE", row=row)
-        count = len(rows) if before is None else rows_gone(before, self.model)
+        count = (
+            len(rows) if before is None else len(state_rows(before)) - len(state_rows(self.model))
+        )
         used = {**self.used(), "cycles": cycles, "objects": self.kernel_objects()}
         self.emit("SETTLED", n=n, rows=count, **used, digest=self.digest())
 

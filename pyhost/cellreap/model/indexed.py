@@ -49,6 +49,8 @@ class IndexedModel(Model):
     """node -> its label in the digest; also of nodes that are gone, which get no other one"""
     _total: int = 0
     """the sum of the terms of all nodes and edges"""
+    rows: int = 0
+    """how many rows the text of the state has, without that of the columns"""
 
     def copy(self) -> Self:
         copied = super().copy()
@@ -56,7 +58,7 @@ class IndexedModel(Model):
         copied._near = {node: dict(edges) for node, edges in self._near.items()}
         copied._ties = self._ties.copy()
         copied._below = {node: dict(lowers) for node, lowers in self._below.items()}
-        copied._labels, copied._total = self._labels, self._total
+        copied._labels, copied._total, copied.rows = self._labels, self._total, self.rows
         return copied
 
     # -- the digest
@@ -68,9 +70,12 @@ class IndexedModel(Model):
     def _tally(self, kind: str, a: str, b: str, times: int = 1, handler: int = 0) -> None:
         """An edge, or so many of it, come; or go, if times is negative."""
         self._total += times * term(kind, self._labels[a], self._labels[b], handler)
+        if kind != "MANAGE":  # which follows from others
+            self.rows += times
 
     def _tally_node(self, node: str, times: int = 1) -> None:
         self._total += times * term("NODE", self._labels[node], int(self.nodes[node].pinned))
+        self.rows += times
 
     # -- queries
 

@@ -120,4 +120,6 @@ def test_a_digest_does_not_depend_on_the_states_before(seed: int) -> None:
         with contextlib.suppress(CellreapError):
             getattr(model, name)(*arguments)
         assert model.digest() == digest_of(model, labels), (name, arguments)
+        edges = sum(edge.times for edge in model.edges())
+        assert model.rows == len(model.nodes) + len(model.space_of) + edges
         assert before is None or kept.digest() == before

@@ -15,7 +15,6 @@ from cellreap.model.csvstate.reading import MAX_LINE, MAX_LINES, parse_state, re
 from cellreap.model.csvstate.report import ReadReport
 from cellreap.model.csvstate.version import STATE_VERSION
 from cellreap.model.csvstate.writing import (
-    rows_gone,
     state_rows,
     state_text,
     tombstone_rows,
@@ -32,7 +31,6 @@ __all__ = [
     "Row",
     "parse_state",
     "read_state",
-    "rows_gone",
     "state_rows",
     "state_text",
     "tombstone_rows",

@@ -54,32 +54,6 @@ def _node_rows(model: Model) -> list[Row]:
     return rows
 
 
-def rows_gone(before: Model, after: Model) -> int:
-    """How many rows of nodes and edges one state has and a later one has not.
-
-    A row is whole: an edge that only has a lower count is still there.
-    """
-    gone = sum(before.holds[hold] for hold in before.holds.keys() - after.holds.keys())
-    for pair in before.subscribes:
-        left = after.subscriptions(*pair)
-        had = before.subscriptions(*pair).items()
-        gone += sum(count for handler, count in had if handler not in left)
-    for has, still in (
-        (before.nodes.keys(), after.nodes.keys()),
-        (before.space_of.keys(), after.space_of.keys()),
-        (before.faults.keys(), after.faults.keys()),
-    ):
-        gone += len(has - still)
-    for edges, left_over in (
-        (before.requests, after.requests),
-        (before.maps, after.maps),
-        (before.links, after.links),
-        (before.owns, after.owns),
-    ):
-        gone += len(edges - left_over)
-    return gone
-
-
 def _edge_rows(model: Model) -> list[Row]:
     order = {name: place for place, name in enumerate(EDGE_KINDS)}
     subsets = (Edge("SUBSET", res, space) for res, space in model.space_of.items())

@@ -11,7 +11,7 @@ from cellreap.model.reference.collection import collect, reached, reconcile, spa
 from cellreap.model.reference.explaining import explain, label
 from cellreap.model.reference.hanging import built_on, hanging, hanging_on, uppers
 from cellreap.model.reference.metrics import Measuring, metrics
-from cellreap.model.reference.planning import apply, destructors, plan, replan, subtree
+from cellreap.model.reference.planning import apply, destructors, going, plan, replan, subtree
 
 __all__ = [
     "WHYS",
@@ -25,6 +25,7 @@ __all__ = [
     "depth_text",
     "destructors",
     "explain",
+    "going",
     "hanging",
     "hanging_on",
     "label",

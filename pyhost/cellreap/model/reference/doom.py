@@ -43,7 +43,8 @@ def doomed_pds(
     whether a dependent may be doomed.
     """
     depths = dict.fromkeys(triggers, 0)
-    clients, partners = _clients(model), _partners(model)
+    clients = {} if pd_depth == 0 else _clients(model)
+    partners = _partners(model)
     servers = _close(partners, list(depths), depths, 0, why)
     k = 0
     while servers and (pd_depth is None or k < pd_depth):

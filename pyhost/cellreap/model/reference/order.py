@@ -27,11 +27,13 @@ def groups(model: Model, pds: set[str], spaces: set[str]) -> list[list[str]]:
     ownership = among_doomed((space, manager) for space, manager in model.manager.items())
     ownership |= among_doomed((created, creator) for creator, created in model.owns)
 
-    implicit = among_doomed((model.manager[space], pd) for pd, space in model.requests)
+    implicit = among_doomed(
+        (model.manager[space], pd) for pd, space in model.requests if pd in doomed
+    )
     implicit |= among_doomed(
         (model.manager[model.space_of[node]], pd)
         for pd, node in model.holds
-        if node in model.space_of
+        if pd in doomed and node in model.space_of
     )
     implicit |= among_doomed((s, t) for t, s in maps_to(model))
 

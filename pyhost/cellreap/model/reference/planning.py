@@ -188,10 +188,13 @@ def replan(model: Model, plan: Plan) -> Plan:
 def apply(model: AnyModel, plan: Plan) -> AnyModel:
     """The state after the cleanup. Does not change `model`."""
     after = model.copy()
-    doomed = plan.doomed()
-    bodies = {model.body_of(pd) for pd, _ in plan.destroyed_pds} - {None}
-    inside = {res for res, space in model.space_of.items() if space in doomed}
-    after.discard(
-        doomed | inside | set(plan.core_freed) | {body for body in bodies if body is not None}
-    )
+    after.discard(going(model, plan))
     return after
+
+
+def going(model: Model, plan: Plan) -> set[str]:
+    """All nodes that the cleanup takes out of the state."""
+    doomed = plan.doomed()
+    bodies = {body for pd, _ in plan.destroyed_pds if (body := model.body_of(pd)) is not None}
+    inside = {res for space in plan.deleted_spaces for res in model.resources_in(space)}
+    return doomed | inside | set(plan.core_freed) | bodies

@@ -16,11 +16,10 @@ def core_freed(model: Model, pds: set[str], spaces: set[str]) -> set[str]:
     """
     bodies = {body for pd in pds if (body := model.body_of(pd)) is not None}
     let_go = {model.body_of(pd) for creator, pd in model.owns if creator not in pds}
-    holders: dict[str, set[str]] = {}
-    for pd, node in model.holds:
-        if node in model.space_of and model.is_core(model.space_of[node]):
-            holders.setdefault(node, set()).add(pd)
-    freed = {res for res, who in holders.items() if who & pds and who <= pds | {ROOT}}
+    held = {node for pd, node in model.holds if pd in pds and node in model.space_of}
+    freed = {node for node in held if model.is_core(model.space_of[node])}
+    going_or_root = pds | {ROOT}
+    freed -= {node for pd, node in model.holds if node in freed and pd not in going_or_root}
     freed -= bodies | let_go
     going = freed | bodies | {res for res, space in model.space_of.items() if space in spaces}
     kept = [lower for upper, lower in model.maps if lower in freed and upper not in going]

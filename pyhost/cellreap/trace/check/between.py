@@ -82,7 +82,7 @@ class Between(Concern):
             text = "SETTLED: what was served between the steps changed the plan"
             self.context.bad("between.apart", text)
         running.before = self.context.model
-        running.after = reference.apply(self.context.model, plan)
+        running.going = reference.going(self.context.model, plan)
         running.result.broken = reference.hanging(plannable, plan)
 
     def _may_name(self, event: Event, running: Running, value: str) -> None:

@@ -446,15 +446,18 @@ class Cleanups(Concern):
         running.result.cycles += event.number("cycles")
         gone = running.destroyed & running.to_destroy if leaves else running.to_destroy
         gone -= running.gone
-        before = context.model
-        context.model = state_of(running) if leaves else running.after
+        rows = context.model.rows
+        if leaves:
+            context.model = state_of(running)
+        else:
+            context.model.discard(running.going)
         _forget(context, running, gone)
         context.tickets.settle(running.tag)
         context.tickets.note({running.tag, *context.notices.changed_accounts()})
         later = context.residue.settled(running, gone)
         context.tombstones.settled(running, later)
         self.number = self._running = None
-        context.state.settled(event, before)
+        context.state.settled(event, rows - context.model.rows)
         context.legal(f"after cleanup {running.result.number}")
 
     handlers: ClassVar[Handlers] = {"CLEANUP": cleanup}

@@ -222,7 +222,8 @@ class Running:
         self.keeps = Counter(pd for pd, _ in self.hanging)
         """survivor -> how much it keeps that is broken, as its `lost` notices tell it"""
         self.before = before
-        self.after = reference.apply(before, plan)
+        self.going = reference.going(before, plan)
+        """the nodes that are taken out of the model at the end"""
         self.managers = {
             space: before.manager[space]
             for space in plan.deleted_spaces
@@ -301,8 +302,7 @@ class Running:
             askers.intersection_update([pd for pd in askers if (pd, space) in model.requests])
         self._spare_what_is_held_again(plannable)
         self._forget_what_is_gone(model)
-        self.after = model.copy()
-        self.after.discard(self.to_destroy - self.gone)
+        self.going = self.to_destroy - self.gone
 
     def recover(self, model: IndexedModel, plannable: IndexedModel) -> None:
         """Begins a later run over what is left, in the current model."""
@@ -352,7 +352,7 @@ class Running:
         """
         if node in self.dead:
             return self.dead[node]
-        space = self.before.space_of.get(node, node)
+        space = self._space_of.get(node, node)
         empty = pd in self.depth or self.owed[pd, "lost", space, "-"] > 0
         return self.reservations.get((pd, space), Reservation(0, True, space) if empty else None)
 

@@ -4,15 +4,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from cellreap.model.csvstate import rows_gone, state_rows
+from cellreap.model.csvstate import state_rows
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.rows import compare_rows, with_doomed
 from cellreap.trace.events import Event
-
-if TYPE_CHECKING:
-    from cellreap.model.graph import Model
 
 CHANGES = frozenset(
     {
@@ -73,13 +70,12 @@ class State(Concern):
             text = f"the model was changed in line {self._changed_in}, after the state was printed"
             context.bad("state.printed", f"{name}: {text} last: {expected}")
 
-    def settled(self, event: Event, before: Model) -> None:
+    def settled(self, event: Event, gone: int) -> None:
         """SETTLED of a cleanup: compares the number of rows that it removed, and the digest.
 
-        before: the state before the cleanup removed anything, or after its last WAIT.
+        gone: how many it removed, or since its last WAIT.
         """
         self._changed_in = event.line
-        gone = rows_gone(before, self.context.model)
         if event.number("rows") != gone:
             text = f"rows={event['rows']}, but the cleanup removed {gone} from the state"
             self.context.bad("state.count", f"SETTLED: {text}")
