@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from typing import ClassVar, Final
 
 from cellreap import headers
@@ -36,7 +35,8 @@ class Actors(Concern):
         self._refused: Counter[str] = Counter()
         self._silent: dict[str, str] = {}
         self._frozen: set[str] = set()
-        self._waiting: dict[str, int] = {}
+        self.waiting: dict[str, int] = {}
+        """The PDs that wait for a ticket, and the ticket."""
         self._last: dict[str, Event] = {}
 
     # -- for other concerns
@@ -59,8 +59,8 @@ class Actors(Concern):
             text = f"{pd} {self._silent[pd]} and can do nothing any more"
             bad("actors.silent", f"{event.name}: {text}")
             return False
-        if pd in self._waiting:
-            text = f"{pd} waits for ticket {self._waiting[pd]} to be over"
+        if pd in self.waiting:
+            text = f"{pd} waits for ticket {self.waiting[pd]} to be over"
             bad("actors.waiting", f"{event.name}: {text}")
             return False
         return True
@@ -89,7 +89,7 @@ class Actors(Concern):
         """The PD can no longer act."""
         self.context.staged.went(pd)
         self._silent[pd] = why
-        self._waiting.pop(pd, None)
+        self.waiting.pop(pd, None)
 
     def hang(self, pd: str) -> None:
         """The PD was ordered to do nothing more. It is no trigger."""
@@ -101,19 +101,15 @@ class Actors(Concern):
 
     def wait(self, pd: str, ticket: int) -> None:
         """The PD does nothing until it is told the result of its ticket."""
-        self._waiting[pd] = ticket
+        self.waiting[pd] = ticket
 
     def waits_for(self, pd: str) -> int | None:
         """The ticket for which the PD waits; None if it does not wait."""
-        return self._waiting.get(pd)
-
-    def waiting(self) -> Mapping[str, int]:
-        """The PDs that wait for a ticket, and the ticket."""
-        return self._waiting
+        return self.waiting.get(pd)
 
     def go_on(self, pd: str) -> None:
         """The PD was told the result of its ticket."""
-        self._waiting.pop(pd, None)
+        self.waiting.pop(pd, None)
 
     def refuse_cancelled(self, pd: str) -> None:
         """The CONNECT in which the PD waits was cancelled. It is told so at once."""
@@ -128,11 +124,11 @@ class Actors(Concern):
         """The PD is destroyed."""
         self._silent.pop(pd, None)
         self._frozen.discard(pd)
-        self._waiting.pop(pd, None)
+        self.waiting.pop(pd, None)
 
     def at_end(self) -> None:
         """The trace ends."""
-        for pd, number in self._waiting.items():
+        for pd, number in self.waiting.items():
             text = f"END: {pd} was never told what became of ticket {number}"
             self.context.bad("tickets.wait", text)
 

@@ -143,7 +143,7 @@ def _go_so_far(context: Context, running: Running) -> None:
     """A cleanup waits for destructors. What it destroyed so far is gone."""
     context.between.settle(running)
     gone = running.destroyed - running.gone
-    context.model = state_of(running)
+    context.go_on_with(state_of(running))
     _forget(context, running, gone)
 
 
@@ -172,7 +172,7 @@ class Cleanups(Concern):
         self.number: int | None = None
         """number of the current cleanup: the one that is under way and does not wait"""
         self._running: Running | None = None  # None while skipping one
-        self._waiting: dict[int, Running] = {}  # the cleanups that wait, by number
+        self.awaiting: dict[int, Running] = {}  # the cleanups that wait, by number
         self._count = 0
 
     # -- for other concerns
@@ -180,7 +180,7 @@ class Cleanups(Concern):
     def under_way(self) -> list[Running]:
         """The cleanups that are not over, without those that left something."""
         current = [] if self._running is None else [self._running]
-        return [*self._waiting.values(), *current]
+        return [*self.awaiting.values(), *current]
 
     def doomed(self) -> Collection[str]:
         """The nodes that the cleanups under way have doomed."""
@@ -211,19 +211,19 @@ class Cleanups(Concern):
 
     def waits(self) -> bool:
         """Whether a cleanup waits."""
-        return bool(self._waiting)
+        return bool(self.awaiting)
 
     def waiting(self) -> int:
         """The number of cleanups that wait."""
-        return len(self._waiting)
+        return len(self.awaiting)
 
     def has_room(self) -> bool:
         """Whether one more cleanup can wait."""
-        return len(self._waiting) < MAX_CLEANUPS
+        return len(self.awaiting) < MAX_CLEANUPS
 
     def touched(self) -> set[str]:
         """What the cleanups that wait concern."""
-        return set().union(*(running.touched for running in self._waiting.values()))
+        return set().union(*(running.touched for running in self.awaiting.values()))
 
     def outstanding(self, running: Running) -> Iterator[Notice]:
         """The unfinished notices of a cleanup whose receivers can act."""
@@ -249,7 +249,7 @@ class Cleanups(Concern):
 
     def demand_continued(self, event: Event) -> None:
         """Checks that no cleanup waits for nobody when a PD acts again."""
-        for number, running in self._waiting.items():
+        for number, running in self.awaiting.items():
             if running.must_wait and next(self.outstanding(running), None) is None:
                 running.must_wait = False
                 text = f"expected CONTINUE n={number} before it: the cleanup waits for nobody"
@@ -257,21 +257,21 @@ class Cleanups(Concern):
 
     def at_end(self) -> None:
         """The trace ends."""
-        if self.number is not None or self._waiting:
+        if self.number is not None or self.awaiting:
             self.context.bad("cleanup.within", "END within a cleanup: expected its SETTLED")
 
     # -- outside and inside cleanups
 
     def is_any(self) -> bool:
         """Whether a cleanup is under way or left something."""
-        return self.number is not None or bool(self._waiting) or bool(self.context.residue.of)
+        return self.number is not None or bool(self.awaiting) or bool(self.context.residue.of)
 
     def see_outside(self, event: Event) -> None:
         """Checks whether an event that is not part of a cleanup may come now."""
         if self.number is not None and self.context.between.open is None:
             text = f"{event.name} within cleanup {self.number}: expected SETTLED n={self.number}"
             self.context.bad("cleanup.within", f"{text} first")
-        for number, running in self._waiting.items():
+        for number, running in self.awaiting.items():
             for name in NOT_DOOMED.get(event.name, ()):
                 node = event.optional(name)
                 if node is not None and running.dooms(node):
@@ -284,8 +284,8 @@ class Cleanups(Concern):
         """The cleanup of an event that is part of one. None if there is no such cleanup."""
         bad = self.context.bad
         number = int(event.values["n"])
-        if self.number is None and number in self._waiting:
-            self.number, self._running = number, self._waiting.pop(number)
+        if self.number is None and number in self.awaiting:
+            self.number, self._running = number, self.awaiting.pop(number)
         running = self._running
         if running is None:
             if self.number != number:
@@ -359,9 +359,9 @@ class Cleanups(Concern):
         context = self.context
         shown = f"CLEANUP: n={begun.result.number}"
         if (begun.tells or begun.destructors) and not self.has_room():
-            text = f"{len(self._waiting)} cleanups wait already"
+            text = f"{len(self.awaiting)} cleanups wait already"
             context.bad("cleanup.apart", f"{shown}: {text}")
-        for other, waiting in self._waiting.items():
+        for other, waiting in self.awaiting.items():
             shared = sorted(waiting.touched & begun.touched)
             if shared:
                 text = f"{shared[0]} concerns cleanup {other} too, which waits"
@@ -398,7 +398,8 @@ class Cleanups(Concern):
     def _plan_told(self, running: Running) -> None:
         running.plan_open = False
         for name in DOOMS:
-            for row in lacking(running.plan[name], running.told[name]):
+            wanted = running.plan[name]
+            for row in lacking(wanted, running.told[name]) if wanted else ():
                 text = f"{name} {' '.join(row)}: in the reference's plan, but not in the trace's"
                 self.context.bad("cleanup.plan", text)
 
@@ -413,7 +414,7 @@ class Cleanups(Concern):
             _go_so_far(self.context, running)
             self.context.residue.record(running)
         running.waiting = running.waited = True
-        self._waiting[event.number("n")] = running
+        self.awaiting[event.number("n")] = running
         self.number = self._running = None
 
     def go_on(self, running: Running, event: Event) -> None:
@@ -448,7 +449,7 @@ class Cleanups(Concern):
         gone -= running.gone
         rows = context.model.rows
         if leaves:
-            context.model = state_of(running)
+            context.go_on_with(state_of(running))
         else:
             context.model.discard(running.going)
         _forget(context, running, gone)

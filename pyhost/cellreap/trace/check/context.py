@@ -126,6 +126,8 @@ class Context:
 
     def __init__(self, report: Report, expected: Expected | None) -> None:
         self.report = report
+        self.model = report.model
+        """the model state that the events so far make"""
         self.expected = expected
         """what the configuration demands; None: not known"""
         self.mode = "async"
@@ -136,14 +138,9 @@ class Context:
         self.debts = Debts()
         self.used_ids: set[str] = set()
 
-    @property
-    def model(self) -> IndexedModel:
-        """The model state that the events so far make."""
-        return self.report.model
-
-    @model.setter
-    def model(self, model: IndexedModel) -> None:
-        self.report.model = model
+    def go_on_with(self, model: IndexedModel) -> None:
+        """Another state takes the place of the one so far."""
+        self.model = self.report.model = model
 
     def bad(self, rule: str, text: str) -> None:
         """Reports that the current event breaks a rule. KeyError if there is no such rule."""

@@ -45,7 +45,7 @@ class Extractions(Concern):
         """the extraction whose notices are being queued, or were queued last"""
         self.printing: int | None = None
         """the extraction whose MODEL rows are being printed"""
-        self._running: dict[int, _Running] = {}
+        self.running: dict[int, _Running] = {}
         self._by_asker: dict[str, int] = {}
 
     # -- for other concerns
@@ -56,7 +56,7 @@ class Extractions(Concern):
         It gets none if the extraction is over or the space is destroyed.
         """
         model = self.context.model
-        if x in self._running and space in model.manager and self.lives(space):
+        if x in self.running and space in model.manager and self.lives(space):
             self._ask(x, [(pd, resource) for resource in model.resources_in(space)])
 
     def _ask(self, x: int, questions: list[tuple[str, str]]) -> None:
@@ -74,7 +74,7 @@ class Extractions(Concern):
 
     def demand_over(self, event: Event) -> None:
         """Checks that no extraction waits for nobody when a PD acts again."""
-        for x, running in self._running.items():
+        for x, running in self.running.items():
             if running.told_needless:
                 continue
             if not any(self._can_answer(notice.to) for notice in self._unfinished(x)):
@@ -90,7 +90,7 @@ class Extractions(Concern):
 
     def at_end(self) -> None:
         """The trace ends."""
-        for x in self._running:
+        for x in self.running:
             self.context.bad("extractions.end", f"END: extraction {x} was never told (EXTRACTED)")
 
     def lives(self, node: str) -> bool:
@@ -115,8 +115,8 @@ class Extractions(Concern):
             context.bad("extractions.one", f"EXTRACT: {text}")
         self.last = x
         self._by_asker[by] = x
-        self._running[x] = _Running(Extraction(x, by))
-        context.report.extractions.append(self._running[x].shown)
+        self.running[x] = _Running(Extraction(x, by))
+        context.report.extractions.append(self.running[x].shown)
         model, doomed = context.model, context.cleanups.doomed()
         self._ask(
             x,
@@ -132,21 +132,21 @@ class Extractions(Concern):
 
     def cancel(self, x: int) -> None:
         """The extraction was cancelled. Its questions that nobody has fetched are withdrawn."""
-        running = self._running.pop(x)
+        running = self.running.pop(x)
         if self._by_asker.get(running.shown.by) == x:
             del self._by_asker[running.shown.by]
         self.context.notices.end_extraction(("extraction", x))
 
     def is_under_way(self, x: int) -> bool:
         """Whether the extraction has not ended."""
-        return x in self._running
+        return x in self.running
 
     def subgraph(self, event: Event) -> None:
         """SUBGRAPH: a manager reports a MAP edge that the root task does not know."""
         pd, x = event["pd"], event.number("x")
         if not self.context.actors.may_act(event, pd):
             return
-        running = self._running.get(x)
+        running = self.running.get(x)
         if running is None:
             text = f"SUBGRAPH: x={x}: no such extraction is under way"
             self.context.bad("extractions.under_way", text)
@@ -216,7 +216,7 @@ class Extractions(Concern):
         """MODEL: a row of the extracted state. All managers must have answered before it."""
         context = self.context
         x = event.number("x")
-        running = self._running.get(x)
+        running = self.running.get(x)
         if running is None or self.printing not in (None, x):
             text = f"MODEL: x={x}: expected an extraction that is under way, one at a time"
             context.bad("extractions.under_way", text)
@@ -240,7 +240,7 @@ class Extractions(Concern):
             context.bad("extractions.printed", text)
             return
         self.printing = None
-        running = self._running.pop(x)
+        running = self.running.pop(x)
         if self._by_asker.get(running.shown.by) == x:
             del self._by_asker[running.shown.by]
         if event.number("rows") != running.rows.total():

@@ -60,8 +60,9 @@ class Freed(Concern):
 
     def is_due(self) -> bool:
         """Whether only certain events may come now."""
-        stops = self.context.triggers.has_to_stop()
-        return stops or self._beginning is not None or self._suspending is not None
+        if self._beginning is not None or self._suspending is not None:
+            return True
+        return self.context.triggers.has_to_stop()
 
     def interrupt(self, event: Event) -> None:
         """Handles an event that cannot stand between STOP and SUSPEND of a PD, or its CLEANUP, or

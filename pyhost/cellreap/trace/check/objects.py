@@ -32,7 +32,7 @@ class Objects:
 
     def of(self, pd: str) -> Counter[str]:
         """The objects of a PD that are there."""
-        return self._of.get(pd, Counter())
+        return self._of[pd] if pd in self._of else Counter()
 
     def stopped(self, pd: str) -> None:
         """The PD is stopped: its endpoint is destroyed."""
@@ -45,7 +45,8 @@ class Objects:
 
     def gone(self, pd: str) -> None:
         """The PD is destroyed."""
-        self._used.subtract(self._of.pop(pd, Counter()))
+        if pd in self._of:
+            self._used.subtract(self._of.pop(pd))
 
     def check_sum(self, event: Event) -> None:
         """Checks that the event has all objects that there are."""

@@ -48,7 +48,7 @@ from cellreap.trace.check.running import Running
 from cellreap.trace.check.saved import Saved
 from cellreap.trace.check.slots import Slots
 from cellreap.trace.check.staged import Staged
-from cellreap.trace.check.state import State
+from cellreap.trace.check.state import CHANGES, State
 from cellreap.trace.check.statements import SEES as STATED_SEES
 from cellreap.trace.check.statements import Stated
 from cellreap.trace.check.steps import Steps
@@ -175,6 +175,7 @@ class _Kind:
     used: bool
     same_message: bool
     needs_body: bool
+    changes: bool
 
 
 class Replay:
@@ -192,6 +193,13 @@ class Replay:
         self._in_use: InUse = self._concerns[InUse]
         self._causes: Causes = self._concerns[Causes]
         self._rounds: Rounds = self._concerns[Rounds]
+        self._demands = (
+            (context.cleanups.awaiting, context.cleanups.demand_continued),
+            (context.residue.to_retry, context.residue.demand_retried),
+            (context.extractions.running, context.extractions.demand_over),
+            (context.actors.waiting, context.tickets.demand_told),
+        )
+        """What waits for something, and the demand that it does not wait needlessly."""
         self._kinds = {name: self._kind(name) for name in event_table().fields}
         self._stated = Stated(context)
         self._goes_on = False  # whether BASE came, and END did not
@@ -293,6 +301,7 @@ class Replay:
             used=name in USES,
             same_message=name in SAME_MESSAGE,
             needs_body=name in NEED_BODIES,
+            changes=name in CHANGES,
         )
 
     def finish(self) -> None:
@@ -388,7 +397,8 @@ class Replay:
         if kind.needs_body:
             context.memory.demand_body(name)
             context.authority.demand_rights(name)
-        context.state.note(event)
+        if kind.changes:
+            context.state.note(event)
         if name == "TRACE":
             self._trace(event)
         elif name == "MODE":
@@ -419,12 +429,11 @@ class Replay:
         goes_on = finisher is not None and finisher == self._finisher
         self._finisher = finisher
         if not goes_on:
-            context.cleanups.demand_continued(event)
-            context.residue.demand_retried(event)
+            for waits, demand in self._demands:
+                if waits:
+                    demand(event)
             context.triggers.demand_begun(event)
             context.collections.demand_collected(event)
-            context.extractions.demand_over(event)
-            context.tickets.demand_told(event)
         context.tombstones.demand(event)
 
     def _trace(self, event: Event) -> None:

@@ -84,7 +84,7 @@ class Residue(Concern):
         super().__init__(context)
         self.of: dict[int, Running] = {}
         """the cleanups that settled and left something, by number"""
-        self._to_retry: set[int] = set()
+        self.to_retry: set[int] = set()
         """the cleanups whose later run must come before anything else happens"""
         self._begun: dict[int, set[Row]] = {}
         """the steps of each cleanup that failed and were left: they may have taken capabilities"""
@@ -155,7 +155,7 @@ class Residue(Concern):
                 if step[0] == "notify" and step[2] in gone and not other.moot[step]:
                     other.moot[step] = count  # its receiver is gone
         if running.run == 0:
-            self._to_retry |= self._later() - {number}
+            self.to_retry |= self._later() - {number}
         self.of.pop(number, None)
         running.result.left = [list(step) for step in sorted(running.left.elements())]
         if not running.left:
@@ -243,7 +243,7 @@ class Residue(Concern):
         if not running.recorded and not self._has_place(running):
             newest = self.of[max(self._later())]
             newest.result.for_good = True
-            self._to_retry.discard(newest.result.number)
+            self.to_retry.discard(newest.result.number)
             self.context.tombstones.settled(newest, leaves=False)
         running.recorded = True
 
@@ -265,12 +265,12 @@ class Residue(Concern):
 
     def demand_retried(self, event: Event) -> None:
         """Checks, when the root task goes on to another message, that it tried what was left."""
-        if not self._to_retry:
+        if not self.to_retry:
             return
-        for number in sorted(self._to_retry):
+        for number in sorted(self.to_retry):
             text = f"{event.name}: expected RECOVER n={number} before it: a cleanup has settled"
             self.context.bad("residue.retried", text)
-        self._to_retry.clear()
+        self.to_retry.clear()
 
     # -- events
 
@@ -282,7 +282,7 @@ class Residue(Concern):
         """RECOVER: a later run over what a cleanup left."""
         number = event.number("n")
         running = self.of.get(number) if number in self._later() else None
-        self._to_retry.discard(number)
+        self.to_retry.discard(number)
         self.context.state.demand_printed(event)
         if running is None or self.context.cleanups.number is not None:
             self.context.bad("residue.run", f"RECOVER: n={number}: no such cleanup has a later run")

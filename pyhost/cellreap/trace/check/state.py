@@ -47,9 +47,8 @@ class State(Concern):
     # -- for other concerns
 
     def note(self, event: Event) -> None:
-        """An event outside cleanups."""
-        if event.name in CHANGES:
-            self._changed_in = event.line
+        """One of CHANGES, outside cleanups."""
+        self._changed_in = event.line
 
     def demand_printed(self, event: Event) -> None:
         """CLEANUP, RECOVER, END: checks that all changes can be seen.

@@ -86,7 +86,8 @@ class Takeovers(Concern):
 
     def see(self, event: Event) -> None:
         """Any event that is not a TAKEOVER or INJECTED."""
-        self._demand_death(event)
+        if self._injected is not None:
+            self._demand_death(event)
         self._effect = event.name if event.name in _WITH_STEP else None
         if self._step is None:
             return

@@ -124,7 +124,7 @@ class Tickets(Concern):
 
     def demand_told(self, event: Event) -> None:
         """Checks that no PD waits for a ticket that is over when a PD acts again."""
-        for pd, number in self.context.actors.waiting().items():
+        for pd, number in self.context.actors.waiting.items():
             asked = self._all[number]
             if not asked.told_needless and self._is_over(asked):
                 asked.told_needless = True

@@ -42,7 +42,9 @@ class Ways:
             self._less(pd, slots.leads[slot])
         slots.leads[slot] = server
         slots.full.add(slot)
-        self._callers.setdefault(server, Counter())[pd] += 1
+        if server not in self._callers:
+            self._callers[server] = Counter()
+        self._callers[server][pd] += 1
 
     def empty(self, pd: str, slot: int) -> None:
         """The capability is gone."""
