@@ -45,13 +45,12 @@ CONNECT = 8
 CANCELLED = 15
 FOLLOWING = frozenset(
     {
-        "ACCEPT", "ACCOUNT", "BROKEN", "CALLS", "CLEANUP", "COLLECT", "CONTINUE", "DESTROY",
-        "DOOM_PD", "DOOM_SPACE", "EXIT", "EXTRACT", "EXTRACTED", "FAULT", "FAULT_RESUMED",
-        "FORGOTTEN", "FREED", "FREE_CORE", "GIVE_UP", "HUNG", "IN_USE", "LATE", "LEFT",
-        "LOSE_REQUEST", "MODEL", "OWE", "PAUSE", "PREVENTED", "PRE_DESTROY", "PROBE", "QUEUE",
-        "RECONCILE", "RECOVER", "REFUSE", "REFUSED", "RESUME", "REVOKE", "REVOKE_BODY",
-        "REVOKE_SPACE", "SERVER_DIED", "SETTLED", "SPARED", "STEP", "STOP", "STOP_ALL", "SUSPEND",
-        "TERMINATE", "TICKET", "TOMBSTONE", "WAIT", "WITHDRAW",
+        "ACCEPT", "ACCOUNT", "CALLS", "CLEANUP", "COLLECT", "CONTINUE", "DESTROY", "DOOM_PD",
+        "DOOM_SPACE", "EXIT", "EXTRACT", "EXTRACTED", "FAULT", "FAULT_RESUMED", "FORGOTTEN",
+        "FREED", "GIVE_UP", "HUNG", "IN_USE", "LATE", "LEFT", "MODEL", "PAUSE", "PLAN",
+        "PREVENTED", "PROBE", "QUEUE", "RECONCILE", "RECOVER", "REFUSE", "REFUSED", "RESUME",
+        "SERVER_DIED", "SETTLED", "SPARED", "STEP", "STOP", "STOP_ALL", "SUSPEND", "TERMINATE",
+        "TICKET", "TOMBSTONE", "WAIT", "WITHDRAW",
     }
 )  # fmt: skip
 """Events that belong to the message before them. All others show that the root task went on."""
