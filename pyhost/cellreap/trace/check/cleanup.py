@@ -172,7 +172,8 @@ class Cleanups(Concern):
         self.number: int | None = None
         """number of the current cleanup: the one that is under way and does not wait"""
         self._running: Running | None = None  # None while skipping one
-        self.awaiting: dict[int, Running] = {}  # the cleanups that wait, by number
+        self.awaiting: dict[int, Running] = {}
+        """the cleanups that wait, by number"""
         self._count = 0
 
     # -- for other concerns
@@ -208,14 +209,6 @@ class Cleanups(Concern):
     def current(self) -> Running | None:
         """The current cleanup."""
         return self._running
-
-    def waits(self) -> bool:
-        """Whether a cleanup waits."""
-        return bool(self.awaiting)
-
-    def waiting(self) -> int:
-        """The number of cleanups that wait."""
-        return len(self.awaiting)
 
     def has_room(self) -> bool:
         """Whether one more cleanup can wait."""

@@ -128,7 +128,7 @@ class Collections(Concern):
     def _may_begin(self) -> bool:
         """Whether nothing else is under way or may begin."""
         cleanups = self.context.cleanups
-        waits = cleanups.waits() or cleanups.current() is not None
+        waits = cleanups.awaiting or cleanups.current() is not None
         return not waits and not self.context.triggers.may_begin()
 
     def look(self) -> None:

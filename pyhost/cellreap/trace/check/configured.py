@@ -333,7 +333,7 @@ class Configured(Concern):
     def _synchronize(self, event: Event, expected: Expected) -> None:
         if event.name == "SETTLED" and event["n"] != "0":
             return
-        if event.name == "CLEANUP" and self.context.cleanups.waits():
+        if event.name == "CLEANUP" and self.context.cleanups.awaiting:
             return
         before = self.context.previous
         if event.name == "QUOTA" and before is not None and before.name == "QUOTA":

@@ -97,7 +97,7 @@ class Triggers(Concern):
         The cleanup of a trigger touches none that waits, and that of no trigger before it.
         """
         cleanups, queue = self.context.cleanups, self._pending
-        if not cleanups.waits():
+        if not cleanups.awaiting:
             return next(iter(queue.values()), None)
         pd = first_apart(self.concerns(), cleanups.touched(), cleanups.has_room())
         return None if pd is None else queue[pd]
