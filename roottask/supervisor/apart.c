@@ -14,10 +14,10 @@
 #include "arena.h"
 #include "cleaner.h"
 
-/* One bit for each journal, and one for the queue. */
-enum { QUEUED = 1u << CR_JOURNALS };
+/* One bit for each cleanup that is under way or left something, and one for the queue. */
+enum { MARKS = CR_MAX_CLEANUPS + 1 + CR_MAX_RESIDUES, QUEUED = 1u << MARKS };
 
-_Static_assert((int)CR_JOURNALS < 31, "there is a bit for each");
+_Static_assert((int)MARKS < 31, "there is a bit for each");
 
 /* Sets `mark` for one node. 0: only looks. Returns the marks that it had. */
 static uint32_t mark_node(cr_ref node, uint32_t mark)
@@ -176,18 +176,13 @@ void cr_cleaner_arrive(cr_cleanup *cleanup)
     for (uint32_t i = 0; i < cr_sup.cleaner.n_waiting; i++) {
         used |= cr_sup.cleaner.waiting[i].mark;
     }
-    cleanup->journal = 0;
-    for (cleanup->mark = 1; (used & cleanup->mark) != 0; cleanup->mark <<= 1) {
-        cleanup->journal++;
+    cleanup->mark = 1;
+    while ((used & cleanup->mark) != 0) {
+        cleanup->mark <<= 1;
     }
     if (is_beside_others(&cleanup->plan)) {
         (void)mark_all(&cleanup->plan, cleanup->mark);
     }
-}
-
-cr_journal *cr_journal_of(const cr_cleanup *cleanup)
-{
-    return &cr_sup.journals[cleanup->journal];
 }
 
 void cr_cleaner_depart(const cr_cleanup *cleanup)
@@ -247,7 +242,7 @@ void cr_cleaner_unpark(uint32_t index)
     const cr_cleanup *now = &cleaner->now;
     const uint32_t doomed = now->plan.n_doomed;
     const uint32_t told = now->plan.n_pre_destroy;
-    cr_journal *journal = cr_journal_of(now);
+    cr_journal *journal = &now->journal;
     /* A cleaner may have died in another cleanup since. */
     if (journal->epoch != cleaner->epoch &&
         cr_journal_take_over(journal, cleaner->epoch) != CR_OK) {

@@ -22,18 +22,8 @@
 #include "silence.h"
 #include "tickets.h"
 
-/* The journals of the cleanups that are under way or left something. They have pages of their
- * own. */
-enum { CR_JOURNALS = CR_MAX_CLEANUPS + 1 + CR_MAX_RESIDUES, CR_JOURNAL_PAGE = 4096 };
-
-_Static_assert((int)CR_JOURNAL_DOOMED >= (int)CR_KEPT_DOOMED &&
-                   (int)CR_JOURNAL_CORE >= (int)CR_MAX_NODES &&
-                   (int)CR_JOURNAL_NOTICES >= (int)CR_MAX_PLAN,
-               "a journal has a place for each entry of a plan");
-
 typedef struct cr_supervisor {
-    _Alignas(CR_JOURNAL_PAGE) cr_journal journals[CR_JOURNALS];
-    _Alignas(CR_JOURNAL_PAGE) const cr_hooks *hooks; /* 0: none */
+    const cr_hooks *hooks; /* 0: none */
     uint64_t changes;      /* number of calls of cr_notices_changed */
     int begun;             /* the state at the beginning was printed */
     cr_clock clock;

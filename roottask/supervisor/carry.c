@@ -88,7 +88,7 @@ int cr_cleaner_awaits(const cr_pd *pd)
 
 int cr_is_destroying(const cr_cleanup *cleanup)
 {
-    return cr_journal_of(cleanup)->told != 0;
+    return cleanup->journal.told != 0;
 }
 
 int cr_carry_awaits(const cr_cleanup *cleanup)
@@ -180,7 +180,7 @@ static cr_status destroy_resources(const cr_step *step, uint32_t epoch)
                                : cr_take_resource(cr_sup.cleaner.at.resources[i]);
         if (status != CR_OK) {
             return i == 0 ? status
-                          : cr_step_shorten(cr_journal_of(&cr_sup.cleaner.now), epoch, i);
+                          : cr_step_shorten(&cr_sup.cleaner.now.journal, epoch, i);
         }
     }
     return CR_OK;
@@ -206,7 +206,7 @@ enum { UNQUEUED = 0, QUEUED = 1, TO_SIGNAL = 2 };
 static cr_status notify(const cr_notice *notices, uint32_t count, cr_pd *subscriber,
                         uint32_t epoch)
 {
-    cr_journal *journal = cr_journal_of(&cr_sup.cleaner.now);
+    cr_journal *journal = &cr_sup.cleaner.now.journal;
     const uint32_t tag = cr_sup.cleaner.now.tag;
     if (journal->half == UNQUEUED) {
         cr_queueing *at = &cr_sup.cleaner.at.queueing;
@@ -240,7 +240,7 @@ static cr_status tell(cr_ref node, cr_pd *subscriber, uint32_t epoch)
     }
     const cr_cleanup *now = &cr_sup.cleaner.now;
     const uint32_t destructor = cr_same(node, subscriber->node) ? 1u << CR_HANDLER_DESTRUCTOR : 0;
-    const int is_turn = cr_journal_of(now)->awaited == now->plan.n_pre_destroy;
+    const int is_turn = now->journal.awaited == now->plan.n_pre_destroy;
     const uint32_t handlers = cr_model_handlers(cr_sys.model, subscriber->node, node);
     const cr_notice notice = {.kind = CR_NOTICE_PRE_DESTROY,
                               .to = subscriber->node,
@@ -335,7 +335,7 @@ static void note_beginning(const cr_step *step)
         at->counted = cr_calls_changed;
     }
     if (step->kind == CR_STEP_SUSPEND && pd != 0 && pd->life == CR_LIFE_STOPPED &&
-        cr_journal_of(&cr_sup.cleaner.now)->second == 0) {
+        cr_sup.cleaner.now.journal.second == 0) {
         note_earlier_stop(pd, at);
     }
     if (step->kind == CR_STEP_DESTROY_PD && pd != 0) {
@@ -456,15 +456,15 @@ static void trace_step(cr_step_kind kind, uint32_t count)
  * that is begun afresh finds it too. */
 static int is_to_spare(const cr_cleanup *now)
 {
-    return now->saved && cr_journal_of(now)->awaited == now->plan.n_pre_destroy;
+    return now->saved && now->journal.awaited == now->plan.n_pre_destroy;
 }
 
 static cr_status finish_step(cr_step_kind kind, uint32_t epoch)
 {
     cr_cleanup *now = &cr_sup.cleaner.now;
-    cr_journal *journal = cr_journal_of(now);
+    cr_journal *journal = &now->journal;
     trace_step(kind, journal->count);
-    cr_status status = cr_step_done(journal, epoch);
+    cr_status status = cr_step_done(journal, epoch, &now->plan);
     if (status == CR_OK && kind == CR_STEP_AWAIT && !cr_is_destroying(now) &&
         journal->awaited == now->plan.n_pre_destroy && !is_to_spare(now)) {
         plan_again();
@@ -529,9 +529,9 @@ static int is_in_effect(const cr_step *step, uint32_t half, uint32_t *count)
 /* What the warden does of such a step itself: it signals for notices that are queued, and a node is
  * marked at the latest when its cleanup may wait or end, so that it gets no new edges. A step of
  * several notices or resources ends with those that are in effect. */
-static int complete(const cr_step *step)
+int cr_carry_is_complete(const cr_step *step)
 {
-    cr_journal *journal = cr_journal_of(&cr_sup.cleaner.now);
+    cr_journal *journal = &cr_sup.cleaner.now.journal;
     cr_queueing *at = &cr_sup.cleaner.at.queueing;
     const uint32_t tag = cr_sup.cleaner.now.tag;
     uint32_t count = step->count;
@@ -556,14 +556,6 @@ static int complete(const cr_step *step)
         }
     }
     return 1;
-}
-
-int cr_carry_is_complete(cr_step *step)
-{
-    cr_cleaner *cleaner = &cr_sup.cleaner;
-    return cr_step_next(cr_journal_of(&cleaner->now), &cleaner->now.plan, cr_sys.model, step) ==
-               CR_OK &&
-           complete(step);
 }
 
 cr_status cr_carry_finish(const cr_step *step)
@@ -595,7 +587,7 @@ static cr_status carry_out_with_failures(const cr_step *step, uint32_t epoch, in
 /* Carries out the step that has begun. */
 static cr_status take_step(const cr_step *step, uint32_t epoch)
 {
-    const int again = cr_journal_of(&cr_sup.cleaner.now)->attempts > 1;
+    const int again = cr_sup.cleaner.now.journal.attempts > 1;
     cr_status status;
     if (!again) {
         note_beginning(step);
@@ -617,7 +609,7 @@ void cr_carry_out(void)
         return;
     }
     /* The loop is bounded: each turn finishes a step of the plan. */
-    while ((status = cr_step_take(cr_journal_of(&cleaner->now), epoch, &cleaner->now.plan,
+    while ((status = cr_step_take(&cleaner->now.journal, epoch, &cleaner->now.plan,
                                   cr_sys.model, &step)) == CR_OK &&
            step.kind != CR_STEP_SETTLE) {
         if (step.kind == CR_STEP_AWAIT) {
@@ -625,7 +617,7 @@ void cr_carry_out(void)
                 cleaner->ended = CR_CARRY_AWAITS;
                 return;
             }
-            status = cr_step_begin(cr_journal_of(&cleaner->now), epoch, &step);
+            status = cr_step_begin(&cleaner->now.journal, epoch, &step);
         }
         if (status != CR_OK || (status = take_step(&step, epoch)) != CR_OK) {
             break;

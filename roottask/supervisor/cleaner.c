@@ -268,7 +268,7 @@ static void start(const cr_trigger_entry *entry, uint64_t cycles)
     cr_tickets_begin(entry->pd, now->tag);
     now->steps = cr_reports_count_steps(&now->plan);
     trace_plan(&now->plan, entry->cause);
-    cr_journal_start(cr_journal_of(now), cr_sup.cleaner.epoch);
+    cr_journal_start(&now->journal, cr_sup.cleaner.epoch);
     count_from(cycles);
     cr_report_start();
     carry_on();
@@ -446,7 +446,7 @@ cr_cleanup *cr_cleaner_collects(const cr_pd *pd)
 int cr_cleaner_has_told(const cr_cleanup *waiting, const cr_pd *subscriber, cr_ref node)
 {
     const cr_pair *pre_destroy = &cr_sup.cleaner.pre_destroy[waiting->first_pre_destroy];
-    const uint32_t told = cr_is_destroying(waiting) ? 0 : cr_journal_of(waiting)->index;
+    const uint32_t told = cr_is_destroying(waiting) ? 0 : waiting->journal.index;
     for (uint32_t i = 0; i < told && i < waiting->plan.n_pre_destroy; i++) {
         if (cr_same(pre_destroy[i].pd, subscriber->node) && cr_same(pre_destroy[i].node, node)) {
             return 1;
@@ -504,7 +504,7 @@ static void spare_saved(void)
     cr_status status =
         cr_plan_spare(cr_sys.planner, cr_sys.model, roots, find_roots(roots, 0), plan);
     if (status == CR_OK) {
-        status = cr_journal_told(cr_journal_of(&cleaner->now), cleaner->epoch);
+        status = cr_journal_told(&cleaner->now.journal, cleaner->epoch);
     }
     if (status != CR_OK) {
         cr_panic("no collection can be planned anew", (uint64_t)status);

@@ -28,7 +28,7 @@ typedef struct cr_cleanup {
     uint32_t steps;   /* how many its plan has */
     uint32_t mark;    /* the bit in `touched` that stands for this cleanup */
     cr_plan plan;
-    uint32_t journal; /* its place in cr_sup.journals */
+    cr_journal journal;
     uint64_t calls[CR_CALL_COUNT]; /* in its steps, by kind */
     uint64_t cycles;
     uint32_t runs; /* over what it left, so far */
@@ -101,9 +101,6 @@ typedef struct cr_cleaner {
     cr_ref some_nodes[CR_MAX_PDS];
     cr_pd *some_pds[CR_MAX_PDS];
 } cr_cleaner;
-
-/* The journal of a cleanup that is under way. */
-cr_journal *cr_journal_of(const cr_cleanup *cleanup);
 
 /* Makes a PD a trigger and stops it at once. The event that caused it must already be in the trace,
  * and the PD must still be up (cr_pd_is_up). If the PD is doomed, it is only stopped. Otherwise

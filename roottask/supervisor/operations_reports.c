@@ -68,6 +68,6 @@ void cr_do_progress(cr_asked *a)
     }
     a->count = CR_PROGRESS_WORDS;
     a->results[0] = cleanup->tag;
-    a->results[1] = cr_journal_of(cleanup)->done;
+    a->results[1] = cleanup->journal.done;
     a->results[2] = cleanup->steps;
 }

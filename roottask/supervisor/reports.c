@@ -138,7 +138,7 @@ void cr_report_start(void)
 
 void cr_report_end(void)
 {
-    const cr_journal *journal = cr_journal_of(&cr_sup.cleaner.now);
+    const cr_journal *journal = &cr_sup.cleaner.now.journal;
     const int leaves = journal->n_kept != 0;
     cr_report *report =
         begin_of_cleanup(leaves ? CR_REPORT_UNFINISHED : CR_REPORT_COMPLETED, "-");

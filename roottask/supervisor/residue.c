@@ -92,23 +92,23 @@ static uint32_t place_of_now(void)
 int cr_residue_tell(void)
 {
     const cr_cleanup *now = &cr_sup.cleaner.now;
-    const cr_journal *journal = cr_journal_of(now);
-    if (journal->n_kept == 0) {
+    if (now->journal.n_kept == 0) {
         return 0;
     }
     for (uint32_t i = 0; i < now->plan.n_doomed; i++) {
-        if (cr_journal_entry(journal, CR_LEFT_SUSPEND, i) != CR_ENTRY_CLEAR) {
-            tell(CR_STEP_SUSPEND, none, now->plan.doomed[i].node);
+        const cr_doomed *doomed = &now->plan.doomed[i];
+        if (cr_pd_of(doomed->node) != 0 && !doomed->stopped) {
+            tell(CR_STEP_SUSPEND, none, doomed->node);
         }
-        tell_node(now->plan.doomed[i].node);
+        tell_node(doomed->node);
     }
     for (uint32_t i = 0; i < now->plan.n_core_freed; i++) {
-        if (cr_journal_entry(journal, CR_LEFT_CORE, i) != CR_ENTRY_CLEAR) {
+        if (now->plan.core_freed[i].index != CR_NONE) {
             tell(CR_STEP_DESTROY_RESOURCE, now->plan.core_freed[i], none);
         }
     }
     for (uint32_t i = 0; i < now->plan.n_notices; i++) {
-        if (cr_journal_entry(journal, CR_LEFT_NOTIFY, i) != CR_ENTRY_CLEAR) {
+        if (now->plan.notices[i].to.index != CR_NONE) {
             tell(CR_STEP_NOTIFY, now->plan.notices[i].node, now->plan.notices[i].to);
         }
     }
@@ -145,7 +145,7 @@ static void copy_plan(cr_residue *to, const cr_plan *plan)
     }
 }
 
-static void use(const cr_residue *residue, cr_plan *plan)
+static void use(cr_residue *residue, cr_plan *plan)
 {
     plan->doomed = residue->doomed;
     plan->core_freed = residue->core;
@@ -207,13 +207,13 @@ void cr_residue_take_up(cr_cleanup *goes_on)
 }
 
 /* Keeps the notices that are still owed. `stand`: they stand in this array already. */
-static void keep_notices(cr_residue *residue, cr_plan *plan, cr_journal *journal, int stand)
+static void keep_notices(cr_residue *residue, cr_plan *plan, int stand)
 {
     cr_residues *residues = &cr_sup.residues;
     const uint32_t first = stand ? residue->first_notice : residues->n_notices;
     uint32_t at = first;
     for (uint32_t i = 0; i < plan->n_notices; i++) {
-        if (cr_journal_entry(journal, CR_LEFT_NOTIFY, i) != CR_ENTRY_KEPT) {
+        if (plan->notices[i].to.index == CR_NONE) {
             continue;
         }
         if (at == CR_RESIDUE_NOTICES) {
@@ -228,7 +228,6 @@ static void keep_notices(cr_residue *residue, cr_plan *plan, cr_journal *journal
         residues->n_notices = at;
     }
     plan->n_notices = at - first;
-    cr_journal_pack_notices(journal);
 }
 
 static void set_due(cr_residue *residue)
@@ -248,7 +247,7 @@ void cr_residue_keep(void)
     cr_cleanup *now = &cr_sup.cleaner.now;
     const uint32_t its = place_of_now();
     cr_residue *residue = &residues->at[its != CR_MAX_RESIDUES ? its : free_place()];
-    keep_notices(residue, &now->plan, cr_journal_of(now), its != CR_MAX_RESIDUES);
+    keep_notices(residue, &now->plan, its != CR_MAX_RESIDUES);
     if (its == CR_MAX_RESIDUES) {
         copy_plan(residue, &now->plan);
     }
@@ -306,7 +305,7 @@ int cr_residue_take_due(void)
         cleaner->now = residue->cleanup;
         use(residue, &cleaner->now.plan);
         cleaner->now.runs = ++residue->cleanup.runs;
-        cr_status status = cr_journal_run_again(cr_journal_of(&cleaner->now), cleaner->epoch);
+        cr_status status = cr_journal_run_again(&cleaner->now.journal, cleaner->epoch);
         if (status != CR_OK) {
             cr_panic("the journal of a cleanup that left something is damaged", cleaner->now.tag);
         }

@@ -21,7 +21,7 @@ static const char *const death_names[] = {
  * memory for lines of the trace is full, it writes them first. That may take long. */
 static uint64_t work_done(void)
 {
-    uint64_t sum = cr_journal_of(&cr_sup.cleaner.now)->done + cr_console_written;
+    uint64_t sum = cr_sup.cleaner.now.journal.done + cr_console_written;
     for (int i = 0; i < CR_CALL_COUNT; i++) {
         sum += i != CR_CALL_TIMER ? cr_calls[i] : 0;
     }
@@ -90,9 +90,8 @@ static int wait_for_it(cr_death *death)
 static void take_over(cr_death death)
 {
     cr_cleaner *cleaner = &cr_sup.cleaner;
-    cr_journal *journal = cr_journal_of(&cleaner->now);
+    cr_journal *journal = &cleaner->now.journal;
     const uint32_t attempts = journal->attempts;
-    const cr_step_kind kind = (cr_step_kind)journal->kind;
     const uint32_t number = journal->done + 1;
     if (attempts == 0) {
         cr_panic("the cleaner died outside of a step",
@@ -103,7 +102,10 @@ static void take_over(cr_death death)
     if (status != CR_OK) {
         cr_panic("the journal of a cleanup is damaged", (uint64_t)status);
     }
-    cr_step step = {kind, journal->node, journal->pd, 0, 1};
+    cr_step step;
+    if ((status = cr_step_next(journal, &cleaner->now.plan, cr_sys.model, &step)) != CR_OK) {
+        cr_panic("the journal of a cleanup is damaged", (uint64_t)status);
+    }
     const int last = attempts >= CR_STEP_ATTEMPTS;
     const int completes = last && cr_carry_is_complete(&step);
     const int leaves = last && !completes;
@@ -111,13 +113,13 @@ static void take_over(cr_death death)
         cr_sys.injections->leave(&step);
     }
     if (leaves && (status = cr_step_leave(journal, cleaner->epoch)) != CR_OK) {
-        cr_panic("the plan of a cleanup is longer than any", (uint64_t)status);
+        cr_panic("the journal of a cleanup is damaged", (uint64_t)status);
     }
     cr_report_death(&step, number, attempts, leaves);
     cr_carry_begin_line(leaves ? CR_EV_RESIDUE : CR_EV_TAKEOVER);
     cr_trace_number(&cr_sys.trace, cleaner->epoch);
     cr_trace_name(&cr_sys.trace, death_names[death]);
-    cr_trace_name(&cr_sys.trace, cr_step_name(kind));
+    cr_trace_name(&cr_sys.trace, cr_step_name(step.kind));
     cr_trace_id(&cleaner->at.node);
     cr_trace_id(&cleaner->at.pd);
     cr_trace_number(&cr_sys.trace, attempts);

@@ -80,14 +80,14 @@ class Cleaner:
 
     def finish(self, step: Any) -> None:
         """Records that the step was carried out."""
-        assert self.lib.cr_step_done(self.journal, self.epoch) == OK
-        if NAMES[step.kind] == "notify":
+        if NAMES[step.kind] == "notify":  # recording it clears the rows
             notices = [step.notice[i] for i in range(step.count)]
             self.notified += [
                 ("notify", self._id(each.node), self._id(each.to)) for each in notices
             ]
             self.batches.append(step.count)
-        elif NAMES[step.kind] == "destroy-resource":
+        assert self.lib.cr_step_done(self.journal, self.epoch, self.plan) == OK
+        if NAMES[step.kind] == "destroy-resource":
             self.destroyed += [("destroy-resource", self._id(each), None) for each in self._members]
             self.sizes.append(step.count)
 
@@ -193,10 +193,13 @@ class Cleaner:
         assert step.count == 32 or at == NONE, "all that are left, up to the limit"
         return found
 
-    def _destroy(self, node: Any) -> None:
+    def is_gone(self, node: Any) -> bool:
+        """Whether the node is destroyed, or was never there."""
         info = self.ffi.new("cr_node_info *")
-        assert self.lib.cr_model_get(self.model, node, info) == OK
-        if info.state != 2:
+        return bool(self.lib.cr_model_get(self.model, node, info) != OK or info.state == 2)
+
+    def _destroy(self, node: Any) -> None:
+        if not self.is_gone(node):
             assert self.lib.cr_model_destroy(self.model, node) == OK
 
     def entries(self) -> list[Step]:
@@ -230,23 +233,29 @@ class Cleaner:
         return other
 
 
+def remaining(cleaner: Cleaner) -> set[str]:
+    """The doomed nodes that are not destroyed."""
+    nodes = [cleaner.plan.doomed[i].node for i in range(cleaner.plan.n_doomed)]
+    return {str(cleaner._id(node)) for node in nodes if not cleaner.is_gone(node)}
+
+
 def compare(
     model: Model, crash: str, pd_depth: int | None, rs_depth: int | None, seed: int | None
 ) -> Cleaner:
     cleaner = Cleaner(model, crash, pd_depth, rs_depth)
     cleaner.run(None if seed is None else random.Random(seed))
     cleaner.check()
-    assert cleaner.batches == batches(cleaner.plan)
+    assert cleaner.batches == batches(cleaner)
     return cleaner
 
 
-def batches(plan: Any) -> list[int]:
+def batches(cleaner: Cleaner) -> list[int]:
     """How many notices each step queues, if none is left: those in a row to one PD, 32 at most.
 
     One by one if destructors ran meanwhile: some may have become needless.
     """
-    if plan.n_destructors:
-        return [1] * int(plan.n_notices)
-    receivers = [(plan.notices[i].to.index) for i in range(plan.n_notices)]
+    if cleaner.plan.n_destructors:
+        return [1] * int(cleaner.plan.n_notices)
+    receivers = [receiver for _, _, receiver in cleaner.notified]
     runs = [len(list(run)) for _, run in itertools.groupby(receivers)]
     return [min(32, run - at) for run in runs for at in range(0, run, 32)]

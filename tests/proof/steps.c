@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The steps of a cleanup, with any journal, any plan whose arrays are as long as it says, and a
- * model with any bytes: neither the journal nor the model need fit the plan. */
+ * The steps of a cleanup, with any journal, be it damaged or not, any plan whose arrays are as long
+ * as it says, a model with any bytes, and any step and epoch: neither the journal nor the model
+ * need fit the plan. */
 #include "any_model.h"
 #include <cellreap/steps.h>
 
@@ -45,4 +46,18 @@ void main(void)
     MAKE_ANY(&journal);
     (void)cr_step_take(&journal, any(), &plan, model, &step);
     (void)cr_step_name((cr_step_kind)any());
+
+    MAKE_ANY(&journal);
+    MAKE_ANY(&other);
+    (void)cr_step_begin(&journal, any(), &other);
+    (void)cr_step_note(&journal, any(), any());
+    (void)cr_step_shorten(&journal, any(), any());
+    (void)cr_journal_take_over(&journal, any());
+    MAKE_ANY(&journal);
+    (void)cr_step_leave(&journal, any());
+    MAKE_ANY(&journal);
+    (void)cr_step_done(&journal, any(), &plan);
+    MAKE_ANY(&journal);
+    (void)cr_journal_run_again(&journal, any());
+    (void)cr_journal_told(&journal, any());
 }

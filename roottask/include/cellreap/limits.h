@@ -3,8 +3,7 @@
  * The limits of the root task. An operation that would exceed a limit is refused and changes
  * nothing. This is the only list: C takes the numbers from it, the host tooling parses it, and the
  * tables in docs/architecture.md are generated from it. The core has no such limits, because its
- * callers give it memory; only a journal has places for as many entries as the tables below. The
- * limits of messages are in protocol.h. */
+ * callers give it memory. The limits of messages are in protocol.h. */
 #ifndef CELLREAP_LIMITS_H
 #define CELLREAP_LIMITS_H
 

@@ -123,14 +123,15 @@ typedef enum cr_notice_kind {
     CR_NOTICE_KIND_COUNT
 } cr_notice_kind;
 
-enum { CR_GROUP_MAX = 0x7fffffff };
+enum { CR_GROUP_MAX = 0x3fffffff };
 
 typedef struct cr_doomed {
     cr_ref node;       /* a PD or a space */
     uint32_t pd_depth; /* PD: its depth. Space: its manager's, CR_NONE if the manager survives */
     uint32_t rs_depth; /* space: its rs depth, CR_NONE if rs depth did not reach it. PD: CR_NONE */
-    uint32_t group : 31;     /* destruction group: 0 is destroyed first */
+    uint32_t group : 30;     /* destruction group: 0 is destroyed first */
     uint32_t destructor : 1; /* a PD that has one, and is not at depth 0 */
+    uint32_t stopped : 1;    /* a PD whose SUSPEND is done (steps.h); a plan begins with 0 */
     cr_why why;
     cr_ref cause; /* index CR_NONE if there is none */
 } cr_doomed;
@@ -142,7 +143,7 @@ typedef struct cr_pair {
 
 typedef struct cr_notice {
     cr_notice_kind kind;
-    cr_ref to;
+    cr_ref to; /* index CR_NONE: it is queued, or nobody is owed it any more (steps.h) */
     cr_ref node;
     cr_ref from; /* FREE, DISCONNECT: the destroyed PD; else index CR_NONE */
     union {
@@ -178,20 +179,21 @@ typedef struct cr_plan {
     uint32_t n_core_freed;
     uint32_t n_revoked_bodies;
     uint32_t n_broken;
-    const cr_doomed *doomed;
+    cr_doomed *doomed;
     const cr_pair *removed_requests; /* REQUESTs of survivors to doomed spaces */
     /* HOLDs of survivors of resources in doomed spaces. The root task's HOLDs are not included,
      * here or in revoked_spaces and revoked_bodies. */
     const cr_pair *revoked;
     const cr_pair *revoked_spaces;   /* HOLDs of survivors of doomed spaces themselves */
-    const cr_notice *notices;        /* FREE, DESTROY, DISCONNECT, LOST; each owed exactly once */
+    cr_notice *notices;              /* FREE, DESTROY, DISCONNECT, LOST; each owed exactly once */
     /* Subscribers (not doomed, or doomed at depth >= 1) and the doomed node, by the node's group,
      * the last group first. */
     const cr_pair *pre_destroy;
     const uint32_t *pre_destroy_groups; /* for each entry of pre_destroy, the node's group */
     /* Core resources that no survivor other than the root task holds any more, and to which nothing
-     * maps that stays. The BODY resources of doomed PDs are not included. */
-    const cr_ref *core_freed;
+     * maps that stays. The BODY resources of doomed PDs are not included. Index CR_NONE: it is
+     * freed, or is no longer to be (steps.h). */
+    cr_ref *core_freed;
     const cr_pair *revoked_bodies;   /* HOLDs of survivors of doomed PDs' BODY resources */
     const cr_broken *broken; /* without the root task's HOLDs */
 } cr_plan;

@@ -21,7 +21,6 @@
 #ifndef CELLREAP_STEPS_H
 #define CELLREAP_STEPS_H
 
-#include <cellreap/limits.h>
 #include <cellreap/policy.h>
 
 #ifdef __cplusplus
@@ -82,16 +81,20 @@ typedef struct cr_step {
  * is less than the number of notices. */
 uint32_t cr_step_notices(const cr_plan *plan, uint32_t at);
 
-/* -- the journal (journal.c)
+/* -- the journal
  *
- * The journal tells how far a cleanup is. It outlives who carries out the steps (the cleaner). What
- * is to be done is written before it is done: cr_step_begin comes before the step, cr_step_done
- * after it. Whoever writes names the epoch in which it began. A cleaner that died is followed by
- * one in the next epoch (cr_journal_take_over), and nothing that is left of the old one can write
- * any more. A checksum covers everything. */
+ * Each row of a plan tells whether it is done: a doomed node by its state in the model and by
+ * `stopped`, a core resource and a notice by whether the row still has it. The journal has the
+ * place in the plan, and the step that has begun there. Both outlive who carries out the steps (the
+ * cleaner). What is to be done is written before it is done: cr_step_take or cr_step_begin comes
+ * before the step, cr_step_done after it. Whoever writes names the epoch in which it began. A
+ * cleaner that died is followed by one in the next epoch (cr_journal_take_over), and nothing that
+ * is left of the old one can write any more.
+ *
+ * A step that is not one of the row at the cursor is never carried out, and a chain never ends
+ * before each row is done or was left, whatever a journal says. */
 
 enum {
-    CR_JOURNAL_MAGIC = 0x4b6c6c63,
     CR_JOURNAL_VERSION = 1,
     CR_STEP_ATTEMPTS = 3, /* a step that failed so often is left for later */
     /* A step queues at most so many notices, or destroys so many resources: others may have to wait
@@ -99,124 +102,78 @@ enum {
     CR_STEP_AT_ONCE = 32
 };
 
-/* The journal has a place for each entry of a plan that can be left: for the doomed nodes, one in
- * each of three phases, for the core resources, and for the notices. */
-typedef enum cr_left_area {
-    CR_LEFT_SUSPEND = 0,
-    CR_LEFT_MARK = 1,
-    CR_LEFT_DESTROY = 2,
-    CR_LEFT_CORE = 3,
-    CR_LEFT_NOTIFY = 4,
-    CR_LEFT_AREA_COUNT = 5
-} cr_left_area;
-
-enum {
-    CR_JOURNAL_DOOMED = 640 << CELLREAP_DOUBLINGS, /* entries of an area for doomed nodes */
-    CR_JOURNAL_CORE = 4096 << CELLREAP_DOUBLINGS,
-    CR_JOURNAL_NOTICES = 20480 << CELLREAP_DOUBLINGS,
-    CR_JOURNAL_ENTRIES = 26496 << CELLREAP_DOUBLINGS
-};
-
-typedef enum cr_entry_state {
-    CR_ENTRY_CLEAR = 0, /* nothing of the entry was left */
-    CR_ENTRY_LEFT = 1,  /* the second run over its phase comes to it */
-    CR_ENTRY_KEPT = 2   /* it is left for a later run of the cleanup */
-} cr_entry_state;
-
 typedef struct cr_journal {
-    uint32_t magic;
     uint32_t version;
-    uint32_t checksum; /* of what follows, as far as it is in use */
     uint32_t epoch;
     /* The cursor. */
     uint32_t phase;
     uint32_t index;
     uint32_t done;    /* number of finished steps */
     uint32_t awaited; /* entries of pre_destroy that were awaited */
-    /* The step that has begun and is not finished. */
+    /* The step of the row at the cursor that has begun and is not finished. */
     uint32_t attempts; /* how often it began; 0: none has begun */
     uint32_t kind;
-    cr_ref node;
-    cr_ref pd;
-    uint32_t half; /* how far it is: whoever carries it out knows what this means */
-    /* What was left. */
-    uint32_t later;  /* a later run of the cleanup: only entries that are LEFT need a step */
-    uint32_t second; /* the second run over the phase, or a later run: likewise */
-    uint32_t n_left; /* entries that this run over the phase left */
-    uint32_t n_kept; /* entries that are KEPT */
-    uint32_t used[CR_LEFT_AREA_COUNT]; /* places of each area that may not be CLEAR */
-    /* `count` of the step that has begun. */
     uint32_t count;
+    uint32_t half; /* how far it is: whoever carries it out knows what this means */
+    cr_ref part; /* CUT_REQUEST: pd, DESTROY_RESOURCE: node. Else index CR_NONE: see the row */
+    /* What was left. */
+    uint32_t later;  /* a later run of the cleanup */
+    uint32_t second; /* the second run over the phase, or a later run: over what is not done */
+    uint32_t n_left; /* rows that this run over the phase left */
+    uint32_t n_kept; /* rows that are left for a later run of the cleanup */
     /* The turns of destructors: the doomed nodes up to here were told, awaited and suspended, as
      * far as they have one. 0 before the first turn. */
     uint32_t told;
     uint32_t had;
     uint32_t stopped;
-    uint8_t entries[CR_JOURNAL_ENTRIES];
 } cr_journal;
 
-/* Begins the journal of a cleanup, in the first epoch of it. The places of entries may have any
- * values before. */
+/* Begins the journal of a cleanup, in the first epoch of it. */
 void cr_journal_start(cr_journal *journal, uint32_t epoch);
 
-/* Whether it is a journal of this version, as it was written last. CR_ERR_CORRUPT: it is damaged.
- * CR_ERR_VERSION: a later version wrote it. */
-cr_status cr_journal_check(const cr_journal *journal);
-
-/* Reads a journal from `count` bytes. `out` is in epoch `epoch`. CR_ERR_CORRUPT, VERSION.
- * CR_ERR_EPOCH: `epoch` is not later. */
-cr_status cr_journal_read(const void *bytes, uint32_t count, uint32_t epoch, cr_journal *out);
-
-/* Begins a later epoch. Writes of the earlier ones are refused from now on. CR_ERR_CORRUPT,
- * VERSION. CR_ERR_EPOCH: `epoch` is not later. */
+/* Begins a later epoch. Writes of the earlier ones are refused from now on. CR_ERR_VERSION: another
+ * version wrote the journal. CR_ERR_EPOCH: `epoch` is not later. */
 cr_status cr_journal_take_over(cr_journal *journal, uint32_t epoch);
 
 /* Returns the step that has begun and is not finished, or else the step at the cursor, and moves
- * the cursor over entries that need no step. The chain is over when the step is SETTLE.
- * CR_ERR_CORRUPT if the journal is invalid or the model contradicts the plan. CR_ERR_VERSION. */
-cr_status cr_step_next(cr_journal *journal, const cr_plan *plan, const cr_model *model,
-                       cr_step *out);
+ * the cursor over rows that need no step. The chain is over when the step is SETTLE.
+ * CR_ERR_CORRUPT if the plan has no such step or place, or the model contradicts the plan. */
+cr_status cr_step_next(cr_journal *journal, cr_plan *plan, const cr_model *model, cr_step *out);
 
-/* Records that a step begins, or begins again: `attempts` tells how often. CR_ERR_CORRUPT, VERSION,
- * EPOCH. CR_ERR_BUSY: another step has begun. */
+/* Records that a step begins, or begins again: `attempts` tells how often. CR_ERR_CORRUPT, EPOCH.
+ * CR_ERR_BUSY: another step has begun. */
 cr_status cr_step_begin(cr_journal *journal, uint32_t epoch, const cr_step *step);
 
-/* cr_step_next, and if the step is neither an AWAIT nor SETTLE also cr_step_begin. The journal is
- * checked and written once. The errors are those of both. */
-cr_status cr_step_take(cr_journal *journal, uint32_t epoch, const cr_plan *plan,
-                       const cr_model *model, cr_step *out);
+/* cr_step_next, and if the step is neither an AWAIT nor SETTLE also cr_step_begin. The errors are
+ * those of both. */
+cr_status cr_step_take(cr_journal *journal, uint32_t epoch, cr_plan *plan, const cr_model *model,
+                       cr_step *out);
 
-/* Records how far the step is. CR_ERR_CORRUPT, VERSION, EPOCH. CR_ERR_ABSENT: none has begun. */
+/* Records how far the step is. CR_ERR_EPOCH. CR_ERR_ABSENT: none has begun. */
 cr_status cr_step_note(cr_journal *journal, uint32_t epoch, uint32_t half);
 
-/* Records that the step concerns only the first `count` of its notices or resources.
- * CR_ERR_CORRUPT, VERSION, EPOCH, ABSENT. CR_ERR_ARG: `count` is 0 or more than there are. */
+/* Records that the step concerns only the first `count` of its notices or resources. CR_ERR_EPOCH,
+ * ABSENT. CR_ERR_ARG: `count` is 0 or more than there are. */
 cr_status cr_step_shorten(cr_journal *journal, uint32_t epoch, uint32_t count);
 
-/* Records that the step that has begun was carried out. CR_ERR_CORRUPT, VERSION, EPOCH, ABSENT. */
-cr_status cr_step_done(cr_journal *journal, uint32_t epoch);
+/* Records that the step that has begun was carried out. CR_ERR_CORRUPT, EPOCH, ABSENT. */
+cr_status cr_step_done(cr_journal *journal, uint32_t epoch, cr_plan *plan);
 
 /* Leaves the step that has begun: the rest goes on. Of several notices only the first is left, and
  * later steps have the others. The first run over a phase leaves it for the second run over it,
- * that one for a later run of the cleanup. Entries of the plan that depend on it are left too. A
- * TELL is left for good. CR_ERR_CORRUPT, VERSION, EPOCH, ABSENT. CR_ERR_STATE: an AWAIT changes
- * nothing, and is never left. CR_ERR_FULL_PLAN: the plan has more entries than a journal. */
+ * that one for a later run of the cleanup. Rows of the plan that depend on it are left too. A TELL
+ * is left for good. CR_ERR_EPOCH, ABSENT. CR_ERR_STATE: an AWAIT changes nothing, and is never
+ * left. */
 cr_status cr_step_leave(cr_journal *journal, uint32_t epoch);
 
-/* Begins a later run of a cleanup whose steps are over: over what was KEPT, and nothing else. The
- * plan must have the same entries in the same places, and may have no pre_destroy. CR_ERR_CORRUPT,
- * VERSION, EPOCH. CR_ERR_STATE: a step has begun. */
+/* Begins a later run of a cleanup whose steps are over: over the rows that are not done. The plan
+ * may have no pre_destroy. CR_ERR_EPOCH: `epoch` is earlier. CR_ERR_STATE: a step has begun. */
 cr_status cr_journal_run_again(cr_journal *journal, uint32_t epoch);
 
 /* Goes on behind the telling of subscribers, whose last AWAIT is done, with a plan that was made
- * anew: it may have other entries. CR_ERR_CORRUPT, VERSION, EPOCH. CR_ERR_STATE: not all were
- * told, a step has begun, or something was left. */
+ * anew: it may have other rows. CR_ERR_EPOCH. CR_ERR_STATE: not all were told, a step has begun, or
+ * something was left. */
 cr_status cr_journal_told(cr_journal *journal, uint32_t epoch);
-
-/* What was left of an entry. CR_ENTRY_CLEAR if there is no such entry. */
-cr_entry_state cr_journal_entry(const cr_journal *journal, cr_left_area area, uint32_t index);
-/* Forgets all notices but those that are KEPT, which get the places from 0 on, in order. */
-void cr_journal_pack_notices(cr_journal *journal);
 
 const char *cr_step_name(cr_step_kind kind);
 

@@ -32,11 +32,6 @@ PROOFS = {
         Proof("inject", ("steps/inject.c",), options=("-eva-split-return", "auto")),
         Proof("blake2s", ("trace/blake2s.c",)),
         Proof(
-            "journal",
-            ("steps/journal.c",),
-            options=("-eva-split-return", "auto", "-eva-slevel", "60"),
-        ),
-        Proof(
             "decode",
             ("operations/decode.c",),
             included=True,
@@ -66,7 +61,7 @@ PROOFS = {
         Proof(
             "steps",
             ("steps/steps.c",),
-            (*MODEL, "steps/journal.c"),
+            MODEL,
             options=(*EXACT_BUCKETS, "-eva-split-return", "auto", "-eva-slevel", "60"),
         ),
     )
@@ -106,18 +101,6 @@ class Planted:
 
 
 PLANTED = {
-    "a journal longer than its bytes": Planted(
-        "journal",
-        "steps/journal.c",
-        "    if (count != sizeof(*out)) {\n        return CR_ERR_CORRUPT;\n    }\n",
-        "",
-    ),
-    "a finished step of no kind": Planted(
-        "journal",
-        "steps/journal.c",
-        "    if (kind >= CR_STEP_KIND_COUNT) {\n        return CR_ERR_CORRUPT;\n    }\n",
-        "",
-    ),
     "a kind of step that no table has": Planted(
         "make_steps", "steps/make_steps.c", "(uint32_t)kind < CR_MAKE_KIND_COUNT ? ", "1 ? "
     ),
@@ -163,6 +146,12 @@ PLANTED = {
         "slot == NULL || row >= CR_EDGE_KIND_COUNT ||",
         "slot == NULL ||",
         "OPERATION=8",
+    ),
+    "a step of a row that the plan does not have": Planted(
+        "steps", "steps/steps.c", "at >= length || out->count == 0", "out->count == 0"
+    ),
+    "more notices than the plan has": Planted(
+        "steps", "steps/steps.c", "end < plan->n_notices && ", ""
     ),
     "a cursor behind the plan": Planted(
         "steps",
