@@ -296,8 +296,9 @@ cr_status cr_rows_destroy(cr_ref node, int cleanup)
         return status;
     }
     const uint64_t own_term = node_term(node, &info);
-    /* A node that cannot be destroyed is refused before its first edge is taken. */
-    while (status == CR_OK && lists != 0) {
+    /* A node that cannot be destroyed is refused before its first edge is taken. The loop is
+     * bounded: each turn but the last takes edges. */
+    do {
         status = cr_model_take_edges(cr_sys.model, node, &lists, taken, AT_ONCE, &count);
         for (uint32_t i = 0; i < count; i++) {
             const cr_edge_info *edge = &taken[i].info;
@@ -309,10 +310,7 @@ cr_status cr_rows_destroy(cr_ref node, int cleanup)
                 cr_charge_edge(edge, cr_sys.edge_entry[taken[i].index], 0, -1);
             }
         }
-    }
-    if (status == CR_OK) {
-        status = cr_model_destroy(cr_sys.model, node);
-    }
+    } while (status == CR_OK && lists != 0);
     if (status != CR_OK) {
         return status;
     }

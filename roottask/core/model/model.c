@@ -879,9 +879,12 @@ static uint32_t take_edges(cr_model *model, uint32_t node, uint32_t *lists, cr_e
 cr_status cr_model_take_edges(cr_model *model, cr_ref ref, uint32_t *lists, cr_edge_taken *out,
                               uint32_t room, uint32_t *count)
 {
-    const cr_node *node = node_at_mut(model, ref);
+    cr_node *node = node_at_mut(model, ref);
     const cr_status status = node != NULL ? destroyable(node) : CR_ERR_STALE;
     *count = status == CR_OK ? take_edges(model, ref.index, lists, out, room) : 0;
+    if (status == CR_OK && *lists == 0) {
+        node->state = CR_STATE_DESTROYED;
+    }
     return status;
 }
 
@@ -889,17 +892,13 @@ cr_status cr_model_destroy(cr_model *model, cr_ref ref)
 {
     enum { AT_ONCE = 8 };
     cr_edge_taken taken[AT_ONCE];
-    cr_node *node = node_at_mut(model, ref);
-    const cr_status status = node != NULL ? destroyable(node) : CR_ERR_STALE;
-    if (status != CR_OK) {
-        return status;
-    }
     uint32_t lists = cr_model_lists(model, ref);
-    for (uint32_t i = 0; lists != 0 && i <= model->max_edges; i++) {
-        (void)take_edges(model, ref.index, &lists, taken, AT_ONCE);
+    uint32_t count;
+    cr_status status = cr_model_take_edges(model, ref, &lists, taken, AT_ONCE, &count);
+    for (uint32_t i = 0; status == CR_OK && lists != 0 && i <= model->max_edges; i++) {
+        status = cr_model_take_edges(model, ref, &lists, taken, AT_ONCE, &count);
     }
-    node->state = CR_STATE_DESTROYED;
-    return CR_OK;
+    return status;
 }
 
 cr_status cr_model_release(cr_model *model, cr_ref ref)

@@ -248,8 +248,8 @@ typedef struct cr_edge_taken {
  * number into *count. Errors as for destroy. Edges come by kind, and by the end at which the node
  * is, OUT first. A SUBSCRIBE is the last one of its call, because what it counts depends on the
  * others of the same PD. *lists: from cr_model_lists at the first call for a node; 0 when no edge
- * is left. From the first call on the node must not be used until it is destroyed, which then
- * cannot be refused. */
+ * is left: then the node is destroyed. From the first call on it must not be used until then, and
+ * no later call is refused. */
 cr_status cr_model_take_edges(cr_model *model, cr_ref node, uint32_t *lists, cr_edge_taken *out,
                               uint32_t room, uint32_t *count);
 

@@ -709,7 +709,8 @@ def use_everything(core: CoreModel, model: Any) -> None:
         lib.cr_model_doom(model, ref)
         at[0] = lib.cr_model_lists(model, ref)
         if lib.cr_model_take_edges(model, ref, at, taken, 2, count) == lib.CR_OK:
-            assert lib.cr_model_destroy(model, ref) == lib.CR_OK
+            gone = at[0] == 0  # with the last edge the node is destroyed
+            assert lib.cr_model_destroy(model, ref) == (lib.CR_ERR_STATE if gone else lib.CR_OK)
         lib.cr_model_destroy(model, ref)
         lib.cr_model_release(model, ref)
     for _ in range(3):
@@ -925,6 +926,6 @@ def test_edges_are_taken_as_destroying_removes_them(seed: int, room: int) -> Non
             assert lib.cr_model_take_edges(model, ref, at, out, room, count) == lib.CR_OK
         assert taken == list(dict.fromkeys(wanted))
         assert had == list(dict.fromkeys(indices))
-        assert lib.cr_model_destroy(model, ref) == lib.CR_OK
+        assert lib.cr_model_destroy(model, ref) == lib.CR_ERR_STATE, "it is destroyed"
         assert lib.cr_model_take_edges(model, ref, at, out, room, count) == lib.CR_ERR_STATE
         core.check()
