@@ -12,35 +12,48 @@
  *
  * What a cleanup left concerns nobody. It is doomed, so another cleanup passes it by. */
 #include "arena.h"
-#include "cleaner.h"
+#include "kept.h"
 
-/* One bit for each cleanup that is under way or left something, and one for the queue. */
-enum { MARKS = CR_MAX_CLEANUPS + 1 + CR_MAX_RESIDUES, QUEUED = 1u << MARKS };
+/* A node has one mark: two cleanups under way concern no node both. A later run over what was left
+ * may concern what another cleanup does, which keeps the mark. Marks are not taken away: those of a
+ * cleanup count as long as it is under way, and those of the queue until it is looked at again. */
+enum { QUEUED = 1u << 31 }; /* no cleanup has such a tag */
 
-_Static_assert((int)MARKS < 31, "there is a bit for each");
+static int is_under_way(uint32_t tag)
+{
+    const cr_cleaner *cleaner = &cr_sup.cleaner;
+    int is = cleaner->now.phase != CR_PHASE_NONE && cleaner->now.tag == tag;
+    for (uint32_t i = 0; i < cleaner->n_kept; i++) {
+        is |= !cleaner->kept[i].left && cleaner->kept[i].tag == tag;
+    }
+    return is;
+}
 
-/* Sets `mark` for one node. 0: only looks. Returns the marks that it had. */
-static uint32_t mark_node(cr_ref node, uint32_t mark)
+int cr_cleaner_concerns(cr_ref node)
+{
+    const cr_touch *touch = &cr_sup.cleaner.touched[node.index];
+    return touch->generation == node.generation && touch->by != 0 &&
+           (touch->by == cr_sup.cleaner.queued || is_under_way(touch->by));
+}
+
+/* Marks one node. 0: only looks. Returns whether it had a mark of another cleanup. */
+static int mark_node(cr_ref node, uint32_t by)
 {
     if (node.index == CR_NONE || cr_same(node, cr_sys.root)) {
         return 0;
     }
-    cr_cleaner *cleaner = &cr_sup.cleaner;
-    if (cleaner->touched_generation[node.index] != node.generation) {
-        cleaner->touched_generation[node.index] = node.generation;
-        cleaner->touched[node.index] = 0;
+    cr_touch *touch = &cr_sup.cleaner.touched[node.index];
+    if (cr_cleaner_concerns(node)) {
+        return touch->by != by;
     }
-    const uint32_t had = cleaner->touched[node.index];
-    cleaner->touched[node.index] |= mark;
-    if (mark != 0 && !cleaner->is_listed[node.index]) {
-        cleaner->is_listed[node.index] = 1;
-        cleaner->touched_list[cleaner->n_touched++] = node.index;
+    if (by != 0) {
+        *touch = (cr_touch){by, node.generation};
     }
-    return had;
+    return 0;
 }
 
-/* Sets `mark` for what a node stands for. Spaces of the root task concern nobody. */
-static uint32_t mark_end(cr_ref node, uint32_t mark)
+/* Marks what a node stands for. Spaces of the root task concern nobody. */
+static int mark_end(cr_ref node, uint32_t by)
 {
     cr_node_info info;
     cr_node_info space;
@@ -49,16 +62,16 @@ static uint32_t mark_end(cr_ref node, uint32_t mark)
     }
     switch (info.kind) {
     case CR_NODE_PD:
-        return mark_node(node, mark);
+        return mark_node(node, by);
     case CR_NODE_SPACE:
         return (info.flags & CR_FLAG_CORE) != 0
                    ? 0
-                   : mark_node(node, mark) | mark_node(info.manager, mark);
+                   : mark_node(node, by) | mark_node(info.manager, by);
     case CR_NODE_RESOURCE:
         return cr_model_get(cr_sys.model, info.space, &space) == CR_OK &&
                        (space.flags & CR_FLAG_CORE) != 0
-                   ? mark_node(node, mark)
-                   : mark_node(info.space, mark) | mark_node(info.manager, mark);
+                   ? mark_node(node, by)
+                   : mark_node(info.space, by) | mark_node(info.manager, by);
     case CR_NODE_FREE:
     case CR_NODE_KIND_COUNT:
         break;
@@ -67,9 +80,9 @@ static uint32_t mark_end(cr_ref node, uint32_t mark)
 }
 
 /* Marks the other ends of all edges of a node. */
-static uint32_t mark_around(cr_ref node, uint32_t mark)
+static int mark_around(cr_ref node, uint32_t by)
 {
-    uint32_t had = mark_end(node, mark);
+    int had = mark_end(node, by);
     const uint32_t lists = cr_model_lists(cr_sys.model, node);
     for (uint32_t list = 0; lists >> list != 0; list++) {
         const cr_direction direction = (cr_direction)(list % 2);
@@ -81,56 +94,33 @@ static uint32_t mark_around(cr_ref node, uint32_t mark)
              edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, node, direction)) {
             cr_edge_info info;
             if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
-                had |= mark_end(cr_same(info.from, node) ? info.to : info.from, mark);
+                had |= mark_end(cr_same(info.from, node) ? info.to : info.from, by);
             }
         }
     }
     return had;
 }
 
-static uint32_t mark_all(const cr_plan *plan, uint32_t mark)
+static int mark_all(const cr_plan *plan, uint32_t by)
 {
-    uint32_t had = 0;
+    int had = 0;
     for (uint32_t i = 0; i < plan->n_doomed; i++) {
         cr_ref node = plan->doomed[i].node;
-        had |= mark_around(node, mark);
+        had |= mark_around(node, by);
         for (uint32_t edge = cr_model_first(cr_sys.model, node, CR_EDGE_SUBSET, CR_IN);
              edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, node, CR_IN)) {
             cr_edge_info info;
             if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
-                had |= mark_around(info.from, mark);
+                had |= mark_around(info.from, by);
             }
         }
         uint32_t body = cr_model_first(cr_sys.model, node, CR_EDGE_BODY, CR_OUT);
         cr_edge_info info;
         if (body != CR_NONE && cr_model_edge(cr_sys.model, body, &info) == CR_OK) {
-            had |= mark_around(info.to, mark);
+            had |= mark_around(info.to, by);
         }
     }
     return had;
-}
-
-int cr_cleaner_concerns(cr_ref node)
-{
-    const cr_cleaner *cleaner = &cr_sup.cleaner;
-    return cleaner->touched_generation[node.index] == node.generation &&
-           cleaner->touched[node.index] != 0;
-}
-
-static void forget(uint32_t mark)
-{
-    cr_cleaner *cleaner = &cr_sup.cleaner;
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < cleaner->n_touched; i++) {
-        const uint32_t node = cleaner->touched_list[i];
-        cleaner->touched[node] &= ~mark;
-        if (cleaner->touched[node] != 0) {
-            cleaner->touched_list[kept++] = node;
-        } else {
-            cleaner->is_listed[node] = 0;
-        }
-    }
-    cleaner->n_touched = kept;
 }
 
 /* Whether the cleanup tells anybody, and so may have to wait. */
@@ -141,22 +131,22 @@ static int may_wait(const cr_plan *plan)
 
 int cr_cleaner_may_begin(const cr_plan *plan)
 {
-    const cr_cleaner *cleaner = &cr_sup.cleaner;
+    cr_cleaner *cleaner = &cr_sup.cleaner;
+    const uint32_t waiting = cr_kept_count(0);
     /* A cleanup that tells nobody never waits, so others that wait leave it room at any time. */
-    int room = !may_wait(plan) ||
-               (cleaner->n_waiting < CR_MAX_CLEANUPS &&
-                cleaner->n_doomed + plan->n_doomed <= CR_KEPT_DOOMED &&
-                cleaner->n_pre_destroy + plan->n_pre_destroy <= CR_KEPT_PRE_DESTROY);
-    if (room && (cleaner->n_touched == 0 || mark_all(plan, 0) == 0)) {
+    const int room = !may_wait(plan) || waiting < CR_MAX_CLEANUPS;
+    if (room && ((waiting == 0 && !cleaner->any_queued) || mark_all(plan, 0) == 0)) {
         return 1;
     }
-    (void)mark_all(plan, QUEUED);
+    (void)mark_all(plan, cleaner->queued);
+    cleaner->any_queued = 1;
     return 0;
 }
 
 void cr_cleaner_forget_queued(void)
 {
-    forget(QUEUED);
+    cr_sup.cleaner.queued = (cr_sup.cleaner.queued + 1) | QUEUED;
+    cr_sup.cleaner.any_queued = 0;
 }
 
 /* Whether anything else may happen before the end of the cleanup, or of its later run: it awaits
@@ -166,28 +156,11 @@ static int is_beside_others(const cr_plan *plan)
     return may_wait(plan) || cr_sys.image->cleaner_priority != 0;
 }
 
-void cr_cleaner_arrive(cr_cleanup *cleanup)
+void cr_cleaner_arrive(const cr_cleanup *cleanup)
 {
-    uint32_t used = 0;
-    for (uint32_t i = 0; i < CR_MAX_RESIDUES; i++) {
-        const cr_residue *residue = &cr_sup.residues.at[i];
-        used |= residue->use == CR_RESIDUE_LEFT ? residue->cleanup.mark : 0;
-    }
-    for (uint32_t i = 0; i < cr_sup.cleaner.n_waiting; i++) {
-        used |= cr_sup.cleaner.waiting[i].mark;
-    }
-    cleanup->mark = 1;
-    while ((used & cleanup->mark) != 0) {
-        cleanup->mark <<= 1;
-    }
     if (is_beside_others(&cleanup->plan)) {
-        (void)mark_all(&cleanup->plan, cleanup->mark);
+        (void)mark_all(&cleanup->plan, cleanup->tag);
     }
-}
-
-void cr_cleaner_depart(const cr_cleanup *cleanup)
-{
-    forget(cleanup->mark);
 }
 
 void cr_cleaner_return(const cr_cleanup *cleanup)
@@ -196,79 +169,11 @@ void cr_cleaner_return(const cr_cleanup *cleanup)
     if (!is_beside_others(plan)) {
         return;
     }
-    (void)mark_all(plan, cleanup->mark);
+    (void)mark_all(plan, cleanup->tag);
     for (uint32_t i = 0; i < plan->n_core_freed; i++) {
-        (void)mark_end(plan->core_freed[i], cleanup->mark);
+        (void)mark_end(plan->core_freed[i], cleanup->tag);
     }
     for (uint32_t i = 0; i < plan->n_notices; i++) {
-        (void)mark_end(plan->notices[i].to, cleanup->mark);
-    }
-}
-
-void cr_cleaner_park(void)
-{
-    cr_cleaner *cleaner = &cr_sup.cleaner;
-    cr_cleanup *kept = &cleaner->waiting[cleaner->n_waiting++];
-    *kept = cleaner->now;
-    kept->first_doomed = cleaner->n_doomed;
-    kept->first_pre_destroy = cleaner->n_pre_destroy;
-    for (uint32_t i = 0; i < kept->plan.n_doomed; i++) {
-        cleaner->doomed[cleaner->n_doomed++] = kept->plan.doomed[i];
-    }
-    for (uint32_t i = 0; i < kept->plan.n_pre_destroy; i++) {
-        cleaner->pre_destroy_groups[cleaner->n_pre_destroy] = kept->plan.pre_destroy_groups[i];
-        cleaner->pre_destroy[cleaner->n_pre_destroy++] = kept->plan.pre_destroy[i];
-    }
-    cleaner->now = (cr_cleanup){.phase = CR_PHASE_NONE};
-}
-
-void cr_cleaner_bury(const cr_cleanup *cleanup)
-{
-    const cr_plan *plan = &cleanup->plan;
-    for (uint32_t i = 0; i < plan->n_doomed; i++) {
-        cr_node_info info;
-        if (cr_model_get(cr_sys.model, plan->doomed[i].node, &info) != CR_OK ||
-            (info.state == CR_STATE_DESTROYED &&
-             cr_tombstone_settle(plan->doomed[i].node, cleanup->tag) != CR_OK)) {
-            cr_panic("a destroyed node cannot be released", plan->doomed[i].node.index);
-        }
-    }
-}
-
-void cr_cleaner_unpark(uint32_t index)
-{
-    cr_cleaner *cleaner = &cr_sup.cleaner;
-    cleaner->now = cleaner->waiting[index];
-    const cr_cleanup *now = &cleaner->now;
-    const uint32_t doomed = now->plan.n_doomed;
-    const uint32_t told = now->plan.n_pre_destroy;
-    cr_journal *journal = &now->journal;
-    /* A cleaner may have died in another cleanup since. */
-    if (journal->epoch != cleaner->epoch &&
-        cr_journal_take_over(journal, cleaner->epoch) != CR_OK) {
-        cr_panic("the journal of a cleanup that waited is damaged", now->tag);
-    }
-    if (now->record == 0 &&
-        cr_plan_restore(cr_sys.planner, cr_sys.model, &cleaner->now.plan,
-                        &cleaner->doomed[now->first_doomed],
-                        &cleaner->pre_destroy[now->first_pre_destroy],
-                        &cleaner->pre_destroy_groups[now->first_pre_destroy]) != CR_OK) {
-        cr_panic("the plan of a cleanup that waited cannot be restored", now->tag);
-    }
-    /* The entries behind it move up. */
-    cleaner->n_doomed -= doomed;
-    for (uint32_t i = now->first_doomed; i < cleaner->n_doomed; i++) {
-        cleaner->doomed[i] = cleaner->doomed[i + doomed];
-    }
-    cleaner->n_pre_destroy -= told;
-    for (uint32_t i = now->first_pre_destroy; i < cleaner->n_pre_destroy; i++) {
-        cleaner->pre_destroy[i] = cleaner->pre_destroy[i + told];
-        cleaner->pre_destroy_groups[i] = cleaner->pre_destroy_groups[i + told];
-    }
-    cleaner->n_waiting--;
-    for (uint32_t i = index; i < cleaner->n_waiting; i++) {
-        cleaner->waiting[i] = cleaner->waiting[i + 1];
-        cleaner->waiting[i].first_doomed -= doomed;
-        cleaner->waiting[i].first_pre_destroy -= told;
+        (void)mark_end(plan->notices[i].to, cleanup->tag);
     }
 }

@@ -86,11 +86,6 @@ int cr_cleaner_awaits(const cr_pd *pd)
     return waiting > held;
 }
 
-int cr_is_destroying(const cr_cleanup *cleanup)
-{
-    return cleanup->journal.told != 0;
-}
-
 int cr_carry_awaits(const cr_cleanup *cleanup)
 {
     int any = 0;

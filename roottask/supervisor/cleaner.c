@@ -17,6 +17,7 @@
 #include "carry.h"
 #include "closeness.h"
 #include "connect.h"
+#include "kept.h"
 #include "kernel/arch/arch.h"
 #include "notices.h"
 #include "residue.h"
@@ -89,14 +90,26 @@ static void await_answers(void)
         (void)cr_count_gone();
     }
     trace_wait(CR_EV_WAIT);
-    if (cr_is_destroying(&cr_sup.cleaner.now)) {
-        cr_residue_record(&cr_sup.cleaner.now);
-    }
     cr_notices_of_lost_pds();
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         if (cr_pd_is_served(pd) && pd->wait == CR_WAIT_CONNECT && cr_is_doomed(pd)) {
             cr_connect_give_up(pd);
+        }
+    }
+}
+
+/* Releases the nodes that a cleanup destroyed and that no PD refers to. From here on nothing else
+ * may. What is left for good is not destroyed. */
+static void bury(const cr_cleanup *cleanup)
+{
+    const cr_plan *plan = &cleanup->plan;
+    for (uint32_t i = 0; i < plan->n_doomed; i++) {
+        cr_node_info info;
+        if (cr_model_get(cr_sys.model, plan->doomed[i].node, &info) != CR_OK ||
+            (info.state == CR_STATE_DESTROYED &&
+             cr_tombstone_settle(plan->doomed[i].node, cleanup->tag) != CR_OK)) {
+            cr_panic("a destroyed node cannot be released", plan->doomed[i].node.index);
         }
     }
 }
@@ -118,7 +131,7 @@ static void settle(void)
     cr_truth(CR_TRUTH_BETWEEN);
     cr_notices_of_lost_pds();
     if (!leaves) {
-        cr_cleaner_bury(&cr_sup.cleaner.now);
+        bury(&cr_sup.cleaner.now);
     }
     enter(CR_PHASE_NONE);
     /* A collection leaves nothing to collect: what it takes was reached by nobody who stays. */
@@ -128,13 +141,12 @@ static void settle(void)
     }
     cr_sys.settled++;
     if (cr_sup.cleaner.now.runs == 0) {
-        cr_residue_note_settled();
+        cr_residue_try_all();
     }
-    cr_cleaner_depart(&cr_sup.cleaner.now);
     if (leaves) {
         cr_residue_keep();
     } else {
-        cr_residue_forget();
+        cr_kept_release();
     }
     look_again();
     cr_tickets_settle(cr_sup.cleaner.now.tag);
@@ -165,7 +177,7 @@ static void carry_on(void)
     cr_sup.cleaner.now.cycles += cr_arch_cycles() - start;
     if (awaits) {
         await_answers();
-        cr_cleaner_park();
+        cr_kept_put(0);
     } else {
         settle();
     }
@@ -262,7 +274,6 @@ static void start(const cr_trigger_entry *entry, uint64_t cycles)
     now->waited = 0;
     now->saved = 0;
     now->runs = 0;
-    now->record = 0;
     now->tag = cr_sys.cleanups;
     cr_cleaner_arrive(now);
     cr_tickets_begin(entry->pd, now->tag);
@@ -294,10 +305,21 @@ static void prevent(const cr_pd *pd)
     cr_tickets_prevent(pd->node);
 }
 
+static int dooms(const cr_cleanup *cleanup, cr_ref pd)
+{
+    for (uint32_t i = 0; i < cleanup->plan.n_doomed; i++) {
+        if (cr_same(cleanup->plan.doomed[i].node, pd)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 int cr_cleaner_dooms(cr_ref pd)
 {
-    for (uint32_t i = 0; i < cr_sup.cleaner.n_doomed; i++) {
-        if (cr_same(cr_sup.cleaner.doomed[i].node, pd)) {
+    const cr_cleaner *cleaner = &cr_sup.cleaner;
+    for (uint32_t i = 0; i < cleaner->n_kept; i++) {
+        if (!cleaner->kept[i].left && dooms(&cleaner->kept[i], pd)) {
             return 1;
         }
     }
@@ -374,7 +396,7 @@ static uint32_t find_roots(cr_ref roots[CR_MAX_PDS], int doomed)
 /* Whether nothing else is under way or waits. What concerns everything begins only then. */
 static int is_alone(void)
 {
-    return cr_sup.cleaner.n_waiting == 0 && cr_sup.cleaner.count == 0;
+    return !cr_cleaner_waits() && cr_sup.cleaner.count == 0;
 }
 
 /* Begins the cleanup that was just planned and that has no trigger. Returns 1. */
@@ -429,13 +451,10 @@ static int collect_next(void)
 cr_cleanup *cr_cleaner_collects(const cr_pd *pd)
 {
     cr_cleaner *cleaner = &cr_sup.cleaner;
-    for (uint32_t i = 0; i < cleaner->n_waiting; i++) {
-        cr_cleanup *waiting = &cleaner->waiting[i];
-        for (uint32_t n = 0; waiting->plan.kind == CR_PLAN_COLLECT && n < waiting->plan.n_doomed;
-             n++) {
-            if (cr_same(cleaner->doomed[waiting->first_doomed + n].node, pd->node)) {
-                return waiting;
-            }
+    for (uint32_t i = 0; i < cleaner->n_kept; i++) {
+        cr_cleanup *kept = &cleaner->kept[i];
+        if (!kept->left && kept->plan.kind == CR_PLAN_COLLECT && dooms(kept, pd->node)) {
+            return kept;
         }
     }
     return 0;
@@ -445,7 +464,7 @@ cr_cleanup *cr_cleaner_collects(const cr_pd *pd)
  * When nodes are being destroyed, it is too late. */
 int cr_cleaner_has_told(const cr_cleanup *waiting, const cr_pd *subscriber, cr_ref node)
 {
-    const cr_pair *pre_destroy = &cr_sup.cleaner.pre_destroy[waiting->first_pre_destroy];
+    const cr_pair *pre_destroy = waiting->plan.pre_destroy;
     const uint32_t told = cr_is_destroying(waiting) ? 0 : waiting->journal.index;
     for (uint32_t i = 0; i < told && i < waiting->plan.n_pre_destroy; i++) {
         if (cr_same(pre_destroy[i].pd, subscriber->node) && cr_same(pre_destroy[i].node, node)) {
@@ -497,7 +516,7 @@ static void spare_saved(void)
     cr_plan *plan = &cleaner->now.plan;
     const uint32_t count = plan->n_doomed;
     /* There is room: they were here while the cleanup waited, and it is no more than that. */
-    cr_doomed *before = &cleaner->doomed[cleaner->n_doomed];
+    cr_doomed *before = (cr_doomed *)&cleaner->rows[cleaner->n_rows];
     for (uint32_t i = 0; i < count; i++) {
         before[i] = plan->doomed[i];
     }
@@ -695,7 +714,7 @@ void cr_trigger_cancel(cr_ref pd)
 
 int cr_cleaner_waits(void)
 {
-    return cr_sup.cleaner.n_waiting > 0;
+    return cr_kept_count(0) > 0;
 }
 
 void cr_cleaner_give_up(cr_pd *pd)
@@ -706,15 +725,35 @@ void cr_cleaner_give_up(cr_pd *pd)
     }
 }
 
+/* A cleanup that waited goes on. If it has not begun to destroy, its consequences are planned when
+ * all subscribers were told. */
+static void take_up(uint32_t at)
+{
+    cr_cleaner *cleaner = &cr_sup.cleaner;
+    cr_cleanup *now = &cleaner->now;
+    cr_kept_take(at);
+    /* A cleaner may have died in another cleanup since. */
+    if (now->journal.epoch != cleaner->epoch &&
+        cr_journal_take_over(&now->journal, cleaner->epoch) != CR_OK) {
+        cr_panic("the journal of a cleanup that waited is damaged", now->tag);
+    }
+    if (!cr_is_destroying(now)) {
+        if (cr_plan_restore(cr_sys.planner, cr_sys.model, &now->plan, now->plan.doomed,
+                            now->plan.pre_destroy, now->plan.pre_destroy_groups) != CR_OK) {
+            cr_panic("the plan of a cleanup that waited cannot be restored", now->tag);
+        }
+        cr_kept_release();
+    }
+}
+
 /* Continues the oldest waiting cleanup whose subscribers have answered. Returns 0 if there is
  * none. */
 static int continue_next(void)
 {
     cr_cleaner *cleaner = &cr_sup.cleaner;
-    for (uint32_t i = 0; cleaner->seen != cr_sup.changes && i < cleaner->n_waiting; i++) {
-        if (!cr_carry_awaits(&cleaner->waiting[i])) {
-            cr_cleaner_unpark(i);
-            cr_residue_take_up(&cleaner->now);
+    for (uint32_t i = 0; cleaner->seen != cr_sup.changes && i < cleaner->n_kept; i++) {
+        if (!cleaner->kept[i].left && !cr_carry_awaits(&cleaner->kept[i])) {
+            take_up(i);
             cr_trace_refused_rest();
             trace_wait(CR_EV_CONTINUE);
             carry_on();

@@ -26,22 +26,37 @@ typedef struct cr_cleanup {
     int saved;        /* of a collection: a subscriber saved a PD */
     uint32_t tag;     /* its number, and the tag of its notices */
     uint32_t steps;   /* how many its plan has */
-    uint32_t mark;    /* the bit in `touched` that stands for this cleanup */
     cr_plan plan;
     cr_journal journal;
     uint64_t calls[CR_CALL_COUNT]; /* in its steps, by kind */
     uint64_t cycles;
-    uint32_t runs; /* over what it left, so far */
-    uint32_t first_doomed; /* while it waits: its entries in the cleaner's arrays */
-    uint32_t first_pre_destroy;
-    uint32_t record; /* it waits, or has waited, while it destroys: see residue.h. 0: else */
+    /* Its rows in the pool (kept.h). */
+    uint32_t first;
+    uint32_t words; /* 0: they are in the planner's memory */
+    /* What it left (residue.h). */
+    int left;
+    uint32_t runs;     /* over it, so far */
+    uint64_t occasion; /* the last one at which it was tried */
+    uint32_t delay_ms;
+    uint64_t due;      /* 0: there is no timer */
 } cr_cleanup;
 
 enum {
-    /* No two cleanups under way doom the same node. */
-    CR_KEPT_DOOMED = CR_MAX_PDS + CR_MAX_SPACES,
-    CR_KEPT_PRE_DESTROY = CR_MAX_EDGES
+    CR_MAX_RESIDUES = CR_MAX_CLEANUPS + 1, /* cleanups that left something and have later runs */
+    CR_KEPT_CLEANUPS = CR_MAX_CLEANUPS + CR_MAX_RESIDUES,
+    /* 64-bit words. No two cleanups doom the same node, and what they destroyed has its entry in
+     * the model until they are over. A subscription is told of by one, and a core resource is freed
+     * by one, or by another one since it was given anew. All cleanups that wait owe at most
+     * CR_MAX_PLAN notices. Those that left something owe one for an edge of a node that they left,
+     * and one for a step that failed. */
+    CR_KEPT_WORDS = 4 * CR_NODE_ENTRIES + 3 * CR_MAX_EDGES + 2 * CR_MAX_NODES + 8 * CR_MAX_PLAN
 };
+
+/* Which cleanup concerns a node (apart.c). */
+typedef struct cr_touch {
+    uint32_t by;         /* its tag, or `queued` of cr_cleaner */
+    uint32_t generation; /* of the node. One that was made since in the same place has another */
+} cr_touch;
 
 /* The step that is being carried out, as its line in the trace will have it. */
 typedef struct cr_carried {
@@ -74,22 +89,14 @@ typedef struct cr_cleaner {
     uint64_t signals; /* badges that the main thread was signalled with while it waited */
     uint64_t seen; /* cr_sup.changes at the last look at the acknowledgements */
     cr_cleanup now; /* the cleanup that is being carried out; its plan is the planner's */
-    /* Cleanups that await subscribers, oldest first. Their doomed nodes and subscribers are kept
-     * here, because the planner has memory for one plan only. */
-    cr_cleanup waiting[CR_MAX_CLEANUPS];
-    uint32_t n_waiting;
-    uint32_t n_doomed;
-    uint32_t n_pre_destroy;
-    cr_doomed doomed[CR_KEPT_DOOMED];
-    cr_pair pre_destroy[CR_KEPT_PRE_DESTROY];
-    uint32_t pre_destroy_groups[CR_KEPT_PRE_DESTROY];
-    /* For each node of the model: the cleanups that concern it, one bit each (apart.c). A node that
-     * was made since in the same place has another generation. */
-    uint32_t touched[CR_NODE_ENTRIES];
-    uint32_t touched_generation[CR_NODE_ENTRIES];
-    uint32_t touched_list[CR_NODE_ENTRIES]; /* the nodes with a mark, by index */
-    uint32_t n_touched;
-    uint8_t is_listed[CR_NODE_ENTRIES];
+    /* Cleanups that await subscribers, or left something; in both cases oldest first. */
+    cr_cleanup kept[CR_KEPT_CLEANUPS];
+    uint32_t n_kept;
+    uint32_t n_rows; /* words of `rows` that are in use (kept.c) */
+    uint64_t rows[CR_KEPT_WORDS];
+    cr_touch touched[CR_NODE_ENTRIES];
+    uint32_t queued; /* stands for the triggers in the queue, as they were looked at last */
+    int any_queued;  /* one of them cannot begin yet */
     /* Triggers whose cleanup has not begun, oldest first. Each PD is in the queue at most once. */
     cr_trigger_entry queue[CR_MAX_PDS];
     uint32_t count;
@@ -126,7 +133,10 @@ int cr_cleaner_destroys_protected(const cr_plan *plan);
 void cr_cleaner_collect(void);
 /* Whether a cleanup has come to its first destructor. From then on it destroys nodes, and what
  * survivors lose and are owed stays as it was planned. */
-int cr_is_destroying(const cr_cleanup *cleanup);
+static inline int cr_is_destroying(const cr_cleanup *cleanup)
+{
+    return cleanup->journal.told != 0;
+}
 /* The collection that dooms a PD and awaits subscribers. 0: there is none. */
 cr_cleanup *cr_cleaner_collects(const cr_pd *pd);
 /* Whether a cleanup that awaits subscribers has told one of them of a node. */
@@ -145,9 +155,6 @@ int cr_cleaner_stops(void);
  * legal, or the cleanups that are under way await subscribers. If a cleanup cannot be planned, the
  * system stops: no legal state could follow. */
 void cr_cleaner_follow_up(void);
-/* Releases the nodes that a cleanup destroyed and that no PD refers to. From here on nothing else
- * may. What is left for good is not destroyed. */
-void cr_cleaner_bury(const cr_cleanup *cleanup);
 /* Whether any cleanup is under way and awaits subscribers. */
 int cr_cleaner_waits(void);
 /* Whether one of those dooms the PD. What cleanups left is doomed by none of them. */
@@ -166,15 +173,10 @@ int cr_cleaner_may_begin(const cr_plan *plan);
 /* Forgets what the triggers in the queue concern. */
 void cr_cleaner_forget_queued(void);
 /* Notes what a cleanup concerns, from its beginning to its end. */
-void cr_cleaner_arrive(cr_cleanup *cleanup);
-void cr_cleaner_depart(const cr_cleanup *cleanup);
+void cr_cleaner_arrive(const cr_cleanup *cleanup);
 /* A later run over what it left begins: until its end it concerns all around that, too. */
 void cr_cleaner_return(const cr_cleanup *cleanup);
 /* Whether a cleanup under way, or one in the queue, concerns the node. */
 int cr_cleaner_concerns(cr_ref node);
-/* The cleanup that is being carried out waits; a waiting cleanup is carried out again. If it has a
- * record, its plan is to be taken from there. */
-void cr_cleaner_park(void);
-void cr_cleaner_unpark(uint32_t index);
 
 #endif

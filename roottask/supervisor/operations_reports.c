@@ -41,10 +41,11 @@ static const cr_cleanup *find(uint64_t number)
     if (found != 0 && number != 0 && found->tag != number) {
         found = 0;
     }
-    for (uint32_t i = 0; i < cleaner->n_waiting; i++) {
-        const cr_cleanup *waiting = &cleaner->waiting[i];
-        if (number == 0 ? found == 0 || waiting->tag > found->tag : waiting->tag == number) {
-            found = waiting;
+    for (uint32_t i = 0; i < cleaner->n_kept; i++) {
+        const cr_cleanup *kept = &cleaner->kept[i];
+        if (!kept->left &&
+            (number == 0 ? found == 0 || kept->tag > found->tag : kept->tag == number)) {
+            found = kept;
         }
     }
     return found;

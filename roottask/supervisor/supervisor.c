@@ -24,7 +24,6 @@ void cr_supervisor_init(const cr_hooks *hooks, seL4_CPtr notification)
     cr_sys.tickets_in_use = cr_tickets_in_use;
     cr_sys.report_unmade = cr_report_unmade;
     cr_clock_init(notification);
-    cr_residue_init();
 }
 
 static void handle_fault(seL4_MessageInfo_t tag, uint64_t badge)

@@ -177,8 +177,8 @@ static cr_status check_trigger(const cr_model *model, cr_ref trigger)
     return info.state == CR_STATE_ACTIVE ? CR_OK : CR_ERR_STATE;
 }
 
-/* Begins a plan. It is `plan` until complete() is called. */
-static void begin(cr_planner *planner, cr_model *model, cr_plan *plan)
+/* The arrays of a plan are the planner's. */
+static void use_arrays(const cr_planner *planner, cr_plan *plan)
 {
     plan->doomed = planner->doomed;
     plan->removed_requests = planner->removed_requests;
@@ -190,6 +190,12 @@ static void begin(cr_planner *planner, cr_model *model, cr_plan *plan)
     plan->core_freed = planner->core_freed;
     plan->revoked_bodies = planner->revoked_bodies;
     plan->broken = planner->broken;
+}
+
+/* Begins a plan. It is `plan` until complete() is called. */
+static void begin(cr_planner *planner, cr_model *model, cr_plan *plan)
+{
+    use_arrays(planner, plan);
     next_epoch(planner);
     planner->status = CR_OK;
     planner->model = model;
@@ -441,6 +447,7 @@ cr_status cr_plan_restore(cr_planner *planner, const cr_model *model, cr_plan *p
     planner->trigger = plan->trigger;
     planner->pd_depth = plan->pd_depth;
     planner->rs_depth = plan->rs_depth;
+    use_arrays(planner, plan);
     plan->n_removed_requests = 0;
     plan->n_revoked = 0;
     plan->n_revoked_spaces = 0;

@@ -273,8 +273,8 @@ cr_status cr_plan_again(cr_planner *planner, cr_model *model, cr_plan *plan);
 
 /* Makes a plan of this planner the last plan again, after other plans were made, without its
  * consequences: cr_plan_again must follow before they are used. The caller has kept the plan and
- * its three arrays `doomed`, `pre_destroy` and `pre_destroy_groups`. The doomed nodes are not
- * destroyed. CR_ERR_ARG, CR_ERR_CORRUPT. */
+ * its three arrays `doomed`, `pre_destroy` and `pre_destroy_groups`; afterwards the plan has those
+ * of the planner. The doomed nodes are not destroyed. CR_ERR_ARG, CR_ERR_CORRUPT. */
 cr_status cr_plan_restore(cr_planner *planner, const cr_model *model, cr_plan *plan,
                           const cr_doomed *doomed, const cr_pair *pre_destroy,
                           const uint32_t *pre_destroy_groups);

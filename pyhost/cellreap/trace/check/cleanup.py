@@ -405,7 +405,6 @@ class Cleanups(Concern):
             self.context.bad("cleanup.wait", f"WAIT: n={event['n']}: there is nobody to await")
         if running.ending:
             _go_so_far(self.context, running)
-            self.context.residue.record(running)
         running.waiting = running.waited = True
         self.awaiting[event.number("n")] = running
         self.number = self._running = None

@@ -231,21 +231,8 @@ class Residue(Concern):
         return without(self.context.model, rest) if rest else self.context.model
 
     def _has_place(self, running: Running) -> bool:
-        """Whether there is room for what the cleanup leaves, or for its record."""
-        under_way = self.context.cleanups.under_way()
-        records = sum(each.recorded for each in under_way if each is not running)
-        return len(self._later() - {running.result.number}) + records <= MAX_CLEANUPS
-
-    def record(self, running: Running) -> None:
-        """The cleanup waits for destructors: what it owes is kept. If there is no room, the newest
-        that left something is left for good.
-        """
-        if not running.recorded and not self._has_place(running):
-            newest = self.of[max(self._later())]
-            newest.result.for_good = True
-            self.to_retry.discard(newest.result.number)
-            self.context.tombstones.settled(newest, leaves=False)
-        running.recorded = True
+        """Whether there is room for what the cleanup leaves."""
+        return len(self._later() - {running.result.number}) <= MAX_CLEANUPS
 
     def plannable(self, running: Running | None) -> IndexedModel:
         """The model in which a cleanup is planned, None: a new one. What others doom is gone."""

@@ -174,8 +174,6 @@ class Running:
         """the nodes that it does not destroy because subscribers saved PDs"""
         self.leaves = False
         """a step was left for later"""
-        self.recorded = False
-        """it waited for destructors: what it owes is kept"""
         self.run = 0
         """the number of later runs over what was left"""
         self.kept: set[Row] = set()
