@@ -26,8 +26,8 @@ void cr_carry_forget_told(void);
 /* Stops a PD. From here on its operations are not served, and no PD waits for it. Its notices end
  * now: it will not answer them. CR_ERR_KERNEL. */
 cr_status cr_carry_stop(cr_pd *pd);
-/* Whether the step that has begun is done, although no cleaner came to its end. Ends a step of which
- * only the signal is missing, and one of several notices or resources with those that are done. */
+/* Whether the step that has begun is done, although no cleaner came to its end. Ends a step that
+ * lacks only the signal, and one of several notices or resources with those that are done. */
 int cr_carry_is_complete(const cr_step *step);
 /* Records such a step as done. */
 cr_status cr_carry_finish(const cr_step *step);

@@ -7,8 +7,8 @@
  * and after a time that doubles.
  *
  * What is left holds up nobody. For a later cleanup its nodes are gone already: they are doomed. A
- * notice that is owed is forgotten when its receiver is gone. If CR_MAX_RESIDUES cleanups have later
- * runs, what one more leaves is left for good: no later run follows. */
+ * notice that is owed is forgotten when its receiver is gone. While CR_MAX_RESIDUES cleanups have
+ * later runs, what one more leaves is left for good: no later run follows. */
 #ifndef CELLREAP_SUPERVISOR_RESIDUE_H
 #define CELLREAP_SUPERVISOR_RESIDUE_H
 
