@@ -340,10 +340,12 @@ def test_the_journal_tells_what_was_begun_and_how_far_it_is() -> None:
 def rows_of(cleaner: Cleaner) -> set[Step]:
     """Each step that the plan and the model can have, with any resource of a doomed node."""
     plan, ident = cleaner.plan, cleaner._id
-    doomed = {ident(plan.doomed[i].node) for i in range(plan.n_doomed)}
+    doomed = {str(ident(plan.doomed[i].node)) for i in range(plan.n_doomed)}
     model = cleaner.survivors.model
-    members = {res for space in doomed & model.manager.keys() for res in model.resources_in(space)}
-    members |= {model.body_of(pd) for pd in doomed & set(model.pds())}
+    members = {
+        *(res for space in doomed & model.manager.keys() for res in model.resources_in(space)),
+        *(model.body_of(pd) for pd in doomed & set(model.pds())),
+    }
     steps: set[Step] = {("await", None, None), ("settle", None, None)}
     for node in doomed:
         steps |= {("suspend", None, node), ("mark", node, None), ("destroy-space", node, None)}
