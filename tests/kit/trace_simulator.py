@@ -11,7 +11,7 @@ import itertools
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Generator, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from cellreap import headers
@@ -104,6 +104,14 @@ def counted(objects: Counter[str]) -> str:
 def registers_at(ip: int, syscall: int) -> str:
     """The registers of a thread at this instruction, which may be a system call."""
     return f"rip:{ip:#x},rsp:0x10013f00,rdx:{syscall:#x}"
+
+
+@cache
+def _numbers(event: str) -> dict[str, int]:
+    """The numbers in an event, each 0."""
+    table = event_table()
+    fields = table.fields.get(event, ())
+    return {name: 0 for name in fields if table.types[event, name] == "NUMBER"}
 
 
 def in_order(plan: reference.Plan) -> list[tuple[str, str, str, str | None]]:
@@ -231,7 +239,8 @@ class Target:
     def emit(self, event: str, /, **values: object) -> None:
         """Writes an event. A field named like a Python keyword has a trailing underscore.
 
-        A change of the model gets its likeliest cause, unless the values say another one.
+        A change of the model gets its likeliest cause, unless the values say another one. A number
+        that they do not say is 0, so a new one in an event concerns only the tests of it.
         """
         if event not in FOLLOWING:
             for node in self.mourning.forgotten():
@@ -239,8 +248,7 @@ class Target:
         draft = {key.rstrip("_"): value for key, value in values.items()}
         self.mourning.see(event, draft)
         cause = {} if "op" in draft else cause_of(self.model, event, draft, self.spawning)
-        handler = {"handler": 0} if event in ("SUBSCRIBE", "UNSUBSCRIBE") else {}
-        self.events.append((event, {**handler, **draft, **cause}))
+        self.events.append((event, {**_numbers(event), **draft, **cause}))
         pd, server = str(values.get("pd")), str(values.get("server"))
         if event in ("FREEZE", "FAULT_HELD"):
             self.suspended.add(pd)
