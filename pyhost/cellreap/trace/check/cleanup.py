@@ -200,11 +200,9 @@ class Cleanups(Concern):
 
     def leave(self, event: Event) -> None:
         """RESIDUE: the current cleanup leaves a step. Its groups need not come in order."""
-        running = self._running
-        if running is None:
-            return
-        running.leaves = True
-        self.context.calls.residue(running, event)
+        if self._running is not None:
+            self._running.leaves = True
+            self.context.calls.residue(self._running, event)
 
     def current(self) -> Running | None:
         """The current cleanup."""
