@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import io
+import random
 
 import pytest
 
 from cellreap.trace.check import check_stream
+from cellreap.trace.check.memory import AddressMap, Body
 from cellreap.trace.writer import Draft, seal
 from kit.trace_simulator import Target, block_fs_db_app, merged_run, time_run
 
@@ -136,3 +138,26 @@ def test_who_is_held_up_is_found_together_with_who_is_late_and_not_after_another
     event = drafts[held]
     early = said([*drafts[: trigger + 1], event, *drafts[trigger + 1 :]])
     assert [text for text in early if "HELD_UP" in text and "cleanup" in text.lower()], early
+
+
+def test_two_bodies_that_overlap_are_found_whatever_their_sizes() -> None:
+    rng = random.Random(3)
+    for _ in range(200):
+        addresses, there = AddressMap(), dict[str, Body]()
+        for number in range(30):
+            size = 1 << rng.randrange(8)
+            body, pd = Body(rng.randrange(256 // size) * size, size, 1), f"PD_{number}"
+            over = {
+                other
+                for other, its in there.items()
+                if its.paddr < body.paddr + size and body.paddr < its.paddr + its.bytes
+            }
+            found = addresses.overlapping(body)
+            assert found in over if over else found is None
+            if not over:
+                addresses.add(body, pd)
+                there[pd] = body
+            gone = rng.choice(sorted(there))
+            if rng.random() < 0.3:
+                addresses.remove(there.pop(gone), gone)
+            addresses.remove(body, "PD_99")

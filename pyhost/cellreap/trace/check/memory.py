@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from bisect import bisect_left, insort
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,7 +13,6 @@ from cellreap.trace.events import Event
 
 SMALLEST_BODY = 16
 """Bytes of the smallest seL4 untyped."""
-ADDRESS_BITS = 64
 
 
 @dataclass(frozen=True)
@@ -26,54 +25,30 @@ class Body:
 
 
 class AddressMap:
-    """The bodies of live PDs by address. Bodies are aligned powers of two.
-
-    Such blocks are the nodes of a binary tree: node 1 is the whole address space, nodes 2n and 2n+1
-    are the halves of node n. Two blocks overlap only if they are equal or one is below the other.
-    Each operation therefore visits at most ADDRESS_BITS nodes, however many bodies there are.
-    """
+    """The bodies of live PDs in the order of their addresses. No two of them overlap."""
 
     def __init__(self) -> None:
-        self._bodies: dict[int, str] = {}
-        self._inside: Counter[int] = Counter()  # tree node -> number of bodies at it and below it
-
-    @staticmethod
-    def _node(body: Body) -> int:
-        bits = body.bytes.bit_length() - 1
-        return (1 << (ADDRESS_BITS - bits)) | (body.paddr >> bits)
+        self._bodies: list[tuple[int, int, str]] = []
+        """(where it begins, where it ends, PD)"""
 
     def overlapping(self, body: Body) -> str | None:
         """A PD whose body overlaps this one; None if there is none."""
-        node = self._node(body)
-        if self._inside[node]:
-            while node not in self._bodies:
-                node = 2 * node if self._inside[2 * node] else 2 * node + 1
-            return self._bodies[node]
-        while node:
-            if node in self._bodies:
-                return self._bodies[node]
-            node >>= 1
-        return None
+        before = bisect_left(self._bodies, (body.paddr + body.bytes,))
+        if before == 0:
+            return None
+        _, end, pd = self._bodies[before - 1]
+        return pd if end > body.paddr else None
 
     def add(self, body: Body, pd: str) -> None:
         """Adds a body. It must not overlap any other."""
-        node = self._node(body)
-        self._bodies[node] = pd
-        while node:
-            self._inside[node] += 1
-            node >>= 1
+        insort(self._bodies, (body.paddr, body.paddr + body.bytes, pd))
 
     def remove(self, body: Body, pd: str) -> None:
         """Removes the body of a PD. Does nothing if it was not added."""
-        node = self._node(body)
-        if self._bodies.get(node) != pd:
-            return
-        del self._bodies[node]
-        while node:
-            self._inside[node] -= 1
-            if not self._inside[node]:
-                del self._inside[node]
-            node >>= 1
+        entry = (body.paddr, body.paddr + body.bytes, pd)
+        at = bisect_left(self._bodies, entry)
+        if self._bodies[at : at + 1] == [entry]:
+            del self._bodies[at]
 
 
 class Memory(Concern):
