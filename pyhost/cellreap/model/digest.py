@@ -86,13 +86,18 @@ def _plan_rows() -> dict[str, int]:
     return {str(key): int(number) for _, number, key, _ in headers.table("digest.h", "CR_PLAN_ROW")}
 
 
+@functools.cache
+def _notice_kinds() -> Mapping[str, int]:
+    return headers.printed_names("policy.h", "CR_NOTICE_KIND")
+
+
 def of_plan(plan: Mapping[str, Any], model: Model) -> tuple[int, str]:
     """The number of the rows that follow from a plan, and their digest, as PLAN tells them.
 
     plan: as `plan --json` has it, for this state.
     """
     count = total = 0
-    kinds = headers.printed_names("policy.h", "CR_NOTICE_KIND")
+    kinds = _notice_kinds()
     for key, number in _plan_rows().items():
         for row in plan[key]:
             kind, ids = number, [row] if isinstance(row, str) else list(row[:2])
