@@ -258,7 +258,7 @@ def test_what_cannot_be_planned_is_an_error(source: Path, how: dict[str, Any], s
 def test_a_damaged_trace_is_planned_with_a_note(tmp_path: Path) -> None:
     damaged = tmp_path / "damaged.trace"
     lines = TRACE.read_text().splitlines(keepends=True)
-    damaged.write_text("".join(lines[: len(lines) // 2] + lines[len(lines) // 2 + 1 :]))
+    damaged.write_text("".join(lines[:-3] + lines[-2:]))  # all of the system is made by then
     (note,) = state_of(damaged).notes
     assert note.startswith(f"{damaged}:")
     assert note.endswith("the state may be wrong")
