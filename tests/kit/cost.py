@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from types import FrameType
 from typing import Any
 
+from cellreap.headers import event_table
 from cellreap.trace.check import Replay, Report
 from cellreap.trace.events import Event
 from cellreap.trace.expected import Expected
@@ -35,8 +36,9 @@ that are not over are counted one by one.
 
 def events_of(drafts: Iterable[Draft]) -> list[Event]:
     """The events of a generated run, not sealed."""
+    fields = event_table().fields
     return [
-        Event(name, {key: str(value) for key, value in values.items()}, line)
+        Event(name, {key: str(values[key]) for key in fields[name] if key in values}, line)
         for line, (name, values) in enumerate(drafts, 1)
     ]
 
