@@ -39,7 +39,11 @@ TABLES = "".join(
     f"char {name}[64];\n" for name in ("model_memory", "planner_memory", "work_memory", "cr_sup")
 )
 """What of a root task's memory a build looks for."""
-LD = "ENTRY(_start)\nSECTIONS { . = 0x400000; .text : { *(.text*) } .image : { *(.image) } }\n"
+LD = (
+    "ENTRY(_start)\nSECTIONS { . = 0x400000; .text : { *(.text*) } "
+    ".image : { KEEP(*(.image)) } .bss : { KEEP(*(.bss .bss.*)) } }\n"
+)
+"""It keeps what the root task here does not use."""
 START = '    .section .note.GNU-stack, "", %progbits\n'
 CONFIG = """
 [system]
