@@ -53,6 +53,14 @@ def test_the_tables_are_as_large_as_the_system_needs(
     assert all(sizes[str(word)] <= int(most) for _, most, word, *_ in rows)
 
 
+@pytest.mark.behaviour("L-05", "S-15")
+@pytest.mark.parametrize("policy", ["metric", "both"])
+def test_what_is_close_has_a_table_if_the_policy_asks_for_it(policy: str) -> None:
+    text = f'{text_of(2)}[policy]\npolicy = "{policy}"\nfr_max = 2\n'
+    sizes = tables(parse_config(text, Path("s.toml")))
+    assert sizes["close"] == sizes["nodes"] + sizes["tombstones"]
+
+
 def test_a_pd_that_may_spawn_shares_what_is_left_of_the_entries_for_pds() -> None:
     text = text_of(2).replace('program = "large"', 'program = "large"\nspawns = ["p"]')
     config = parse_config(text, Path("s.toml"))

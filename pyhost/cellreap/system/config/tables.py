@@ -122,7 +122,7 @@ def tables(config: Config) -> dict[str, int]:
     sizes["slots"] = pds << _cspace_bits(config)
     sizes["pairs"] = pds * pds
     measured = sizes["nodes"] + sizes["tombstones"]
-    sizes["close"] = measured if config.policy.policy == "metric" else 0
+    sizes["close"] = measured if config.policy.policy != "depth" else 0
     own = functools.partial(headers.own_constant, "kernel/kernel.h")
     sizes["bodies"] = _power_of_2(pds + own("CR_L1_BODIES") + 1)
     sizes["blocks"] = _power_of_2(max(_BLOCKS_EACH * pds, _BLOCKS))
