@@ -7,6 +7,7 @@
 #include "setup.h"
 #include "kernel/arch/arch.h"
 #include "kernel/asids.h"
+#include "kernel/tables.h"
 #include "kernel/timer.h"
 #include "kernel/untyped.h"
 #include "kernel/worker.h"

@@ -77,10 +77,16 @@ class Entries(TypedDict):
 class SystemMemory(TypedDict):
     """The memory of a system, in bytes."""
 
-    tables: int
-    """The root task's tables, as large as the configuration needs."""
+    model: int
+    """The root task's model. All of the root task's tables have a fixed size."""
+    plans: int
+    """What plans are made in."""
+    notices: int
+    """Notices that are queued."""
+    cleanups: int
+    """Journals and plans of the cleanups under way, with the rest of the supervisor's state."""
     own: int
-    """Kernel objects of the root task, and the pages of its tables."""
+    """Kernel objects of the root task."""
     bodies: int
     """The bodies of all configured PDs."""
     quotas: int
@@ -102,8 +108,6 @@ class Bounds(TypedDict):
     """The largest cleanup."""
     tables: dict[str, Entries]
     """Word of a quota -> the table."""
-    sizes: dict[str, int]
-    """Word of a table -> its entries, as the image has them."""
     memory: SystemMemory
     """Memory."""
 

@@ -45,7 +45,7 @@ static void retype_count(void)
 
 static void retype_slots_beyond_cnode(void)
 {
-    uint32_t end = cr_most.pool;
+    uint32_t end = 1u << CR_POOL_BITS;
     cf_is(cr_retype(cf_untyped, seL4_EndpointObject, 0, CR_L1_POOL, end, 1), seL4_RangeError);
     cf_is(cr_retype(cf_untyped, seL4_EndpointObject, 0, CR_L1_POOL, end + 7, 1), seL4_RangeError);
     cf_is(cr_retype(cf_untyped, seL4_EndpointObject, 0, CR_L1_POOL, end - 1, 2), seL4_RangeError);

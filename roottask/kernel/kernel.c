@@ -42,14 +42,18 @@ static seL4_CPtr l1_cnode;
 static seL4_CPtr pool_cnode;
 static uint32_t boot_cnode_bits;
 
-static uint32_t l1_bits;
+/* As small as can be: each page of the image takes a slot of the CNode that the kernel gives. */
+#if CELLREAP_DOUBLINGS > 2
+typedef uint32_t pool_slot;
+#else
+typedef uint16_t pool_slot;
+#endif
+_Static_assert((pool_slot)-1 >= (1ull << CR_POOL_BITS) - 1, "each slot of the pool has a number");
 
-/* Slots that were given back, and what each slot is for. Before there are tables, all slots are
- * CR_POOL_OWN, and none is given back. */
-static uint32_t *pool_next;
-static uint8_t *pool_use;
+static pool_slot pool_next[1u << CR_POOL_BITS];
 static uint32_t pool_first;
 static uint32_t pool_top;
+static uint8_t pool_use[1u << CR_POOL_BITS];
 static uint32_t pool_in_use[CR_POOL_USE_COUNT];
 
 const char *cr_call_name(cr_call call)
@@ -222,12 +226,12 @@ _Noreturn void cr_panic(const char *what, uint64_t value)
 
 cr_slot cr_slot_at(seL4_CPtr cptr)
 {
-    return (cr_slot){l1_cnode, cptr, (uint8_t)(l1_bits + CR_SUBSPACE_BITS)};
+    return (cr_slot){l1_cnode, cptr, CR_L1_BITS + CR_SUBSPACE_BITS};
 }
 
 cr_slot cr_slot_l1(uint32_t l1)
 {
-    return (cr_slot){l1_cnode, l1, (uint8_t)l1_bits};
+    return (cr_slot){l1_cnode, l1, CR_L1_BITS};
 }
 
 cr_slot cr_slot_in(seL4_CPtr cnode, uint32_t slot, uint32_t bits)
@@ -257,7 +261,7 @@ uint32_t cr_boot_bits(void)
 
 seL4_Word cr_l1_data(void)
 {
-    return cr_cnode_data(seL4_WordBits - l1_bits - CR_SUBSPACE_BITS);
+    return cr_cnode_data(seL4_WordBits - CR_L1_BITS - CR_SUBSPACE_BITS);
 }
 
 seL4_Error cr_retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, uint32_t l1, uint32_t slot,
@@ -267,7 +271,7 @@ seL4_Error cr_retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, uint32_t
         return seL4_IllegalOperation;
     }
     seL4_Error error =
-        seL4_Untyped_Retype(untyped, type, bits, l1_cnode, l1, l1_bits, slot, count);
+        seL4_Untyped_Retype(untyped, type, bits, l1_cnode, l1, CR_L1_BITS, slot, count);
     if (!error) {
         cr_objects_retyped(untyped, type, count);
     }
@@ -379,12 +383,11 @@ void cr_signal(seL4_CPtr notification)
     }
 }
 
-uint32_t cr_cspace_bits(void)
-{
-    /* None of the three is larger than the pool (cr_tables_size), so this is enough however they
-     * are aligned. */
-    return cr_bits_for(cr_most.pool) + 2 + seL4_SlotBits;
-}
+_Static_assert((1u << CR_POOL_BITS) >= (1u << CR_L1_BITS) &&
+                   (1u << CR_L1_BITS) >= (1u << CR_UNTYPEDS_BITS) &&
+                   ((1u << CR_POOL_BITS) + (1u << CR_L1_BITS) + (1u << CR_UNTYPEDS_BITS))
+                           << seL4_SlotBits <= 1u << CR_CSPACE_BITS,
+               "the three CNodes fit, the largest one first");
 
 cr_status cr_cspace_init(const seL4_BootInfo *info, seL4_CPtr untyped)
 {
@@ -395,27 +398,24 @@ cr_status cr_cspace_init(const seL4_BootInfo *info, seL4_CPtr untyped)
     seL4_CPtr l1 = info->empty.start;
     seL4_CPtr pool = info->empty.start + 1;
     seL4_CPtr untypeds = info->empty.start + 2;
-    const uint32_t pool_bits = cr_bits_for(cr_most.pool);
-    const uint32_t untypeds_bits = cr_bits_for(cr_most.blocks);
-    l1_bits = cr_bits_for(cr_most.bodies);
-    /* Until the thread uses the new CSpace, addresses are those of boot time: one CNode that
+    /* The largest CNode comes first, so that alignment leaves no gap (CR_CSPACE_BITS).
+     * Until the thread uses the new CSpace, addresses are those of boot time: one CNode that
      * resolves all bits. */
     if (untyped == 0 ||
-        seL4_Untyped_Retype(untyped, seL4_CapTableObject, pool_bits, seL4_CapInitThreadCNode, 0,
+        seL4_Untyped_Retype(untyped, seL4_CapTableObject, CR_POOL_BITS, seL4_CapInitThreadCNode, 0,
                             0, pool, 1) ||
-        seL4_Untyped_Retype(untyped, seL4_CapTableObject, l1_bits, seL4_CapInitThreadCNode, 0, 0,
+        seL4_Untyped_Retype(untyped, seL4_CapTableObject, CR_L1_BITS, seL4_CapInitThreadCNode, 0, 0,
                             l1, 1) ||
-        seL4_Untyped_Retype(untyped, seL4_CapTableObject, untypeds_bits, seL4_CapInitThreadCNode,
+        seL4_Untyped_Retype(untyped, seL4_CapTableObject, CR_UNTYPEDS_BITS, seL4_CapInitThreadCNode,
                             0, 0, untypeds, 1) ||
-        seL4_CNode_Mint(l1, CR_L1_BOOT, (uint8_t)l1_bits, seL4_CapInitThreadCNode,
+        seL4_CNode_Mint(l1, CR_L1_BOOT, CR_L1_BITS, seL4_CapInitThreadCNode,
                         seL4_CapInitThreadCNode, seL4_WordBits, seL4_AllRights,
                         cr_cnode_data(CR_SUBSPACE_BITS - boot_bits)) ||
-        seL4_CNode_Mint(l1, CR_L1_POOL, (uint8_t)l1_bits, seL4_CapInitThreadCNode, pool,
+        seL4_CNode_Mint(l1, CR_L1_POOL, CR_L1_BITS, seL4_CapInitThreadCNode, pool, seL4_WordBits,
+                        seL4_AllRights, cr_cnode_data(CR_SUBSPACE_BITS - CR_POOL_BITS)) ||
+        seL4_CNode_Mint(l1, CR_L1_UNTYPEDS, CR_L1_BITS, seL4_CapInitThreadCNode, untypeds,
                         seL4_WordBits, seL4_AllRights,
-                        cr_cnode_data(CR_SUBSPACE_BITS - pool_bits)) ||
-        seL4_CNode_Mint(l1, CR_L1_UNTYPEDS, (uint8_t)l1_bits, seL4_CapInitThreadCNode, untypeds,
-                        seL4_WordBits, seL4_AllRights,
-                        cr_cnode_data(CR_SUBSPACE_BITS - untypeds_bits)) ||
+                        cr_cnode_data(CR_SUBSPACE_BITS - CR_UNTYPEDS_BITS)) ||
         seL4_TCB_SetSpace(seL4_CapInitThreadTCB, 0, l1, cr_l1_data(), seL4_CapInitThreadVSpace,
                           0)) {
         return CR_ERR_MEMORY;
@@ -423,36 +423,29 @@ cr_status cr_cspace_init(const seL4_BootInfo *info, seL4_CPtr untyped)
     l1_cnode = l1;
     pool_cnode = pool;
     boot_cnode_bits = boot_bits;
-    pool_top = CR_POOL_SPARE + 1;
+    for (uint32_t i = CR_POOL_SPARE + 1; i < 1u << CR_POOL_BITS; i++) {
+        pool_next[i] = (pool_slot)(i + 1 < 1u << CR_POOL_BITS ? i + 1 : 0);
+    }
+    pool_first = CR_POOL_SPARE + 1;
+    pool_top = pool_first;
     return CR_OK;
-}
-
-void cr_pool_tables(void)
-{
-    CR_TABLE_MAKE(pool_next, cr_most.pool);
-    CR_TABLE_MAKE(pool_use, cr_most.pool);
 }
 
 uint32_t cr_pool_take(cr_pool_use use)
 {
     uint32_t slot = pool_first;
     if (slot != 0) {
+        pool_top = slot < pool_top ? pool_top : slot + 1;
         pool_first = pool_next[slot];
-    } else if (pool_top < cr_most.pool) {
-        slot = pool_top++;
-    } else {
-        return 0;
-    }
-    if (pool_use != 0) {
         pool_use[slot] = (uint8_t)use;
+        pool_in_use[use]++;
     }
-    pool_in_use[use]++;
     return slot;
 }
 
 void cr_pool_give(uint32_t slot)
 {
-    pool_next[slot] = pool_first;
+    pool_next[slot] = (pool_slot)pool_first;
     pool_first = slot;
     pool_in_use[pool_use[slot]]--;
 }
@@ -469,7 +462,7 @@ uint32_t cr_pool_used(cr_pool_use use)
 
 uint32_t cr_pool_left(void)
 {
-    uint32_t left = cr_most.pool - 1u;
+    uint32_t left = (1u << CR_POOL_BITS) - 1u;
     for (uint32_t i = 0; i < CR_POOL_USE_COUNT; i++) {
         left -= pool_in_use[i];
     }

@@ -7,13 +7,7 @@
 
 cr_objects cr_objects_used;
 
-/* Of what is made before there are tables, nothing is ever revoked. */
-static cr_objects *of_block;
-
-void cr_objects_tables(void)
-{
-    CR_TABLE_MAKE(of_block, cr_most.blocks);
-}
+static cr_objects of_block[CR_BLOCKS];
 
 /* CR_OBJECT_COUNT: the type is not counted. */
 static cr_object kind_of(seL4_Word type)
@@ -38,7 +32,7 @@ static cr_object kind_of(seL4_Word type)
 static void add(uint32_t block, cr_object kind, uint32_t count)
 {
     cr_objects_used.of[kind] += count;
-    if (block != CR_BLOCK_NONE && of_block != 0) {
+    if (block != CR_BLOCK_NONE) {
         of_block[block].of[kind] += count;
     }
 }

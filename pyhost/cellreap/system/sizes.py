@@ -11,13 +11,12 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from cellreap.system.capdl.constants import roottask
+from cellreap.system.capdl.constants import limit, roottask
 from cellreap.system.capdl.layout import spawned_pd
 from cellreap.system.capdl.objects import Body
 from cellreap.system.capdl.parts import Parts
 from cellreap.system.capdl.target import LEVELS, Target
-from cellreap.system.config import Config, Pd, tables
-from cellreap.system.config.tables import bytes_of
+from cellreap.system.config import Config, Pd, quotas
 from cellreap.system.elf import read_executable
 from cellreap.system.image import Sizes
 from cellreap.system.saved import NOTHING, Saved, smallest
@@ -32,11 +31,13 @@ def sizes_of(
     target: Target,
     timer: bool,
     snapshots: bool,
+    tables: int,
     saved: Saved = NOTHING,
 ) -> Sizes:
     """The sizes of a system. CellreapError for a program that the root task would refuse to load.
 
     timer: whether the kernel leaves a timer to user level. snapshots: whether it takes snapshots.
+    tables: bytes of the tables that are not in the root task's image.
     saved: what the image carries of a saved state.
     """
 
@@ -49,17 +50,14 @@ def sizes_of(
     witnesses = _witnesses(config)
     own = 1 << roottask("root.h", "CR_OWN_BLOCK_BITS")
     probes = snapshots and config.system.truth is not False
-    rows = tables(config)
-    large = roottask("kernel/arch/arch.h", "CR_ARCH_LARGE_BITS")
-    pages = -(-bytes_of(rows) >> large)
-    asids = rows["pds"] + roottask("kernel/asids.h", "CR_MORE_ASIDS")
-    pools = (asids - 1) >> roottask("kernel/asids.h", "CR_ASID_POOL_BITS")
+    pages = tables >> roottask("kernel/arch/arch.h", "CR_ARCH_LARGE_BITS")
+    pools = roottask("kernel/asids.h", "CR_MORE_ASID_POOLS", quotas.doublings(config))
     return Sizes(
         base_bytes=own
-        + (pages << large)
+        + tables
         + (pools << target.page_bits)
         + _witness_bytes(witnesses, target)
-        + probes * _probe_bytes(_probes(config, saved), target),
+        + probes * _probe_bytes(config, target),
         base_slots=roottask("root.h", "CR_OWN_SLOTS")
         + timer * roottask("kernel/timer.h", "CR_TIMER_SLOTS")
         + witnesses * roottask("kernel/witness.h", "CR_WITNESS_SLOTS")
@@ -138,7 +136,7 @@ def _witness_bytes(witnesses: int, target: Target) -> int:
 def _probes(config: Config, saved: Saved) -> int:
     """A probe for each PD that there can be at a time, and one for the pool."""
     spawns = bool(saved.nodes) or any(pd.spawns for pd in config.pds)
-    return tables(config)["pds"] if spawns else len(config.pds) + 1
+    return limit("CR_MAX_PDS", quotas.doublings(config)) if spawns else len(config.pds) + 1
 
 
 def _probe_slots(config: Config, saved: Saved) -> int:
@@ -146,6 +144,7 @@ def _probe_slots(config: Config, saved: Saved) -> int:
     return _probes(config, saved) + 1
 
 
-def _probe_bytes(probes: int, target: Target) -> int:
+def _probe_bytes(config: Config, target: Target) -> int:
     """One block. Its second half is for the address space."""
-    return 1 << (probes - 1).bit_length() + target.tcb_bits + 1
+    bits = roottask("system/truth.h", "CR_PROBES_BITS", quotas.doublings(config))
+    return 1 << bits + target.tcb_bits + 1

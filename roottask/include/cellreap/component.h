@@ -90,9 +90,6 @@ typedef struct cr_component_system {
     /* PDs with higher priorities run while a cleanup is carried out, and are answered between its
      * steps. No PD may have it. 0: no PD runs then. */
     uint32_t cleaner_priority;
-    /* How many entries the component's tables have. `cellreap build --json` of a configuration that
-     * says the same tells them, as `bounds.sizes`. */
-    const cr_image_tables *tables;
 } cr_component_system;
 
 /* For cr_image_pd: a fair share of everything. */
