@@ -27,7 +27,7 @@ RECORDS: Final = (
     "IN_USE nodes=2 edges=0 notices=0 blocks=2 tickets=0 own=40 parents=0 bodies=2",
     "STATE row=PD,PD_0,ROOT_TASK,,,,PINNED",
     "STATE row=PD,PD_1,server,,,,",
-    "SETTLED n=0 rows=2 bytes=1114112 slots=42 calls=0 cycles=0 objects=thread:4,endpoint:3,"
+    "SETTLED n=0 rows=2 bytes=1114112 slots=42 cycles=0 objects=thread:4,endpoint:3,"
     "notification:4,irq-handler:1,cnode:2,vspace:1,table:4,frame:9,asid:1 "
     "digest=3bbec26fe1b81856",
     "END count=0 digest=00000000",
