@@ -103,7 +103,8 @@ class Key:
         powers = [1]
         for _ in range(count + 1):
             powers.append(powers[-1] * self._factor % _PRIME)
-        divide = struct.Struct(f"{_SUMMED}s" * count).unpack
+        # A Struct cannot be pickled with its reader. This module keeps the formats in use compiled.
+        divide = functools.partial(struct.unpack, f"{_SUMMED}s" * count)
         made = divide, powers[count:0:-1], powers[count + 1] + self._addend
         if len(self._of_length) < _LENGTHS:
             self._of_length[count] = made
