@@ -49,7 +49,7 @@ def test_a_cleanup_is_the_same_and_told_through_another_console(
 def test_a_long_trace_comes_whole(plain: Target) -> None:
     """The writer has no IPC buffer, and asks the UART for room many times."""
     run = plain.run("throng")
-    assert (run.boot.events > 1_000, run.boot.bytes > 10_000) == (True, True)
+    assert (run.boot.events > 500, run.boot.bytes > 10_000) == (True, True)
     assert run.says("client") == ["40 operations"]
 
 
