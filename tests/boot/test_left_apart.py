@@ -33,6 +33,12 @@ LEFT = {
 }
 """Step of the first cleanup -> what has it fail for good."""
 
+THEN_THE_CLIENT = with_crashes(
+    {"pd": "other_server", "at": 3, "how": "page-fault"},
+    {"pd": "common", "at": 5, "how": "page-fault"},
+)
+"""A change: the client of what the first cleanup leaves goes next."""
+
 
 def injecting(*failures: str) -> Change:
     """A change: these failures."""
@@ -65,11 +71,7 @@ def test_the_next_crash_is_cleaned_up_whatever_the_first_leaves(target: Target, 
 @pytest.mark.behaviour("S-11")
 def test_a_notice_is_owed_no_more_when_its_receiver_is_gone(target: Target) -> None:
     """The client to which the notice is owed goes too. Then nothing is left."""
-    crash = (
-        {"pd": "other_server", "at": 3, "how": "page-fault"},
-        {"pd": "common", "at": 5, "how": "page-fault"},
-    )
-    change = together(with_crashes(*crash), injecting(LEFT["notify"]))
+    change = together(THEN_THE_CLIENT, injecting(LEFT["notify"]))
     run = target.run("left_apart", change=change)
     assert triggers(run) == ["other_server", "common"]
     notice = run.of("LEFT", n=1)[0]
@@ -81,11 +83,7 @@ def test_a_notice_is_owed_no_more_when_its_receiver_is_gone(target: Target) -> N
 @pytest.mark.behaviour("S-11", "S-15")
 def test_a_request_that_a_cleanup_left_goes_with_the_client_that_made_it(target: Target) -> None:
     """Then the space can be destroyed."""
-    crash = (
-        {"pd": "other_server", "at": 3, "how": "page-fault"},
-        {"pd": "common", "at": 5, "how": "page-fault"},
-    )
-    change = together(with_crashes(*crash), injecting(LEFT["cut-request"]))
+    change = together(THEN_THE_CLIENT, injecting(LEFT["cut-request"]))
     run = target.run("left_apart", change=change)
     assert triggers(run) == ["other_server", "common"]
     (request, *_) = run.of("LEFT", n=1, step="cut-request")

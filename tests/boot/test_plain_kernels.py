@@ -11,7 +11,7 @@ from cellreap.headers import source_root
 from cellreap.runs.boot import End, boot_image
 from cellreap.system.image import read_image
 from cellreap.system.sdk import Sdk
-from cellreap.testing import NoDebug, Run, Target, with_bench, with_system
+from cellreap.testing import NoDebug, Run, Target, with_bench, with_pd, with_system
 from cellreap.trace.frames import MARK
 from kit.counted import SLOW_COUNTED
 from kit.image_members import damage
@@ -48,8 +48,8 @@ def test_a_cleanup_is_the_same_and_told_through_another_console(
 @pytest.mark.behaviour("C-05")
 def test_a_long_trace_comes_whole(plain: Target) -> None:
     """The writer has no IPC buffer, and asks the UART for room many times."""
-    run = plain.run("throng")
-    assert (run.boot.events > 500, run.boot.bytes > 10_000) == (True, True)
+    run = plain.run("throng", change=with_pd("keeper", args=(8, 250)))
+    assert (run.boot.events > 1_000, run.boot.bytes > 10_000) == (True, True)
     assert run.says("client") == ["40 operations"]
 
 
