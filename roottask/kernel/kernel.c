@@ -92,8 +92,8 @@ void cr_keep_answer(seL4_Word label, uint32_t count, const uint64_t *words)
 {
     cr_count_call(CR_CALL_REPLY);
     kept_answer.label = label;
-    kept_answer.count = count;
-    for (uint32_t i = 0; i < count && i < CR_KEPT_ANSWER_MAX; i++) {
+    kept_answer.count = count < CR_KEPT_ANSWER_MAX ? count : CR_KEPT_ANSWER_MAX;
+    for (uint32_t i = 0; i < kept_answer.count; i++) {
         kept_answer.words[i] = words[i];
     }
     cr_answer_is_kept = 1;
@@ -436,6 +436,7 @@ uint32_t cr_pool_take(cr_pool_use use)
 
 void cr_pool_give(uint32_t slot)
 {
+    slot &= (1u << CR_POOL_BITS) - 1; /* inside the pool (docs/proof.md) */
     pool_next[slot] = (pool_slot)pool_first;
     pool_first = slot;
     pool_in_use[pool_use[slot]]--;

@@ -7,7 +7,13 @@
 
 cr_objects cr_objects_used;
 
-static cr_objects of_block[CR_BLOCKS];
+static cr_objects of_blocks[CR_BLOCKS];
+
+/* Keeps the number of a block inside the table (docs/proof.md). */
+static cr_objects *of_block(uint32_t block)
+{
+    return &of_blocks[block & (CR_BLOCKS - 1)];
+}
 
 /* CR_OBJECT_COUNT: the type is not counted. */
 static cr_object kind_of(seL4_Word type)
@@ -33,7 +39,7 @@ static void add(uint32_t block, cr_object kind, uint32_t count)
 {
     cr_objects_used.of[kind] += count;
     if (block != CR_BLOCK_NONE) {
-        of_block[block].of[kind] += count;
+        of_block(block)->of[kind] += count;
     }
 }
 
@@ -52,8 +58,8 @@ void cr_objects_add(uint32_t block, cr_object kind)
 
 void cr_objects_remove(uint32_t block, cr_object kind)
 {
-    cr_objects_used.of[kind] -= of_block[block].of[kind];
-    of_block[block].of[kind] = 0;
+    cr_objects_used.of[kind] -= of_block(block)->of[kind];
+    of_block(block)->of[kind] = 0;
 }
 
 void cr_objects_revoked(uint32_t block)
@@ -65,5 +71,5 @@ void cr_objects_revoked(uint32_t block)
 
 const cr_objects *cr_objects_of(uint32_t block)
 {
-    return &of_block[block];
+    return of_block(block);
 }

@@ -24,6 +24,7 @@ typedef struct block {
 static const uint32_t OWNER_LAST = 0xffffffff;
 
 _Static_assert(CR_BLOCKS == 1 << CR_UNTYPEDS_BITS, "one slot a block");
+_Static_assert(CONFIG_MAX_NUM_BOOTINFO_UNTYPED_CAPS <= CR_BLOCKS, "an entry for each at boot");
 
 /* The half at entry i has its capability in slot i of the CNode of untypeds. */
 static block blocks[CR_BLOCKS];
@@ -34,11 +35,31 @@ static uint32_t free_pair = CR_BLOCK_NONE;
 static uint64_t bytes_used;
 static uint32_t blocks_used;
 
+/* Keeps an entry's number inside the table, whatever it was read from (docs/proof.md). */
+static block *at(uint32_t entry)
+{
+    return &blocks[entry & (CR_BLOCKS - 1)];
+}
+
+static uint64_t bytes_of(uint32_t bits)
+{
+    return 1ull << (bits & 63u);
+}
+
+/* How many untypeds there are at boot. */
+static uint32_t given_by(const seL4_BootInfo *info)
+{
+    const seL4_Word count = info->untyped.end - info->untyped.start;
+    return count < CONFIG_MAX_NUM_BOOTINFO_UNTYPED_CAPS
+               ? (uint32_t)count
+               : (uint32_t)CONFIG_MAX_NUM_BOOTINFO_UNTYPED_CAPS;
+}
+
 seL4_CPtr cr_untyped_of_cspace(const seL4_BootInfo *info)
 {
     seL4_CPtr smallest = 0;
     uint8_t bits = 0;
-    for (seL4_SlotPos i = 0; i < info->untyped.end - info->untyped.start; i++) {
+    for (uint32_t i = 0; i < given_by(info); i++) {
         const seL4_UntypedDesc *desc = &info->untypedList[i];
         if (!desc->isDevice && desc->sizeBits >= CR_CSPACE_BITS &&
             (smallest == 0 || desc->sizeBits < bits)) {
@@ -55,12 +76,12 @@ static void set_largest_aside(void)
 {
     uint32_t largest = 0;
     for (uint32_t i = 1; i < n_boot; i++) {
-        if (blocks[i].bits > blocks[largest].bits) {
+        if (at(i)->bits > at(largest)->bits) {
             largest = i;
         }
     }
     if (n_boot > 1) {
-        blocks[largest].owner = OWNER_LAST;
+        at(largest)->owner = OWNER_LAST;
     }
 }
 
@@ -68,8 +89,8 @@ static void set_largest_aside(void)
 static int use_largest(void)
 {
     for (uint32_t i = 0; i < n_boot; i++) {
-        if (blocks[i].owner == OWNER_LAST) {
-            blocks[i].owner = 0;
+        if (at(i)->owner == OWNER_LAST) {
+            at(i)->owner = 0;
             return 1;
         }
     }
@@ -80,13 +101,13 @@ cr_status cr_untyped_init(const seL4_BootInfo *info)
 {
     /* The rest of the untyped of the CSpace is not given to PDs. */
     seL4_CPtr taken = cr_untyped_of_cspace(info);
-    for (seL4_SlotPos i = 0; i < info->untyped.end - info->untyped.start; i++) {
+    for (uint32_t i = 0; i < given_by(info); i++) {
         const seL4_UntypedDesc *desc = &info->untypedList[i];
         if (desc->isDevice || desc->sizeBits < CR_BLOCK_MIN_BITS ||
             info->untyped.start + i == taken) {
             continue;
         }
-        blocks[n_blocks++] = (block){info->untyped.start + i, desc->paddr,   desc->sizeBits,
+        *at(n_blocks++) = (block){info->untyped.start + i, desc->paddr,   desc->sizeBits,
                                      CR_BLOCK_NONE,           CR_BLOCK_NONE, BLOCK_FREE, 0, 0,
                                      0,                       0};
     }
@@ -99,11 +120,11 @@ static uint32_t take_pair(void)
 {
     uint32_t pair = free_pair;
     if (pair != CR_BLOCK_NONE) {
-        free_pair = blocks[pair].parent;
+        free_pair = at(pair)->parent;
     } else if (n_blocks + 2 <= CR_BLOCKS) {
         pair = n_blocks;
-        blocks[pair].cap = cr_cptr(CR_L1_UNTYPEDS, pair);
-        blocks[pair + 1].cap = cr_cptr(CR_L1_UNTYPEDS, pair + 1);
+        at(pair)->cap = cr_cptr(CR_L1_UNTYPEDS, pair);
+        at(pair + 1)->cap = cr_cptr(CR_L1_UNTYPEDS, pair + 1);
         n_blocks += 2;
     }
     return pair;
@@ -111,17 +132,17 @@ static uint32_t take_pair(void)
 
 static void give_pair(uint32_t pair)
 {
-    blocks[pair].state = BLOCK_ABSENT;
-    blocks[pair + 1].state = BLOCK_ABSENT;
-    blocks[pair].parent = free_pair;
+    at(pair)->state = BLOCK_ABSENT;
+    at(pair + 1)->state = BLOCK_ABSENT;
+    at(pair)->parent = free_pair;
     free_pair = pair;
 }
 
 /* The kernel refused a half. The other one must not be left: it would take half of the parent. */
 static cr_status unsplit(uint32_t parent, uint32_t pair)
 {
-    if (cr_revoke(cr_slot_at(blocks[parent].cap))) {
-        cr_panic("a split block is not revoked", blocks[parent].paddr);
+    if (cr_revoke(cr_slot_at(at(parent)->cap))) {
+        cr_panic("a split block is not revoked", at(parent)->paddr);
     }
     give_pair(pair);
     return CR_ERR_MEMORY;
@@ -133,26 +154,26 @@ static cr_status split(uint32_t parent)
     if (pair == CR_BLOCK_NONE) {
         return CR_ERR_FULL_NODES;
     }
-    blocks[parent].asked = 0;
+    at(parent)->asked = 0;
     for (uint32_t i = 0; i < 2; i++) {
-        block *half = &blocks[pair + i];
-        half->bits = blocks[parent].bits - 1;
-        half->paddr = blocks[parent].paddr + ((uint64_t)i << half->bits);
+        block *half = at(pair + i);
+        half->bits = at(parent)->bits - 1;
+        half->paddr = at(parent)->paddr + (i * bytes_of(half->bits));
         half->parent = parent;
         half->half = CR_BLOCK_NONE;
         half->state = BLOCK_FREE;
         half->given_back = 0;
         half->asked = 0;
-        half->owner = blocks[parent].owner;
+        half->owner = at(parent)->owner;
         /* The kernel allocates from the start of the untyped, so the first retype gives the lower
          * half. */
-        if (cr_retype(blocks[parent].cap, seL4_UntypedObject, half->bits,
+        if (cr_retype(at(parent)->cap, seL4_UntypedObject, half->bits,
                       CR_L1_UNTYPEDS, (uint32_t)half->cap, 1)) {
             return unsplit(parent, pair);
         }
     }
-    blocks[parent].half = pair;
-    blocks[parent].state = BLOCK_SPLIT;
+    at(parent)->half = pair;
+    at(parent)->state = BLOCK_SPLIT;
     return CR_OK;
 }
 
@@ -163,19 +184,19 @@ static uint32_t join(void)
 {
     uint32_t joined = 0;
     for (uint32_t i = 0; i < n_blocks; i++) {
-        uint32_t pair = blocks[i].half;
-        if (blocks[i].state != BLOCK_SPLIT || blocks[pair].state != BLOCK_FREE ||
-            blocks[pair + 1].state != BLOCK_FREE || blocks[pair].owner != blocks[i].owner ||
-            blocks[pair + 1].owner != blocks[i].owner) {
+        uint32_t pair = at(i)->half;
+        if (at(i)->state != BLOCK_SPLIT || at(pair)->state != BLOCK_FREE ||
+            at(pair + 1)->state != BLOCK_FREE || at(pair)->owner != at(i)->owner ||
+            at(pair + 1)->owner != at(i)->owner) {
             continue;
         }
-        if (cr_revoke(cr_slot_at(blocks[i].cap))) {
-            cr_panic("a split block is not revoked", blocks[i].paddr);
+        if (cr_revoke(cr_slot_at(at(i)->cap))) {
+            cr_panic("a split block is not revoked", at(i)->paddr);
         }
         give_pair(pair);
         joined++;
-        blocks[i].half = CR_BLOCK_NONE;
-        blocks[i].state = BLOCK_FREE;
+        at(i)->half = CR_BLOCK_NONE;
+        at(i)->state = BLOCK_FREE;
     }
     return joined;
 }
@@ -195,8 +216,8 @@ static uint32_t best_fit(uint32_t bits, uint32_t owner)
 {
     uint32_t best = CR_BLOCK_NONE;
     for (uint32_t i = 0; i < n_blocks; i++) {
-        if (blocks[i].state == BLOCK_FREE && blocks[i].owner == owner && blocks[i].bits >= bits &&
-            (best == CR_BLOCK_NONE || is_better(&blocks[i], &blocks[best]))) {
+        if (at(i)->state == BLOCK_FREE && at(i)->owner == owner && at(i)->bits >= bits &&
+            (best == CR_BLOCK_NONE || is_better(at(i), at(best)))) {
             best = i;
         }
     }
@@ -219,16 +240,16 @@ static cr_status take(uint32_t bits, uint32_t owner, int may_use_largest, uint32
     if (best == CR_BLOCK_NONE) {
         return CR_ERR_MEMORY;
     }
-    while (blocks[best].bits > bits) {
+    while (at(best)->bits > bits) {
         cr_status status = split(best);
         if (status != CR_OK) {
             return status;
         }
-        best = blocks[best].half;
+        best = at(best)->half;
     }
-    blocks[best].state = BLOCK_USED;
-    blocks[best].asked = 0;
-    bytes_used += 1ull << blocks[best].bits;
+    at(best)->state = BLOCK_USED;
+    at(best)->asked = 0;
+    bytes_used += bytes_of(at(best)->bits);
     blocks_used++;
     *out = best;
     return CR_OK;
@@ -239,17 +260,17 @@ cr_status cr_untyped_take(uint32_t bits, uint32_t owner, uint32_t *out)
     return take(bits, owner, 1, out);
 }
 
-void cr_untyped_own(uint32_t at, uint32_t owner)
+void cr_untyped_own(uint32_t entry, uint32_t owner)
 {
-    blocks[at].owner = owner;
+    at(entry)->owner = owner;
 }
 
 uint64_t cr_untyped_bytes_free(void)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < n_blocks; i++) {
-        if (blocks[i].state == BLOCK_FREE && blocks[i].owner == 0) {
-            bytes += 1ull << blocks[i].bits;
+        if (at(i)->state == BLOCK_FREE && at(i)->owner == 0) {
+            bytes += bytes_of(at(i)->bits);
         }
     }
     return bytes;
@@ -259,22 +280,22 @@ uint64_t cr_untyped_reserve(uint32_t owner, uint64_t bytes)
 {
     uint64_t left = bytes;
     for (uint32_t bits = 63; bits >= CR_RESERVE_MIN_BITS; bits--) {
-        uint32_t block;
-        while (left >= 1ull << bits && take(bits, 0, 0, &block) == CR_OK) {
+        uint32_t block = CR_BLOCK_NONE;
+        while (left >= bytes_of(bits) && take(bits, 0, 0, &block) == CR_OK) {
             cr_untyped_own(block, owner);
             cr_untyped_give(block);
-            blocks[block].given_back = 0;
-            left -= 1ull << bits;
+            at(block)->given_back = 0;
+            left -= bytes_of(bits);
         }
     }
     return bytes - left;
 }
 
-seL4_Error cr_untyped_revoke(uint32_t at)
+seL4_Error cr_untyped_revoke(uint32_t entry)
 {
-    seL4_Error error = cr_revoke(cr_slot_at(blocks[at].cap));
+    seL4_Error error = cr_revoke(cr_slot_at(at(entry)->cap));
     if (!error) {
-        cr_objects_revoked(at);
+        cr_objects_revoked(entry);
     }
     return error;
 }
@@ -285,37 +306,37 @@ uint32_t cr_untyped_find(seL4_CPtr cap)
         return (uint32_t)cap;
     }
     for (uint32_t i = 0; i < n_boot; i++) {
-        if (blocks[i].cap == cap) {
+        if (at(i)->cap == cap) {
             return i;
         }
     }
     return CR_BLOCK_NONE;
 }
 
-void cr_untyped_give(uint32_t at)
+void cr_untyped_give(uint32_t entry)
 {
-    if (blocks[at].state != BLOCK_USED) {
-        cr_panic("a block that is not in use is given back", at);
+    if (at(entry)->state != BLOCK_USED) {
+        cr_panic("a block that is not in use is given back", entry);
     }
-    blocks[at].state = BLOCK_FREE;
-    blocks[at].given_back = 1;
-    bytes_used -= 1ull << blocks[at].bits;
+    at(entry)->state = BLOCK_FREE;
+    at(entry)->given_back = 1;
+    bytes_used -= bytes_of(at(entry)->bits);
     blocks_used--;
 }
 
-seL4_CPtr cr_untyped_cap(uint32_t at)
+seL4_CPtr cr_untyped_cap(uint32_t entry)
 {
-    return blocks[at].cap;
+    return at(entry)->cap;
 }
 
-uint64_t cr_untyped_paddr(uint32_t at)
+uint64_t cr_untyped_paddr(uint32_t entry)
 {
-    return blocks[at].paddr;
+    return at(entry)->paddr;
 }
 
-uint32_t cr_untyped_bits(uint32_t at)
+uint32_t cr_untyped_bits(uint32_t entry)
 {
-    return blocks[at].bits;
+    return at(entry)->bits;
 }
 
 uint32_t cr_untyped_blocks_used(void)
@@ -348,15 +369,15 @@ cr_untyped_sums cr_untyped_ask(int anew)
 {
     cr_untyped_sums sums = {0};
     for (uint32_t i = 0; i < n_blocks; i++) {
-        if (blocks[i].state == BLOCK_FREE) {
-            if (anew || !blocks[i].asked) {
-                blocks[i].left = bytes_left(blocks[i].cap);
-                blocks[i].asked = 1;
+        if (at(i)->state == BLOCK_FREE) {
+            if (anew || !at(i)->asked) {
+                at(i)->left = bytes_left(at(i)->cap);
+                at(i)->asked = 1;
             }
             sums.blocks++;
-            sums.bytes += blocks[i].left;
+            sums.bytes += at(i)->left;
         }
-        sums.halves += i >= n_boot && blocks[i].state != BLOCK_ABSENT ? 1u : 0u;
+        sums.halves += i >= n_boot && at(i)->state != BLOCK_ABSENT ? 1u : 0u;
     }
     return sums;
 }

@@ -13,7 +13,11 @@ from typing import Final
 
 import pytest
 
+from cellreap.progress import Progress
+from cellreap.system.refkernel import build_refkernel
+
 CORE: Final = Path("roottask", "core")
+KERNEL: Final = Path("roottask", "kernel")
 HARNESSES: Final = Path("tests", "proof")
 SECONDS: Final = 3600
 """Only ends an analysis that hangs."""
@@ -36,9 +40,10 @@ class Proof:
 
     harness: str
     unit: tuple[str, ...]
-    """Files of the core. The harness must reach all functions in them."""
+    """Files of the folder. The harness must reach all functions in them."""
     uses: tuple[str, ...] = ()
-    """Further files of the core that they call."""
+    """Further files of the folder that they call."""
+    folder: Path = CORE
     included: bool = False
     """The harness includes the files of the unit, so that it can define macros for them."""
     kernel_warnings: int = 0
@@ -87,17 +92,20 @@ def functions_of(checkout: Path, proof: Proof) -> set[str]:
     """The functions that the files of the unit define."""
     found: set[str] = set()
     for name in proof.unit:
-        found |= set(_FUNCTION.findall((checkout / CORE / name).read_text()))
+        found |= set(_FUNCTION.findall((checkout / proof.folder / name).read_text()))
     assert found, proof.unit
     return found
 
 
 def analyse(checkout: Path, proof: Proof, *defines: str) -> Finding:
-    """Runs Eva on the harness with the core of this checkout."""
+    """Runs Eva on the harness with the sources of this checkout."""
     includes = ["roottask/include", *(f"{CORE}/{name}" for name in ("model", "policy", "steps"))]
+    if proof.folder == KERNEL:
+        libsel4 = build_refkernel("x86_64", Progress(quiet=True)) / "libsel4" / "include"
+        includes += [".", "roottask", str(libsel4)]
     flags = [f"-I{folder}" for folder in includes] + [f"-D{define}" for define in defines]
     units = () if proof.included else proof.unit
-    sources = [str(CORE / name) for name in (*units, *proof.uses)]
+    sources = [str(proof.folder / name) for name in (*units, *proof.uses)]
     command = [
         *("frama-c", "-c11", "-machdep", "gcc_x86_64", f"-cpp-extra-args={' '.join(flags)}"),
         *("-eva", "-eva-precision", str(proof.precision), *proof.options),

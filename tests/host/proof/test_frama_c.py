@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The core has no run-time error, for any input within the bounds of docs/proof.md.
+"""What is proved has no run-time error, for any input within the bounds of docs/proof.md.
 
 Frama-C's Eva computes what is possible for all inputs at once. An alarm is an access or an
 operation that it cannot show to be defined.
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from kit.frama_c import CORE, HARNESSES, NEEDS_FRAMA_C, Proof, analyse, functions_of
+from kit.frama_c import CORE, HARNESSES, KERNEL, NEEDS_FRAMA_C, Proof, analyse, functions_of
 from kit.marks import thorough_but
 from kit.paths import ROOT
 
@@ -22,6 +22,8 @@ pytestmark = [NEEDS_FRAMA_C, pytest.mark.slow]
 MODEL = ("model/model.c", "model/check.c")
 EXACT_BUCKETS = ("-eva-slevel-function", "cr_bucket_count:40")
 """The number of buckets is a power of two, which masks hashes. An interval would not do."""
+TEXT_OF_A_NUMBER = ("-eva-slevel-function", "cr_console_string:40")
+"""It ends where its last digit is."""
 
 PROOFS = {
     proof.harness: proof
@@ -64,6 +66,14 @@ PROOFS = {
             MODEL,
             options=(*EXACT_BUCKETS, "-eva-split-return", "auto", "-eva-slevel", "60"),
         ),
+        Proof(
+            "kernel",
+            ("kernel.c", "untyped.c", "objects.c", "asids.c", "fault.c"),
+            folder=KERNEL,
+            included=True,
+            kernel_warnings=1,  # a system call of libsel4, which names no memory that it writes
+            options=("-eva-split-return", "auto", *TEXT_OF_A_NUMBER),
+        ),
     )
 }
 
@@ -91,7 +101,7 @@ def test_no_input_leads_to_a_run_time_error(name: str) -> None:
 
 @dataclass(frozen=True)
 class Planted:
-    """A fault in a file of the core, and the part of the harness that is analysed."""
+    """A fault in a file of a unit, and the part of the harness that is analysed."""
 
     proof: str
     file: str
@@ -193,6 +203,21 @@ PLANTED = {
     "a record beyond the arrays": Planted(
         "planner", "policy/planner.c", "node.index >= planner->max_nodes || ", "", "OPERATION=3"
     ),
+    "a block of untyped memory beyond the table": Planted(
+        "kernel", "untyped.c", "blocks[entry & (CR_BLOCKS - 1)]", "blocks[entry]"
+    ),
+    "a slot beyond the pool": Planted(
+        "kernel", "kernel.c", "    slot &= (1u << CR_POOL_BITS) - 1;", "   "
+    ),
+    "a block without counts": Planted(
+        "kernel", "objects.c", "of_blocks[block & (CR_BLOCKS - 1)]", "of_blocks[block]"
+    ),
+    "an answer longer than what is kept": Planted(
+        "kernel",
+        "kernel.c",
+        "count < CR_KEPT_ANSWER_MAX ? count : CR_KEPT_ANSWER_MAX",
+        "count",
+    ),
     "a step without a name": Planted(
         "steps", "steps/steps.c", 'kind < CR_STEP_KIND_COUNT ? names[kind] : "?"', "names[kind]"
     ),
@@ -222,9 +247,9 @@ FAULTS = PLANTED | SLOWLY_FOUND
 def test_a_planted_fault_is_found(what: str, tmp_path: Path) -> None:
     """Otherwise the test above would show nothing."""
     fault = FAULTS[what]
-    for folder in (CORE, Path("roottask", "include"), HARNESSES):
+    for folder in (CORE, KERNEL, Path("roottask", "include"), Path("platforms"), HARNESSES):
         shutil.copytree(ROOT / folder, tmp_path / folder)
-    file = tmp_path / CORE / fault.file
+    file = tmp_path / PROOFS[fault.proof].folder / fault.file
     text = file.read_text()
     assert text.count(fault.old) == 1
     file.write_text(text.replace(fault.old, fault.new))
