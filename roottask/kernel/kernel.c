@@ -13,6 +13,15 @@ seL4_IPCBuffer *__sel4_ipc_buffer;
 uint64_t cr_calls[CR_CALL_COUNT];
 uint64_t cr_calls_changed = 1;
 
+uint64_t cr_calls_sum(void)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < CR_CALL_COUNT; i++) {
+        sum += i != CR_CALL_TIMER ? cr_calls[i] : 0;
+    }
+    return sum;
+}
+
 static int (*refuses)(void);
 
 static const char *const call_names[] = {

@@ -52,6 +52,8 @@ typedef enum cr_call {
 extern uint64_t cr_calls[CR_CALL_COUNT];
 /* How often any of them changed. Never 0. */
 extern uint64_t cr_calls_changed;
+/* Their sum. What the timer takes is no part of what is being done. */
+uint64_t cr_calls_sum(void);
 
 /* The answer to the message that was received last, which is made together with the next receive:
  * that is one system call with a fast path, and not two. The main thread makes it at once if it

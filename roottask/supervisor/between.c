@@ -31,16 +31,6 @@ static int is_served(uint64_t op)
     }
 }
 
-/* Only the cleaner's calls count here: those of the main thread are set aside. */
-static uint64_t calls_so_far(void)
-{
-    uint64_t sum = 0;
-    for (int i = 0; i < CR_CALL_COUNT; i++) {
-        sum += i != CR_CALL_TIMER ? cr_calls[i] : 0;
-    }
-    return sum;
-}
-
 void cr_take_message(seL4_MessageInfo_t tag, cr_message *out)
 {
     uint32_t length = (uint32_t)seL4_MessageInfo_get_length(tag);
@@ -126,7 +116,7 @@ static void keep_operation(seL4_MessageInfo_t tag, uint64_t badge)
     kept->badge = badge;
     kept->later = 0;
     kept->busy = 0;
-    kept->since = calls_so_far();
+    kept->since = cr_calls_sum();
     cr_take_message(tag, &kept->message);
     kept->way = cr_keep_caller(pd) ? CR_WAY_SAVED : CR_WAY_SENT;
     want(kept, pd);
@@ -184,7 +174,7 @@ void cr_between_begin(void)
         cr_kept *kept = &between->kept[i];
         const cr_pd *pd = kept->number != 0 ? asker_of(kept) : 0;
         if (pd != 0) {
-            kept->since = calls_so_far();
+            kept->since = cr_calls_sum();
             kept->later = 0;
             want(kept, pd);
         }
@@ -227,7 +217,7 @@ static int serve_one(cr_kept *kept)
     if (pd == 0) {
         return 0;
     }
-    cr_sup.between.waited = calls_so_far() - kept->since;
+    cr_sup.between.waited = cr_calls_sum() - kept->since;
     cr_calls_aside(&calls);
     cr_charge_may_merge(0);
     const int served = cr_sup.between.serve(pd, kept);

@@ -6,7 +6,6 @@
  * leaves in the trace and in the journal. Otherwise a repeated step would tell something twice. */
 #include "carry.h"
 #include "arena.h"
-#include "kernel/untyped.h"
 #include "kernel/worker.h"
 #include "notices.h"
 #include "system/inject.h"
@@ -287,7 +286,7 @@ static void note_earlier_stop(const cr_pd *pd, cr_carried *at)
     at->counted = 0;
     for (int i = 0; i < CR_CALL_COUNT; i++) {
         at->before[i] -= pd->stop_calls[i]; /* unsigned: the difference at the end is right */
-        cr_sup.cleaner.now.calls[i] += pd->stop_calls[i];
+        cr_sup.cleaner.now.calls += pd->stop_calls[i];
     }
 }
 
@@ -333,11 +332,6 @@ static void note_beginning(const cr_step *step)
         cr_sup.cleaner.now.journal.second == 0) {
         note_earlier_stop(pd, at);
     }
-    if (step->kind == CR_STEP_DESTROY_PD && pd != 0) {
-        at->paddr = cr_untyped_paddr(pd->body.block);
-        at->bytes = 1ull << cr_untyped_bits(pd->body.block);
-        at->objects = cr_objects_used;
-    }
 }
 
 void cr_carry_trace_kinds(const uint64_t calls[CR_CALL_COUNT])
@@ -382,62 +376,9 @@ void cr_carry_trace_calls(void)
     cr_carry_trace_kinds(calls);
 }
 
-/* What was destroyed since the step began. */
-static void trace_objects_gone(void)
-{
-    cr_objects gone = cr_sup.cleaner.at.objects;
-    for (uint32_t i = 0; i < CR_OBJECT_COUNT; i++) {
-        gone.of[i] -= cr_objects_used.of[i];
-    }
-    cr_trace_objects(&gone);
-}
-
-/* The events that say what a step did. */
-static void trace_effect(cr_step_kind kind, uint32_t count)
-{
-    const cr_carried *at = &cr_sup.cleaner.at;
-    switch (kind) {
-    case CR_STEP_SUSPEND:
-        cr_carry_begin_line(CR_EV_SUSPEND);
-        cr_trace_id(&at->pd);
-        cr_trace_end(&cr_sys.trace);
-        break;
-    case CR_STEP_DESTROY_RESOURCE:
-    case CR_STEP_DESTROY_SPACE:
-    case CR_STEP_DESTROY_PD:
-        cr_carry_begin_line(CR_EV_DESTROY);
-        cr_trace_id(&at->node);
-        cr_trace_end(&cr_sys.trace);
-        for (uint32_t i = 1; i < count; i++) { /* Nothing was made in their places since. */
-            cr_carry_begin_line(CR_EV_DESTROY);
-            cr_trace_node(at->resources[i]);
-            cr_trace_end(&cr_sys.trace);
-        }
-        break;
-    case CR_STEP_MARK:
-    case CR_STEP_CUT_REQUEST:
-    case CR_STEP_NOTIFY:
-    case CR_STEP_TELL:
-    case CR_STEP_AWAIT:
-    case CR_STEP_SETTLE:
-    case CR_STEP_KIND_COUNT:
-        break;
-    }
-    if (kind == CR_STEP_DESTROY_PD) {
-        cr_carry_begin_line(CR_EV_FREED);
-        cr_trace_id(&at->pd);
-        cr_trace_address(&cr_sys.trace, at->paddr);
-        cr_trace_number(&cr_sys.trace, at->bytes);
-        cr_trace_number(&cr_sys.trace, CR_BODY_ROOT_SLOTS);
-        trace_objects_gone();
-        cr_trace_end(&cr_sys.trace);
-    }
-}
-
 static void trace_step(cr_step_kind kind, uint32_t count)
 {
     const cr_carried *at = &cr_sup.cleaner.at;
-    trace_effect(kind, count);
     cr_carry_begin_line(CR_EV_STEP);
     cr_trace_name(&cr_sys.trace, cr_step_name(kind));
     cr_trace_id(&at->node);

@@ -118,16 +118,8 @@ static void settle(void)
 {
     enter(CR_PHASE_SETTLES);
     cr_report_end();
-    for (int i = 0; i < CR_CALL_COUNT; i++) {
-        if (cr_sup.cleaner.now.calls[i] != 0) {
-            cr_carry_begin_line(CR_EV_CALLS);
-            cr_trace_name(&cr_sys.trace, cr_call_name((cr_call)i));
-            cr_trace_number(&cr_sys.trace, cr_sup.cleaner.now.calls[i]);
-            cr_trace_end(&cr_sys.trace);
-        }
-    }
     const int leaves = cr_residue_tell();
-    cr_print_settled(cr_sup.cleaner.now.tag, cr_sup.cleaner.now.cycles);
+    cr_print_settled(cr_sup.cleaner.now.tag, cr_sup.cleaner.now.calls, cr_sup.cleaner.now.cycles);
     cr_truth(CR_TRUTH_BETWEEN);
     cr_notices_of_lost_pds();
     if (!leaves) {
@@ -158,11 +150,8 @@ static void spare_saved(void);
 /* Continues the plan from the journal, up to its end or to a step that awaits acknowledgements. */
 static void carry_on(void)
 {
-    uint64_t before[CR_CALL_COUNT];
-    uint64_t start = cr_arch_cycles();
-    for (int i = 0; i < CR_CALL_COUNT; i++) {
-        before[i] = cr_calls[i];
-    }
+    const uint64_t before = cr_calls_sum();
+    const uint64_t start = cr_arch_cycles();
     enter(CR_PHASE_STEPS);
     cr_carry_end ended = cr_warden_watch();
     /* Bounded: nobody can save a PD any more, so there is at most one turn. */
@@ -171,9 +160,7 @@ static void carry_on(void)
         ended = cr_warden_watch();
     }
     const int awaits = ended == CR_CARRY_AWAITS;
-    for (int i = 0; i < CR_CALL_COUNT; i++) {
-        cr_sup.cleaner.now.calls[i] += cr_calls[i] - before[i];
-    }
+    cr_sup.cleaner.now.calls += cr_calls_sum() - before;
     cr_sup.cleaner.now.cycles += cr_arch_cycles() - start;
     if (awaits) {
         await_answers();
@@ -186,9 +173,7 @@ static void carry_on(void)
 /* What the steps of the cleanup that begins or goes on cost. */
 static void count_from(uint64_t cycles)
 {
-    for (int i = 0; i < CR_CALL_COUNT; i++) {
-        cr_sup.cleaner.now.calls[i] = 0;
-    }
+    cr_sup.cleaner.now.calls = 0;
     cr_sup.cleaner.now.cycles = cycles;
 }
 

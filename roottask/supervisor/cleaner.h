@@ -28,7 +28,7 @@ typedef struct cr_cleanup {
     uint32_t steps;   /* how many its plan has */
     cr_plan plan;
     cr_journal journal;
-    uint64_t calls[CR_CALL_COUNT]; /* in its steps, by kind */
+    uint64_t calls; /* in its steps */
     uint64_t cycles;
     /* Its rows in the pool (kept.h). */
     uint32_t first;
@@ -66,9 +66,6 @@ typedef struct cr_carried {
     cr_queueing queueing; /* of its notices */
     uint64_t before[CR_CALL_COUNT]; /* the calls before the step */
     uint64_t counted; /* cr_calls_changed when they were noted; 0: they are not those of cr_calls */
-    uint64_t paddr; /* DESTROY_PD: the memory that becomes free */
-    uint64_t bytes;
-    cr_objects objects; /* all that there were before the step */
     int refused; /* an injected error happened in this attempt */
 } cr_carried;
 

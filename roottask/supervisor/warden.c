@@ -21,11 +21,7 @@ static const char *const death_names[] = {
  * memory for lines of the trace is full, it writes them first. That may take long. */
 static uint64_t work_done(void)
 {
-    uint64_t sum = cr_sup.cleaner.now.journal.done + cr_console_written;
-    for (int i = 0; i < CR_CALL_COUNT; i++) {
-        sum += i != CR_CALL_TIMER ? cr_calls[i] : 0;
-    }
-    return sum;
+    return cr_sup.cleaner.now.journal.done + cr_console_written + cr_calls_sum();
 }
 
 /* PDs above the cleaner do not keep it from running: if it did nothing since the last interrupt of

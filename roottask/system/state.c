@@ -211,13 +211,14 @@ void cr_trace_state_digest(void)
     cr_trace_digest(&cr_sys.trace, cr_sys.digest);
 }
 
-static void print_settled(uint32_t number, uint64_t rows, uint64_t cycles)
+static void print_settled(uint32_t number, uint64_t rows, uint64_t calls, uint64_t cycles)
 {
     cr_trace_begin(&cr_sys.trace, CR_EV_SETTLED);
     cr_trace_number(&cr_sys.trace, number);
     cr_trace_number(&cr_sys.trace, rows);
     cr_trace_number(&cr_sys.trace, cr_untyped_bytes_used());
     cr_trace_number(&cr_sys.trace, cr_slots_used());
+    cr_trace_number(&cr_sys.trace, calls);
     cr_trace_number(&cr_sys.trace, cycles);
     cr_trace_objects(&cr_objects_used);
     cr_trace_state_digest();
@@ -232,9 +233,9 @@ uint64_t cr_count_gone(void)
     return rows;
 }
 
-void cr_print_settled(uint32_t number, uint64_t cycles)
+void cr_print_settled(uint32_t number, uint64_t calls, uint64_t cycles)
 {
-    print_settled(number, cr_count_gone(), cycles);
+    print_settled(number, cr_count_gone(), calls, cycles);
 }
 
 void cr_print_whole(void)
@@ -242,5 +243,5 @@ void cr_print_whole(void)
     printer p = {.event = CR_EV_STATE};
     cr_account();
     all_rows(&p);
-    print_settled(0, p.rows, 0);
+    print_settled(0, p.rows, 0, 0);
 }

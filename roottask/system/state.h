@@ -17,7 +17,7 @@ void cr_print_model_map(uint32_t x, cr_ref from, cr_ref to);
  * last waited for destructors, and counts from 0 on. */
 uint64_t cr_count_gone(void);
 /* Prints the end of the cleanup of that number, with the number of these rows. */
-void cr_print_settled(uint32_t number, uint64_t cycles);
+void cr_print_settled(uint32_t number, uint64_t calls, uint64_t cycles);
 /* Prints the accounts, if they have changed since the last print, and the whole state. */
 void cr_print_whole(void);
 /* Adds the digest of the state to the line that has begun. */

@@ -3,6 +3,7 @@
  * The tables of the system, ids, the trace and look-up. See system.h. The functions here that look
  * up nodes and badges must not trust their arguments: numbers and badges come from PDs. */
 #include "rows.h"
+#include "state.h"
 #include <cellreap/blake2s.h>
 #include <cellreap/numbers.h>
 #include "text.h"
@@ -199,6 +200,7 @@ void cr_account(void)
     cr_trace_begin(&cr_sys.trace, CR_EV_ACCOUNT);
     cr_trace_number(&cr_sys.trace, cr_untyped_bytes_used());
     cr_trace_number(&cr_sys.trace, cr_slots_used());
+    cr_trace_objects(&cr_objects_used);
     cr_trace_end(&cr_sys.trace);
     const cr_model_stats stats = cr_model_get_stats(cr_sys.model);
     cr_trace_begin(&cr_sys.trace, CR_EV_IN_USE);

@@ -52,7 +52,7 @@ def test_the_largest_cleanup_is_within_its_bound_and_the_bound_is_near(
     calls = max(sum(run.calls(1).values()) for run in runs)
     assert steps <= bound.steps <= 4 * steps
     assert calls <= bound.kernel_calls <= 6 * calls
-    entries = max(len(run.of("DESTROY")) + len(run.of("QUEUE")) for run in runs)
+    entries = max(len(run.destroys()) + len(run.of("QUEUE")) for run in runs)
     assert entries <= bound.plan_entries <= bound.plan_limit
 
 

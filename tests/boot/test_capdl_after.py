@@ -60,8 +60,12 @@ def run(sdk: Sdk, tmp_path_factory: pytest.TempPathFactory) -> Booted:
     return booted("block_fs_db_app", sdk, folder, "--pd-depth", "0", "--rs-depth", "1")
 
 
+def _destroyed(run: Booted) -> set[str]:
+    return {e["node"] for e in run.of("STEP") if e["name"].startswith("destroy-")}
+
+
 def _alive_after(run: Booted) -> set[str]:
-    gone = {event["node"] for event in run.of("DESTROY", n=1)} | {"PD_0"}
+    gone = _destroyed(run) | {"PD_0"}
     return {event["name"] for event in run.of("PD") if event["id"] not in gone}
 
 
@@ -86,7 +90,7 @@ def _slots(run: Booted, name: str) -> set[int]:
     """The slots that a PD was given before the cleanup and that the cleanup did not take."""
     pd = _id(run, name)
     before = run.events[: run.events.index(run.of("CLEANUP")[0])]
-    lost = {event["node"] for event in run.of("DESTROY", n=1)}
+    lost = _destroyed(run)
     given = (e for e in before if e.name in ("HOLD", "REQUEST") and e["pd"] == pd)
     return {
         event.number("slot")

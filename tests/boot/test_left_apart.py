@@ -88,7 +88,7 @@ def test_a_request_that_a_cleanup_left_goes_with_the_client_that_made_it(target:
     assert triggers(run) == ["other_server", "common"]
     (request, *_) = run.of("LEFT", n=1, step="cut-request")
     assert run.name(request["pd"]) == "common"
-    assert run.of("DESTROY", n=1, node=request["node"])
+    assert request["node"] in [node for node, _ in run.destroys(1)]
     assert left_at_the_end(run, 1) == set()
 
 
@@ -128,7 +128,7 @@ def test_the_capability_that_a_cleanup_left_goes_with_the_pd_that_it_is_of(targe
     (body,) = run.plan()["core_freed"]
     assert {step[0] for step in run.report.cleanups[0].left} == {"destroy-pd"}
     assert {event["node"] for event in run.of("LEFT", n=1, step="destroy-resource")} == {body}
-    assert run.of("DESTROY", n=2, node=body)
+    assert body in [node for node, _ in run.destroys(2)]
     assert triggers(run) == ["other_server", "goods_server"]
     assert len(run.ids("goods_server")) == 2, "it is created anew, and nobody holds it"
 

@@ -35,7 +35,8 @@ def _is_as_written(run: Run) -> None:
     assert [run.names[looping["trigger"]], looping["cause"]] == ["looping", "terminate"]
     assert run.destroyed_pds(1) == {"faulty"}
     assert run.destroyed_pds(2) == {"looping"}
-    assert [run.names[event["pd"]] for event in run.of("FREED")] == ["faulty", "looping"]
+    gone = [run.names[event["pd"]] for event in run.of("STEP", name="destroy-pd")]
+    assert gone == ["faulty", "looping"]
     assert run.alive() == {"server", "client"}
 
 

@@ -28,10 +28,10 @@ def test_what_nobody_reaches_goes_after_a_cleanup_and_what_is_held_stays(target:
     assert (first["cause"], second["trigger"], second["cause"]) == ("fault", "-", "collect")
     assert sorted(event["pd"] for event in run.of("DOOM_PD", n=2)) == sorted(lost)
     assert {event["depth"] for event in run.of("DOOM_PD", n=2)} == {"1"}
-    assert {event["node"] for event in run.of("DESTROY", n=2)} >= set(lost)
+    assert {node for node, _ in run.destroys(2)} >= set(lost)
     [(to, kind, _, dead)] = run.plan(2)["notices"]
     assert (run.name(to), kind, dead) == ("disk", "disconnect", lost[0])
-    gone = {event["node"] for event in run.of("DESTROY")}
+    gone = {node for node, _ in run.destroys()}
     assert not gone & set(kept)
 
 
@@ -54,7 +54,7 @@ def test_without_the_setting_nothing_is_collected(target: Target) -> None:
 
     run = target.run("collect", change=never)
     assert run.of("COLLECT", "COLLECTS") == []
-    assert not {event["node"] for event in run.of("DESTROY")} & set(children(run, "parent"))
+    assert not {node for node, _ in run.destroys()} & set(children(run, "parent"))
 
 
 @pytest.mark.behaviour("G-33", "G-34", "G-35", "G-37", "G-38", "G-39", "G-40", "G-44")
@@ -76,7 +76,7 @@ def test_a_server_collects_while_it_serves_a_request(target: Target, mode: str) 
     # It holds one of them because of a SEND that it never noticed.
     [given] = [event for event in run.of("HOLD") if event["by"] == run.id("family")][-1:]
     assert (given["pd"], given["node"]) == (run.id("gatherer"), f"PD_2_{held[3:]}")
-    gone = {event["node"] for event in run.of("DESTROY")}
+    gone = {node for node, _ in run.destroys()}
     assert not gone & {held, below, run.id("alone")}
     # What the request needs was made before the collection, and is given after it.
     made = run.of("RESOURCE", space=run.id("things"))
@@ -100,7 +100,7 @@ def test_what_its_creator_has_let_go_goes_while_the_creator_lives(
     kept, held, one, other, single = (f"PD_{int(number):x}" for number in numbers.split())
     assert [event["pds"] for event in run.of("COLLECT")] == ["0", "3"]
     assert {event["pd"] for event in run.of("DOOM_PD")} == {one, other, single}
-    assert not {event["node"] for event in run.of("DESTROY")} & {kept, held}
+    assert not {node for node, _ in run.destroys()} & {kept, held}
     assert run.says("releaser")[-1] == "lives"
 
 

@@ -20,5 +20,5 @@ def test_the_kernel_calls_of_a_cleanup_are_those_that_are_known(
 ) -> None:
     run = target.run("stack", rs_depth=rs_depth, qemu_args=COUNTED)
     assert [event["cause"] for event in run.cleanups()] == ["fault"]
-    calls = {event["kind"]: int(event["count"]) for event in run.of("CALLS", n=1)}
+    calls = run.calls()
     assert calls == CALLS[rs_depth]

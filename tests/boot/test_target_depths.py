@@ -15,6 +15,7 @@ import pytest
 from cellreap.system.config import Depth
 from cellreap.testing import Run, Target, dangling
 from kit.command_line import cellreap_json
+from kit.freed import bodies_of, freed
 from kit.marks import slow_but
 from kit.paths import CONFIGS
 
@@ -219,17 +220,8 @@ def test_survivors_go_on_and_what_they_lost_is_an_error(run: Run, row: Row) -> N
 
 @pytest.mark.behaviour("D-05")
 def test_what_they_were_made_of_is_free_again(run: Run, row: Row) -> None:
-    bodies = {event["pd"]: event for event in run.of("BODY")}
-    freed = {event["pd"]: event for event in run.of("FREED")}
-    assert {run.names[pd] for pd in freed} == {"block_server_1", *row.pds}
-    for pd, event in freed.items():
-        assert [event[key] for key in ("paddr", "bytes", "slots")] == [
-            bodies[pd][key] for key in ("paddr", "bytes", "slots")
-        ]
-    before, _at_the_end = run.of("SETTLED", n=0)
-    (after,) = run.of("SETTLED", n=1)
-    gone = sum(event.number("bytes") for event in freed.values())
-    assert before.number("bytes") - after.number("bytes") == gone > 0
+    assert run.destroyed_pds() == {"block_server_1", *row.pds}
+    assert freed(run, 1) == bodies_of(run, 1) > 0
 
 
 @pytest.mark.behaviour("D-03", "M-07", "M-05")
@@ -310,7 +302,7 @@ def test_a_space_lost_by_depth_of_spaces_dooms_neither_client_nor_manager(target
 def test_a_space_on_two_disks_goes_whole_with_either(target: Target, crashed: str) -> None:
     run = target.run("block_fs_db_app", pd_depth=0, rs_depth=1, crash=crashed)
     assert {e["id"] for e in run.of("RESOURCE") if run.names[e["space"]] == "files"} == {
-        e["node"] for e in run.of("DESTROY") if run.name(e["node"]).startswith("files:")
+        node for node, _ in run.destroys() if run.name(node).startswith("files:")
     }
     assert len([name for name in run.destroyed() if name.startswith("files:")]) == 2
     other = "disk2" if crashed == "block_server_1" else "disk1"
@@ -378,7 +370,7 @@ def test_a_client_that_does_not_wait_for_notices_yet_finds_them_when_it_looks(
 def test_groups_are_destroyed_one_after_the_other(run: Run) -> None:
     group = {e["pd"]: e.number("group") for e in run.of("DOOM_PD")}
     group |= {e["space"]: e.number("group") for e in run.of("DOOM_SPACE")}
-    order = [group[e["node"]] for e in run.of("DESTROY") if e["node"] in group]
+    order = [group[node] for node, _ in run.destroys() if node in group]
     assert order == sorted(order)
     assert len(order) == len(group)
 

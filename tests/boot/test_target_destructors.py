@@ -56,7 +56,7 @@ def test_a_network_undoes_its_things_after_its_machines(
     own = [event for event in run.of("SAY") if event["text"].startswith("own end:")]
     assert run.name(own[0]["pd"]) == "net"
     assert sorted(run.name(event["pd"]) for event in own[1:]) == MACHINES
-    first = min(run.at(event) for event in run.of("DESTROY"))
+    first = min(run.at(step) for _, step in run.destroys())
     assert max(run.at(event) for event in own) < first
     assert run.alive() == set()
 

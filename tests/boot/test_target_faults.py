@@ -54,7 +54,7 @@ def _is_cleaned_up(run: Run, name: str) -> None:
     """The PD and its space are gone, its memory is free, and its client was told and continues."""
     assert run.destroyed_pds() == {name}
     assert run.deleted_spaces() == {"disk1"}
-    assert [run.names[event["pd"]] for event in run.of("FREED")] == [name]
+    assert [run.names[event["pd"]] for event in run.of("STEP", name="destroy-pd")] == [name]
     assert run.notices() == {("fs", "lost", "disk1", "-")}
     assert any(text.startswith("told: I have lost") for text in run.says("fs"))
     assert run.says("app")[-1] == "at the end: table: input/output error; database: ok"
@@ -125,7 +125,7 @@ def test_the_terminators_capability_is_gone_with_its_pd(target: Target) -> None:
         event["node"] for event in run.of("HOLD", pd=app) if event["node"].startswith("PD_2_")
     }
     assert [tuple(each) for each in run.plan()["revoked_bodies"]] == [(app, body)]
-    assert body in {event["node"] for event in run.of("DESTROY")}
+    assert body in {node for node, _ in run.destroys()}
     assert [row for row in run.state(1) if victim in row or body in row] == []
 
 

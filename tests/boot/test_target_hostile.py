@@ -8,6 +8,7 @@ import pytest
 from cellreap import headers
 from cellreap.system.config import Config
 from cellreap.testing import Change, Run, Target, together, with_pd
+from kit.freed import bodies_of, freed
 from kit.marks import thorough_but
 
 FULL, UNACKED = (
@@ -42,10 +43,11 @@ def test_a_pd_that_overwrote_its_memory_can_be_terminated(scribble: Run) -> None
 
 @pytest.mark.behaviour("D-08", "D-05")
 def test_what_it_was_made_of_is_free(scribble: Run) -> None:
-    bodies = {event["pd"]: event["paddr"] for event in scribble.of("BODY")}
-    freed = {event["pd"]: event["paddr"] for event in scribble.of("FREED")}
-    for name in ("scribbler", "scribbler2"):
-        assert freed[scribble.id(name)] == bodies[scribble.id(name)]
+    numbers = [cleanup.number("n") for cleanup in scribble.cleanups()]
+    gone = set[str]().union(*map(scribble.destroyed_pds, numbers))
+    assert gone >= {"scribbler", "scribbler2"}
+    for n in numbers:
+        assert freed(scribble, n) == bodies_of(scribble, n) > 0
 
 
 # -- false claims

@@ -53,14 +53,11 @@ def test_a_doomed_table_writes_its_last_sum_through_a_doomed_server_to_the_disk_
         for event in run.of("FINISH_WORK", token=queued["token"])
     ]
     scheduled = [run.at(event) for event in run.of("DOOM_PD", "DOOM_SPACE", n=1)]
-    destroyed = [run.at(event) for event in run.of("DESTROY", n=1)]
-    freed = {event["pd"]: run.at(event) for event in run.of("FREED", n=1)}
-    gone = {event["node"]: run.at(event) for event in run.of("DESTROY", n=1)}
+    destroyed = [run.at(step) for _, step in run.destroys(1)]
     assert len(told) == len(answered) == 2
     assert max(scheduled) < min(told)
     assert max(answered) < min(destroyed)
-    assert len(freed) == 3
-    assert all(gone[pd] < at for pd, at in freed.items())
+    assert len(run.destroyed_pds()) == 3
 
 
 @pytest.mark.behaviour("G-22", "G-23", "G-24", "G-25", "G-26", "G-27", "G-30", "G-32")

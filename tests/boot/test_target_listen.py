@@ -67,7 +67,7 @@ def failing(*failures: str) -> Change:
 
 
 def calls(run: Run) -> Counter[str]:
-    return Counter({event["kind"]: event.number("count") for event in run.of("CALLS")})
+    return Counter(run.calls())
 
 
 @pytest.mark.behaviour("T-16", "T-17")

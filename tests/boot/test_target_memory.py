@@ -10,6 +10,7 @@ import pytest
 
 from cellreap.testing import Run, Target, with_crashes, with_pd
 from cellreap.trace.events import Event
+from kit.freed import bodies_of, freed
 from kit.marks import thorough_but
 
 ROUNDS = 10
@@ -26,8 +27,8 @@ def _accounts(run: Run) -> list[tuple[Event, frozenset[str]]]:
     for event, following in zip(run.events, run.events[1:], strict=False):
         if event.name == "PD":
             alive[event["id"]] = event["name"]
-        elif event.name == "DESTROY":
-            alive.pop(event["node"], None)
+        elif event.name == "STEP" and event["name"] == "destroy-pd":
+            alive.pop(event["pd"])
         elif event.name == "ACCOUNT" and following.name != "CLEANUP":
             found.append((event, frozenset(alive.values())))
     return found
@@ -62,10 +63,10 @@ def test_ten_crashes_of_each_leave_bytes_and_slots_exactly_as_before(respawn: Ru
 @pytest.mark.slow
 @pytest.mark.behaviour("D-05")
 def test_every_cleanup_frees_the_bodies_that_it_destroys(respawn: Run) -> None:
-    bodies = {event["pd"]: event["paddr"] for event in respawn.of("BODY")}
-    assert len(respawn.of("FREED")) > 5 * ROUNDS
-    for event in respawn.of("FREED"):
-        assert event["paddr"] == bodies[event["pd"]]
+    assert len(respawn.of("STEP", name="destroy-pd")) > 5 * ROUNDS
+    for cleanup in respawn.cleanups():
+        n = cleanup.number("n")
+        assert freed(respawn, n) == bodies_of(respawn, n) > 0
 
 
 @pytest.mark.slow
@@ -74,7 +75,7 @@ def test_memory_that_was_freed_is_given_to_who_comes_next(respawn: Run) -> None:
     """In 50 crashes no PD gets memory beyond that of the first five crashes."""
     first = {event["paddr"] for event in respawn.of("BODY")[: len(PDS)]}
     later = [event["paddr"] for event in respawn.of("BODY")[len(PDS) :]]
-    assert len(later) == len(respawn.of("FREED"))
+    assert len(later) == len(respawn.of("STEP", name="destroy-pd"))
     assert set(later) <= first
 
 
@@ -99,7 +100,7 @@ def test_the_respawned_system_works_after_each_crash(respawn: Run) -> None:
 def test_a_latecomer_gets_the_memory_that_was_set_aside_for_it(target: Target) -> None:
     """Not that of the PD that crashed before. That memory is counted as free, whoever may come."""
     run = target.run("second_crash")
-    (freed,) = run.of("FREED", n=1)
+    (freed,) = run.of("STEP", name="destroy-pd", n=1)
     (late,) = run.of("BODY", pd=run.id("late"))
     assert run.names[freed["pd"]] == "block_server_1"
     assert run.at(late) > run.at(freed)

@@ -80,7 +80,7 @@ def test_who_subscribed_and_stays_is_told_as_it_was_planned(boots: Target, tmp_p
     groups = {node: group for group, nodes in enumerate(plan.groups) for node in nodes}
     assert {e["pd"]: int(e["group"]) for e in run.of("DOOM_PD")}.items() <= groups.items()
     assert {e["space"]: int(e["group"]) for e in run.of("DOOM_SPACE")}.items() <= groups.items()
-    assert max(map(run.at, told)) < min(map(run.at, run.of("DESTROY")))
+    assert max(map(run.at, told)) < min(run.at(step) for _, step in run.destroys())
     for pd, text in (("fs", "PD_4"), ("fs", "space 7"), ("block_server_2", "space 6")):
         assert f"told: about to be destroyed: {text}" in run.says(pd)
     tokens = {e["token"] for e in told}
@@ -91,7 +91,7 @@ def test_who_subscribed_and_stays_is_told_as_it_was_planned(boots: Target, tmp_p
 @pytest.mark.behaviour("G-42")
 def test_it_goes_before_any_pd_runs_and_servers_are_told(boots: Target) -> None:
     run = boots.run(NAME)
-    gone = max(run.at(event) for event in run.of("DESTROY"))
+    gone = max(run.at(step) for _, step in run.destroys())
     assert gone < min(run.at(event) for event in [*run.of("SAY"), *run.of("GET_WORK")])
     assert not {event["pd"] for event in run.of("SAY")} & {e["pd"] for e in run.of("DOOM_PD")}
     told = {line for line in run.says("fs") if line.startswith("told: ")}
@@ -128,7 +128,7 @@ def test_the_cleaner_may_die_at_each_step(target: Target, how: str) -> None:
     run = target.run(NAME, change=with_bench(inject=ways))
     assert {event["death"] for event in run.of("TAKEOVER")} == {how}
     assert len(run.of("TAKEOVER")) == len(range(1, steps + 1, 7))
-    assert len(run.of("DESTROY")) == len(target.run(NAME).of("DESTROY"))
+    assert len(run.destroys()) == len(target.run(NAME).destroys())
 
 
 @pytest.mark.slow

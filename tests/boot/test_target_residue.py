@@ -57,8 +57,8 @@ def differs_by_what_is_left(run: Run, whole: Run) -> None:
     assert not taken(run) - taken(whole)
     named_left = {step for step in left(run) if step[0] != "cut-request"}
     assert {step for step in owed if step[0] != "tell"} == named_left
-    gone = {event["node"] for event in whole.of("DESTROY", n=1)}
-    stays = gone - {event["node"] for event in run.of("DESTROY", n=1)}
+    gone = {node for node, _ in whole.destroys(1)}
+    stays = gone - {node for node, _ in run.destroys(1)}
     doomed = {row[1] for row in run.state(1) if row[0] and row[6].endswith("DOOMED")}
     assert doomed == {node for node in stays if node.startswith("PD_") or "_SPACE_" in node}
 
@@ -162,9 +162,9 @@ def test_resources_of_a_server_that_was_not_stopped_have_a_step_each(target: Tar
         if event.name == "STEP" and event["name"] == "destroy-resource" and event["calls"] == "3"
     ]
     one, two = ends[:2]
-    assert two == one + 2, "each right behind its DESTROY"
+    assert two == one + 1
     merged = replace(run.events[one], values={**run.events[one].values, "count": "2"})
-    events = [*run.events[:one], run.events[one + 1], merged, *run.events[two + 1 :]]
+    events = [*run.events[:one], merged, *run.events[two + 1 :]]
     assert of_drafts(run.events).violations == []
     assert "cleanup.beside" in {problem.rule for problem in of_drafts(events).violations}
 

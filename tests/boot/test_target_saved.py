@@ -29,9 +29,9 @@ def test_who_is_told_may_save_a_pd_until_the_notify_phase_is_over(target: Target
     assert (saved["pd"], saved["node"]) == (run.id("saver"), f"PD_2_{first[3:]}")
     spared = run.of("SPARED", n=2)
     assert {event["node"] for event in spared} == {first, second}
-    assert {event["pd"] for event in run.of("FREED", n=2)} == {third, fourth}
+    assert {event["pd"] for event in run.of("STEP", name="destroy-pd", n=2)} == {third, fourth}
     [told] = run.of("QUEUE", n=2, kind="pre-destroy", node=first)
-    assert run.at(told) < run.at(saved) < run.at(spared[0]) < run.at(run.of("DESTROY", n=2)[0])
+    assert run.at(told) < run.at(saved) < run.at(spared[0]) < run.at(run.destroys(2)[0][1])
     # For the third it was too late: destroyed, and still known by how it ended.
     assert said[-1] == "state: 2, ending: 5"
     # The second faulted while it was doomed. Once spared, it is the trigger of a cleanup.

@@ -242,7 +242,7 @@ def test_what_depends_on_a_step_that_was_left_is_left_too(target: Target) -> Non
     run = boot(target, (1, 0), f"step:{names.index('cut-request') + 1}:fault:x3")
     (residue,) = run.of("RESIDUE")
     manager = run.of("SPACE", id=residue["node"])[0]["manager"]
-    gone = [event["node"] for event in run.of("DESTROY") if event["node"].startswith("PD_")]
+    gone = [node for node, _ in run.destroys() if node.startswith("PD_")]
     pds = [node for node in gone if node.count("_") == 1]
     assert pds[-1] == manager
     the_same_in_the_end(run, whole)

@@ -13,7 +13,7 @@ def test_a_linked_pd_that_calls_for_ever_calls_nobody_after_it_is_stopped(target
     """Its call is answered while the cleanup waits, so nothing but the suspension keeps it."""
     run = target.run("tally")
     (stop,) = run.of("STOP", pd=run.id("runner"))
-    (destroyed,) = run.of("DESTROY", node=run.id("runner"))
+    (destroyed,) = run.of("STEP", name="destroy-pd", pd=run.id("runner"))
     died, told, counted = run.of("SAY", pd=run.id("tally"))[:3]
     assert died["text"] == "the other server: server died"
     assert run.at(stop) < run.at(died) < run.at(counted) < run.at(destroyed)

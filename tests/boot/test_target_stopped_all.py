@@ -22,7 +22,7 @@ def test_the_system_ends_in_order_and_within_deadlines(target: Target) -> None:
     assert "flushed: bad request" in said
     (late,) = run.of("LATE")
     assert run.name(late["pd"]) == "mute"
-    gone = [event["node"] for event in run.of("DESTROY")]
+    gone = [node for node, _ in run.destroys()]
     order = [gone.index(run.id(pd)) for pd in ("disk", "fs", "watcher")]
     assert order == sorted(order)
     assert gone.index(run.id("disk")) < gone.index(run.id("mute"))

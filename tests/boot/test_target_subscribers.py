@@ -44,7 +44,7 @@ def test_nothing_is_destroyed_before_the_subscriber_has_answered(target: Target)
     (ack,) = run.of("FINISH_WORK", token=queued["token"])
     start, end = waited(run)
     assert start < run.at(ack) < end
-    assert min(run.at(event) for event in run.of("DESTROY")) > end
+    assert min(run.at(step) for _, step in run.destroys()) > end
 
 
 @pytest.mark.slow

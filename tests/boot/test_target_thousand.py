@@ -29,7 +29,7 @@ MEMORY = {"x86_64": ("-m", "2048"), "aarch64": ()}
 
 def cleanup(run: Run) -> tuple[dict[str, int], list[str], list[tuple[str, str]]]:
     """The kernel calls of the first cleanup, what went, and who was told what."""
-    calls = {event["kind"]: int(event["count"]) for event in run.of("CALLS", n=1)}
+    calls = run.calls()
     told = [(run.name(event["to"]), event["kind"]) for event in run.of("QUEUE", n=1)]
     return calls, list(run.doomed()), told
 

@@ -25,7 +25,7 @@ def test_a_pd_and_all_that_it_created_go_in_one_cleanup(target: Target) -> None:
     assert (run.name(cleanup["trigger"]), cleanup["cause"]) == ("parent", "subtree")
     doomed = {event["pd"]: event["depth"] for event in run.of("DOOM_PD")}
     assert doomed == dict.fromkeys([run.id("parent"), *own], "0")
-    assert not {event["node"] for event in run.of("DESTROY")} & set(others)
+    assert not {node for node, _ in run.destroys()} & set(others)
     (asked,) = run.of("TERMINATE_TREE")
     for pd in doomed:
         (stop,) = run.of("STOP", pd=pd)

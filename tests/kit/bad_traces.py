@@ -23,11 +23,11 @@ RECORDS: Final = (
     "RIGHTS pd=PD_1 priority=100 account=1 set_depth=0 extract=1 spawn=1 listen=0 reader=0 "
     "collect=0",
     "SAY pd=PD_1 text=hello",
-    "ACCOUNT bytes=1114112 slots=42",
+    "ACCOUNT bytes=1114112 slots=42 objects=-",
     "IN_USE nodes=2 edges=0 notices=0 blocks=2 tickets=0 own=40 parents=0 bodies=2",
     "STATE row=PD,PD_0,ROOT_TASK,,,,PINNED",
     "STATE row=PD,PD_1,server,,,,",
-    "SETTLED n=0 rows=2 bytes=1114112 slots=42 cycles=0 objects=thread:4,endpoint:3,"
+    "SETTLED n=0 rows=2 bytes=1114112 slots=42 calls=0 cycles=0 objects=thread:4,endpoint:3,"
     "notification:4,irq-handler:1,cnode:2,vspace:1,table:4,frame:9,asid:1 "
     "digest=3bbec26fe1b81856",
     "END count=0 digest=00000000",
@@ -98,7 +98,7 @@ MADE: Final[dict[str, Callable[[], Lines]]] = {
     "doubled": lambda: [*_sound()[:ACCOUNT], *_sound()[SAY:]],
     "first_is_not_trace": lambda: seal(map(event_of, (RECORDS[1], RECORDS[END]))),
     "garbled": lambda: _with_line(BODY, lambda line: f"{line[:3]}\x7f{line[4:]}"),
-    "huge_number": lambda: _with_record(ACCOUNT, f"ACCOUNT bytes={2**65} slots=1"),
+    "huge_number": lambda: _with_record(ACCOUNT, f"ACCOUNT bytes={2**65} slots=1 objects=-"),
     "kernel_message_within": lambda: _with_line(BODY, _within),
     "lost": lambda: _without(SAY, SAY),
     "lost_several": lambda: _without(BODY, SAY),

@@ -408,7 +408,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     ),
     "line.cut_off": _changed(lambda lines: lines[:-1]),
     "line.after_end": _changed(
-        lambda lines: [*lines, line_of(len(lines), "ACCOUNT bytes=0 slots=0")]
+        lambda lines: [*lines, line_of(len(lines), "ACCOUNT bytes=0 slots=0 objects=-")]
     ),
     "order.trace": lambda: inserted(
         "depths-0-0", "SAY", "TRACE", version=event_table().version, arch="x86_64",
@@ -426,15 +426,14 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "memory.body": lambda: scenario(_no_body),
     "memory.block": lambda: scenario(_odd_body),
     "memory.overlap": lambda: scenario(_squatter),
-    "memory.sums": emitted("ACCOUNT", bytes=1, slots=2),
+    "memory.sums": emitted("ACCOUNT", bytes=1, slots=2, objects="-"),
     "memory.in_use": lambda: edited("depths-0-0", "IN_USE", {"nodes": 0}),
-    "memory.objects": lambda: edited("depths-0-0", "FREED", {"objects": "thread:1"}),
+    "memory.objects": lambda: edited("depths-0-0", "SETTLED", {"objects": "thread:1"}, n=1),
     "memory.in_use_told": lambda: edited("depths-0-0", "IN_USE", None, skip=1),
     "memory.account": lambda: edited("depths-0-0", "ACCOUNT", None),
     "accounts.quota": lambda: scenario(_quota_twice),
     "accounts.within": lambda: scenario(_over_quota),
     "accounts.pressed": lambda: scenario(_merged_too_early),
-    "memory.freed": lambda: edited("depths-1-0", "FREED", {"bytes": 4096}, pd="PD_3"),
     "nodes.root": lambda: edited("depths-0-0", "PD", {"name": "root"}, id="PD_0"),
     "nodes.fresh": lambda: scenario(_space_again),
     "nodes.type": emitted("SPACE", id="TABLE_SPACE_9", type="BLOCK", manager="PD_4", name="x"),
@@ -627,20 +626,21 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "cleanup.steps": lambda: edited("depths-1-0", "STEP", None, name="mark"),
     "cleanup.beside": lambda: edited("depths-1-0", "STEP", None, name="notify"),
     "cleanup.cut": lambda: edited("depths-1-0", "STEP", None, name="cut-request"),
-    "cleanup.suspend": lambda: edited("depths-1-0", "SUSPEND", None, pd="PD_3"),
-    "cleanup.destroy": lambda: edited("depths-1-0", "DESTROY", {"node": "TABLE_4_1"}, node="PD_3"),
-    "cleanup.groups": lambda: edited(
-        "depths-1-0", "DESTROY", {"node": "PD_3"}, node="BLOCK_SPACE_1"
+    "cleanup.suspend": lambda: edited("depths-1-0", "STEP", None, name="suspend", pd="PD_3"),
+    "cleanup.destroy": lambda: edited(
+        "depths-1-0", "STEP", {"node": "TABLE_4_1"}, name="destroy-resource"
     ),
-    "cleanup.parts": lambda: edited("depths-1-0", "DESTROY", None, node="FILE_3_1"),
-    "cleanup.freed": lambda: edited("depths-1-0", "FREED", None, pd="PD_3"),
+    "cleanup.groups": lambda: edited(
+        "depths-1-0", "STEP", {"node": "PD_3", "pd": "PD_3"}, name="destroy-space"
+    ),
+    "cleanup.parts": lambda: edited("depths-1-0", "STEP", None, node="FILE_3_2"),
     "cleanup.notice_order": _disconnected_first,
     "cleanup.notices": lambda: edited("depths-1-0", "QUEUE", {"kind": "destroy"}, token=1),
     "cleanup.handlers": lambda: edited("rich", "QUEUE", {"handlers": 7}, kind="pre-destroy"),
     "cleanup.step_calls": lambda: edited(
         "depths-1-0", "STEP", {"calls": 2, "kinds": "suspend:1,revoke:1"}, name="suspend"
     ),
-    "cleanup.calls": lambda: edited("depths-1-0", "CALLS", {"count": 0}, kind="signal"),
+    "cleanup.calls": lambda: edited("depths-1-0", "SETTLED", {"calls": 0}, n=1),
     **truth_traces.reports(),
 }  # fmt: skip
 """Rule -> the report on a trace that breaks it."""

@@ -41,8 +41,9 @@ class Mourning:
             self.how = text["cause"] if text["cause"] in ("collect", "reconcile") else None
         elif event == "DOOM_PD" and self.how is not None:
             self.ends.setdefault(pd, {}).setdefault("how", self.how)
-        elif event == "DESTROY" and (pd := text["node"]) in self.names:
+        elif event == "STEP" and (pd := text["node"]) in self.names and "destroy" in text["name"]:
             self.dead[pd] = int(text["n"])
+            self._graves = [grave for grave in self._graves if grave[0] != pd]
         elif event == "QUEUE":
             self._owed(text)
         elif event in ("MERGE", "WITHDRAW", "FINISH_WORK") and text.get("result") != "failed":
@@ -53,7 +54,7 @@ class Mourning:
             self.ends.setdefault(pd, {})["how"] = event.lower()
         if event == "STOP":
             self._stopped.add(pd)
-        if event in ("STOP", "DESTROY"):
+        if event == "STOP":
             self._graves = [grave for grave in self._graves if grave[0] != pd]
 
     def terminated(self, pd: str) -> None:

@@ -48,7 +48,7 @@ def outcomes(run: Run) -> list[Outcome]:
                     (run.name(pd), run.name(space)) for pd, space in run.plan(n)["removed_requests"]
                 ),
                 sorted(run.notices(n)),
-                [run.name(e["pd"]) for e in run.of("FREED", n=n)],
+                [run.name(e["pd"]) for e in run.of("STEP", name="destroy-pd", n=n)],
             )
         )
     return found

@@ -73,9 +73,8 @@ class Leaving(Target):
         else:
             pd = self.pd_left
             step = {"n": n, "name": "destroy-pd", "node": pd, "pd": pd}
-            self.free_pd(n, pd)
+            self.free_pd(pd)
             self.emit("STEP", **step, calls=1, kinds="revoke:1", count=1)
-            self.emit("CALLS", n=n, kind="revoke", count=1)
             self.doomed -= self.remains
             self.model.discard(self.remains)
             self.remains.clear()

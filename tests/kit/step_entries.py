@@ -14,9 +14,9 @@ def entries_of(run: Run, step: Event) -> list[Step]:
     """A step, as one for each notice that it queued and for each resource that it destroyed."""
     if step["count"] == "1":
         return [(step["name"], step["node"], step["pd"])]
-    effect, receiver = ("QUEUE", "to") if step["name"] == "notify" else ("DESTROY", "-")
-    before = [each for each in run.of(effect, n=step["n"]) if run.at(each) < run.at(step)]
+    if step["name"] != "notify":
+        return [(step["name"], node, "-") for node, of in run.destroys() if of is step]
+    before = [each for each in run.of("QUEUE", n=step["n"]) if run.at(each) < run.at(step)]
     return [
-        (step["name"], each["node"], each.values.get(receiver, "-"))
-        for each in before[-step.number("count") :]
+        (step["name"], each["node"], each["to"]) for each in before[-step.number("count") :]
     ]

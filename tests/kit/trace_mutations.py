@@ -231,11 +231,10 @@ _ACTS = {
 }
 _PLAN = {"DOOM_PD", "DOOM_SPACE", "PLAN"}
 _PHASES = {
-    **dict.fromkeys(_PLAN, 0), "suspend": 1, "SUSPEND": 1, "mark": 2, "tell": 3,
+    **dict.fromkeys(_PLAN, 0), "suspend": 1, "mark": 2, "tell": 3,
     "await": 3, "WAIT": 3, "CONTINUE": 3, "cut-request": 4, "destroy-resource": 4,
-    "destroy-space": 4, "destroy-pd": 4, "DESTROY": 4, "FREED": 4,
+    "destroy-space": 4, "destroy-pd": 4,
     "notify": 6, "QUEUE": 6,
-    "CALLS": 8,
 }  # fmt: skip
 
 
@@ -371,18 +370,8 @@ def _conflict_within(first: Event, second: Event) -> bool:
         return True
     phases = [_phase(event) for event in (first, second)]
     if phases[0] != phases[1]:
-        # the first PDs may be suspended while the plan is reported
-        return 1 not in phases or 0 not in phases
-    if first.name == second.name == "QUEUE":
         return True
-    if {first.name, second.name} == {"DESTROY", "FREED"}:
-        node, pd = (
-            (first["node"], second["pd"])
-            if first.name == "DESTROY"
-            else (second["node"], first["pd"])
-        )
-        return node == pd
-    return False
+    return first.name == second.name == "QUEUE"
 
 
 def _acting(trigger: Event, other: Event) -> bool:

@@ -21,7 +21,7 @@ from cellreap.model.closeness import Closeness
 from cellreap.model.csvstate import state_rows
 from cellreap.model.digest import of_plan
 from cellreap.model.graph import DESTRUCTOR, Model
-from cellreap.model.ids import ROOT, parse_id, pd_id, resource_id, space_id
+from cellreap.model.ids import ROOT, number_of, parse_id, pd_id, resource_id, space_id
 from cellreap.trace.writer import NO_SECRET, Draft
 from kit.answering import answered
 from kit.digests import digest_of
@@ -516,7 +516,7 @@ class Target:
     def unmade(self, what: str, name: str, step: int, kind: str, status: int = 10) -> None:
         """A step of making something fails."""
         self.emit("MAKE_FAILED", what=what, name=name, step=step, kind=kind, status=status)
-        used = {**self.used(), "objects": self.kernel_objects()}
+        used = self.used()
         self.emit("MAKE_UNDONE", what=what, name=name, steps=step - 1, left=0, **used)
 
     def fault(
@@ -865,13 +865,14 @@ class Target:
 
     # -- the root task
 
-    def used(self) -> dict[str, int]:
-        """Bytes and slots in use."""
+    def used(self) -> dict[str, int | str]:
+        """Bytes, slots and kernel objects in use."""
         return {
             "bytes": self.base[0] + sum(size for _, size in self.bodies.values()),
             "slots": self.base[1]
             + BODY_SLOTS * len(self.bodies)
             + RESOURCE_SLOTS * len(self.model.space_of),
+            "objects": self.kernel_objects(),
         }
 
     def _rows(self) -> list[str]:
@@ -926,8 +927,17 @@ class Target:
         count = (
             len(rows) if before is None else len(state_rows(before)) - len(state_rows(self.model))
         )
-        used = {**self.used(), "cycles": cycles, "objects": self.kernel_objects()}
+        calls = self._calls_of(n) if n else 0
+        used = {**self.used(), "calls": calls, "cycles": cycles}
         self.emit("SETTLED", n=n, rows=count, **used, digest=self.digest())
+
+    def _calls_of(self, n: int) -> int:
+        """The kernel calls of the steps of the last run over a cleanup."""
+        calls = 0
+        for name, values in self.events:
+            if values.get("n") == n and name in ("STEP", "RESIDUE", "RECOVER"):
+                calls = 0 if name == "RECOVER" else calls + int(str(values["calls"]))
+        return calls
 
     def digest(self) -> str:
         return digest_of(self.model)
@@ -1088,8 +1098,6 @@ class Target:
         self.emit("PLAN", n=n, rows=rows, digest=digest)
 
     def _carry_out(self, n: int, plan: reference.Plan) -> Generator[int, None, reference.Plan]:
-        total = Counter[str]()
-
         def nothing() -> None:
             pass
 
@@ -1111,7 +1119,6 @@ class Target:
             effect: Callable[[], None],
             things: int = 1,
         ) -> None:
-            total.update(calls)
             self._die(n, name, node, pd)
             effect()
             kinds = ",".join(f"{kind}:{count}" for kind, count in calls.items() if count) or "-"
@@ -1127,18 +1134,11 @@ class Target:
         def signal(to: str) -> tuple[str, ...]:
             return ("signal",) if self._needs_signal(to) else ()
 
-        def gone_from(name: str, node: str) -> None:
-            self.emit(name, n=n, **{"pd" if name == "SUSPEND" else "node": node})
-
-        def all_gone(nodes: list[str]) -> None:
-            for node in nodes:
-                gone_from("DESTROY", node)
-
         def suspend(pds: list[str]) -> None:
             for pd in pds:
                 if pd not in self.silent:
                     self._stop(pd)
-                count("suspend", "-", pd, self.stop_calls[pd], partial(gone_from, "SUSPEND", pd))
+                count("suspend", "-", pd, self.stop_calls[pd], nothing)
 
         dead = dict(plan.destroyed_pds)
         suspend([pd for pd in dead if dead[pd] == 0])
@@ -1185,32 +1185,25 @@ class Target:
                         runs = asker not in self.silent
                         step("cut-request", node, asker, *(take(node) if runs else ()))
                 for some in self._members(before, node, dead):
-                    effect = partial(all_gone, some)
-                    calls = take(some[0])
-                    step("destroy-resource", some[0], "-", *calls, effect=effect, things=len(some))
+                    step("destroy-resource", some[0], "-", *take(some[0]), things=len(some))
                 body = before.body_of(node) if node in dead else None
                 if body is not None:
-                    effect = partial(gone_from, "DESTROY", body)
-                    step("destroy-resource", body, "-", *take(body), effect=effect)
+                    step("destroy-resource", body, "-", *take(body))
                 if node in dead and self.fails(n, node):
                     continue
                 if node in dead:
-                    step("destroy-pd", node, node, "revoke", effect=partial(self.free_pd, n, node))
+                    step("destroy-pd", node, node, "revoke", effect=partial(self.free_pd, node))
                 else:
-                    step("destroy-space", node, effect=partial(gone_from, "DESTROY", node))
+                    step("destroy-space", node)
                 gone.add(node)
         self.going = 0
         self.leave(n)
         for res in plan.core_freed:
-            effect = partial(gone_from, "DESTROY", res)
-            step("destroy-resource", res, "-", *take(res), effect=effect)
+            step("destroy-resource", res, "-", *take(res))
         self._empty_slots(plan, before)
         for to, notices in self._batches(self._still_owed(plan)):
             effect = partial(self._put_all, n, notices)
             step("notify", notices[0][2], to, *signal(to), effect=effect, things=len(notices))
-        for kind, number in total.items():
-            if number:
-                self.emit("CALLS", n=n, kind=kind, count=number)
         self.left(n)
         return plan
 
@@ -1251,7 +1244,8 @@ class Target:
 
     def _members(self, model: Model, node: str, dead: Collection[str]) -> Iterator[list[str]]:
         """The resources of a space that each step destroys."""
-        members = list(model.resources_in(node)) if node in model.manager else []
+        inside = model.resources_in(node) if node in model.manager else []
+        members = sorted(inside, key=number_of, reverse=True)
         size = self.at_once if members and model.manager[node] in self.silent else 1
         for first in range(0, len(members), size):
             yield members[first : first + size]
@@ -1260,14 +1254,9 @@ class Target:
         for to, kind, node, killed in notices:
             self._put(n, to, kind, node, killed, ("cleanup", n))
 
-    def free_pd(self, n: int, pd: str) -> None:
-        """What the trace tells of the end of a PD beside the step."""
-        paddr, size = self.bodies.pop(pd)
-        self.emit("DESTROY", n=n, node=pd)
-        place = {"paddr": hex(paddr), "bytes": size, "slots": BODY_SLOTS}
-        left = self.body_objects[pd] - Counter({"endpoint": 1})
-        self.emit("FREED", n=n, pd=pd, **place, objects=counted(left))
-        del self.slots[pd]
+    def free_pd(self, pd: str) -> None:
+        """What becomes of a PD that is destroyed."""
+        del self.bodies[pd], self.slots[pd]
         self._forget(pd)
 
     def _planned(self, n: int) -> None:

@@ -141,12 +141,12 @@ def measure(
         except AssertionError as error:
             raise CellreapError(f"{arch}, {each.what} ({each.many}): {error}") from None
         note(f"{arch}: {each.what} ({each.many})")
-        calls = {event["kind"]: int(event["count"]) for event in run.of("CALLS", n=1)}
+        calls = run.calls()
         return {
             "kernel": str(sdk.kernel),
             "what": each.what,
             "many": each.many,
-            "destroyed": len(run.of("DESTROY", n=1)),
+            "destroyed": len(run.destroys(1)),
             "notices": len(run.of("QUEUE", n=1)),
             "kernel_calls": sum(calls.values()),
             "by_kind": calls,

@@ -72,9 +72,9 @@ class _Copying(Replay):
         begins = self._after == 0 and event.name == "CLEANUP"
         if begins and self.found is None:
             self.found = self.model.copy()
-        if event.name == "DESTROY" and self.found is None:
-            node = self.model.nodes.get(event["node"])
-            if node is not None and node.kind == "PD":
+        if event.name == "STEP" and event["name"] == "destroy-pd" and self.found is None:
+            node = self.model.nodes.get(event["pd"])
+            if node is not None:
                 self.destroyed |= dict.fromkeys((node.id, node.name), event.number("n"))
         super().feed(event)
         if event.name == "PD":

@@ -78,3 +78,10 @@ def space_id(type_name: str, number: int) -> str:
 def resource_id(type_name: str, space: int, number: int) -> str:
     """The id of a resource, from the number of its space and its own number in the space."""
     return f"{type_name}_{space:x}_{number:x}"
+
+
+def number_of(id_: str) -> int:
+    """The number in the id of a node."""
+    parts = parse_id(id_)
+    assert parts is not None, id_
+    return parts.number

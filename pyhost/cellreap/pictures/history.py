@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 from cellreap.model.ids import CORE_TYPES, ROOT, parse_id
 from cellreap.model.plan import Plan
 from cellreap.pictures.drawing import BY, LOST
+from cellreap.trace.check.running import DESTROYING
 from cellreap.trace.events import Event, printable
 from cellreap.trace.report import Report
 
@@ -68,6 +70,7 @@ class History:
         self.edges: dict[EdgeKey, EdgeSeen] = {}
         self._plans = {each.number: Plan.from_json(each.plan) for each in report.cleanups}
         self._broken = {each.number: list(each.broken) for each in report.cleanups}
+        self._destroyed = {each.number: iter(each.destroyed) for each in report.cleanups}
         self._at = -1
         self._counts: Counter[EdgeKey] = Counter()
         self._of: dict[str, set[EdgeKey]] = {}  # node -> its living edges
@@ -103,9 +106,18 @@ class History:
         self.nodes[id_] = NodeSeen(id_, printable(name, 40), space, Span(self._at))
         self._of[id_] = set()
 
-    def _gone(self, event: Event) -> None:
-        """DESTROY, DELETE: the node and all its edges."""
-        node = self.nodes.get(event["node"])
+    def _delete(self, event: Event) -> None:
+        self._gone(event["node"])
+
+    def _step(self, event: Event) -> None:
+        if event["name"] in DESTROYING.values():
+            rest = self._destroyed.get(event.number("n"), iter(()))
+            for node in islice(rest, event.number("count")):
+                self._gone(node)
+
+    def _gone(self, id_: str) -> None:
+        """The node goes with all its edges."""
+        node = self.nodes.get(id_)
         if node is None:
             return
         node.span.end = self._at
@@ -254,8 +266,8 @@ _HANDLERS: Final[dict[str, Callable[[History, Event], None]]] = {
     "PD": History._pd,
     "SPACE": History._space,
     "RESOURCE": History._resource,
-    "DELETE": History._gone,
-    "DESTROY": History._gone,
+    "DELETE": History._delete,
+    "STEP": History._step,
     "HOLD": _ends("HOLD", "pd", "node"),
     "UNHOLD": _parts("HOLD", "pd", "node"),
     "REQUEST": _ends("REQUEST", "pd", "space"),

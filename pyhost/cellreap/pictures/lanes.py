@@ -132,8 +132,8 @@ class Lanes:
     def _pd(self, event: Event) -> None:
         self.lanes[event["id"]] = Lane(event["id"], Span(self._at))
 
-    def _destroy(self, event: Event) -> None:
-        lane = self.lanes.get(event["node"])
+    def _destroy(self, pd: str) -> None:
+        lane = self.lanes.get(pd)
         if lane is not None:
             lane.life.end = self._at
             for pd, what in [key for key in self._open if key[0] == lane.pd]:
@@ -201,9 +201,11 @@ class Lanes:
 
     def _step(self, event: Event) -> None:
         cleanup = self.cleanups.get(event.number("n"))
+        name, node, pd = event["name"], event["node"], event["pd"]
+        if name == "destroy-pd":
+            self._destroy(pd)
         if cleanup is None:
             return
-        name, node, pd = event["name"], event["node"], event["pd"]
         calls, kinds = event.number("calls"), event.values.get("kinds", "-")
         count = event.number("count")
         cleanup.steps.append((self._at, name, node, pd, calls, kinds, count))
@@ -217,17 +219,13 @@ class Lanes:
         cleanup.phases[-1].end = self._at
         cleanup.phases.append(Span(self._at, text=phase))
 
-    def _calls(self, event: Event) -> None:
-        cleanup = self.cleanups.get(event.number("n"))
-        if cleanup is not None:
-            cleanup.calls += event.number("count")
-            if cleanup.phases[-1].text != "settle":
-                self._phase(cleanup, "settle")
-
     def _settled(self, event: Event) -> None:
         cleanup = self.cleanups.get(event.number("n"))
         if cleanup is not None:
+            if cleanup.phases[-1].text != "settle":
+                self._phase(cleanup, "settle")
             cleanup.span.end = cleanup.phases[-1].end = self._at
+            cleanup.calls += event.number("calls")
             cleanup.cycles = event.number("cycles")
 
     def _clock(self, event: Event) -> None:
@@ -236,7 +234,6 @@ class Lanes:
 
 _HANDLERS: Final[dict[str, Callable[[Lanes, Event], None]]] = {
     "PD": Lanes._pd,
-    "DESTROY": Lanes._destroy,
     "STOP": Lanes._stop,
     "FREEZE": Lanes._freeze,
     "FAULT_HELD": Lanes._fault_held,
@@ -250,7 +247,6 @@ _HANDLERS: Final[dict[str, Callable[[Lanes, Event], None]]] = {
     "WITHDRAW": Lanes._withdraw,
     "CLEANUP": Lanes._cleanup,
     "STEP": Lanes._step,
-    "CALLS": Lanes._calls,
     "SETTLED": Lanes._settled,
     "CLOCK": Lanes._clock,
 }

@@ -176,9 +176,9 @@ def _long(
     lines += _section("told", told)
     ends = _list([name_of(pd, names) for pd in chapter.ends])
     lines += _section("last", [f"{ends}: destructors"] if ends else [])
-    lines += _section("order", [_order(chapter, names)])
+    lines += _section("order", [_order(chapter, checked, names)])
     lines += _section("failed", [_death(chapter, event, names) for event in chapter.deaths()])
-    lines += _section("freed", [_freed(chapter)])
+    lines += _section("freed", [_freed(chapter, checked)])
     for_good = checked is not None and checked.for_good
     lines += _section("left", list(_left(chapter, names, for_good)))
     says = [f"{name_of(pd, names)}: {printable(text)}" for pd, text in chapter.says[:_MAX_SAYS]]
@@ -293,7 +293,7 @@ def _short(chapter: Chapter, report: Report, fault: FaultSeen | None) -> tuple[s
     told = [fault.overflow_told(), fault.place] if fault is not None else []
     where = [printable(each, 200) for each in told if each]
     numbers = f"{counted(spaces, 'space')} gone, {counted(notices, 'notice')}"
-    return f"{name(chapter.trigger)}: {how}", *where, along, numbers, _freed(chapter)
+    return f"{name(chapter.trigger)}: {how}", *where, along, numbers, _freed(chapter, checked)
 
 
 def _how(chapter: Chapter, names: Mapping[str, str]) -> str:
@@ -301,11 +301,11 @@ def _how(chapter: Chapter, names: Mapping[str, str]) -> str:
     return f"{said}{by}{name_of(who, names)}" if by else chapter.how
 
 
-def _order(chapter: Chapter, names: Mapping[str, str]) -> str:
+def _order(chapter: Chapter, checked: Cleanup | None, names: Mapping[str, str]) -> str:
     """The destroyed nodes in order. Resources are not listed apart from their spaces."""
     doomed = {event["pd"] for event in chapter.of("DOOM_PD")}
     doomed |= {event["space"] for event in chapter.of("DOOM_SPACE")}
-    gone = [event["node"] for event in chapter.of("DESTROY") if event["node"] in doomed]
+    gone = [node for node in (checked.destroyed if checked else ()) if node in doomed]
     return ", then ".join(printable(names.get(node, node)) for node in gone)
 
 
@@ -338,11 +338,9 @@ def _steps_left(left: Iterable[Event], names: Mapping[str, str]) -> Iterator[str
         }.get(event["step"], f"{name_of(node, names)} is not destroyed")
 
 
-def _freed(chapter: Chapter) -> str:
-    freed = chapter.of("FREED")
-    total = sum(event.number("bytes") for event in freed)
-    slots = sum(event.number("slots") for event in freed)
-    calls = sum(event.number("count") for event in chapter.of("CALLS"))
+def _freed(chapter: Chapter, checked: Cleanup | None) -> str:
+    total, slots = (0, 0) if checked is None else checked.freed
+    calls = sum(event.number("calls") for event in chapter.of("SETTLED"))
     return f"{_bytes(total)} and {counted(slots, 'slot')} back, {counted(calls, 'kernel call')}"
 
 

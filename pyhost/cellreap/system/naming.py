@@ -8,7 +8,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from cellreap.model.graph import Model
-from cellreap.model.ids import ROOT, parse_id
+from cellreap.model.ids import ROOT, number_of
 
 if TYPE_CHECKING:
     from cellreap.system.config import Config, Pd
@@ -77,10 +77,3 @@ def _named_pds(config: Config, model: Model) -> list[tuple[str, Pd]]:
         if pd != ROOT:
             ids.setdefault(model.nodes[pd].name, pd)
     return [(ids[row.name], row) for row in config.pds if row.name in ids]
-
-
-def number_of(id_: str) -> int:
-    """The number in the id of a node."""
-    parts = parse_id(id_)
-    assert parts is not None, id_
-    return parts.number

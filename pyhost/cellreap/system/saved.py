@@ -19,9 +19,9 @@ from cellreap import headers
 from cellreap.errors import InputError
 from cellreap.model.csvstate import read_state
 from cellreap.model.graph import Model
-from cellreap.model.ids import ROOT
+from cellreap.model.ids import ROOT, number_of
 from cellreap.system.config import Config, quotas
-from cellreap.system.naming import carried_by, named_by, number_of, unnamed_by
+from cellreap.system.naming import carried_by, named_by, unnamed_by
 from cellreap.system.programs import Source
 from cellreap.system.toml_lines import KeyPath
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from cellreap.runs.boot import Boot
 from cellreap.trace.check import Report
 from cellreap.trace.check.replay import Replay
 from cellreap.trace.check.rows import with_doomed
+from cellreap.trace.check.running import DESTROYING
 from cellreap.trace.events import Event
 from cellreap.trace.living import Living
 
@@ -93,18 +95,29 @@ class Run:
         """The PDs that the n-th cleanup doomed, with their depths."""
         return {self.names[event["pd"]]: event["depth"] for event in self.of("DOOM_PD", n=n)}
 
+    def destroys(self, n: int | None = None) -> list[tuple[str, Event]]:
+        """What the n-th cleanup destroyed, in order, with the STEPs. None: what all of them did."""
+        rest = {each.number: iter(each.destroyed) for each in self.report.cleanups}
+        steps = self.of("STEP") if n is None else self.of("STEP", n=n)
+        return [
+            (node, step)
+            for step in steps
+            if step["name"] in DESTROYING.values()
+            for node in islice(rest[step.number("n")], step.number("count"))
+        ]
+
     def destroyed(self, n: int = 1) -> list[str]:
         """The nodes that the n-th cleanup destroyed, in order."""
-        return [self.name(event["node"]) for event in self.of("DESTROY", n=n)]
+        return [self.name(node) for node, _ in self.destroys(n)]
 
     def destroyed_pds(self, n: int = 1) -> set[str]:
         """The PDs that the n-th cleanup destroyed."""
-        nodes = {event["node"] for event in self.of("DESTROY", n=n)}
+        nodes = {node for node, _ in self.destroys(n)}
         return {self.names[node] for node in nodes if node in self.names and "_SPACE_" not in node}
 
     def deleted_spaces(self, n: int = 1) -> set[str]:
         """The spaces that the n-th cleanup destroyed."""
-        return {self.names[e["node"]] for e in self.of("DESTROY", n=n) if "_SPACE_" in e["node"]}
+        return {self.names[node] for node, _ in self.destroys(n) if "_SPACE_" in node}
 
     def alive(self) -> set[str]:
         """The names of the PDs that live at the end, without the root task. What a cleanup left
@@ -130,7 +143,7 @@ class Run:
 
     def calls(self, n: int = 1) -> dict[str, int]:
         """Kernel calls of the n-th cleanup, by kind."""
-        return {event["kind"]: event.number("count") for event in self.of("CALLS", n=n)}
+        return self.report.cleanups[n - 1].kernel_calls
 
     def step_calls(self, n: int, step: str) -> list[int]:
         """The number of kernel calls of each of the n-th cleanup's steps with that name."""

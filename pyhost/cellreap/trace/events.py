@@ -147,7 +147,6 @@ _FORMS: dict[str, Callable[[str], bool]] = {
     "DOOMABLE": _node("PD", "RESOURCE_SPACE"),
     "NODE": _node("PD", "RESOURCE_SPACE", "RESOURCE"),
     "NODE_OR_NONE": _node("PD", "RESOURCE_SPACE", "RESOURCE", none=True),
-    "CALL": _like(r"[a-z0-9][a-z0-9-]*"),
     "CALLS": _like(rf"-|{_COUNTS}(,{_COUNTS})*"),
     "OBJECTS": _like(rf"-|{_COUNTS}(,{_COUNTS})*"),
     "REGISTERS": _like(rf"-|{_REGISTER}(,{_REGISTER})*"),

@@ -9,7 +9,7 @@ from typing import Final
 from cellreap.model.ids import ROOT
 from cellreap.trace.events import Event
 
-READS: Final = frozenset({"PD", "DESTROY", "DOOM_PD", "SPARED", "SETTLED"})
+READS: Final = frozenset({"PD", "STEP", "DOOM_PD", "SPARED", "SETTLED"})
 """The events that `Living` reads."""
 
 
@@ -33,9 +33,9 @@ class Living:
         match event.name:
             case "PD" if event["id"] != ROOT:
                 self.pds[event["id"]] = event["name"]
-            case "DESTROY":
-                self.pds.pop(event["node"], None)
-                self.left.pop(event["node"], None)
+            case "STEP" if event["name"] == "destroy-pd":
+                self.pds.pop(event["pd"], None)
+                self.left.pop(event["pd"], None)
             case "DOOM_PD":
                 self._doomed.setdefault(event["n"], {})[event["pd"]] = None
             case "SPARED":

@@ -38,6 +38,10 @@ class Cleanup:
     """The plan, with the keys of `cellreap plan --json`."""
     kernel_calls: dict[str, int] = field(default_factory=dict)
     """The kernel calls by kind."""
+    destroyed: list[str] = field(default_factory=list)
+    """What it destroyed, in order."""
+    freed: tuple[int, int] = (0, 0)
+    """The bytes and slots of the PDs that it destroyed."""
     cycles: int = 0
     """Its duration by the counter of the machine. 0: there is no counter."""
     left: list[list[str]] = field(default_factory=list)

@@ -41,11 +41,10 @@ RULES: Final[dict[str, str]] = {
     "memory.overlap": "The bodies of live PDs do not overlap.",
     "memory.sums": "ACCOUNT, SETTLED and MAKE_UNDONE have the bytes and slots that are in use.",
     "memory.account": "ACCOUNT occurs if and only if memory changed since the last one.",
-    "memory.freed": "FREED repeats the BODY of its PD.",
     "memory.in_use": "IN_USE has the nodes, edges, notices, tickets and slots that the events "
     "before it leave, and for each body one block more than BASE had.",
-    "memory.objects": "SETTLED and MAKE_UNDONE have the kernel objects of BASE and of all bodies, "
-    "and FREED has those of its BODY. The endpoint of a PD goes with its STOP.",
+    "memory.objects": "ACCOUNT, SETTLED and MAKE_UNDONE have the kernel objects of BASE and of all "
+    "bodies. The endpoint of a PD goes with its STOP.",
     "memory.in_use_told": "IN_USE directly follows each ACCOUNT, if it follows the first.",
     # accounts
     "accounts.quota": "The quotas of an account are told once.",
@@ -290,8 +289,8 @@ RULES: Final[dict[str, str]] = {
     "hung.missing": "A PD that has not finished the probe of a limit in its time is HUNG or "
     "UNANSWERED. No PD with a call_ms is left in a call when the run ends and nobody can run.",
     # stopping
-    "freed.stop": "A PD is stopped once: directly after it became a trigger, or beside its "
-    "SUSPEND. With the PD of a TERMINATE_TREE all are stopped that it created.",
+    "freed.stop": "A PD is stopped once: directly after it became a trigger, or right before its "
+    "STEP `suspend`. With the PD of a TERMINATE_TREE all are stopped that it created.",
     "freed.when": "The PDs that are in a call to a PD are freed directly after its STOP.",
     "freed.once": "A PD is freed at most once by one STOP.",
     "freed.client": "A PD is freed only from a call to a server that it had a capability to.",
@@ -389,21 +388,20 @@ RULES: Final[dict[str, str]] = {
     "have one were told and have answered.",
     "cleanup.handlers": "A pre-destroy notice names the handlers of its receiver for the node.",
     "cleanup.steps": "The steps are the steps that follow from the plan.",
-    "cleanup.beside": "A STEP is next to the event of its effect. A `notify` comes right "
-    "after as many QUEUEs to its PD as it counts, and a step that destroys right after as many "
-    "DESTROYs. Several of these are resources of one space, whose server is stopped.",
+    "cleanup.beside": "A `tell` or `notify` comes right after as many QUEUEs to its PD as it "
+    "counts. A step that destroys several resources destroys the newest of one space, whose server "
+    "is stopped.",
     "cleanup.cut": "Each REQUEST to a doomed space is cut once, before the space is destroyed.",
     "cleanup.suspend": "Each doomed PD is suspended once, before it is destroyed.",
     "cleanup.destroy": "Each node that the plan destroys is destroyed once.",
     "cleanup.groups": "Doomed nodes are destroyed in the order of their groups.",
     "cleanup.parts": "The parts of a node and its holders are destroyed before the node.",
-    "cleanup.freed": "The memory of each doomed PD is freed once, after it is destroyed.",
     "cleanup.notice_order": "Among the notices to one PD about one space, those of PDs at a "
     "smaller depth are queued first, and of one PD what it held before its REQUEST.",
     "cleanup.notices": "The notices of the plan are queued, each once.",
     "cleanup.step_calls": "Each step made the kernel calls that it needs, and no others. Those of "
     "a step that was left count with those that it made later.",
-    "cleanup.calls": "CALLS counts each kind once, with the sum of the steps.",
+    "cleanup.calls": "SETTLED has the sum of the kernel calls of the steps, and 0 in a snapshot.",
     # operations between the steps of a cleanup
     "between.place": "PAUSE is right after a STEP, behind the plan that is told anew after a STEP, "
     "or right after a RESUME, and not before a step that follows one that was left.",

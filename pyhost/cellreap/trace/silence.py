@@ -132,7 +132,7 @@ class Silence:
 
 
 _READS: Final = frozenset(
-    {"PD", "DESTROY", "AWAIT", "SAY", "FAULT_HELD", "FAULT_RESUMED", "FAULT", "SILENT", "STANDS"}
+    {"PD", "STEP", "AWAIT", "SAY", "FAULT_HELD", "FAULT_RESUMED", "FAULT", "SILENT", "STANDS"}
 )
 
 
@@ -156,8 +156,8 @@ class Listener:
             case "PD" if event["id"] != ROOT:
                 pd = event["id"]
                 self._pds[pd] = Standing(pd, event["name"], event["op"] == "spawn")
-            case "DESTROY":
-                self._pds.pop(event["node"], None)
+            case "STEP" if event["name"] == "destroy-pd":
+                self._pds.pop(event["pd"], None)
             case "AWAIT":
                 self._timer = event.number("ms") != 0
             case "SAY" if event["pd"] in self._pds:

@@ -21,8 +21,7 @@ MAX_SAID = 100_000
 """Maximum number of SAY lines that are kept in all."""
 PARTS = frozenset(
     {
-        "DOOM_PD", "DOOM_SPACE", "TAKEOVER", "RESIDUE", "DESTROY", "FREED", "CALLS", "LEFT",
-        "RECOVER", "SETTLED",
+        "DOOM_PD", "DOOM_SPACE", "TAKEOVER", "RESIDUE", "LEFT", "RECOVER", "SETTLED",
     }
 )  # fmt: skip
 """The events of a cleanup that a chapter keeps."""

@@ -41,16 +41,13 @@ def _pds(names: dict[str, str]) -> list[str]:
 
 
 def _cleanup(chapter: Chapter, checked: Cleanup) -> dict[str, Any]:
-    freed, settled = chapter.of("FREED"), chapter.of("SETTLED")
+    settled = chapter.of("SETTLED")
     end = settled[-1] if settled else None
     return {
         "number": chapter.number,
         "how": chapter.how,
-        "order": [event["node"] for event in chapter.of("DESTROY")],
-        "freed": _amount(
-            sum(event.number("bytes") for event in freed),
-            sum(event.number("slots") for event in freed),
-        ),
+        "order": checked.destroyed,
+        "freed": _amount(*checked.freed),
         "in_use": None if end is None else _amount(end.number("bytes"), end.number("slots")),
         "cycles": sum(event.number("cycles") for event in settled),
         "acknowledged": {

@@ -164,7 +164,6 @@ typedef enum cr_print {
     CR_TRACE_TYPE(REPORT, TEXT, "what a report tells")                                             \
     CR_TRACE_TYPE(STEP, TEXT, "a kind of step")                                                    \
     CR_TRACE_TYPE(OP_OR_NONE, TEXT, "an operation or -")                                           \
-    CR_TRACE_TYPE(CALL, TEXT, "a word of a-z, 0-9 and -, a kind of kernel call")                   \
     CR_TRACE_TYPE(CALLS, TEXT, "- or kinds of kernel calls with their numbers, as in a:1,b:2")     \
     CR_TRACE_TYPE(OBJECTS, TEXT, "- or kinds of kernel objects with their numbers, as in a:1,b:2")
 
@@ -189,8 +188,9 @@ typedef enum cr_print {
                    FIELD(objects, OBJECTS),                                                        \
                    "The bytes of untyped memory, the slots and the kernel objects that the root "  \
                    "task keeps for itself.")                                                       \
-    CR_TRACE_EVENT(CR_EV_ACCOUNT, "ACCOUNT", FIELD(bytes, NUMBER) FIELD(slots, NUMBER),            \
-                   "All bytes of untyped memory and all slots in use, BASE included.")             \
+    CR_TRACE_EVENT(CR_EV_ACCOUNT, "ACCOUNT", FIELD(bytes, NUMBER) FIELD(slots, NUMBER)             \
+                   FIELD(objects, OBJECTS),                                                        \
+                   "All bytes of untyped memory, slots and kernel objects in use, BASE included.") \
     CR_TRACE_EVENT(CR_EV_IN_USE, "IN_USE", FIELD(nodes, NUMBER) FIELD(edges, NUMBER)               \
                    FIELD(notices, NUMBER) FIELD(blocks, NUMBER) FIELD(tickets, NUMBER)             \
                    FIELD(own, NUMBER) FIELD(parents, NUMBER) FIELD(bodies, NUMBER),                \
@@ -499,8 +499,6 @@ typedef enum cr_print {
                    "What else the plan says: CR_PLAN_ROWS of digest.h. rows: how many there are; " \
                    "digest: of them.")                                                             \
     /* A cleanup: the steps, in this order */                                                      \
-    CR_TRACE_EVENT(CR_EV_SUSPEND, "SUSPEND", FIELD(n, NUMBER) FIELD(pd, PD),                       \
-                   "The PD is stopped.")                                                           \
     CR_TRACE_EVENT(CR_EV_STEP, "STEP", FIELD(n, NUMBER) FIELD(name, STEP)                          \
                    FIELD(node, NODE_OR_NONE) FIELD(pd, PD_OR_NONE) FIELD(calls, NUMBER)            \
                    FIELD(kinds, CALLS) FIELD(count, NUMBER),                                       \
@@ -538,11 +536,6 @@ typedef enum cr_print {
                    FIELD(kinds, CALLS),                                                            \
                    "The PD was answered, and the next step follows. calls, kinds: the kernel "     \
                    "calls for the operation, as in STEP. No step and no cleanup counts them.")     \
-    CR_TRACE_EVENT(CR_EV_DESTROY, "DESTROY", FIELD(n, NUMBER) FIELD(node, NODE),                   \
-                   "The node was destroyed, with all its edges.")                                  \
-    CR_TRACE_EVENT(CR_EV_FREED, "FREED", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(paddr, ADDRESS)      \
-                   FIELD(bytes, NUMBER) FIELD(slots, NUMBER) FIELD(objects, OBJECTS),              \
-                   "The memory of the PD's BODY is free again. objects: those that went with it.") \
     CR_TRACE_EVENT(CR_EV_QUEUE, "QUEUE", FIELD(n, NUMBER) FIELD(token, NUMBER) FIELD(to, PD)       \
                    FIELD(kind, NOTICE_KIND) FIELD(node, NODE) FIELD(from, PD_OR_NONE)              \
                    FIELD(broken, NUMBER) FIELD(handlers, NUMBER),                                  \
@@ -552,18 +545,16 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_WAIT, "WAIT", FIELD(n, NUMBER),                                           \
                    "The cleanup waits for subscribers. PDs act until CONTINUE.")                   \
     CR_TRACE_EVENT(CR_EV_CONTINUE, "CONTINUE", FIELD(n, NUMBER), "The cleanup continues.")         \
-    CR_TRACE_EVENT(CR_EV_CALLS, "CALLS", FIELD(n, NUMBER) FIELD(kind, CALL)                        \
-                   FIELD(count, NUMBER), "The number of kernel calls of one kind in the cleanup.") \
     /* A cleanup: the resulting state */                                                           \
     CR_TRACE_EVENT(CR_EV_STATE, "STATE", FIELD(row, TEXT),                                         \
                    "One row of a whole model state. SETTLED with n=0 ends the state.")             \
     CR_TRACE_EVENT(CR_EV_SETTLED, "SETTLED", FIELD(n, NUMBER) FIELD(rows, NUMBER)                  \
-                   FIELD(bytes, NUMBER) FIELD(slots, NUMBER) FIELD(cycles, NUMBER)                 \
-                   FIELD(objects, OBJECTS) FIELD(digest, STATE_DIGEST),                            \
+                   FIELD(bytes, NUMBER) FIELD(slots, NUMBER) FIELD(calls, NUMBER)                  \
+                   FIELD(cycles, NUMBER) FIELD(objects, OBJECTS) FIELD(digest, STATE_DIGEST),      \
                    "The cleanup is over: the number of rows that it removed from the state since " \
-                   "it began or last waited, the memory in use, the time that the cleanup took, "  \
-                   "and all kernel objects that there are. digest: of all rows of the state. "     \
-                   "n=0: the end of a snapshot, with the number of its rows.")                     \
+                   "it began or last waited, the memory in use, the kernel calls of its steps, "   \
+                   "the time that it took, and all kernel objects that there are. digest: of all " \
+                   "rows of the state. n=0: the end of a snapshot, with the number of its rows.")  \
     /* The kernel's word, if the configuration asks for it (truth) */                              \
     CR_TRACE_EVENT(CR_EV_TRUTH, "TRUTH", FIELD(snapshot, FLAG),                                    \
                    "The capabilities that the kernel has, as the kernel says. snapshot=1: the "    \

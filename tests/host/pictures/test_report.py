@@ -100,7 +100,9 @@ def test_what_is_doomed_is_marked_from_the_cleanup_to_the_destruction() -> None:
     names = [event.name for event in reading.events]
     begin = names.index("CLEANUP")
     destroyed = {
-        event["node"]: at for at, event in enumerate(reading.events) if event.name == "DESTROY"
+        event["node"]: at
+        for at, event in enumerate(reading.events)
+        if event.name == "STEP" and event["name"] in ("destroy-pd", "destroy-space")
     }
     depths = dict(cleanup.plan["destroyed_pds"])
     for node in (*depths, *cleanup.plan["deleted_spaces"]):

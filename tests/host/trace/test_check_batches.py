@@ -157,33 +157,32 @@ def test_a_death_at_a_step_of_one_thing_makes_no_further_step(death: str) -> Non
     drafts = a_server_goes()
     for name in ("mark", "cut-request", "destroy-space"):
         place = at(drafts, "STEP", name=name)
-        place -= drafts[place - 1][0] == "DESTROY"
         died = Deaths(place, 1, death).among(drafts)
         assert rules(died) == set()
         assert rules(with_steps(died, -1)) == {"reports.steps"}
 
 
 @pytest.mark.behaviour("W-03")
-def test_no_other_step_stands_among_what_a_step_destroys() -> None:
+def test_a_step_destroys_the_newest_resources_of_one_space() -> None:
     drafts = a_server_goes()
-    cut = at(drafts, "STEP", name="cut-request", skip=1)
-    space = drafts[cut][1]["node"]
     whole = at(drafts, "STEP", name="destroy-resource")
-    assert drafts[whole][1]["count"] == AT_ONCE
-    assert drafts[whole - 1][0] == "DESTROY"
-    assert drafts[whole][1]["node"] != space
-    assert rules(moved(drafts, cut, whole - 3)) == {"cleanup.beside"}
-    alone = at(drafts, "STEP", name="destroy-space")
-    amid = moved(drafts, cut, alone)
-    assert "takeover.step" in rules(Deaths(alone + 1).among(amid))
+    rest = at(drafts, "STEP", name="destroy-resource", skip=1)
+    assert (drafts[whole][1]["count"], drafts[rest][1]["count"]) == (AT_ONCE, MANY - AT_ONCE)
+    older, newest = drafts[rest][1]["node"], drafts[whole][1]["node"]
+    for place, values in (
+        (whole, {"node": older}),
+        (rest, {"node": newest}),
+        (rest, {"count": MANY - AT_ONCE + 1}),
+        (whole, {"count": AT_ONCE + 1}),
+    ):
+        assert rules(edited(drafts, place, **values)) & {"cleanup.beside", "cleanup.steps"}
 
 
 @pytest.mark.behaviour("W-03")
 def test_what_a_step_needs_is_called_before_or_after_it_was_left() -> None:
     """Memory that nobody revokes, and calls that no attempt makes."""
     drafts = a_client_goes()
-    place = at(drafts, "DESTROY", node=drafts[at(drafts, "FAULT")][1]["pd"])
-    end = at(drafts[place:], "STEP") + place
+    place = end = at(drafts, "STEP", name="destroy-pd")
     assert drafts[end][1]["kinds"] == "revoke:1"
     nothing = edited(drafts, end, calls=0, kinds="-")
     for left, kinds, died in ((True, "-", drafts), (True, "revoke:1", nothing)):
@@ -216,6 +215,5 @@ def test_a_wait_is_never_left() -> None:
 def test_a_resource_that_was_never_destroyed_goes_from_the_model_with_its_space() -> None:
     """The cleanup leaves something else, so only what was destroyed is taken from the model."""
     drafts = residue_run()
-    place = at(drafts, "DESTROY", node="BLOCK_1_1")
-    assert drafts[place + 1][1]["name"] == "destroy-resource"
-    assert "cleanup.parts" in rules([*drafts[:place], *drafts[place + 2 :]])
+    place = at(drafts, "STEP", name="destroy-resource", node="BLOCK_1_1")
+    assert "cleanup.parts" in rules([*drafts[:place], *drafts[place + 1 :]])

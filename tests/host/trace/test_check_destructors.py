@@ -81,7 +81,10 @@ class Hasty(Target):
     """It does not wait for destructors."""
 
     def _awaited(self, n: int) -> list[str]:
-        turn = any(name == "DESTROY" and values["n"] == n for name, values in self.events)
+        turn = any(
+            name == "STEP" and values["n"] == n and "destroy" in str(values["name"])
+            for name, values in self.events
+        )
         return [] if turn else super()._awaited(n)
 
 

@@ -120,6 +120,7 @@ FREE_FIELDS = {
     "FAULT_HELD.registers": "all faults are cleaned up alike",
     "EXIT.registers": "to others that show the same message, or none",
     "SETTLED.cycles": "a measurement",
+    "BODY.paddr": "to other free memory",
     "REFUSED.count": "nothing follows from a refused request",
     "SILENT.ms": "to another time that is long enough",
     **{f"STANDS.{field}": "only the root task looked" for field in ("slot", "space", "ip")},
@@ -152,7 +153,6 @@ FREE_FIELDS = {
 }
 # The same for values that no later part of the trace tells.
 BOUND_FIELDS = {
-    "BODY.paddr": "of a PD that lives to the end, to other free memory",
     "CANCEL.pd": "of a respawn: the configuration gives the right, and is not in the trace",
     "CANCEL.name": "of a CONNECT: to another space that is not there",
     "CLEANUP.pd_depth": "to a depth that dooms the same",
@@ -378,8 +378,6 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
     if mutation.kind == "double" and event.name in ("ALLOW", "DEPTHS"):
         return "it sets the same again"
     if mutation.kind == "alter":
-        if mutation.key == "CALLS.kind" and events[0].number("version") >= 4:
-            return None
         return FREE_FIELDS.get(mutation.key) or _bound(events, mutation, later)
     return None
 
@@ -401,8 +399,6 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
     if mutation.key in ("FAULT.ip", "FAULT_HELD.ip") and event["registers"] == "-":
         return "the trace has no register beside it"
     reason = BOUND_FIELDS.get(mutation.key)
-    if mutation.key == "BODY.paddr":
-        return None if any(e.name == "FREED" and e["pd"] == event["pd"] for e in later) else reason
     if event.name == "FINISH_WORK":
         return reason if changed["result"] != "each" else None
     if mutation.key == "ALLOW.count":

@@ -397,8 +397,7 @@ def test_a_text_that_has_no_room_says_so(core: tuple[Any, Any], texts: Any) -> N
 
 def test_numbers_and_addresses(core: tuple[Any, Any]) -> None:
     composer = Composer(core, SMALL)
-    composer.lib.cr_trace_begin(composer.trace, composer.numbers["FREED"])
-    composer.lib.cr_trace_number(composer.trace, 0)
+    composer.lib.cr_trace_begin(composer.trace, composer.numbers["BODY"])
     composer.lib.cr_trace_string(composer.trace, b"PD_1")
     composer.lib.cr_trace_address(composer.trace, 0x1FF80000)
     composer.lib.cr_trace_number(composer.trace, 2**64 - 1)
@@ -406,7 +405,7 @@ def test_numbers_and_addresses(core: tuple[Any, Any]) -> None:
     composer.lib.cr_trace_string(composer.trace, b"frame:9")
     composer.lib.cr_trace_end(composer.trace)
     assert str(composer.events()[0]) == (
-        "FREED n=0 pd=PD_1 paddr=0x1ff80000 bytes=18446744073709551615 slots=10 objects=frame:9"
+        "BODY pd=PD_1 paddr=0x1ff80000 bytes=18446744073709551615 slots=10 objects=frame:9"
     )
 
 

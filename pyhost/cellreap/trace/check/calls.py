@@ -79,8 +79,7 @@ class Calls(Concern):
     def step(self, running: Running, event: Event) -> None:
         """Checks the kernel calls of a step, before anything else records the step."""
         kinds = counts_in(event["kinds"])
-        for kind, count in kinds.items():
-            running.step_kinds[kind] += count
+        running.count_calls(kinds)
         bad, name = self.context.bad, event["name"]
         shown = f"STEP {name} node={event['node']} pd={event['pd']}"
         total = sum(kinds.values())
@@ -108,7 +107,7 @@ class Calls(Concern):
     def residue(self, running: Running, event: Event) -> None:
         """RESIDUE: a step is left. The kernel calls of its attempts count for the cleanup."""
         kinds = event.counts("kinds")
-        running.step_kinds.update(kinds)
+        running.count_calls(kinds)
         step = (event["n"], event["step"], event["node"], event["pd"])
         self._left[step] = self._left.get(step, Counter()) + kinds
         if event["step"] == "suspend":

@@ -38,10 +38,7 @@ STEP_PHASES = {
 EVENT_PHASES = {
     "WAIT": Phase.TELL,
     "CONTINUE": Phase.TELL,
-    "DESTROY": Phase.DESTROY,
-    "FREED": Phase.DESTROY,
     "QUEUE": Phase.NOTIFY,
-    "CALLS": Phase.CALLS,
     "LEFT": Phase.LEFT,
 }
 NOT_DOOMED = {
@@ -82,15 +79,6 @@ BETWEEN: Final = ("PAUSE", "RESUME")
 """Events that stand in any phase that has steps."""
 
 
-def wrong_sums(running: Running) -> Iterator[str]:
-    """What is wrong with CALLS: it must have the sums of the steps."""
-    calls = running.result.kernel_calls
-    for kind in sorted(calls.keys() | running.step_kinds.keys()):
-        count = calls.get(kind, 0)
-        if count != running.step_kinds[kind]:
-            yield f"CALLS: kind={kind}: {count}, but {running.step_kinds[kind]} in the steps"
-
-
 def _all_done(context: Context, running: Running) -> None:
     """Checks that the cleanup did everything that it had to do."""
     bad = context.bad
@@ -98,8 +86,6 @@ def _all_done(context: Context, running: Running) -> None:
         bad("cleanup.suspend", f"SETTLED: {pd} was never suspended")
     for node in sorted(running.to_destroy - running.destroyed):
         bad("cleanup.destroy", f"SETTLED: {node} was never destroyed")
-    for pd in sorted(running.depth.keys() - running.freed):
-        bad("cleanup.freed", f"SETTLED: the memory of {pd} was never freed")
     told = Counter[Row]((pd, "pre-destroy", node, "-") for pd, node in running.tells)
     for (pd, node), count in running.untold_for_good.items():
         told[pd, "pre-destroy", node, "-"] -= count
@@ -298,7 +284,7 @@ class Cleanups(Concern):
     def _phase(self, running: Running, event: Event) -> None:
         """Checks that the phases follow each other."""
         name = event.name
-        if name == "SUSPEND" or (name == "STEP" and event["name"] == "suspend"):
+        if name == "STEP" and event["name"] == "suspend":
             first = running.depth.get(event["pd"]) == 0
             phase = Phase.SUSPEND_FIRST if first else Phase.SUSPEND_REST
             if event["pd"] in running.destructors and running.run == 0:
@@ -431,7 +417,8 @@ class Cleanups(Concern):
         leaves = context.residue.check(running)
         if not leaves:
             _all_done(context, running)
-        for text in wrong_sums(running):
+        if event.number("calls") != running.calls:
+            text = f"calls={event['calls']}, but {running.calls} in the steps"
             context.bad("cleanup.calls", f"SETTLED: {text}")
         context.takeovers.settled(running, event)
         running.result.cycles += event.number("cycles")

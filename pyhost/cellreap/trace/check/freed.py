@@ -27,7 +27,7 @@ class Freed(Concern):
         self._freed: set[str] = set()
         """PDs that were freed since the last STOP"""
         self._suspending: str | None = None
-        """the PD that its cleanup has just stopped, until its SUSPEND"""
+        """the PD that its cleanup has just stopped, until its STEP"""
         self._beginning: str | None = None
         """the PD that was terminated later and has just been stopped, until its CLEANUP"""
 
@@ -65,7 +65,7 @@ class Freed(Concern):
         return self.context.triggers.has_to_stop()
 
     def interrupt(self, event: Event) -> None:
-        """Handles an event that cannot stand between STOP and SUSPEND of a PD, or its CLEANUP, or
+        """Handles an event that cannot stand between STOP and `suspend` of a PD, or its CLEANUP, or
         among the STOPs of a TERMINATE_TREE.
         """
         to_stop = self.context.triggers.to_stop()
@@ -82,15 +82,13 @@ class Freed(Concern):
         pd = self._suspending
         if pd is None or event.name == "SERVER_DIED":
             return
-        beside = event.name == "STEP" and event["name"] == "suspend" and event["pd"] == pd
-        if not beside:
-            if event.name != "SUSPEND" or event["pd"] != pd:
-                text = f"{event.name}: expected SUSPEND pd={pd} before it: {pd} was stopped for it"
-                self.context.bad("freed.stop", text)
-            self._suspending = None
+        if event.name != "STEP" or event["name"] != "suspend" or event["pd"] != pd:
+            text = f"{event.name}: expected STEP suspend pd={pd} before it: it was stopped for that"
+            self.context.bad("freed.stop", text)
+        self._suspending = None
 
     def suspended(self, name: str, pd: str) -> None:
-        """SUSPEND or its STEP: a cleanup reaches a PD, which must be stopped."""
+        """STEP suspend: a cleanup reaches a PD, which must be stopped."""
         if pd not in self._stopped:
             self.context.bad("freed.stop", f"{name}: {pd} was not stopped before")
 
@@ -117,7 +115,7 @@ class Freed(Concern):
                 self._beginning = pd
             elif not context.cleanups.may_stop(pd):
                 text = f"STOP: {pd}: expected it right after the event that makes {pd} a trigger"
-                context.bad("freed.stop", f"{text}, or beside its SUSPEND")
+                context.bad("freed.stop", f"{text}, or right before its STEP suspend")
                 return
             else:
                 self._suspending = pd

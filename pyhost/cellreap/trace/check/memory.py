@@ -129,13 +129,12 @@ class Memory(Concern):
         self.changed = True
 
     def check_sums(self, event: Event) -> None:
-        """Checks that the event has the bytes and slots in use."""
+        """Checks that the event has the bytes, slots and kernel objects in use."""
         for name, has in (("bytes", self._bytes), ("slots", self._slots)):
             if event.number(name) != has:
                 text = f"{name}={event[name]}, but what is in use by the events before it is {has}"
                 self.context.bad("memory.sums", f"{event.name}: {text}")
-        if event.name != "ACCOUNT":
-            self.objects.check_sum(event)
+        self.objects.check_sum(event)
 
     # -- events
 

@@ -39,10 +39,6 @@ class Objects:
         count = self.of(pd).pop(_ENDPOINT, 0)
         self._used[_ENDPOINT] -= count
 
-    def freed(self, event: Event) -> None:
-        """FREED: all that was left of a PD is destroyed."""
-        self._compare(event, self.of(event["pd"]), f"FREED: {event['pd']}")
-
     def gone(self, pd: str) -> None:
         """The PD is destroyed."""
         if pd in self._of:

@@ -69,7 +69,7 @@ def state_of(running: Running) -> IndexedModel:
     model = running.before.copy()
     gone = running.destroyed - running.gone
     for space in gone & running.members.keys():
-        model.discard(model.resources_in(space))  # also those of which no DESTROY came
+        model.discard(model.resources_in(space))  # also those of which no STEP came
     model.discard(gone)
     for pd, space in sorted(running.cut):
         if (pd, space) in model.requests:

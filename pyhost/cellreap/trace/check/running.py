@@ -50,9 +50,8 @@ class Phase(IntEnum):
     SUSPEND_REST = 4
     DESTROY = 5
     NOTIFY = 6
-    CALLS = 7
-    LEFT = 8
-    SETTLED = 9
+    LEFT = 7
+    SETTLED = 8
 
 
 PHASE_NAMES = (
@@ -63,7 +62,6 @@ PHASE_NAMES = (
     "the suspending of the other doomed PDs",
     "the destroying",
     "the notices",
-    "CALLS",
     "LEFT",
     "SETTLED",
 )
@@ -72,22 +70,6 @@ PHASE_NAMES = (
 def lacking(wanted: Mapping[_T, int], has: Mapping[_T, int]) -> list[_T]:
     """What is wanted more often than it is there, sorted."""
     return sorted(each for each, count in wanted.items() if has.get(each, 0) < count)
-
-
-class Paired:
-    """Two kinds of events that come in pairs: both describe the same things."""
-
-    def __init__(self) -> None:
-        self._open: tuple[str, object] | None = None
-
-    def see(self, side: str, thing: object) -> bool:
-        """Records an event of one side. Returns whether it fits the other side."""
-        if self._open is None:
-            self._open = (side, thing)
-            return True
-        fits = self._open[0] != side and self._open[1] == thing
-        self._open = None if fits else (side, thing)
-        return fits
 
 
 class Together(Generic[_Thing]):
@@ -191,7 +173,6 @@ class Running:
         self.destroyed: set[str] = set()
         self.group_reached = 0
         self.suspended: set[str] = set()
-        self.freed: set[str] = set()
         self.queued: Counter[Row] = Counter()
         self.owed_in: dict[tuple[str, str], tuple[int, frozenset[str]]] = {}
         """(receiver, lane) -> the largest depth of a PD of which a notice there is, and the PDs
@@ -201,13 +182,8 @@ class Running:
         """(receiver, space) -> its DESTROY or LOST notice"""
         self.cut: set[tuple[str, str]] = set()
         self.steps: Counter[Row] = Counter()
-        self.calls_told: set[str] = set()
-        """the kinds of kernel calls that a CALLS of this run told"""
-        self.step_kinds: Counter[str] = Counter()
-        """kind of kernel call -> how many there were in the steps"""
-        self.steps_destroyed: set[str] = set()
-        self.suspending = Paired()
-        self.destroying = Together[str]()
+        self.calls = 0
+        """the kernel calls of the steps of this run"""
         self.notifying = Together[Row]()
         """the notices as (step, node, receiver)"""
 
@@ -309,7 +285,7 @@ class Running:
         self.phase = Phase.SUSPEND_FIRST
         self.kept.clear()
         self.left.clear()
-        self.calls_told.clear()
+        self.calls = 0
 
     def _spare_what_is_held_again(self, plannable: IndexedModel) -> None:
         """A core resource that was left, and that a PD was given anew, is not to be freed."""
@@ -333,6 +309,13 @@ class Running:
             if dead and node not in model.nodes and row not in self.queued and self.owed[row]:
                 self.moot["notify", node, to] += 1
                 del self.owed[row]
+
+    def count_calls(self, kinds: Mapping[str, int]) -> None:
+        """Takes the kernel calls of a step."""
+        calls = self.result.kernel_calls
+        for kind, count in kinds.items():
+            calls[kind] = calls.get(kind, 0) + count
+            self.calls += count
 
     def space_of(self, node: str) -> str | None:
         """The doomed space in which a resource is or was."""

@@ -113,6 +113,9 @@ class State(Concern):
         if event.number("rows") != self.rows.total():
             text = f"rows={event['rows']}, but {self.rows.total()} STATE events came before it"
             context.bad("state.count", f"SETTLED: {text}")
+        if event["calls"] != "0":
+            text = f"SETTLED: calls={event['calls']}: a snapshot has no steps"
+            context.bad("cleanup.calls", text)
         context.memory.check_sums(event)
         marked = with_doomed(context.model, context.cleanups.doomed())
         compare_rows(context, "STATE", self.rows, state_rows(marked)[1:])

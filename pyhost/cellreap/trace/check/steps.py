@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import ClassVar
 
 from cellreap import headers
+from cellreap.model.ids import number_of
 from cellreap.trace.check.context import Concern, Context, WithinHandlers
 from cellreap.trace.check.running import DESTROYING, MANY, Running
 from cellreap.trace.check.slots import Reservation
@@ -14,30 +14,26 @@ from cellreap.trace.events import Event
 
 
 class Steps(Concern):
-    """SUSPEND, STEP, DESTROY, FREED, QUEUE (of a cleanup), CALLS."""
+    """STEP, QUEUE (of a cleanup)."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._names = headers.names_of("steps.h", "cr_step_kind", "CR_STEP_")
         self._most = headers.constant("steps.h", "CR_STEP_AT_ONCE")
 
-    def suspend(self, running: Running, event: Event) -> None:
+    def _suspend(self, running: Running, shown: str, pd: str) -> None:
         """A doomed PD is suspended."""
         bad = self.context.bad
-        pd = event["pd"]
         if pd not in running.depth:
-            bad("cleanup.suspend", f"SUSPEND: {pd} is not doomed")
+            bad("cleanup.suspend", f"{shown}: {pd} is not doomed")
         elif pd in running.suspended:
-            bad("cleanup.suspend", f"SUSPEND: {pd} is suspended already")
+            bad("cleanup.suspend", f"{shown}: {pd} is suspended already")
         elif pd in running.destructors.keys() - running.ended and running.run == 0:
-            text = f"SUSPEND: {pd}: expected the turn of its destructor before it"
+            text = f"{shown}: expected the turn of its destructor before it"
             bad("cleanup.destructors", text)
         running.suspended.add(pd)
-        self.context.freed.suspended("SUSPEND", pd)
+        self.context.freed.suspended(shown, pd)
         self.context.actors.suspend(pd)
-        if not running.suspending.see("SUSPEND", pd):
-            text = f"SUSPEND: {pd}: expected the STEP suspend of each PD beside its SUSPEND"
-            bad("cleanup.beside", text)
 
     def step(self, running: Running, event: Event) -> None:
         """Checks a STEP event."""
@@ -47,9 +43,6 @@ class Steps(Concern):
             text = f"STEP: name={name}: expected one of {', '.join(self._names)}"
             self.context.bad("cleanup.steps", text)
         self.context.calls.step(running, event)
-        if name not in DESTROYING.values() and running.destroying.things:
-            text = f"{shown}: expected the STEP of the DESTROY before it first"
-            self.context.bad("cleanup.beside", text)
         count = event.number("count")
         most = self._most if name in MANY else 1
         if not 1 <= count <= most:
@@ -66,30 +59,34 @@ class Steps(Concern):
             elif name == "tell":
                 self._tell(running, shown, pd, node)
         elif name in DESTROYING.values():
-            nodes = running.destroying.take(node, count)
-            running.steps.update((name, each, pd) for each in nodes or [node])
-            self._beside(shown, count, bool(nodes))
-            self._destroyed(running, shown, nodes or [node])
+            nodes = self._together(running, shown, node, count)
+            running.steps.update((name, each, pd) for each in nodes)
+            for each in nodes:
+                self._destroy(running, shown, each)
         else:
             running.steps[name, node, pd] += 1
             if name == "suspend":
-                self.context.freed.suspended(shown, pd)
-                self._beside(shown, count, running.suspending.see("STEP", pd))
+                self._suspend(running, shown, pd)
             elif name == "await":
                 self._await(running, shown)
+
+    def _together(self, running: Running, shown: str, node: str, count: int) -> list[str]:
+        """What a step destroys. Of a space, the newest resources go first."""
+        if count <= 1:
+            return [node]
+        space = self.context.freed.space_of_stopped(running, node)
+        rest = running.members.get(space or "", set()) - running.destroyed
+        nodes = sorted(rest, key=number_of, reverse=True)[:count]
+        if nodes[:1] != [node] or len(nodes) != count:
+            text = f"{shown}: count={count}: expected as many of one space, whose server is stopped"
+            self.context.bad("cleanup.beside", f"{text}, the newest first")
+            return [node]
+        return nodes
 
     def _beside(self, shown: str, count: int, fits: bool) -> None:
         if not fits:
             text = f"expected it beside the events that tell what it did, count={count}"
             self.context.bad("cleanup.beside", f"{shown}: {text}")
-
-    def _destroyed(self, running: Running, shown: str, nodes: Collection[str]) -> None:
-        running.steps_destroyed.update(nodes)
-        for node in nodes:
-            for asker in sorted(running.askers.get(node, ())):
-                if asker not in running.destroyed and (asker, node) not in running.cut:
-                    text = f"before {asker} lost its REQUEST to it (STEP cut-request)"
-                    self.context.bad("cleanup.cut", f"{shown}: {text}")
 
     def _cut(self, running: Running, shown: str, pd: str, node: str) -> None:
         """A client loses its REQUEST to a doomed space."""
@@ -98,7 +95,7 @@ class Steps(Concern):
             bad("cleanup.cut", f"{shown}: there is no such REQUEST to a doomed space")
         elif (pd, node) in running.cut:
             bad("cleanup.cut", f"{shown}: done twice")
-        elif node in running.steps_destroyed:
+        elif node in running.destroyed:
             bad("cleanup.cut", f"{shown}: the space is gone already")
         running.cut.add((pd, node))
 
@@ -163,15 +160,19 @@ class Steps(Concern):
         running.ended |= running.ending
         running.ending.clear()
 
-    def destroy(self, running: Running, event: Event) -> None:
+    def _destroy(self, running: Running, shown: str, node: str) -> None:
         """A node is destroyed."""
         bad = self.context.bad
-        node = event["node"]
         if node not in running.to_destroy:
-            bad("cleanup.destroy", f"DESTROY: {node} is not to be destroyed by this cleanup")
+            bad("cleanup.destroy", f"{shown}: {node} is not to be destroyed by this cleanup")
         elif node in running.destroyed:
-            bad("cleanup.destroy", f"DESTROY: {node} is destroyed already")
+            bad("cleanup.destroy", f"{shown}: {node} is destroyed already")
         running.destroyed.add(node)
+        running.result.destroyed.append(node)
+        body = self.context.memory.body(node)
+        if body is not None:
+            size, slots = running.result.freed
+            running.result.freed = (size + body.bytes, slots + body.slots)
         self.context.residue.destroyed_by(running, node)
         if node in running.group:
             self.context.tombstones.destroyed(running.result.number, node)
@@ -180,39 +181,19 @@ class Steps(Concern):
             reached = running.group_reached
             if group < reached and not running.leaves:
                 text = f"{node} is of group {group}, but group {reached} was begun"
-                bad("cleanup.groups", f"DESTROY: {text}")
+                bad("cleanup.groups", f"{shown}: {text}")
             running.group_reached = max(group, reached)
             for pd in sorted(running.destructors_before(group)) if running.run == 0 else ():
-                text = f"DESTROY: {node}: expected the turn of the destructor of {pd} before it"
+                text = f"{shown}: expected the turn of the destructor of {pd} before it"
                 bad("cleanup.destructors", text)
         for other in sorted(running.must_go_before(node) - running.destroyed):
-            text = f"DESTROY: {node}: expected {other} to be destroyed before it"
-            bad("cleanup.parts", text)
+            bad("cleanup.parts", f"{shown}: expected {other} to be destroyed before it")
         if node in running.depth and node not in running.suspended:
-            bad("cleanup.suspend", f"DESTROY: {node} was not suspended before")
-        if not running.destroying.add(node, self.context.freed.space_of_stopped(running, node)):
-            text = f"DESTROY: {node}: expected the STEP of the DESTROY before it first"
-            bad("cleanup.beside", text)
-
-    def freed(self, running: Running, event: Event) -> None:
-        """The memory of a destroyed PD is freed."""
-        bad = self.context.bad
-        pd = event["pd"]
-        if pd not in running.depth or pd in running.freed:
-            bad("cleanup.freed", f"FREED: {pd}: expected it once for each doomed PD")
-            return
-        if pd not in running.destroyed:
-            bad("cleanup.freed", f"FREED: {pd} is not destroyed yet")
-        running.freed.add(pd)
-        body = self.context.memory.body(pd)
-        if body is None:
-            return
-        for name, was in (("paddr", body.paddr), ("bytes", body.bytes), ("slots", body.slots)):
-            if event.number(name) != was:
-                shown = f"{was:#x}" if name == "paddr" else was
-                text = f"FREED: {pd}: {name}={event[name]}, but its BODY has {shown}"
-                bad("memory.freed", text)
-        self.context.memory.objects.freed(event)
+            bad("cleanup.suspend", f"{shown}: {node} was not suspended before")
+        for asker in sorted(running.askers.get(node, ())):
+            if asker not in running.destroyed and (asker, node) not in running.cut:
+                text = f"before {asker} lost its REQUEST to it (STEP cut-request)"
+                bad("cleanup.cut", f"{shown}: {text}")
 
     def queue(self, running: Running, event: Event) -> None:
         """A notice of the plan is queued."""
@@ -243,24 +224,4 @@ class Steps(Concern):
             running.reservations[to, node] = reservation
             self.context.slots.told(to, node, reservation.token)
 
-    def calls(self, running: Running, event: Event) -> None:
-        """CALLS: the number of kernel calls of one kind."""
-        bad = self.context.bad
-        kind, count = event["kind"], event.number("count")
-        calls = running.result.kernel_calls
-        if kind in running.calls_told:
-            bad("cleanup.calls", f"CALLS: kind={kind} is there twice")
-        running.calls_told.add(kind)
-        if count == 0:
-            text = f"CALLS: kind={kind} count=0: expected only kinds that were called"
-            bad("cleanup.calls", text)
-        calls[kind] = calls.get(kind, 0) + count
-
-    within: ClassVar[WithinHandlers] = {
-        "SUSPEND": suspend,
-        "STEP": step,
-        "DESTROY": destroy,
-        "FREED": freed,
-        "QUEUE": queue,
-        "CALLS": calls,
-    }
+    within: ClassVar[WithinHandlers] = {"STEP": step, "QUEUE": queue}

@@ -21,11 +21,6 @@ Step = tuple[str, str, str]
 PARTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("suspend", "STOP"): ("pd", "pd"),
     ("suspend", "SERVER_DIED"): ("server", "pd"),
-    ("suspend", "SUSPEND"): ("pd", "pd"),
-    ("destroy-resource", "DESTROY"): ("node", "node"),
-    ("destroy-space", "DESTROY"): ("node", "node"),
-    ("destroy-pd", "DESTROY"): ("node", "node"),
-    ("destroy-pd", "FREED"): ("pd", "pd"),
     ("notify", "QUEUE"): ("to", "pd"),
     ("tell", "QUEUE"): ("to", "pd"),
 }
@@ -33,10 +28,6 @@ PARTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
 
 While a step is repeated, nothing else happens.
 """
-
-
-_WITH_STEP: Final = frozenset({"SUSPEND", "DESTROY", "FREED"})
-"""What is told together with the STEP, when the step is done."""
 
 
 class Takeovers(Concern):
@@ -52,8 +43,6 @@ class Takeovers(Concern):
         """(n, step) that must be repeated"""
         self._attempts = 0
         """how often it was attempted"""
-        self._effect: str | None = None
-        """the event that told an effect, until the STEP that must follow"""
         self.half_suspended: set[str] = set()
         """the PDs in whose suspension a cleaner died: part of it may be done"""
         self._left: set[tuple[str, Step]] = set()
@@ -88,7 +77,6 @@ class Takeovers(Concern):
         """Any event that is not a TAKEOVER or INJECTED."""
         if self._injected is not None:
             self._demand_death(event)
-        self._effect = event.name if event.name in _WITH_STEP else None
         if self._step is None:
             return
         if event.name == "QUEUE" and self._attempts == self._most:
@@ -122,12 +110,7 @@ class Takeovers(Concern):
         fields = PARTS.get((step[0], event.name))
         if fields is None:
             return False
-        named, running = {"node": step[1], "pd": step[2]}, self.context.cleanups.current()
-        told, wanted = event[fields[0]], named[fields[1]]
-        if told == wanted or running is None or event.name != "DESTROY":
-            return told == wanted
-        space = self.context.freed.space_of_stopped(running, wanted)
-        return space is not None and space == self.context.freed.space_of_stopped(running, told)
+        return event[fields[0]] == {"node": step[1], "pd": step[2]}[fields[1]]
 
     def _demand_death(self, event: Event) -> None:
         if self._injected is not None:
@@ -135,22 +118,11 @@ class Takeovers(Concern):
             self.context.bad("takeover.death", text)
             self._injected = None
 
-    def _demand_step(self, event: Event) -> None:
-        """An effect is told when its step is done, and then no cleaner dies at the step."""
-        running = self.context.cleanups.current()
-        if self._effect is None and running is not None and running.destroying.things:
-            self._effect = "DESTROY"
-        if self._effect is not None:
-            text = f"{event.name}: expected the STEP of {self._effect} before it"
-            self.context.bad("takeover.step", text)
-            self._effect = None
-
     # -- events
 
     def injected(self, event: Event) -> None:
         """INJECTED: a step of a cleanup is made to fail."""
         self._demand_death(event)
-        self._demand_step(event)
         self._injected = event["how"]
 
     def takeover(self, event: Event) -> None:
