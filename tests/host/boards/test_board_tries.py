@@ -6,7 +6,6 @@ The power is a file: each command of the description appends a line to it.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pty
 import signal
@@ -24,6 +23,7 @@ from cellreap.boards.flash import Limits
 from cellreap.boards.locks import things_of
 from cellreap.errors import CellreapError
 from cellreap.runs.boot import End
+from cellreap.trace.frames import MARK
 from kit.board_bench import GENEROUS, Bench, flash_whole
 from kit.command_line import HEARS_CTRL_C
 from kit.paths import ROOT
@@ -154,6 +154,10 @@ def test_a_board_that_cannot_be_switched_off_is_said_to_be_on(bench: Bench) -> N
     assert bench.power == ["off", "on", "off", "off", "off"]
 
 
+def _has(file: Path, awaited: bytes) -> bool:
+    return file.exists() and awaited in file.read_bytes()
+
+
 @pytest.mark.behaviour("T-29")
 @pytest.mark.parametrize(
     ("number", "way"),
@@ -163,7 +167,7 @@ def test_signals_switch_the_board_off(bench: Bench, number: int, way: str) -> No
     """While the prompt, an answer, or the trace is awaited."""
     log = "trace.uboot.log"
     sign = {"no prompt": log, "hangs": log, "breaks off": "trace"}[way]
-    awaited = {"no prompt": b"autoboot", "hangs": b"T T T", "breaks off": b"TRACE"}[way]
+    awaited = {"no prompt": b"autoboot", "hangs": b"T T T", "breaks off": MARK}[way]
     child = subprocess.Popen(
         [*HEARS_CTRL_C, sys.executable, "-m", "kit.board_bench", str(bench.folder), way],
         env={**os.environ, "PYTHONPATH": f"{ROOT / 'pyhost'}:{ROOT / 'tests'}"},
@@ -171,10 +175,8 @@ def test_signals_switch_the_board_off(bench: Bench, number: int, way: str) -> No
     )
     try:
         until = time.monotonic() + GENEROUS
-        while time.monotonic() < until:
-            with contextlib.suppress(FileNotFoundError):
-                if awaited in (bench.folder / sign).read_bytes():
-                    break
+        while not _has(bench.folder / sign, awaited):
+            assert time.monotonic() < until
             time.sleep(0.02)
         child.send_signal(number)
         assert child.wait(GENEROUS) != 0
