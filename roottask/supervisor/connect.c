@@ -29,7 +29,7 @@ cr_result cr_connect_now(cr_pd *pd, cr_ref space, uint64_t *results)
         /* It may be another PD's operation that ends the wait for the space. */
         const cr_cause_of cause = cr_sys.cause;
         cr_sys.cause = (cr_cause_of){.asker = pd, .op = CR_OP_CONNECT};
-        result = cr_make_request(0, pd, space, slot);
+        result = cr_make_request(pd, space, slot);
         cr_sys.cause = cause;
     } else if (result == CR_RESULT_EXISTS) {
         result = CR_RESULT_OK; /* The PD may ask again and receives the same slot. */

@@ -80,7 +80,7 @@ void cr_do_connect(cr_asked *a)
         return;
     }
     if (a->found.there == SPACE_THERE) {
-        a->undone = cr_make_request(0, a->from, a->found.node, a->found.slot);
+        a->undone = cr_make_request(a->from, a->found.node, a->found.slot);
     }
     if (a->undone != CR_RESULT_OK) {
         return;
@@ -148,7 +148,7 @@ cr_result cr_check_share_request(cr_asked *a)
 
 void cr_do_share_request(cr_asked *a)
 {
-    a->undone = cr_make_request(a->from, a->found.pd, a->found.node, a->found.slot);
+    a->undone = cr_make_request(a->found.pd, a->found.node, a->found.slot);
     if (a->undone == CR_RESULT_OK) {
         a->results[0] = a->found.slot;
         a->count = 1;
@@ -174,7 +174,7 @@ cr_result cr_check_give(cr_asked *a)
 
 void cr_do_give(cr_asked *a)
 {
-    a->undone = cr_make_hold(a->from, a->found.pd, a->found.node, a->found.slot);
+    a->undone = cr_make_hold(a->found.pd, a->found.node, a->found.slot);
     if (a->undone == CR_RESULT_OK) {
         a->results[0] = a->found.slot;
         a->count = 1;

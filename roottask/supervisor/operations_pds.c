@@ -352,11 +352,10 @@ cr_result cr_check_unsubscribe(cr_asked *a)
 
 void cr_do_unsubscribe(cr_asked *a)
 {
-    cr_ref from = a->from->node;
-    if (cr_rows_unsubscribe(from, a->found.node, a->args.handler) != CR_OK) {
+    if (cr_rows_drop_edge(CR_EDGE_SUBSCRIBE, a->from->node, a->found.node, a->args.handler,
+                          CR_DROP_ASKED) != CR_OK) {
         cr_panic("a subscription that was found is not there", a->from->number);
     }
-    cr_trace_subscription(CR_EV_UNSUBSCRIBE, from, a->found.node, a->args.handler);
 }
 
 /* -- queries */

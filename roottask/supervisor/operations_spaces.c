@@ -55,7 +55,7 @@ void cr_do_create_space(cr_asked *a)
     cr_ref space;
     const int saved = is_saved(a, &space);
     if (saved) {
-        a->undone = a->found.pd != 0 ? cr_make_request(a->from, a->found.pd, space, a->found.slot)
+        a->undone = a->found.pd != 0 ? cr_make_request(a->found.pd, space, a->found.slot)
                                      : CR_RESULT_OK;
     } else {
         a->undone = cr_make_space(a->from, a->args.type, a->args.name, a->found.pd, a->found.slot,
@@ -160,8 +160,8 @@ cr_result cr_check_unmap(cr_asked *a)
 
 void cr_do_unmap(cr_asked *a)
 {
-    if (cr_rows_drop_edge(CR_EDGE_MAP, a->found.node, a->found.target, 0) != CR_OK) {
+    if (cr_rows_drop_edge(CR_EDGE_MAP, a->found.node, a->found.target, 0, CR_DROP_ASKED) !=
+        CR_OK) {
         cr_panic("a map that was found is not there", a->found.node.index);
     }
-    cr_trace_pair(CR_EV_UNMAP, a->found.node, a->found.target);
 }

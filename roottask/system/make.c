@@ -145,8 +145,7 @@ cr_result cr_can_make_space(const cr_pd *manager, const char *type, const char *
 /* The manager's edge to what it manages, which has no capability. */
 static void add_managers_hold(const cr_ref *manager, const cr_ref *node)
 {
-    cr_making_add_edge(&(cr_new_edge){
-        .kind = CR_EDGE_HOLD, .from = manager, .to = node, .event = CR_EV_HOLD});
+    cr_making_add_edge(&(cr_new_edge){.kind = CR_EDGE_HOLD, .from = manager, .to = node});
 }
 
 cr_result cr_make_space(cr_pd *manager, const char *type, const char *name, cr_pd *first,
@@ -157,7 +156,7 @@ cr_result cr_make_space(cr_pd *manager, const char *type, const char *name, cr_p
     cr_making_add(CR_MAKE_NODE, CR_OF_SPACE);
     add_managers_hold(&manager->node, &cr_now_made.space.ref);
     if (first != 0) {
-        cr_making_add_request(manager, first, &cr_now_made.space.ref, name, slot);
+        cr_making_add_request(first, &cr_now_made.space.ref, name, slot);
     }
     cr_result result = cr_making_run();
     *out = cr_now_made.space.ref;
@@ -211,7 +210,7 @@ void cr_making_add_body_hold(cr_pd *holder, const cr_pd *pd, uint32_t slot)
 {
     static cr_ref known;
     if (cr_body_resource(pd, &known)) {
-        cr_making_add_hold(0, holder, &known, slot);
+        cr_making_add_hold(holder, &known, slot);
         return;
     }
     cr_now_made.resource = (cr_new_resource){.space = cr_sys.pd_space,
@@ -222,9 +221,8 @@ void cr_making_add_body_hold(cr_pd *holder, const cr_pd *pd, uint32_t slot)
     cr_making_add_resource();
     cr_making_add_edge(&(cr_new_edge){.kind = CR_EDGE_BODY,
                                       .from = &pd->node,
-                                      .to = &cr_now_made.resource.ref,
-                                      .event = CR_EVENT_COUNT});
-    cr_making_add_hold(0, holder, &cr_now_made.resource.ref, slot);
+                                      .to = &cr_now_made.resource.ref});
+    cr_making_add_hold(holder, &cr_now_made.resource.ref, slot);
 }
 
 cr_result cr_make_body_hold(cr_pd *holder, const cr_pd *pd, uint32_t slot)
@@ -248,10 +246,10 @@ cr_result cr_can_make_request(const cr_pd *by, const cr_pd *pd, cr_ref space, ui
                                  : CR_RESULT_UNWANTED;
 }
 
-cr_result cr_make_request(const cr_pd *by, cr_pd *pd, cr_ref space, uint32_t slot)
+cr_result cr_make_request(cr_pd *pd, cr_ref space, uint32_t slot)
 {
     cr_making_begin_at(CR_MADE_REQUEST, pd->node);
-    cr_making_add_request(by, pd, &space, cr_space_entry_of(space)->name, slot);
+    cr_making_add_request(pd, &space, cr_space_entry_of(space)->name, slot);
     return cr_making_run();
 }
 
@@ -273,10 +271,10 @@ cr_result cr_can_make_hold(const cr_pd *by, const cr_pd *pd, cr_ref resource, ui
     return result == CR_RESULT_OK ? cr_fits(pd, CR_QUOTA_EDGES, 1, 0) : result;
 }
 
-cr_result cr_make_hold(const cr_pd *by, cr_pd *pd, cr_ref resource, uint32_t slot)
+cr_result cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t slot)
 {
     cr_making_begin_at(CR_MADE_HOLD, pd->node);
-    cr_making_add_hold(by, pd, &resource, slot);
+    cr_making_add_hold(pd, &resource, slot);
     return cr_making_run();
 }
 
@@ -289,10 +287,8 @@ static cr_result make_edge(cr_made made, const cr_new_edge *edge)
 
 cr_result cr_make_map(cr_ref from, cr_ref to)
 {
-    return make_edge(CR_MADE_MAP, &(cr_new_edge){.kind = CR_EDGE_MAP,
-                                                 .from = &from,
-                                                 .to = &to,
-                                                 .event = CR_EV_MAP});
+    return make_edge(CR_MADE_MAP,
+                     &(cr_new_edge){.kind = CR_EDGE_MAP, .from = &from, .to = &to});
 }
 
 cr_result cr_make_subscription(const cr_pd *pd, cr_ref node, uint32_t handler)
@@ -300,8 +296,7 @@ cr_result cr_make_subscription(const cr_pd *pd, cr_ref node, uint32_t handler)
     return make_edge(CR_MADE_SUBSCRIPTION, &(cr_new_edge){.kind = CR_EDGE_SUBSCRIBE,
                                                           .from = &pd->node,
                                                           .to = &node,
-                                                          .handler = handler,
-                                                          .event = CR_EV_SUBSCRIBE});
+                                                          .entry = handler});
 }
 
 cr_status cr_give_foreign(cr_pd *pd, seL4_CPtr capability, uint32_t slot)

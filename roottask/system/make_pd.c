@@ -71,9 +71,9 @@ static void fill_startup(cr_pd *pd, cr_startup *out)
 /* The startup information of the PD that is being made. */
 static cr_startup startup;
 
-static void add_pair(cr_edge_kind kind, cr_event event, const cr_ref *from, const cr_ref *to)
+static void add_pair(cr_edge_kind kind, const cr_ref *from, const cr_ref *to)
 {
-    cr_making_add_edge(&(cr_new_edge){.kind = kind, .from = from, .to = to, .event = event});
+    cr_making_add_edge(&(cr_new_edge){.kind = kind, .from = from, .to = to});
 }
 
 /* REQUEST edges to core spaces need no slot. The root task serves them over the PD's own capability
@@ -83,8 +83,7 @@ static void add_core_request(const cr_pd *pd, const cr_ref *space)
     cr_making_add_edge(&(cr_new_edge){.kind = CR_EDGE_REQUEST,
                                       .from = &pd->node,
                                       .to = space,
-                                      .entry = CR_NONE,
-                                      .event = CR_EV_REQUEST});
+                                      .entry = CR_NONE});
 }
 
 static int makes_spaces(uint32_t config)
@@ -104,7 +103,7 @@ static void add_initial_edges(const cr_new_pd *make)
     const cr_image_header *image = cr_sys.image;
     const cr_pd *pd = make->pd;
     if (make->creator != 0) {
-        add_pair(CR_EDGE_OWN, CR_EV_OWN, &make->creator->node, &pd->node);
+        add_pair(CR_EDGE_OWN, &make->creator->node, &pd->node);
     }
     if (make->config == CR_IMAGE_NONE) {
         return;
@@ -120,7 +119,7 @@ static void add_initial_edges(const cr_new_pd *make)
                                ? cr_find_configured(config->fault_handler)
                                : 0;
     if (handler != 0) {
-        add_pair(CR_EDGE_FAULT, CR_EV_HANDLER, &pd->node, &handler->node);
+        add_pair(CR_EDGE_FAULT, &pd->node, &handler->node);
     }
     for (uint32_t i = 0; i < image->links.count; i++) {
         const cr_image_link *link = &cr_image_links(image)[i];
@@ -129,7 +128,7 @@ static void add_initial_edges(const cr_new_pd *make)
                                 ? cr_find_configured(other)
                                 : 0;
         if (peer != 0) {
-            add_pair(CR_EDGE_LINK, CR_EV_LINK, &pd->node, &peer->node);
+            add_pair(CR_EDGE_LINK, &pd->node, &peer->node);
         }
     }
 }

@@ -58,25 +58,19 @@ void cr_making_add_resource(void)
     cr_making_add(CR_MAKE_PARENT, CR_OF_RESOURCE);
 }
 
-void cr_making_add_hold(const cr_pd *by, cr_pd *pd, const cr_ref *resource, uint32_t slot)
+void cr_making_add_hold(cr_pd *pd, const cr_ref *resource, uint32_t slot)
 {
     const uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, *resource);
     cr_now_made.hold = (cr_new_cap){.pd = pd, .slot = slot, .node = resource};
-    cr_making_add_edge(&(cr_new_edge){.kind = CR_EDGE_HOLD,
-                                      .from = &pd->node,
-                                      .to = resource,
-                                      .entry = slot,
-                                      .event = CR_EV_HOLD,
-                                      .slot = slot,
-                                      .by = by});
+    cr_making_add_edge(
+        &(cr_new_edge){.kind = CR_EDGE_HOLD, .from = &pd->node, .to = resource, .entry = slot});
     if (known == CR_NONE) {
         cr_making_add(CR_MAKE_SLOT, CR_OF_HOLD);
         cr_making_add(CR_MAKE_GRANT, CR_OF_HOLD);
     }
 }
 
-void cr_making_add_request(const cr_pd *by, cr_pd *pd, const cr_ref *space, const char *name,
-                           uint32_t slot)
+void cr_making_add_request(cr_pd *pd, const cr_ref *space, const char *name, uint32_t slot)
 {
     const uint32_t index = cr_sys.free_request;
     if (index != CR_NONE) {
@@ -84,13 +78,8 @@ void cr_making_add_request(const cr_pd *by, cr_pd *pd, const cr_ref *space, cons
     }
     cr_now_made.request =
         (cr_new_cap){.pd = pd, .slot = slot, .request = index, .node = space};
-    cr_making_add_edge(&(cr_new_edge){.kind = CR_EDGE_REQUEST,
-                                      .from = &pd->node,
-                                      .to = space,
-                                      .entry = index,
-                                      .event = CR_EV_REQUEST,
-                                      .slot = slot,
-                                      .by = by});
+    cr_making_add_edge(
+        &(cr_new_edge){.kind = CR_EDGE_REQUEST, .from = &pd->node, .to = space, .entry = index});
     cr_making_add(CR_MAKE_SLOT, CR_OF_REQUEST);
     cr_making_add(CR_MAKE_PARENT, CR_OF_REQUEST);
     cr_making_add(CR_MAKE_GRANT, CR_OF_REQUEST);
@@ -156,14 +145,6 @@ static cr_status add_node(cr_making *now, uint32_t what)
     return what == CR_OF_PD      ? cr_add_pd_node(&now->pd)
            : what == CR_OF_SPACE ? cr_add_space_node(&now->space)
                                  : add_resource_node(&now->resource);
-}
-
-static cr_status add_edge(const cr_new_edge *edge)
-{
-    if (edge->kind == CR_EDGE_SUBSCRIBE) {
-        return cr_rows_subscribe(*edge->from, *edge->to, edge->handler);
-    }
-    return cr_rows_add_edge(edge->kind, *edge->from, *edge->to, edge->entry);
 }
 
 static cr_status take_slot(cr_making *now, uint32_t what)
@@ -259,6 +240,7 @@ static cr_status grant(const cr_making *now, uint32_t what)
 static cr_status apply(void *context, const cr_make_step *step)
 {
     cr_making *now = context;
+    const cr_new_edge *edge;
     if (cr_injected_at(CR_INJECT_AT_MAKE, 0) != CR_INJECTED_COUNT) {
         return CR_ERR_MEMORY;
     }
@@ -279,7 +261,8 @@ static cr_status apply(void *context, const cr_make_step *step)
     case CR_MAKE_NODE:
         return add_node(now, step->what);
     case CR_MAKE_EDGE:
-        return add_edge(&now->edges[step->what]);
+        edge = &now->edges[step->what];
+        return cr_rows_add_edge(edge->kind, *edge->from, *edge->to, edge->entry);
     case CR_MAKE_SLOT:
         return take_slot(now, step->what);
     case CR_MAKE_PARENT:
@@ -330,10 +313,7 @@ static cr_status undo(void *context, const cr_make_step *step, const cr_make_res
         return remove_node(now, step->what);
     case CR_MAKE_EDGE:
         edge = &now->edges[step->what];
-        if (edge->kind == CR_EDGE_SUBSCRIBE) {
-            return cr_rows_unsubscribe(*edge->from, *edge->to, edge->handler);
-        }
-        return cr_rows_drop_edge(edge->kind, *edge->from, *edge->to, 0);
+        return cr_rows_drop_edge(edge->kind, *edge->from, *edge->to, edge->entry, CR_DROP_UNTOLD);
     case CR_MAKE_SLOT:
         give_slot(now, step->what);
         return CR_OK;
@@ -365,16 +345,9 @@ static void commit_resource(cr_new_resource *made)
 
 static void commit_edge(const cr_new_edge *edge)
 {
-    if (edge->event == CR_EV_HOLD || edge->event == CR_EV_REQUEST) {
-        cr_pd *pd = cr_pd_of(*edge->from);
-        cr_trace_edge(edge->event, *edge->from, *edge->to, edge->slot, edge->by);
-        if (pd != 0) {
-            cr_use_allowance(pd, edge->by);
-        }
-    } else if (edge->event == CR_EV_SUBSCRIBE) {
-        cr_trace_subscription(CR_EV_SUBSCRIBE, *edge->from, *edge->to, edge->handler);
-    } else if (edge->event != CR_EVENT_COUNT) {
-        cr_trace_pair(edge->event, *edge->from, *edge->to);
+    cr_rows_tell_edge(edge->kind, *edge->from, *edge->to, edge->entry);
+    if (edge->kind == CR_EDGE_HOLD || edge->kind == CR_EDGE_REQUEST) {
+        cr_use_allowance(cr_pd_of(*edge->from), cr_sys.cause.asker);
     }
 }
 

@@ -57,11 +57,7 @@ typedef struct cr_new_edge {
     cr_edge_kind kind;
     const cr_ref *from; /* a node that is being made has its reference when the edge is added */
     const cr_ref *to;
-    uint32_t entry; /* beside the model, of a HOLD or REQUEST */
-    uint32_t handler; /* of a SUBSCRIBE */
-    cr_event event; /* CR_EVENT_COUNT: the trace does not tell it */
-    uint32_t slot;
-    const cr_pd *by;
+    uint32_t entry; /* as in rows.h */
 } cr_new_edge;
 
 typedef struct cr_making {
@@ -94,12 +90,11 @@ void cr_making_add(cr_make_kind kind, uint32_t what);
 void cr_making_add_edge(const cr_new_edge *edge);
 /* Add the parts that `cr_now_made` describes. */
 void cr_making_add_resource(void);
-void cr_making_add_hold(const cr_pd *by, cr_pd *pd, const cr_ref *resource, uint32_t slot);
+void cr_making_add_hold(cr_pd *pd, const cr_ref *resource, uint32_t slot);
 /* A hold of the resource of a PD's body, with that resource if there is none. */
 void cr_making_add_body_hold(cr_pd *holder, const cr_pd *pd, uint32_t slot);
 /* `name`: of the space. */
-void cr_making_add_request(const cr_pd *by, cr_pd *pd, const cr_ref *space, const char *name,
-                           uint32_t slot);
+void cr_making_add_request(cr_pd *pd, const cr_ref *space, const char *name, uint32_t slot);
 /* Makes all or nothing. If nothing was made, the trace says why. */
 cr_result cr_making_run(void);
 

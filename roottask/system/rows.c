@@ -208,6 +208,38 @@ cr_status cr_rows_set_pinned(cr_ref pd, int pinned)
     return status;
 }
 
+/* The only records of edges. What an entry is stands in rows.h. */
+static void tell(cr_change change, cr_edge_kind kind, cr_ref from, cr_ref to, uint32_t entry)
+{
+    static const char *const changes[] = {
+#define CR_CHANGE(enumerator, number, word, meaning) [enumerator] = word,
+        CR_CHANGES
+#undef CR_CHANGE
+    };
+    static const char *const kinds[] = {
+#define CR_EDGE_KIND(enumerator, number, name, meaning) [enumerator] = name,
+        CR_EDGE_KINDS
+#undef CR_EDGE_KIND
+    };
+    if (kinds[kind][0] == '\0') {
+        return; /* Other rows say the same. */
+    }
+    cr_trace_begin(&cr_sys.trace, CR_EV_EDGE);
+    cr_trace_name(&cr_sys.trace, changes[change]);
+    cr_trace_name(&cr_sys.trace, kinds[kind]);
+    cr_trace_node(from);
+    cr_trace_node(to);
+    cr_trace_number(&cr_sys.trace, kind != CR_EDGE_REQUEST ? entry
+                                   : entry != CR_NONE      ? cr_sys.requests[entry].slot
+                                                           : 0);
+    cr_trace_change_end();
+}
+
+void cr_rows_tell_edge(cr_edge_kind kind, cr_ref from, cr_ref to, uint32_t entry)
+{
+    tell(CR_CHANGE_MADE, kind, from, to, entry);
+}
+
 /* The count of an edge that is there. */
 static uint32_t count_of(uint32_t edge)
 {
@@ -215,9 +247,44 @@ static uint32_t count_of(uint32_t edge)
     return cr_model_edge(cr_sys.model, edge, &info) == CR_OK ? info.count : 0;
 }
 
+/* Charges a subscription with its first or after its last count. */
+static void charge_subscription(cr_ref pd, cr_ref node, uint32_t handler, int sign)
+{
+    const uint32_t others = cr_model_handlers(cr_sys.model, pd, node) & ~(1u << handler);
+    cr_charge_edge(&(cr_edge_info){.kind = CR_EDGE_SUBSCRIBE, .from = pd, .to = node}, 0,
+                   others == 0, sign);
+}
+
+static cr_status subscribe(cr_ref pd, cr_ref node, uint32_t handler)
+{
+    const cr_status status = cr_model_subscribe(cr_sys.model, pd, node, handler);
+    if (status == CR_OK) {
+        cr_sys.digest += cr_digest_subscription(*label_of(pd), *label_of(node), handler);
+        if (cr_model_subscriptions(cr_sys.model, pd, node, handler) == 1) {
+            charge_subscription(pd, node, handler, 1);
+        }
+    }
+    return status;
+}
+
+static cr_status unsubscribe(cr_ref pd, cr_ref node, uint32_t handler)
+{
+    const cr_status status = cr_model_unsubscribe(cr_sys.model, pd, node, handler);
+    if (status == CR_OK) {
+        cr_sys.digest -= cr_digest_subscription(*label_of(pd), *label_of(node), handler);
+        if (cr_model_subscriptions(cr_sys.model, pd, node, handler) == 0) {
+            charge_subscription(pd, node, handler, -1);
+        }
+    }
+    return status;
+}
+
 cr_status cr_rows_add_edge(cr_edge_kind kind, cr_ref from, cr_ref to, uint32_t entry)
 {
     const cr_edge_info info = {.kind = kind, .count = 1, .from = from, .to = to};
+    if (kind == CR_EDGE_SUBSCRIBE) {
+        return subscribe(from, to, entry);
+    }
     const cr_status status = cr_model_add_edge(cr_sys.model, kind, from, to);
     if (status != CR_OK) {
         return status;
@@ -235,51 +302,37 @@ cr_status cr_rows_add_edge(cr_edge_kind kind, cr_ref from, cr_ref to, uint32_t e
     return CR_OK;
 }
 
-cr_status cr_rows_drop_edge(cr_edge_kind kind, cr_ref from, cr_ref to, int cleanup)
+/* `*entry`: as in rows.h. It is set for a HOLD or REQUEST. */
+static cr_status drop(const cr_edge_info *edge, uint32_t *entry)
+{
+    if (edge->kind == CR_EDGE_SUBSCRIBE) {
+        return unsubscribe(edge->from, edge->to, *entry);
+    }
+    const uint32_t index = cr_model_find(cr_sys.model, edge->kind, edge->from, edge->to);
+    const uint32_t count = count_of(index);
+    const cr_status status =
+        cr_model_drop_edge(cr_sys.model, edge->kind, edge->from, edge->to);
+    if (status != CR_OK) {
+        return status;
+    }
+    if (edge->kind == CR_EDGE_HOLD || edge->kind == CR_EDGE_REQUEST) {
+        *entry = cr_sys.edge_entry[index];
+    }
+    cr_sys.digest -= edge_terms(edge);
+    if (count == 1) {
+        cr_charge_edge(edge, *entry, 0, -1);
+    }
+    return CR_OK;
+}
+
+cr_status cr_rows_drop_edge(cr_edge_kind kind, cr_ref from, cr_ref to, uint32_t entry, cr_drop why)
 {
     const cr_edge_info edge = {.kind = kind, .count = 1, .from = from, .to = to};
-    const uint32_t index = cr_model_find(cr_sys.model, kind, from, to);
-    const uint32_t count = count_of(index);
-    const cr_status status = cr_model_drop_edge(cr_sys.model, kind, from, to);
-    if (status == CR_OK) {
-        cr_sys.digest -= edge_terms(&edge);
-        if (count == 1) {
-            cr_charge_edge(&edge, cr_sys.edge_entry[index], 0, -1);
-        }
-        cr_sys.rows_gone += cleanup ? cr_rows_of_edge(&edge) : 0;
+    const cr_status status = drop(&edge, &entry);
+    if (status == CR_OK && why == CR_DROP_ASKED) {
+        tell(CR_CHANGE_DROPPED, kind, from, to, entry);
     }
-    return status;
-}
-
-/* Charges a subscription with its first or after its last count. */
-static void charge_subscription(cr_ref pd, cr_ref node, uint32_t handler, int sign)
-{
-    const uint32_t others = cr_model_handlers(cr_sys.model, pd, node) & ~(1u << handler);
-    cr_charge_edge(&(cr_edge_info){.kind = CR_EDGE_SUBSCRIBE, .from = pd, .to = node}, 0,
-                   others == 0, sign);
-}
-
-cr_status cr_rows_subscribe(cr_ref pd, cr_ref node, uint32_t handler)
-{
-    const cr_status status = cr_model_subscribe(cr_sys.model, pd, node, handler);
-    if (status == CR_OK) {
-        cr_sys.digest += cr_digest_subscription(*label_of(pd), *label_of(node), handler);
-        if (cr_model_subscriptions(cr_sys.model, pd, node, handler) == 1) {
-            charge_subscription(pd, node, handler, 1);
-        }
-    }
-    return status;
-}
-
-cr_status cr_rows_unsubscribe(cr_ref pd, cr_ref node, uint32_t handler)
-{
-    const cr_status status = cr_model_unsubscribe(cr_sys.model, pd, node, handler);
-    if (status == CR_OK) {
-        cr_sys.digest -= cr_digest_subscription(*label_of(pd), *label_of(node), handler);
-        if (cr_model_subscriptions(cr_sys.model, pd, node, handler) == 0) {
-            charge_subscription(pd, node, handler, -1);
-        }
-    }
+    cr_sys.rows_gone += status == CR_OK && why == CR_DROP_CLEANUP ? cr_rows_of_edge(&edge) : 0;
     return status;
 }
 

@@ -14,14 +14,23 @@ void cr_rows_added(cr_ref node);
 uint64_t cr_rows_label(cr_ref node);
 /* As cr_model_set_pinned. */
 cr_status cr_rows_set_pinned(cr_ref pd, int pinned);
-/* As cr_model_add_edge, cr_model_drop_edge, cr_model_destroy. `entry`: of a HOLD or REQUEST, as in
- * cr_sys.edge_entry. `cleanup`: a cleanup removes it. */
+
+/* Why an edge goes, which says whether it has a record of its own. */
+typedef enum cr_drop {
+    CR_DROP_ASKED = 0,   /* a PD asked for it */
+    CR_DROP_CLEANUP = 1, /* a cleanup removes it */
+    CR_DROP_UNTOLD = 2   /* it was never told, or goes with its node */
+} cr_drop;
+
+/* As cr_model_add_edge or cr_model_subscribe, and what undoes them. `entry`: of a HOLD or REQUEST,
+ * as in cr_sys.edge_entry; the handler of a SUBSCRIBE. Dropping needs only the latter. */
 cr_status cr_rows_add_edge(cr_edge_kind kind, cr_ref from, cr_ref to, uint32_t entry);
-cr_status cr_rows_drop_edge(cr_edge_kind kind, cr_ref from, cr_ref to, int cleanup);
+cr_status cr_rows_drop_edge(cr_edge_kind kind, cr_ref from, cr_ref to, uint32_t entry,
+                            cr_drop why);
+/* Tells of an edge that was added, when it will not be undone any more. */
+void cr_rows_tell_edge(cr_edge_kind kind, cr_ref from, cr_ref to, uint32_t entry);
+/* As cr_model_destroy. `cleanup`: a cleanup removes it. */
 cr_status cr_rows_destroy(cr_ref node, int cleanup);
-/* As cr_model_subscribe and cr_model_unsubscribe. */
-cr_status cr_rows_subscribe(cr_ref pd, cr_ref node, uint32_t handler);
-cr_status cr_rows_unsubscribe(cr_ref pd, cr_ref node, uint32_t handler);
 
 /* The resource of these numbers, or the space if `object` is 0. Returns 0 if there is none. The
  * cost does not depend on how many there are. */

@@ -117,7 +117,7 @@ static void make_hold(const cr_image_saved_edge *edge)
     const cr_ref resource = nodes[edge->to];
     const uint32_t slot = slot_of(pd, edge->from);
     for (uint32_t i = 0; i < edge->count; i++) {
-        must(cr_make_hold(0, pd, resource, slot), "a hold of the saved state cannot be made",
+        must(cr_make_hold(pd, resource, slot), "a hold of the saved state cannot be made",
              edge->to);
     }
 }
@@ -138,7 +138,7 @@ static void make_edge(const cr_image_saved_edge *edge)
         make_hold(edge);
         return;
     case CR_EDGE_REQUEST:
-        must(cr_make_request(0, pd_of(edge->from), nodes[edge->to],
+        must(cr_make_request(pd_of(edge->from), nodes[edge->to],
                              slot_of(pd_of(edge->from), edge->from)),
              "a request of the saved state cannot be made", edge->to);
         return;

@@ -215,47 +215,6 @@ void cr_account(void)
     cr_trace_end(&cr_sys.trace);
 }
 
-void cr_trace_pair(cr_event event, cr_ref a, cr_ref b)
-{
-    cr_trace_change(event);
-    cr_trace_node(a);
-    cr_trace_node(b);
-    cr_trace_change_end();
-}
-
-void cr_trace_subscription(cr_event event, cr_ref pd, cr_ref node, uint32_t handler)
-{
-    cr_trace_change(event);
-    cr_trace_node(pd);
-    cr_trace_node(node);
-    trace_cause();
-    cr_trace_number(&cr_sys.trace, handler);
-    cr_trace_end(&cr_sys.trace);
-}
-
-void cr_trace_slot(cr_event event, cr_ref pd, cr_ref node, uint32_t slot)
-{
-    cr_trace_change(event);
-    cr_trace_node(pd);
-    cr_trace_node(node);
-    cr_trace_number(&cr_sys.trace, slot);
-    cr_trace_change_end();
-}
-
-void cr_trace_edge(cr_event event, cr_ref pd, cr_ref node, uint32_t slot, const cr_pd *by)
-{
-    cr_trace_change(event);
-    cr_trace_node(pd);
-    cr_trace_node(node);
-    cr_trace_number(&cr_sys.trace, slot);
-    if (by != 0) {
-        cr_trace_pd(by);
-    } else {
-        cr_trace_string(&cr_sys.trace, "-");
-    }
-    cr_trace_change_end();
-}
-
 void cr_trace_notice(cr_event event, const cr_pd *pd, uint64_t token)
 {
     cr_trace_begin(&cr_sys.trace, event);

@@ -343,12 +343,6 @@ static inline void cr_trace_id(const cr_id *id)
 }
 void cr_trace_node(cr_ref node);
 void cr_trace_pd(const cr_pd *pd);
-/* Print whole lines of changes: of two nodes; of a PD, a node and a slot; of a new HOLD or REQUEST,
- * which `by` has made (0: the configuration, or the PD itself). */
-void cr_trace_pair(cr_event event, cr_ref a, cr_ref b);
-void cr_trace_subscription(cr_event event, cr_ref pd, cr_ref node, uint32_t handler);
-void cr_trace_slot(cr_event event, cr_ref pd, cr_ref node, uint32_t slot);
-void cr_trace_edge(cr_event event, cr_ref pd, cr_ref node, uint32_t slot, const cr_pd *by);
 /* Prints an event that is about a notice of a PD and tells nothing else. */
 void cr_trace_notice(cr_event event, const cr_pd *pd, uint64_t token);
 uint64_t cr_slots_used(void);
@@ -456,11 +450,11 @@ cr_result cr_make_resource(cr_ref space, cr_ref *out);
  * CR_RESULT_GONE, FULL, UNACKED, UNWANTED. EXISTS: the PD has the request already, and *slot is its
  * slot (0 for a core space). */
 cr_result cr_can_make_request(const cr_pd *by, const cr_pd *pd, cr_ref space, uint32_t *slot);
-cr_result cr_make_request(const cr_pd *by, cr_pd *pd, cr_ref space, uint32_t slot);
+cr_result cr_make_request(cr_pd *pd, cr_ref space, uint32_t slot);
 /* Adds one hold. Only the first hold copies the capability. *slot is the present slot or the new
  * one. `by`: as above. CR_RESULT_GONE, FULL, UNACKED, UNWANTED. */
 cr_result cr_can_make_hold(const cr_pd *by, const cr_pd *pd, cr_ref resource, uint32_t *slot);
-cr_result cr_make_hold(const cr_pd *by, cr_pd *pd, cr_ref resource, uint32_t slot);
+cr_result cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t slot);
 cr_result cr_make_map(cr_ref from, cr_ref to);
 cr_result cr_make_subscription(const cr_pd *pd, cr_ref node, uint32_t handler);
 /* The core resource that stands for a PD's body. Returns 0 if there is none: it is made with the

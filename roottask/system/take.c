@@ -87,16 +87,10 @@ uint32_t cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource)
     cr_node_info info;
     if (cr_model_get(cr_sys.model, resource, &info) != CR_OK ||
         cr_model_get(cr_sys.model, info.space, &info) != CR_OK ||
-        cr_rows_drop_edge(CR_EDGE_HOLD, pd->node, resource, 0) != CR_OK) {
+        cr_rows_drop_edge(CR_EDGE_HOLD, pd->node, resource, 0, CR_DROP_ASKED) != CR_OK) {
         cr_panic("a hold that was found is not there", pd->number);
     }
     uint32_t left = cr_model_count(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
-    cr_trace_change(CR_EV_UNHOLD);
-    cr_trace_pd(pd);
-    cr_trace_node(resource);
-    cr_trace_number(&cr_sys.trace, slot);
-    cr_trace_pd(by);
-    cr_trace_change_end();
     if (left > 0) {
         return left;
     }
@@ -143,19 +137,17 @@ void cr_drop_request(cr_pd *pd, cr_ref space)
         cr_panic("a request that was found is not there", pd->number);
     }
     uint32_t index = cr_sys.edge_entry[edge];
-    uint32_t slot = 0;
     if (index != CR_NONE) {
-        slot = cr_sys.requests[index].slot;
+        const uint32_t slot = cr_sys.requests[index].slot;
         if (cr_server_of(space) != 0 && remove_request_caps(pd, slot) != CR_OK) {
             cr_panic("a request capability cannot be taken back", slot);
         }
         pd->slots[slot] = CR_SLOT_FREE;
         free_request_entry(index);
     }
-    if (cr_rows_drop_edge(CR_EDGE_REQUEST, pd->node, space, 0) != CR_OK) {
+    if (cr_rows_drop_edge(CR_EDGE_REQUEST, pd->node, space, 0, CR_DROP_ASKED) != CR_OK) {
         cr_panic("an edge that was found is not there", edge);
     }
-    cr_trace_slot(CR_EV_UNREQUEST, pd->node, space, slot);
 }
 
 /* -- destruction */
@@ -185,7 +177,8 @@ static cr_status take_request(cr_pd *pd, cr_ref space, const cr_pd *deleted_by)
         }
         free_request_entry(index);
     }
-    return cr_rows_drop_edge(CR_EDGE_REQUEST, pd->node, space, deleted_by == 0);
+    return cr_rows_drop_edge(CR_EDGE_REQUEST, pd->node, space, 0,
+                             deleted_by == 0 ? CR_DROP_CLEANUP : CR_DROP_UNTOLD);
 }
 
 static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)

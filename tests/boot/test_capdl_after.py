@@ -91,11 +91,11 @@ def _slots(run: Booted, name: str) -> set[int]:
     pd = _id(run, name)
     before = run.events[: run.events.index(run.of("CLEANUP")[0])]
     lost = _destroyed(run)
-    given = (e for e in before if e.name in ("HOLD", "REQUEST") and e["pd"] == pd)
+    given = (e for e in before if e.made("HOLD", "REQUEST") and e["from"] == pd)
     return {
-        event.number("slot")
+        event.number("number")
         for event in given
-        if event["slot"] != "0" and event.values.get("node", event.values.get("space")) not in lost
+        if event["number"] != "0" and event["to"] not in lost
     }
 
 

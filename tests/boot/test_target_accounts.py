@@ -76,7 +76,7 @@ def check_return(run: Run) -> None:
     match = re.fullmatch(r"asked (\d+): answered (\d+), lost 1; bystander: .*, lost 0", said)
     assert match, said
     assert int(match[2]) == int(match[1]) - 1
-    again = run.of("REQUEST", pd=run.id("client"), space=run.ids("goods")[1])
+    again = run.made("REQUEST", from_=run.id("client"), to=run.ids("goods")[1])
     filled = [e for e in run.of("SAY") if run.name(e["pd"]) in FILLERS]
     assert len(again) == 1
     assert run.at(filled[1]) < run.at(run.cleanups()[-1]) < run.at(again[0])
@@ -207,8 +207,8 @@ def test_a_server_that_acknowledges_nothing_keeps_no_client_from_coming_back(
     clients = run.ids("client")
     assert len(clients) == LIVES > quota(run, "client", "edges")
     for space in ("kept", "goods"):
-        asked = run.of("REQUEST", space=run.id(space))
-        assert [event["pd"] for event in asked] == clients
+        asked = run.made("REQUEST", to=run.id(space))
+        assert [event["from"] for event in asked] == clients
     assert run.says("client") == []
     assert run.alive() >= {"shelf", "server"}
     mine = {e["token"] for e in run.of("QUEUE", to=run.id("shelf"), kind="disconnect")}

@@ -80,7 +80,7 @@ def test_what_concerns_the_cleanup_waits_for_its_end(target: Target) -> None:
     (fault,) = run.of("FAULT", pd=clumsy)
     assert run.at(fault) > end, "it came during the cleanup, and was kept"
     assert [event["trigger"] for event in run.of("CLEANUP")] == [run.id("store"), clumsy]
-    (spawned,) = run.of("OWN", pd=run.id("parent"))
+    (spawned,) = run.made("OWN", from_=run.id("parent"))
     assert run.at(spawned) > end
     assert run.says("parent") == ["spawn: 0"]
 

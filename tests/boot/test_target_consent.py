@@ -35,7 +35,7 @@ def test_a_server_fills_slots_only_as_far_as_its_client_allows(impose: Run) -> N
         f"1 allowed: given 1, then {UNWANTED}",
     ]
     guest, imposer = impose.id("guest"), impose.id("imposer")
-    assert [event["by"] for event in impose.of("HOLD", pd=guest)] == [imposer] * 4
+    assert [event["asker"] for event in impose.made("HOLD", from_=guest)] == [imposer] * 4
 
 
 @pytest.mark.behaviour("S-03")
@@ -52,14 +52,14 @@ def test_the_report_names_what_was_refused(impose: Run) -> None:
 def test_nobody_is_made_a_dependent_unasked(impose: Run) -> None:
     refused = f"share {UNWANTED}, send {UNWANTED}, first client {UNWANTED}"
     assert impose.says("imposer") == [f"bystander: {refused}"]
-    assert not impose.of("HOLD", "REQUEST", pd=impose.id("bystander"))
+    assert not impose.made("HOLD", "REQUEST", from_=impose.id("bystander"))
 
 
 @pytest.mark.behaviour("J-11", "C-15")
 def test_a_client_leaves_a_server_that_is_behind_and_lives(impose: Run) -> None:
     """At least 64 notices wait for the server when the guest leaves."""
     assert impose.says("guest")[4] == "released 4, disconnect 0"
-    (left,) = impose.of("UNREQUEST", pd=impose.id("guest"))
+    (left,) = impose.dropped("REQUEST", from_=impose.id("guest"))
     assert impose.at(left) < impose.at(impose.cleanups()[0])
     waiting = impose.of("QUEUE", to=impose.id("imposer"), kind="disconnect")
     assert len([event for event in waiting if impose.at(event) < impose.at(left)]) >= 64
@@ -120,5 +120,5 @@ def test_a_holder_hands_on_a_pd_capability_to_who_allows_it(target: Target) -> N
     run = target.run("climb", change=change)
     creator, spawned = run.ids("climber")
     assert f"send: 0 0 {UNWANTED}" in run.says("climber")
-    (given,) = run.of("HOLD", pd=spawned, node="PD_2_1")
-    assert (given["by"], given["op"]) == (creator, "send")
+    (given,) = run.made("HOLD", from_=spawned, to="PD_2_1")
+    assert (given["asker"], given["op"]) == (creator, "send")

@@ -78,8 +78,8 @@ def given_before_acknowledged(run: Run) -> list[tuple[Event, str]]:
     found = []
     for notice in run.of("QUEUE", kind="lost"):
         acks = [run.at(event) for event in run.of("FINISH_WORK", token=notice["token"])]
-        requests = run.of("REQUEST", pd=notice["to"])
-        (lost,) = (event["slot"] for event in requests if event["space"] == notice["node"])
+        requests = run.made("REQUEST", from_=notice["to"])
+        (lost,) = (event["number"] for event in requests if event["to"] == notice["node"])
         found += [(e, lost) for e in requests if run.at(notice) < run.at(e) < min(acks)]
     return found
 

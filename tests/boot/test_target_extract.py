@@ -33,7 +33,7 @@ WHOLE = {("things", "disk"), *((f"things:{i}", f"disk:{i}") for i in range(1, TH
 @pytest.mark.parametrize("how", [BY_SPACE, BY_RESOURCE])
 def test_a_server_answers_for_its_space_or_for_each_resource(target: Target, how: int) -> None:
     run = target.run("extract", change=with_pd("mapper", args=(THINGS, how)))
-    assert not run.of("MAP")
+    assert not run.made("MAP")
     expected = WHOLE if how == BY_SPACE else WHOLE - {("things", "disk")}
     assert maps(run) == expected
     asked = [

@@ -122,7 +122,7 @@ def test_the_terminators_capability_is_gone_with_its_pd(target: Target) -> None:
     run = target.run("terminate")
     victim, app = run.id("block_server_2"), run.id("app")
     (body,) = {
-        event["node"] for event in run.of("HOLD", pd=app) if event["node"].startswith("PD_2_")
+        event["to"] for event in run.made("HOLD", from_=app) if event["to"].startswith("PD_2_")
     }
     assert [tuple(each) for each in run.plan()["revoked_bodies"]] == [(app, body)]
     assert body in {node for node, _ in run.destroys()}
@@ -168,7 +168,7 @@ def test_a_handler_that_is_a_pd_reports_each_kind_of_fault(
 def test_a_pd_dies_with_its_fault_handler_and_not_the_other_way_round(target: Target) -> None:
     run = target.run("handler")
     first, second = run.cleanups()
-    assert {(run.names[e["pd"]], run.names[e["handler"]]) for e in run.of("HANDLER")} == {
+    assert {(run.names[e["from"]], run.names[e["to"]]) for e in run.made("FAULT")} == {
         ("app", "fs"),
         ("app2", "fs"),
     }

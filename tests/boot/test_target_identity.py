@@ -64,8 +64,8 @@ def test_a_pd_capability_names_the_successor_only_after_the_acknowledgement(each
     (told,) = run.of("QUEUE", to=run.id("killer"), kind="lost")
     assert (told["node"], told["n"]) == (victim, "0")
     (finished,) = run.of("FINISH_WORK", token=told["token"])
-    before, after = run.of("HOLD", pd=run.id("killer"))
-    assert before["slot"] == after["slot"]
+    before, after = run.made("HOLD", from_=run.id("killer"))
+    assert before["number"] == after["number"]
     assert run.at(before) < run.at(finished) < run.at(after)
     assert run.alive() == {"killer", "victim"}
     assert successor not in [node for node, _ in run.destroys()]

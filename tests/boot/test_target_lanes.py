@@ -163,7 +163,7 @@ def test_a_signal_that_comes_while_the_server_serves_is_not_lost(target: Target)
     """The server is not about to fetch notices, so only the signal can tell it about new ones."""
     run, queued, handed = late(target, IN_A_RESOURCE)
     thing = run.of("RESOURCE", space=run.id("left"))[0]
-    (given,) = run.of("HOLD", node=thing["id"], pd=run.id("client"))
+    (given,) = run.made("HOLD", to=thing["id"], from_=run.id("client"))
     for event in queued:
         assert run.at(thing) < run.at(event) < run.at(given)
     assert run.at(given) < min(run.at(event) for event in handed)
@@ -219,9 +219,9 @@ def test_the_sample_server_forgets_its_clients(target: Target) -> None:
     # The drop of the request was reported at once, and the server deleted the counter. There may be
     # another crash in between.
     (told,) = run.of("QUEUE", n=0, kind="disconnect")
-    (dropped,) = run.of("UNREQUEST")
+    (dropped,) = run.dropped("REQUEST")
     assert (run.name(told["to"]), run.name(told["from"])) == ("counter", "leaving")
     assert run.at(told) == run.at(dropped) + 1
-    (given_up,) = run.of("UNHOLD", pd=run.id("leaving"))
-    (gone,) = run.of("DELETE", node=given_up["node"])
+    (given_up,) = run.dropped("HOLD", from_=run.id("leaving"))
+    (gone,) = run.of("DELETE", node=given_up["to"])
     assert run.at(told) < run.at(gone)

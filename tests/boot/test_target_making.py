@@ -151,5 +151,5 @@ def test_a_capability_that_was_refused_once_is_tried_again(
     (failed,) = run.of("MAKE_FAILED")
     assert failed["what"] == "hold"
     assert run.alive() == {"a", "b", "c"}
-    held = Counter(event["pd"] for event in run.of("HOLD"))
+    held = Counter(event["from"] for event in run.made("HOLD"))
     assert held == {run.id("a"): 1, run.id("b"): 1, run.id("c"): 2}

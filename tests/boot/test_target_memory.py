@@ -173,7 +173,7 @@ def spawn(target: Target) -> Run:
 @pytest.mark.behaviour("D-06", "D-05")
 def test_one_pd_creates_and_loses_forty_others(spawn: Run) -> None:
     assert spawn.says("spawner") == [f"children lost: {CHILDREN}, in the same slot: {CHILDREN}"]
-    assert len(spawn.of("OWN", pd=spawn.id("spawner"))) == CHILDREN
+    assert len(spawn.made("OWN", from_=spawn.id("spawner"))) == CHILDREN
     assert Counter(event["cause"] for event in spawn.cleanups()) == {
         "fault": CHILDREN // 2,
         "terminate": CHILDREN // 2,
@@ -188,7 +188,7 @@ def test_a_childs_memory_is_free_though_its_creator_held_capabilities_to_it(spaw
     for n in range(1, CHILDREN + 1):
         ((pd, revoked),) = spawn.plan(n)["revoked_bodies"]
         (child,) = spawn.of("DOOM_PD", n=n)
-        held = spawn.of("HOLD", pd=spawner, node=revoked)
+        held = spawn.made("HOLD", from_=spawner, to=revoked)
         assert pd == spawner
         assert len(held) == 1
         assert revoked.rpartition("_")[2] == child["pd"].rpartition("_")[2]
@@ -256,7 +256,7 @@ def test_a_pd_that_memory_does_not_suffice_for_leaves_nothing_behind(
     refused = run.of("REFUSE", pd=filler, op=SPAWN)
     assert {event["status"] for event in refused} == {MEMORY}
     assert len(refused) == 2
-    made = len(run.of("OWN", pd=filler))
+    made = len(run.made("OWN", from_=filler))
     assert 20 < made < 100
     assert run.says("filler")[0] == f"made: {made - 1}, then result {MEMORY}"
     assert run.says("filler")[1] == f"one given back: 0, one made: 0, one more: {MEMORY}"

@@ -40,8 +40,8 @@ def test_a_request_or_a_hold_alone_makes_a_dependent(dependents: Run) -> None:
 @pytest.mark.behaviour("C-15")
 def test_who_gave_up_request_and_hold_before_lives_on(dependents: Run) -> None:
     left = dependents.id("left_before")
-    assert dependents.of("UNREQUEST", pd=left)
-    assert dependents.of("UNHOLD", pd=left)
+    assert dependents.dropped("REQUEST", from_=left)
+    assert dependents.dropped("HOLD", from_=left)
     assert dependents.alive() == {"block_server_2", "left_before", "elsewhere"}
     assert dependents.says("left_before")[-1] == "at the end: block: nothing; request: nothing"
 

@@ -128,21 +128,21 @@ def test_what_is_refused_changes_nothing(run: Run) -> None:
 def test_holds_are_counted_and_are_one_capability(run: Run) -> None:
     tester = run.id("tester")
     resource = _served(run)[1]["id"]  # the first one was unwanted
-    given = run.of("HOLD", pd=tester, node=resource)
-    dropped = run.of("UNHOLD", pd=tester, node=resource)
+    given = run.made("HOLD", from_=tester, to=resource)
+    dropped = run.dropped("HOLD", from_=tester, to=resource)
     assert (len(given), len(dropped)) == (2, 2)
-    assert len({event["slot"] for event in [*given, *dropped]}) == 1
+    assert len({event["number"] for event in [*given, *dropped]}) == 1
 
 
 @pytest.mark.behaviour("R-06")
 def test_deleting_is_one_event_for_all_holders(run: Run) -> None:
     deleted = run.of("DELETE")[0]["node"]
-    assert {run.names[event["pd"]] for event in run.of("HOLD", node=deleted)} == {
+    assert {run.names[event["from"]] for event in run.made("HOLD", to=deleted)} == {
         "registry",
         "tester",
         "peer",
     }
-    assert run.of("UNHOLD", node=deleted) == []
+    assert run.dropped("HOLD", to=deleted) == []
     for n in (0, 1):
         assert [row for row in run.state(n) if deleted in row] == []
 
@@ -179,8 +179,8 @@ def test_who_waited_for_the_dead_server_is_answered_once(run: Run) -> None:
 def test_a_space_made_anew_under_the_same_name_is_another(run: Run) -> None:
     seconds = run.ids("second")
     assert len(seconds) == len(set(seconds)) == 2
-    firsts = [event for event in run.of("REQUEST", pd=run.id("peer")) if event["space"] in seconds]
-    assert [event["space"] for event in firsts] == seconds
+    asked = run.made("REQUEST", from_=run.id("peer"))
+    assert [event["to"] for event in asked if event["to"] in seconds] == seconds
 
 
 # -- the server decides what becomes of freed resources
@@ -196,8 +196,8 @@ def _objects(run: Run, disk: str, pd: str) -> list[str]:
     space = run.id(disk)
     return [
         e["node"]
-        for e in run.of("HOLD", pd=pd)
-        if e["node"].startswith(space.replace("SPACE_", "") + "_")
+        for e in run.made("HOLD", from_=pd)
+        if e["to"].startswith(space.replace("SPACE_", "") + "_")
     ]
 
 
@@ -246,12 +246,14 @@ def test_a_slot_that_was_revoked_is_given_again_only_after_the_loss_was_acknowle
     ]
     (ack,) = run.of("FINISH_WORK", token=queued["token"])
     slots = {
-        event["slot"] for event in run.of("REQUEST", pd=db) if run.at(event) < run.at(queued)
+        event["number"]
+        for event in run.made("REQUEST", from_=db)
+        if run.at(event) < run.at(queued)
     } - {"0"}
     again = [
         event
-        for event in run.of("REQUEST", "HOLD", pd=db)
-        if event["slot"] in slots and run.at(event) > run.at(queued)
+        for event in run.made("REQUEST", "HOLD", from_=db)
+        if event["number"] in slots and run.at(event) > run.at(queued)
     ]
     assert again, "the slot was never used again: nothing is shown"
     assert all(run.at(event) > run.at(ack) for event in again)

@@ -25,8 +25,8 @@ def test_who_is_told_may_save_a_pd_until_the_notify_phase_is_over(target: Target
     assert said.count("save: 0") == 1
     # All go by the first plan. The first is saved, and the second with it, which it holds.
     assert {event["pd"] for event in run.of("DOOM_PD", n=2)} == {first, second, third, fourth}
-    [saved] = run.of("HOLD", op="save")
-    assert (saved["pd"], saved["node"]) == (run.id("saver"), f"PD_2_{first[3:]}")
+    [saved] = run.made("HOLD", op="save")
+    assert (saved["from"], saved["to"]) == (run.id("saver"), f"PD_2_{first[3:]}")
     spared = run.of("SPARED", n=2)
     assert {event["node"] for event in spared} == {first, second}
     assert {event["pd"] for event in run.of("STEP", name="destroy-pd", n=2)} == {third, fourth}

@@ -22,7 +22,7 @@ def run(target: Target) -> Run:
 def test_no_slot_is_given_again_before_its_loss_is_acknowledged(run: Run) -> None:
     leaker = run.id("leaker")
     acks = run.of("FINISH_WORK", pd=leaker)
-    slots = [(run.at(e), e["slot"]) for e in run.of("REQUEST", "HOLD", pd=leaker)]
+    slots = [(run.at(e), e["number"]) for e in run.made("REQUEST", "HOLD", from_=leaker)]
     before = [slot for at, slot in slots if at < run.at(acks[0])]
     # one is its request to the other server
     assert len(set(before)) == len(before) == DEATHS * EACH + 1

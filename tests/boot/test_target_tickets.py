@@ -434,5 +434,6 @@ def test_a_client_comes_and_goes_also_when_its_server_is_far_behind(
     run = target.run("many", change=change)
     assert run.says("client") == ["came and went: 100, then 0"]
     assert len(run.of("QUEUE", kind="disconnect", to=run.id("server"), n=0)) == 100
-    made, dropped = (run.of(name, pd=run.id("client")) for name in ("REQUEST", "UNREQUEST"))
+    client = run.id("client")
+    made, dropped = run.made("REQUEST", from_=client), run.dropped("REQUEST", from_=client)
     assert len(made) == len(dropped) == 100

@@ -14,7 +14,7 @@ from kit.marks import slow_but
 RELEASES, LEAVES, CONNECTS, TERMINATES, _, CALLS, CALLS_LATER = range(7)
 
 
-DROPS = {"release": (RELEASES, "UNHOLD"), "disconnect": (LEAVES, "UNREQUEST")}
+DROPS = {"release": (RELEASES, "HOLD"), "disconnect": (LEAVES, "REQUEST")}
 
 
 def goes_on(run: Run) -> bool:
@@ -27,12 +27,12 @@ def goes_on(run: Run) -> bool:
 @pytest.mark.parametrize("what", slow_but(DROPS, "release"))
 def test_what_a_client_drops_is_gone_while_its_server_is_held(target: Target, what: str) -> None:
     """Its slot is empty, and takes the next capability."""
-    act, event = DROPS[what]
+    act, kind = DROPS[what]
     run = target.run("ward", change=with_pd("sitter", args=(act,)))
     said = run.says("sitter")
     assert said[said.index(f"{what} 0") + 1] == "lost 1"
-    (dropped,) = run.of(event)
-    assert said[said.index("lost 1") + 1 :][:2] == ["connect 0", f"slot {dropped['slot']}"]
+    (dropped,) = run.dropped(kind)
+    assert said[said.index("lost 1") + 1 :][:2] == ["connect 0", f"slot {dropped['number']}"]
     assert goes_on(run)
 
 

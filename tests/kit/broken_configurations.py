@@ -28,6 +28,7 @@ from kit.configured_story import (
     with_system,
     without_crash,
 )
+from kit.records import fits
 from kit.timed import timed
 from kit.trace_simulator import BODY_OBJECTS, OWN_OBJECTS
 
@@ -149,7 +150,7 @@ def _find(drafts: list[Draft], event: str, match: dict[str, object]) -> int:
     return next(
         i
         for i, (name, values) in enumerate(drafts)
-        if name == event and all(str(values[key]) == str(value) for key, value in match.items())
+        if name == event and fits(values, match)
     )
 
 
@@ -172,11 +173,11 @@ EDITS: Final[tuple[tuple[str, Edit], ...]] = (
     ("config.mode", _with("MODE", {"mode": "sync"})),
     ("config.truth", with_truth),
     ("config.cancel", _cancelled),
-    ("config.slot", _with("REQUEST", {"slot": 256}, pd="PD_4", space="FILE_SPACE_4")),
+    ("config.slot", _with("EDGE", {"number": 256}, from_="PD_4", to="FILE_SPACE_4")),
     ("config.pd", _without("PD", id="PD_3")),
-    ("config.handler", _without("HANDLER", pd="PD_2")),
+    ("config.handler", _without("EDGE", kind="FAULT", from_="PD_2")),
     ("config.quota", _without("QUOTA", name="fs")),
-    ("config.request", _without("REQUEST", pd="PD_2")),
+    ("config.request", _without("EDGE", kind="REQUEST", from_="PD_2")),
     ("staged.follows", _with("EXIT", {"code": 41}, code=42)),
     ("staged.follows", _with("FAULT_HELD", {"address": "0xdead001"})),
     ("staged.follows", _with("FAULT_HELD", {"kind": "cap-fault"})),

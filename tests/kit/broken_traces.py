@@ -21,7 +21,7 @@ from kit.govern_run import govern_run
 from kit.hung_run import hung_run
 from kit.network_run import Forgetful, ended, network
 from kit.reconcile_run import reconcile_run
-from kit.records import line_of
+from kit.records import fits, line_of
 from kit.reports_run import reports_run
 from kit.residue_run import residue_run
 from kit.stop_run import stop_run
@@ -63,7 +63,7 @@ def edited(run: str, event: str, change: Values | None, skip: int = 0, **match: 
     found = [
         index
         for index, (name, values) in enumerate(drafts)
-        if name == event and all(str(values[key]) == str(value) for key, value in match.items())
+        if name == event and fits(values, match)
     ]
     at = found[skip]
     drafts[at : at + 1] = [] if change is None else [(event, {**drafts[at][1], **change})]
@@ -89,6 +89,12 @@ def scenario(breaks: Callable[[Target], object]) -> Report:
 def emitted(event: str, /, **values: object) -> Callable[[], Report]:
     """The scenario with an event added at its end."""
     return lambda: scenario(lambda target: target.emit(event, **values))
+
+
+def _edge(
+    change: str, kind: str, source: str, to: str, number: int = 0, **cause: str
+) -> Callable[[], Report]:
+    return lambda: scenario(lambda target: target.edge(change, kind, source, to, number, **cause))
 
 
 def _disconnected_first() -> Report:
@@ -376,7 +382,7 @@ def _no_snapshot(target: Target) -> None:
 def _illegal(target: Target) -> None:
     """The manager drops its hold of what it manages."""
     target.model.drop_hold("PD_4", "TABLE_4_1")
-    target.emit("UNHOLD", pd="PD_4", node="TABLE_4_1", slot=0, by="PD_4")
+    target.edge("dropped", "HOLD", "PD_4", "TABLE_4_1")
     target.quiet()
 
 
@@ -420,9 +426,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "order.version": emitted("DANCE", pd="PD_5"),
     "order.header": lambda: edited("depths-0-0", "TRACE", {"arch": "mips"}),
     "order.answer": lambda: edited("notices", "QUEUE", None, kind="disconnect", n=0),
-    "model.possible": emitted(
-        "REQUEST", pd="PD_77", space="TABLE_SPACE_4", slot=8, by="-"
-    ),
+    "model.possible": _edge("made", "REQUEST", "PD_77", "TABLE_SPACE_4", 8),
     "memory.body": lambda: scenario(_no_body),
     "memory.block": lambda: scenario(_odd_body),
     "memory.overlap": lambda: scenario(_squatter),
@@ -440,25 +444,25 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "nodes.manager": emitted("SPACE", id="TABLE_SPACE_9", type="TABLE", manager="PD_0", name="x"),
     "nodes.delete": emitted("DELETE", node="TABLE_4_1", by="PD_5", part=0),
     "nodes.part": emitted("DELETE", node="TABLE_4_1", by="PD_4", part=1),
-    "edges.unhold": emitted("UNHOLD", pd="PD_5", node="TABLE_4_1", slot=9, by="PD_2"),
-    "causes.operation": emitted(
-        "SUBSCRIBE", pd="PD_5", node="PD_5", asker="PD_5", op="connect"
+    "edges.number": lambda: edited("depths-1-0", "EDGE", {"number": 1}, kind="MAP"),
+    "causes.operation": _edge(
+        "made", "SUBSCRIBE", "PD_5", "PD_5", asker="PD_5", op="connect"
     ),
-    "causes.asker": emitted("SUBSCRIBE", pd="PD_5", node="PD_5", asker="PD_0", op="subscribe"),
+    "causes.asker": _edge("made", "SUBSCRIBE", "PD_5", "PD_5", asker="PD_0"),
     "causes.authority": lambda: scenario(lambda target: target.map("FILE_3_1", "TABLE_4_1")),
     "causes.configured": lambda: scenario(lambda target: target.link("PD_4", "PD_5")),
     "causes.core": lambda: scenario(
         lambda target: target.resource(target.core_space("PD"), 5)
     ),
-    "causes.spawn": lambda: edited("notices", "OWN", None),
-    "edges.handler": emitted("HANDLER", pd="PD_5", handler="PD_0"),
-    "slots.none": emitted("HOLD", pd="PD_4", node="TABLE_4_1", slot=40, by="-"),
-    "slots.one": emitted("HOLD", pd="PD_5", node="TABLE_4_1", slot=40, by="-"),
-    "slots.range": emitted("HOLD", pd="PD_5", node="FILE_3_1", slot=4, by="-"),
-    "slots.used": emitted("HOLD", pd="PD_5", node="FILE_3_1", slot=8, by="-"),
+    "causes.spawn": lambda: edited("notices", "EDGE", None, kind="OWN"),
+    "edges.handler": _edge("made", "FAULT", "PD_5", "PD_0"),
+    "slots.none": _edge("made", "HOLD", "PD_4", "TABLE_4_1", 40),
+    "slots.one": _edge("made", "HOLD", "PD_5", "TABLE_4_1", 40),
+    "slots.range": _edge("made", "HOLD", "PD_5", "FILE_3_1", 4),
+    "slots.used": _edge("made", "HOLD", "PD_5", "FILE_3_1", 8),
     "slots.reused": lambda: crashed(_slot_again),
     "slots.limit": _many_lost,
-    "slots.given_back": emitted("UNREQUEST", pd="PD_5", space="TABLE_SPACE_4", slot=9),
+    "slots.given_back": _edge("dropped", "REQUEST", "PD_5", "TABLE_SPACE_4", 9),
     "actors.there": emitted("SAY", pd="PD_77", text="x"),
     "actors.silent": lambda: scenario(_silent),
     "actors.waiting": lambda: edited("sync", "TICKET", None, ticket=1),
@@ -476,7 +480,9 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "stop.last": _due_after_the_end,
     "reconcile.first": lambda: edited("reconcile", "RECONCILE", None),
     "reconcile.nodes": lambda: edited("reconcile", "RECONCILE", {"nodes": 2}),
-    "causes.saved": lambda: edited("reconcile", "REQUEST", {"op": "reconcile"}, op="-", pd="PD_3"),
+    "causes.saved": lambda: edited(
+        "reconcile", "EDGE", {"op": "reconcile"}, kind="REQUEST", op="-", from_="PD_3"
+    ),
     "authority.trust": lambda: edited("govern", "TRUST", {"account": 2}, account=3),
     "authority.pin": lambda: edited("govern", "PIN", {"asker": "PD_4"}, pd="PD_2"),
     "authority.stopped": lambda: scenario(_depths_of_the_stopped),
@@ -485,7 +491,6 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "consent.allow": emitted("ALLOW", pd="PD_5", by="PD_0", count=1),
     "consent.many": lambda: scenario(_many_subscriptions),
     "consent.allowed": lambda: edited("depths-1-0", "ALLOW", {"count": 0}, pd="PD_5"),
-    "consent.by": lambda: edited("depths-1-0", "HOLD", {"by": "-"}, pd="PD_5"),
     "collect.when": lambda: edited("collect", "COLLECTS", {"when": "always"}),
     "collect.due": lambda: edited("collect", "COLLECT", None, pds=0),
     "collect.found": lambda: edited("collect", "COLLECT", {"pds": 1}, pds=2),
@@ -539,10 +544,10 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "blame.resumed": lambda: edited("blame", "FINISH_WORK", {"result": "failed"}, token=1),
     "blame.taken": lambda: inserted("blame", "FAULT_RESUMED", "DEADLINE", pd="PD_2", ms=5),
     "blame.probe": emitted("PROBE", pd="PD_2", by="PD_5", ms=0),
-    "blame.waits": lambda: edited("blame", "REQUEST", None, space="BLOCK_SPACE_2"),
+    "blame.waits": lambda: edited("blame", "EDGE", None, kind="REQUEST", to="BLOCK_SPACE_2"),
     "hung.limits": lambda: edited("hung", "LIMITS", {"call_ms": 0}, pd="PD_3"),
     "hung.probe": lambda: edited("hung", "PROBE", {"ms": 250}, pd="PD_4"),
-    "hung.waits": lambda: edited("hung", "REQUEST", None, pd="PD_2"),
+    "hung.waits": lambda: edited("hung", "EDGE", None, kind="REQUEST", from_="PD_2"),
     "hung.hung": lambda: edited("hung", "HUNG", {"ms": 199}, pd="PD_1"),
     "hung.passed": lambda: edited("hung", "HUNG", {"ms": 900}, pd="PD_1"),
     "hung.unanswered": lambda: edited("hung", "UNANSWERED", {"ran": 300}),
@@ -613,7 +618,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "cleanup.needless": lambda: of_drafts(broken_apart.idle().events),
     "cleanup.phases": lambda: edited("depths-1-0", "STEP", {"name": "notify"}, name="mark"),
     "cleanup.doomed": lambda: waiting(
-        "HOLD", pd="PD_2", node="ROOM_SPACE_2", slot=30, by="-"
+        "EDGE", change="made", kind="HOLD", from_="PD_2", to="ROOM_SPACE_2", number=30
     ),
     "cleanup.wait": lambda: waiting(
         "STEP", n=1, name="mark", node="PD_1", pd="-", calls=0, kinds="-", count=1

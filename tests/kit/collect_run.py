@@ -42,7 +42,7 @@ class Collecting(Target):
         body = self.body(pd, **cause)
         self.model.add_hold(by, body)
         slot = self._slot(by, "HOLD", body)
-        self.emit("HOLD", pd=by, node=body, slot=slot, by="-", **cause)
+        self.edge("made", "HOLD", by, body, slot, **cause)
         self.saved = True
 
     def roots(self) -> set[str]:

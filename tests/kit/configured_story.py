@@ -260,8 +260,7 @@ class Configured(Target):
         printed = max((i for i, name in enumerate(names) if name == "ACCOUNT"), default=0)
         if memory & set(names[printed:]):
             self.account()
-        edges = {"HOLD", "REQUEST", "LINK", "HANDLER", "OWN"}
-        changes = memory - {"CLEANUP"} | {"PD", "SPACE"} | edges
+        changes = memory - {"CLEANUP"} | {"PD", "SPACE", "EDGE"}
         printed = max((i for i, name in enumerate(names) if name == "SETTLED"), default=0)
         if changes & set(names[printed:]):
             self.snapshot()

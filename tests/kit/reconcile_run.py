@@ -7,7 +7,7 @@ from cellreap.model import reference
 from cellreap.trace.writer import Draft
 from kit.trace_simulator import Target
 
-MAKE_SAVED = ("PD", "SPACE", "RESOURCE", "HOLD", "REQUEST", "MAP", "SUBSCRIBE")
+MAKE_SAVED = ("PD", "SPACE", "RESOURCE", "EDGE")
 """The events by which a saved state is made."""
 
 
@@ -21,8 +21,6 @@ class Updated(Target):
         """Writes an event. Nobody asked for what makes the saved state."""
         if self.saves and event in MAKE_SAVED:
             values |= {"asker": "-", "op": "reconcile"}
-            if event in ("HOLD", "REQUEST"):
-                values["by"] = "-"
         super().emit(event, **values)
 
     def core_request(self, pd: str, type_: str) -> None:
@@ -36,7 +34,7 @@ class Updated(Target):
             super().hold(pd, node)
             return
         self.model.add_hold(pd, node)
-        self.emit("HOLD", pd=pd, node=node, slot=self._slot(pd, "HOLD", node), by="-")
+        self.edge("made", "HOLD", pd, node, self._slot(pd, "HOLD", node))
 
     def first_client(self, manager: str, client: str, space: str) -> None:
         """The manager creates a space of the saved state, with a first client."""
@@ -44,7 +42,7 @@ class Updated(Target):
         self.model.add_request(client, space)
         slot = self._slot(client, "REQUEST", space)
         cause = {"asker": manager, "op": "create_space"}
-        self.emit("REQUEST", pd=client, space=space, slot=slot, by=manager, **cause)
+        self.edge("made", "REQUEST", client, space, slot, **cause)
 
     def gone(self, name: str) -> str:
         """A PD that the configuration does not name."""

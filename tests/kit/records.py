@@ -7,7 +7,7 @@ A record is `EVENT field=value ... [at=NANOSECONDS]`, with values as `encode` ha
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from cellreap.trace import frames
 from cellreap.trace.events import Event, unescaped
@@ -23,6 +23,11 @@ def event_of(text: str) -> Event:
     time = values.pop("at", None)
     read = {field: unescaped(value) for field, value in values.items()}
     return Event(name, read, time=None if time is None else int(time))
+
+
+def fits(values: Mapping[str, object], wanted: Mapping[str, object]) -> bool:
+    """Whether fields have these values. A field named like a keyword has a trailing underscore."""
+    return all(str(values[key.rstrip("_")]) == str(value) for key, value in wanted.items())
 
 
 def line_of(seq: int, text: str, key: bytes = NO_SECRET) -> str:

@@ -55,7 +55,7 @@ def alterations(events: Sequence[Event]) -> Iterator[tuple[Mutation, list[Event]
                 changed = Event(event.name, {**event.values, name: other}, event.line, event.seq)
                 what = f"{event.name}.{name} {value} -> {other} in {event}"
                 yield (
-                    Mutation("alter", i, i, what, f"{event.name}.{name}", changed),
+                    Mutation("alter", i, i, what, f"{event.told}.{name}", changed),
                     [changed, *events[i + 1 :]],
                 )
 
@@ -213,9 +213,7 @@ def _others(event: Event, name: str, value: str, nodes: dict[str, list[str]]) ->
 
 _FRAME = {"TRACE", "BASE", "CLEANUP", "SETTLED", "END"}
 _MODEL = {
-    "PD", "BODY", "SPACE", "RESOURCE", "DELETE", "HOLD",
-    "UNHOLD", "REQUEST", "UNREQUEST", "MAP", "UNMAP",
-    "HANDLER", "LINK", "OWN", "SUBSCRIBE", "UNSUBSCRIBE",
+    "PD", "BODY", "SPACE", "RESOURCE", "DELETE", "EDGE",
 }  # fmt: skip
 _TRIGGERS = {"FAULT", "EXIT", "TERMINATE"}
 _ACTS = {
@@ -250,16 +248,17 @@ def depends(events: Sequence[Event], first: int, second: int, moved: int) -> boo
     crossed = events[first : second + 1] if moved == first else events[first:second]
     if events[moved].name == "ACCOUNT" and not {a.name, b.name} & _FRAME:
         return sum(map(_memory, crossed)) != 0
-    if (a.name, b.name) in (("HOLD", "UNHOLD"), ("SUBSCRIBE", "UNSUBSCRIBE")):
+    if a.dropped("HOLD", "SUBSCRIBE") and b.made(a["kind"]):
+        return False
+    if b.dropped("HOLD", "SUBSCRIBE") and a.made(b["kind"]):
         # Only if the dropped one is the only one.
-        edge = (b["pd"], b["node"])
-        made = [
-            event.name
-            for event in events[:second]
-            if (event.values.get("pd"), event.values.get("node")) == edge
-        ]
-        return made.count(a.name) - made.count(b.name) == 1
-    return (a.name, b.name) not in (("UNHOLD", "HOLD"), ("UNSUBSCRIBE", "SUBSCRIBE"))
+        told = [e["change"] for e in events[:second] if e.name == "EDGE" and _edge(e) == _edge(b)]
+        return told.count("made") - told.count("dropped") == 1
+    return True
+
+
+def _edge(event: Event) -> list[str]:
+    return [event[field] for field in ("kind", "from", "to", "number")]
 
 
 _BETWEEN = ("SAY", "DEPTHS", "CLOCK", "HELD_UP", "ROUNDS", "DISMISS", "UNFINISHED")
@@ -329,9 +328,9 @@ def conflicts(first: Event, second: Event) -> bool:
         return True
     for one, other in ((first, second), (second, first)):
         if one.name == "QUEUE" and one["n"] == "0":
-            # Of no cleanup: behind the UNREQUEST, before the GET_WORK.
-            if other.name == "UNREQUEST":
-                return (one["node"], one["from"]) == (other["space"], other["pd"])
+            # Of no cleanup: behind the REQUEST that is dropped, before the GET_WORK.
+            if other.dropped("REQUEST"):
+                return (one["node"], one["from"]) == (other["to"], other["from"])
             return other.values.get("token") == one["token"]
     in_cleanup = [event.name in _PHASES or event.name == "STEP" for event in (first, second)]
     if all(in_cleanup):
@@ -379,8 +378,8 @@ def _acting(trigger: Event, other: Event) -> bool:
     if trigger.name in ("FAULT", "EXIT"):
         if other.name in _ACTS:
             return other[_ACTS[other.name]] == trigger["pd"]
-        if other.name in ("SUBSCRIBE", "UNSUBSCRIBE"):
-            return other["pd"] == trigger["pd"]
+        if other.name == "EDGE" and other["kind"] == "SUBSCRIBE":
+            return other["from"] == trigger["pd"]
         if other.name == "RESOURCE":
             return False  # depends on the manager of its space, which the event does not name
     return False
@@ -401,16 +400,10 @@ def _makes(first: Event, second: Event) -> bool:
     return False
 
 
-_UNDO = {"UNHOLD": "HOLD", "UNREQUEST": "REQUEST", "UNMAP": "MAP", "UNSUBSCRIBE": "SUBSCRIBE"}
-
-
 def _unmakes(first: Event, second: Event) -> bool:
     """Whether the second is about the first's edge, or about the node that the first deleted."""
     for one, other in ((first, second), (second, first)):
         if one.name == "DELETE" and one["node"] in _ids(other):
             return True
-    if _UNDO.get(second.name) != first.name:
-        return False
-    return {k: v for k, v in first.values.items() if k != "slot"} == {
-        k: v for k, v in second.values.items() if k != "slot"
-    }
+    both = first.name == second.name == "EDGE"
+    return both and first["change"] != second["change"] and _edge(first) == _edge(second)

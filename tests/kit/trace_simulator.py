@@ -311,7 +311,7 @@ class Target:
             self.emit("TRUST", pd=pd, account=trusted)
         if creator is not None:
             self.model.add_own(creator, pd)
-            self.emit("OWN", pd=creator, created=pd)
+            self.edge("made", "OWN", creator, pd)
             if allows:
                 self.emit("ALLOW", pd=pd, by=creator, count=allows)
             self.body_cap(creator, pd)
@@ -364,7 +364,7 @@ class Target:
         self.emit("SPACE", id=space, type=type_, manager=manager, name=name)
         if manager != ROOT:
             self.model.add_hold(manager, space)
-            self.emit("HOLD", pd=manager, node=space, slot=0, by="-")
+            self.edge("made", "HOLD", manager, space)
         return space
 
     def core_request(self, pd: str, type_: str) -> None:
@@ -393,7 +393,7 @@ class Target:
         manager = self.model.manager[space]
         if manager != ROOT:
             self.model.add_hold(manager, res)
-            self.emit("HOLD", pd=manager, node=res, slot=0, by="-")
+            self.edge("made", "HOLD", manager, res)
         return res
 
     def body_cap(self, holder: str, pd: str) -> str:
@@ -412,6 +412,12 @@ class Target:
 
     # -- edges
 
+    def edge(
+        self, change: str, kind: str, source: str, target: str, number: int = 0, **cause: str
+    ) -> None:
+        ends = {"from_": source, "to": target}
+        self.emit("EDGE", change=change, kind=kind, **ends, number=number, **cause)
+
     def _slot(self, pd: str, kind: str, node: str) -> int:
         slots = self.slots[pd]
         for slot, what in slots.items():
@@ -426,11 +432,9 @@ class Target:
     def hold(self, pd: str, node: str) -> None:
         self.model.add_hold(pd, node)
         manager = self.model.manager[self.model.space_of.get(node, node)]
-        by = "-" if manager in (pd, ROOT) else manager
-        if by != "-":
-            self.emit("ALLOW", pd=pd, by=by, count=1)
-        slot = 0 if manager == pd else self._slot(pd, "HOLD", node)
-        self.emit("HOLD", pd=pd, node=node, slot=slot, by=by)
+        if manager not in (pd, ROOT):
+            self.emit("ALLOW", pd=pd, by=manager, count=1)
+        self.edge("made", "HOLD", pd, node, 0 if manager == pd else self._slot(pd, "HOLD", node))
 
     def unhold(self, pd: str, node: str, by: str | None = None) -> None:
         slot = self._slot(pd, "HOLD", node)
@@ -438,7 +442,7 @@ class Target:
         gone = (pd, node) not in self.model.holds
         if gone:
             del self.slots[pd][slot]
-        self.emit("UNHOLD", pd=pd, node=node, slot=slot, by=by or pd)
+        self.edge("dropped", "HOLD", pd, node, slot, asker=by or pd)
         if gone and by not in (None, pd):
             self.slots[pd][slot] = f"lost {node}"
             self._tell_loss(pd, node)
@@ -451,7 +455,7 @@ class Target:
     def request(self, pd: str, space: str) -> None:
         self.model.add_request(pd, space)
         slot = 0 if self.model.is_core(space) else self._slot(pd, "REQUEST", space)
-        self.emit("REQUEST", pd=pd, space=space, slot=slot, by="-")
+        self.edge("made", "REQUEST", pd, space, slot)
 
     def unrequest(self, pd: str, space: str) -> None:
         slot = 0
@@ -459,33 +463,33 @@ class Target:
             slot = self._slot(pd, "REQUEST", space)
             del self.slots[pd][slot]
         self.model.drop_request(pd, space)
-        self.emit("UNREQUEST", pd=pd, space=space, slot=slot)
+        self.edge("dropped", "REQUEST", pd, space, slot)
         if self.model.manager[space] != ROOT:
             self._put(0, self.model.manager[space], "disconnect", space, pd, None)
 
     def map(self, upper: str, lower: str) -> None:
         self.model.add_map(upper, lower)
-        self.emit("MAP", from_=upper, to=lower)
+        self.edge("made", "MAP", upper, lower)
 
     def unmap(self, upper: str, lower: str) -> None:
         self.model.drop_map(upper, lower)
-        self.emit("UNMAP", from_=upper, to=lower)
+        self.edge("dropped", "MAP", upper, lower)
 
     def handler(self, pd: str, handler: str) -> None:
         self.model.set_fault(pd, handler)
-        self.emit("HANDLER", pd=pd, handler=handler)
+        self.edge("made", "FAULT", pd, handler)
 
     def link(self, a: str, b: str) -> None:
         self.model.add_link(a, b)
-        self.emit("LINK", a=a, b=b)
+        self.edge("made", "LINK", a, b)
 
     def subscribe(self, pd: str, node: str, handler: int = 0) -> None:
         self.model.add_subscribe(pd, node, handler=handler)
-        self.emit("SUBSCRIBE", pd=pd, node=node, handler=handler)
+        self.edge("made", "SUBSCRIBE", pd, node, handler)
 
     def unsubscribe(self, pd: str, node: str, handler: int = 0) -> None:
         self.model.drop_subscribe(pd, node, handler=handler)
-        self.emit("UNSUBSCRIBE", pd=pd, node=node, handler=handler)
+        self.edge("dropped", "SUBSCRIBE", pd, node, handler)
 
     def delete(self, node: str, by: str | None = None) -> None:
         space = self.model.space_of.get(node, node)
@@ -1327,61 +1331,59 @@ class Target:
 
 CAUSES: dict[str, tuple[str, str]] = {
     "DELETE": ("by", "delete_resource"),
-    "UNHOLD": ("by", "release"),
-    "UNREQUEST": ("pd", "disconnect"),
-    "SUBSCRIBE": ("pd", "subscribe"),
-    "UNSUBSCRIBE": ("pd", "unsubscribe"),
-    "MAP": ("from", "map"),
-    "UNMAP": ("from", "unmap"),
+    "dropped HOLD": ("from", "release"),
+    "dropped REQUEST": ("from", "disconnect"),
+    "made SUBSCRIBE": ("from", "subscribe"),
+    "dropped SUBSCRIBE": ("from", "unsubscribe"),
+    "made MAP": ("manager", "map"),
+    "dropped MAP": ("manager", "unmap"),
     "ALLOW": ("pd", "allow"),
     "DEPTHS": ("pd", "set_depth"),
     "SPACE": ("manager", "create_space"),
-    "RESOURCE": ("space", "create_resource"),
-    "HOLD": ("by", "give"),
-    "REQUEST": ("by", "share_request"),
+    "RESOURCE": ("manager", "create_resource"),
+    "made HOLD": ("manager", "send"),
+    "made REQUEST": ("from", "connect"),
     "PD": ("id", "-"),
-    "OWN": ("pd", "spawn"),
-    "HANDLER": ("pd", "-"),
-    "LINK": ("a", "-"),
+    "made OWN": ("from", "spawn"),
+    "made FAULT": ("from", "-"),
+    "made LINK": ("from", "-"),
 }
-"""Event that changes the model -> the field that tells which PD asked, and the usual operation."""
+"""What changes in the model -> the field that tells which PD asked, and the usual operation.
+`manager`: who manages the node that changes.
+"""
 
 
 def cause_of(
     model: Model, event: str, draft: dict[str, object], spawning: str | None
 ) -> dict[str, object]:
-    """The likeliest cause of a change: `asker` and `op`. Empty for other events.
+    """The likeliest cause of a change: `asker`, unless the draft has it, and `op`.
 
-    spawning: the creator of the PD that is being made.
+    Empty for other events. spawning: the creator of the PD that is being made.
     """
-    if event not in CAUSES:
+    told = f"{draft['change']} {draft['kind']}" if event == "EDGE" else event
+    if told not in CAUSES:
         return {}
-    name, op = CAUSES[event]
+    field, op = CAUSES[told]
     values = {key: str(value) for key, value in draft.items()}
-    asker = values[name]
-    manager = model.manager.get(model.space_of.get(asker, asker))
-    if name in ("from", "space"):
-        asker = manager or "PD_1"
-    node = values.get("node", values.get("space", ""))
-    server = model.manager.get(model.space_of.get(node, node))
+    node = values["from" if told.endswith("MAP") else "to"] if event == "EDGE" else ""
+    node = node or values.get("node", values.get("space", ""))
+    server = values.get("manager", model.manager.get(model.space_of.get(node, node)))
+    asker = values.get("asker", (server or "PD_1") if field == "manager" else values[field])
     if event == "DELETE" and (values["part"] == "1" or "_SPACE_" in node):
         op = "delete_space"
-    elif event == "UNHOLD" and values["by"] != values["pd"]:
+    elif told == "dropped HOLD" and asker != values["from"]:
         op = "take_back"
-    elif event == "HOLD" and asker == "-":
-        asker = values["pd"]
+    elif told == "made HOLD" and asker == values["from"]:
         op = "create_space" if node in model.manager else "create_resource"
-        if server == ROOT:
-            op = "-"
-    elif event == "HOLD":
+    elif told == "made HOLD":
         clients = {pd for pd, space in model.requests if model.manager.get(space) == asker}
-        op = "give" if server == asker and values["pd"] in clients else "send"
-    elif event == "REQUEST" and asker == "-":
-        asker, op = values["pd"], "-" if server == ROOT else "connect"
-    of_root = ROOT in (asker, server)
-    if spawning is not None and event in ("PD", "RESOURCE", "HOLD", "ALLOW", "OWN"):
+        op = "give" if server == asker and values["from"] in clients else op
+    elif told == "made REQUEST" and asker != values["from"]:
+        op = "share_request"
+    made = told in ("SPACE", "RESOURCE", "made HOLD", "made REQUEST")
+    if spawning is not None and told in ("PD", "RESOURCE", "made HOLD", "ALLOW", "made OWN"):
         asker, op = spawning, "spawn"
-    elif event in ("SPACE", "RESOURCE") and of_root:
+    elif made and server == ROOT and "asker" not in values:
         op = "-"
     return {"asker": "-" if op == "-" else asker, "op": op}
 

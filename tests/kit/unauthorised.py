@@ -76,21 +76,21 @@ class Scene:
     def consent(self, pd: str, by: str) -> None:
         self.target.emit("ALLOW", pd=pd, by=by, count=1)
 
-    def hold(self, pd: str, node: str, by: str, asker: str, op: str) -> None:
+    def hold(self, pd: str, node: str, asker: str, op: str) -> None:
         target = self.target
-        if by not in ("-", pd):
-            self.consent(pd, by)
+        if asker not in ("-", pd):
+            self.consent(pd, asker)
         self.model.add_hold(pd, node)
         slot = 0 if self.manager(node) == pd else target._slot(pd, "HOLD", node)
-        target.emit("HOLD", pd=pd, node=node, slot=slot, by=by, asker=asker, op=op)
+        target.edge("made", "HOLD", pd, node, slot, asker=asker, op=op)
 
-    def request(self, pd: str, space: str, by: str, asker: str, op: str) -> None:
+    def request(self, pd: str, space: str, asker: str, op: str) -> None:
         target = self.target
-        if by not in ("-", pd):
-            self.consent(pd, by)
+        if asker not in ("-", pd):
+            self.consent(pd, asker)
         self.model.add_request(pd, space)
         slot = 0 if self.model.is_core(space) else target._slot(pd, "REQUEST", space)
-        target.emit("REQUEST", pd=pd, space=space, slot=slot, by=by, asker=asker, op=op)
+        target.edge("made", "REQUEST", pd, space, slot, asker=asker, op=op)
 
 
 def _pairs(scene: Scene) -> Iterator[tuple[str, str]]:
@@ -109,7 +109,7 @@ def _space(scene: Scene) -> None:
     model.add_space(space, pd)
     target.objects[space] = 0
     target.emit("SPACE", id=space, type="CAVE", manager=pd, name="-")
-    scene.hold(pd, space, "-", pd, "create_space")
+    scene.hold(pd, space, pd, "create_space")
 
 
 def _space_of_another(scene: Scene) -> None:
@@ -141,7 +141,7 @@ def _give(scene: Scene) -> None:
         (a, b) for a, b in _pairs(scene)
         if manager not in (a, b) and (a, node) not in scene.model.holds
     )  # fmt: skip
-    scene.hold(pd, node, by, by, scene.random.choice(("give", "send")))
+    scene.hold(pd, node, by, scene.random.choice(("give", "send")))
 
 
 def _give_a_stranger(scene: Scene) -> None:
@@ -152,7 +152,7 @@ def _give_a_stranger(scene: Scene) -> None:
         pd for pd in scene.live()
         if pd != by and not scene.serves(by, pd) and not scene.has_body(by, pd)
     )  # fmt: skip
-    scene.hold(pd, node, by, by, scene.random.choice(("give", "send")))
+    scene.hold(pd, node, by, scene.random.choice(("give", "send")))
 
 
 def _send(scene: Scene) -> None:
@@ -163,7 +163,7 @@ def _send(scene: Scene) -> None:
         and pd not in (by, scene.manager(node)) and scene.manager(node) != by
         and not scene.has_body(by, pd)
     )  # fmt: skip
-    scene.hold(pd, node, by, by, "send")
+    scene.hold(pd, node, by, "send")
 
 
 def _take(scene: Scene) -> None:
@@ -171,7 +171,7 @@ def _take(scene: Scene) -> None:
     node = scene.one_of(iter(scene.resources()))
     pd = scene.one_of(pd for pd in scene.live() if pd != scene.manager(node))
     op = scene.random.choice(("-", "give", "connect", "create_resource", "spawn"))
-    scene.hold(pd, node, "-", "-" if op == "-" else pd, op)
+    scene.hold(pd, node, "-" if op == "-" else pd, op)
 
 
 def _unhold(scene: Scene) -> None:
@@ -243,7 +243,7 @@ def _map(scene: Scene) -> None:
     if may:
         asker = scene.one_of(pd for pd in scene.live() if pd != manager)
     model.add_map(upper, lower)
-    scene.target.emit("MAP", from_=upper, to=lower, asker=asker, op="map")
+    scene.target.edge("made", "MAP", upper, lower, asker=asker, op="map")
 
 
 def _unmap(scene: Scene) -> None:
@@ -251,7 +251,7 @@ def _unmap(scene: Scene) -> None:
     upper, lower = scene.one_of(pair for pair in scene.model.maps if pair[0] in scene.model.nodes)
     asker = scene.one_of(pd for pd in scene.live() if pd != scene.manager(upper))
     scene.model.drop_map(upper, lower)
-    scene.target.emit("UNMAP", from_=upper, to=lower, asker=asker, op="unmap")
+    scene.target.edge("dropped", "MAP", upper, lower, asker=asker, op="unmap")
 
 
 def _subscribe(scene: Scene) -> None:
@@ -268,7 +268,7 @@ def _subscribe_another(scene: Scene) -> None:
     """A PD subscribes another one."""
     asker, pd = scene.one_of(_pairs(scene))
     scene.model.add_subscribe(pd, pd)
-    scene.target.emit("SUBSCRIBE", pd=pd, node=pd, asker=asker, op="subscribe")
+    scene.target.edge("made", "SUBSCRIBE", pd, pd, asker=asker, op="subscribe")
 
 
 def _link(scene: Scene) -> None:
@@ -290,7 +290,7 @@ def _own(scene: Scene) -> None:
         if not any(created == b for _, created in scene.model.owns)
     )  # fmt: skip
     scene.model.add_own(a, b)
-    scene.target.emit("OWN", pd=a, created=b, asker=a, op="spawn")
+    scene.target.edge("made", "OWN", a, b, asker=a, op="spawn")
 
 
 def _spawn(scene: Scene) -> None:
@@ -300,7 +300,10 @@ def _spawn(scene: Scene) -> None:
     pd = scene.one_of(pd for pd in scene.live() if (pd, core) not in scene.model.requests)
     at = len(target.events)
     target.pd("stray", creator=pd, deadline=_deadline_of(target, pd))
-    asked = [i for i, (event, _) in enumerate(target.events) if i >= at and event == "REQUEST"]
+    asked = [
+        i for i, (_, values) in enumerate(target.events)
+        if i >= at and values.get("kind") == "REQUEST"
+    ]  # fmt: skip
     for i in asked:
         scene.model.drop_request(pd, target.core_spaces["PD"])
         del target.events[i]
@@ -312,12 +315,12 @@ def _spawned_for_another(scene: Scene) -> None:
     target = scene.target
     target.pd("stray", creator=a, deadline=_deadline_of(target, a))
     event, values = target.events.pop()
-    node = str(values["node"])
+    node = str(values["to"])
     scene.model.drop_hold(a, node)
-    del target.slots[a][int(str(values["slot"]))]
+    del target.slots[a][int(str(values["number"]))]
     scene.model.add_hold(b, node)
     slot = target._slot(b, "HOLD", node)
-    target.events.append((event, {**values, "pd": b, "slot": slot}))
+    target.events.append((event, {**values, "from": b, "number": slot}))
 
 
 def _deadline_of(target: Target, pd: str) -> int:
@@ -332,7 +335,7 @@ def _connect_another(scene: Scene) -> None:
         (a, b) for a, b in _pairs(scene)
         if b != scene.manager(space) and (b, space) not in scene.model.requests
     )  # fmt: skip
-    scene.request(pd, space, "-", asker, "connect")
+    scene.request(pd, space, asker, "connect")
 
 
 def _share(scene: Scene) -> None:
@@ -344,7 +347,7 @@ def _share(scene: Scene) -> None:
         if b != manager and (b, space) not in requests
         and not ((a == manager or (a, space) in requests) and scene.has_body(a, b))
     )  # fmt: skip
-    scene.request(pd, space, by, by, scene.random.choice(("share_request", "create_space")))
+    scene.request(pd, space, by, scene.random.choice(("share_request", "create_space")))
 
 
 def _request_by_nobody(scene: Scene) -> None:
@@ -354,7 +357,7 @@ def _request_by_nobody(scene: Scene) -> None:
         pd for pd in scene.live()
         if pd != scene.manager(space) and (pd, space) not in scene.model.requests
     )  # fmt: skip
-    scene.request(pd, space, "-", "-", "-")
+    scene.request(pd, space, "-", "-")
 
 
 def _core_resource(scene: Scene) -> None:
@@ -387,7 +390,7 @@ def _asked_by_the_root_task(scene: Scene) -> None:
     """The root task asks itself."""
     pd = scene.one_of(iter(scene.live()))
     scene.model.add_subscribe(pd, pd)
-    scene.target.emit("SUBSCRIBE", pd=pd, node=pd, asker=ROOT, op="subscribe")
+    scene.target.edge("made", "SUBSCRIBE", pd, pd, asker=ROOT, op="subscribe")
 
 
 def _far_slot(scene: Scene) -> None:
@@ -400,7 +403,7 @@ def _far_slot(scene: Scene) -> None:
     scene.model.add_request(pd, space)
     scene.target.slots[pd][1024] = ("REQUEST", space)
     cause = {"asker": pd, "op": "connect"}
-    scene.target.emit("REQUEST", pd=pd, space=space, slot=1024, by="-", **cause)
+    scene.target.edge("made", "REQUEST", pd, space, 1024, **cause)
 
 
 Plant = Callable[[Scene], None]
@@ -429,7 +432,7 @@ def _late_space(scene: Scene, pd: str) -> None:
 
 def _late_request(scene: Scene, pd: str) -> None:
     space = scene.one_of(s for s in scene.spaces() if (pd, s) not in scene.model.requests)
-    scene.request(pd, space, "-", pd, "connect")
+    scene.request(pd, space, pd, "connect")
 
 
 def _late_unrequest(scene: Scene, pd: str) -> None:

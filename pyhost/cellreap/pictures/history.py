@@ -243,23 +243,16 @@ class History:
             self.edges[key].broken.append(span)
         self._broken[cleanup] = waiting
 
+    def _edge(self, event: Event) -> None:
+        ends = [event["from"], event["to"]]
+        if event["kind"] == "LINK":
+            ends.sort()  # a pair without a direction, of which the model has one order
+        (self._join if event["change"] == "made" else self._part)(event["kind"], *ends)
+
     def _settled(self, event: Event) -> None:
         self._keep(event.number("n"))
         for span in self._open.pop(event.number("n"), []):
             span.end = self._at if span.end is None else span.end
-
-
-def _ends(kind: str, source: str, target: str) -> Callable[[History, Event], None]:
-    return lambda history, event: history._join(kind, event[source], event[target])
-
-
-def _parts(kind: str, source: str, target: str) -> Callable[[History, Event], None]:
-    return lambda history, event: history._part(kind, event[source], event[target])
-
-
-def _link(history: History, event: Event) -> None:
-    """A pair without a direction, of which the model has one order."""
-    history._join("LINK", *sorted((event["a"], event["b"])))
 
 
 _HANDLERS: Final[dict[str, Callable[[History, Event], None]]] = {
@@ -268,17 +261,7 @@ _HANDLERS: Final[dict[str, Callable[[History, Event], None]]] = {
     "RESOURCE": History._resource,
     "DELETE": History._delete,
     "STEP": History._step,
-    "HOLD": _ends("HOLD", "pd", "node"),
-    "UNHOLD": _parts("HOLD", "pd", "node"),
-    "REQUEST": _ends("REQUEST", "pd", "space"),
-    "UNREQUEST": _parts("REQUEST", "pd", "space"),
-    "MAP": _ends("MAP", "from", "to"),
-    "UNMAP": _parts("MAP", "from", "to"),
-    "HANDLER": _ends("FAULT", "pd", "handler"),
-    "LINK": _link,
-    "OWN": _ends("OWN", "pd", "created"),
-    "SUBSCRIBE": _ends("SUBSCRIBE", "pd", "node"),
-    "UNSUBSCRIBE": _parts("SUBSCRIBE", "pd", "node"),
+    "EDGE": History._edge,
     "CLEANUP": History._cleanup,
     "SETTLED": History._settled,
 }

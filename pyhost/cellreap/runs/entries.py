@@ -46,10 +46,10 @@ class Entries:
         name = event.name
         if name == "PD" and event["id"] != ROOT:
             self._add_pd(event["id"])
-        elif name == "REQUEST" and event["slot"] != "0":
-            self._add_request(event["pd"], event["space"])
-        elif name == "UNREQUEST":
-            self._drop([(event["pd"], event["space"])])
+        elif event.made("REQUEST") and event["number"] != "0":
+            self._add_request(event["from"], event["to"])
+        elif event.dropped("REQUEST"):
+            self._drop([(event["from"], event["to"])])
         elif name == "DELETE" and _is_space(event["node"]):
             self._drop([each for each in reversed(self.requests) if each[1] == event["node"]])
         elif name == "STEP" and event["name"] == "cut-request":

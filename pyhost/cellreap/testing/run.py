@@ -71,13 +71,23 @@ class Run:
         return found[0]
 
     def of(self, *names: str, **fields: object) -> list[Event]:
-        """The events with these names whose fields have these values."""
+        """The events with these names whose fields have these values. The argument for a field
+        that is named like a Python keyword has a trailing underscore: `from_`.
+        """
+        wanted = {key.rstrip("_"): str(value) for key, value in fields.items()}
         return [
             event
             for event in self.events
-            if event.name in names
-            and all(event[key] == str(value) for key, value in fields.items())
+            if event.name in names and all(event[key] == value for key, value in wanted.items())
         ]
+
+    def made(self, *kinds: str, **fields: object) -> list[Event]:
+        """The EDGE events of edges of these kinds that were made."""
+        return [event for event in self.of("EDGE", **fields) if event.made(*kinds)]
+
+    def dropped(self, *kinds: str, **fields: object) -> list[Event]:
+        """The EDGE events of edges of these kinds that were dropped."""
+        return [event for event in self.of("EDGE", **fields) if event.dropped(*kinds)]
 
     def says(self, name: str) -> list[str]:
         """What all PDs of that name printed, in order."""

@@ -44,6 +44,19 @@ class Event:
     def __getitem__(self, field_name: str) -> str:
         return self.values[field_name]
 
+    @property
+    def told(self) -> str:
+        """What it tells: of a row of the model its change and kind, else its name."""
+        return f"{self['change']} {self['kind']}" if self.name == "EDGE" else self.name
+
+    def made(self, *kinds: str) -> bool:
+        """Whether it tells of an edge of one of these kinds that was made."""
+        return self.name == "EDGE" and self["change"] == "made" and self["kind"] in kinds
+
+    def dropped(self, *kinds: str) -> bool:
+        """Whether it tells of an edge of one of these kinds that was dropped."""
+        return self.name == "EDGE" and self["change"] == "dropped" and self["kind"] in kinds
+
     def number(self, field_name: str) -> int:
         """The value of a decimal field or of an address."""
         value = self.values[field_name]
@@ -161,6 +174,8 @@ RECONCILED = "reconcile"
 def _vocabularies() -> dict[str, tuple[str, ...]]:
     """Type in the table CR_TRACE_TYPES -> the words that it allows, from the tables in C."""
     tables = {
+        "CHANGE": ("trace_events.h", "CR_CHANGE"),
+        "EDGE_KIND": ("model.h", "CR_EDGE_KIND"),
         "MODE": ("trace_events.h", "CR_MODE"),
         "POLICY": ("policy.h", "CR_POLICY"),
         "CAUSE": ("trace_events.h", "CR_CAUSE"),
@@ -180,7 +195,10 @@ def _vocabularies() -> dict[str, tuple[str, ...]]:
         "MADE": ("make_steps.h", "CR_MADE"),
         "MAKE_STEP": ("make_steps.h", "CR_MAKE_STEP"),
     }
-    words = {name: tuple(headers.printed_names(*where)) for name, where in tables.items()}
+    words = {
+        name: tuple(word for word in headers.printed_names(*where) if word)
+        for name, where in tables.items()
+    }
     operations = tuple(operation.word for operation in headers.operations())
     faults = (*words["FAULT_KIND"], "-")
     asked = (*operations, RECONCILED, "-")

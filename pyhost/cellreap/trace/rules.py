@@ -65,8 +65,8 @@ RULES: Final[dict[str, str]] = {
     "nodes.delete": "Only the manager that holds a node deletes the node.",
     "nodes.part": "The resources of a deleted space are deleted directly before it, by its "
     "manager.",
-    "edges.handler": "HANDLER never names the root task.",
-    "edges.unhold": "Only the holder or the manager of the resource drops a hold.",
+    "edges.handler": "A FAULT edge never leads to the root task.",
+    "edges.number": "Only a HOLD, REQUEST or SUBSCRIBE has a number other than 0.",
     # slots
     "slots.none": "The slot is 0 if the edge needs no capability.",
     "slots.one": "All holds of one node by one PD are one capability in one slot.",
@@ -187,8 +187,9 @@ RULES: Final[dict[str, str]] = {
     "asked; or neither, if the configuration makes the change.",
     "causes.asker": "The PD that asked is neither the root task nor doomed.",
     "causes.authority": "The PD that asked may: it has a request to RESSPC for a space and to PD "
-    "for a spawned PD; it manages what it gives or deletes and what its maps begin at; it holds "
-    "what it sends; it drops only what is its own. It names another PD by a request of that PD to "
+    "for a spawned PD; it manages what it gives, takes back or deletes and what its maps begin at; "
+    "it holds what it sends; else it drops only what is its own. It shares no request to a space "
+    "of the root task. It names another PD by a request of that PD to "
     "it or by the capability to that PD. It saves only a PD to which it subscribed, from a "
     "collection that awaits subscribers.",
     "causes.configured": "Without an operation, there are only PDs and what they have from the "
@@ -196,7 +197,7 @@ RULES: Final[dict[str, str]] = {
     "causes.saved": "A saved state is made before RECONCILE: PDs before any other PD, then spaces, "
     "their resources, and edges of what the configuration does not name.",
     "causes.core": "A resource of a core space is made for a HOLD, which follows directly.",
-    "causes.spawn": "A PD that is spawned has OWN and a HOLD for its creator.",
+    "causes.spawn": "A PD that is spawned has an OWN and a HOLD of its creator.",
     # authority and consent
     "authority.rights": "Each PD but the root task has one RIGHTS, directly after its BODY or "
     "DEADLINE, or after its LIMITS.",
@@ -225,9 +226,6 @@ RULES: Final[dict[str, str]] = {
     "one that takes back what was allowed.",
     "consent.allowed": "A PD that makes an edge for another PD was allowed it; each edge takes one "
     "off.",
-    "consent.by": "A hold that nobody gave is the manager's or is served by the root task. Who "
-    "gives an edge manages the node or has such an edge itself. Only the configuration gives "
-    "requests to spaces of the root task.",
     # collections
     "collect.when": "COLLECTS comes once, right after AWAIT, and says after-cleanup.",
     "collect.due": "A collection comes once after each cleanup that is none, when no cleanup is "
@@ -311,8 +309,8 @@ RULES: Final[dict[str, str]] = {
     "respawn.end": "At END every PD with a rule exists, is due or stays down.",
     # notices
     "notices.token": "Tokens are ascending.",
-    "notices.owed": "A notice that belongs to no cleanup is owed by an UNREQUEST, a loss, an "
-    "extraction, a FAULT_HELD or a PROBE.",
+    "notices.owed": "A notice that belongs to no cleanup is owed by a REQUEST that is dropped, a "
+    "loss, an extraction, a FAULT_HELD or a PROBE.",
     "notices.fetch": "A PD fetches only its own notices, and each once.",
     "notices.order": "The notices of a lane are fetched and finished in order.",
     "notices.finish": "A PD finishes only notices that it fetched, and each once.",
@@ -431,7 +429,7 @@ RULES: Final[dict[str, str]] = {
     # the PDs' word
     "statements.same": "The trace has what a PD says that it asked and was told, in its order.",
     "statements.announced": "A PD that makes statements made one before each SAY, EXIT, "
-    "FINISH_WORK, SUBSCRIBE, UNSUBSCRIBE and ALLOW of it.",
+    "FINISH_WORK, ALLOW and EDGE of a SUBSCRIBE of it.",
     "statements.stopped": "A PD says nothing after its STOP.",
 }
 """Id -> demand."""

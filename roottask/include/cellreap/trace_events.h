@@ -66,6 +66,11 @@ typedef enum cr_print {
     CR_CAUSE(CR_CAUSE_RECONCILE, 7, "reconcile", "RECONCILE")                                      \
     CR_CAUSE(CR_CAUSE_HUNG, 8, "hung", "HUNG")
 
+/* What became of a row: CR_CHANGE(enumerator, number, word, meaning) */
+#define CR_CHANGES                                                                                 \
+    CR_CHANGE(CR_CHANGE_MADE, 0, "made", "it is new")                                              \
+    CR_CHANGE(CR_CHANGE_DROPPED, 1, "dropped", "it is gone")
+
 /* Why a cleaner was followed by another one: CR_DEATH(enumerator, number, word, meaning) */
 #define CR_DEATHS                                                                                  \
     CR_DEATH(CR_DEATH_FAULT, 0, "fault", "its thread faulted")                                     \
@@ -143,6 +148,8 @@ typedef enum cr_print {
     CR_TRACE_TYPE(DOOMABLE, TEXT, "a PD or space")                                                 \
     CR_TRACE_TYPE(NODE, TEXT, "a PD, space or resource")                                           \
     CR_TRACE_TYPE(NODE_OR_NONE, TEXT, "a PD, space, resource or -")                                \
+    CR_TRACE_TYPE(CHANGE, TEXT, "what became of a row")                                            \
+    CR_TRACE_TYPE(EDGE_KIND, TEXT, "a kind of edge")                                               \
     CR_TRACE_TYPE(MODE, TEXT, "a mode")                                                            \
     CR_TRACE_TYPE(POLICY, TEXT, "a policy")                                                        \
     CR_TRACE_TYPE(CAUSE, TEXT, "a cause")                                                          \
@@ -313,43 +320,13 @@ typedef enum cr_print {
                    "A resource or an empty space was deleted, with all its edges. part: 1 for a "  \
                    "resource that is deleted with its space, whose DELETE follows.")               \
     /* The model: edges */                                                                         \
-    CR_TRACE_EVENT(CR_EV_HOLD, "HOLD", FIELD(pd, PD) FIELD(node, THING) FIELD(slot, NUMBER)        \
-                   FIELD(by, PD_OR_NONE) FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),           \
-                   "The PD was given a HOLD. The capability is in this slot of its CSpace; 0: "    \
-                   "no capability. by: the PD that gave it; -: the configuration, or an "          \
-                   "operation of the PD itself.")                                                  \
-    CR_TRACE_EVENT(CR_EV_UNHOLD, "UNHOLD", FIELD(pd, PD) FIELD(node, THING) FIELD(slot, NUMBER)    \
-                   FIELD(by, PD) FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                   \
-                   "One HOLD of the PD was dropped, by the PD itself or by the manager.")          \
-    CR_TRACE_EVENT(CR_EV_REQUEST, "REQUEST", FIELD(pd, PD) FIELD(space, SPACE) FIELD(slot, NUMBER) \
-                   FIELD(by, PD_OR_NONE) FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),           \
-                   "The PD was given a REQUEST to the space. The capability is in this slot of "   \
-                   "its CSpace; 0: no capability. by: as in HOLD.")                                \
-    CR_TRACE_EVENT(CR_EV_UNREQUEST, "UNREQUEST", FIELD(pd, PD) FIELD(space, SPACE)                 \
-                   FIELD(slot, NUMBER) FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),             \
-                   "The PD dropped its REQUEST.")                                                  \
-    CR_TRACE_EVENT(CR_EV_MAP, "MAP", FIELD(from, THING) FIELD(to, THING) FIELD(asker, PD_OR_NONE)  \
-                   FIELD(op, OP_OR_NONE),                                                          \
-                   "A MAP edge was made.")                                                         \
-    CR_TRACE_EVENT(CR_EV_UNMAP, "UNMAP", FIELD(from, THING) FIELD(to, THING)                       \
+    CR_TRACE_EVENT(CR_EV_EDGE, "EDGE", FIELD(change, CHANGE) FIELD(kind, EDGE_KIND)                \
+                   FIELD(from, NODE) FIELD(to, NODE) FIELD(number, NUMBER)                         \
                    FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
-                   "A MAP edge was dropped.")                                                      \
-    CR_TRACE_EVENT(CR_EV_HANDLER, "HANDLER", FIELD(pd, PD) FIELD(handler, PD)                      \
-                   FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
-                   "The handler receives the PD's faults. Without this event, the root task "      \
-                   "does.")                                                                        \
-    CR_TRACE_EVENT(CR_EV_LINK, "LINK", FIELD(a, PD) FIELD(b, PD) FIELD(asker, PD_OR_NONE)          \
-                   FIELD(op, OP_OR_NONE),                                                          \
-                   "The two PDs were linked.")                                                     \
-    CR_TRACE_EVENT(CR_EV_OWN, "OWN", FIELD(pd, PD) FIELD(created, PD) FIELD(asker, PD_OR_NONE)     \
-                   FIELD(op, OP_OR_NONE),                                                          \
-                   "The first PD had the other one created.")                                      \
-    CR_TRACE_EVENT(CR_EV_SUBSCRIBE, "SUBSCRIBE", FIELD(pd, PD) FIELD(node, DOOMABLE)               \
-                   FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE) FIELD(handler, NUMBER),          \
-                   "The PD subscribed to the node: it is told before the node is destroyed.")      \
-    CR_TRACE_EVENT(CR_EV_UNSUBSCRIBE, "UNSUBSCRIBE", FIELD(pd, PD) FIELD(node, DOOMABLE)           \
-                   FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE) FIELD(handler, NUMBER),          \
-                   "One subscription of the PD with this handler was dropped.")                    \
+                   "An edge was made or dropped, or one was added to or taken off its count. "     \
+                   "number: of a HOLD or REQUEST the slot of its capability in the CSpace of "     \
+                   "`from`, 0: no capability; of a SUBSCRIBE its handler; else 0. The edges of a " \
+                   "node that goes are not told: they go with it.")                                \
     CR_TRACE_EVENT(CR_EV_ALLOW, "ALLOW", FIELD(pd, PD) FIELD(by, PD) FIELD(count, NUMBER)          \
                    FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
                    "The PD `by` may make this many edges for the PD, and no more. Each HOLD and "  \
@@ -647,6 +624,13 @@ typedef enum cr_cause {
 #undef CR_CAUSE
     CR_CAUSE_COUNT
 } cr_cause;
+
+typedef enum cr_change {
+#define CR_CHANGE(enumerator, number, ...) enumerator = number,
+    CR_CHANGES
+#undef CR_CHANGE
+    CR_CHANGE_COUNT
+} cr_change;
 
 typedef enum cr_death {
 #define CR_DEATH(enumerator, number, ...) enumerator = number,

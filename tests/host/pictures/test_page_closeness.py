@@ -180,7 +180,7 @@ def test_it_is_told_in_words_and_who_went_is_named(tmp_path: Path) -> None:
 @NEEDS_CHROMIUM
 def test_what_may_be_wrong_is_not_measured(tmp_path: Path) -> None:
     events = RUNS["depths-1-0"]()
-    at = next(i for i, (name, _) in enumerate(events) if name == "HOLD")
+    at = next(i for i, (name, _) in enumerate(events) if name == "EDGE")
     trace = tmp_path / "a.trace"
     trace.write_text("\n".join(seal([*events[:at], *events[at + 1 :]])) + "\n")
     with opened(page_of(trace, tmp_path, 1)) as page:

@@ -157,7 +157,8 @@ def test_what_survivors_keep_broken_is_marked_until_it_goes() -> None:
         "app keeps TABLE_6_1, built on BLOCK_4_1",
     }
     end = len(reading.events)
-    history.take(Event("UNHOLD", {"pd": "PD_5", "node": "TABLE_6_1"}))
+    ends = {"from": "PD_5", "to": "TABLE_6_1"}
+    history.take(Event("EDGE", {"change": "dropped", "kind": "HOLD", **ends}))
     assert [span.end for _, span in edges if span.text.startswith("app")] == [end]
     history.take(Event("DELETE", {"node": "TABLE_6_1"}))
     assert [span.end for _, span in edges if span.text.startswith("db keeps TABLE")] == [end + 1]

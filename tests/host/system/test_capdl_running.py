@@ -180,7 +180,12 @@ def _event(name: str, /, **values: object) -> Event:
 
 
 def _request(pd_: str, space: str, slot: int = 8) -> Event:
-    return _event("REQUEST", pd=pd_, space=space, slot=slot, by="-")
+    return _edge("made", pd_, space, slot)
+
+
+def _edge(change: str, pd_: str, space: str, slot: int) -> Event:
+    ends = {"from_": pd_, "to": space}
+    return _event("EDGE", change=change, kind="REQUEST", **ends, number=slot)
 
 
 def _step(name: str, node: str, pd_: str) -> Event:
@@ -209,7 +214,7 @@ def test_the_entry_that_was_given_back_last_is_that_of_the_next_request() -> Non
     for pd_, space in (("PD_1", "A_SPACE_1"), ("PD_1", "A_SPACE_2"), ("PD_2", "A_SPACE_1")):
         entries.see(_request(pd_, space))
     entries.see(_request("PD_1", "PD_SPACE_9", slot=0))  # the root task's own needs none
-    entries.see(_event("UNREQUEST", pd="PD_1", space="A_SPACE_1", slot=8))
+    entries.see(_edge("dropped", "PD_1", "A_SPACE_1", 8))
     entries.see(_step("destroy-pd", "PD_2", "PD_2"))
     for space in ("A_SPACE_3", "A_SPACE_4", "A_SPACE_5"):
         entries.see(_request("PD_3", space))

@@ -14,6 +14,7 @@ from cellreap.trace.outcome import Outcome
 from cellreap.trace.story import Story
 from cellreap.trace.writer import Draft, seal
 from kit.hung_run import hung_run
+from kit.records import fits
 from kit.trace_simulator import Target
 
 pytestmark = pytest.mark.behaviour("S-05")
@@ -57,7 +58,7 @@ def without(name: str, **match: object) -> list[Draft]:
             draft
             for draft in drafts
             if draft[0] == name
-            and all(str(draft[1][key]) == str(value) for key, value in match.items())
+            and fits(draft[1], match)
         )
     )
     return drafts

@@ -148,8 +148,8 @@ FREE_FIELDS = {
     "MAKE_FAILED.status": "to another error",
     "PAUSE.calls": "to fewer than the step before it made",
     "RESUME.kinds": "to other kinds of as many calls",
-    "HOLD.slot": "to another free slot, that nothing else is told of",
-    "REQUEST.slot": "to another free slot, that nothing else is told of",
+    "made HOLD.number": "to another free slot, that nothing else is told of",
+    "made REQUEST.number": "to another free slot, that nothing else is told of",
 }
 # The same for values that no later part of the trace tells.
 BOUND_FIELDS = {
@@ -402,7 +402,7 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
     if event.name == "FINISH_WORK":
         return reason if changed["result"] != "each" else None
     if mutation.key == "ALLOW.count":
-        used = any(e.name in ("HOLD", "REQUEST") and e["by"] == event["by"] for e in later)
+        used = any(e.made("HOLD", "REQUEST") and e["asker"] == event["by"] for e in later)
         return reason if not used or changed.number("count") > event.number("count") else None
     if mutation.key == "LATE.ms":
         deadline = next(e for e in events if e.name == "DEADLINE" and e["pd"] == event["pd"])

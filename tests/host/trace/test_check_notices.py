@@ -19,6 +19,7 @@ from cellreap.model.csvstate import read_state
 from cellreap.trace.check import check_stream
 from cellreap.trace.report import Report, report_json
 from cellreap.trace.writer import Draft, seal
+from kit.records import fits
 from kit.trace_simulator import RUNS, Target, notices_run, sync_run
 
 
@@ -30,16 +31,16 @@ def said(drafts: list[Draft]) -> list[str]:
     return [problem.text for problem in checked(drafts).violations]
 
 
-def edited(run: str, event: str, change: dict[str, object], **match: object) -> list[str]:
-    """The report on a run with one event changed, or without the event if change is empty."""
+def edited(run: str, event: str, edit: dict[str, object], **match: object) -> list[str]:
+    """The report on a run with one event changed, or without the event if `edit` is empty."""
     drafts = RUNS[run]()
     found = [
         index
         for index, (its, values) in enumerate(drafts)
-        if its == event and all(str(values[key]) == str(value) for key, value in match.items())
+        if its == event and fits(values, match)
     ]
     at = found[0]
-    drafts[at : at + 1] = [(event, {**drafts[at][1], **change})] if change else []
+    drafts[at : at + 1] = [(event, {**drafts[at][1], **edit})] if edit else []
     return said(drafts)
 
 
@@ -112,9 +113,9 @@ CHANGES: list[tuple[str, str, dict[str, object], dict[str, object], str]] = [
     ),
     (
         "notices",
-        "UNREQUEST",
+        "EDGE",
         {},
-        {},
+        {"change": "dropped", "kind": "REQUEST"},
         "QUEUE PD_2 disconnect FILE_SPACE_2 PD_4: no such notice is owed, or not",
     ),
     (
@@ -341,7 +342,8 @@ def test_no_slot_is_given_while_too_many_wait() -> None:
     target.snapshot()
     target.serve_all()
     assert said(target.end()) == [
-        "REQUEST: slot=40: 32 slots wait for PD_2 to acknowledge losses, so it is given no more"
+        "made REQUEST: number=40: 32 slots wait for PD_2 to acknowledge losses, "
+        "so it is given no more"
     ]
 
 
@@ -378,23 +380,23 @@ FORBIDDEN: list[tuple[str, Callable[[Target], None], str]] = [
     ("exit of a doomed PD", lambda t: t.exit("PD_2"), ""),
     (
         "hold",
-        lambda t: t.emit("HOLD", pd="PD_2", node="ROOM_SPACE_3", slot=30, by="-"),
-        "HOLD: pd=PD_2: it is doomed by",
+        lambda t: t.edge("made", "HOLD", "PD_2", "ROOM_SPACE_3", 30),
+        "EDGE: from=PD_2: it is doomed by",
     ),
     (
         "request",
-        lambda t: t.emit("REQUEST", pd="PD_3", space="FILE_SPACE_2", slot=8, by="-"),
-        "REQUEST: space=FILE_SPACE_2",
+        lambda t: t.edge("made", "REQUEST", "PD_3", "FILE_SPACE_2", 8),
+        "EDGE: to=FILE_SPACE_2",
     ),
     (
         "subscribe",
-        lambda t: t.emit("SUBSCRIBE", pd="PD_3", node="PD_1"),
-        "SUBSCRIBE: node=PD_1: it is doomed by",
+        lambda t: t.edge("made", "SUBSCRIBE", "PD_3", "PD_1"),
+        "EDGE: to=PD_1: it is doomed by",
     ),
     (
         "unhold",
-        lambda t: t.emit("UNHOLD", pd="PD_2", node="BLOCK_1_1", slot=9, by="PD_2"),
-        "UNHOLD: pd=PD_2: it is doomed",
+        lambda t: t.edge("dropped", "HOLD", "PD_2", "BLOCK_1_1", 9),
+        "EDGE: from=PD_2: it is doomed",
     ),
     (
         "delete",

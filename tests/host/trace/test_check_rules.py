@@ -15,6 +15,7 @@ from cellreap.model import reference
 from cellreap.trace.check import Report, check_stream, report_json
 from cellreap.trace.events import Event
 from cellreap.trace.writer import Draft, seal
+from kit.records import fits
 from kit.trace_simulator import Target, block_fs_db_app, reference_run
 
 
@@ -87,31 +88,31 @@ def resource_in_another_space(target: Target) -> None:
 
 
 def no_such_pd(target: Target) -> None:
-    target.emit("REQUEST", pd="PD_77", space="TABLE_SPACE_4", slot=8, by="-")
+    target.edge("made", "REQUEST", "PD_77", "TABLE_SPACE_4", 8)
 
 
 def dropped_without_being_held(target: Target) -> None:
-    target.emit("UNHOLD", pd="PD_1", node="TABLE_4_1", slot=8, by="PD_1")
+    target.edge("dropped", "HOLD", "PD_1", "TABLE_4_1", 8)
 
 
 def slot_of_another(target: Target) -> None:
-    target.emit("HOLD", pd="PD_5", node="FILE_3_1", slot=8, by="-")
+    target.edge("made", "HOLD", "PD_5", "FILE_3_1", 8)
 
 
 def slot_below_the_first(target: Target) -> None:
-    target.emit("HOLD", pd="PD_5", node="FILE_3_1", slot=4, by="-")
+    target.edge("made", "HOLD", "PD_5", "FILE_3_1", 4)
 
 
 def second_copy_elsewhere(target: Target) -> None:
-    target.emit("HOLD", pd="PD_5", node="TABLE_4_1", slot=40, by="-")
+    target.edge("made", "HOLD", "PD_5", "TABLE_4_1", 40)
 
 
 def slot_for_a_manager(target: Target) -> None:
-    target.emit("HOLD", pd="PD_4", node="TABLE_4_1", slot=40, by="-")
+    target.edge("made", "HOLD", "PD_4", "TABLE_4_1", 40)
 
 
 def given_back_from_elsewhere(target: Target) -> None:
-    target.emit("UNREQUEST", pd="PD_5", space="TABLE_SPACE_4", slot=9)
+    target.edge("dropped", "REQUEST", "PD_5", "TABLE_SPACE_4", 9)
 
 
 def deleted_by_a_stranger(target: Target) -> None:
@@ -123,7 +124,7 @@ def full_space_deleted(target: Target) -> None:
 
 
 def handler_is_the_root_task(target: Target) -> None:
-    target.emit("HANDLER", pd="PD_5", handler="PD_0")
+    target.edge("made", "FAULT", "PD_5", "PD_0")
 
 
 def not_refused(target: Target) -> None:
@@ -217,24 +218,27 @@ RULES: list[tuple[Callable[[Target], None], str]] = [
         resource_in_another_space,
         "RESOURCE: space=TABLE_SPACE_4: expected the space in its id, TABLE_9_1",
     ),
-    (no_such_pd, "REQUEST: there is no PD_77"),
+    (no_such_pd, "made REQUEST: there is no PD_77"),
     (
         dropped_without_being_held,
-        "UNHOLD: HOLD edge from PD_1 to TABLE_4_1: 0 there, 1 to be dropped",
+        "dropped HOLD: HOLD edge from PD_1 to TABLE_4_1: 0 there, 1 to be dropped",
     ),
-    (slot_of_another, "HOLD: slot=8: PD_5 has its capability to TABLE_SPACE_4 there"),
-    (slot_below_the_first, "HOLD: slot=4: the root task gives out slots from 8 on"),
-    (second_copy_elsewhere, "HOLD: slot=40: PD_5 has its capability to TABLE_4_1 in slot 9"),
-    (slot_for_a_manager, "HOLD: slot=40: expected slot=0, for PD_4 needs none for TABLE_4_1"),
+    (slot_of_another, "made HOLD: number=8: PD_5 has its capability to TABLE_SPACE_4 there"),
+    (slot_below_the_first, "made HOLD: number=4: the root task gives out slots from 8 on"),
+    (second_copy_elsewhere, "made HOLD: number=40: PD_5 has its capability to TABLE_4_1 in slot 9"),
+    (
+        slot_for_a_manager,
+        "made HOLD: number=40: expected number=0, for PD_4 needs none for TABLE_4_1",
+    ),
     (
         given_back_from_elsewhere,
-        "UNREQUEST: slot=9: PD_5 has its capability to TABLE_SPACE_4 in slot 8",
+        "dropped REQUEST: number=9: PD_5 has its capability to TABLE_SPACE_4 in slot 8",
     ),
     (deleted_by_a_stranger, "DELETE: by=PD_5: TABLE_4_1 is managed by PD_4"),
     (full_space_deleted, "DELETE: TABLE_SPACE_4 still contains TABLE_4_1"),
     (
         handler_is_the_root_task,
-        "HANDLER: handler=PD_0: the root task handles faults unless told otherwise",
+        "EDGE: to=PD_0: the root task handles faults unless told otherwise",
     ),
     (not_refused, "REFUSE: status=0: expected a cr_result other than CR_RESULT_OK"),
     (root_task_faults, "FAULT: pd=PD_0: the root task never dies"),
@@ -293,14 +297,14 @@ def edited(
 ) -> list[Draft]:
     """The drafts with the first such event changed."""
     for index, (name, values) in enumerate(drafts):
-        if name == event and all(str(values[key]) == str(value) for key, value in match.items()):
+        if name == event and fits(values, match):
             return [*drafts[:index], (name, {**values, **change}), *drafts[index + 1 :]]
     raise AssertionError(f"no {event} {match}")
 
 
 def without(drafts: list[Draft], event: str, **match: object) -> list[Draft]:
     for index, (name, values) in enumerate(drafts):
-        if name == event and all(str(values[key]) == str(value) for key, value in match.items()):
+        if name == event and fits(values, match):
             return [*drafts[:index], *drafts[index + 1 :]]
     raise AssertionError(f"no {event} {match}")
 
@@ -413,7 +417,9 @@ def test_an_illegal_state_is_found_even_if_both_sides_agree() -> None:
     """A manager has no hold of its own resource, both by the events and by the printed rows."""
     target, _ = scenario()
     target.model.drop_hold("PD_4", "TABLE_4_1")
-    target.events = without(target.events, "HOLD", pd="PD_4", node="TABLE_4_1")
+    target.events = without(
+        target.events, "EDGE", kind="HOLD", from_="PD_4", to="TABLE_4_1"
+    )
     target.quiet()
     what = "L2: PD_4 manages TABLE_SPACE_4 but does not hold TABLE_4_1"
     found = said(target.end())
@@ -444,7 +450,7 @@ def test_a_revoked_slot_is_not_given_again_before_the_loss_is_acknowledged() -> 
     token = 1
     assert (
         run(acknowledge=False)[0]
-        == f"REQUEST: slot=8: it was revoked, and PD_3 has not acknowledged notice {token}"
+        == f"made REQUEST: number=8: it was revoked, and PD_3 has not acknowledged notice {token}"
     )
 
 
@@ -458,7 +464,7 @@ def test_a_body_capability_that_was_revoked_leaves_its_slot_at_once() -> None:
     target.account()
     target.serve_all()
     target.request(pds["db"], "BLOCK_SPACE_1")
-    assert target.events[-1][1]["slot"] == slot
+    assert target.events[-1][1]["number"] == slot
     target.snapshot()
     assert said(target.end()) == []
 

@@ -53,11 +53,11 @@ def _with(name: str, changes: dict[str, str], **values: str) -> Story:
 
 def _other_slot(events: list[Event]) -> list[Event]:
     """fs has its request to the first disk in another slot, throughout."""
-    at = place(events, "REQUEST", pd="PD_3", op="connect")
-    slot, space = events[at].number("slot"), int(events[at]["space"].rpartition("_")[2], 16)
+    at = place(events, "EDGE", asker="PD_3", op="connect")
+    slot, space = events[at].number("number"), int(events[at]["to"].rpartition("_")[2], 16)
     told, other = of_words([slot, space]), of_words([slot + 20, space])
     return [
-        valued(event, slot=str(slot + 20))
+        valued(event, number=str(slot + 20))
         if event is events[at]
         else valued(event, digest=other)
         if event.name == "ANSWER" and event["digest"] == told and event["pd"] == "PD_3"

@@ -94,7 +94,7 @@ def test_what_is_printed_when_the_run_ends_in_order_follows_who_left_its_rounds(
 @pytest.mark.behaviour("S-15")
 def test_a_log_that_ends_anywhere_in_a_line_is_cut_off_there() -> None:
     lines = (GOLDENS / "subscribed.trace").read_bytes().splitlines(keepends=True)
-    at = line_with(lines, "REQUEST")
+    at = line_with(lines, "EDGE")
     before, last = b"".join(lines[:at]), lines[at].rstrip()
     for length in range(len(MARK), len(last)):
         log = before + last[:length]

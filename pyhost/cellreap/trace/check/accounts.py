@@ -122,7 +122,7 @@ class Accounts(Concern):
             self.context.bad("accounts.quota", text)
 
     def _own(self, event: Event) -> None:
-        creator, created = event["pd"], event["created"]
+        creator, created = event["from"], event["to"]
         self._account_of.pop(created, None)
         if creator in self._account_of:
             self._account_of[created] = self._account_of[creator]
@@ -141,14 +141,19 @@ class Accounts(Concern):
         elif manager != ROOT:
             self._use(manager, nodes=1, edges=1)
 
+    def _edge(self, event: Event) -> None:
+        count = _EDGES.get(event.told)
+        if count is not None:
+            count(self, event)
+
     def _hold(self, event: Event) -> None:
-        pd, node = event["pd"], event["node"]
+        pd, node = event["from"], event["to"]
         if self.context.model.holds.get((pd, node)) == 1 and self._is_charged(node):
             self._use(pd, edges=1)
 
     def _request(self, event: Event) -> None:
-        if not self.context.model.is_core(event["space"]):
-            self._use(event["pd"], edges=1, requests=1)
+        if not self.context.model.is_core(event["to"]):
+            self._use(event["from"], edges=1, requests=1)
 
     def _map(self, event: Event) -> None:
         model = self.context.model
@@ -156,12 +161,12 @@ class Accounts(Concern):
         self._use(model.manager.get(model.space_of.get(node, node)), edges=1)
 
     def _subscribe(self, event: Event) -> None:
-        model, pd, node = self.context.model, event["pd"], event["node"]
+        model, pd, node = self.context.model, event["from"], event["to"]
         subscriptions = model.subscriptions(pd, node)
         if len(subscriptions) == 1 and sum(subscriptions.values()) == 1:
             self._use(pd, edges=2)
             self._told.discard((pd, node))
-        elif subscriptions.get(event.number("handler")) == 1:
+        elif subscriptions.get(event.number("number")) == 1:
             self._use(pd, edges=1)  # the handlers for a node share one notice
 
     def _queue(self, event: Event) -> None:
@@ -280,16 +285,20 @@ _MOST_KEPT = (
 """The most edges that the configuration can need for one PD, and those of a spawned PD."""
 _LEFT = (*LEFT_BEHIND, "lost", "destroy", "pre-destroy")
 """Kinds of notices for which the edge that caused them had kept room."""
+_EDGES: dict[str, Callable[[Accounts, Event], None]] = {
+    "made OWN": Accounts._own,
+    "made HOLD": Accounts._hold,
+    "made REQUEST": Accounts._request,
+    "made MAP": Accounts._map,
+    "made SUBSCRIBE": Accounts._subscribe,
+}
+"""What is told of an edge -> what counts its uses."""
 USES: dict[str, Callable[[Accounts, Event], None]] = {
     "PD": Accounts._pd,
     "RIGHTS": Accounts._rights,
-    "OWN": Accounts._own,
     "SPACE": Accounts._space,
     "RESOURCE": Accounts._resource,
-    "HOLD": Accounts._hold,
-    "REQUEST": Accounts._request,
-    "MAP": Accounts._map,
-    "SUBSCRIBE": Accounts._subscribe,
+    "EDGE": Accounts._edge,
     "QUEUE": Accounts._queue,
     "SETTLED": Accounts._settled,
     "GET_WORK": Accounts._get_work,

@@ -255,44 +255,44 @@ class Answers(Concern):
 
     # -- what was made or dropped just now
 
-    def _just(self, event: Event, name: str) -> Event | None:
+    def _just(self, event: Event, told: str) -> Event | None:
         """The event before the ANSWER, if it is the change that the PD asked for.
 
         If others came in between, nobody can know which change it was.
         """
         before = self.context.previous
-        asked = before is not None and before.name == name and before["op"] == event["op"]
+        asked = before is not None and before.told == told and before["op"] == event["op"]
         return before if asked and before is not None and before["asker"] == event["pd"] else None
 
     def _slot(self, event: Event, due: bool) -> Wanted:
-        name = "REQUEST" if event["op"] == "share_request" else "HOLD"
-        made = self._just(event, name)
-        return None if made is None else [[made.number("slot")]]
+        kind = "REQUEST" if event["op"] == "share_request" else "HOLD"
+        made = self._just(event, f"made {kind}")
+        return None if made is None else [[made.number("number")]]
 
     def _spawned(self, event: Event, due: bool) -> Wanted:
-        made = self._just(event, "HOLD")
-        return None if made is None else [[made.number("slot"), _place(made["node"])[1]]]
+        made = self._just(event, "made HOLD")
+        return None if made is None else [[made.number("number"), _place(made["to"])[1]]]
 
     def _resource_made(self, event: Event, due: bool) -> Wanted:
-        made = self._just(event, "HOLD")
-        return None if made is None else [[_place(made["node"])[1]]]
+        made = self._just(event, "made HOLD")
+        return None if made is None else [[_place(made["to"])[1]]]
 
     def _left(self, event: Event, due: bool) -> Wanted:
         """The HOLDs that are left."""
-        dropped = self._just(event, "UNHOLD")
+        dropped = self._just(event, "dropped HOLD")
         if dropped is None:
             return None
-        return [[self.context.model.holds.get((dropped["pd"], dropped["node"]), 0)]]
+        return [[self.context.model.holds.get((dropped["from"], dropped["to"]), 0)]]
 
     def _connected(self, event: Event, due: bool) -> Wanted:
         """The slot and the space of a request, which is new or is there already."""
-        made = self._just(event, "REQUEST")
+        made = self._just(event, "made REQUEST")
         slots = self.context.slots.of(event["pd"]).items()
         requests = [(slot, node) for slot, (kind, node) in slots if kind == "REQUEST"]
         return [
             [slot, _place(node)[0]]
             for slot, node in requests
-            if made is None or (slot, node) == (made.number("slot"), made["space"])
+            if made is None or (slot, node) == (made.number("number"), made["to"])
         ]
 
     # -- what was asked

@@ -102,8 +102,8 @@ class Authority(Concern):
             self._without = None
 
     def spawned(self, event: Event) -> None:
-        """OWN: a PD has created another."""
-        pd, created = event["pd"], event["created"]
+        """A PD has created another."""
+        pd, created = event["from"], event["to"]
         self.context.collections.created(created)
         creators, its = self._rights.get(pd), self._rights.get(created)
         self._spawned.add(created)
@@ -123,7 +123,8 @@ class Authority(Concern):
         elif self.context.hung.limits_of(created) != self.context.hung.limits_of(pd):
             found = f"other LIMITS than {pd}"
         if found is not None:
-            self.context.bad("authority.spawn", f"OWN: {created}, which {pd} created, has {found}")
+            text = f"{event.told}: {created}, which {pd} created, has {found}"
+            self.context.bad("authority.spawn", text)
 
     def demand(self, event: Event, pd: str, right: str) -> None:
         """Checks that the PD has a right that it uses."""

@@ -18,11 +18,11 @@ from cellreap.trace.events import Event
 
 SERVED: Final = frozenset(
     {
-        "SAY", "RESOURCE", "HOLD", "UNHOLD", "MAP", "UNMAP",
+        "SAY", "RESOURCE", "made HOLD", "dropped HOLD", "made MAP", "dropped MAP",
         "REFUSE", "REFUSED", "MAKE_FAILED", "MAKE_UNDONE",
     }
 )  # fmt: skip
-"""Events that what is served can cause."""
+"""What is told of what is served."""
 
 
 class Between(Concern):
@@ -52,8 +52,8 @@ class Between(Concern):
         if self.open is None or event.name == "RESUME":
             return
         pd, running = self.open
-        if event.name not in SERVED:
-            text = f"{event.name}: expected RESUME pd={pd} before it"
+        if event.told not in SERVED:
+            text = f"{event.told}: expected RESUME pd={pd} before it"
             self.context.bad("between.over", text)
             self.open = None
             return

@@ -11,14 +11,14 @@ from typing import Final
 
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.context import Concern, Context
-from cellreap.trace.check.powers import NOBODY, OPERATIONS, Making, Powers
+from cellreap.trace.check.powers import CHANGES, NOBODY, OPERATIONS, Making, Powers
 from cellreap.trace.events import RECONCILED as SAVED
 from cellreap.trace.events import Event
 
 MAKING: Final = frozenset(
     {
         "BODY", "DEADLINE", "LIMITS", "RIGHTS", "DEPTHS", "PROTECTED", "TRUST", "RESPAWN_RULE",
-        "OWN", "HANDLER", "LINK", "REQUEST", "ALLOW", "RESOURCE", "HOLD",
+        "EDGE", "ALLOW", "RESOURCE",
     }
 )  # fmt: skip
 """Events by which a PD is made, besides PD."""
@@ -39,9 +39,9 @@ class Causes(Concern):
     def judge(self, event: Event) -> None:
         """Takes an event before the model has it."""
         self._follow(event)
-        ops = OPERATIONS.get(event.name)
-        if ops is None:
+        if event.name not in CHANGES:
             return
+        ops = OPERATIONS.get(event.told, frozenset())
         asker, op = event["asker"], event["op"]
         if op not in ops or (op in (NOBODY, SAVED)) != (asker == NOBODY):
             text = f"asker={asker} op={op}: expected {' or '.join(sorted(ops))}"
@@ -53,7 +53,7 @@ class Causes(Concern):
                 rule = {NOBODY: "configured", SAVED: "saved"}.get(op, "authority")
                 self._bad(rule, event, wrong)
         if event.name == "PD":
-            lacks = ["OWN", "HOLD"] if op == "spawn" else []
+            lacks = ["made OWN", "made HOLD"] if op == "spawn" else []
             self.powers.making = Making(event["id"], asker, op, lacks)
 
     def report(self, event: Event) -> None:
@@ -66,24 +66,24 @@ class Causes(Concern):
             self.context.bad(rule, text)
 
     def _bad(self, rule: str, event: Event, text: str) -> None:
-        self._found.append((f"causes.{rule}", f"{event.name}: {text}"))
+        self._found.append((f"causes.{rule}", f"{event.told}: {text}"))
 
     # -- what must follow
 
     def _follow(self, event: Event) -> None:
         needs, self.powers.needs = self.powers.needs, None
-        if needs is not None and (event.name != "HOLD" or event["node"] != needs):
+        if needs is not None and not (event.made("HOLD") and event["to"] == needs):
             self._bad("core", event, f"expected the HOLD for which {needs} was made")
         making = self.powers.making
         if making is not None and not self._belongs(event, making):
-            self._made(event.name)
+            self._made(event.told)
 
     def _belongs(self, event: Event, making: Making) -> bool:
         """Whether the event can be part of making the PD."""
         if event.name not in MAKING:
             return False
         cause = (making.asker, making.op)
-        return event.name not in OPERATIONS or (event["asker"], event["op"]) == cause
+        return event.name not in CHANGES or (event["asker"], event["op"]) == cause
 
     def _made(self, event: str) -> None:
         making, self.powers.making = self.powers.making, None
@@ -96,7 +96,7 @@ class Causes(Concern):
     def _may_ask(self, event: Event, asker: str) -> None:
         context = self.context
         if asker == ROOT:
-            text = f"{event.name}: asker={ROOT}: the root task asks for nothing"
+            text = f"{event.told}: asker={ROOT}: the root task asks for nothing"
             context.bad("causes.asker", text)
         elif context.actors.may_act(event, asker) and context.cleanups.dooms_pd(asker):
-            context.bad("causes.asker", f"{event.name}: {asker} is doomed")
+            context.bad("causes.asker", f"{event.told}: {asker} is doomed")

@@ -18,8 +18,8 @@ CORE_SPACES: Final = ("RESSPC", "PD")
 """The types of the root task's spaces, in the order of their creation."""
 CREATION: Final = frozenset(
     {
-        "BODY", "DEADLINE", "LIMITS", "RIGHTS", "DEPTHS", "PROTECTED", "TRUST", "OWN", "HANDLER",
-        "LINK", "RESPAWN_RULE", "INJECTED", "MAKE_FAILED", "MAKE_UNDONE",
+        "BODY", "DEADLINE", "LIMITS", "RIGHTS", "DEPTHS", "PROTECTED", "TRUST", "made OWN",
+        "made FAULT", "made LINK", "RESPAWN_RULE", "INJECTED", "MAKE_FAILED", "MAKE_UNDONE",
     }
 )  # fmt: skip
 """Events by which a PD is created, or at which a capability could not be given meanwhile. Those of
@@ -91,14 +91,14 @@ class Configured(Concern):
         self._settled |= ended and not self.context.collections.stops()
         if event.name in SYNC:
             self._synchronize(event, self.context.expected)
-        making, handler = self._making, _SEEN.get(event.name)
+        making, handler = self._making, _SEEN.get(event.told)
         pd, creator = (None, None) if making is None else (making.pd, making.creator)
         self.edges.see(event, self.context.expected, pd, creator)
         if handler is not None:
             handler(self, event, self.context.expected)
 
     def _bad(self, rule: str, event: Event | str, text: str) -> None:
-        name = event if isinstance(event, str) else event.name
+        name = event if isinstance(event, str) else event.told
         self.context.bad(f"config.{rule}", f"{name}: {text}")
 
     # -- the system
@@ -160,12 +160,12 @@ class Configured(Concern):
 
     def _belongs(self, event: Event, making: Making) -> bool:
         """Whether the event is part of the creation of the PD."""
-        if event.name in CREATION:
+        if event.told in CREATION:
             return True
-        if event.name in ("REQUEST", "HOLD"):
-            model = self.context.model
-            node = event["space" if event.name == "REQUEST" else "node"]
-            return event["by"] == "-" and model.is_core(model.space_of.get(node, node))
+        if event.made("REQUEST", "HOLD"):
+            model, node = self.context.model, event["to"]
+            own = event["asker"] in ("-", event["from"])
+            return own and model.is_core(model.space_of.get(node, node))
         if event.name == "RESOURCE":
             return self.context.model.is_core(event["space"])
         return event.name == "ALLOW" and event["asker"] == making.creator
@@ -210,10 +210,10 @@ class Configured(Concern):
             self._making.rule = rule
 
     def _own(self, event: Event, expected: Expected) -> None:
-        if self._making is None or event["created"] != self._making.pd:
-            self._bad("pd", event, f"{event['created']} was not created just now")
+        if self._making is None or event["to"] != self._making.pd:
+            self._bad("pd", event, f"{event['to']} was not created just now")
         else:
-            self._making.creator = event["pd"]
+            self._making.creator = event["from"]
 
     def _allow(self, event: Event, expected: Expected) -> None:
         making = self._making
@@ -385,7 +385,7 @@ _SEEN: Final[dict[str, Callable[[Configured, Event, Expected], None]]] = {
     "DEPTHS": Configured._depths,
     "RESPAWN_RULE": Configured._rule,
     "CANCEL": Configured._cancel,
-    "OWN": Configured._own,
+    "made OWN": Configured._own,
     "ALLOW": Configured._allow,
     "SPACE": Configured._space,
     "RESOURCE": Configured._resource,

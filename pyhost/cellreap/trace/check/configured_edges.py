@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from cellreap import headers
@@ -115,28 +114,39 @@ class ConfiguredEdges:
         """Takes an event. making: the PD that is being created; creator: the PD that spawned it."""
         if self._ungiven and event.values.get("asker", "-") != "-":
             self._ungiven = dict.fromkeys(self._ungiven, True)
-        handler = _SEEN.get(event.name)
-        if handler is not None:
-            handler(self, event, expected)
-        elif event.name == "HANDLER" and event["pd"] != making:
-            self._bad("handler", event.name, f"{event['pd']} exists already")
-        elif event.name == "HOLD" and event["by"] == "-" and self._target(event["node"]):
-            gets = event["pd"] == creator or event.values.get("op") == "save"
-            self._hold(event, expected, making, gets)
-        elif event.name in ("HOLD", "REQUEST"):
+        if event.name == "MAKE_FAILED":
+            self._failed(event)
+        if event.name == "EDGE":
+            self._edge(event, expected, making, creator)
+
+    def _edge(
+        self, event: Event, expected: Expected, making: str | None, creator: str | None
+    ) -> None:
+        pd, told = event["from"], event.told
+        own = event["asker"] in ("-", pd)
+        if told == "made LINK":
+            self._link(event, expected)
+        elif told == "dropped HOLD":
+            self._unhold(event)
+        elif told == "made FAULT" and pd != making:
+            self._bad("handler", told, f"{pd} exists already")
+        elif told == "made HOLD" and own and self._target(event["to"]):
+            self._hold(event, expected, making, pd == creator or event["op"] == "save")
+        elif event.made("HOLD", "REQUEST"):
             self._slot(event)
-        if event.name == "REQUEST" and event["by"] == "-":
+        if told == "made REQUEST" and own:
             self._request(event, making)
 
     def _link(self, event: Event, expected: Expected) -> None:
         names = self.context.report.names
-        if frozenset((names.get(event["a"]), names.get(event["b"]))) not in expected.links:
-            self._bad("link", event.name, f"{event['a']} and {event['b']}: it is not configured")
+        if frozenset((names.get(event["from"]), names.get(event["to"]))) not in expected.links:
+            text = f"{event['from']} and {event['to']}: it is not configured"
+            self._bad("link", event.told, text)
 
-    def _unhold(self, event: Event, expected: Expected) -> None:
-        target = self._target(event["node"])
-        if target is not None and event["by"] == event["pd"]:
-            self._given_back.add((event["pd"], target))
+    def _unhold(self, event: Event) -> None:
+        target = self._target(event["to"])
+        if target is not None and event["asker"] == event["from"]:
+            self._given_back.add((event["from"], target))
 
     def _target(self, node: str) -> str | None:
         """The PD whose capability the node is."""
@@ -148,51 +158,44 @@ class ConfiguredEdges:
     def _hold(self, event: Event, expected: Expected, making: str | None, gets: bool) -> None:
         """A PD capability: by the configuration, or of a PD that the holder spawned or saved."""
         names = self.context.report.names
-        config = self.config_of(event["pd"])
-        if config is None and event["pd"] == making:
+        config = self.config_of(event["from"])
+        if config is None and event["from"] == making:
             config = expected.pd(names[making])
-        index = event.number("slot") - self._first
-        name = names.get(self._target(event["node"]) or "")
+        index = event.number("number") - self._first
+        name = names.get(self._target(event["to"]) or "")
         of_config = config is not None and 0 <= index < len(config.holds)
         if config is not None and of_config and not gets and config.holds[index] == name:
             return
         if not gets or of_config:
-            text = f"{event['pd']} slot={event['slot']}: the capability to {name} is not configured"
-            self._bad("hold", event.name, text)
+            text = f"{event['from']}: the capability to {name} in slot {event['number']}"
+            self._bad("hold", event.told, f"{text} is not configured")
 
     def _slot(self, event: Event) -> None:
         """Slots of configured PD capabilities get no other ones, and no CSpace is exceeded."""
-        pd, slot = event["pd"], event.number("slot")
+        pd, slot = event["from"], event.number("number")
         config, slots = self.config_of(pd), self.cspace_slots(pd)
         first = self._first + (0 if config is None else len(config.holds))
         if slots is not None and slot != 0 and not first <= slot < slots:
-            text = f"{pd} slot={slot}: expected a slot from {first} to {slots - 1}"
-            self._bad("slot", event.name, text)
+            text = f"{pd} number={slot}: expected a slot from {first} to {slots - 1}"
+            self._bad("slot", event.told, text)
 
     def _request(self, event: Event, making: str | None) -> None:
-        model, pd, space = self.context.model, event["pd"], event["space"]
+        model, pd, space = self.context.model, event["from"], event["to"]
         if model.is_core(space):
             if pd != making:
-                self._bad("request", event.name, f"{pd} has requests to core spaces from the start")
+                self._bad("request", event.told, f"{pd} has requests to core spaces from the start")
             return
-        if event.values.get("op") == RECONCILED:
+        if event["op"] == RECONCILED:
             return  # of the saved state, which the configuration does not tell
         config = self.config_of(pd)
         name = self.context.report.names.get(space, "-")
         if config is None or name not in config.requests:
-            self._bad("request", event.name, f"{pd}: a request to {name} is not configured")
+            self._bad("request", event.told, f"{pd}: a request to {name} is not configured")
 
-    def _failed(self, event: Event, expected: Expected) -> None:
+    def _failed(self, event: Event) -> None:
         """A capability could not be given. It is tried again."""
         if event["what"] == "hold":
             self._ungiven[event["name"]] = False
 
     def _bad(self, rule: str, what: str, text: str) -> None:
         self.context.bad(f"config.{rule}", f"{what}: {text}")
-
-
-_SEEN: Final[dict[str, Callable[[ConfiguredEdges, Event, Expected], None]]] = {
-    "LINK": ConfiguredEdges._link,
-    "UNHOLD": ConfiguredEdges._unhold,
-    "MAKE_FAILED": ConfiguredEdges._failed,
-}

@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from cellreap import headers
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.context import Concern, Context, Handlers
-from cellreap.trace.events import RECONCILED, Event
+from cellreap.trace.events import Event
 
 _MOST: Final = headers.constant("limits.h", "CR_MAX_CONSENTS")
 
@@ -26,44 +26,15 @@ class Consent(Concern):
 
     # -- for other concerns
 
-    def edge(self, event: Event, pd: str, node: str) -> None:
-        """HOLD or REQUEST: a PD gets an edge to a node. `by` made it, or the PD asked for it."""
-        by = event.values.get("by")
-        if by is None:
+    def edge(self, event: Event, pd: str) -> None:
+        """A PD gets a HOLD or REQUEST. Another PD asked for it, the PD, or nobody."""
+        by = event.optional("asker")
+        if by is None or by == pd:
             return
-        if by == "-":
-            self._asked(event, pd, node)
-        elif self.context.actors.may_act(event, by):
-            self._made(event, pd, node, by)
-
-    def _asked(self, event: Event, pd: str, node: str) -> None:
-        """A hold that nobody gave is the manager's own, or a capability that the root task gives.
-
-        REQUESTs that nobody gave come from the configuration.
-        """
-        model = self.context.model
-        space = model.space_of.get(node, node)
-        if event.values.get("op") == RECONCILED:
-            return
-        if event.name == "HOLD" and model.manager.get(space) not in (pd, ROOT):
-            text = f"HOLD: by=-: {pd} does not manage {node}: expected the PD that gave it"
-            self.context.bad("consent.by", text)
-
-    def _made(self, event: Event, pd: str, node: str, by: str) -> None:
-        model, bad = self.context.model, self.context.bad
-        space = model.space_of.get(node, node)
-        edges = model.holds if event.name == "HOLD" else model.requests
-        core = event.name == "REQUEST" and model.manager.get(space) == ROOT
-        if by in (pd, ROOT) or core:
-            text = f"by={by}: expected `-`, or another PD that gives what it has"
-            bad("consent.by", f"{event.name}: {text}")
-        elif model.manager.get(space) != by and (by, node) not in edges:
-            text = f"by={by}: it neither manages {node} nor has it"
-            bad("consent.by", f"{event.name}: {text}")
         left = self._allowed.get((pd, by), 0)
         if left == 0:
-            text = f"by={by}: {pd} does not allow {by} to make it"
-            bad("consent.allowed", f"{event.name}: {text}")
+            text = f"asker={by}: {pd} does not allow {by} to make it"
+            self.context.bad("consent.allowed", f"{event.told}: {text}")
         else:
             self._allowed[pd, by] = left - 1
             self._given[pd] -= self._given[pd] > 0
@@ -72,7 +43,7 @@ class Consent(Concern):
         """The PD allows or subscribes."""
         self._given[pd] += 1
         if self._given[pd] > _MOST:
-            text = f"{event.name}: {pd}: expected no more than {_MOST} until a cleanup ends"
+            text = f"{event.told}: {pd}: expected no more than {_MOST} until a cleanup ends"
             self.context.bad("consent.many", text)
 
     def settled(self) -> None:

@@ -1,106 +1,85 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Events that add and remove edges of the model."""
+"""Edges of the model that PDs or the configuration make and drop."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Final
 
+from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.context import Concern, Handlers
 from cellreap.trace.events import RECONCILED, Event
 
 
 class Edges(Concern):
-    """HOLD, REQUEST, MAP, HANDLER, LINK, OWN, SUBSCRIBE, and the events that remove such edges."""
+    """EDGE."""
 
-    def hold(self, event: Event) -> None:
-        """A PD gets a capability to a space or resource."""
-        pd, node = event["pd"], event["node"]
-        self.context.model.add_hold(pd, node)
-        self.context.slots.take(event, pd, node, "HOLD")
-        self.context.consent.edge(event, pd, node)
+    def edge(self, event: Event) -> None:
+        """EDGE: folds it into the model, and takes what follows from it."""
+        fold = _FOLDS.get(event.told)
+        if fold is None:
+            return  # no operation makes such a change
+        number = event.number("number")
+        fold(self.context.model, event["from"], event["to"], number)
+        if event.told in _FOLLOWS:
+            _FOLLOWS[event.told](self, event, event["from"], event["to"])
+        if number != 0 and event["kind"] not in _NUMBERED:
+            self.context.bad("edges.number", f"EDGE: number={number}: {event['kind']} has none")
 
-    def unhold(self, event: Event) -> None:
-        """A PD gives back a capability to a space or resource."""
-        context, pd, node = self.context, event["pd"], event["node"]
-        model = context.model
-        by = event.optional("by") or pd
-        manager = model.manager.get(model.space_of.get(node, node))
-        if by not in (pd, manager) or by == ROOT:
-            context.bad("edges.unhold", f"UNHOLD: by={by}: expected {pd} or the manager")
-        elif by != pd:
-            context.actors.may_act(event, by)
-        model.drop_hold(pd, node)
-        slot = context.slots.give_back(event, pd, node, "HOLD", (pd, node) not in model.holds)
-        if slot and by != pd:
-            context.slots.tell(pd, slot, node)
+    def _capability(self, event: Event, pd: str, node: str) -> None:
+        self.context.slots.take(event, pd, node)
+        self.context.consent.edge(event, pd)
 
-    def request(self, event: Event) -> None:
-        """A PD may ask the manager of a space for resources."""
-        pd, space = event["pd"], event["space"]
-        self.context.model.add_request(pd, space)
-        self.context.slots.take(event, pd, space, "REQUEST")
-        self.context.consent.edge(event, pd, space)
+    def _unhold(self, event: Event, pd: str, node: str) -> None:
+        slots = self.context.slots
+        slot = slots.give_back(event, pd, node, (pd, node) not in self.context.model.holds)
+        if slot and event["asker"] != pd:
+            slots.tell(pd, slot, node)
 
-    def unrequest(self, event: Event) -> None:
-        """A PD loses its REQUEST edge. The manager is owed a notice."""
-        pd, space = event["pd"], event["space"]
-        context = self.context
-        context.model.drop_request(pd, space)
-        context.slots.give_back(event, pd, space, "REQUEST", True)
-        manager = context.model.manager[space]
+    def _unrequest(self, event: Event, pd: str, space: str) -> None:
+        """The manager is owed a notice."""
+        self.context.slots.give_back(event, pd, space, True)
+        manager = self.context.model.manager[space]
         if manager != ROOT:
-            context.debts.owe("QUEUE", manager, "disconnect", space, pd)
+            self.context.debts.owe("QUEUE", manager, "disconnect", space, pd)
 
-    def map(self, event: Event) -> None:
-        """A space or resource is built on another."""
-        self.context.model.add_map(event["from"], event["to"])
+    def _fault(self, event: Event, pd: str, handler: str) -> None:
+        if handler == ROOT:
+            text = f"to={ROOT}: the root task handles faults unless told otherwise"
+            self.context.bad("edges.handler", f"EDGE: {text}")
 
-    def unmap(self, event: Event) -> None:
-        """A space or resource is no longer built on another."""
-        self.context.model.drop_map(event["from"], event["to"])
-
-    def handler(self, event: Event) -> None:
-        """A PD becomes the fault handler of another."""
-        if event["handler"] == ROOT:
-            text = f"handler={ROOT}: the root task handles faults unless told otherwise"
-            self.context.bad("edges.handler", f"HANDLER: {text}")
-        self.context.model.set_fault(event["pd"], event["handler"])
-
-    def link(self, event: Event) -> None:
-        """Two PDs are linked."""
-        self.context.model.add_link(event["a"], event["b"])
-
-    def own(self, event: Event) -> None:
-        """A PD created another."""
-        self.context.model.add_own(event["pd"], event["created"])
+    def _own(self, event: Event, creator: str, created: str) -> None:
         self.context.authority.spawned(event)
 
-    def subscribe(self, event: Event) -> None:
-        """A PD subscribes to a node and is notified before it is destroyed."""
-        pd, reconciled = event["pd"], event["op"] == RECONCILED
-        if reconciled or self.context.actors.may_act(event, pd):
-            self.context.model.add_subscribe(pd, event["node"], handler=event.number("handler"))
-        if not reconciled:
+    def _subscribe(self, event: Event, pd: str, node: str) -> None:
+        if event["op"] != RECONCILED:
             self.context.consent.given(event, pd)
 
-    def unsubscribe(self, event: Event) -> None:
-        """A PD drops one of its subscriptions to a node."""
-        if self.context.actors.may_act(event, event["pd"]):
-            self.context.model.drop_subscribe(
-                event["pd"], event["node"], handler=event.number("handler")
-            )
+    handlers: ClassVar[Handlers] = {"EDGE": edge}
 
-    handlers: ClassVar[Handlers] = {
-        "HOLD": hold,
-        "UNHOLD": unhold,
-        "REQUEST": request,
-        "UNREQUEST": unrequest,
-        "MAP": map,
-        "UNMAP": unmap,
-        "HANDLER": handler,
-        "LINK": link,
-        "OWN": own,
-        "SUBSCRIBE": subscribe,
-        "UNSUBSCRIBE": unsubscribe,
-    }
+
+_FOLDS: Final[Mapping[str, Callable[[Model, str, str, int], None]]] = {
+    "made HOLD": lambda model, pd, node, _: model.add_hold(pd, node),
+    "dropped HOLD": lambda model, pd, node, _: model.drop_hold(pd, node),
+    "made REQUEST": lambda model, pd, space, _: model.add_request(pd, space),
+    "dropped REQUEST": lambda model, pd, space, _: model.drop_request(pd, space),
+    "made MAP": lambda model, upper, lower, _: model.add_map(upper, lower),
+    "dropped MAP": lambda model, upper, lower, _: model.drop_map(upper, lower),
+    "made FAULT": lambda model, pd, handler, _: model.set_fault(pd, handler),
+    "made LINK": lambda model, a, b, _: model.add_link(a, b),
+    "made OWN": lambda model, creator, created, _: model.add_own(creator, created),
+    "made SUBSCRIBE": lambda model, pd, node, to: model.add_subscribe(pd, node, handler=to),
+    "dropped SUBSCRIBE": lambda model, pd, node, to: model.drop_subscribe(pd, node, handler=to),
+}
+_FOLLOWS: Final[Mapping[str, Callable[[Edges, Event, str, str], None]]] = {
+    "made HOLD": Edges._capability,
+    "dropped HOLD": Edges._unhold,
+    "made REQUEST": Edges._capability,
+    "dropped REQUEST": Edges._unrequest,
+    "made FAULT": Edges._fault,
+    "made OWN": Edges._own,
+    "made SUBSCRIBE": Edges._subscribe,
+}
+_NUMBERED: Final = ("HOLD", "REQUEST", "SUBSCRIBE")
+"""The kinds of which `number` tells something."""

@@ -161,7 +161,7 @@ class Notices(Concern):
     # -- events
 
     def queue_of_no_cleanup(self, event: Event) -> None:
-        """QUEUE with n=0: an UNREQUEST, a loss, an extraction, a fault or a PROBE owes it."""
+        """QUEUE with n=0: a dropped REQUEST, a loss, an extraction, a fault or a PROBE owes it."""
         row = (event["to"], event["kind"], event["node"], event["from"])
         key: tuple[str, ...] = ("QUEUE", *row)
         tag: Tag = ("no cleanup", 0)

@@ -15,8 +15,10 @@ from cellreap.trace.check.context import Context
 from cellreap.trace.events import RECONCILED as SAVED
 from cellreap.trace.events import Event
 
-MAKE_SAVED: Final = ("PD", "SPACE", "RESOURCE", "HOLD", "REQUEST", "MAP", "SUBSCRIBE")
-"""The events by which a saved state is made."""
+MAKE_SAVED: Final = (
+    "PD", "SPACE", "RESOURCE", "made HOLD", "made REQUEST", "made MAP", "made SUBSCRIBE",
+)  # fmt: skip
+"""The changes by which a saved state is made."""
 NOBODY: Final = "-"
 """The operation of a change that the configuration makes."""
 
@@ -46,12 +48,12 @@ class Powers:
 
     def wrong(self, event: Event, asker: str) -> str | None:
         """What is wrong with the authority for the change; None if nothing."""
-        return _POWERS[event.name, event["op"]](self, event, asker)
+        return _POWERS[event.told, event["op"]](self, event, asker)
 
-    def gets(self, event: str) -> None:
+    def gets(self, event: Event) -> None:
         """The creator of the PD that is being made gets what it must get."""
-        if self.making is not None and event in self.making.lacks:
-            self.making.lacks.remove(event)
+        if self.making is not None and event.told in self.making.lacks:
+            self.making.lacks.remove(event.told)
 
     def _manages(self, asker: str, node: str) -> bool:
         model = self.context.model
@@ -130,24 +132,19 @@ class Powers:
         """A manager holds what it makes."""
         before = self.context.previous
         made = "SPACE" if event["op"] == "create_space" else "RESOURCE"
-        if before is None or before.name != made or before["id"] != event["node"]:
-            return f"expected it right after the {made} of {event['node']}"
-        if event["pd"] != asker or event.optional("by") is not None:
-            return f"pd={event['pd']} by={event['by']}: expected pd={asker} by=-"
-        return None if self._manages(asker, event["node"]) else f"{asker} does not manage it"
+        if before is None or before.name != made or before["id"] != event["to"]:
+            return f"expected it right after the {made} of {event['to']}"
+        if event["from"] != asker:
+            return f"from={event['from']}: expected from={asker}"
+        return None if self._manages(asker, event["to"]) else f"{asker} does not manage it"
 
     def _given(self, event: Event, asker: str) -> str | None:
-        pd, node = event["pd"], event["node"]
-        if event["by"] != asker:
-            return f"by={event['by']}: {asker} asked"
-        if not self._manages(asker, node):
-            return f"{asker} does not manage {node}"
-        return self._wants_client(asker, pd)
+        if not self._manages(asker, event["to"]):
+            return f"{asker} does not manage {event['to']}"
+        return self._wants_client(asker, event["from"])
 
     def _sent(self, event: Event, asker: str) -> str | None:
-        pd, node = event["pd"], event["node"]
-        if event["by"] != asker:
-            return f"by={event['by']}: {asker} asked"
+        pd, node = event["from"], event["to"]
         if (asker, node) not in self.context.model.holds:
             return f"{asker} does not hold {node}"
         return self._named(asker, pd, node)
@@ -160,81 +157,69 @@ class Powers:
 
     def _creators_hold(self, event: Event, asker: str) -> str | None:
         making = self.making
-        if making is None or self.context.model.body_of(making.pd) != event["node"]:
-            return f"{event['node']} is not the capability to a PD that {asker} spawned just now"
-        if event["pd"] != asker:
-            return f"pd={event['pd']}: expected {asker}, which spawned {making.pd}"
-        self.gets("HOLD")
+        if making is None or self.context.model.body_of(making.pd) != event["to"]:
+            return f"{event['to']} is not the capability to a PD that {asker} spawned just now"
+        if event["from"] != asker:
+            return f"from={event['from']}: expected {asker}, which spawned {making.pd}"
+        self.gets(event)
         return None
 
     def _saved(self, event: Event, asker: str) -> str | None:
         """A subscriber saves a PD from the collection that told it of its end."""
         dead = {self.context.model.body_of(pd): pd for pd in self.context.model.pds()}
-        pd = dead.get(event["node"])
-        if event["pd"] != asker or event.optional("by") is not None:
-            return f"pd={event['pd']} by={event['by']}: expected pd={asker} by=-"
+        pd = dead.get(event["to"])
+        if event["from"] != asker:
+            return f"from={event['from']}: expected from={asker}"
         if pd is None:
-            return f"{event['node']} is no capability to a PD"
-        if (asker, event["node"]) in self.context.model.holds:
-            return f"{asker} holds {event['node']} already"
+            return f"{event['to']} is no capability to a PD"
+        if (asker, event["to"]) in self.context.model.holds:
+            return f"{asker} holds {event['to']} already"
         return self.context.collections.save(asker, pd)
 
     def _configured_hold(self, event: Event, asker: str) -> str | None:
-        node = event["node"]
-        if event.optional("by") is not None:
-            return f"by={event['by']}: expected its operation"
-        model = self.context.model
+        node, model = event["to"], self.context.model
         if node in model.space_of and model.is_core(model.space_of[node]):
             return None
         return f"the configuration gives no holds of {node}"
 
     def _release(self, event: Event, asker: str) -> str | None:
-        if event["by"] != asker or event["pd"] != asker:
-            return f"pd={event['pd']} by={event['by']}: {asker} asked"
-        if self._manages(asker, event["node"]):
-            return f"{asker} manages {event['node']} and holds it until it deletes it"
-        return None
-
-    def _take_back(self, event: Event, asker: str) -> str | None:
-        if event["by"] != asker:
-            return f"by={event['by']}: {asker} asked"
-        if not self._manages(asker, event["node"]):
-            return f"{asker} does not manage {event['node']}"
-        return self._wants_client(asker, event["pd"])
+        if self._manages(asker, event["to"]):
+            return f"{asker} manages {event['to']} and holds it until it deletes it"
+        return self._own_edge(event, asker)
 
     # -- requests
 
     def _connect(self, event: Event, asker: str) -> str | None:
-        if event["pd"] != asker or event.optional("by") is not None:
-            return f"pd={event['pd']} by={event['by']}: expected pd={asker} by=-"
-        if self.context.model.manager.get(event["space"]) == ROOT:
+        return self._own_edge(event, asker) or self._of_server(event)
+
+    def _of_server(self, event: Event) -> str | None:
+        if self.context.model.manager.get(event["to"]) == ROOT:
             return "only the configuration gives requests to spaces of the root task"
         return None
 
     def _share(self, event: Event, asker: str) -> str | None:
-        space, model = event["space"], self.context.model
-        if event["by"] != asker:
-            return f"by={event['by']}: {asker} asked"
+        space, model = event["to"], self.context.model
         if not self._manages(asker, space) and (asker, space) not in model.requests:
             return f"{asker} neither manages {space} nor has a request to it"
-        return self._named(asker, event["pd"], space)
+        return self._named(asker, event["from"], space) or self._of_server(event)
 
     def _first_client(self, event: Event, asker: str) -> str | None:
         before = self.context.previous
-        own = before is not None and before.name == "HOLD" and before["op"] == "create_space"
-        made = before is not None and own and before["node"] == event["space"]
-        if not made and not self.context.saved.take(event["space"]):
-            return f"expected it right after {event['space']} was made"
+        own = before is not None and before.made("HOLD") and before["op"] == "create_space"
+        made = before is not None and own and before["to"] == event["to"]
+        if not made and not self.context.saved.take(event["to"]):
+            return f"expected it right after {event['to']} was made"
         return self._share(event, asker)
 
     def _configured_request(self, event: Event, asker: str) -> str | None:
-        if event.optional("by") is not None:
-            return f"by={event['by']}: expected its operation"
-        manager = self.context.model.manager.get(event["space"], ROOT)
-        return None if manager == ROOT else f"expected an operation of {event['pd']}"
+        manager = self.context.model.manager.get(event["to"], ROOT)
+        return None if manager == ROOT else f"expected an operation of {event['from']}"
 
     def _own_edge(self, event: Event, asker: str) -> str | None:
         """A PD drops or makes an edge of its own."""
+        return None if event["from"] == asker else f"from={event['from']}: {asker} asked"
+
+    def _allows(self, event: Event, asker: str) -> str | None:
         return None if event["pd"] == asker else f"pd={event['pd']}: {asker} asked"
 
     # -- maps, subscriptions, and what PDs have from the start
@@ -249,13 +234,13 @@ class Powers:
         return None
 
     def _subscription(self, event: Event, asker: str) -> str | None:
-        node, model = event["node"], self.context.model
-        if event["pd"] != asker:
-            return f"pd={event['pd']}: {asker} asked"
+        node, model = event["to"], self.context.model
+        if event["from"] != asker:
+            return f"from={event['from']}: {asker} asked"
         if node not in model.manager:
             found = node == asker or self._has_body(asker, node)
             return None if found else f"{asker} has no capability to {node}"
-        if event.name == "UNSUBSCRIBE":
+        if event.dropped("SUBSCRIBE"):
             return None
         if model.is_core(node) or not (model.depends_on(asker, node) or self._manages(asker, node)):
             return f"{asker} does not depend on {node}"
@@ -269,15 +254,16 @@ class Powers:
 
     def _own(self, event: Event, asker: str) -> str | None:
         making = self.making
-        if making is None or (event["pd"], event["created"]) != (asker, making.pd):
-            return f"{event['created']}: {asker} did not spawn it just now"
-        self.gets("OWN")
+        if making is None or (event["from"], event["to"]) != (asker, making.pd):
+            return f"{event['to']}: {asker} did not spawn it just now"
+        self.gets(event)
         return None
 
     def _from_start(self, event: Event, asker: str) -> str | None:
-        """HANDLER, LINK or DEPTHS of a PD that is being made."""
+        """FAULT, LINK or DEPTHS of a PD that is being made."""
         made = None if self.making is None else self.making.pd
-        ends = (event["a"], event["b"]) if event.name == "LINK" else (event["pd"],)
+        ends = [event["from" if event.name == "EDGE" else "pd"]]
+        ends += [event["to"]] if event.made("LINK") else []
         return None if made in ends else f"{ends[0]} is not being made"
 
     def _allowed_from_start(self, event: Event, asker: str) -> str | None:
@@ -299,35 +285,39 @@ _POWERS: Final[Mapping[tuple[str, str], Callable[[Powers, Event, str], str | Non
     ("RESOURCE", NOBODY): Powers._core_resource,
     ("DELETE", "delete_space"): Powers._delete,
     ("DELETE", "delete_resource"): Powers._delete,
-    ("HOLD", "create_space"): Powers._own_hold,
-    ("HOLD", "create_resource"): Powers._own_hold,
-    ("HOLD", "give"): Powers._given,
-    ("HOLD", "send"): Powers._sent,
-    ("HOLD", "spawn"): Powers._creators_hold,
-    ("HOLD", "save"): Powers._saved,
-    ("HOLD", NOBODY): Powers._configured_hold,
-    ("UNHOLD", "release"): Powers._release,
-    ("UNHOLD", "take_back"): Powers._take_back,
-    ("REQUEST", "connect"): Powers._connect,
-    ("REQUEST", "share_request"): Powers._share,
-    ("REQUEST", "create_space"): Powers._first_client,
-    ("REQUEST", NOBODY): Powers._configured_request,
-    ("UNREQUEST", "disconnect"): Powers._own_edge,
-    ("MAP", "map"): Powers._map,
-    ("UNMAP", "unmap"): Powers._map,
-    ("HANDLER", NOBODY): Powers._from_start,
-    ("LINK", NOBODY): Powers._from_start,
-    ("OWN", "spawn"): Powers._own,
-    ("SUBSCRIBE", "subscribe"): Powers._subscription,
-    ("UNSUBSCRIBE", "unsubscribe"): Powers._subscription,
-    ("ALLOW", "allow"): Powers._own_edge,
+    ("made HOLD", "create_space"): Powers._own_hold,
+    ("made HOLD", "create_resource"): Powers._own_hold,
+    ("made HOLD", "give"): Powers._given,
+    ("made HOLD", "send"): Powers._sent,
+    ("made HOLD", "spawn"): Powers._creators_hold,
+    ("made HOLD", "save"): Powers._saved,
+    ("made HOLD", NOBODY): Powers._configured_hold,
+    ("dropped HOLD", "release"): Powers._release,
+    ("dropped HOLD", "take_back"): Powers._given,
+    ("made REQUEST", "connect"): Powers._connect,
+    ("made REQUEST", "share_request"): Powers._share,
+    ("made REQUEST", "create_space"): Powers._first_client,
+    ("made REQUEST", NOBODY): Powers._configured_request,
+    ("dropped REQUEST", "disconnect"): Powers._own_edge,
+    ("made MAP", "map"): Powers._map,
+    ("dropped MAP", "unmap"): Powers._map,
+    ("made FAULT", NOBODY): Powers._from_start,
+    ("made LINK", NOBODY): Powers._from_start,
+    ("made OWN", "spawn"): Powers._own,
+    ("made SUBSCRIBE", "subscribe"): Powers._subscription,
+    ("dropped SUBSCRIBE", "unsubscribe"): Powers._subscription,
+    ("ALLOW", "allow"): Powers._allows,
     ("ALLOW", "spawn"): Powers._allowed_from_start,
     ("DEPTHS", "set_depth"): Powers._policy,
     ("PIN", "pin"): Powers._policy,
     ("DEPTHS", NOBODY): Powers._from_start,
 }
-"""(event, operation) -> what is wrong with the authority of the PD that asks; None if nothing."""
+"""(what is told, operation) -> what is wrong with the authority of the PD that asks; None if
+nothing.
+"""
 OPERATIONS: Final[Mapping[str, frozenset[str]]] = {
-    name: frozenset(op for event, op in _POWERS if event == name) for name, _ in _POWERS
+    told: frozenset(op for other, op in _POWERS if other == told) for told, _ in _POWERS
 }
-"""Event that changes the model -> the operations that can make it."""
+"""What is told of a change of the model -> the operations that can make it."""
+CHANGES: Final = frozenset(told if " " not in told else "EDGE" for told, _ in _POWERS)
+"""The events that have a cause."""

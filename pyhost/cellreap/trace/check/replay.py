@@ -37,7 +37,7 @@ from cellreap.trace.check.making import Making
 from cellreap.trace.check.memory import Memory
 from cellreap.trace.check.nodes import Nodes
 from cellreap.trace.check.notices import Notices
-from cellreap.trace.check.powers import OPERATIONS
+from cellreap.trace.check.powers import CHANGES as CAUSED
 from cellreap.trace.check.progress import Progress
 from cellreap.trace.check.quiet import Quiet
 from cellreap.trace.check.reports import REPORTED, Reports
@@ -279,7 +279,7 @@ class Replay:
             if context.expected is not None:
                 context.configured.see(event)
         except CellreapError as error:
-            context.bad("model.possible", f"{name}: {error.line()}")
+            context.bad("model.possible", f"{event.told}: {error.line()}")
         if judged:
             causes.report(event)
         context.previous = event
@@ -297,7 +297,7 @@ class Replay:
             aside=name == "ANSWER" or name in TRUTH_EVENTS,
             ends=name in TOMBSTONE_SEES,
             true=name in TRUTH_SEES,
-            judged=name in OPERATIONS,
+            judged=name in CAUSED,
             used=name in USES,
             same_message=name in SAME_MESSAGE,
             needs_body=name in NEED_BODIES,

@@ -78,32 +78,26 @@ class Saved(Concern):
     def _wrong_edge(self, event: Event) -> str | None:
         """Only what is not named has edges, and what it had to do with."""
         model = self.context.model
-        if event.name == "SUBSCRIBE":
-            who, what = event["pd"], event["node"]
+        who, what = ends = (event["from"], event["to"])
+        kind = event["kind"]
+        if kind == "SUBSCRIBE":
             if who in self._pds or not self._goes(what):
                 return f"{who} and {what}: expected a PD that is named, and what is not"
             return None
-        ends = {
-            "HOLD": lambda: (event["pd"], event["node"]),
-            "REQUEST": lambda: (event["pd"], event["space"]),
-            "MAP": lambda: (event["from"], event["to"]),
-        }[event.name]()
         places = [model.space_of.get(end, end) for end in ends]
         if any(place not in self._spaces and place not in model.nodes for place in places):
             return "it has no such end"  # the model reports it too
-        if places[1] not in self._spaces or (event.name == "MAP" and places[0] not in self._spaces):
-            return f"{ends[1]}: expected ends of the saved state"
-        if event.name != "MAP" and event.optional("by") is not None:
-            return f"by={event['by']}: expected by=-"
+        if places[1] not in self._spaces or (kind == "MAP" and places[0] not in self._spaces):
+            return f"{what}: expected ends of the saved state"
         manager = model.manager.get(places[1])
-        if event.name == "HOLD" and ends[0] == manager:
+        if kind == "HOLD" and who == manager:
             before = self.context.previous
             made = before is not None and before.name in ("SPACE", "RESOURCE")
-            if before is None or not made or before["id"] != ends[1]:
-                return f"expected it right after {ends[1]} was made"
+            if before is None or not made or before["id"] != what:
+                return f"expected it right after {what} was made"
             return None
-        if event.name != "MAP" and ends[0] not in self._pds and not self._goes(places[1]):
-            return f"{ends[0]} and {places[1]} are both named"
+        if kind != "MAP" and who not in self._pds and not self._goes(places[1]):
+            return f"{who} and {places[1]} are both named"
         return None
 
     def _goes(self, node: str) -> bool:

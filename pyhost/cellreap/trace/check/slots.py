@@ -67,13 +67,13 @@ class Slots(Concern):
         self._holders: dict[str, dict[tuple[str, str], None]] = {}
         """node -> (PD, HOLD or REQUEST) of the capabilities to the node"""
 
-    def take(self, event: Event, pd: str, node: str, kind: str) -> None:
+    def take(self, event: Event, pd: str, node: str) -> None:
         """A PD gets a capability. It goes into a slot, or is already in one."""
-        slot = event.number("slot")
+        slot, kind = event.number("number"), event["kind"]
         if self._needs_none(pd, node, kind):
             if slot != 0:
-                text = f"slot={slot}: expected slot=0, for {pd} needs none for {node}"
-                self.context.bad("slots.none", f"{event.name}: {text}")
+                text = f"number={slot}: expected number=0, for {pd} needs none for {node}"
+                self.context.bad("slots.none", f"{event.told}: {text}")
             return
         cspace = self._cspaces.setdefault(pd, _CSpace())
         has = cspace.of.get((kind, node))
@@ -91,10 +91,10 @@ class Slots(Concern):
                 self._holders.setdefault(node, {})[pd, kind] = None
             else:
                 rule, text = found
-                self.context.bad(rule, f"{event.name}: slot={slot}: {text}")
+                self.context.bad(rule, f"{event.told}: number={slot}: {text}")
         elif has != slot:
-            text = f"slot={slot}: {pd} has its capability to {node} in slot {has}"
-            self.context.bad("slots.one", f"{event.name}: {text}")
+            text = f"number={slot}: {pd} has its capability to {node} in slot {has}"
+            self.context.bad("slots.one", f"{event.told}: {text}")
 
     def _needs_none(self, pd: str, node: str, kind: str) -> bool:
         """Whether the PD needs no capability in its CSpace.
@@ -146,17 +146,17 @@ class Slots(Concern):
         """The PDs that manage, or managed, something that the PD has or had a capability to."""
         return self._cspaces[pd].servers if pd in self._cspaces else ()
 
-    def give_back(self, event: Event, pd: str, node: str, kind: str, gone: bool) -> int:
+    def give_back(self, event: Event, pd: str, node: str, gone: bool) -> int:
         """A PD gives a capability back. gone: whether it was the last of its kind to that node.
 
         Returns the slot that is empty now, or 0.
         """
-        slot = event.number("slot")
+        slot, kind = event.number("number"), event["kind"]
         cspace = self._cspaces.get(pd)
         has = 0 if cspace is None else cspace.of.get((kind, node), 0)
         if slot != has:
-            text = f"slot={slot}: {pd} has its capability to {node} in slot {has}"
-            self.context.bad("slots.given_back", f"{event.name}: {text}")
+            text = f"number={slot}: {pd} has its capability to {node} in slot {has}"
+            self.context.bad("slots.given_back", f"{event.told}: {text}")
         if not gone or not has or cspace is None:
             return 0
         return self._empty(pd, cspace, (kind, node))

@@ -21,7 +21,7 @@ from cellreap.trace.statements import LOW, Statement
 
 SEES: Final = frozenset(
     {
-        "SAY", "EXIT", "FINISH_WORK", "SUBSCRIBE", "UNSUBSCRIBE", "ALLOW", "REFUSE", "ANSWER",
+        "SAY", "EXIT", "FINISH_WORK", "EDGE", "ALLOW", "REFUSE", "ANSWER",
         "STOP", "TRUTH",
     }
 )  # fmt: skip
@@ -57,20 +57,20 @@ def _said(event: Event) -> list[int]:
 
 
 def _subscribed(event: Event) -> list[int]:
-    parts = parse_id(event["node"])
+    parts = parse_id(event["to"])
     is_space = parts is not None and parts.kind == "RESOURCE_SPACE"
-    return [parts.number if is_space and parts is not None else 0, event.number("handler")]
+    return [parts.number if is_space and parts is not None else 0, event.number("number")]
 
 
 _ASKED: Final[Mapping[str, Callable[[Event], list[int]]]] = {
-    "SAY": _said,
-    "EXIT": lambda event: [event.number("code")],
-    "FINISH_WORK": lambda event: [event.number("token"), _results()[event["result"]]],
-    "SUBSCRIBE": _subscribed,
-    "UNSUBSCRIBE": _subscribed,
-    "ALLOW": lambda event: [event.number("count")],
+    "say": _said,
+    "exit": lambda event: [event.number("code")],
+    "finish_work": lambda event: [event.number("token"), _results()[event["result"]]],
+    "subscribe": _subscribed,
+    "unsubscribe": _subscribed,
+    "allow": lambda event: [event.number("count")],
 }
-"""Event -> the words of its entry."""
+"""Operation -> the words of the entry that its event makes."""
 
 
 @dataclass(slots=True)
@@ -148,7 +148,10 @@ class Stated:
         if name == "TRUTH":
             self._asked_kernel = True
             return
-        of = self._of(event["pd"])
+        word = event.values.get("op", name.lower())
+        if name == "EDGE" and word not in _ASKED:
+            return
+        of = self._of(event["from" if name == "EDGE" else "pd"])
         if name == "STOP":
             of.stopped = True
             return
@@ -161,12 +164,12 @@ class Stated:
         elif name == "ANSWER":
             op = _numbers().get(event["op"], 0)
             self._add(of, event, answered, op, [int(event["digest"], 16)])
-        elif event.values.get("op", name.lower()) == name.lower():
-            self._add(of, event, asked, _numbers()[name.lower()], _ASKED[name](event))
+        elif word in _ASKED:
+            self._add(of, event, asked, _numbers()[word], _ASKED[word](event))
 
     def _add(self, of: _Pd, event: Event, kind: int, op: int, words: list[int]) -> None:
         of.total = stirred(of.total, kind << 32 | op, *words)
-        entry = _Entry(kind, op, of.total, event.name, event.line)
+        entry = _Entry(kind, op, of.total, event.told, event.line)
         if kind == _kinds()[0]:
             of.asked = of.first + len(of.entries), entry
         of.entries.append(entry)
