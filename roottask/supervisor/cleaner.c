@@ -43,6 +43,16 @@ static void enter(cr_phase to)
     cr_sup.cleaner.now.phase = to;
 }
 
+static void trace_doomed(const cr_doomed *doomed, int spared)
+{
+    cr_carry_begin_line(CR_EV_DOOM);
+    cr_trace_node(doomed->node);
+    cr_trace_depth(&cr_sys.trace, doomed->pd_depth);
+    cr_trace_number(&cr_sys.trace, doomed->group);
+    cr_trace_number(&cr_sys.trace, (uint64_t)spared);
+    cr_trace_end(&cr_sys.trace);
+}
+
 static void trace_plan(const cr_plan *plan, cr_cause cause)
 {
     cr_carry_begin_line(CR_EV_CLEANUP);
@@ -54,15 +64,7 @@ static void trace_plan(const cr_plan *plan, cr_cause cause)
     cr_trace_state_digest();
     cr_trace_end(&cr_sys.trace);
     for (uint32_t i = 0; i < plan->n_doomed; i++) {
-        const cr_doomed *d = &plan->doomed[i];
-        int is_pd = cr_pd_of(d->node) != 0;
-        cr_carry_begin_line(is_pd ? CR_EV_DOOM_PD : CR_EV_DOOM_SPACE);
-        cr_trace_node(d->node);
-        if (is_pd) {
-            cr_trace_number(&cr_sys.trace, d->pd_depth);
-        }
-        cr_trace_number(&cr_sys.trace, d->group);
-        cr_trace_end(&cr_sys.trace);
+        trace_doomed(&plan->doomed[i], 0);
     }
     cr_trace_consequences(plan);
 }
@@ -471,15 +473,13 @@ static const cr_cause causes_of[CR_ENDING_COUNT] = {
 };
 
 /* A PD that was stopped while it was doomed had no cleanup of its own to wait for. Now it has. */
-static void spare(cr_ref node)
+static void spare(const cr_doomed *doomed)
 {
-    cr_pd *pd = cr_pd_of(node);
-    if (cr_model_spare(cr_sys.model, node) != CR_OK) {
-        cr_panic("a doomed node cannot be spared", node.index);
+    cr_pd *pd = cr_pd_of(doomed->node);
+    if (cr_model_spare(cr_sys.model, doomed->node) != CR_OK) {
+        cr_panic("a doomed node cannot be spared", doomed->node.index);
     }
-    cr_carry_begin_line(CR_EV_SPARED);
-    cr_trace_node(node);
-    cr_trace_end(&cr_sys.trace);
+    trace_doomed(doomed, 1);
     if (pd != 0 && cr_pd_is_up(pd)) {
         cr_end_note(pd, CR_ENDING_DEPENDENCY);
     } else if (pd != 0) {
@@ -517,7 +517,7 @@ static void spare_saved(void)
     cr_carry_forget_told();
     for (uint32_t i = 0; i < count; i++) {
         if (!cr_plan_dooms(cr_sys.planner, plan, before[i].node)) {
-            spare(before[i].node);
+            spare(&before[i]);
         }
     }
     cr_trace_consequences(plan);

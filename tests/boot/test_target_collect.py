@@ -27,8 +27,8 @@ def test_what_nobody_reaches_goes_after_a_cleanup_and_what_is_held_stays(target:
     assert [event["pds"] for event in run.of("COLLECT")] == ["2"]
     first, second = run.cleanups()
     assert (first["cause"], second["trigger"], second["cause"]) == ("fault", "-", "collect")
-    assert sorted(event["pd"] for event in run.of("DOOM_PD", n=2)) == sorted(lost)
-    assert {event["depth"] for event in run.of("DOOM_PD", n=2)} == {"1"}
+    assert sorted(run.dooms(2)) == sorted(lost)
+    assert {event["depth"] for event in run.of("DOOM", n=2)} == {"1"}
     assert {node for node, _ in run.destroys(2)} >= set(lost)
     [(to, kind, _, dead)] = run.plan(2)["notices"]
     assert (run.name(to), kind, dead) == ("disk", "disconnect", lost[0])
@@ -79,7 +79,7 @@ def test_a_server_collects_while_it_serves_a_request(target: Target, mode: str) 
     single, one, other, held, below = (f"PD_{int(number):x}" for number in numbers.split())
     first, second = run.of("COLLECT")
     assert (first["pds"], second["pds"]) == ("3", "0")
-    assert {event["pd"] for event in run.of("DOOM_PD", n=2)} == {single, one, other}
+    assert set(run.dooms(2)) == {single, one, other}
     # It holds one of them because of a SEND that it never noticed.
     [given] = gifts_of(run, "family")[-1:]
     assert (given["from"], given["to"]) == (run.id("gatherer"), f"PD_2_{held[3:]}")
@@ -106,7 +106,7 @@ def test_what_its_creator_has_let_go_goes_while_the_creator_lives(
     (numbers,) = (text for text in run.says("releaser") if text[0].isdigit())
     kept, held, one, other, single = (f"PD_{int(number):x}" for number in numbers.split())
     assert [event["pds"] for event in run.of("COLLECT")] == ["0", "3"]
-    assert {event["pd"] for event in run.of("DOOM_PD")} == {one, other, single}
+    assert set(run.dooms()) == {one, other, single}
     assert not {node for node, _ in run.destroys()} & {kept, held}
     assert run.says("releaser")[-1] == "lives"
 

@@ -128,7 +128,7 @@ def test_all_run_theirs_in_a_collection(target: Target) -> None:
         return config.model_copy(update={"programs": (source,)})
 
     run = target.run("released", change=change, passes=False)
-    taken = {event["pd"] for event in run.of("DOOM_PD", n=1)}
+    taken = set(run.dooms(1))
     assert run.cleanups()[0]["cause"] == "collect"
     assert {event["to"] for event in run.of("QUEUE", n=1, handlers=DESTRUCTOR)} == taken
     assert len(taken) > 1

@@ -187,11 +187,11 @@ def test_a_childs_memory_is_free_though_its_creator_held_capabilities_to_it(spaw
     spawner = spawn.id("spawner")
     for n in range(1, CHILDREN + 1):
         ((pd, revoked),) = spawn.plan(n)["revoked_bodies"]
-        (child,) = spawn.of("DOOM_PD", n=n)
+        (child,) = spawn.dooms(n)
         held = spawn.made("HOLD", from_=spawner, to=revoked)
         assert pd == spawner
         assert len(held) == 1
-        assert revoked.rpartition("_")[2] == child["pd"].rpartition("_")[2]
+        assert revoked.rpartition("_")[2] == child.rpartition("_")[2]
     children = [
         event for event in spawn.of("BODY") if spawn.names[event["pd"]] in ("crasher", "idler")
     ]

@@ -180,7 +180,7 @@ def test_a_pinned_pd_that_crashes_itself_goes(target: Target) -> None:
 @pytest.mark.behaviour("C-14", "G-11")
 def test_the_root_task_outlives_everybody(target: Target) -> None:
     run = target.run("respawn")
-    assert "PD_0" not in {event["pd"] for event in run.of("DOOM_PD")}
+    assert "PD_0" not in set(run.dooms())
     assert all("PD_0" in {row[1] for row in run.state(n)} for n in range(1, 51))
 
 

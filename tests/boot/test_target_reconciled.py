@@ -35,9 +35,9 @@ def test_what_is_not_named_goes_as_it_was_planned(boots: Target) -> None:
     plan = cellreap.reconcile(path.with_suffix(".csv"), path)
     (cleanup,) = run.cleanups()
     assert (cleanup["trigger"], cleanup["cause"]) == ("-", "reconcile")
-    dead = {event["pd"]: int(event["depth"]) for event in run.of("DOOM_PD")}
+    dead = {pd: int(event["depth"]) for pd, event in run.dooms().items()}
     assert dead == dict(plan.destroyed_pds)
-    assert {event["space"] for event in run.of("DOOM_SPACE")} == set(plan.deleted_spaces)
+    assert set(run.dooms(kind="RESOURCE_SPACE")) == set(plan.deleted_spaces)
     owed = {(in_saved_state(run, to), *rest) for to, *rest in run.plan()["notices"]}
     assert owed == set(plan.notices)
     kinds = {kind for _, kind, _, _ in owed}
@@ -78,8 +78,10 @@ def test_who_subscribed_and_stays_is_told_as_it_was_planned(boots: Target, tmp_p
     told = run.of("QUEUE", kind="pre-destroy")
     assert sorted((in_saved_state(run, e["to"]), e["node"]) for e in told) == plan.pre_destroy
     groups = {node: group for group, nodes in enumerate(plan.groups) for node in nodes}
-    assert {e["pd"]: int(e["group"]) for e in run.of("DOOM_PD")}.items() <= groups.items()
-    assert {e["space"]: int(e["group"]) for e in run.of("DOOM_SPACE")}.items() <= groups.items()
+    assert {pd: int(e["group"]) for pd, e in run.dooms().items()}.items() <= groups.items()
+    assert {
+        space: int(e["group"]) for space, e in run.dooms(kind="RESOURCE_SPACE").items()
+    }.items() <= groups.items()
     assert max(map(run.at, told)) < min(run.at(step) for _, step in run.destroys())
     for pd, text in (("fs", "PD_4"), ("fs", "space 7"), ("block_server_2", "space 6")):
         assert f"told: about to be destroyed: {text}" in run.says(pd)
@@ -93,7 +95,7 @@ def test_it_goes_before_any_pd_runs_and_servers_are_told(boots: Target) -> None:
     run = boots.run(NAME)
     gone = max(run.at(step) for _, step in run.destroys())
     assert gone < min(run.at(event) for event in [*run.of("SAY"), *run.of("GET_WORK")])
-    assert not {event["pd"] for event in run.of("SAY")} & {e["pd"] for e in run.of("DOOM_PD")}
+    assert not {event["pd"] for event in run.of("SAY")} & set(run.dooms())
     told = {line for line in run.says("fs") if line.startswith("told: ")}
     assert told == {
         "told: my space 7 is destroyed",
@@ -114,7 +116,7 @@ def test_no_number_of_the_saved_state_is_given_again(boots: Target) -> None:
     mine = [event for event in run.of("RESOURCE") if event["space"] == "FILE_SPACE_5"]
     assert [event["id"] for event in mine] == ["FILE_5_7", "FILE_5_8"]
     assert [event["op"] for event in mine] == ["reconcile", "create_resource"]
-    before = {event["pd"] for event in run.of("DOOM_PD")}
+    before = set(run.dooms())
     assert max(int(pd[3:], 16) for pd in before) < int(run.id("block_server_2")[3:], 16)
 
 

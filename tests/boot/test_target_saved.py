@@ -24,10 +24,10 @@ def test_who_is_told_may_save_a_pd_until_the_notify_phase_is_over(target: Target
     assert "check use it while it is doomed: ok" in said
     assert said.count("save: 0") == 1
     # All go by the first plan. The first is saved, and the second with it, which it holds.
-    assert {event["pd"] for event in run.of("DOOM_PD", n=2)} == {first, second, third, fourth}
+    assert set(run.dooms(2)) == {first, second, third, fourth}
     [saved] = run.made("HOLD", op="save")
     assert (saved["from"], saved["to"]) == (run.id("saver"), f"PD_2_{first[3:]}")
-    spared = run.of("SPARED", n=2)
+    spared = run.of("DOOM", n=2, spared=1)
     assert {event["node"] for event in spared} == {first, second}
     assert {event["pd"] for event in run.of("STEP", name="destroy-pd", n=2)} == {third, fourth}
     [told] = run.of("QUEUE", n=2, kind="pre-destroy", node=first)
@@ -39,4 +39,4 @@ def test_who_is_told_may_save_a_pd_until_the_notify_phase_is_over(target: Target
     assert run.at(told) < run.at(fault) < run.at(spared[0])
     last = run.cleanups()[-1]
     assert (last["trigger"], last["cause"]) == (second, "fault")
-    assert {event["pd"] for event in run.of("DOOM_PD", n=3)} == {second}
+    assert set(run.dooms(3)) == {second}

@@ -23,7 +23,7 @@ def test_a_pd_and_all_that_it_created_go_in_one_cleanup(target: Target) -> None:
     own, others = children(run, "parent"), children(run, "other_parent")
     (cleanup,) = run.cleanups()
     assert (run.name(cleanup["trigger"]), cleanup["cause"]) == ("parent", "subtree")
-    doomed = {event["pd"]: event["depth"] for event in run.of("DOOM_PD")}
+    doomed = {pd: event["depth"] for pd, event in run.dooms().items()}
     assert doomed == dict.fromkeys([run.id("parent"), *own], "0")
     assert not {node for node, _ in run.destroys()} & set(others)
     (asked,) = run.of("TERMINATE_TREE")
@@ -49,7 +49,7 @@ def test_children_that_are_clients_of_their_creator_go_with_it(
     """They are in calls to it when it is stopped: one call was received, the other is queued."""
     run = target_of(arch).run("household")
     server = run.id("server")
-    doomed = {event["pd"]: event["depth"] for event in run.of("DOOM_PD")}
+    doomed = {pd: event["depth"] for pd, event in run.dooms().items()}
     assert len(doomed) == 3
     assert set(doomed.values()) == {"0"}
     for freed in run.of("SERVER_DIED", server=server):
@@ -89,5 +89,5 @@ def test_a_termination_that_was_put_off_is_prevented_when_it_is_due(target: Targ
     (prevented,) = run.of("PREVENTED")
     assert run.name(prevented["pd"]) == "victim"
     assert run.at(run.of("SETTLED", n="1")[0]) < run.at(prevented)
-    assert {run.name(event["pd"]) for event in run.of("DOOM_PD")} == {"disk", "mute"}
+    assert {run.name(pd) for pd in run.dooms()} == {"disk", "mute"}
     assert run.alive() == {"victim", "client", "guard", "boss"}

@@ -54,8 +54,10 @@ class Collecting(Target):
             return super().plan_again(n, plan)
         self.saved = False
         made = reference.spare(self.model, plan, self.roots())
-        for node in sorted(plan.doomed() - made.doomed()):
-            self.emit("SPARED", n=n, node=node)
+        depth = dict(plan.destroyed_pds)
+        for i, nodes in enumerate(plan.groups):
+            for node in plan.doomed().intersection(nodes) - made.doomed():
+                self.doom(n, node, depth.get(self.managers.get(node, node)), i, spared=True)
         self.doomed -= plan.doomed() - made.doomed()
         self._consequences(n, made)
         return made

@@ -39,8 +39,9 @@ class Mourning:
         elif event == "CLEANUP":
             self.ends.setdefault(text["trigger"], {}).setdefault("how", text["cause"])
             self.how = text["cause"] if text["cause"] in ("collect", "reconcile") else None
-        elif event == "DOOM_PD" and self.how is not None:
-            self.ends.setdefault(pd, {}).setdefault("how", self.how)
+        elif event == "DOOM" and text["spared"] == "0" and "_SPACE_" not in text["node"]:
+            if self.how is not None:
+                self.ends.setdefault(text["node"], {}).setdefault("how", self.how)
         elif event == "STEP" and (pd := text["node"]) in self.names and "destroy" in text["name"]:
             self.dead[pd] = int(text["n"])
             self._graves = [grave for grave in self._graves if grave[0] != pd]

@@ -17,6 +17,4 @@ def entries_of(run: Run, step: Event) -> list[Step]:
     if step["name"] != "notify":
         return [(step["name"], node, "-") for node, of in run.destroys() if of is step]
     before = [each for each in run.of("QUEUE", n=step["n"]) if run.at(each) < run.at(step)]
-    return [
-        (step["name"], each["node"], each["to"]) for each in before[-step.number("count") :]
-    ]
+    return [(step["name"], each["node"], each["to"]) for each in before[-step.number("count") :]]

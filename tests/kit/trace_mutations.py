@@ -227,7 +227,7 @@ _ACTS = {
     "EXIT": "pd",
     "TERMINATE": "by",
 }
-_PLAN = {"DOOM_PD", "DOOM_SPACE", "PLAN"}
+_PLAN = {"DOOM", "PLAN"}
 _PHASES = {
     **dict.fromkeys(_PLAN, 0), "suspend": 1, "mark": 2, "tell": 3,
     "await": 3, "WAIT": 3, "CONTINUE": 3, "cut-request": 4, "destroy-resource": 4,

@@ -45,11 +45,11 @@ CONNECT = 8
 CANCELLED = 15
 FOLLOWING = frozenset(
     {
-        "ACCEPT", "ACCOUNT", "CALLS", "CLEANUP", "COLLECT", "CONTINUE", "DESTROY", "DOOM_PD",
-        "DOOM_SPACE", "EXIT", "EXTRACT", "EXTRACTED", "FAULT", "FAULT_RESUMED", "FORGOTTEN",
-        "FREED", "GIVE_UP", "HUNG", "IN_USE", "LATE", "LEFT", "MODEL", "PAUSE", "PLAN",
+        "ACCEPT", "ACCOUNT", "CLEANUP", "COLLECT", "CONTINUE", "DOOM",
+        "EXIT", "EXTRACT", "EXTRACTED", "FAULT", "FAULT_RESUMED", "FORGOTTEN",
+        "GIVE_UP", "HUNG", "IN_USE", "LATE", "LEFT", "MODEL", "PAUSE", "PLAN",
         "PREVENTED", "PROBE", "QUEUE", "RECONCILE", "RECOVER", "REFUSE", "REFUSED", "RESUME",
-        "SERVER_DIED", "SETTLED", "SPARED", "STEP", "STOP", "STOP_ALL", "SUSPEND", "TERMINATE",
+        "SERVER_DIED", "SETTLED", "STEP", "STOP", "STOP_ALL", "TERMINATE",
         "TICKET", "TOMBSTONE", "WAIT", "WITHDRAW",
     }
 )  # fmt: skip
@@ -1088,11 +1088,15 @@ class Target:
             steps=0,  # not known yet
             digest=self.digest(),
         )
-        for pd, depth in plan.destroyed_pds:
-            self.emit("DOOM_PD", n=n, pd=pd, depth=depth, group=group[pd])
-        for space in plan.deleted_spaces:
-            self.emit("DOOM_SPACE", n=n, space=space, group=group[space])
+        depth = dict(plan.destroyed_pds)
+        for node in (*depth, *plan.deleted_spaces):
+            self.doom(n, node, depth.get(self.managers.get(node, node)), group[node])
         self._consequences(n, plan)
+
+    def doom(self, n: int, node: str, depth: int | None, group: int, spared: bool = False) -> None:
+        """Tells of a doomed node. depth: its own, or its manager's if that is doomed."""
+        values = {"depth": reference.depth_text(depth), "group": group, "spared": int(spared)}
+        self.emit("DOOM", n=n, node=node, **values)
 
     def _consequences(self, n: int, plan: reference.Plan) -> None:
         besides = self.doomed - plan.doomed()

@@ -85,3 +85,10 @@ def number_of(id_: str) -> int:
     parts = parse_id(id_)
     assert parts is not None, id_
     return parts.number
+
+
+def kind_of(id_: str) -> NodeKind:
+    """The kind of a node, from its id."""
+    parts = parse_id(id_)
+    assert parts is not None, id_
+    return parts.kind

@@ -122,12 +122,12 @@ def _long(
         return _WHY.get(kind, "").format(name_of(cause, names) if cause else "")
 
     doomed = [
-        f"{name_of(event['pd'], names)}, depth {event['depth']}: {reason(event['pd'])}"
-        for event in sorted(chapter.of("DOOM_PD"), key=lambda event: event.number("depth"))
+        f"{name_of(event['node'], names)}, depth {event['depth']}: {reason(event['node'])}"
+        for event in sorted(chapter.doomed("PD"), key=lambda event: event.number("depth"))
     ]
     doomed += [
-        f"{name_of(event['space'], names)}: {reason(event['space'])}"
-        for event in chapter.of("DOOM_SPACE")
+        f"{name_of(event['node'], names)}: {reason(event['node'])}"
+        for event in chapter.doomed("RESOURCE_SPACE")
     ]
     lost: dict[str, list[str]] = {}
     for pd, space in plan.get("removed_requests", ()):
@@ -282,12 +282,12 @@ def _short(chapter: Chapter, report: Report, fault: FaultSeen | None) -> tuple[s
         return printable(report.names.get(node, node))
 
     others = [
-        name(event["pd"]) for event in chapter.of("DOOM_PD") if event["pd"] != chapter.trigger
+        name(event["node"]) for event in chapter.doomed("PD") if event["node"] != chapter.trigger
     ]
     along = f"took along {_list(others)}" if others else "took nobody along"
     checked = _checked(chapter, report)
     notices = 0 if checked is None else len(checked.plan["notices"])
-    spaces = len(chapter.of("DOOM_SPACE"))
+    spaces = len(chapter.doomed("RESOURCE_SPACE"))
     said, by, who = chapter.how.rpartition(" by ")
     how = f"{said}{by}{name(who)}" if by else chapter.how
     told = [fault.overflow_told(), fault.place] if fault is not None else []
@@ -303,8 +303,7 @@ def _how(chapter: Chapter, names: Mapping[str, str]) -> str:
 
 def _order(chapter: Chapter, checked: Cleanup | None, names: Mapping[str, str]) -> str:
     """The destroyed nodes in order. Resources are not listed apart from their spaces."""
-    doomed = {event["pd"] for event in chapter.of("DOOM_PD")}
-    doomed |= {event["space"] for event in chapter.of("DOOM_SPACE")}
+    doomed = {event["node"] for event in chapter.of("DOOM")}
     gone = [node for node in (checked.destroyed if checked else ()) if node in doomed]
     return ", then ".join(printable(names.get(node, node)) for node in gone)
 

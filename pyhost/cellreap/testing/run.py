@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cellreap.model.csvstate import state_rows
-from cellreap.model.ids import parse_id
+from cellreap.model.ids import NodeKind, kind_of, parse_id
 from cellreap.runs.boot import Boot
 from cellreap.trace.check import Report
 from cellreap.trace.check.replay import Replay
@@ -103,7 +103,12 @@ class Run:
 
     def doomed(self, n: int = 1) -> dict[str, str]:
         """The PDs that the n-th cleanup doomed, with their depths."""
-        return {self.names[event["pd"]]: event["depth"] for event in self.of("DOOM_PD", n=n)}
+        return {self.names[pd]: event["depth"] for pd, event in self.dooms(n).items()}
+
+    def dooms(self, n: int | None = None, kind: NodeKind = "PD") -> dict[str, Event]:
+        """The nodes that the n-th cleanup doomed at first, with their DOOMs. None: all cleanups."""
+        events = self.of("DOOM", spared=0) if n is None else self.of("DOOM", spared=0, n=n)
+        return {event["node"]: event for event in events if kind_of(event["node"]) == kind}
 
     def destroys(self, n: int | None = None) -> list[tuple[str, Event]]:
         """What the n-th cleanup destroyed, in order, with the STEPs. None: what all of them did."""

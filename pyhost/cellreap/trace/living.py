@@ -9,7 +9,7 @@ from typing import Final
 from cellreap.model.ids import ROOT
 from cellreap.trace.events import Event
 
-READS: Final = frozenset({"PD", "STEP", "DOOM_PD", "SPARED", "SETTLED"})
+READS: Final = frozenset({"PD", "STEP", "DOOM", "SETTLED"})
 """The events that `Living` reads."""
 
 
@@ -24,7 +24,7 @@ class Living:
     """The PDs that live, without the root task, in the order of creation: id -> name."""
     left: dict[str, str] = field(default_factory=dict)
     """Those that cleanups doomed and did not destroy: id -> name."""
-    _doomed: dict[str, dict[str, None]] = field(default_factory=dict)  # cleanup -> PDs
+    _doomed: dict[str, dict[str, None]] = field(default_factory=dict)  # cleanup -> nodes
 
     def take(self, event: Event) -> None:
         """Takes the next event."""
@@ -36,11 +36,10 @@ class Living:
             case "STEP" if event["name"] == "destroy-pd":
                 self.pds.pop(event["pd"], None)
                 self.left.pop(event["pd"], None)
-            case "DOOM_PD":
-                self._doomed.setdefault(event["n"], {})[event["pd"]] = None
-            case "SPARED":
-                for doomed in self._doomed.values():
-                    doomed.pop(event["node"], None)
+            case "DOOM" if event["spared"] == "0":
+                self._doomed.setdefault(event["n"], {})[event["node"]] = None
+            case "DOOM":
+                self._doomed[event["n"]].pop(event["node"], None)
             case "SETTLED":
                 for pd in self._doomed.pop(event["n"], {}):
                     if pd in self.pds:

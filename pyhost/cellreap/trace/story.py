@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from cellreap.model.graph import DESTRUCTOR
+from cellreap.model.ids import NodeKind, kind_of
 from cellreap.trace import living
 from cellreap.trace.events import Event
 from cellreap.trace.faults import describe_fault
@@ -21,7 +22,7 @@ MAX_SAID = 100_000
 """Maximum number of SAY lines that are kept in all."""
 PARTS = frozenset(
     {
-        "DOOM_PD", "DOOM_SPACE", "TAKEOVER", "RESIDUE", "LEFT", "RECOVER", "SETTLED",
+        "DOOM", "TAKEOVER", "RESIDUE", "LEFT", "RECOVER", "SETTLED",
     }
 )  # fmt: skip
 """The events of a cleanup that a chapter keeps."""
@@ -55,6 +56,15 @@ class Chapter:
     def of(self, name: str) -> list[Event]:
         """The kept events of that name."""
         return [event for event in self.events if event.name == name]
+
+    def doomed(self, kind: NodeKind) -> list[Event]:
+        """The DOOMs of nodes of that kind that were not spared."""
+        spared = {event["node"] for event in self.of("DOOM") if event["spared"] == "1"}
+        return [
+            event
+            for event in self.of("DOOM")
+            if event["node"] not in spared and kind_of(event["node"]) == kind
+        ]
 
 
 class Story:
@@ -150,16 +160,6 @@ class Story:
         self.chapters.append(chapter)
         self._numbered[chapter.number] = chapter
 
-    def _spared(self, event: Event) -> None:
-        """SPARED: the collection does not destroy the node after all."""
-        if self.chapters:
-            plan, node = self.chapters[-1].events, event["node"]
-            self.chapters[-1].events = [
-                part
-                for part in plan
-                if part.name not in ("DOOM_PD", "DOOM_SPACE") or node not in part.values.values()
-            ]
-
     def _queue(self, event: Event) -> None:
         chapter = self._under_way(event)
         if chapter is None:
@@ -193,7 +193,6 @@ _HANDLERS: dict[str, Callable[[Story, Event], None]] = {
     "LATE": Story._late,
     "HUNG": Story._hung,
     "CLEANUP": Story._cleanup,
-    "SPARED": Story._spared,
     "QUEUE": Story._queue,
     "FINISH_WORK": Story._finish_work,
 }

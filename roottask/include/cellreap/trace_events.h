@@ -452,8 +452,8 @@ typedef enum cr_print {
                    "was, calls to other PDs included.")                                            \
     CR_TRACE_EVENT(CR_EV_STOP, "STOP", FIELD(pd, PD),                                              \
                    "The PD was stopped: its thread was suspended for good, its endpoint was "      \
-                   "destroyed, and its notices were dropped. It is a trigger, or its SUSPEND "     \
-                   "follows.")                                                                     \
+                   "destroyed, and its notices were dropped. It is a trigger, or its STEP "        \
+                   "`suspend` follows.")                                                           \
     CR_TRACE_EVENT(CR_EV_SERVER_DIED, "SERVER_DIED", FIELD(pd, PD) FIELD(server, PD),              \
                    "The PD was in a call to the server, which was stopped. It was answered with "  \
                    "an error.")                                                                    \
@@ -463,14 +463,12 @@ typedef enum cr_print {
                    FIELD(steps, NUMBER) FIELD(digest, STATE_DIGEST),                               \
                    "Cleanup n begins. trigger: -: a collection or STOP_ALL has none. steps: how "  \
                    "many its plan has, without `settle`. digest: of the state before it.")         \
-    CR_TRACE_EVENT(CR_EV_DOOM_PD, "DOOM_PD", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(depth, NUMBER)   \
-                   FIELD(group, NUMBER),                                                           \
-                   "The PD is doomed at this depth. Groups are destroyed in ascending order.")     \
-    CR_TRACE_EVENT(CR_EV_DOOM_SPACE, "DOOM_SPACE", FIELD(n, NUMBER) FIELD(space, SPACE)            \
-                   FIELD(group, NUMBER), "The space is doomed.")                                   \
-    CR_TRACE_EVENT(CR_EV_SPARED, "SPARED", FIELD(n, NUMBER) FIELD(node, DOOMABLE),                 \
-                   "The collection does not destroy the node after all: a subscriber saved a PD "  \
-                   "by which it is reached. The rest of the plan, made anew, follows.")            \
+    CR_TRACE_EVENT(CR_EV_DOOM, "DOOM", FIELD(n, NUMBER) FIELD(node, DOOMABLE) FIELD(depth, DEPTH)  \
+                   FIELD(group, NUMBER) FIELD(spared, FLAG),                                       \
+                   "The node is doomed. depth: of a PD; of a space, that of its manager; inf: "    \
+                   "its manager is not doomed. Groups are destroyed in ascending order. "          \
+                   "spared=1: the collection does not destroy it after all, since a subscriber "   \
+                   "saved a PD by which it is reached; the rest of the plan, made anew, follows.") \
     CR_TRACE_EVENT(CR_EV_PLAN, "PLAN", FIELD(n, NUMBER) FIELD(rows, NUMBER)                        \
                    FIELD(digest, STATE_DIGEST),                                                    \
                    "What else the plan says: CR_PLAN_ROWS of digest.h. rows: how many there are; " \

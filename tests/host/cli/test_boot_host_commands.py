@@ -90,7 +90,7 @@ def test_run_json_has_what_is_promised(bench: Bench) -> None:
 @pytest.mark.behaviour("H-13")
 def test_run_fails_where_the_trace_is_wrong(bench: Bench) -> None:
     bench.emulator(
-        "\n".join(x for x in trace(bench).splitlines() if "DOOM_SPACE" not in names_in(x)) + "\n"
+        "\n".join(x for x in trace(bench).splitlines() if "PLAN" not in names_in(x)) + "\n"
     )
     done = bench.cellreap("run", bench.config)
     assert done.returncode == 1
@@ -114,8 +114,8 @@ def test_run_fails_where_the_trace_has_no_end(bench: Bench) -> None:
 @pytest.mark.behaviour("H-13")
 def test_a_violation_before_a_missing_end_is_a_violation(bench: Bench) -> None:
     """The exit code tells a run that was too slow from one that went wrong."""
-    lines = [line for line in trace(bench).splitlines() if "DOOM_SPACE" not in names_in(line)]
-    events = [event for event in told(bench) if event[0] != "DOOM_SPACE"]
+    lines = [line for line in trace(bench).splitlines() if "PLAN" not in names_in(line)]
+    events = [event for event in told(bench) if event[0] != "PLAN"]
     assert len(events) == len(lines) - 1
     bench.emulator(console(events[:-1]))
     done = bench.cellreap("run", bench.config, "--idle", "2")

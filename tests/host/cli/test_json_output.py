@@ -286,7 +286,7 @@ def test_every_command_that_builds_boots_or_checks(tmp_path: Path) -> None:
     kept = printed(0, "run", bench.config, "-o", tmp_path / "kept")
     assert json.loads((tmp_path / "kept" / "small.json").read_text()) == kept
     lines = good.splitlines(keepends=True)
-    del lines[line_with(lines, "DOOM_SPACE")]
+    del lines[line_with(lines, "PLAN")]
     bench.emulator("".join(lines))
     assert printed(1, "run", bench.config)["violations"]
     printed(0, "boot", image, "-o", tmp_path / "small.trace")

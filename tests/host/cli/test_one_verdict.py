@@ -66,7 +66,7 @@ def left(image: Path) -> str:
 
 def wrong(image: Path) -> str:
     events = story(Configured(expected_by(image)))
-    return console([event for event in events if event[0] != "DOOM_SPACE"])
+    return console([event for event in events if event[0] != "PLAN"])
 
 
 def other(image: Path) -> str:

@@ -106,7 +106,7 @@ def test_open(cellreap):
 def test_an_audit_of_a_run_that_failed_does_not_pass(
     pytester: pytest.Pytester, bench: Bench
 ) -> None:
-    bench.emulator(console([event for event in told(bench) if event[0] != "DOOM_SPACE"]))
+    bench.emulator(console([event for event in told(bench) if event[0] != "PLAN"]))
     text = 'def test_it(cellreap):\n    cellreap.audit("small.toml", unbroken=False)\n'
     result = run_tests(pytester, text)
     result.assert_outcomes(failed=1)
@@ -117,7 +117,7 @@ def test_an_audit_of_a_run_that_failed_does_not_pass(
 def test_a_failure_tells_the_story_and_where_its_evidence_is(
     pytester: pytest.Pytester, bench: Bench
 ) -> None:
-    wrong = [event for event in told(bench) if event[0] != "DOOM_SPACE"]
+    wrong = [event for event in told(bench) if event[0] != "PLAN"]
     bench.emulator(console(wrong))
     result = run_tests(
         pytester, THREE_LINES, "--junitxml=junit.xml", "--cellreap-keep=kept", "-p", "no:xdist"

@@ -365,7 +365,7 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
                     for e in later
                 ):
                     return "taken back, as one before it failed"
-            if any(e.name == "DOOM_PD" and e["pd"] == event["pd"] for e in later):
+            if any(e.name == "DOOM" and e["node"] == event["pd"] for e in later):
                 return "its receiver was destroyed later"
             timed = any(e.name == "DEADLINE" and e["pd"] == event["pd"] for e in events)
             if event.name == "FINISH_WORK" and not timed:

@@ -312,11 +312,11 @@ def without(drafts: list[Draft], event: str, **match: object) -> list[Draft]:
 CHANGES: list[tuple[str, dict[str, object], dict[str, object], str]] = [
     ("CLEANUP", {"n": 2}, {}, "CLEANUP: n=2: expected 1"),
     ("CLEANUP", {"pd_depth": 2}, {},
-     "DOOM_PD PD_4 2 3: in the reference's plan, but not in the trace's"),
+     "DOOM PD_4 2 3 0: in the reference's plan, but not in the trace's"),
     ("CLEANUP", {"rs_depth": "inf"}, {},
-     "DOOM_SPACE TABLE_SPACE_4 2: in the reference's plan, but not"),
-    ("DOOM_PD", {"depth": 0}, {"pd": "PD_3"}, "DOOM_PD PD_3 0 2: not in the reference's plan"),
-    ("DOOM_PD", {"group": 0}, {"pd": "PD_3"}, "DOOM_PD PD_3 1 0: not in the reference's plan"),
+     "DOOM TABLE_SPACE_4 inf 2 0: in the reference's plan, but not"),
+    ("DOOM", {"depth": 0}, {"node": "PD_3"}, "DOOM PD_3 0 2 0: not in the reference's plan"),
+    ("DOOM", {"group": 0}, {"node": "PD_3"}, "DOOM PD_3 1 0 0: not in the reference's plan"),
     ("PLAN", {"rows": 1}, {}, "PLAN: rows=1: expected 7, by the reference's plan"),
     ("PLAN", {"digest": "0" * 16}, {}, "PLAN: digest=0000000000000000: expected "),
     ("QUEUE", {"broken": 1}, {"kind": "lost", "to": "PD_4"},
@@ -364,9 +364,9 @@ def test_rules_within_cleanups(
 
 LOSSES: list[tuple[str, dict[str, object], str]] = [
     (
-        "DOOM_PD",
-        {"pd": "PD_3"},
-        "DOOM_PD PD_3 1 2: in the reference's plan, but not in the trace's",
+        "DOOM",
+        {"node": "PD_3"},
+        "DOOM PD_3 1 2 0: in the reference's plan, but not in the trace's",
     ),
     ("PLAN", {}, "STEP: expected PLAN before it"),
     (

@@ -12,7 +12,6 @@ from cellreap.model.indexed import IndexedModel
 from cellreap.trace.check.context import Concern, Context, Handlers, WithinHandlers
 from cellreap.trace.check.residue import state_of
 from cellreap.trace.check.running import (
-    DOOMS,
     MAX_CLEANUPS,
     PHASE_NAMES,
     PLAN_EVENTS,
@@ -339,16 +338,16 @@ class Cleanups(Concern):
         self.number, self._running = number, running
 
     def planned(self, running: Running, event: Event) -> None:
-        """DOOM_PD, DOOM_SPACE, SPARED: a part of the plan."""
+        """DOOM: a part of the plan."""
         row = tuple(value for name, value in event.values.items() if name != "n")
         shown = " ".join([event.name, *row])
         if not running.plan_open:
             text = f"{shown}: after the cleanup was begun: expected the whole plan before it"
             self.context.bad("cleanup.phases", text)
-        elif running.told[event.name][row] or not running.plan[event.name][row]:
-            why = "told twice" if running.told[event.name][row] else "not in the reference's plan"
+        elif running.told[row] or not running.plan[row]:
+            why = "told twice" if running.told[row] else "not in the reference's plan"
             self.context.bad("cleanup.plan", f"{shown}: {why}")
-        running.told[event.name][row] += 1
+        running.told[row] += 1
 
     def plan(self, running: Running, event: Event) -> None:
         """PLAN: all that is doomed was told. What else the plan says follows from it."""
@@ -364,11 +363,9 @@ class Cleanups(Concern):
 
     def _plan_told(self, running: Running) -> None:
         running.plan_open = False
-        for name in DOOMS:
-            wanted = running.plan[name]
-            for row in lacking(wanted, running.told[name]) if wanted else ():
-                text = f"{name} {' '.join(row)}: in the reference's plan, but not in the trace's"
-                self.context.bad("cleanup.plan", text)
+        for row in lacking(running.plan, running.told):
+            text = f"DOOM {' '.join(row)}: in the reference's plan, but not in the trace's"
+            self.context.bad("cleanup.plan", text)
 
     # -- waiting
 
@@ -430,7 +427,7 @@ class Cleanups(Concern):
 
     handlers: ClassVar[Handlers] = {"CLEANUP": cleanup}
     within: ClassVar[WithinHandlers] = {
-        **dict.fromkeys(DOOMS, planned),
+        "DOOM": planned,
         "PLAN": plan,
         "WAIT": wait,
         "CONTINUE": go_on,

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any, Final, Generic, TypeVar
@@ -11,15 +11,14 @@ from typing import Any, Final, Generic, TypeVar
 from cellreap import headers
 from cellreap.model import reference
 from cellreap.model.digest import of_plan
-from cellreap.model.ids import ROOT, NodeKind, parse_id
+from cellreap.model.ids import ROOT, kind_of
 from cellreap.model.indexed import IndexedModel
 from cellreap.trace.check.apart import touched
 from cellreap.trace.check.slots import Reservation
 from cellreap.trace.check.work import Tag, lane_of
 from cellreap.trace.report import Cleanup
 
-DOOMS: Final = ("DOOM_PD", "DOOM_SPACE", "SPARED")
-PLAN_EVENTS: Final = (*DOOMS, "PLAN")
+PLAN_EVENTS: Final = ("DOOM", "PLAN")
 DESTROYING = {
     "PD": "destroy-pd",
     "RESOURCE_SPACE": "destroy-space",
@@ -100,14 +99,12 @@ class Together(Generic[_Thing]):
         return things if things[:1] == [first] and len(things) == count else []
 
 
-def dooms(plan: dict[str, Any]) -> dict[str, Counter[Row]]:
-    """What a plan dooms, as the expected events: event -> the values of its fields except n."""
-    group = {node: index for index, nodes in enumerate(plan["groups"]) for node in nodes}
-    return {
-        "DOOM_PD": Counter((pd, str(depth), str(group[pd])) for pd, depth in plan["destroyed_pds"]),
-        "DOOM_SPACE": Counter((space, str(group[space])) for space in plan["deleted_spaces"]),
-        "SPARED": Counter(),
-    }
+def dooms(plan: dict[str, Any], before: IndexedModel) -> Counter[Row]:
+    """What a plan dooms, as the values of the fields of the expected DOOMs except n."""
+    depth = {pd: str(depth) for pd, depth in plan["destroyed_pds"]}
+    depth |= {space: depth.get(before.manager[space], "inf") for space in plan["deleted_spaces"]}
+    groups = enumerate(plan["groups"])
+    return Counter((node, depth[node], str(i), "0") for i, nodes in groups for node in nodes)
 
 
 class Running:
@@ -125,7 +122,8 @@ class Running:
         self.tag: Tag = ("cleanup", result.number)
         self.depth = dict(plan.destroyed_pds)
         self.group = {node: index for index, nodes in enumerate(plan.groups) for node in nodes}
-        self.told: dict[str, Counter[Row]] = defaultdict(Counter)
+        self.told = Counter[Row]()
+        """the DOOMs so far, as `dooms`"""
         self.set_plan(plan, before, plannable)
         self.tells = tuple(plan.pre_destroy)
         self.untold: dict[int, Counter[tuple[str, str]]] = {}
@@ -207,7 +205,7 @@ class Running:
         self._space_of = {
             node: space for space in plan.deleted_spaces for node in before.resources_in(space)
         }
-        self.plan = dooms(self.result.plan)
+        self.plan = dooms(self.result.plan, before)
         self.follows = of_plan({**self.result.plan, "broken": self.result.broken}, before)
         """what PLAN must tell"""
         self.owed = Counter[Row](
@@ -244,11 +242,12 @@ class Running:
         self.depth, self.group = dict(plan.destroyed_pds), groups
         self.destructors = reference.destructors(model, plan)
         self.awaits = len(set(self.untold)) + len(set(self.destructors.values()))
+        spared = Counter((*row[:-1], "1") for row in self.plan if row[0] in self.spared)
         self.set_plan(plan, model, plannable)
         self.saved = self.served = False
         self.plan_open = True
-        self.told = defaultdict(Counter, dooms(self.result.plan))  # told before
-        self.plan["SPARED"] = Counter((node,) for node in self.spared)
+        self.told = self.plan.copy()  # told before
+        self.plan += spared
 
     def is_in_order(self, row: Row) -> bool:
         """Whether a notice is queued in its place: among those to one PD about one space, those of
@@ -362,10 +361,3 @@ class Running:
         if self.awaits:
             steps["await", "-", "-"] = self.awaits
         return steps
-
-
-def kind_of(node: str) -> NodeKind:
-    """The kind of a node, from its id."""
-    parts = parse_id(node)
-    assert parts is not None  # the reader lets no malformed id through
-    return parts.kind

@@ -15,6 +15,7 @@ from typing import ClassVar, Final
 
 from cellreap import headers
 from cellreap.model.csvstate import tombstone_rows
+from cellreap.model.ids import kind_of
 from cellreap.model.tombstones import Tombstone
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.running import Running
@@ -32,7 +33,7 @@ _HOW: Final = {
     "HUNG": "hung",
 }
 """Event -> how its PD comes to its end."""
-SEES: Final = frozenset({*_HOW, "FAULT_HELD", "CLEANUP", "DOOM_PD"})
+SEES: Final = frozenset({*_HOW, "FAULT_HELD", "CLEANUP", "DOOM"})
 """Events that say how a PD comes to its end."""
 
 
@@ -93,8 +94,9 @@ class Tombstones(Concern):
             self._how = event["cause"] if event["cause"] in ("collect", "reconcile") else None
             if self._end(event["trigger"]).how == "dependency":
                 self._note(event["trigger"], how=event["cause"])
-        if name == "DOOM_PD" and self._how is not None:
-            self._note(event["pd"], how=self._how)
+        dooms = name == "DOOM" and event["spared"] == "0" and kind_of(event["node"]) == "PD"
+        if dooms and self._how is not None:
+            self._note(event["node"], how=self._how)
 
     def terminated(self, pd: str) -> None:
         """The PD was terminated with the one that created it."""
