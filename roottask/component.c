@@ -40,7 +40,7 @@ static cr_status describe(const cr_component_system *system)
     if (system->version != CR_IMAGE_VERSION) {
         return CR_ERR_VERSION; /* its rows are laid out differently */
     }
-    if (system->n_programs > CR_IMAGE_MAX_PDS || system->await_ms == 0 ||
+    if (system->tables == 0 || system->n_programs > CR_IMAGE_MAX_PDS || system->await_ms == 0 ||
         (system->flags & ~(uint32_t)CR_IMAGE_SYNC) != 0) {
         return CR_ERR_ARG;
     }
@@ -54,6 +54,7 @@ static cr_status describe(const cr_component_system *system)
         .await_ms = system->await_ms,
         .policy = system->policy,
         .fr_max = system->fr_max,
+        .tables = *system->tables,
         .cleaner_priority = system->cleaner_priority,
     };
     for (uint32_t i = 0; i < CR_IMAGE_KEY_BYTES; i++) {

@@ -7,7 +7,6 @@
 #include "setup.h"
 #include "kernel/arch/arch.h"
 #include "kernel/asids.h"
-#include "kernel/tables.h"
 #include "kernel/timer.h"
 #include "kernel/untyped.h"
 #include "kernel/worker.h"
@@ -23,6 +22,7 @@
 #include "system/text.h"
 #include "system/truth.h"
 
+_Static_assert((int)CR_COMPONENT_SLOTS == (int)CR_BOOT_SLOTS, "the same slots");
 _Static_assert((int)CR_OWN_SLOTS == 3 + (int)CR_WORKER_SLOTS + (int)CR_WRITER_SLOTS,
                "an endpoint, a notification, its signal, and those of the worker and the writer");
 

@@ -34,6 +34,12 @@ static const cr_image_pd pds[PDS] = {
 static const cr_image_space spaces[] = {{.name = "ledger", .type = "LEDGER", .pd = LEDGER}};
 static const cr_image_request requests[] = {{.pd = CLERK, .space = 0}};
 
+/* What `cellreap build --json system.toml` tells. */
+static const cr_image_tables tables = {
+    .pds = 11, .nodes = 1048, .edges = 3128, .spaces = 131, .types = 67, .requests = 513,
+    .tombstones = 128, .tickets = 128, .maps = 512, .slots = 704, .pairs = 121, .bodies = 16,
+    .pool = 2048, .blocks = 1024};
+
 static const cr_component_system system = {
     .version = CR_IMAGE_VERSION,
     .name = "embed",
@@ -48,6 +54,7 @@ static const cr_component_system system = {
     .n_pds = PDS,
     .n_spaces = 1,
     .n_requests = 1,
+    .tables = &tables,
 };
 
 /* -- what is ours */

@@ -27,8 +27,6 @@ HOME_VARIABLE = "CELLREAP_HOME"
 INSTALLED_SOURCES = "_sources"
 """The folder of the installed package that has the C sources. setup.py makes it."""
 _MARK = Path("roottask/include/cellreap/trace_events.h")
-DOUBLINGS = "CELLREAP_DOUBLINGS"
-"""The macro of limits.h that says how often the root task's smallest tables are doubled."""
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 # What only a C++ compiler sees, such as extern "C".
@@ -93,12 +91,9 @@ def header_path(name: str) -> Path:
     return folder / name if "/" in name else folder / "include" / "cellreap" / name
 
 
-def read_header(name: str, doublings: int = 0) -> str:
-    """The text of a public header without comments and with continued lines joined.
-
-    doublings: how often the root task's tables are doubled.
-    """
-    return _plain(_text(name), doublings)
+def read_header(name: str) -> str:
+    """The text of a public header without comments and with continued lines joined."""
+    return strip(_text(name))
 
 
 def _text(name: str) -> str:
@@ -110,15 +105,6 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise HeaderError(f"{path}: cannot be read: {error}") from error
-
-
-def _plain(text: str, doublings: int) -> str:
-    return with_doublings(strip(text), doublings)
-
-
-def with_doublings(text: str, doublings: int) -> str:
-    """C text without comments, with the number in place of the macro that stands for it."""
-    return re.sub(rf"\b{DOUBLINGS}\b", str(doublings), text)
 
 
 def strip(text: str) -> str:
@@ -295,7 +281,7 @@ class _Header:
 
 
 @functools.lru_cache(maxsize=64)
-def _header(text: str, doublings: int, before: str = "") -> _Header:
+def _header(text: str, before: str = "") -> _Header:
     """What a header with this text says, from the cache if a process has parsed it before.
 
     before: the text of the header that it includes.
@@ -303,8 +289,8 @@ def _header(text: str, doublings: int, before: str = "") -> _Header:
 
     told = remembered(
         "headers",
-        (_this_module(), text, str(doublings), before),
-        lambda: asdict(_parsed(_plain(text, doublings), known_in(_plain(before, doublings)))),
+        (_this_module(), text, before),
+        lambda: asdict(_parsed(strip(text), known_in(strip(before)))),
     )
     tables = {name: [tuple(row) for row in rows] for name, rows in told["tables"].items()}
     return _Header(told["enums"], tables)
@@ -326,7 +312,7 @@ def _parsed(text: str, before: Mapping[str, int]) -> _Header:
 def table(header: str, macro: str) -> list[tuple[str | int, ...]]:
     """The rows of one table of a public header. HeaderError if there is no such table."""
     text = _text(header)
-    rows = _header(text, 0).tables.get(macro) or parse_table(_plain(text, 0), macro)
+    rows = _header(text).tables.get(macro) or parse_table(strip(text), macro)
     if not rows:
         raise HeaderError(f"{header_path(header)}: no rows {macro}(...)")
     return rows
@@ -336,34 +322,42 @@ def table(header: str, macro: str) -> list[tuple[str | int, ...]]:
 def own_table(path: str, macro: str) -> list[tuple[str | int, ...]]:
     """The rows of one table of a header that is not public: its path below the sources."""
     text = _read(source_root() / path)
-    return _header(text, 0).tables.get(macro) or parse_table(_plain(text, 0), macro)
+    return _header(text).tables.get(macro) or parse_table(strip(text), macro)
 
 
 @functools.cache
-def enums(header: str, doublings: int = 0) -> dict[str, dict[str, int]]:
-    """The enums of a public header, as from parse_enums, with the tables doubled so often."""
-    return _header(_text(header), doublings).enums
+def enums(header: str) -> dict[str, dict[str, int]]:
+    """The enums of a public header, as from parse_enums."""
+    return _header(_text(header)).enums
 
 
 @functools.cache
-def own_enums(path: str, doublings: int = 0) -> dict[str, dict[str, int]]:
+def own_enums(path: str) -> dict[str, dict[str, int]]:
     """The enums of a header of the root task that is not public: its path below roottask/.
 
     They may refer to the limits.
     """
     text = _read(source_root() / "roottask" / path)
-    return _header(text, doublings, _text("limits.h")).enums
+    return _header(text, _text("limits.h")).enums
 
 
-def constant(header: str, name: str, doublings: int = 0) -> int:
-    """The value of one enumerator of a public header, with the tables doubled so often.
-
-    HeaderError if there is none.
-    """
-    for members in enums(header, doublings).values():
+def constant(header: str, name: str) -> int:
+    """The value of one enumerator of a public header. HeaderError if there is none."""
+    for members in enums(header).values():
         if name in members:
             return members[name]
     raise HeaderError(f"{header_path(header)}: no enumerator {name}")
+
+
+def own_constant(path: str, name: str) -> int:
+    """The value of one enumerator of a header of the root task that is not public.
+
+    HeaderError if there is none.
+    """
+    for members in own_enums(path).values():
+        if name in members:
+            return members[name]
+    raise HeaderError(f"roottask/{path}: no enumerator {name}")
 
 
 def text_constant(header: str, name: str) -> str:

@@ -77,16 +77,10 @@ class Entries(TypedDict):
 class SystemMemory(TypedDict):
     """The memory of a system, in bytes."""
 
-    model: int
-    """The root task's model. All of the root task's tables have a fixed size."""
-    plans: int
-    """What plans are made in."""
-    notices: int
-    """Notices that are queued."""
-    cleanups: int
-    """Journals and plans of the cleanups under way, with the rest of the supervisor's state."""
+    tables: int
+    """The root task's tables, as large as the configuration needs."""
     own: int
-    """Kernel objects of the root task."""
+    """Kernel objects of the root task, and the pages of its tables."""
     bodies: int
     """The bodies of all configured PDs."""
     quotas: int
@@ -108,6 +102,8 @@ class Bounds(TypedDict):
     """The largest cleanup."""
     tables: dict[str, Entries]
     """Word of a quota -> the table."""
+    sizes: dict[str, int]
+    """Word of a table -> its entries, as the image has them."""
     memory: SystemMemory
     """Memory."""
 

@@ -81,6 +81,22 @@ static void start_idle_thread(seL4_CPtr tcb)
     must(cr_write_registers(tcb, 1, &registers), "the idle thread does not start");
 }
 
+/* Large enough for what the checks make. */
+static const cr_image_tables tables = {.pds = 2,
+                                       .nodes = 5,
+                                       .edges = 1,
+                                       .spaces = 2,
+                                       .types = 2,
+                                       .requests = 1,
+                                       .tombstones = 2 * CR_TOMBSTONES_EACH,
+                                       .tickets = 1,
+                                       .maps = 1,
+                                       .slots = 2 << CR_CSPACE_BITS_MIN,
+                                       .pairs = 4,
+                                       .bodies = 2048,
+                                       .pool = 16384,
+                                       .blocks = 2048};
+
 static void set_up(const seL4_BootInfo *info)
 {
     uint32_t own_block;
@@ -89,8 +105,10 @@ static void set_up(const seL4_BootInfo *info)
     extern char cr_image_base[];
     (void)cr_uart_console(info, (uintptr_t)cr_image_base); /* else nothing is heard */
     seL4_SetIPCBuffer(info->ipcBuffer);
-    if (cr_cspace_init(info, cr_untyped_of_cspace(info)) != CR_OK ||
-        cr_untyped_init(info) != CR_OK || cr_untyped_take(OWN_BLOCK_BITS, 0, &own_block) != CR_OK ||
+    if (cr_tables_size(&tables) != CR_OK ||
+        cr_cspace_init(info, cr_untyped_of_cspace(info)) != CR_OK ||
+        cr_untyped_init(info) != CR_OK || cr_tables_init() != CR_OK ||
+        cr_untyped_take(OWN_BLOCK_BITS, 0, &own_block) != CR_OK ||
         cr_untyped_take(CF_UNTYPED_BITS, 0, &block) != CR_OK) {
         cr_panic("the kernel gave too little to start with",
                  info->untyped.end - info->untyped.start);
@@ -170,7 +188,7 @@ static void print_result(const char *name)
 seL4_CPtr cf_slots(uint32_t count)
 {
     seL4_CPtr first = cr_cptr(CR_L1_POOL, next_slot);
-    if (next_slot + count > 1u << CR_POOL_BITS) {
+    if (next_slot + count > cr_most.pool) {
         cr_panic("a check uses more slots than there are", next_slot);
     }
     next_slot += count;

@@ -45,7 +45,7 @@ static void retype_count(void)
 
 static void retype_slots_beyond_cnode(void)
 {
-    uint32_t end = 1u << CR_POOL_BITS;
+    uint32_t end = cr_most.pool;
     cf_is(cr_retype(cf_untyped, seL4_EndpointObject, 0, CR_L1_POOL, end, 1), seL4_RangeError);
     cf_is(cr_retype(cf_untyped, seL4_EndpointObject, 0, CR_L1_POOL, end + 7, 1), seL4_RangeError);
     cf_is(cr_retype(cf_untyped, seL4_EndpointObject, 0, CR_L1_POOL, end - 1, 2), seL4_RangeError);
@@ -541,10 +541,10 @@ static void asid_is_assigned_once(void)
 }
 
 /* A large page is mapped where a table of the last level could be. Of the addresses in the first
- * GiB, for which there are the other tables, the image needs only the beginning. */
+ * GiB, for which there are the other tables, the image and its tables need only the beginning. */
 static void large_page(void)
 {
-    enum { LARGE = 1 << CR_ARCH_LARGE_BITS, AT = 0x20000000 };
+    enum { LARGE = 1 << CR_ARCH_LARGE_BITS, AT = 0x30000000 };
     volatile seL4_Word *first = (volatile seL4_Word *)(uintptr_t)AT;
     volatile seL4_Word *last = (volatile seL4_Word *)(uintptr_t)(AT + LARGE - sizeof(seL4_Word));
     seL4_CPtr large = cf_make(cr_arch_large_type, 0, 1);
@@ -614,8 +614,8 @@ static void boot_empty_slots(void)
     cf_is(info->initThreadCNodeSizeBits, CONFIG_ROOT_CNODE_SIZE_BITS);
     cf_is(info->empty.start < info->empty.end, 1);
     cf_is(info->empty.end, (seL4_Word)1 << CONFIG_ROOT_CNODE_SIZE_BITS);
-    /* The first three slots hold the root task's own CNodes at this point. */
-    cf_is((uint64_t)cf_empty(info->empty.start + 3), 1);
+    /* The first slots hold the root task's own CNodes and pages at this point. */
+    cf_is((uint64_t)cf_empty(cr_boot_free()), 1);
     cf_is((uint64_t)cf_empty(info->empty.end - 1), 1);
 }
 

@@ -8,14 +8,14 @@
 
 _Static_assert((int)CR_ASID_POOL_BITS == seL4_ASIDPoolIndexBits, "as the kernel has it");
 
-enum { POOLS = 1 + CR_MORE_ASID_POOLS };
-
-static seL4_CPtr pools[POOLS] = {seL4_CapInitThreadASIDPool};
+static seL4_CPtr pools[CR_ASID_POOLS_MAX] = {seL4_CapInitThreadASIDPool};
+static uint32_t n_pools = 1;
 static uint32_t latest;
 
 cr_status cr_asids_init(void)
 {
-    for (uint32_t i = 1; i < POOLS; i++) {
+    n_pools += (cr_most.pds + CR_MORE_ASIDS - 1) >> CR_ASID_POOL_BITS;
+    for (uint32_t i = 1; i < n_pools; i++) {
         uint32_t block;
         cr_status status = cr_untyped_take(seL4_ASIDPoolBits, 0, &block);
         if (status != CR_OK) {
@@ -31,8 +31,8 @@ cr_status cr_asids_init(void)
 seL4_Error cr_asid_assign(seL4_CPtr vspace)
 {
     seL4_Error error = seL4_DeleteFirst;
-    for (uint32_t i = 0; i < POOLS && error == seL4_DeleteFirst; i++) {
-        const uint32_t at = (latest + i) % POOLS;
+    for (uint32_t i = 0; i < n_pools && error == seL4_DeleteFirst; i++) {
+        const uint32_t at = (latest + i) % n_pools;
         error = cr_arch_assign_asid(pools[at], vspace);
         if (!error) {
             latest = at;

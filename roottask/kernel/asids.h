@@ -12,8 +12,8 @@ enum {
     /* Besides the PDs, the root task and the probes of snapshots each have an address space. The
      * number 0 is nobody's. A pool has 2^CR_ASID_POOL_BITS numbers. */
     CR_ASID_POOL_BITS = 9,
-    CR_ASIDS = CR_MAX_PDS + 2,
-    CR_MORE_ASID_POOLS = (CR_ASIDS - 1) >> CR_ASID_POOL_BITS
+    CR_MORE_ASIDS = 2,
+    CR_ASID_POOLS_MAX = 1 + ((CR_MAX_PDS + CR_MORE_ASIDS - 1) >> CR_ASID_POOL_BITS)
 };
 
 /* Makes the further pools. Must be called before the first cr_asid_assign. */

@@ -38,22 +38,21 @@ _Static_assert(sizeof(call_names) / sizeof(call_names[0]) == CR_CALL_COUNT,
                "one name a kind of call");
 
 /* The root task's CSpace. Both are slots in the CNode that the kernel gave at boot. */
+enum { OWN_CNODES = 3 };
+_Static_assert((int)CR_BOOT_SLOTS == (int)OWN_CNODES + (int)CR_TABLES_PAGES_MAX,
+               "the CNodes, and pages of the tables");
 static seL4_CPtr l1_cnode;
 static seL4_CPtr pool_cnode;
 static uint32_t boot_cnode_bits;
+static uint32_t boot_free;
 
-/* As small as can be: each page of the image takes a slot of the CNode that the kernel gives. */
-#if CELLREAP_DOUBLINGS > 2
-typedef uint32_t pool_slot;
-#else
-typedef uint16_t pool_slot;
-#endif
-_Static_assert((pool_slot)-1 >= (1ull << CR_POOL_BITS) - 1, "each slot of the pool has a number");
+static uint32_t l1_bits;
 
-static pool_slot pool_next[1u << CR_POOL_BITS];
+/* Slots that were given back, and what each slot is for. */
+static uint32_t *pool_next;
+static uint8_t *pool_use;
 static uint32_t pool_first;
 static uint32_t pool_top;
-static uint8_t pool_use[1u << CR_POOL_BITS];
 static uint32_t pool_in_use[CR_POOL_USE_COUNT];
 
 const char *cr_call_name(cr_call call)
@@ -226,12 +225,12 @@ _Noreturn void cr_panic(const char *what, uint64_t value)
 
 cr_slot cr_slot_at(seL4_CPtr cptr)
 {
-    return (cr_slot){l1_cnode, cptr, CR_L1_BITS + CR_SUBSPACE_BITS};
+    return (cr_slot){l1_cnode, cptr, (uint8_t)(l1_bits + CR_SUBSPACE_BITS)};
 }
 
 cr_slot cr_slot_l1(uint32_t l1)
 {
-    return (cr_slot){l1_cnode, l1, CR_L1_BITS};
+    return (cr_slot){l1_cnode, l1, (uint8_t)l1_bits};
 }
 
 cr_slot cr_slot_in(seL4_CPtr cnode, uint32_t slot, uint32_t bits)
@@ -259,9 +258,19 @@ uint32_t cr_boot_bits(void)
     return boot_cnode_bits;
 }
 
+uint32_t cr_boot_free(void)
+{
+    return boot_free;
+}
+
+uint32_t cr_boot_take(void)
+{
+    return boot_free++;
+}
+
 seL4_Word cr_l1_data(void)
 {
-    return cr_cnode_data(seL4_WordBits - CR_L1_BITS - CR_SUBSPACE_BITS);
+    return cr_cnode_data(seL4_WordBits - l1_bits - CR_SUBSPACE_BITS);
 }
 
 seL4_Error cr_retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, uint32_t l1, uint32_t slot,
@@ -271,7 +280,7 @@ seL4_Error cr_retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, uint32_t
         return seL4_IllegalOperation;
     }
     seL4_Error error =
-        seL4_Untyped_Retype(untyped, type, bits, l1_cnode, l1, CR_L1_BITS, slot, count);
+        seL4_Untyped_Retype(untyped, type, bits, l1_cnode, l1, l1_bits, slot, count);
     if (!error) {
         cr_objects_retyped(untyped, type, count);
     }
@@ -383,39 +392,43 @@ void cr_signal(seL4_CPtr notification)
     }
 }
 
-_Static_assert((1u << CR_POOL_BITS) >= (1u << CR_L1_BITS) &&
-                   (1u << CR_L1_BITS) >= (1u << CR_UNTYPEDS_BITS) &&
-                   ((1u << CR_POOL_BITS) + (1u << CR_L1_BITS) + (1u << CR_UNTYPEDS_BITS))
-                           << seL4_SlotBits <= 1u << CR_CSPACE_BITS,
-               "the three CNodes fit, the largest one first");
+uint32_t cr_cspace_bits(void)
+{
+    /* None of the three is larger than the pool (cr_tables_size), so this is enough however they
+     * are aligned. */
+    return cr_bits_for(cr_most.pool) + 2 + seL4_SlotBits;
+}
 
 cr_status cr_cspace_init(const seL4_BootInfo *info, seL4_CPtr untyped)
 {
     uint32_t boot_bits = (uint32_t)info->initThreadCNodeSizeBits;
-    if (info->empty.end - info->empty.start < 8 || boot_bits > CR_SUBSPACE_BITS) {
+    if (info->empty.end - info->empty.start < CR_BOOT_SLOTS || boot_bits > CR_SUBSPACE_BITS) {
         return CR_ERR_MEMORY;
     }
     seL4_CPtr l1 = info->empty.start;
     seL4_CPtr pool = info->empty.start + 1;
     seL4_CPtr untypeds = info->empty.start + 2;
-    /* The largest CNode comes first, so that alignment leaves no gap (CR_CSPACE_BITS).
-     * Until the thread uses the new CSpace, addresses are those of boot time: one CNode that
+    const uint32_t pool_bits = cr_bits_for(cr_most.pool);
+    const uint32_t untypeds_bits = cr_bits_for(cr_most.blocks);
+    l1_bits = cr_bits_for(cr_most.bodies);
+    /* Until the thread uses the new CSpace, addresses are those of boot time: one CNode that
      * resolves all bits. */
     if (untyped == 0 ||
-        seL4_Untyped_Retype(untyped, seL4_CapTableObject, CR_POOL_BITS, seL4_CapInitThreadCNode, 0,
+        seL4_Untyped_Retype(untyped, seL4_CapTableObject, pool_bits, seL4_CapInitThreadCNode, 0,
                             0, pool, 1) ||
-        seL4_Untyped_Retype(untyped, seL4_CapTableObject, CR_L1_BITS, seL4_CapInitThreadCNode, 0, 0,
+        seL4_Untyped_Retype(untyped, seL4_CapTableObject, l1_bits, seL4_CapInitThreadCNode, 0, 0,
                             l1, 1) ||
-        seL4_Untyped_Retype(untyped, seL4_CapTableObject, CR_UNTYPEDS_BITS, seL4_CapInitThreadCNode,
+        seL4_Untyped_Retype(untyped, seL4_CapTableObject, untypeds_bits, seL4_CapInitThreadCNode,
                             0, 0, untypeds, 1) ||
-        seL4_CNode_Mint(l1, CR_L1_BOOT, CR_L1_BITS, seL4_CapInitThreadCNode,
+        seL4_CNode_Mint(l1, CR_L1_BOOT, (uint8_t)l1_bits, seL4_CapInitThreadCNode,
                         seL4_CapInitThreadCNode, seL4_WordBits, seL4_AllRights,
                         cr_cnode_data(CR_SUBSPACE_BITS - boot_bits)) ||
-        seL4_CNode_Mint(l1, CR_L1_POOL, CR_L1_BITS, seL4_CapInitThreadCNode, pool, seL4_WordBits,
-                        seL4_AllRights, cr_cnode_data(CR_SUBSPACE_BITS - CR_POOL_BITS)) ||
-        seL4_CNode_Mint(l1, CR_L1_UNTYPEDS, CR_L1_BITS, seL4_CapInitThreadCNode, untypeds,
+        seL4_CNode_Mint(l1, CR_L1_POOL, (uint8_t)l1_bits, seL4_CapInitThreadCNode, pool,
                         seL4_WordBits, seL4_AllRights,
-                        cr_cnode_data(CR_SUBSPACE_BITS - CR_UNTYPEDS_BITS)) ||
+                        cr_cnode_data(CR_SUBSPACE_BITS - pool_bits)) ||
+        seL4_CNode_Mint(l1, CR_L1_UNTYPEDS, (uint8_t)l1_bits, seL4_CapInitThreadCNode, untypeds,
+                        seL4_WordBits, seL4_AllRights,
+                        cr_cnode_data(CR_SUBSPACE_BITS - untypeds_bits)) ||
         seL4_TCB_SetSpace(seL4_CapInitThreadTCB, 0, l1, cr_l1_data(), seL4_CapInitThreadVSpace,
                           0)) {
         return CR_ERR_MEMORY;
@@ -423,30 +436,36 @@ cr_status cr_cspace_init(const seL4_BootInfo *info, seL4_CPtr untyped)
     l1_cnode = l1;
     pool_cnode = pool;
     boot_cnode_bits = boot_bits;
-    for (uint32_t i = CR_POOL_SPARE + 1; i < 1u << CR_POOL_BITS; i++) {
-        pool_next[i] = (pool_slot)(i + 1 < 1u << CR_POOL_BITS ? i + 1 : 0);
-    }
-    pool_first = CR_POOL_SPARE + 1;
-    pool_top = pool_first;
+    boot_free = (uint32_t)info->empty.start + OWN_CNODES;
+    pool_top = CR_POOL_SPARE + 1;
     return CR_OK;
+}
+
+void cr_pool_tables(void)
+{
+    CR_TABLE_MAKE(pool_next, cr_most.pool);
+    CR_TABLE_MAKE(pool_use, cr_most.pool);
 }
 
 uint32_t cr_pool_take(cr_pool_use use)
 {
     uint32_t slot = pool_first;
     if (slot != 0) {
-        pool_top = slot < pool_top ? pool_top : slot + 1;
         pool_first = pool_next[slot];
-        pool_use[slot] = (uint8_t)use;
-        pool_in_use[use]++;
+    } else if (pool_top < cr_most.pool) {
+        slot = pool_top++;
+    } else {
+        return 0;
     }
+    pool_use[slot] = (uint8_t)use;
+    pool_in_use[use]++;
     return slot;
 }
 
 void cr_pool_give(uint32_t slot)
 {
-    slot &= (1u << CR_POOL_BITS) - 1; /* inside the pool (docs/proof.md) */
-    pool_next[slot] = (pool_slot)pool_first;
+    slot &= cr_most.pool - 1; /* inside the pool (docs/proof.md) */
+    pool_next[slot] = pool_first;
     pool_first = slot;
     pool_in_use[pool_use[slot]]--;
 }
@@ -463,7 +482,7 @@ uint32_t cr_pool_used(cr_pool_use use)
 
 uint32_t cr_pool_left(void)
 {
-    uint32_t left = (1u << CR_POOL_BITS) - 1u;
+    uint32_t left = cr_most.pool - 1u;
     for (uint32_t i = 0; i < CR_POOL_USE_COUNT; i++) {
         left -= pool_in_use[i];
     }

@@ -3,7 +3,7 @@
  * The root task's kernel calls, counted by kind, and the root task's own CSpace. The counts show
  * what a cleanup costs, so each wrapper must count exactly the call that it makes.
  *
- * The CSpace is a CNode of 2^CR_L1_BITS slots (L1). Each L1 slot can hold another CNode, which
+ * The CSpace is a CNode (L1) with cr_most.bodies slots. Each L1 slot can hold another CNode, which
  * resolves the remaining 32 bits. L1 slot CR_L1_BOOT holds the CNode that the kernel gave at boot,
  * so capability addresses of boot time remain valid. L1 slot CR_L1_POOL holds a pool of slots for
  * any use but untypeds, which are in L1 slot CR_L1_UNTYPEDS. From CR_L1_BODIES on, each PD's body
@@ -12,25 +12,38 @@
 #define CELLREAP_SEL4_KERNEL_H
 
 #include "compat.h"
-#include <cellreap/limits.h>
-#include <cellreap/status.h>
+#include "tables.h"
 #include <stdint.h>
 
 enum {
-    CR_L1_BITS = 12 + CELLREAP_DOUBLINGS,
     CR_L1_BOOT = 0,
     CR_L1_POOL = 1,
     CR_L1_UNTYPEDS = 2,
     CR_L1_BODIES = 3,
-    /* The last one: always empty, except while its user looks into a CNode. */
-    CR_L1_SPARE = (4096 << CELLREAP_DOUBLINGS) - 1,
-    CR_POOL_BITS = 14 + CELLREAP_DOUBLINGS,
+    CR_BOOT_SLOTS = 67, /* that the root task takes of the CNode that the kernel gave */
     CR_POOL_SPARE = 0, /* a slot of the pool that is always empty */
-    CR_UNTYPEDS_BITS = 11 + CELLREAP_DOUBLINGS, /* one slot a block of untyped.h */
-    /* log2 of the bytes that these three CNodes need */
-    CR_CSPACE_BITS = 20 + CELLREAP_DOUBLINGS,
+    /* A slot of the pool is for each resource, and for the probe of each PD. What else the root
+     * task keeps there is less than this: two for the witness of each priority, and some for its
+     * other threads, the timer and the pools of numbers of address spaces. */
+    CR_POOL_OWN_MAX = 512,
     CR_SUBSPACE_BITS = 32 /* the bits that the CNode in an L1 slot resolves, guard and index */
 };
+
+/* The smallest CNode with so many slots. */
+static inline uint32_t cr_bits_for(uint32_t count)
+{
+    uint32_t bits = 0;
+    while (bits < 32 && 1ull << bits < count) {
+        bits++;
+    }
+    return bits;
+}
+
+/* The last slot of L1: always empty, except while its user looks into a CNode. */
+static inline uint32_t cr_l1_spare(void)
+{
+    return cr_most.bodies - 1;
+}
 
 typedef enum cr_call {
     CR_CALL_RETYPE = 0,
@@ -120,6 +133,9 @@ seL4_CPtr cr_l1_cnode(void);
 seL4_Word cr_l1_data(void);
 /* log2 of the slots of the CNode that the kernel gave at boot. */
 uint32_t cr_boot_bits(void);
+/* The first slot in it that is still empty. cr_boot_take takes it, before there is a pool. */
+uint32_t cr_boot_free(void);
+uint32_t cr_boot_take(void);
 /* The capability to the pool, without a guard. */
 seL4_CPtr cr_pool_cnode(void);
 
@@ -141,6 +157,10 @@ seL4_Error cr_read_registers(seL4_CPtr tcb, seL4_UserContext *out);
 seL4_Error cr_write_registers(seL4_CPtr tcb, int resume, seL4_UserContext *in);
 void cr_signal(seL4_CPtr notification);
 
+/* Makes the tables of the pool, of which no slot was taken yet. */
+void cr_pool_tables(void);
+/* log2 of the bytes that the three CNodes need. */
+uint32_t cr_cspace_bits(void);
 /* Builds the CSpace from the objects that the kernel gave. Must be the first kernel call of the
  * root task, but for those of cr_uart_console. */
 cr_status cr_cspace_init(const seL4_BootInfo *info, seL4_CPtr untyped);

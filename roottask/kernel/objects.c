@@ -7,12 +7,18 @@
 
 cr_objects cr_objects_used;
 
-static cr_objects of_blocks[CR_BLOCKS];
+/* Of what is made before there are tables, nothing is ever revoked. */
+static cr_objects *of_blocks;
+
+void cr_objects_tables(void)
+{
+    CR_TABLE_MAKE(of_blocks, cr_most.blocks);
+}
 
 /* Keeps the number of a block inside the table (docs/proof.md). */
 static cr_objects *of_block(uint32_t block)
 {
-    return &of_blocks[block & (CR_BLOCKS - 1)];
+    return &of_blocks[block & (cr_most.blocks - 1)];
 }
 
 /* CR_OBJECT_COUNT: the type is not counted. */
@@ -38,7 +44,7 @@ static cr_object kind_of(seL4_Word type)
 static void add(uint32_t block, cr_object kind, uint32_t count)
 {
     cr_objects_used.of[kind] += count;
-    if (block != CR_BLOCK_NONE) {
+    if (block != CR_BLOCK_NONE && of_blocks != 0) {
         of_block(block)->of[kind] += count;
     }
 }

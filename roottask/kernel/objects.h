@@ -16,6 +16,9 @@ typedef struct cr_objects {
     uint64_t of[CR_OBJECT_COUNT];
 } cr_objects;
 
+/* Makes the table of what was made of each block. Of blocks that were in use before, nothing is
+ * known. */
+void cr_objects_tables(void);
 /* All that there are. */
 extern cr_objects cr_objects_used;
 

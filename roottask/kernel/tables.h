@@ -1,24 +1,39 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Where the root task's large tables are. The kernel's loader maps an image page by page, and each
- * page occupies a slot of the CNode that the kernel makes, which can have as few as 4096. The
- * smallest tables fit into the image. Larger ones are in no segment of it (roottask.ld): the root
- * task maps large pages there when it starts. */
+ * The root task's tables, whose numbers of entries the image decides. They are in no segment of the
+ * root task's image: when it starts, it maps large pages for them, at an address at which nothing
+ * else may be. */
 #ifndef CELLREAP_KERNEL_TABLES_H
 #define CELLREAP_KERNEL_TABLES_H
 
-#include "kernel.h"
+#include <cellreap/image.h>
+#include <cellreap/limits.h>
+#include <cellreap/status.h>
+#include <stddef.h>
 
-#if CELLREAP_DOUBLINGS > 0
-/* In front of the definition of a table, which has no initial value. It must not be touched before
- * cr_tables_init. The compiler knows by ".sbss." that nothing of it is in the file. */
-#define CR_TABLE __attribute__((section(".sbss.cr_tables")))
-#else
-#define CR_TABLE
-#endif
+/* The capabilities to the pages are in the CNode that the kernel gave, which no snapshot
+ * (system/truth.h) shows: on aarch64, seL4 stops at one to a large page. */
+enum { CR_TABLES_PAGES_MAX = 64 };
 
+/* In the first GiB, for which there is a page directory. Behind the image, the kernel maps what it
+ * tells at boot. */
+#define CR_TABLES_BEGIN 0x20000000ull
+
+/* The numbers of entries. */
+extern cr_image_tables cr_most;
+
+/* Sets the numbers of entries. CR_ERR_ARG: a table is too large, or has no entry that the root task
+ * cannot do without. */
+cr_status cr_tables_size(const cr_image_tables *tables);
+/* The bytes that all tables need. */
+uint64_t cr_tables_bytes(void);
 /* Makes the memory of the tables. It is zero. Must be called when there are untypeds, and before
- * any table is used. CR_ERR_MEMORY. */
+ * any table is made. CR_ERR_MEMORY. */
 cr_status cr_tables_init(void);
+/* Stops the system if the tables need more than limits.h says. */
+void *cr_table_take(uint64_t count, size_t row);
+
+/* Makes a table. Only for setup. */
+#define CR_TABLE_MAKE(table, count) ((table) = cr_table_take(count, sizeof(*(table))))
 
 #endif

@@ -24,11 +24,10 @@ void cr_uart_put(char c);
  * CR_ERR_MEMORY if the CNode has too few empty slots. */
 static inline cr_status cr_uart_console(const seL4_BootInfo *info, uintptr_t image_start)
 {
-    enum { LEFT = 8 }; /* for cr_cspace_init */
     if (cr_console_exists()) {
         return CR_OK;
     }
-    if (info->empty.end - info->empty.start < CR_UART_SLOTS + LEFT) {
+    if (info->empty.end - info->empty.start < CR_UART_SLOTS + CR_BOOT_SLOTS) {
         return CR_ERR_MEMORY;
     }
     seL4_SetIPCBuffer(info->ipcBuffer);

@@ -23,11 +23,13 @@ typedef struct block {
 /* The owner of the block that is used last. */
 static const uint32_t OWNER_LAST = 0xffffffff;
 
-_Static_assert(CR_BLOCKS == 1 << CR_UNTYPEDS_BITS, "one slot a block");
-_Static_assert(CONFIG_MAX_NUM_BOOTINFO_UNTYPED_CAPS <= CR_BLOCKS, "an entry for each at boot");
+_Static_assert((int)CR_FIRST_BLOCKS > (int)CONFIG_MAX_NUM_BOOTINFO_UNTYPED_CAPS,
+               "an entry for each at boot");
 
 /* The half at entry i has its capability in slot i of the CNode of untypeds. */
-static block blocks[CR_BLOCKS];
+static block first_blocks[CR_FIRST_BLOCKS];
+static block *blocks = first_blocks;
+static uint32_t max_blocks = CR_FIRST_BLOCKS;
 static uint32_t n_boot;
 /* Table entries above those of boot time are allocated in pairs, for the two halves of a block. */
 static uint32_t n_blocks;
@@ -38,7 +40,7 @@ static uint32_t blocks_used;
 /* Keeps an entry's number inside the table, whatever it was read from (docs/proof.md). */
 static block *at(uint32_t entry)
 {
-    return &blocks[entry & (CR_BLOCKS - 1)];
+    return &blocks[entry & (max_blocks - 1)];
 }
 
 static uint64_t bytes_of(uint32_t bits)
@@ -61,7 +63,7 @@ seL4_CPtr cr_untyped_of_cspace(const seL4_BootInfo *info)
     uint8_t bits = 0;
     for (uint32_t i = 0; i < given_by(info); i++) {
         const seL4_UntypedDesc *desc = &info->untypedList[i];
-        if (!desc->isDevice && desc->sizeBits >= CR_CSPACE_BITS &&
+        if (!desc->isDevice && desc->sizeBits >= cr_cspace_bits() &&
             (smallest == 0 || desc->sizeBits < bits)) {
             bits = desc->sizeBits;
             smallest = info->untyped.start + i;
@@ -116,12 +118,21 @@ cr_status cr_untyped_init(const seL4_BootInfo *info)
     return n_blocks > 0 ? CR_OK : CR_ERR_MEMORY;
 }
 
+void cr_untyped_tables(void)
+{
+    CR_TABLE_MAKE(blocks, cr_most.blocks);
+    max_blocks = cr_most.blocks;
+    for (uint32_t i = 0; i < n_blocks && i < CR_FIRST_BLOCKS; i++) {
+        *at(i) = first_blocks[i];
+    }
+}
+
 static uint32_t take_pair(void)
 {
     uint32_t pair = free_pair;
     if (pair != CR_BLOCK_NONE) {
         free_pair = at(pair)->parent;
-    } else if (n_blocks + 2 <= CR_BLOCKS) {
+    } else if (n_blocks + 2 <= max_blocks) {
         pair = n_blocks;
         at(pair)->cap = cr_cptr(CR_L1_UNTYPEDS, pair);
         at(pair + 1)->cap = cr_cptr(CR_L1_UNTYPEDS, pair + 1);
@@ -354,7 +365,8 @@ uint64_t cr_untyped_bytes_used(void)
 static uint64_t bytes_left(seL4_CPtr untyped)
 {
     if (seL4_Untyped_Retype(untyped, seL4_UntypedObject, seL4_MaxUntypedBits, cr_l1_cnode(),
-                            CR_L1_POOL, CR_L1_BITS, CR_POOL_SPARE, 1) != seL4_NotEnoughMemory) {
+                            CR_L1_POOL, cr_bits_for(cr_most.bodies), CR_POOL_SPARE,
+                            1) != seL4_NotEnoughMemory) {
         cr_panic("an untyped has room for more than there is", (uint64_t)untyped);
     }
     return seL4_GetMR(0);

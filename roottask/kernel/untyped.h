@@ -13,13 +13,16 @@
 #include "kernel.h"
 
 enum {
-    CR_BLOCKS = 2048 << CELLREAP_DOUBLINGS,
+    /* Enough for the untypeds of boot time, and to split some for the tables. */
+    CR_FIRST_BLOCKS = 512,
     CR_BLOCK_NONE = 0xffffffff,
     CR_BLOCK_MIN_BITS = 12,
     CR_RESERVE_MIN_BITS = 16 /* of the blocks of cr_untyped_reserve */
 };
 
 cr_status cr_untyped_init(const seL4_BootInfo *info);
+/* Makes the table of all blocks. Until then there are CR_FIRST_BLOCKS. */
+void cr_untyped_tables(void);
 
 /* The untyped from which the root task's own CSpace is made: the smallest at boot that has room,
  * because the kernel clears all of it. 0: none has room. */

@@ -28,9 +28,15 @@ static struct {
     int extracted;
     /* by index of a PD: the number of the last PD there that came to the end of a round, and of the
      * last one that was dismissed */
-    uint32_t in_rounds[CR_MAX_PDS];
-    uint32_t dismissed[CR_MAX_PDS];
+    uint32_t *in_rounds;
+    uint32_t *dismissed;
 } director = {.armed = 1};
+
+void cr_director_begin(void)
+{
+    CR_TABLE_MAKE(director.in_rounds, cr_most.pds);
+    CR_TABLE_MAKE(director.dismissed, cr_most.pds);
+}
 
 static void trace_rounds(cr_event event, const cr_pd *pd)
 {
@@ -182,7 +188,7 @@ static int next_round(void)
 {
     int any = 0;
     int over = !crashes_left() && director.rounds >= ROUNDS_AFTER_CLEANUP;
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         uint32_t slot = 0;
         if (pd->life != CR_LIFE_RUNS || pd->wait != CR_WAIT_CHECKPOINT) {
@@ -202,7 +208,7 @@ static int next_round(void)
 
 static void trace_unfinished(void)
 {
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         const cr_pd *pd = &cr_sys.pds[i];
         if (cr_pd_is_served(pd) && director.in_rounds[i] == pd->number &&
             director.dismissed[i] != pd->number) {

@@ -35,10 +35,10 @@ static void leave_few(const cr_image_header *image)
         return;
     }
     const uint32_t used = cr_first_number(CR_LAST_GENERATION, image->generations_left) - 1;
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_sys.pds[i].generation = used;
     }
-    for (uint32_t i = 0; i < CR_MAX_REQUESTS; i++) {
+    for (uint32_t i = 0; i < cr_most.requests; i++) {
         cr_sys.requests[i].generation = used;
     }
     if (cr_model_age(cr_sys.model, image->generations_left) != CR_OK) {
@@ -49,6 +49,7 @@ static void leave_few(const cr_image_header *image)
 void cr_root_begin(seL4_CPtr untyped, seL4_CPtr bound)
 {
     cr_inject_begin();
+    cr_director_begin();
     leave_few(cr_sys.image);
     cr_quiet_begin(untyped, bound);
 }

@@ -17,6 +17,7 @@ typedef enum cr_idle {
 
 /* -- director.c */
 
+void cr_director_begin(void);
 cr_hook_answer cr_director_checkpoint(cr_pd *pd, int round_boundary, uint64_t *order,
                                       uint32_t *slot);
 void cr_director_release(cr_pd *pd);

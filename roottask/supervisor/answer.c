@@ -68,7 +68,7 @@ void cr_trace_refused_rest(void)
     if (!cr_sys.refusals_untold) {
         return;
     }
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         if (cr_pd_exists(&cr_sys.pds[i]) && cr_sys.pds[i].refusals_untold > 0) {
             trace_refused(&cr_sys.pds[i]);
         }

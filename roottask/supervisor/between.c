@@ -170,7 +170,7 @@ void cr_between_begin(void)
 {
     cr_between *between = &cr_sup.between;
     between->wanted = 0;
-    for (uint32_t i = 0; between->n_kept > 0 && i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 0; between->n_kept > 0 && i < cr_most.pds; i++) {
         cr_kept *kept = &between->kept[i];
         const cr_pd *pd = kept->number != 0 ? asker_of(kept) : 0;
         if (pd != 0) {
@@ -186,7 +186,7 @@ static cr_kept *next_independent(void)
 {
     cr_between *between = &cr_sup.between;
     cr_kept *found = 0;
-    for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 0; i < cr_most.pds; i++) {
         cr_kept *kept = &between->kept[i];
         if (kept->number == 0 || kept->later) {
             continue;
@@ -261,7 +261,7 @@ void cr_between_oldest(cr_kept **kept, cr_kept_fault **fault)
     uint64_t first = 0;
     *kept = 0;
     *fault = 0;
-    for (uint32_t i = 0; between->n_kept > 0 && i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 0; between->n_kept > 0 && i < cr_most.pds; i++) {
         const uint64_t number = between->kept[i].number;
         const uint64_t fault_number = between->faults[i].number;
         if (number != 0 && (first == 0 || number < first)) {

@@ -108,7 +108,7 @@ static const cr_pd *last_in_circle(const cr_pd *pd)
 {
     const cr_pd *last = pd;
     const cr_pd *at = cr_waited_for_by(pd);
-    for (uint32_t i = 0; at != 0 && at != pd && i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 0; at != 0 && at != pd && i < cr_most.pds; i++) {
         last = at;
         at = cr_waited_for_by(at);
     }

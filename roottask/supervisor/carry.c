@@ -14,10 +14,6 @@
 #include "tickets.h"
 #include <cellreap/digest.h>
 
-/* The longest step stops a PD: it suspends it, revokes and deletes its endpoint, and looks at all
- * other PDs, each of which may be in a call to it. All other steps make at most three calls. */
-_Static_assert(CR_STEP_CALLS == 3 + 2 * (CR_MAX_PDS - 2), "two calls for each other PD");
-
 void cr_carry_begin_line(cr_event event)
 {
     cr_trace_begin(&cr_sys.trace, event);
@@ -88,7 +84,7 @@ int cr_cleaner_awaits(const cr_pd *pd)
 int cr_carry_awaits(const cr_cleanup *cleanup)
 {
     int any = 0;
-    for (uint32_t i = 1; i < CR_MAX_PDS && !any; i++) {
+    for (uint32_t i = 1; i < cr_most.pds && !any; i++) {
         any = cr_sys.pds[i].told_by == cleanup->tag && cr_cleaner_awaits(&cr_sys.pds[i]);
     }
     return any;
@@ -96,7 +92,7 @@ int cr_carry_awaits(const cr_cleanup *cleanup)
 
 void cr_carry_forget_told(void)
 {
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         if (cr_sys.pds[i].told_by == cr_sup.cleaner.now.tag) {
             cr_sys.pds[i].told = 0;
         }

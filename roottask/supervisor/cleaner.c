@@ -93,7 +93,7 @@ static void await_answers(void)
     }
     trace_wait(CR_EV_WAIT);
     cr_notices_of_lost_pds();
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         if (cr_pd_is_served(pd) && pd->wait == CR_WAIT_CONNECT && cr_is_doomed(pd)) {
             cr_connect_give_up(pd);
@@ -367,10 +367,10 @@ void cr_cleaner_collect(void)
 
 /* The PDs that the root task made, as the configuration says, and, with `doomed`, those that an
  * earlier cleanup left: what they refer to is in use. Returns how many there are. */
-static uint32_t find_roots(cr_ref roots[CR_MAX_PDS], int doomed)
+static uint32_t find_roots(cr_ref *roots, int doomed)
 {
     uint32_t count = 0;
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         const cr_pd *pd = &cr_sys.pds[i];
         if (pd->life != CR_LIFE_ABSENT &&
             (pd->config != CR_IMAGE_NONE || (doomed && cr_is_doomed(pd)))) {
@@ -535,7 +535,7 @@ static int stop_all_next(void)
     cr_trace_refused_rest();
     cr_account();
     const uint64_t begin = cr_arch_cycles();
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         if (cr_sys.pds[i].life != CR_LIFE_ABSENT && !cr_is_doomed(&cr_sys.pds[i])) {
             pds[count++] = cr_sys.pds[i].node;
         }
@@ -593,7 +593,7 @@ void cr_terminate(cr_pd *pd)
     cr_trigger(pd, CR_CAUSE_TERMINATE);
 }
 
-/* The place of a PD in the queue. CR_MAX_PDS: it has none. */
+/* The place of a PD in the queue. cr_most.pds: it has none. */
 static uint32_t find_entry(cr_ref pd)
 {
     for (uint32_t i = 0; i < cr_sup.cleaner.count; i++) {
@@ -601,19 +601,19 @@ static uint32_t find_entry(cr_ref pd)
             return i;
         }
     }
-    return CR_MAX_PDS;
+    return cr_most.pds;
 }
 
 /* The same of a PD that is stopped later. */
 static uint32_t find_later(cr_ref pd)
 {
     const uint32_t i = find_entry(pd);
-    return i < CR_MAX_PDS && cr_sup.cleaner.queue[i].later ? i : CR_MAX_PDS;
+    return i < cr_most.pds && cr_sup.cleaner.queue[i].later ? i : cr_most.pds;
 }
 
 static void enqueue(cr_pd *pd, cr_cause cause, int later)
 {
-    if (cr_sup.cleaner.count == CR_MAX_PDS) {
+    if (cr_sup.cleaner.count == cr_most.pds) {
         cr_panic("a PD was brought down twice", pd->number);
     }
     cr_sup.cleaner.queue[cr_sup.cleaner.count++] =
@@ -626,14 +626,14 @@ void cr_trigger(cr_pd *pd, cr_cause cause)
 {
     stop(pd, cause);
     const uint32_t later = find_later(pd->node);
-    if (later < CR_MAX_PDS) {
+    if (later < cr_most.pds) {
         cr_sup.cleaner.queue[later].later = 0; /* It can no longer be cancelled. */
     } else if (!cr_is_doomed(pd)) {
         enqueue(pd, cause, 0);
     } /* Else the cleanup under way destroys the PD. */
 }
 
-static int is_among(const cr_pd *pd, cr_pd *const pds[CR_MAX_PDS], uint32_t count)
+static int is_among(const cr_pd *pd, cr_pd *const *pds, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         if (pds[i] == pd) {
@@ -645,7 +645,7 @@ static int is_among(const cr_pd *pd, cr_pd *const pds[CR_MAX_PDS], uint32_t coun
 
 /* The PD and all that it created, transitively. What a cleanup under way dooms is none of them, and
  * neither is what only that created. Returns how many there are. */
-static uint32_t find_tree(cr_pd *top, cr_pd *found[CR_MAX_PDS])
+static uint32_t find_tree(cr_pd *top, cr_pd **found)
 {
     uint32_t count = 0;
     found[count++] = top;
@@ -655,7 +655,7 @@ static uint32_t find_tree(cr_pd *top, cr_pd *found[CR_MAX_PDS])
         for (; edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, creator, CR_OUT)) {
             cr_edge_info own;
             cr_pd *pd = cr_model_edge(cr_sys.model, edge, &own) == CR_OK ? cr_pd_of(own.to) : 0;
-            if (pd != 0 && !cr_is_doomed(pd) && count < CR_MAX_PDS &&
+            if (pd != 0 && !cr_is_doomed(pd) && count < cr_most.pds &&
                 !is_among(pd, found, count)) {
                 found[count++] = pd;
             }
@@ -670,7 +670,7 @@ void cr_trigger_tree(cr_pd *top)
     const uint32_t count = find_tree(top, tree);
     cr_trigger(top, CR_CAUSE_SUBTREE);
     const uint32_t entry = find_entry(top->node);
-    if (entry == CR_MAX_PDS) {
+    if (entry == cr_most.pds) {
         cr_panic("the first PD of a subtree is no trigger", top->number);
     }
     cr_sup.cleaner.queue[entry].cause = CR_CAUSE_SUBTREE; /* also if it was to go later */
@@ -688,7 +688,7 @@ void cr_trigger_later(cr_pd *pd)
 
 int cr_is_terminated_later(cr_ref pd)
 {
-    return find_later(pd) < CR_MAX_PDS;
+    return find_later(pd) < cr_most.pds;
 }
 
 void cr_trigger_cancel(cr_ref pd)
@@ -754,7 +754,7 @@ void cr_cleaner_follow_up(void)
     /* The loop is bounded: each turn continues a cleanup until it waits again or ends, and each
      * cleanup destroys a PD or finds nothing to do. After each cleanup, and at first, what was left
      * is run over once. */
-    for (uint32_t i = 0; i < (4 * CR_MAX_PDS + 2) * (CR_MAX_RESIDUES + 1); i++) {
+    for (uint32_t i = 0; i < (4 * cr_most.pds + 2) * (CR_MAX_RESIDUES + 1); i++) {
         if (!continue_next() && !recover_next() && !start_next() && !collect_next() &&
             !stop_all_next()) {
             break;

@@ -43,14 +43,18 @@ typedef struct cr_cleanup {
 
 enum {
     CR_MAX_RESIDUES = CR_MAX_CLEANUPS + 1, /* cleanups that left something and have later runs */
-    CR_KEPT_CLEANUPS = CR_MAX_CLEANUPS + CR_MAX_RESIDUES,
-    /* 64-bit words. No two cleanups doom the same node, and what they destroyed has its entry in
-     * the model until they are over. A subscription is told of by one, and a core resource is freed
-     * by one, or by another one since it was given anew. All cleanups that wait owe at most
-     * CR_MAX_PLAN notices. Those that left something owe one for an edge of a node that they left,
-     * and one for a step that failed. */
-    CR_KEPT_WORDS = 4 * CR_NODE_ENTRIES + 3 * CR_MAX_EDGES + 2 * CR_MAX_NODES + 8 * CR_MAX_PLAN
+    CR_KEPT_CLEANUPS = CR_MAX_CLEANUPS + CR_MAX_RESIDUES
 };
+
+/* The 64-bit words of the rows that are kept. No two cleanups doom the same node, and what they
+ * destroyed has its entry in the model until they are over. A subscription is told of by one, and a
+ * core resource is freed by one, or by another one since it was given anew. All cleanups that wait
+ * owe at most as many notices as a plan has. Those that left something owe one for an edge of a
+ * node that they left, and one for a step that failed. */
+static inline uint32_t cr_kept_words(void)
+{
+    return 4 * cr_node_entries() + 3 * cr_most.edges + 2 * cr_most.nodes + 8 * cr_max_plan();
+}
 
 /* Which cleanup concerns a node (apart.c). */
 typedef struct cr_touch {
@@ -90,20 +94,20 @@ typedef struct cr_cleaner {
     cr_cleanup kept[CR_KEPT_CLEANUPS];
     uint32_t n_kept;
     uint32_t n_rows; /* words of `rows` that are in use (kept.c) */
-    uint64_t rows[CR_KEPT_WORDS];
-    cr_touch touched[CR_NODE_ENTRIES];
+    uint64_t *rows;
+    cr_touch *touched; /* by index of a node */
     uint32_t queued; /* stands for the triggers in the queue, as they were looked at last */
     int any_queued;  /* one of them cannot begin yet */
     /* Triggers whose cleanup has not begun, oldest first. Each PD is in the queue at most once. */
-    cr_trigger_entry queue[CR_MAX_PDS];
+    cr_trigger_entry *queue;
     uint32_t count;
     int looked; /* none of them can begin before a cleanup ends */
     int collect; /* a collection is due: a cleanup ended since the last one, or a PD asked */
     int stop_all; /* the cleanup of all PDs is to begin */
     int stops;    /* it was ordered: no PD is made any more */
     /* For one function at a time: too large for the stack. */
-    cr_ref some_nodes[CR_MAX_PDS];
-    cr_pd *some_pds[CR_MAX_PDS];
+    cr_ref *some_nodes;
+    cr_pd **some_pds;
 } cr_cleaner;
 
 /* Makes a PD a trigger and stops it at once. The event that caused it must already be in the trace,

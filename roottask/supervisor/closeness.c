@@ -16,7 +16,11 @@ cr_status cr_closeness_init(const cr_image_header *image)
                                 .fr_max = image->fr_max,
                                 .n_rsi_min = image->rsi_mins.count,
                                 .rsi_min = state->least};
-    return cr_metrics_init(state->memory, sizeof(state->memory), CR_NODE_ENTRIES, CR_MAX_TYPES,
+    if (state->now.policy == CR_POLICY_DEPTH) {
+        return CR_OK;
+    }
+    const size_t bytes = cr_metrics_bytes(cr_node_entries(), cr_most.types);
+    return cr_metrics_init(cr_table_take(bytes, 1), bytes, cr_node_entries(), cr_most.types,
                            &state->now.metrics);
 }
 
@@ -30,7 +34,7 @@ const cr_closeness *cr_closeness_now(void)
     for (uint32_t i = 0; i < state->now.n_rsi_min; i++) {
         const cr_image_rsi_min *row = &cr_image_rsi_mins(cr_sys.image)[i];
         state->least[i] = (cr_rsi_min){.type = CR_NONE, .shared = row->shared, .all = row->all};
-        for (uint32_t type = 0; type < CR_MAX_TYPES; type++) {
+        for (uint32_t type = 0; type < cr_most.types; type++) {
             if (cr_sys.type_spaces[type] != 0 && cr_text_same(cr_sys.types[type], row->type)) {
                 state->least[i].type = type;
             }

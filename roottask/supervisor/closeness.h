@@ -6,19 +6,12 @@
 
 #include "system/system.h"
 
-/* For the limits in limits.h. For each type there is a set of types, one bit each. */
-enum {
-    CR_CLOSENESS_BYTES =
-        (28 << (14 + CELLREAP_DOUBLINGS)) + CR_MAX_TYPES * (CR_MAX_TYPES - 256) / 8
-};
-
 typedef struct cr_closeness_state {
-    _Alignas(8) uint8_t memory[CR_CLOSENESS_BYTES];
     cr_rsi_min least[CR_RSI_MINS_MAX];
     cr_closeness now;
 } cr_closeness_state;
 
-/* CR_ERR_MEMORY: there is too little memory to measure in, whatever the policy. */
+/* Takes memory to measure in if the policy needs it. */
 cr_status cr_closeness_init(const cr_image_header *image);
 
 /* The thresholds of the system, or NULL if depth alone decides. Valid until the next call. */

@@ -68,7 +68,7 @@ int cr_connect_may_come(const cr_pd *pd)
     const char *name = pd->wanted;
     /* Each PD waits for at most one space, so this follows a chain. A chain that is longer than the
      * number of PDs ends in a circle that this PD is not in. */
-    for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 0; i < cr_most.pds; i++) {
         uint32_t config = maker_of(name);
         if (config == CR_IMAGE_NONE) {
             return 0;
@@ -91,7 +91,7 @@ int cr_connect_may_come(const cr_pd *pd)
 cr_pd *cr_connect_last(const cr_pd *pd)
 {
     cr_pd *maker = 0;
-    for (uint32_t i = 0; pd->wait == CR_WAIT_CONNECT && i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 0; pd->wait == CR_WAIT_CONNECT && i < cr_most.pds; i++) {
         uint32_t config = maker_of(pd->wanted);
         maker = config != CR_IMAGE_NONE ? cr_find_configured(config) : 0;
         if (is_away(maker)) {
@@ -137,7 +137,7 @@ static int waits(const cr_pd *pd)
 
 void cr_connect_wake(const char *name)
 {
-    for (uint32_t i = 1; cr_sys.waiting[CR_WAIT_CONNECT] != 0 && i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; cr_sys.waiting[CR_WAIT_CONNECT] != 0 && i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         if (waits(pd) && cr_text_same(pd->wanted, name)) {
             answer(pd, 0);
@@ -161,9 +161,9 @@ void cr_connect_follow_up(void)
     int again = cr_sys.waiting[CR_WAIT_CONNECT] != 0;
     /* A PD that was answered no longer waits, and other PDs may wait for it in turn. The loop runs
      * until nothing changes, and each turn answers one PD. */
-    for (uint32_t turn = 0; again && turn < CR_MAX_PDS; turn++) {
+    for (uint32_t turn = 0; again && turn < cr_most.pds; turn++) {
         again = 0;
-        for (uint32_t i = 1; !again && i < CR_MAX_PDS; i++) {
+        for (uint32_t i = 1; !again && i < cr_most.pds; i++) {
             cr_pd *pd = &cr_sys.pds[i];
             if (waits(pd) && !cr_connect_may_come(pd)) {
                 answer(pd, 1);

@@ -64,7 +64,7 @@ static cr_extraction *place(const cr_pd *by)
 static uint32_t questions_of(uint32_t account)
 {
     uint32_t n = 0;
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         if (cr_pd_exists(&cr_sys.pds[i]) && cr_sys.pds[i].account == account) {
             n += cr_work_pending_of(cr_sys.work, cr_receiver(&cr_sys.pds[i]), CR_NOTICE_EXTRACT);
         }
@@ -101,7 +101,7 @@ void cr_extract_start(cr_pd *by, uint64_t *ticket)
         *ticket = e->ticket = cr_ticket_make(by, CR_TICKET_EXTRACTION, 0);
         cr_ticket_begin(e->ticket, TAG | e->x);
     }
-    for (uint32_t i = 0; i < CR_NODE_ENTRIES; i++) {
+    for (uint32_t i = 0; i < cr_node_entries(); i++) {
         cr_ref node;
         cr_node_info info;
         if (cr_model_at(cr_sys.model, i, &node) != CR_OK ||
@@ -363,7 +363,7 @@ static void end(cr_extraction *e, uint32_t count)
         }
     }
     e->used = 0;
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_extract_withdraw(&cr_sys.pds[i]);
     }
 }
@@ -420,7 +420,7 @@ int cr_extract_awaits(uint32_t tag, const cr_pd *pd)
 /* Whether a PD can still answer. */
 static int is_awaited(const cr_extraction *e)
 {
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         const cr_pd *pd = &cr_sys.pds[i];
         uint32_t waiting = 0;
         uint32_t held = 0;

@@ -38,16 +38,16 @@ typedef struct cr_extraction {
 
 typedef struct cr_extractions {
     cr_extraction at[CR_MAX_EXTRACTIONS];
-    cr_piece pieces[CR_MAX_MAPS];
-    cr_piece all[CR_MAX_MAPS]; /* only while an extraction is finished */
+    cr_piece *pieces;
+    cr_piece *all; /* only while an extraction is finished */
     uint32_t n_pieces;
     /* index of the first piece from the node, plus 1; 0: none */
-    uint32_t first_piece[CR_NODE_ENTRIES];
+    uint32_t *first_piece;
     uint32_t last_x;
     uint64_t seen; /* cr_sup.changes at the last look at the extractions */
     /* The search of cr_is_built_on. */
-    uint32_t queue[CR_NODE_ENTRIES];
-    uint64_t reached[CR_NODE_ENTRIES];
+    uint32_t *queue;
+    uint64_t *reached;
     uint64_t stamp;
 } cr_extractions;
 

@@ -112,7 +112,7 @@ void cr_fault_occurs(cr_pd *pd, cr_fault_kind kind, uint64_t address, uint64_t i
 
 const cr_held_fault *cr_fault_of_notice(const cr_work_notice *notice)
 {
-    for (uint32_t i = 0; notice->kind == CR_NOTICE_FAULT && i < CR_IMAGE_MAX_PDS; i++) {
+    for (uint32_t i = 0; notice->kind == CR_NOTICE_FAULT && i < cr_sys.image->pds.count; i++) {
         if (cr_sup.faults.of[i].token == notice->token) {
             return &cr_sup.faults.of[i];
         }

@@ -20,7 +20,7 @@ typedef struct cr_held_fault {
 } cr_held_fault;
 
 typedef struct cr_faults {
-    cr_held_fault of[CR_IMAGE_MAX_PDS]; /* by the index of the PD in the configuration */
+    cr_held_fault *of; /* by the index of the PD in the configuration */
 } cr_faults;
 
 /* Adds the registers of a thread to a line, without those that are 0. 0: none. */

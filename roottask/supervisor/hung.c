@@ -34,10 +34,10 @@ static cr_pd *waits_for(const cr_pd *pd)
 static void look_at_calls(void)
 {
     cr_hung *hung = &cr_sup.hung;
-    for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 0; i < cr_most.pds; i++) {
         hung->called[i] = 0;
     }
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         const cr_pd *pd = &cr_sys.pds[i];
         const cr_pd *on = cr_pd_is_up(pd) ? cr_waited_for_by(pd) : 0;
         hung->on[i] = on != 0 ? cr_receiver(on) : 0;
@@ -61,7 +61,7 @@ static int is_seen_to_wait(const cr_pd *pd)
 static int is_in_circle(const cr_pd *pd)
 {
     const cr_pd *at = waits_for(pd);
-    for (uint32_t i = 0; at != 0 && at != pd && i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 0; at != 0 && at != pd && i < cr_most.pds; i++) {
         at = waits_for(at);
     }
     return at == pd;
@@ -72,7 +72,7 @@ static int is_in_circle(const cr_pd *pd)
 static cr_pd *end_of_calls(const cr_pd *pd, int *circle)
 {
     cr_pd *at = waits_for(pd);
-    for (uint32_t i = 0; waits_for(at) != 0 && i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 0; waits_for(at) != 0 && i < cr_most.pds; i++) {
         at = waits_for(at);
     }
     *circle = waits_for(at) != 0;
@@ -190,14 +190,14 @@ int cr_hung_look(uint64_t elapsed, uint64_t passed, int others)
     }
     cr_sup.hung.rests = !others;
     look_at_calls();
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         if (cr_pd_is_served(pd)) {
             tick(pd, elapsed, passed);
             tick_call(pd, elapsed);
         }
     }
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         if (cr_pd_is_served(&cr_sys.pds[i])) {
             send_probes(&cr_sys.pds[i]);
             cr_sup.hung.rests &= cr_sys.pds[i].limits.token == 0;
@@ -218,7 +218,7 @@ void cr_hung_heard(cr_pd *pd, const cr_work_notice *notice)
         return;
     }
     at->token = 0;
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_limits *caller = &cr_sys.pds[i].limits;
         caller->call = caller->end == pd->number ? 0 : caller->call;
     }
@@ -286,11 +286,11 @@ static void tell_unanswered(cr_pd *pd)
 static void find_all(void)
 {
     cr_hanging *const found = cr_sup.hung.found;
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         const cr_pd *pd = &cr_sys.pds[i];
         found[i] = cr_pd_is_served(pd) ? by_silence(pd) : (cr_hanging){0};
     }
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         const cr_pd *pd = &cr_sys.pds[i];
         int circle;
         cr_pd *end = cr_pd_is_served(pd) && pd->limits.end != 0 ? end_of_calls(pd, &circle) : 0;
@@ -307,14 +307,14 @@ void cr_hung_find(void)
         return;
     }
     find_all();
-    for (uint32_t n = 1; n < 2 * CR_MAX_PDS; n++) {
-        const uint32_t i = n % CR_MAX_PDS;
+    for (uint32_t n = 1; n < 2 * cr_most.pds; n++) {
+        const uint32_t i = n % cr_most.pds;
         const uint32_t by = cr_sup.hung.found[i].by;
-        if (by != 0 && cr_pd_is_served(&cr_sys.pds[i]) && (by == i) == (n >= CR_MAX_PDS)) {
+        if (by != 0 && cr_pd_is_served(&cr_sys.pds[i]) && (by == i) == (n >= cr_most.pds)) {
             trigger(&cr_sys.pds[i]);
         }
     }
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         if (cr_pd_is_served(&cr_sys.pds[i])) {
             tell_unanswered(&cr_sys.pds[i]);
         }
@@ -342,7 +342,7 @@ int cr_hung_is_pending(void)
         return 0;
     }
     look_at_calls();
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         any |= is_pending(&cr_sys.pds[i]);
     }
     return any;

@@ -95,7 +95,7 @@ void cr_kept_put(int left)
     drop_done(&now->plan);
     const uint32_t words = words_of(&now->plan);
     const uint32_t had = now->words;
-    if (cleaner->n_kept == CR_KEPT_CLEANUPS || words > CR_KEPT_WORDS - cleaner->n_rows + had) {
+    if (cleaner->n_kept == CR_KEPT_CLEANUPS || words > cr_kept_words() - cleaner->n_rows + had) {
         cr_panic("more is left of cleanups than there is", now->tag);
     }
     now->first = had != 0 ? now->first : cleaner->n_rows;

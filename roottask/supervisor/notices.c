@@ -89,7 +89,7 @@ static uint32_t account_of(const cr_pd *to, cr_notice_kind kind, cr_ref from)
 
 cr_pd *cr_notice_held_fault(const cr_work_notice *notice)
 {
-    for (uint32_t i = 1; notice->kind == CR_NOTICE_FAULT && i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; notice->kind == CR_NOTICE_FAULT && i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         if (pd->life == CR_LIFE_FAULTED && cr_sup.faults.of[pd->config].token == notice->token) {
             return pd;
@@ -281,7 +281,7 @@ static void put_loss(cr_pd *to, cr_work_notice work, const char *about)
 
 void cr_notices_of_losses(uint32_t space, uint32_t object, const char *about)
 {
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         if (cr_pd_exists(pd) && pd->just_lost != 0) {
             cr_work_notice loss = {.space = space, .object = object};
@@ -299,7 +299,7 @@ void cr_notices_of_lost_pds(void)
     if (!cr_sys.losses_untold) {
         return;
     }
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         for (uint32_t slot = CR_SLOT_FIRST_FREE;
              cr_pd_exists(pd) && pd->untold > 0 && slot < 1u << pd->body.cspace_bits; slot++) {

@@ -69,7 +69,7 @@ void cr_do_spawn(cr_asked *a)
 
 static int protects_any(void)
 {
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         if (cr_pd_exists(&cr_sys.pds[i]) && cr_pd_is_protected(&cr_sys.pds[i])) {
             return 1;
         }

@@ -24,7 +24,7 @@ typedef struct cr_population {
     int late_begun;       /* PDs that begin late may exist */
     uint32_t coming;      /* number of entries with `coming`: mostly none, and then none is read */
     uint32_t followed_up; /* number of the last cleanup after which missing PDs were looked for */
-    cr_population_entry entries[CR_IMAGE_MAX_PDS]; /* by index in the configuration */
+    cr_population_entry *entries; /* by index in the configuration */
 } cr_population;
 
 /* Creates all configured PDs except those that begin late. Stops the system if one cannot be

@@ -56,7 +56,7 @@ static void probe(cr_pd *pd, const cr_pd *by)
 static cr_pd *end_of_calls(cr_pd *pd, int *circle)
 {
     *circle = 1;
-    for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 0; i < cr_most.pds; i++) {
         cr_pd *next = cr_waited_for_by(pd);
         if (next == 0) {
             *circle = 0;
@@ -69,7 +69,7 @@ static cr_pd *end_of_calls(cr_pd *pd, int *circle)
 
 void cr_probes_send(void)
 {
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_pd *by = &cr_sys.pds[i];
         int circle;
         if (!can_be_probed(by) || by->run.in_call < (uint64_t)by->deadline_ms * CR_NS_PER_MS) {
@@ -81,7 +81,7 @@ void cr_probes_send(void)
             continue;
         }
         at = end_of_calls(at, &circle);
-        for (uint32_t n = 0; at != 0 && n < (circle ? CR_MAX_PDS : 1); n++) {
+        for (uint32_t n = 0; at != 0 && n < (circle ? cr_most.pds : 1); n++) {
             probe(at, by);
             at = cr_waited_for_by(at);
         }
@@ -95,7 +95,7 @@ uint64_t cr_probes_circle_time(const cr_pd *pd, const cr_work_notice *notice)
 
 void cr_probes_answered(const cr_pd *pd)
 {
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_pd *by = &cr_sys.pds[i];
         cr_pd *at = cr_pd_is_served(by) ? cr_waited_for_by(by) : 0;
         int circle;
@@ -113,7 +113,7 @@ int cr_probes_decide(const cr_pd *pd, cr_pd *server)
         return 0;
     }
     cr_pd *at = end_of_calls(server, &circle);
-    for (uint32_t n = 0; at != 0 && n < (circle ? CR_MAX_PDS : 1); n++) {
+    for (uint32_t n = 0; at != 0 && n < (circle ? cr_most.pds : 1); n++) {
         decides |= can_be_probed(at);
         at = cr_waited_for_by(at);
     }

@@ -208,7 +208,7 @@ int cr_progress_look(void)
     for (uint32_t i = 0; i <= CR_PRIORITY_MAX; i++) {
         cr_sup.progress.answered[i] = (uint8_t)cr_witness_answered(i);
     }
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         if (is_watched(pd)) {
             advance(pd, elapsed);
@@ -275,7 +275,7 @@ void cr_progress_tell_held_up(cr_pd *pd)
  * two are needed. One fault at a time: the handler of another one may be free afterwards. */
 static void take_stuck_fault(void)
 {
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         pd->run.stuck = cr_keeps_its_handler(pd) ? pd->run.stuck + 1 : 0;
         if (pd->run.stuck == 2) {
@@ -289,7 +289,7 @@ void cr_progress_take_faults(void)
 {
     take_stuck_fault();
     const uint64_t await_ns = (uint64_t)cr_sys.image->await_ms * CR_NS_PER_MS;
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         cr_work_notice notice;
         /* The oldest notice is about the fault that was held first. */
@@ -339,7 +339,7 @@ static uint64_t last_overdue(const cr_pd *pd, uint64_t since)
 void cr_progress_give_up(void)
 {
     const uint64_t await_ns = (uint64_t)cr_sys.image->await_ms * CR_NS_PER_MS;
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         cr_work_notice oldest;
         const uint64_t limit = cr_progress_limit(pd);
@@ -357,7 +357,7 @@ void cr_progress_give_up(void)
 int cr_progress_give_up_all(void)
 {
     int any = 0;
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         cr_work_notice oldest;
         if (cr_pd_is_served(pd) && oldest_awaited(pd, &oldest)) {

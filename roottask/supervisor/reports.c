@@ -207,7 +207,7 @@ void cr_reports_follow_up(void)
         return;
     }
     cr_sup.reports.seen = cr_sup.reports.last;
-    for (uint32_t i = 1; cr_sys.may_listen && i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; cr_sys.may_listen && i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         if (cr_pd_is_up(pd) && (pd->flags & CR_IMAGE_MAY_LISTEN) != 0 && !pd->has_reports) {
             pd->has_reports = 1;

@@ -22,7 +22,7 @@ typedef struct cr_reports {
     cr_report at[CR_MAX_REPORTS]; /* report n is at n % CR_MAX_REPORTS */
     uint64_t last;                /* reports are numbered from 1 */
     uint64_t seen;                /* `last` at the last look for listeners to signal */
-    uint32_t places[CR_NODE_ENTRIES];
+    uint32_t *places;
 } cr_reports;
 
 /* The number of steps that the plan takes if no PD changes anything while it waits. */

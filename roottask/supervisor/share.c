@@ -74,7 +74,7 @@ void cr_share_turn(void)
     for (uint32_t i = 0; i <= CR_PRIORITY_MAX; i++) {
         over[i] = (uint8_t)!cr_witness_tells(i);
     }
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         if (cr_pd_exists(pd) && pd->rests && over[pd->priority]) {
             end_turn(pd);

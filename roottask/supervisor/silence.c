@@ -84,7 +84,7 @@ static void look_first(void)
         silence->chance[i] = 0;
         cr_witness_ask(i);
     }
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         const cr_pd *pd = &cr_sys.pds[i];
         silence->seen[i].number = cr_pd_exists(pd) ? pd->number : 0;
         silence->seen[i].sum = cr_pd_exists(pd) ? look_at(pd).sum : 0;
@@ -161,10 +161,10 @@ void cr_silence_tell_waits(int rests)
 {
     uint8_t *const told = cr_sup.silence.told_of;
     look found;
-    for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 0; i < cr_most.pds; i++) {
         told[i] = 0;
     }
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         const cr_pd *pd = &cr_sys.pds[i];
         if (!cr_pd_exists(pd)) {
             continue;
@@ -177,7 +177,7 @@ void cr_silence_tell_waits(int rests)
             }
         }
     }
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         const cr_pd *pd = &cr_sys.pds[i];
         if (told[i]) {
             (void)stands(pd, &found);
@@ -191,7 +191,7 @@ static void tell(void)
     cr_trace_begin(&cr_sys.trace, CR_EV_SILENT);
     cr_trace_number(&cr_sys.trace, cr_sup.silence.ns / CR_NS_PER_MS);
     cr_trace_end(&cr_sys.trace);
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         if (cr_pd_exists(&cr_sys.pds[i])) {
             tell_of(&cr_sys.pds[i], i);
         }

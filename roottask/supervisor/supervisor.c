@@ -5,20 +5,46 @@
  * endpoint, because all PDs depend on it. */
 #include "supervisor.h"
 #include "kernel/fault.h"
-#include "kernel/tables.h"
 #include "kernel/writer.h"
 #include "system/saved.h"
 #include "system/state.h"
 #include "system/truth.h"
 #include "warden.h"
 
-CR_TABLE cr_supervisor cr_sup;
+cr_supervisor cr_sup;
+
+static void make_tables(void)
+{
+    const uint32_t nodes = cr_node_entries();
+    CR_TABLE_MAKE(cr_sup.tickets.at, cr_most.tickets);
+    CR_TABLE_MAKE(cr_sup.extract.pieces, cr_most.maps);
+    CR_TABLE_MAKE(cr_sup.extract.all, cr_most.maps);
+    CR_TABLE_MAKE(cr_sup.extract.first_piece, nodes);
+    CR_TABLE_MAKE(cr_sup.extract.queue, nodes);
+    CR_TABLE_MAKE(cr_sup.extract.reached, nodes);
+    CR_TABLE_MAKE(cr_sup.cleaner.rows, cr_kept_words());
+    CR_TABLE_MAKE(cr_sup.cleaner.touched, nodes);
+    CR_TABLE_MAKE(cr_sup.cleaner.queue, cr_most.pds);
+    CR_TABLE_MAKE(cr_sup.cleaner.some_nodes, cr_most.pds);
+    CR_TABLE_MAKE(cr_sup.cleaner.some_pds, cr_most.pds);
+    CR_TABLE_MAKE(cr_sup.between.kept, cr_most.pds);
+    CR_TABLE_MAKE(cr_sup.between.faults, cr_most.pds);
+    CR_TABLE_MAKE(cr_sup.faults.of, cr_most.pds);
+    CR_TABLE_MAKE(cr_sup.hung.on, cr_most.pds);
+    CR_TABLE_MAKE(cr_sup.hung.called, cr_most.pds);
+    CR_TABLE_MAKE(cr_sup.hung.found, cr_most.pds);
+    CR_TABLE_MAKE(cr_sup.population.entries, cr_most.pds);
+    CR_TABLE_MAKE(cr_sup.silence.seen, cr_most.pds);
+    CR_TABLE_MAKE(cr_sup.silence.told_of, cr_most.pds);
+    CR_TABLE_MAKE(cr_sup.reports.places, nodes);
+}
 
 void cr_supervisor_init(const cr_hooks *hooks, seL4_CPtr notification)
 {
     if (hooks != 0 && hooks->checkpoint != 0 && hooks->release == 0) {
         cr_panic("hooks that let PDs wait at checkpoints must be able to release them", 0);
     }
+    make_tables();
     cr_sup.hooks = hooks;
     cr_sup.between.serve = cr_serve_between;
     cr_sys.tickets_in_use = cr_tickets_in_use;

@@ -12,7 +12,7 @@
  * have no tickets, so nothing is searched if none is in use. */
 static cr_ticket *next(uint32_t *at)
 {
-    while (cr_sup.tickets.in_use > 0 && *at < CR_MAX_TICKETS) {
+    while (cr_sup.tickets.in_use > 0 && *at < cr_most.tickets) {
         cr_ticket *t = &cr_sup.tickets.at[(*at)++];
         if (t->used) {
             return t;
@@ -79,7 +79,7 @@ static cr_ticket *place(const cr_pd *owner)
     cr_ticket *unused = 0;
     uint32_t his = 0;
     uint32_t its = 0; /* of the account */
-    for (uint32_t i = 0; i < CR_MAX_TICKETS; i++) {
+    for (uint32_t i = 0; i < cr_most.tickets; i++) {
         cr_ticket *t = &cr_sup.tickets.at[i];
         if (!t->used) {
             unused = t;
@@ -345,7 +345,7 @@ static int anybody_waits(void)
 
 void cr_tickets_follow_up(void)
 {
-    for (uint32_t i = 1; anybody_waits() && i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; anybody_waits() && i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         if (cr_pd_is_served(pd) && waits(pd)) {
             cr_ticket *t = find(pd->ticket);

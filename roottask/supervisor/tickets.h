@@ -26,7 +26,7 @@ typedef struct cr_ticket {
 } cr_ticket;
 
 typedef struct cr_tickets {
-    cr_ticket at[CR_MAX_TICKETS];
+    cr_ticket *at;
     uint32_t in_use; /* how many of them are `used` */
     uint64_t last_number;
 } cr_tickets;

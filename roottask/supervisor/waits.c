@@ -49,7 +49,7 @@ void cr_waits_release(cr_pd *pd)
 
 void cr_waits_follow_up(void)
 {
-    for (uint32_t i = 1; cr_cleaner_waits() && i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; cr_cleaner_waits() && i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         if (pd->wait != CR_WAIT_NOTHING && pd->released != pd->last_token &&
             cr_cleaner_awaits(pd)) {
@@ -74,7 +74,7 @@ static void find_late(void)
 {
     cr_work_notice notice;
     uint64_t ms;
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         if (cr_progress_is_late(pd, &notice, &ms)) {
             trace_late(pd, &notice, ms);
@@ -113,7 +113,7 @@ static uint64_t starved_ms(const cr_pd *pd)
 
 static void release_expired(uint64_t now)
 {
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         if (!cr_pd_is_served(pd) || pd->wait_due == 0 || pd->wait_due > now) {
             continue;
@@ -131,7 +131,7 @@ static void release_expired(uint64_t now)
 static uint64_t next_due(void)
 {
     uint64_t next = cr_sup.clock.look;
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         next = cr_pd_exists(&cr_sys.pds[i]) ? cr_clock_earlier(next, cr_sys.pds[i].wait_due) : next;
     }
     return next;
@@ -156,7 +156,7 @@ void cr_waits_expire(void)
 static int release_all(cr_wait one, cr_wait other)
 {
     int any = 0;
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         if (cr_pd_is_served(pd) && (pd->wait == one || pd->wait == other)) {
             cr_waits_release(pd);
@@ -177,7 +177,7 @@ int cr_waits_without_timer(void)
 int cr_waits_pending(void)
 {
     int any = cr_population_pending() || cr_hung_is_pending();
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         const cr_pd *pd = &cr_sys.pds[i];
         any |= cr_pd_exists(pd) && (pd->wait_due != 0 || cr_progress_is_pending(pd));
     }
@@ -189,7 +189,7 @@ int cr_waits_of_others(void)
     if (cr_hung_is_pending()) {
         return 1;
     }
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         const cr_pd *pd = &cr_sys.pds[i];
         if (pd->deadline_ms != 0 && pd->wait == CR_WAIT_NOTHING && cr_progress_is_pending(pd)) {
             return 1;

@@ -62,7 +62,7 @@ static void look_at(walk *w, const cr_work_notice *notice)
 
 void cr_backlog_merge(uint32_t account)
 {
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         walk w = {.to = &cr_sys.pds[i], .account = account};
         cr_work_cursor at = {0};
         cr_work_notice notice;

@@ -223,12 +223,8 @@ static cr_status lay_out(const cr_body_params *params)
         (status = add_stretch(stack)) != CR_OK) {
         return status;
     }
-    uint32_t parents_bits = log2_up(first_frame() + plan.frames);
-    if (parents_bits < params->cspace_bits) {
-        parents_bits = params->cspace_bits;
-    }
-    plan.parents = 1u << parents_bits;
-    plan.body_bits = parents_bits + 1;
+    plan.parents = first_frame() + plan.frames;
+    plan.body_bits = log2_up(plan.parents + (1u << params->cspace_bits));
     /* The order is the order in which the objects are made. Object sizes decrease wherever
      * alignment matters, so no memory is lost to alignment. */
     uint64_t bytes = (1ull << (plan.body_bits + seL4_SlotBits)) +

@@ -25,7 +25,7 @@ enum {
     CR_BODY_NOTIFICATION = 5,
     CR_BODY_SIGNAL = 6, /* the notification, badged as the root task's signal */
     CR_BODY_REPLY = 7,  /* the reply capability of an operation that is answered later */
-    CR_BODY_TABLES = 8, /* then the frames, and in the second half the parents */
+    CR_BODY_TABLES = 8, /* then the frames, then the parents */
     CR_BODY_TABLES_MAX = 32,
     /* + the index of a configured PD: the owner of the memory for its body. A lower owner is the
      * number of an account, and owns the memory for what it spawns. */

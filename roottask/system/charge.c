@@ -11,7 +11,9 @@
 _Static_assert((int)CR_QUOTA_COUNT == (int)CR_IMAGE_QUOTAS, "one quota for each row of the table");
 
 /* By account and quota. `used` is the upper bound. Account 0 is not used. */
-static cr_tally tallies[CR_MAX_PDS][CR_QUOTA_COUNT];
+static cr_tally (*tallies)[CR_QUOTA_COUNT];
+/* By account: it may have notices that can be merged. */
+static uint8_t *may_relieve;
 
 /* -- what the configuration needs */
 
@@ -49,7 +51,7 @@ typedef struct needs {
     uint32_t requests;
 } needs;
 
-static needs configured[CR_IMAGE_MAX_PDS];
+static needs *configured; /* by index in the configuration */
 
 /* One pass over the tables of the configuration: there can be as many rows as PDs, or more. */
 static void count_needs(void)
@@ -114,34 +116,36 @@ static uint64_t available(cr_quota kind)
     const uint64_t edges = 2 + 5 * pds + image->holds.count + image->links.count;
     switch (kind) {
     case CR_QUOTA_NODES:
-        return CR_MAX_NODES - nodes;
+        return cr_most.nodes - nodes;
     case CR_QUOTA_EDGES:
-        return edges < CR_MAX_EDGES ? CR_MAX_EDGES - edges : 0;
+        return edges < cr_most.edges ? cr_most.edges - edges : 0;
     case CR_QUOTA_SPACES:
-        return CR_MAX_SPACES - 2;
+        return cr_most.spaces - 2;
     case CR_QUOTA_TYPES:
-        return CR_MAX_TYPES - 2;
+        return cr_most.types - 2;
     case CR_QUOTA_REQUESTS:
-        return CR_MAX_REQUESTS;
+        return cr_most.requests;
     case CR_QUOTA_TICKETS:
-        return CR_MAX_TICKETS;
+        return cr_most.tickets;
     case CR_QUOTA_PDS:
-        return CR_IMAGE_MAX_PDS - pds;
+        return cr_most.pds - 1 - pds;
     case CR_QUOTA_BYTES:
         return cr_untyped_bytes_free();
     case CR_QUOTA_MAPS:
-        return CR_MAX_MAPS;
+        return cr_most.maps;
     case CR_QUOTA_COUNT:
         break;
     }
     return 0;
 }
 
+/* What one division works with. */
+static cr_claim *claims;
+static uint64_t *quotas;
+
 /* Divides one table. */
 static void divide(cr_quota kind)
 {
-    static cr_claim claims[CR_IMAGE_MAX_PDS]; /* too large for the stack */
-    static uint64_t quotas[CR_IMAGE_MAX_PDS];
     const uint32_t count = cr_sys.image->pds.count;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t asked = cr_image_pds(cr_sys.image)[i].quotas[kind];
@@ -155,6 +159,15 @@ static void divide(cr_quota kind)
     for (uint32_t i = 0; i < count; i++) {
         tallies[i + 1][kind] = (cr_tally){.quota = quotas[i], .need = claims[i].need};
     }
+}
+
+void cr_accounts_tables(void)
+{
+    CR_TABLE_MAKE(tallies, cr_most.pds);
+    CR_TABLE_MAKE(may_relieve, cr_most.pds);
+    CR_TABLE_MAKE(configured, cr_most.pds);
+    CR_TABLE_MAKE(claims, cr_most.pds);
+    CR_TABLE_MAKE(quotas, cr_most.pds);
 }
 
 void cr_accounts_init(void)
@@ -349,8 +362,6 @@ static cr_tally tally_of(uint32_t account, cr_quota kind)
 /* -- what fits */
 
 static int merges = 1;
-/* By account: it may have notices that can be merged. */
-static uint8_t may_relieve[CR_MAX_PDS];
 
 void cr_charge_may_merge(int may)
 {

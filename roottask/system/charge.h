@@ -20,6 +20,7 @@
 /* Divides the tables among the accounts. Stops the system if the quotas of the configuration do not
  * fit. Must be called after cr_system_init. */
 void cr_accounts_init(void);
+void cr_accounts_tables(void);
 /* Divides the memory that is left, and sets memory aside for the PDs that come later. Must be
  * called when the PDs of the start exist. Traces the quotas. */
 void cr_accounts_start(void);

@@ -7,7 +7,7 @@
 
 static uint32_t *allowance(const cr_pd *pd, const cr_pd *by)
 {
-    return &cr_sys.allowed[cr_receiver(pd)][cr_receiver(by)];
+    return &cr_sys.allowed[cr_receiver(pd) * cr_most.pds + cr_receiver(by)];
 }
 
 /* The number of allowances is never too low, also if this is not carried to its end: with 0, none
@@ -66,7 +66,7 @@ void cr_use_allowance(cr_pd *pd, const cr_pd *by)
 
 void cr_forget_allowances(const cr_pd *pd)
 {
-    for (uint32_t i = 0; cr_sys.allowances > 0 && i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 0; cr_sys.allowances > 0 && i < cr_most.pds; i++) {
         set_allowance(pd, &cr_sys.pds[i], 0);
         set_allowance(&cr_sys.pds[i], pd, 0);
     }

@@ -16,7 +16,7 @@
 static uint32_t find_type(const char *type)
 {
     uint32_t unused = CR_NONE;
-    for (uint32_t i = 0; i < CR_MAX_TYPES; i++) {
+    for (uint32_t i = 0; i < cr_most.types; i++) {
         if (cr_sys.type_spaces[i] == 0) {
             unused = unused == CR_NONE ? i : unused;
         } else if (cr_text_same(cr_sys.types[i], type)) {
@@ -29,7 +29,7 @@ static uint32_t find_type(const char *type)
 /* A free entry in the table of spaces, or CR_NONE. */
 static uint32_t find_space_entry(void)
 {
-    for (uint32_t i = 0; i < CR_MAX_SPACES; i++) {
+    for (uint32_t i = 0; i < cr_most.spaces; i++) {
         if (!cr_sys.spaces[i].used) {
             return i;
         }

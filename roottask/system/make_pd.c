@@ -136,7 +136,7 @@ static void add_initial_edges(const cr_new_pd *make)
 /* A free entry in the table of PDs, or CR_NONE: there is none, or no number for a PD is left. */
 static uint32_t find_pd_entry(void)
 {
-    for (uint32_t i = 1; cr_number_left(cr_sys.next_pd, CR_LAST_PD) && i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; cr_number_left(cr_sys.next_pd, CR_LAST_PD) && i < cr_most.pds; i++) {
         if (!cr_pd_exists(&cr_sys.pds[i]) &&
             cr_number_left(cr_sys.pds[i].generation + 1, CR_LAST_GENERATION)) {
             return i;
@@ -227,6 +227,17 @@ static void trace_rules_of(const cr_pd *pd)
     }
 }
 
+/* The part of a table that is a PD's, cleared. */
+static uint32_t *slots_of(uint32_t index, uint32_t *table)
+{
+    const uint32_t each = cr_most.slots / cr_most.pds;
+    uint32_t *slots = &table[index * each];
+    for (uint32_t i = 0; i < each; i++) {
+        slots[i] = 0;
+    }
+    return slots;
+}
+
 /* The table's entry. It is filled when nothing of the PD exists yet. */
 cr_status cr_enter_pd(cr_new_pd *make)
 {
@@ -240,6 +251,8 @@ cr_status cr_enter_pd(cr_new_pd *make)
     const uint32_t generation = pd->generation + 1;
     cr_pd_become(pd, CR_LIFE_MAKING);
     *pd = (cr_pd){.life = pd->life,
+                  .slots = slots_of(index, cr_sys.slots),
+                  .servers = slots_of(index, cr_sys.servers),
                   .config = config_index,
                   .program = make->program,
                   .node = {CR_NONE, 0},

@@ -36,7 +36,7 @@ void cr_making_begin_at(cr_made made, cr_ref node)
 
 void cr_making_add(cr_make_kind kind, uint32_t what)
 {
-    if (cr_now_made.n_steps == CR_MAKING_STEPS) {
+    if (cr_now_made.n_steps == cr_making_steps()) {
         cr_panic("a chain has more steps than there can be", cr_now_made.made);
     }
     cr_now_made.steps[cr_now_made.n_steps++] = (cr_make_step){kind, what};
@@ -44,7 +44,7 @@ void cr_making_add(cr_make_kind kind, uint32_t what)
 
 void cr_making_add_edge(const cr_new_edge *edge)
 {
-    if (cr_now_made.n_edges == CR_MAKING_EDGES) {
+    if (cr_now_made.n_edges == cr_making_edges()) {
         cr_panic("a chain has more edges than there can be", cr_now_made.made);
     }
     cr_now_made.edges[cr_now_made.n_edges] = *edge;

@@ -9,11 +9,16 @@
 #include "system.h"
 #include <cellreap/make_steps.h>
 
-enum {
-    /* an owner, two core spaces, a fault handler, links to all others, and a PD capability */
-    CR_MAKING_EDGES = CR_MAX_PDS + 8,
-    CR_MAKING_STEPS = CR_MAKING_EDGES + 16
-};
+/* An owner, two core spaces, a fault handler, links to all others, and a PD capability. */
+static inline uint32_t cr_making_edges(void)
+{
+    return cr_most.pds + 8;
+}
+
+static inline uint32_t cr_making_steps(void)
+{
+    return cr_making_edges() + 16;
+}
 
 /* A new PD. */
 typedef struct cr_new_pd {
@@ -70,10 +75,10 @@ typedef struct cr_making {
     cr_new_cap request;
     cr_new_cap hold;
     uint32_t was; /* the state of the hold's slot before */
-    cr_new_edge edges[CR_MAKING_EDGES];
+    cr_new_edge *edges;
     uint32_t n_edges;
     /* the steps after those of the PD's body */
-    cr_make_step steps[CR_MAKING_STEPS];
+    cr_make_step *steps;
     uint32_t n_steps;
 } cr_making;
 

@@ -38,14 +38,17 @@ static uint64_t edge_terms(const cr_edge_info *edge)
 
 /* -- nodes by their numbers */
 
-_Static_assert((CR_MAX_NODES & (CR_MAX_NODES - 1)) == 0, "a mask takes the bucket");
+/* The bucket of a hash, of so many. */
+static uint32_t bucket_at(uint32_t hash, uint32_t count)
+{
+    return (uint32_t)((uint64_t)hash * count >> 32);
+}
 
 /* A PD can aim at a bucket by the resources that it keeps. Each takes a node of its account. */
 static uint32_t *bucket_of(uint32_t space, uint32_t object)
 {
     uint32_t hash = (space * 0x9e3779b1u) ^ (object * 0x85ebca77u);
-    hash ^= hash >> 15;
-    return &cr_sys.numbered[hash & (CR_MAX_NODES - 1)];
+    return &cr_sys.numbered[bucket_at((hash ^ hash >> 15) * 0x9e3779b1u, cr_most.nodes)];
 }
 
 /* The numbers of a space or resource. Returns 0 if the node is neither. */
@@ -72,10 +75,8 @@ static uint32_t *bucket_of_name(const char *name)
     for (uint32_t i = 0; i < CR_NAME_BYTES && name[i] != '\0'; i++) {
         hash = (hash ^ (uint8_t)name[i]) * 0x01000193u;
     }
-    return &cr_sys.named[(hash ^ hash >> 16) & (CR_MAX_SPACES - 1)];
+    return &cr_sys.named[bucket_at((hash ^ hash >> 16) * 0x9e3779b1u, cr_most.spaces)];
 }
-
-_Static_assert((CR_MAX_SPACES & (CR_MAX_SPACES - 1)) == 0, "a mask takes the bucket");
 
 static void enter_name(cr_ref space)
 {
@@ -89,7 +90,7 @@ static void leave_name(cr_ref space)
 {
     const cr_space_entry *entry = cr_space_entry_of(space);
     uint32_t *link = bucket_of_name(entry->name);
-    for (uint32_t i = 0; *link != 0 && i < CR_MAX_SPACES; i++) {
+    for (uint32_t i = 0; *link != 0 && i < cr_most.spaces; i++) {
         cr_space_entry *at = &cr_sys.spaces[*link - 1];
         if (at == entry) {
             *link = at->next_named;
@@ -102,7 +103,7 @@ static void leave_name(cr_ref space)
 int cr_rows_find_named(const char *name, cr_ref *out)
 {
     uint32_t at = *bucket_of_name(name);
-    for (uint32_t i = 0; at != 0 && i < CR_MAX_SPACES; i++) {
+    for (uint32_t i = 0; at != 0 && i < cr_most.spaces; i++) {
         const cr_space_entry *entry = &cr_sys.spaces[at - 1];
         cr_node_info info;
         if (cr_model_get(cr_sys.model, entry->node, &info) == CR_OK &&
@@ -141,7 +142,7 @@ static void leave(cr_ref node, const cr_node_info *info)
         leave_name(node);
     }
     uint32_t *link = bucket_of(space, object);
-    for (uint32_t i = 0; *link != 0 && i < CR_NODE_ENTRIES; i++) {
+    for (uint32_t i = 0; *link != 0 && i < cr_node_entries(); i++) {
         if (*link == node.index + 1) {
             *link = cr_sys.next_numbered[node.index];
             return;
@@ -153,7 +154,7 @@ static void leave(cr_ref node, const cr_node_info *info)
 int cr_rows_find(uint32_t space, uint32_t object, cr_ref *out)
 {
     uint32_t entry = *bucket_of(space, object);
-    for (uint32_t i = 0; entry != 0 && i < CR_NODE_ENTRIES; i++) {
+    for (uint32_t i = 0; entry != 0 && i < cr_node_entries(); i++) {
         uint32_t its_space;
         uint32_t its_object;
         cr_node_info info;

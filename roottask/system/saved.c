@@ -6,11 +6,10 @@
 #include "saved.h"
 #include "rows.h"
 #include "text.h"
-#include "kernel/tables.h"
 
 /* The node of each row. */
-CR_TABLE static cr_ref nodes[CR_MAX_NODES];
-static cr_ref unnamed[CR_MAX_PDS + CR_MAX_SPACES];
+static cr_ref *nodes;
+static cr_ref *unnamed;
 static uint32_t n_unnamed;
 
 static const cr_image_saved_node *row_at(uint32_t index)
@@ -42,6 +41,8 @@ static void note_unnamed(uint32_t row)
 
 void cr_saved_make_pds(void)
 {
+    CR_TABLE_MAKE(nodes, cr_sys.image->saved_nodes.count);
+    CR_TABLE_MAKE(unnamed, cr_sys.image->saved_nodes.count);
     cr_sys.makes_saved = 1;
     for (uint32_t i = 0; i < cr_sys.image->saved_nodes.count; i++) {
         cr_pd *pd = 0;

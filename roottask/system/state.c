@@ -153,7 +153,7 @@ static void edge_rows(printer *p, cr_ref node)
 
 static void all_rows(printer *p)
 {
-    for (uint32_t i = 0; i < CR_NODE_ENTRIES; i++) {
+    for (uint32_t i = 0; i < cr_node_entries(); i++) {
         cr_ref node;
         cr_node_info info;
         if (cr_model_at(cr_sys.model, i, &node) == CR_OK &&

@@ -121,7 +121,7 @@ static cr_status free_callers_over_emptied(const cr_pd *server, uint32_t *called
 {
     cr_status status = CR_OK;
     int any = 0;
-    for (uint32_t i = 1; status == CR_OK && i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; status == CR_OK && i < cr_most.pds; i++) {
         cr_pd *client = &cr_sys.pds[i];
         if (!cr_pd_exists(client) || client->emptied == 0) {
             continue;
@@ -142,13 +142,13 @@ static cr_status free_callers_over_emptied(const cr_pd *server, uint32_t *called
 
 static cr_status free_callers(const cr_pd *server)
 {
-    uint32_t called[CR_MAX_PDS];
+    uint32_t called[cr_most.pds];
     cr_status status = CR_OK;
     if (!cr_sys.may_be_emptied &&
         cr_model_first(cr_sys.model, server->node, CR_EDGE_MANAGE, CR_OUT) == CR_NONE) {
         return CR_OK; /* Nobody can be in a call to it. */
     }
-    for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 0; i < cr_most.pds; i++) {
         called[i] = NOT_READ;
     }
     for (uint32_t edge = cr_model_first(cr_sys.model, server->node, CR_EDGE_MANAGE, CR_OUT);

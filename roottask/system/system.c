@@ -2,24 +2,20 @@
  *
  * The tables of the system, ids, the trace and look-up. See system.h. The functions here that look
  * up nodes and badges must not trust their arguments: numbers and badges come from PDs. */
+#include "charge.h"
+#include "making.h"
 #include "rows.h"
 #include "state.h"
 #include <cellreap/blake2s.h>
 #include <cellreap/numbers.h>
 #include "text.h"
 #include "kernel/arch/arch.h"
-#include "kernel/tables.h"
 #include "kernel/untyped.h"
 
-CR_TABLE cr_system cr_sys;
+cr_system cr_sys;
 
 enum { TRACE_RING = 1 << 19 };
 
-/* Memory for the limits in system.h. If it is too small, the root task fails to start. It must not
- * be much larger than needed (tables.h). */
-CR_TABLE static _Alignas(8) uint8_t model_memory[5 << (18 + CELLREAP_DOUBLINGS)];
-CR_TABLE static _Alignas(8) uint8_t planner_memory[103 << (15 + CELLREAP_DOUBLINGS)];
-CR_TABLE static _Alignas(8) uint8_t work_memory[27 << (17 + CELLREAP_DOUBLINGS)];
 static _Alignas(8) uint8_t trace_ring[TRACE_RING];
 
 /* -- ids and trace */
@@ -37,7 +33,7 @@ const char *cr_fault_name(cr_fault_kind kind)
 const char *cr_type_name(uint32_t type)
 {
     static const char unknown[CR_TYPE_BYTES] = "?";
-    return type < CR_MAX_TYPES ? cr_sys.types[type] : unknown;
+    return type < cr_most.types ? cr_sys.types[type] : unknown;
 }
 
 static size_t put_text(char *out, size_t at, const char *text)
@@ -206,7 +202,7 @@ void cr_account(void)
     cr_trace_begin(&cr_sys.trace, CR_EV_IN_USE);
     cr_trace_number(&cr_sys.trace, stats.nodes);
     cr_trace_number(&cr_sys.trace, stats.edges);
-    cr_trace_number(&cr_sys.trace, CR_MAX_NOTICES - cr_work_room(cr_sys.work));
+    cr_trace_number(&cr_sys.trace, cr_max_notices() - cr_work_room(cr_sys.work));
     cr_trace_number(&cr_sys.trace, cr_untyped_blocks_used());
     cr_trace_number(&cr_sys.trace, cr_sys.tickets_in_use());
     cr_trace_number(&cr_sys.trace, cr_pool_used(CR_POOL_OWN));
@@ -261,7 +257,7 @@ cr_space_entry *cr_space_entry_of(cr_ref space)
 
 cr_result cr_find_pd(uint32_t number, cr_pd **out)
 {
-    for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 0; i < cr_most.pds; i++) {
         if (cr_pd_exists(&cr_sys.pds[i]) && cr_sys.pds[i].number == number) {
             *out = &cr_sys.pds[i];
             return CR_RESULT_OK;
@@ -272,7 +268,7 @@ cr_result cr_find_pd(uint32_t number, cr_pd **out)
 
 cr_pd *cr_find_configured(uint32_t config)
 {
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         if (cr_pd_exists(&cr_sys.pds[i]) && cr_sys.pds[i].config == config) {
             return &cr_sys.pds[i];
         }
@@ -341,7 +337,7 @@ cr_result cr_find_resource(uint32_t space_number, uint32_t object, cr_ref *out)
 cr_result cr_find_badged(uint64_t badge, cr_badge_kind kind, cr_pd **out)
 {
     uint32_t index = cr_badge_index(badge);
-    if (cr_badge_kind_of(badge) != kind || index == 0 || index >= CR_MAX_PDS) {
+    if (cr_badge_kind_of(badge) != kind || index == 0 || index >= cr_most.pds) {
         return CR_RESULT_BAD_BADGE;
     }
     cr_pd *pd = &cr_sys.pds[index];
@@ -355,7 +351,7 @@ cr_result cr_find_badged(uint64_t badge, cr_badge_kind kind, cr_pd **out)
 cr_result cr_find_request(uint64_t badge, cr_request_entry **out)
 {
     uint32_t index = cr_badge_index(badge);
-    if (cr_badge_kind_of(badge) != CR_BADGE_REQUEST || index >= CR_MAX_REQUESTS) {
+    if (cr_badge_kind_of(badge) != CR_BADGE_REQUEST || index >= cr_most.requests) {
         return CR_RESULT_BAD_BADGE;
     }
     cr_request_entry *entry = &cr_sys.requests[index];
@@ -415,10 +411,6 @@ cr_result cr_find_map_ends(const cr_pd *from, const cr_map_ends *ends, cr_ref *s
 
 /* -- start */
 
-/* One slot for each resource. What else the root task keeps in the pool is less than 1,024:
- * notifications and TCBs of its own threads, the timer, and the probes of snapshots. */
-_Static_assert(CR_MAX_NODES + 1024 < 1 << CR_POOL_BITS,
-               "a PD over its quota is refused before the pool is empty");
 _Static_assert((int)CR_TRACE_KEY_BYTES == (int)CR_IMAGE_KEY_BYTES, "the same size");
 
 /* The key of this run's trace. Each boot has another one: somebody who saw the console of an
@@ -432,30 +424,73 @@ static void make_run_key(const cr_image_header *image, uint8_t key[CR_TRACE_KEY_
     cr_blake2s_end(&hash, key);
 }
 
+static void make_tables(void)
+{
+    const uint32_t nodes = cr_node_entries();
+    CR_TABLE_MAKE(cr_sys.labels, nodes);
+    CR_TABLE_MAKE(cr_sys.numbered, cr_most.nodes);
+    CR_TABLE_MAKE(cr_sys.next_numbered, nodes);
+    CR_TABLE_MAKE(cr_sys.named, cr_most.spaces);
+    CR_TABLE_MAKE(cr_sys.ids, nodes);
+    CR_TABLE_MAKE(cr_sys.tombstones.at, cr_tombstone_entries());
+    CR_TABLE_MAKE(cr_sys.tombstones.of_node, nodes);
+    CR_TABLE_MAKE(cr_sys.tombstones.ends, cr_most.pds);
+    CR_TABLE_MAKE(cr_sys.tombstones.refs, cr_most.pds);
+    CR_TABLE_MAKE(cr_sys.types, cr_most.types);
+    CR_TABLE_MAKE(cr_sys.type_spaces, cr_most.types);
+    CR_TABLE_MAKE(cr_sys.pds, cr_most.pds);
+    CR_TABLE_MAKE(cr_sys.slots, cr_most.slots);
+    CR_TABLE_MAKE(cr_sys.servers, cr_most.slots);
+    CR_TABLE_MAKE(cr_sys.requests, cr_most.requests);
+    CR_TABLE_MAKE(cr_sys.spaces, cr_most.spaces);
+    CR_TABLE_MAKE(cr_sys.allowed, cr_most.pairs);
+    CR_TABLE_MAKE(cr_sys.node_entry, nodes);
+    CR_TABLE_MAKE(cr_sys.pd_account, nodes);
+    CR_TABLE_MAKE(cr_sys.edge_entry, cr_most.edges);
+    cr_accounts_tables();
+    CR_TABLE_MAKE(cr_now_made.edges, cr_making_edges());
+    CR_TABLE_MAKE(cr_now_made.steps, cr_making_steps());
+}
+
+/* The model, the planner and the notices, in memory that is as large as they say. */
+static cr_status make_planning(void)
+{
+    const uint32_t nodes = cr_node_entries();
+    const uint32_t edges = cr_most.edges;
+    const cr_plan_room room = {
+        .nodes = cr_most.nodes, .order = edges, .losses = edges, .notices = cr_max_plan()};
+    size_t bytes = cr_model_bytes(nodes, edges);
+    cr_status status =
+        cr_model_init(cr_table_take(bytes, 1), bytes, nodes, edges, &cr_sys.model);
+    if (status == CR_OK) {
+        bytes = cr_work_bytes(cr_max_notices(), cr_most.pds);
+        status = cr_work_init(cr_table_take(bytes, 1), bytes, cr_max_notices(), cr_most.pds,
+                              &cr_sys.work);
+    }
+    if (status == CR_OK) {
+        bytes = cr_planner_bytes_for(nodes, &room);
+        status = cr_planner_init_for(cr_table_take(bytes, 1), bytes, nodes, &room,
+                                     &cr_sys.planner);
+    }
+    return status;
+}
+
 cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
 {
     cr_status status;
+    make_tables();
     cr_sys.image = image;
     cr_sys.endpoint = endpoint;
     cr_sys.next_pd = 1;
     cr_sys.next_space = 1;
     cr_sys.first_object = 1;
-    for (uint32_t i = 0; i < CR_MAX_REQUESTS; i++) {
-        cr_sys.requests[i].next_free = i + 1 < CR_MAX_REQUESTS ? i + 1 : CR_NONE;
+    for (uint32_t i = 0; i < cr_most.requests; i++) {
+        cr_sys.requests[i].next_free = i + 1 < cr_most.requests ? i + 1 : CR_NONE;
     }
     uint8_t key[CR_TRACE_KEY_BYTES];
     make_run_key(image, key);
     cr_trace_init(&cr_sys.trace, trace_ring, sizeof(trace_ring), key, cr_console_put);
-    const cr_plan_room room = {.nodes = CR_MAX_NODES,
-                               .order = CR_MAX_EDGES,
-                               .losses = CR_MAX_EDGES,
-                               .notices = CR_MAX_PLAN};
-    if ((status = cr_model_init(model_memory, sizeof(model_memory), CR_NODE_ENTRIES, CR_MAX_EDGES,
-                                &cr_sys.model)) != CR_OK ||
-        (status = cr_work_init(work_memory, sizeof(work_memory), CR_MAX_NOTICES, CR_MAX_PDS,
-                               &cr_sys.work)) != CR_OK ||
-        (status = cr_planner_init_for(planner_memory, sizeof(planner_memory), CR_NODE_ENTRIES,
-                                      &room, &cr_sys.planner)) != CR_OK ||
+    if ((status = make_planning()) != CR_OK ||
         (status = cr_model_add_pd(cr_sys.model, 0, CR_FLAG_ROOT, &cr_sys.root)) != CR_OK) {
         return status;
     }

@@ -26,20 +26,26 @@
 #include <cellreap/work.h>
 
 enum {
-    CR_MAX_PLAN = CR_MAX_NODES + CR_MAX_EDGES, /* enough for any plan over a model of this size */
-    /* The questions of extractions under way: one about each space in each extraction, and those
-     * about resources, which the quotas of nodes limit. */
-    CR_MAX_QUESTIONS = CR_MAX_EXTRACTIONS * CR_MAX_SPACES + CR_MAX_NODES,
-    /* An edge that is gone leaves its place to the notice about it. Beside these and the questions
-     * there are those that each PD has taken, one notice about each space that stands for several,
-     * and two probes and a fault of each PD (docs/architecture.md, "Accounts"). */
-    CR_MAX_NOTICES =
-        CR_MAX_EDGES + CR_MAX_QUESTIONS + CR_MAX_SPACES + (CR_MAX_TAKEN + 3) * CR_MAX_PDS,
     CR_ID_BYTES = 48
 };
 
-_Static_assert(CR_DOUBLINGS >= 0 && CR_DOUBLINGS <= CR_DOUBLINGS_MAX,
-               "the tables are doubled at most so often");
+/* Enough for any plan over a model of this size. */
+static inline uint32_t cr_max_plan(void)
+{
+    return cr_most.nodes + cr_most.edges;
+}
+
+/* An edge that is gone leaves its place to the notice about it. Beside these there are the
+ * questions of extractions under way: one about each space in each extraction, and those about
+ * resources, which the quotas of nodes limit. Each PD has taken some, one notice about each space
+ * stands for several, and there are two probes and a fault of each PD (docs/architecture.md,
+ * "Accounts"). */
+static inline uint32_t cr_max_notices(void)
+{
+    return cr_most.edges + (CR_MAX_EXTRACTIONS + 1) * cr_most.spaces + cr_most.nodes +
+           (CR_MAX_TAKEN + 3) * cr_most.pds;
+}
+
 _Static_assert((int)CR_MAX_PDS < (int)CR_OWNER_BODY,
                "the numbers of accounts are below the bodies'");
 
@@ -138,11 +144,11 @@ typedef struct cr_pd {
     cr_body body;
     char name[CR_NAME_BYTES];
     char wanted[CR_NAME_BYTES]; /* CONNECT wait: the name of the space */
-    uint32_t slots[1 << CR_CSPACE_BITS_MAX];
+    uint32_t *slots; /* of its CSpace */
     /* For each slot that was emptied while its server lived on: the number of the server's PD, else
      * 0. The client may still wait for that server's reply to a call with the removed
      * capability. */
-    uint32_t servers[1 << CR_CSPACE_BITS_MAX];
+    uint32_t *servers;
     uint32_t emptied; /* the number of slots with a server */
     int has_reports; /* a listener: it was signalled, and not told since that there are no more */
     int stopping; /* it is stopped, and not all PDs in a call to it are answered */
@@ -231,34 +237,36 @@ typedef struct cr_system {
     int slots_due;      /* a slot may be CR_SLOT_DUE */
     cr_cause_of cause;  /* of what changes now */
     uint64_t digest;    /* of the model state (digest.h); changed only by rows.c */
-    uint64_t labels[CR_NODE_ENTRIES]; /* for the digest */
+    uint64_t *labels; /* by index of a node, for the digest */
     /* Spaces and resources by their numbers, for cr_rows_find: the first node of each bucket, and
      * the next one of each node, + 1; 0: none. */
-    uint32_t numbered[CR_MAX_NODES];
-    uint32_t next_numbered[CR_NODE_ENTRIES];
-    uint32_t named[CR_MAX_SPACES]; /* for cr_rows_find_named: the first entry of each bucket, + 1 */
+    uint32_t *numbered;
+    uint32_t *next_numbered;
+    uint32_t *named; /* for cr_rows_find_named: the first entry of each bucket, + 1 */
     uint32_t waiting[CR_WAIT_COUNT]; /* how many PDs wait; nothing is counted for NOTHING */
     uint64_t rows_gone; /* that the cleanup under way has removed; see cr_count_gone */
-    cr_id ids[CR_NODE_ENTRIES]; /* of the node that has or had each index last */
+    cr_id *ids; /* of the node that has or had each index last */
     cr_tombstones tombstones; /* changed only by tombstones.c */
     uint64_t base_bytes;
     /* set by the supervisor */
     uint32_t (*tickets_in_use)(void);
     void (*report_unmade)(cr_made made, const cr_make_result *result);
     const struct cr_injections *injections; /* of the scenario; 0: none. See inject.h. */
-    char types[CR_MAX_TYPES][CR_TYPE_BYTES];
-    uint32_t type_spaces[CR_MAX_TYPES]; /* number of spaces of the type; 0: the entry is free */
-    cr_pd pds[CR_MAX_PDS];
-    cr_request_entry requests[CR_MAX_REQUESTS];
+    char (*types)[CR_TYPE_BYTES];
+    uint32_t *type_spaces; /* number of spaces of the type; 0: the entry is free */
+    cr_pd *pds;
+    uint32_t *slots; /* of all PDs: cr_pd.slots and cr_pd.servers */
+    uint32_t *servers;
+    cr_request_entry *requests;
     uint32_t free_request;
-    cr_space_entry spaces[CR_MAX_SPACES];
+    cr_space_entry *spaces;
     /* How many more edges the second PD may make for the first; by index. See consent.c. */
-    uint32_t allowed[CR_MAX_PDS][CR_MAX_PDS];
+    uint32_t *allowed;
     /* PD: index in pds; space: index in spaces; resource: pool slot of its parent capability */
-    uint32_t node_entry[CR_NODE_ENTRIES];
-    uint16_t pd_account[CR_NODE_ENTRIES]; /* of the PD that the node is or was */
+    uint32_t *node_entry;
+    uint16_t *pd_account; /* of the PD that the node is or was */
     /* HOLD: slot in the PD's CSpace; REQUEST: index in requests */
-    uint32_t edge_entry[CR_MAX_EDGES];
+    uint32_t *edge_entry;
 } cr_system;
 
 extern cr_system cr_sys;
@@ -317,7 +325,7 @@ extern const cr_id cr_id_unknown;
 static inline const cr_id *cr_id_of(cr_ref node)
 {
     const cr_id *id = &cr_sys.ids[node.index];
-    return node.index < CR_NODE_ENTRIES && id->generation == node.generation && id->words != 0
+    return node.index < cr_node_entries() && id->generation == node.generation && id->words != 0
                ? id
                : &cr_id_unknown;
 }
@@ -378,12 +386,12 @@ static inline int cr_same(cr_ref a, cr_ref b)
 /* The PD of a node, or 0. */
 static inline cr_pd *cr_pd_of(cr_ref node)
 {
-    if (node.index >= CR_NODE_ENTRIES) {
+    if (node.index >= cr_node_entries()) {
         return 0;
     }
     /* The entry of a space or resource is in another table, and may be too large for this one. */
     const uint32_t entry = cr_sys.node_entry[node.index];
-    cr_pd *pd = &cr_sys.pds[entry < CR_MAX_PDS ? entry : 0];
+    cr_pd *pd = &cr_sys.pds[entry < cr_most.pds ? entry : 0];
     return cr_pd_exists(pd) && cr_same(pd->node, node) ? pd : 0;
 }
 /* Whether the cleanup under way will destroy the PD. */

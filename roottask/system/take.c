@@ -300,7 +300,7 @@ void cr_delete_space(cr_pd *by, cr_ref space)
 {
     cr_edge_info info;
     cr_status status = CR_OK;
-    for (uint32_t i = 0; status == CR_OK && i < CR_MAX_NODES; i++) {
+    for (uint32_t i = 0; status == CR_OK && i < cr_most.nodes; i++) {
         uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN);
         if (edge == CR_NONE) {
             break;
@@ -311,7 +311,7 @@ void cr_delete_space(cr_pd *by, cr_ref space)
             status = take_resource(info.from, by);
         }
     }
-    for (uint32_t i = 0; status == CR_OK && i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 0; status == CR_OK && i < cr_most.pds; i++) {
         uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_REQUEST, CR_IN);
         if (edge == CR_NONE) {
             break;

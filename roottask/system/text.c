@@ -4,6 +4,8 @@
  * without any check. cr_image_valid must therefore check every offset, count and index, even though
  * the checksum is correct. */
 #include "text.h"
+#include "body.h"
+#include "tombstones.h"
 #include <cellreap/limits.h>
 #include <cellreap/model.h>
 #include <cellreap/policy.h>
@@ -25,6 +27,12 @@ static int ends(const char *text, size_t bytes)
     return 0;
 }
 
+/* Whether there is an entry for each slot of such a CSpace. */
+static int has_slots(uint32_t cspace_bits)
+{
+    return cspace_bits <= CR_CSPACE_BITS_MAX && cr_most.pds << cspace_bits <= cr_most.slots;
+}
+
 static int pds_fit(const cr_image_header *image)
 {
     for (uint32_t i = 0; i < image->pds.count; i++) {
@@ -32,7 +40,7 @@ static int pds_fit(const cr_image_header *image)
         if (!ends(pd->name, CR_NAME_BYTES) || pd->program >= image->programs.count ||
             pd->priority < 1 || pd->priority > CR_PRIORITY_MAX || pd->spawn_priority < 1 ||
             pd->spawn_priority > pd->priority ||
-            pd->cspace_bits < CR_CSPACE_BITS_MIN || pd->cspace_bits > CR_CSPACE_BITS_MAX ||
+            pd->cspace_bits < CR_CSPACE_BITS_MIN || !has_slots(pd->cspace_bits) ||
             pd->stack_pages < 1 || pd->stack_pages > CR_STACK_PAGES_MAX ||
             pd->respawn_delay_ms > CR_RESPAWN_DELAY_MAX_MS || pd->reader > image->pds.count ||
             (pd->fault_handler != CR_IMAGE_NONE && pd->fault_handler >= i)) {
@@ -55,6 +63,9 @@ static int policy_fits(const cr_image_header *image)
             return 0;
         }
     }
+    if (image->policy != CR_POLICY_DEPTH && cr_most.close != cr_node_entries()) {
+        return 0;
+    }
     return image->policy == CR_POLICY_DEPTH || image->fr_max != CR_IMAGE_NONE ||
            image->rsi_mins.count != 0;
 }
@@ -70,7 +81,7 @@ static int saved_node_fits(const cr_image_header *image, uint32_t index)
     switch (row->kind) {
     case CR_SAVED_GONE:
         return row->of < image->programs.count && row->bits >= CR_CSPACE_BITS_MIN &&
-               row->bits <= CR_CSPACE_BITS_MAX;
+               has_slots(row->bits);
     case CR_SAVED_NAMED:
         return row->of < image->pds.count;
     case CR_SAVED_SPACE:
@@ -116,7 +127,7 @@ static int saved_edge_fits(const cr_image_header *image, const cr_image_saved_ed
 
 static int saved_fits(const cr_image_header *image)
 {
-    if (image->saved_nodes.count > CR_MAX_NODES) {
+    if (image->saved_nodes.count > cr_most.nodes) {
         return 0;
     }
     for (uint32_t i = 0; i < image->saved_nodes.count; i++) {
@@ -142,7 +153,8 @@ static int saved_fits(const cr_image_header *image)
 
 int cr_image_rows_valid(const cr_image_header *image)
 {
-    if (image->pds.count > CR_IMAGE_MAX_PDS || !pds_fit(image) || !policy_fits(image)) {
+    if (cr_tables_size(&image->tables) != CR_OK || image->pds.count >= cr_most.pds ||
+        !pds_fit(image) || !policy_fits(image)) {
         return 0;
     }
     uint32_t pds = image->pds.count;
@@ -170,7 +182,7 @@ int cr_image_rows_valid(const cr_image_header *image)
         }
     }
     for (uint32_t i = 0; i < image->spawns.count; i++) {
-        if (cr_image_spawns(image)[i].pd >= pds ||
+        if (!has_slots(CR_SPAWNED_CSPACE_BITS) || cr_image_spawns(image)[i].pd >= pds ||
             cr_image_spawns(image)[i].program >= image->programs.count) {
             return 0;
         }

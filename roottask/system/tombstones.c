@@ -54,7 +54,7 @@ static uint32_t entry_of(const cr_tombstone *tombstone)
 
 static cr_tombstone *take_entry(void)
 {
-    for (uint32_t i = 0; i < CR_TOMBSTONE_ENTRIES; i++) {
+    for (uint32_t i = 0; i < cr_tombstone_entries(); i++) {
         if (!all->at[i].used) {
             all->used = i < all->used ? all->used : i + 1;
             return &all->at[i];

@@ -4,29 +4,34 @@
  * "Tombstones"). A PD refers to a destroyed node from the first notice about its loss that is
  * queued to the PD until the PD has finished the last of them.
  *
- * A tombstone keeps its entry in the model. Beside CR_MAX_NODES entries for what lives, the model
- * has CR_MAX_TOMBSTONES for them, and each PD refers to at most CR_TOMBSTONES_EACH. So tombstones
- * take no room from what lives, and no PD takes any from another one. */
+ * A tombstone keeps its entry in the model. Beside the entries for what lives, the model has some
+ * for them, and each PD refers to at most CR_TOMBSTONES_EACH. So tombstones take no room from what
+ * lives, and no PD takes any from another one. */
 #ifndef CELLREAP_SYSTEM_TOMBSTONES_H
 #define CELLREAP_SYSTEM_TOMBSTONES_H
 
 #include "kernel/arch/arch.h"
-#include <cellreap/image.h>
+#include "kernel/tables.h"
 #include <cellreap/limits.h>
 #include <cellreap/model.h>
 #include <cellreap/protocol.h>
 #include <cellreap/work.h>
 
 enum {
-    /* The entries for nodes in the model. */
-    CR_NODE_ENTRIES = CR_MAX_NODES + CR_MAX_TOMBSTONES,
-    CR_TOMBSTONE_REGISTERS = sizeof(seL4_UserContext) / sizeof(seL4_Word),
-    /* Those that are kept, and those of nodes whose cleanup is under way. */
-    CR_TOMBSTONE_ENTRIES = CR_MAX_TOMBSTONES + CR_MAX_PDS + CR_MAX_SPACES
+    CR_TOMBSTONE_REGISTERS = sizeof(seL4_UserContext) / sizeof(seL4_Word)
 };
 
-_Static_assert(CR_MAX_PDS * CR_TOMBSTONES_EACH <= CR_MAX_TOMBSTONES,
-               "there is room for all that all PDs may refer to");
+/* The entries for nodes in the model. */
+static inline uint32_t cr_node_entries(void)
+{
+    return cr_most.nodes + cr_most.tombstones;
+}
+
+/* The tombstones that are kept, and those of nodes whose cleanup is under way. */
+static inline uint32_t cr_tombstone_entries(void)
+{
+    return cr_most.tombstones + cr_most.pds + cr_most.spaces;
+}
 
 /* How a PD went down. */
 typedef struct cr_end_of {
@@ -59,12 +64,12 @@ typedef struct cr_tombstone_ref {
 } cr_tombstone_ref;
 
 typedef struct cr_tombstones {
-    cr_tombstone at[CR_TOMBSTONE_ENTRIES];
-    uint16_t of_node[CR_NODE_ENTRIES]; /* entry plus 1; 0: none */
+    cr_tombstone *at;
+    uint16_t *of_node; /* by index of a node: entry plus 1; 0: none */
     uint32_t used;                     /* no entry behind these was ever used */
     uint32_t due;                      /* settled, and nobody refers to them */
-    cr_end_of ends[CR_MAX_PDS];        /* of the PDs that exist, by index */
-    cr_tombstone_ref refs[CR_MAX_PDS][CR_TOMBSTONES_EACH]; /* oldest first */
+    cr_end_of *ends;                   /* of the PDs that exist, by index */
+    cr_tombstone_ref (*refs)[CR_TOMBSTONES_EACH]; /* likewise; oldest first */
 } cr_tombstones;
 
 struct cr_pd;

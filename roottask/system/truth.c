@@ -30,8 +30,6 @@ enum {
     TEXT_MAX = 1700, /* of a list of slots in one line */
 };
 
-_Static_assert(1 << CR_PROBES_BITS == CR_MAX_PDS, "room for a probe a PD, and for the pool's");
-
 _Static_assert(TEXT_MAX + 200 < CR_TRACE_LINE_MAX, "a list and what else is in its line");
 
 /* The types of capabilities that are told apart. */
@@ -68,7 +66,7 @@ static const char *const own_names[] = {
 static uint32_t numbers[CLASS_OTHER];
 
 /* Probes, by index of their PD. The root task's has the pool as its CSpace. */
-static seL4_CPtr probes[CR_MAX_PDS];
+static seL4_CPtr *probes;
 /* An address space without a page, for probes that must not have their PD's. */
 static seL4_CPtr nothing_mapped;
 
@@ -108,11 +106,11 @@ static uint32_t probes_needed(void)
 {
     const cr_image_header *image = cr_sys.image;
     if (image->saved_nodes.count != 0) {
-        return CR_MAX_PDS;
+        return cr_most.pds;
     }
     for (uint32_t i = 0; i < image->pds.count; i++) {
         if ((cr_image_pds(image)[i].flags & CR_IMAGE_MAY_SPAWN) != 0) {
-            return CR_MAX_PDS;
+            return cr_most.pds;
         }
     }
     return image->pds.count + 1;
@@ -121,8 +119,9 @@ static uint32_t probes_needed(void)
 static void make_probes(void)
 {
     const uint32_t needed = probes_needed();
+    CR_TABLE_MAKE(probes, cr_most.pds);
     uint32_t block;
-    if (cr_untyped_take(CR_PROBES_BITS + seL4_TCBBits + 1, 0, &block) != CR_OK) {
+    if (cr_untyped_take(cr_bits_for(needed) + seL4_TCBBits + 1, 0, &block) != CR_OK) {
         cr_panic("no kernel memory for the probes of snapshots", 0);
     }
     seL4_CPtr untyped = cr_untyped_cap(block);
@@ -136,7 +135,7 @@ static void make_probes(void)
             "no address space for the probes");
     cr_must(cr_asid_assign(nothing_mapped), "no number for an address space");
     cr_objects_add(block, CR_OBJECT_ASID);
-    give_spaces(probes[0], cr_pool_cnode(), CR_POOL_BITS, nothing_mapped);
+    give_spaces(probes[0], cr_pool_cnode(), cr_bits_for(cr_most.pool), nothing_mapped);
 }
 
 static int takes_snapshots(void)
@@ -255,22 +254,23 @@ static void walk(const cr_pd *pd, cr_cnode cnode, uint32_t l1, uint32_t slots)
 /* A CNode that has no L1 slot is seen through a copy of its capability in a spare L1 slot. */
 static void show(seL4_CPtr cnode, uint32_t bits)
 {
-    cr_must(cr_mint(cr_slot_l1(CR_L1_SPARE), cr_slot_at(cnode), seL4_AllRights,
+    cr_must(cr_mint(cr_slot_l1(cr_l1_spare()), cr_slot_at(cnode), seL4_AllRights,
                     cr_cnode_data(CR_SUBSPACE_BITS - bits)),
             "a CNode cannot be shown");
 }
 
 static void hide(void)
 {
-    cr_must(cr_delete(cr_slot_l1(CR_L1_SPARE)), "a CNode cannot be hidden");
+    cr_must(cr_delete(cr_slot_l1(cr_l1_spare())), "a CNode cannot be hidden");
 }
 
 static void walk_pd(const cr_pd *pd)
 {
     show(cr_body_cap(&pd->body, CR_BODY_CSPACE), pd->body.cspace_bits);
-    walk(pd, CR_CNODE_CSPACE, CR_L1_SPARE, 1u << pd->body.cspace_bits);
+    walk(pd, CR_CNODE_CSPACE, cr_l1_spare(), 1u << pd->body.cspace_bits);
     hide();
-    walk(pd, CR_CNODE_BODY, pd->body.l1, 2 * pd->body.parents);
+    walk(pd, CR_CNODE_BODY, pd->body.l1,
+         1u << cr_bits_for(pd->body.parents + (1u << pd->body.cspace_bits)));
 }
 
 /* used: the slots that the root task may have used; the others are told of only on demand. */
@@ -291,12 +291,12 @@ static void count(cr_own_cnode cnode, uint32_t l1, uint32_t slots, uint32_t used
 
 static void count_own(void)
 {
-    show(cr_l1_cnode(), CR_L1_BITS);
-    count(CR_OWN_LEVEL_1, CR_L1_SPARE, 1u << CR_L1_BITS, CR_L1_BODIES + CR_MAX_PDS);
+    show(cr_l1_cnode(), cr_bits_for(cr_most.bodies));
+    count(CR_OWN_LEVEL_1, cr_l1_spare(), cr_most.bodies, CR_L1_BODIES + cr_most.pds);
     hide();
     count(CR_OWN_BOOT, CR_L1_BOOT, 1u << cr_boot_bits(), 0);
-    count(CR_OWN_POOL, CR_L1_POOL, 1u << CR_POOL_BITS, cr_pool_top());
-    count(CR_OWN_UNTYPEDS, CR_L1_UNTYPEDS, 1u << CR_UNTYPEDS_BITS, cr_untyped_top());
+    count(CR_OWN_POOL, CR_L1_POOL, cr_most.pool, cr_pool_top());
+    count(CR_OWN_UNTYPEDS, CR_L1_UNTYPEDS, cr_most.blocks, cr_untyped_top());
 }
 
 /* The kernel keeps the CSpaces and address spaces of the last snapshot in mind, and adds those that
@@ -318,7 +318,7 @@ static void print_snapshot(void)
     const int tables = (cr_sys.image->flags & CR_IMAGE_TRUTH_TABLES) != 0;
     pds_then = 0;
     made_then = cr_sys.pds_made;
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         const cr_body *body = &cr_sys.pds[i].body;
         if (cr_pd_exists(&cr_sys.pds[i])) {
             pds_then++;
@@ -329,7 +329,7 @@ static void print_snapshot(void)
     }
     cr_debug_threads();
     cr_debug_snapshot();
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         if (cr_pd_is_up(&cr_sys.pds[i])) {
             cr_debug_name(cr_body_cap(&cr_sys.pds[i].body, CR_BODY_TCB), cr_sys.pds[i].name);
         }
@@ -355,7 +355,7 @@ void cr_truth(cr_truth_when when)
     }
     const int anew = when != CR_TRUTH_BETWEEN || tells_all();
     take_snapshot(anew);
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         if (cr_pd_exists(&cr_sys.pds[i])) {
             walk_pd(&cr_sys.pds[i]);
         }

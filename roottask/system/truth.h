@@ -10,9 +10,6 @@
 
 #include "system.h"
 
-/* What snapshots cost: a block with room for 2^CR_PROBES_BITS probes and one address space, and a
- * slot for each of them. */
-enum { CR_PROBES_BITS = 7 + CELLREAP_DOUBLINGS };
 /* A kernel keeps 256 CSpaces and address spaces of a snapshot and the next one in mind: two of each
  * PD, and two for the pool. So a snapshot is always taken while at most as many PDs were ever
  * created, with the root task. */

@@ -154,6 +154,8 @@ def test_the_component_refuses_what_is_wrong(
         ("system.cleaner_priority", arg),
         ("system.cleaner_priority", arg),
         ("system.name", arg),
+        *(("system.tables", arg), ("tables.pds", arg), ("tables.slots", arg)),
+        *(("tables.pool", arg), ("tables.edges", arg)),
         ("program.elf", arg),
         ("pd.program", arg),
         ("pd.priority", arg),

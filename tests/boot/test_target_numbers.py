@@ -12,6 +12,7 @@ import pytest
 
 from cellreap import headers
 from cellreap.model.ids import parse_id
+from cellreap.system.config import tables
 from cellreap.testing import Run, Target, together, with_bench, with_crashes, with_pd
 from kit.counted import COUNTED
 from kit.marks import slow_but, thorough_but
@@ -77,8 +78,8 @@ def test_without_a_number_no_pd_is_respawned(target: Target) -> None:
 @pytest.mark.parametrize(
     ("kind", "limit"),
     thorough_but(
-        [(PDS, "CR_MAX_PDS"), (SPACES, "CR_MAX_NODES"), (RESOURCES, "CR_MAX_NODES")],
-        (PDS, "CR_MAX_PDS"),
+        [(PDS, "pds"), (SPACES, "nodes"), (RESOURCES, "nodes")],
+        (PDS, "pds"),
     ),
     ids=("PDs", "spaces", "resources"),
 )
@@ -86,7 +87,7 @@ def test_an_entry_that_is_used_up_is_not_used_again(target: Target, kind: int, l
     """Each entry of the table is used once here."""
     change = with_pd("cycler", args=(kind, 20_000))
     run = target.run("cycle", change=change, qemu_args=COUNTED)
-    most = headers.constant("limits.h", limit)
+    most = tables(change(target.load("cycle")[1]))[limit]
     assert 0.8 * most < made(run, "cycler") < most
     assert {"server", "cycler", "comer"} <= run.alive()
 
@@ -97,5 +98,5 @@ def test_an_entry_that_is_used_up_is_not_used_again(target: Target, kind: int, l
 def test_a_request_whose_badges_are_used_up_is_not_used_again(target: Target) -> None:
     change = together(with_pd("comer", program="comer"), with_pd("cycler", args=(RESOURCES, 0)))
     run = target.run("cycle", change=change, qemu_args=COUNTED)
-    assert made(run, "comer") == headers.constant("limits.h", "CR_MAX_REQUESTS")
+    assert made(run, "comer") == tables(change(target.load("cycle")[1]))["requests"]
     assert {"server", "cycler"} <= run.alive()

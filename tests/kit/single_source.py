@@ -77,13 +77,12 @@ def types_in_docs(rewrite: bool = False) -> None:
 
 
 def table_limit_lines() -> list[str]:
-    """The table of the sizes of the root task's tables, from the smallest to the largest."""
-    times = range(headers.constant("limits.h", "CR_DOUBLINGS_MAX") + 1)
+    """The table of the sizes of the root task's tables."""
     return table_lines(
-        ("limit", *("" for _ in times), "what it limits"),
+        ("limit", "at most", "bytes each", "what it limits"),
         [
-            (f"`{name}`", *(f"{int(number) << each:,}" for each in times), str(what))
-            for name, number, what in headers.table("limits.h", "CR_TABLE_LIMIT")
+            (f"`{name}`", f"{most:,}", f"{size:,}", str(what))
+            for name, most, _, size, what in headers.table("limits.h", "CR_TABLE_LIMIT")
         ],
     )
 

@@ -10,8 +10,8 @@
 #include <cellreap/limits.h>
 
 #ifndef NODES
-#define NODES CR_MAX_NODES
-#define EDGES CR_MAX_EDGES
+#define NODES 4096
+#define EDGES 16384
 #endif
 
 enum { BUCKETS = EDGES }; /* the next power of two; EDGES must be one */

@@ -3,8 +3,21 @@
  * What the root task has of its own in front of the kernel: its slots, its untyped memory, the
  * counts of objects, the numbers of address spaces, and the faults that it is told of. Any boot
  * information, any answers of the kernel, any message, any order of calls. */
-#define CELLREAP_DOUBLINGS 3 /* the most: more than one pool of numbers of address spaces */
 #include "any.h"
+#include "kernel/tables.h"
+
+/* The most, so that there is more than one pool of numbers of address spaces. */
+enum { PDS = CR_MAX_PDS, ENTRIES = 16384 };
+cr_image_tables cr_most = {
+    .pds = PDS, .bodies = 2 * PDS, .pool = ENTRIES, .blocks = ENTRIES};
+
+#undef CR_TABLE_MAKE
+#define CR_TABLE_MAKE(table, count)                \
+    do {                                           \
+        static __typeof__(*(table)) all[ENTRIES];  \
+        (table) = all;                             \
+    } while (0)
+
 #include "kernel/kernel.c"
 #include "kernel/objects.c"
 #include "kernel/untyped.c"
@@ -177,11 +190,16 @@ void main(void)
     MAKE_ANY(&info);
     seL4_SetIPCBuffer(&buffer);
     const seL4_CPtr untyped = cr_untyped_of_cspace(&info);
-    if (cr_cspace_init(&info, untyped) != CR_OK || cr_untyped_init(&info) != CR_OK ||
-        cr_asids_init() != CR_OK) {
+    if (cr_cspace_init(&info, untyped) != CR_OK || cr_untyped_init(&info) != CR_OK) {
         return;
     }
-    (void)cr_boot_bits();
+    cr_pool_tables();
+    cr_untyped_tables();
+    cr_objects_tables();
+    if (cr_asids_init() != CR_OK) {
+        return;
+    }
+    (void)(cr_boot_bits() + cr_boot_free() + cr_boot_take());
     if (any() != 0) {
         /* By itself: behind it, Eva takes all that the kernel answers for addresses. */
         (void)cr_image_frame(&info, any_64(), page);

@@ -24,7 +24,6 @@ from cellreap.errors import CellreapError
 from cellreap.progress import Progress
 from cellreap.runs.qemu import machine_for
 from cellreap.system.build import ingredients_of
-from cellreap.system.config import quotas
 from cellreap.system.image_cache import made_from
 from cellreap.system.programs import Source, programs_of
 from cellreap.system.saved import saved_of
@@ -100,7 +99,7 @@ class _Finder:
         config = system.config
         shared = (
             *(cell.arch, cell.kernel, cell.config, repr(config.programs)),
-            *(tuple(programs_of(config)), quotas.doublings(config)),
+            tuple(programs_of(config)),
         )
         found = self._once(shared, lambda: ingredients_of(source, sdk, QUIET))
         return made_from(

@@ -87,6 +87,7 @@ def build(
                 "spawning": {name: asdict(chain) for name, chain in bounds.spawned.items()},
                 "cleanup": asdict(bounds.cleanup),
                 "tables": {word: asdict(table) for word, table in bounds.tables.items()},
+                "sizes": dict(bounds.sizes),
                 "memory": asdict(bounds.memory),
             },
         }
@@ -105,8 +106,7 @@ def _told(bounds: Bounds) -> Iterator[str]:
     chain = f"{cleanup.steps} steps, {cleanup.kernel_calls} kernel calls"
     room = f"{cleanup.plan_entries} entries of a plan, with room for {cleanup.plan_limit}"
     yield f"largest cleanup: at most {chain}; {room}"
-    parts = (memory.model, memory.plans, memory.notices, memory.cleanups)
-    yield f"its memory: {sum(parts)} bytes, all of them in the root task's image"
+    yield f"tables: {memory.tables} bytes"
     needed = memory.own + memory.bodies + memory.quotas
     yield f"kernel memory: {needed} bytes, {memory.bodies} of them bodies; at most {memory.room}"
     full = {word: table.needed / max(table.limit, 1) for word, table in bounds.tables.items()}

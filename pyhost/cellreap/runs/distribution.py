@@ -16,7 +16,7 @@ from cellreap.runs.expectation import config_of, expected_of_image
 from cellreap.system.capdl.layout import spawned_pd
 from cellreap.system.capdl.objects import Description, places_of
 from cellreap.system.capdl.running import Given, RunningPd, describe_running
-from cellreap.system.config import quotas
+from cellreap.system.config import tables
 from cellreap.system.image import Image, read_image
 from cellreap.trace.check import Report
 from cellreap.trace.check.replay import Replay
@@ -129,8 +129,8 @@ def distribution(trace: Path, image_path: Path, after: int) -> Distribution:
         have = f"{count} cleanup{'' if count == 1 else 's'}"
         raise UsageError(f"--after {after}: expected a cleanup of {trace}, which has {have}")
     heading = _heading(report, after)
-    doublings = quotas.doublings(config)
-    made = describe_running(watcher.pds, image.programs(), image.target(), heading, doublings)
+    slots = tables(config)["bodies"]
+    made = describe_running(watcher.pds, image.programs(), image.target(), heading, slots)
     return Distribution(report, made, watcher.pds, watcher.snapshot)
 
 

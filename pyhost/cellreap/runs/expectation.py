@@ -22,6 +22,7 @@ from cellreap.system.config import (
     read_text,
     respawn_of,
 )
+from cellreap.system.config.tables import may, need
 from cellreap.system.image import Image, Sizes, read_image
 from cellreap.system.sdk import debug_missing, takes_snapshots, timer_missing
 from cellreap.trace.expected import (
@@ -180,8 +181,8 @@ def _quotas(shares: dict[str, list[int] | None], account: int, pd: Pd) -> dict[s
         asked = getattr(pd.quota, word)
         if asked is not None:  # memory is set aside in whole blocks
             found[word] = asked - asked % (1 << roottask("kernel/untyped.h", "CR_RESERVE_MIN_BITS"))
-        elif not quotas.may(pd, word):
-            found[word] = quotas.need(pd, word)
+        elif not may(pd, word):
+            found[word] = need(pd, word)
     return found
 
 

@@ -19,11 +19,11 @@ from cellreap.system.capdl.describing import capdl_text
 from cellreap.system.capdl.layout import Layout
 from cellreap.system.capdl.target import Target, read_target
 from cellreap.system.config import on_kernel
-from cellreap.system.elf import Executable, read_executable, section_bytes
+from cellreap.system.elf import Executable, read_executable
 from cellreap.system.image import LOADER, MEMBERS, Overrides, members_of, write_image
 from cellreap.system.linking import link, link_loader
 from cellreap.system.loader import PLATFORM_FILE, memory_around, read_memory
-from cellreap.system.memory import TABLES, check_slots, memory_of
+from cellreap.system.memory import check_slots, memory_of
 from cellreap.system.programs import Source, loadable
 from cellreap.system.saved import Saved
 from cellreap.system.sdk import (
@@ -72,10 +72,11 @@ def write_system(
     entry = read_executable(kernel, str(sdk.kernel_elf), sdk.kernel.arch)
     root_elf = read_executable(roottask, "roottask.elf", sdk.kernel.arch)
     check_slots(source, programs, root_elf, sdk.options)
-    snapshots, tables = takes_snapshots(str(sdk.kernel)), section_bytes(root_elf, TABLES)
-    sizes = sizes_of(config, programs, target, timer_of(sdk), snapshots, tables, saved)
+    snapshots = takes_snapshots(str(sdk.kernel))
+    sizes = sizes_of(config, programs, target, timer_of(sdk), snapshots, saved)
     machine = _machine_memory(sdk, entry, machine_bytes)
-    memory = memory_of(source, sizes, root_elf, machine, saved_bytes(saved, programs, target))
+    bodies = saved_bytes(saved, programs, target)
+    memory = memory_of(source, sizes, root_elf, machine, target, bodies)
     bounds = bounds_of(config, programs, target, sdk.options, memory)
     manifest["sizes"] = sizes.model_dump()
     manifest["target"] = {

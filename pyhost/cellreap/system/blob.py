@@ -25,6 +25,7 @@ from cellreap.system.config import (
     deadline_of,
     quotas,
     respawn_of,
+    tables,
     timed,
 )
 from cellreap.system.programs import programs_of
@@ -110,6 +111,7 @@ def build_blob(
         "rs_depth": _depth(config.policy.rs_depth),
         "policy": headers.printed_names("policy.h", "CR_POLICY")[config.policy.policy],
         "fr_max": _fr_max(config),
+        "tables": tables(config),
         "await_ms": config.system.await_ms,
         "cleaner_priority": config.system.cleaner_priority or 0,
         "numbers_left": config.bench.numbers_left or 0,

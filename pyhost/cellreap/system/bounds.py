@@ -13,10 +13,9 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from cellreap.system.capdl.constants import limit
 from cellreap.system.capdl.layout import Layout, spawned_pd
 from cellreap.system.capdl.target import Target
-from cellreap.system.config import Config, Pd, quotas
+from cellreap.system.config import Config, Pd, quotas, tables
 from cellreap.system.elf import read_executable
 from cellreap.system.memory import Memory
 
@@ -71,6 +70,8 @@ class Bounds:
     cleanup: Cleanup
     tables: Mapping[str, Table]
     """Word of a quota -> the table. Bytes are in `memory`."""
+    sizes: Mapping[str, int]
+    """Word of a table -> its entries, as the image has them."""
     memory: Memory
 
     def longest(self) -> tuple[str, Making]:
@@ -116,16 +117,16 @@ def bounds_of(
         for program in pd.spawns
     }
     pds = {pd.name: chain(pd, _edges(config, pd), 0) for pd in config.pds}
-    return Bounds(pds, spawned, _cleanup(config), _tables(config), memory)
+    return Bounds(pds, spawned, _cleanup(config), _tables(config), tables(config), memory)
 
 
 def _tables(config: Config) -> dict[str, Table]:
-    tables = {}
+    found = {}
     for word in quotas.words():
         total = quotas.available(config, word)
         if total is not None:
-            tables[word] = Table(quotas.needed(config, word), total)
-    return tables
+            found[word] = Table(quotas.needed(config, word), total)
+    return found
 
 
 def _edges(config: Config, pd: Pd) -> int:
@@ -153,18 +154,13 @@ def _body(layout: Layout, fan_out: int) -> tuple[int, int]:
 
 def _cleanup(config: Config) -> Cleanup:
     """Everybody and everything is destroyed, as far as the quotas of the accounts allow."""
-    count, times = len(config.pds), quotas.doublings(config)
-
-    def most(name: str) -> int:
-        return limit(name, times)
-
-    spawned = _sum(config, "pds", most("CR_IMAGE_MAX_PDS") - count)
-    pds = min(count + spawned, most("CR_MAX_PDS") - 1)
-    spaces = _sum(config, "spaces", most("CR_MAX_SPACES"))
-    nodes = min(_sum(config, "nodes", most("CR_MAX_NODES")) + 2 * count, most("CR_MAX_NODES"))
-    charged = _sum(config, "edges", most("CR_MAX_EDGES"))
-    edges = min(charged + 5 * count, most("CR_MAX_EDGES"))
-    requests = _sum(config, "requests", most("CR_MAX_REQUESTS"))
+    count, most = len(config.pds), tables(config)
+    pds = min(count + _sum(config, "pds", most["pds"] - 1 - count), most["pds"] - 1)
+    spaces = _sum(config, "spaces", most["spaces"])
+    nodes = min(_sum(config, "nodes", most["nodes"]) + 2 * count, most["nodes"])
+    charged = _sum(config, "edges", most["edges"])
+    edges = min(charged + 5 * count, most["edges"])
+    requests = _sum(config, "requests", most["requests"])
     resources = max(nodes - pds - spaces, 0)
     # An edge has room for the notice that it leaves behind, and for no second one. A subscription
     # counts twice: for its notice, and for the group that may be awaited after it.
@@ -173,7 +169,7 @@ def _cleanup(config: Config) -> Cleanup:
     # in a call to the PD.
     pairs = pds * (pds - 1) // 2
     calls = 3 * pds + 2 * pairs + 3 * (requests + resources) + pds + charged
-    room = most("CR_MAX_NODES") + most("CR_MAX_EDGES")  # CR_MAX_PLAN of system.h
+    room = most["nodes"] + most["edges"]  # cr_max_plan of system.h
     return Cleanup(steps, calls, pds + spaces + resources + edges, room)
 
 

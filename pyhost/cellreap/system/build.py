@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cellreap.progress import Progress
-from cellreap.system.config import Config, quotas
+from cellreap.system.config import Config
 from cellreap.system.image import Overrides
 from cellreap.system.image_cache import cached_image, image_key, made_from
 from cellreap.system.parts import Parts, build_parts
@@ -56,7 +56,7 @@ class Ingredients:
 def ingredients_of(source: Source, sdk: Sdk, progress: Progress) -> Ingredients:
     """Builds what the image of a configuration is linked from. The errors are `build_image`'s."""
     toolchain = find_toolchain(sdk.kernel.arch)
-    parts = build_parts(sdk, toolchain, progress, quotas.doublings(source.config))
+    parts = build_parts(sdk, toolchain, progress)
     return Ingredients(toolchain, parts, build_programs(source, sdk, toolchain, parts, progress))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import itertools
 import struct
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cellreap.errors import CellreapError, InputError
@@ -260,12 +259,6 @@ def symbol_bytes(executable: Executable, start: str, end: str) -> bytes:
     raise CellreapError(f"nothing lies between {start} and {end}")
 
 
-def section_bytes(executable: Executable, name: str) -> int:
-    """The size of a section in memory, in bytes. 0: there is none of that name."""
-    section = _sections(executable).get(name)
-    return 0 if section is None else section.bytes
-
-
 def section_address(executable: Executable, name: str) -> int | None:
     """The address of a section. None: there is none of that name."""
     section = _sections(executable).get(name)
@@ -295,13 +288,3 @@ def _sections(executable: Executable) -> Sections:
 
 def _unreadable(executable: Executable) -> CellreapError:
     return CellreapError(f"{executable.name}: its sections cannot be read")
-
-
-def symbol_sizes(executable: Executable, names: Sequence[str]) -> dict[str, int]:
-    """The sizes of symbols, in bytes. CellreapError if one is missing."""
-    try:
-        symbols = sections_of(executable.raw).symbols
-        return {name: symbols[name].bytes for name in names}
-    except (SectionsError, KeyError):
-        message = f"{executable.name} does not have all of the symbols {', '.join(names)}"
-        raise CellreapError(message) from None

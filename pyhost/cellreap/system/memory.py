@@ -11,42 +11,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from cellreap.system.capdl.constants import roottask
-from cellreap.system.config import quotas
-from cellreap.system.elf import Executable, symbol_sizes
+from cellreap import headers
+from cellreap.system.capdl.target import Target
+from cellreap.system.config import tables
+from cellreap.system.config.tables import bytes_of
+from cellreap.system.elf import Executable
 from cellreap.system.image import Sizes
 from cellreap.system.programs import Source
 
-TABLES: Final = ".tables"
-"""The section of the root task's tables that are not in its image (roottask.ld)."""
 _PAGE: Final = 4096
 _FIRST_SLOTS: Final = 64 + 100
-"""The slots that the image leaves at least: those that a kernel fills before, those in which the
-root task makes its own CSpace, and those for untypeds: the kernels that we know give less than
-100."""
-_TABLES: Final = {
-    "model": "model_memory",
-    "plans": "planner_memory",
-    "notices": "work_memory",
-    "cleanups": "cr_sup",
-}
-"""What of the root task's memory a cleanup uses -> its symbol."""
+"""The slots that the image and the root task leave at least: those that a kernel fills before, and
+those for untypeds: the kernels that we know give less than 100."""
 
 
 @dataclass(frozen=True)
 class Memory:
     """The memory of a system, in bytes."""
 
-    model: int
-    """The root task's model. Its tables have a size that the configuration decides."""
-    plans: int
-    """What plans are made in."""
-    notices: int
-    """Notices that are queued."""
-    cleanups: int
-    """Journals and plans of the cleanups under way, with the rest of the supervisor's state."""
+    tables: int
+    """The root task's tables, as large as the configuration needs."""
     own: int
-    """Kernel objects of the root task, and its tables if they are not in its image."""
+    """Kernel objects of the root task, and the pages of its tables."""
     bodies: int
     """The bodies of all configured PDs."""
     quotas: int
@@ -57,7 +43,7 @@ class Memory:
     """What the machine has at most for kernel objects of the root task, bodies and quotas."""
 
 
-def room_of(root_task: Executable, memory: tuple[int, int], doublings: int) -> int:
+def room_of(root_task: Executable, memory: tuple[int, int], cspace: int) -> int:
     """What is left of memory [start, end) at the very most.
 
     The root task takes some, and its CSpace is made from an untyped of which nothing else is made
@@ -65,7 +51,6 @@ def room_of(root_task: Executable, memory: tuple[int, int], doublings: int) -> i
     """
     start, end = memory
     taken = sum(segment.memory_bytes for segment in root_task.segments)
-    cspace = 1 << roottask("kernel/kernel.h", "CR_CSPACE_BITS", doublings)
     return max(end - start - taken - cspace, 0)
 
 
@@ -85,7 +70,8 @@ def check_slots(
     bits = int(options["ROOT_CNODE_SIZE_BITS"])
     start = min(segment.vaddr for segment in root_task.segments) // _PAGE
     end = max(segment.vaddr + segment.memory_bytes for segment in root_task.segments)
-    pages, most = -(-end // _PAGE) - start, (1 << bits) - _FIRST_SLOTS
+    own = headers.own_constant("kernel/kernel.h", "CR_BOOT_SLOTS")
+    pages, most = -(-end // _PAGE) - start, (1 << bits) - _FIRST_SLOTS - own
     if pages <= most:
         return
     pds = source.config.pds
@@ -102,6 +88,7 @@ def memory_of(
     sizes: Sizes,
     root_task: Executable,
     memory: tuple[int, int],
+    target: Target,
     saved: int = 0,
 ) -> Memory:
     """The memory of a system. InputError if it needs more than there can be.
@@ -110,7 +97,9 @@ def memory_of(
     PDs of a saved state, which are there when the others are made.
     """
     pds, machine = source.config.pds, memory[1] - memory[0]
-    room = room_of(root_task, memory, quotas.doublings(source.config))
+    rows = tables(source.config)
+    cspace = 4 * rows["pool"] << target.slot_bits  # cr_cspace_bits of kernel.c
+    room = room_of(root_task, memory, cspace)
     has = f"the machine has at most {room} of {machine} for PDs"
     taken = sizes.base_bytes
     for i, pd in enumerate(pds):
@@ -127,9 +116,8 @@ def memory_of(
         if taken > room:
             said = f"is {pd.quota.bytes}, {taken} with all bodies and the quotas before it"
             raise source.refuse(("pd", i, "quota", "bytes"), f"{said}; {has}")
-    tables = symbol_sizes(root_task, list(_TABLES.values()))
     return Memory(
-        **{name: tables[symbol] for name, symbol in _TABLES.items()},
+        tables=bytes_of(rows),
         own=sizes.base_bytes,
         bodies=bodies,
         quotas=taken - sizes.base_bytes - bodies,

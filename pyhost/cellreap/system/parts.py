@@ -11,10 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cellreap import headers
 from cellreap.cached import cache_folder, digest_of
 from cellreap.errors import CellreapError
-from cellreap.headers import DOUBLINGS, HeaderError, source_root
+from cellreap.headers import HeaderError, source_root
 from cellreap.progress import Progress
 from cellreap.system.cache import Key, digest
 from cellreap.system.capdl.target import facts_source
@@ -77,18 +76,15 @@ class _Changed(Exception):
     """The sources changed during the build."""
 
 
-def build_parts(sdk: Sdk, toolchain: Toolchain, progress: Progress, doublings: int = 0) -> Parts:
-    """The libraries of the root task and for PDs, from the cache if nothing changed.
-
-    doublings: how often the root task's tables are doubled.
-    """
+def build_parts(sdk: Sdk, toolchain: Toolchain, progress: Progress) -> Parts:
+    """The libraries of the root task and for PDs, from the cache if nothing changed."""
 
     def make(folder: Path) -> None:
-        with progress.step(f"building the root task for {sdk.kernel}{_sized(doublings)}"):
-            _build_tree(folder, sdk, toolchain, doublings)
+        with progress.step(f"building the root task for {sdk.kernel}"):
+            _build_tree(folder, sdk, toolchain)
             _compile_facts(checkout(), folder, sdk, toolchain)
 
-    return Parts(_built("roottask", _LIBRARY, make, sdk, toolchain, progress, doublings))
+    return Parts(_built("roottask", _LIBRARY, make, sdk, toolchain, progress))
 
 
 def build_conformance(sdk: Sdk, toolchain: Toolchain, progress: Progress) -> Use:
@@ -96,19 +92,13 @@ def build_conformance(sdk: Sdk, toolchain: Toolchain, progress: Progress) -> Use
 
     def make(folder: Path) -> None:
         with progress.step(f"building the checks for {sdk.kernel}"):
-            _build_tree(folder, sdk, toolchain, 0, "conformance")
+            _build_tree(folder, sdk, toolchain, "conformance")
 
     return _built("conformance", CONFORMANCE, make, sdk, toolchain, progress)
 
 
-def _build_tree(
-    folder: Path, sdk: Sdk, toolchain: Toolchain, doublings: int, target: str = "all"
-) -> None:
-    options = {
-        "CELLREAP_SDK": str(sdk.root),
-        "CELLREAP_ARCH": sdk.kernel.arch,
-        DOUBLINGS: str(doublings),
-    }
+def _build_tree(folder: Path, sdk: Sdk, toolchain: Toolchain, target: str = "all") -> None:
+    options = {"CELLREAP_SDK": str(sdk.root), "CELLREAP_ARCH": sdk.kernel.arch}
     build_tree(checkout() / "roottask", folder, toolchain, options, target)
 
 
@@ -119,46 +109,38 @@ def _built(
     sdk: Sdk,
     toolchain: Toolchain,
     progress: Progress,
-    doublings: int = 0,
 ) -> Use:
     """A folder of the cache that `make` fills from the sources. file: what must be in it then."""
     root = checkout()
     for _ in range(_TRIES):
-        key = cache_key(root, sdk, toolchain, doublings)
+        key = cache_key(root, sdk, toolchain)
 
         def fill(folder: Path, key: str = key) -> str:
             make(folder)
             if not (folder / file).is_file():
                 raise CellreapError(f"{folder}: the build made no {file}")
-            if cache_key(root, sdk, toolchain, doublings) != key:
+            if cache_key(root, sdk, toolchain) != key:
                 raise _Changed
             return f"{toolchain.version}\n{sdk.kernel}\n"
 
         try:
-            return use(Key(name, _version(root, sdk, doublings), key), fill, progress)
+            return use(Key(name, _version(root, sdk), key), fill, progress)
         except _Changed:
             progress.note("the sources changed during the build, which is begun anew")
     raise CellreapError(f"{root}: the sources changed during each of {_TRIES} builds")
 
 
-def _sized(doublings: int) -> str:
-    pds = headers.constant("limits.h", "CR_MAX_PDS", doublings)
-    return f", tables for {pds:,} PDs" if doublings else ""
-
-
-def _version(root: Path, sdk: Sdk, doublings: int) -> str:
+def _version(root: Path, sdk: Sdk) -> str:
     """What an earlier build must have in common with this one to be out of date.
 
-    Two checkouts, or two kernels, are used side by side, and so are tables of two sizes. refkernel
-    is part of the checkout.
+    Two checkouts, or two kernels, are used side by side. refkernel is part of the checkout.
     """
     own = sdk.root.is_relative_to(cache_folder())
-    sized = (str(doublings),) if doublings else ()
-    places = digest_of(str(root), "" if own else str(sdk.root), *sized)
+    places = digest_of(str(root), "" if own else str(sdk.root))
     return f"{sdk.kernel.arch}-{sdk.kernel.name}-{sdk.kernel.version}-{places[:8]}"
 
 
-def cache_key(root: Path, sdk: Sdk, toolchain: Toolchain, doublings: int = 0) -> str:
+def cache_key(root: Path, sdk: Sdk, toolchain: Toolchain) -> str:
     """A name for everything on which a build depends."""
     facts = (
         _CACHE_FORMAT,
@@ -166,7 +148,6 @@ def cache_key(root: Path, sdk: Sdk, toolchain: Toolchain, doublings: int = 0) ->
         sdk.digest,
         toolchain.compiler,
         toolchain.version,
-        str(doublings),
     )
     folders = [root / name for name in _SOURCES]
     return f"{sdk.kernel.arch}-{digest(root, folders, facts)}"

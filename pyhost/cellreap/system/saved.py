@@ -21,6 +21,7 @@ from cellreap.model.csvstate import read_state
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT, number_of
 from cellreap.system.config import Config, quotas
+from cellreap.system.config.tables import need
 from cellreap.system.naming import carried_by, named_by, unnamed_by
 from cellreap.system.programs import Source
 from cellreap.system.toml_lines import KeyPath
@@ -252,7 +253,7 @@ def _taken(config: Config, word: str) -> int:
     """What is in use before any PD runs. Quotas are divided later."""
     if word == "pds":
         return len(config.pds)
-    return sum(quotas.need(pd, word) for pd in config.pds)
+    return sum(need(pd, word) for pd in config.pds)
 
 
 def _by_number(ids: Iterable[str]) -> list[str]:

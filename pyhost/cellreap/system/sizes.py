@@ -11,12 +11,13 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from cellreap.system.capdl.constants import limit, roottask
+from cellreap.system.capdl.constants import roottask
 from cellreap.system.capdl.layout import spawned_pd
 from cellreap.system.capdl.objects import Body
 from cellreap.system.capdl.parts import Parts
 from cellreap.system.capdl.target import LEVELS, Target
-from cellreap.system.config import Config, Pd, quotas
+from cellreap.system.config import Config, Pd, tables
+from cellreap.system.config.tables import bytes_of
 from cellreap.system.elf import read_executable
 from cellreap.system.image import Sizes
 from cellreap.system.saved import NOTHING, Saved, smallest
@@ -31,13 +32,11 @@ def sizes_of(
     target: Target,
     timer: bool,
     snapshots: bool,
-    tables: int,
     saved: Saved = NOTHING,
 ) -> Sizes:
     """The sizes of a system. CellreapError for a program that the root task would refuse to load.
 
     timer: whether the kernel leaves a timer to user level. snapshots: whether it takes snapshots.
-    tables: bytes of the tables that are not in the root task's image.
     saved: what the image carries of a saved state.
     """
 
@@ -50,20 +49,22 @@ def sizes_of(
     witnesses = _witnesses(config)
     own = 1 << roottask("root.h", "CR_OWN_BLOCK_BITS")
     probes = snapshots and config.system.truth is not False
-    pages = tables >> roottask("kernel/arch/arch.h", "CR_ARCH_LARGE_BITS")
-    pools = roottask("kernel/asids.h", "CR_MORE_ASID_POOLS", quotas.doublings(config))
+    rows = tables(config)
+    large = roottask("kernel/arch/arch.h", "CR_ARCH_LARGE_BITS")
+    pages = -(-bytes_of(rows) >> large)
+    asids = rows["pds"] + roottask("kernel/asids.h", "CR_MORE_ASIDS")
+    pools = (asids - 1) >> roottask("kernel/asids.h", "CR_ASID_POOL_BITS")
     return Sizes(
         base_bytes=own
-        + tables
+        + (pages << large)
         + (pools << target.page_bits)
         + _witness_bytes(witnesses, target)
-        + probes * _probe_bytes(config, target),
+        + probes * _probe_bytes(_probes(config, saved), target),
         base_slots=roottask("root.h", "CR_OWN_SLOTS")
         + timer * roottask("kernel/timer.h", "CR_TIMER_SLOTS")
         + witnesses * roottask("kernel/witness.h", "CR_WITNESS_SLOTS")
         + config.system.scenario * roottask("scenario/scenario.h", "CR_QUIET_SLOTS")
         + probes * _probe_slots(config, saved)
-        + pages
         + pools,
         bodies={name: 1 << each.bits for name, each in bodies.items()},
         spawned={program: 1 << each.bits for program, each in spawned.items()},
@@ -136,7 +137,7 @@ def _witness_bytes(witnesses: int, target: Target) -> int:
 def _probes(config: Config, saved: Saved) -> int:
     """A probe for each PD that there can be at a time, and one for the pool."""
     spawns = bool(saved.nodes) or any(pd.spawns for pd in config.pds)
-    return limit("CR_MAX_PDS", quotas.doublings(config)) if spawns else len(config.pds) + 1
+    return tables(config)["pds"] if spawns else len(config.pds) + 1
 
 
 def _probe_slots(config: Config, saved: Saved) -> int:
@@ -144,7 +145,6 @@ def _probe_slots(config: Config, saved: Saved) -> int:
     return _probes(config, saved) + 1
 
 
-def _probe_bytes(config: Config, target: Target) -> int:
+def _probe_bytes(probes: int, target: Target) -> int:
     """One block. Its second half is for the address space."""
-    bits = roottask("system/truth.h", "CR_PROBES_BITS", quotas.doublings(config))
-    return 1 << bits + target.tcb_bits + 1
+    return 1 << (probes - 1).bit_length() + target.tcb_bits + 1

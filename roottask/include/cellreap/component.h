@@ -28,7 +28,7 @@ extern "C" {
 struct seL4_BootInfo;
 
 enum {
-    CR_COMPONENT_SLOTS = 3, /* that the component takes of the CNode that the kernel gave */
+    CR_COMPONENT_SLOTS = 67, /* that the component takes of the CNode that the kernel gave */
     CR_COMPONENT_CONSOLE_SLOTS = 8, /* that cr_component_console takes of it, at its end */
     CR_COMPONENT_STACK = 32768
 };
@@ -90,6 +90,9 @@ typedef struct cr_component_system {
     /* PDs with higher priorities run while a cleanup is carried out, and are answered between its
      * steps. No PD may have it. 0: no PD runs then. */
     uint32_t cleaner_priority;
+    /* How many entries the component's tables have. `cellreap build --json` of a configuration that
+     * says the same tells them, as `bounds.sizes`. */
+    const cr_image_tables *tables;
 } cr_component_system;
 
 /* For cr_image_pd: a fair share of everything. */

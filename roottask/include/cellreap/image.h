@@ -84,6 +84,26 @@ typedef struct cr_image_table {
     uint32_t count;
 } cr_image_table;
 
+/* How many entries the tables of the root task have, by the words of CR_TABLE_LIMITS in limits.h.
+ * Only the tables that the configuration needs have any. */
+typedef struct cr_image_tables {
+    uint32_t pds;
+    uint32_t nodes;
+    uint32_t edges;
+    uint32_t spaces;
+    uint32_t types;
+    uint32_t requests;
+    uint32_t tombstones;
+    uint32_t tickets;
+    uint32_t maps;
+    uint32_t slots; /* the same number for each PD */
+    uint32_t pairs; /* pds * pds */
+    uint32_t close; /* 0: the policy is depth */
+    uint32_t bodies;
+    uint32_t pool;
+    uint32_t blocks;
+} cr_image_tables;
+
 typedef struct cr_image_header {
     uint32_t magic;
     uint32_t version;
@@ -101,6 +121,7 @@ typedef struct cr_image_header {
     uint32_t cleaner_priority;
     uint32_t policy; /* cr_policy */
     uint32_t fr_max; /* CR_IMAGE_NONE: no limit. 0 with the policy of depth. */
+    cr_image_tables tables;
     cr_image_table rsi_mins; /* cr_image_rsi_min, at most CR_IMAGE_MAX_RSI_MINS */
     cr_image_table programs; /* cr_image_program */
     cr_image_table pds;      /* cr_image_pd, in the order of creation */

@@ -7,26 +7,34 @@
 #ifndef CELLREAP_LIMITS_H
 #define CELLREAP_LIMITS_H
 
-/* How often the smallest tables are doubled, 0 .. CR_DOUBLINGS_MAX. Everything that is linked
- * together must be compiled with the same number. `cellreap build` compiles the root task with the
- * smallest one that the configuration fits. */
-#ifndef CELLREAP_DOUBLINGS
-#define CELLREAP_DOUBLINGS 0
-#endif
-
-enum { CR_DOUBLINGS = CELLREAP_DOUBLINGS, CR_DOUBLINGS_MAX = 3 };
-
-/* CR_TABLE_LIMIT(enumerator, number in the smallest tables, what it limits) */
+/* The tables that a configuration decides: the image says how many entries each has
+ * (cr_image_tables). When the root task starts, it takes memory for these. The bytes of an entry
+ * are those in all arrays that have one for it.
+ * CR_TABLE_LIMIT(enumerator, most entries, word, bytes of an entry, what it limits) */
 #define CR_TABLE_LIMITS                                                                            \
-    CR_TABLE_LIMIT(CR_MAX_PDS, 128, "PDs at a time, with the root task")                           \
-    CR_TABLE_LIMIT(CR_MAX_NODES, 4096, "PDs, spaces and resources at a time")                      \
-    CR_TABLE_LIMIT(CR_MAX_EDGES, 16384, "edges at a time")                                         \
-    CR_TABLE_LIMIT(CR_MAX_SPACES, 512, "spaces at a time")                                         \
-    CR_TABLE_LIMIT(CR_MAX_TYPES, 256, "types of spaces at a time")                                 \
-    CR_TABLE_LIMIT(CR_MAX_REQUESTS, 4096, "REQUEST edges with a capability at a time")             \
-    CR_TABLE_LIMIT(CR_MAX_TOMBSTONES, 512, "destroyed PDs and spaces that PDs refer to")           \
-    CR_TABLE_LIMIT(CR_MAX_TICKETS, 512, "tickets that are not over")                               \
-    CR_TABLE_LIMIT(CR_MAX_MAPS, 4096, "maps that servers report, in all extractions under way")
+    CR_TABLE_LIMIT(CR_MAX_PDS, 1024, pds, 8400, "PDs at a time, with the root task")               \
+    CR_TABLE_LIMIT(CR_MAX_NODES, 32768, nodes, 713, "PDs, spaces and resources at a time")         \
+    CR_TABLE_LIMIT(CR_MAX_EDGES, 131072, edges, 454, "edges at a time")                            \
+    CR_TABLE_LIMIT(CR_MAX_SPACES, 4096, spaces, 1280, "spaces at a time")                          \
+    CR_TABLE_LIMIT(CR_MAX_TYPES, 2048, types, 280, "types of spaces at a time")                    \
+    CR_TABLE_LIMIT(CR_MAX_REQUESTS, 32768, requests, 32,                                           \
+        "REQUEST edges with a capability at a time")                                               \
+    CR_TABLE_LIMIT(CR_MAX_TOMBSTONES, 4096, tombstones, 710,                                       \
+        "destroyed PDs and spaces that PDs refer to")                                              \
+    CR_TABLE_LIMIT(CR_MAX_TICKETS, 4096, tickets, 56, "tickets that are not over")                 \
+    CR_TABLE_LIMIT(CR_MAX_MAPS, 32768, maps, 64,                                                   \
+        "maps that servers report, in all extractions under way")                                  \
+    CR_TABLE_LIMIT(CR_MAX_SLOTS, 1048576, slots, 8, "slots of the CSpaces of all PDs")             \
+    CR_TABLE_LIMIT(CR_MAX_PAIRS, 1048576, pairs, 4,                                                \
+        "pairs of PDs, one of which may make edges for the other")                                 \
+    CR_TABLE_LIMIT(CR_MAX_CLOSE, 36864, close, 100,                                                \
+        "nodes among which it is measured how close PDs are")                                      \
+    CR_TABLE_LIMIT(CR_MAX_BODIES, 2048, bodies, 0,                                                 \
+        "slots for the CNodes of bodies, a power of 2")                                            \
+    CR_TABLE_LIMIT(CR_MAX_POOL, 65536, pool, 5,                                                    \
+        "slots of the root task's own, a power of 2")                                              \
+    CR_TABLE_LIMIT(CR_MAX_BLOCKS, 16384, blocks, 128,                                              \
+        "blocks of kernel memory, a power of 2")
 
 /* CR_SYSTEM_LIMIT(enumerator, number, what it limits) */
 #define CR_SYSTEM_LIMITS                                                                           \
@@ -105,16 +113,14 @@ enum {
 };
 
 enum {
-#define CR_TABLE_LIMIT(enumerator, number, ...) enumerator = number << CELLREAP_DOUBLINGS,
+#define CR_TABLE_LIMIT(enumerator, number, ...) enumerator = number,
     CR_TABLE_LIMITS
 #undef CR_TABLE_LIMIT
 };
 
 enum {
-    CR_IMAGE_MAX_PDS = CR_MAX_PDS - 1, /* PDs in a configuration */
-    /* Kernel calls of a step of a cleanup, each time that it is attempted: two for each other
-     * PD, and three. */
-    CR_STEP_CALLS = 2 * CR_MAX_PDS - 1
+    CR_TABLES_BYTES = 90112, /* what the tables take beside the bytes of their entries, at most */
+    CR_IMAGE_MAX_PDS = CR_MAX_PDS - 1 /* PDs in a configuration */
 };
 
 #endif

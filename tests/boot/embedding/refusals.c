@@ -17,9 +17,15 @@ static cr_component_program program = {.name = "idle", .elf = ledger_elf};
 static cr_image_pd pd = {
     .name = "idle", .priority = 1, .spawn_priority = 1, .cspace_bits = CSPACE_BITS,
     .stack_pages = 1, .fault_handler = CR_IMAGE_NONE, .quotas = CR_FAIR_SHARES};
+static cr_image_tables tables = {
+    .pds = 11, .nodes = 1048, .edges = 3128, .spaces = 131, .types = 67, .requests = 513,
+    .tombstones = 128, .tickets = 128, .maps = 512, .slots = 704, .pairs = 121, .bodies = 16,
+    .pool = 2048, .blocks = 1024};
+
 static cr_component_system system = {
     .version = CR_IMAGE_VERSION, .name = "refusals", .kernel = EMBED_KERNEL, .await_ms = 1,
-    .programs = &program, .pds = &pd, .n_programs = 1, .n_pds = 1};
+    .programs = &program, .pds = &pd, .n_programs = 1, .n_pds = 1,
+    .tables = &tables};
 static cr_component_room room;
 
 #ifdef CONFIG_PRINTING
@@ -96,6 +102,11 @@ void cr_root_main(const seL4_BootInfo *info)
     WITH(system.cleaner_priority, pd.priority);
     WITH(system.cleaner_priority, CR_PRIORITY_MAX + 1);
     WITH(system.name, "a name that is longer than there is room for");
+    WITH(system.tables, 0);
+    WITH(tables.pds, 1);
+    WITH(tables.slots, 32 * tables.pds - 1);
+    WITH(tables.pool, tables.pool + 1);
+    WITH(tables.edges, CR_MAX_EDGES + 1);
     WITH(program.elf, ledger_elf + 1);
     WITH(pd.program, 1);
     WITH(pd.priority, 201);

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from cellreap.headers import enums
 from cellreap.model.core import HEADERS, load_core
-from cellreap.system.config.quotas import Claim, ShareError, share
+from cellreap.system.config.quotas import ShareError, share
+from cellreap.system.config.tables import Claim
 
 STATUS = enums("status.h")["cr_status"]
 FAIR = 2**64 - 1

@@ -204,13 +204,13 @@ PLANTED = {
         "planner", "policy/planner.c", "node.index >= planner->max_nodes || ", "", "OPERATION=3"
     ),
     "a block of untyped memory beyond the table": Planted(
-        "kernel", "untyped.c", "blocks[entry & (CR_BLOCKS - 1)]", "blocks[entry]"
+        "kernel", "untyped.c", "blocks[entry & (max_blocks - 1)]", "blocks[entry]"
     ),
     "a slot beyond the pool": Planted(
-        "kernel", "kernel.c", "    slot &= (1u << CR_POOL_BITS) - 1;", "   "
+        "kernel", "kernel.c", "    slot &= cr_most.pool - 1;", "   "
     ),
     "a block without counts": Planted(
-        "kernel", "objects.c", "of_blocks[block & (CR_BLOCKS - 1)]", "of_blocks[block]"
+        "kernel", "objects.c", "of_blocks[block & (cr_most.blocks - 1)]", "of_blocks[block]"
     ),
     "an answer longer than what is kept": Planted(
         "kernel",

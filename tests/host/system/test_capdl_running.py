@@ -27,6 +27,8 @@ from kit.sdk_kit import make_elf
 
 X86_64 = Target("x86_64", 5, 11, 5, 4, 12, 12, (12, 12, 12), (39, 30, 21))
 PROGRAMS = {"small": make_elf([(0x40_0000, 0x40_0000, b"code", 4096)], entry=0x40_0000)}
+SLOTS = 4096
+"""of the root task's CNode of bodies"""
 REQUEST, RESOURCE, BODY = "CR_BADGE_REQUEST", "CR_BADGE_RESOURCE", "CR_BADGE_BODY"
 
 
@@ -48,7 +50,7 @@ def described() -> Description:
         Given(10, None, (BODY, 3, 3)),
     )
     gone = pd(3, "gone", stopped=True)
-    return describe_running([server, client, gone], PROGRAMS, X86_64, ("A run.",))
+    return describe_running([server, client, gone], PROGRAMS, X86_64, ("A run.",), SLOTS)
 
 
 def spec() -> Spec:
@@ -124,10 +126,10 @@ def test_what_no_kernel_could_hold_is_refused() -> None:
     assert list(problems(described())) == []
     beyond = pd(1, "server", Given(64, None, (BODY, 1, 1)))
     with pytest.raises(CellreapError, match=r"cspace_server, 0x40\): cspace_server has 64 slots"):
-        describe_running([beyond], PROGRAMS, X86_64, ())
+        describe_running([beyond], PROGRAMS, X86_64, (), SLOTS)
     twice = pd(1, "server", Given(8, None, (BODY, 1, 1)), Given(8, None, (BODY, 1, 2)))
     with pytest.raises(CellreapError, match="is filled 2 times"):
-        describe_running([twice], PROGRAMS, X86_64, ())
+        describe_running([twice], PROGRAMS, X86_64, (), SLOTS)
 
 
 # -- who writes
@@ -144,6 +146,7 @@ def test_python_capdl_tool_writes_the_same(arch: str) -> None:
         {"small": program},
         replace(X86_64, arch=arch),
         ("A run.",),
+        SLOTS,
     )
     text, used = write(made, "tool")
     assert used == TOOL

@@ -98,5 +98,5 @@ def test_a_build_reads_the_symbols_of_a_file_once(
     config = parse_config(text, tmp_path / "s.toml")
     sdk = load_sdk(make_sdk(tmp_path / "sdk"), "x86_64")
     build_image(config, text, sdk, tmp_path / "s.img", Progress(quiet=True))
-    assert len(read) >= 2  # the root task, and the object file with the kernel's sizes
+    assert len(read) >= 1  # the object file with the kernel's sizes
     assert set(read.values()) == {1}

@@ -9,7 +9,8 @@ import pytest
 
 from cellreap import headers
 from cellreap.errors import InputError
-from cellreap.system.config import Config, parse_config, quotas
+from cellreap.system.config import Config, parse_config, quotas, tables
+from cellreap.system.config.tables import bytes_of
 from cellreap.system.elf import Executable, Segment
 from cellreap.system.memory import check_slots
 from cellreap.system.programs import Source
@@ -29,41 +30,55 @@ def config_of(pds: int, quota: str = "") -> Config:
     return parse_config(text_of(pds, quota), Path("s.toml"))
 
 
-@pytest.mark.behaviour("M-11")
+@pytest.mark.behaviour("L-05", "M-11")
 @pytest.mark.parametrize(
-    ("pds", "quota", "doublings"),
+    ("pds", "quota", "wanted"),
     [
-        (1, "", 0),
-        (127, "", 0),
-        (128, "", 1),
-        (255, "", 1),
-        (256, "", 2),
-        (1000, "", 3),
-        (1023, "", 3),
-        (2, "nodes = 4089", 0),
-        (2, "nodes = 4090", 1),
-        (2, "edges = 40000", 2),
-        (2, "pds = 125", 0),
-        (2, "pds = 1021", 3),
-        (2, "bytes = 4000000000", 0),
+        (1, "", {"pds": 10, "nodes": 1045, "edges": 3119, "spaces": 130, "close": 0}),
+        (1000, "", {"pds": 1024, "nodes": 3073, "edges": 29117, "tickets": 2000, "pool": 8192}),
+        (1023, "", {"pds": 1024, "tombstones": 4096, "bodies": 2048}),
+        (2, "nodes = 4090", {"nodes": 5137, "edges": 3124}),
+        (2, "edges = 40000", {"nodes": 1047, "edges": 43124}),
+        (2, "pds = 125", {"pds": 136, "blocks": 2048}),
+        (2, "pds = 1021", {"pds": 1024}),
+        (2, "bytes = 4000000000", {"pds": 11}),
     ],
 )
-def test_the_tables_are_the_smallest_that_hold_the_system(
-    pds: int, quota: str, doublings: int
+def test_the_tables_are_as_large_as_the_system_needs(
+    pds: int, quota: str, wanted: dict[str, int]
 ) -> None:
-    assert quotas.doublings(config_of(pds, quota)) == doublings
+    sizes = tables(config_of(pds, quota))
+    assert {word: sizes[word] for word in wanted} == wanted
+    rows = headers.table("limits.h", "CR_TABLE_LIMIT")
+    assert all(sizes[str(word)] <= int(most) for _, most, word, *_ in rows)
 
 
-@pytest.mark.behaviour("M-11")
-def test_every_table_is_doubled_and_no_other_limit() -> None:
-    tables = {str(name) for name, *_ in headers.table("limits.h", "CR_TABLE_LIMIT")}
-    others = {str(name) for name, *_ in headers.table("limits.h", "CR_SYSTEM_LIMIT")}
-    for name in tables | others:
-        times = 8 if name in tables else 1
-        small, large = (headers.constant("limits.h", name, n) for n in (0, 3))
-        assert large == small * times, name
-    assert headers.constant("limits.h", "CR_IMAGE_MAX_PDS", 3) == 1023
-    assert headers.constant("limits.h", "CR_STEP_CALLS", 0) == 255
+@pytest.mark.behaviour("L-05", "S-15")
+@pytest.mark.parametrize("policy", ["metric", "both"])
+def test_what_is_close_has_a_table_if_the_policy_asks_for_it(policy: str) -> None:
+    text = f'{text_of(2)}[policy]\npolicy = "{policy}"\nfr_max = 2\n'
+    sizes = tables(parse_config(text, Path("s.toml")))
+    assert sizes["close"] == sizes["nodes"] + sizes["tombstones"]
+
+
+def test_a_pd_that_may_spawn_shares_what_is_left_of_the_entries_for_pds() -> None:
+    text = text_of(2).replace('program = "large"', 'program = "large"\nspawns = ["p"]')
+    config = parse_config(text, Path("s.toml"))
+    assert tables(config)["pds"] == 3 + 8 + 112
+    assert quotas.quotas(config, "pds") == [120, 0]
+
+
+@pytest.mark.behaviour("L-05")
+@pytest.mark.parametrize(("pds", "most"), [(15, 4 << 20), (1000, 40 << 20)])
+def test_the_tables_take_no_more_memory_than_they_may(pds: int, most: int) -> None:
+    """Each PD has a request, and none has a quota. A boot shows what the image itself takes."""
+    space = '[[pd.space]]\nname = "s0"\ntype = "T"\n'
+    clients = "".join(
+        f'[[pd]]\nname = "p{i}"\nprogram = "p"\nrequests = ["s0"]\n' for i in range(1, pds)
+    )
+    text = f'[system]\nname = "s"\n[[pd]]\nname = "p0"\nprogram = "p"\n{space}{clients}'
+    size = bytes_of(tables(parse_config(text, Path("s.toml"))))
+    assert most / 2 < size < most - (1 << 20)
 
 
 @pytest.mark.parametrize("bits", [12, 16])
@@ -78,7 +93,7 @@ def test_an_image_with_more_pages_than_slots_is_refused_with_the_largest_program
         root_task = Executable("root", "x86_64", 0, (segment,), b"")
         check_slots(source, programs, root_task, options)
 
-    most = (1 << bits) - 64 - 100
+    most = (1 << bits) - 64 - 100 - 67
     check(most)
     with pytest.raises(InputError) as refused:
         check(most + 1)

@@ -16,20 +16,14 @@ def body_slot(name: str) -> int:
     return roottask("system/body.h", name)
 
 
-def roottask(header: str, name: str, doublings: int = 0) -> int:
-    """The value of an enumerator of a header that is not public, with the tables doubled so often.
-
-    It may refer to the limits.
-    """
-    for members in headers.own_enums(header, doublings).values():
-        if name in members:
-            return members[name]
-    raise headers.HeaderError(f"roottask/{header}: no enumerator {name}")
+def roottask(header: str, name: str) -> int:
+    """The value of an enumerator of a header that is not public."""
+    return headers.own_constant(header, name)
 
 
-def limit(name: str, doublings: int = 0) -> int:
-    """The value of an enumerator of limits.h, with the tables doubled so often."""
-    return headers.constant("limits.h", name, doublings)
+def limit(name: str) -> int:
+    """The value of an enumerator of limits.h."""
+    return headers.constant("limits.h", name)
 
 
 def badge(kind: str, index: int, generation: int = 1) -> str:

@@ -12,7 +12,7 @@ from cellreap.system.capdl.objects import Body, Cap, Description, Object, SlotRe
 from cellreap.system.capdl.parts import Parts
 from cellreap.system.capdl.rendering import render
 from cellreap.system.capdl.target import Target
-from cellreap.system.config import Config, Pd, quotas
+from cellreap.system.config import Config, Pd, tables
 from cellreap.system.elf import read_executable
 
 
@@ -44,17 +44,17 @@ def describe(config: Config, programs: Mapping[str, bytes], target: Target) -> D
         derived.update(layout.derived())
     caps["root_cspace"] = root_caps(dict(enumerate(bodies, 1)))
     heading = _heading(config, [pd.name for pd in config.pds if pd.name not in pds])
-    own = shared(target, quotas.doublings(config))
+    own = shared(target, tables(config)["bodies"])
     made = Description(target.arch, heading, own, tuple(bodies), caps, derived)
     return checked(made, "system.cdl")
 
 
-def shared(target: Target, doublings: int) -> tuple[Object, ...]:
+def shared(target: Target, bodies: int) -> tuple[Object, ...]:
     """The root task's own objects to which PDs' capabilities refer, and its CNode of bodies.
 
-    doublings: how often the root task's tables are doubled.
+    bodies: the slots of that CNode.
     """
-    l1_bits = roottask("kernel/kernel.h", "CR_L1_BITS", doublings)
+    l1_bits = bodies.bit_length() - 1
     size, params = l1_bits + target.slot_bits, (f"{l1_bits} bits",)
     return (
         Object("root_cspace", "cnode", size, params, 1 << l1_bits),

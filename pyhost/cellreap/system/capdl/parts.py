@@ -28,7 +28,7 @@ class Parts(Layout):
     def body(self, number: int) -> Body:
         """The PD's untyped and the objects that are retyped from it."""
         target, pd = self.target, self.pd
-        body_bits = (self.parents() - 1).bit_length() + 1
+        body_bits = (self.parents() + (1 << pd.cspace_bits) - 1).bit_length()
         kinds = LEVELS[target.arch]
         objects = [
             cnode(self.name("body"), body_bits, target.slot_bits),
@@ -59,8 +59,7 @@ class Parts(Layout):
 
     def parents(self) -> int:
         """The slot of the body's CNode with the parent of the REQUEST in slot 0 of the CSpace."""
-        objects = (self.first_frame() + len(self.frames) - 1).bit_length()
-        return 1 << max(objects, self.pd.cspace_bits)
+        return self.first_frame() + len(self.frames)
 
     def first_frame(self) -> int:
         """The slot of the body's CNode with the first frame."""

@@ -51,11 +51,11 @@ def describe_running(
     programs: Mapping[str, bytes],
     target: Target,
     heading: Sequence[str],
-    doublings: int = 0,
+    bodies_slots: int,
 ) -> Description:
     """The objects and capabilities of PDs in a run. CellreapError if no kernel could hold them.
 
-    doublings: how often the root task's tables are doubled.
+    bodies_slots: the slots of the root task's CNode of bodies.
     """
     layouts = {
         pd.id: Parts(
@@ -84,7 +84,7 @@ def describe_running(
     caps["root_cspace"] = root_caps(bodies)
     ordered = tuple(bodies[pd.index] for pd in pds)
     children = {parent: tuple(children) for parent, children in derived.items()}
-    own = shared(target, doublings)
+    own = shared(target, bodies_slots)
     made = Description(target.arch, tuple(heading), own, ordered, caps, children)
     return checked(made, "the capabilities of the run")
 

@@ -29,6 +29,7 @@ from cellreap.system.config.schema import (
     System,
     json_schema,
 )
+from cellreap.system.config.tables import tables
 from cellreap.system.config.timing import check_timer, deadline_of, respawn_of, timed
 from cellreap.system.toml_tables import dotted, read_text
 
@@ -61,6 +62,7 @@ __all__ = [
     "parse_config",
     "read_text",
     "respawn_of",
+    "tables",
     "timed",
     "unknown",
 ]

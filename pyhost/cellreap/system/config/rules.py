@@ -287,7 +287,7 @@ def _limits(config: Config) -> Iterator[Problem]:
             most = headers.constant("protocol.h", constant)
             if len(names) > most:
                 yield ("pd", i, key), f"{len(names)} entries; expected at most {most}"
-    most = quotas.largest(quotas.PDS)
+    most = headers.constant("limits.h", quotas.PDS)
     if len(config.pds) > most:
         yield ("pd", most), f"{len(config.pds)} PDs; expected at most {most}"
 

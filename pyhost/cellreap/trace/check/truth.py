@@ -24,6 +24,8 @@ SEES: Final = _AFTER | {"PD", "STOP", "SETTLED"}
 """Events of which `Truth` always takes notice."""
 
 _RUN = re.compile(r"([a-z])(0|[1-9]\d{0,8})(?:-([1-9]\d{0,8}))?")
+_TABLES: Final = 8
+"""The slot of a body's CNode with the first page table."""
 _UNTYPED, _ENDPOINT, _NOTIFICATION, _CNODE, _THREAD, _OTHER = "uencto"
 _COUNTED: Final = {
     "untypeds": _UNTYPED,
@@ -86,7 +88,6 @@ class Truth(Concern):
         self._had_snapshot = False  # whether the last TRUTH announced one
         self._caps: dict[tuple[str, str], tuple[int, Slots]] = {}
         self._counts: dict[str, dict[str, int]] = {}
-        self._bodies: dict[str, Slots] = {}  # PD -> what stays in its body's CNode
         self._sizes: dict[tuple[str, str], int] = {}  # (PD, CNode) -> its slots
         self._first: dict[str, dict[str, int]] = {}  # CNode -> what is the root task's own in it
         self._bytes: int | None = None  # free and in use
@@ -222,35 +223,38 @@ class Truth(Concern):
             missing = (pd, cnode) in wanted
             text = f"CAPS: pd={pd} cnode={cnode}: {'is missing' if missing else 'is not there'}"
             context.bad("truth.form", text)
-        for pd in sorted(self._bodies.keys() - pds):
-            del self._bodies[pd]
-            for cnode in self._cnodes:
-                self._sizes.pop((pd, cnode), None)
+        for key in [key for key in self._sizes if key[0] not in pds]:
+            del self._sizes[key]
         for key in sorted(wanted & self._caps.keys(), reverse=True):  # the CSpace before the body
             size, slots = self._caps[key]
             pd, cnode = key
             if key not in self._sizes:
-                self._sizes[key] = self._size(pd, cnode, size, slots)
+                self._sizes[key] = self._size(pd, cnode, size)
             if size != self._sizes[key]:
                 text = f"pd={pd} cnode={cnode} slots={size}: expected {self._sizes[key]}"
                 context.bad("truth.form", f"CAPS: {text}")
             if cnode == "cspace":
                 self._compare(pd, "its CSpace", slots, self._cspace(pd, slots))
             else:
-                self._compare(pd, "the CNode of its body", slots, self._body(pd, size, slots))
+                self._compare(pd, "the CNode of its body", slots, self._body(pd, slots))
 
-    def _size(self, pd: str, cnode: str, told: int, slots: Slots) -> int:
+    def _size(self, pd: str, cnode: str, told: int) -> int:
         """The slots of a CNode of which the trace tells for the first time.
 
-        Those of a CSpace are configured. The body's CNode has two halves: one for the PD's objects
-        and one for as many parents as the CSpace has slots.
+        Those of a CSpace are configured. The body's CNode has the PD's objects, and behind them as
+        many parents as the CSpace has slots.
         """
         if cnode == "cspace":
             configured = self.context.configured.edges.cspace_slots(pd)
             most = 1 << headers.constant("limits.h", "CR_CSPACE_BITS_MAX")
             return configured or min(1 << max(told - 1, 0).bit_length(), most)
-        last = max((slot for slot in slots if slot < told // 2), default=0)
-        return 2 * max(self._sizes.get((pd, "cspace"), 0), 1 << last.bit_length())
+        needed = self._parents(pd) + self._sizes.get((pd, "cspace"), 0)
+        return 1 << (needed - 1).bit_length()
+
+    def _parents(self, pd: str) -> int:
+        """The slot of the body's CNode with the first of the parents: behind tables and frames."""
+        objects = self.context.memory.objects.of(pd)
+        return _TABLES + objects["table"] + objects["frame"]
 
     def _compare(self, pd: str, where: str, has: Slots, wanted: Slots) -> None:
         if has == wanted:
@@ -277,35 +281,23 @@ class Truth(Concern):
                 slots[slot] = _ENDPOINT
         return slots
 
-    def _body(self, pd: str, size: int, has: Slots) -> Slots:
+    def _body(self, pd: str, has: Slots) -> Slots:
         """What is there: a thread, a CSpace, an address space, an endpoint, a notification twice.
 
-        A reply capability may be there or not. Tables and frames stay as they were at first. The
-        second half has the parents of the capabilities in the CSpace that are for requests.
+        A reply capability may be there or not. There are as many tables and frames as BODY says.
+        Behind them are the parents of the capabilities in the CSpace that are for requests.
         """
         endpoint = {4: _ENDPOINT} if self.context.freed.keeps_endpoint(pd, 4 in has) else {}
         slots = {1: _THREAD, 2: _CNODE, 3: _OTHER, 5: _NOTIFICATION, 6: _NOTIFICATION, **endpoint}
         if has.get(7) == _OTHER:
             slots[7] = _OTHER
-        half = size // 2
-        if pd not in self._bodies:
-            stays = {slot: letter for slot, letter in has.items() if 8 <= slot < half}
-            self._compare_objects(pd, len(stays))
-            self._bodies[pd] = stays
-        slots.update(self._bodies[pd])
+        parents = self._parents(pd)
+        slots.update(dict.fromkeys(range(_TABLES, parents), _OTHER))
         for slot, (kind, node) in self._kernel.capabilities(pd):
-            there = half + slot in has or not self._kernel.may_lack(node, pd)
+            there = parents + slot in has or not self._kernel.may_lack(node, pd)
             if kind == "REQUEST" and there:
-                slots[half + slot] = _ENDPOINT
+                slots[parents + slot] = _ENDPOINT
         return slots
-
-    def _compare_objects(self, pd: str, has: int) -> None:
-        """Besides those in the first slots there are as many objects as the PD's BODY says."""
-        objects = self.context.memory.objects.of(pd)
-        told = objects["table"] + objects["frame"]
-        if has != told:
-            text = f"the CNode of its body: {has} tables and frames: expected {told}, as in BODY"
-            self.context.bad("truth.walk", f"CAPS: {pd}: {text}")
 
     # -- the CNodes of the root task
 
