@@ -110,7 +110,7 @@ static void bury(const cr_cleanup *cleanup)
         cr_node_info info;
         if (cr_model_get(cr_sys.model, plan->doomed[i].node, &info) != CR_OK ||
             (info.state == CR_STATE_DESTROYED &&
-             cr_tombstone_settle(plan->doomed[i].node, cleanup->tag) != CR_OK)) {
+             cr_tombstone_settle(plan->doomed[i].node) != CR_OK)) {
             cr_panic("a destroyed node cannot be released", plan->doomed[i].node.index);
         }
     }

@@ -87,7 +87,6 @@ void cr_do_finish_work(cr_asked *a)
         cr_notice_over(a->from, &notice, answer->failed ? CR_NOTICE_FAILED : CR_NOTICE_DONE);
         if (!answer->failed) {
             cr_tombstone_told(a->from, &notice);
-            cr_tombstones_release();
         }
         if (notice.kind == CR_NOTICE_LOST && !answer->failed) {
             cr_free_lost_slots(a->from, &notice);

@@ -20,7 +20,6 @@ void cr_backlog_withdraw(const cr_pd *pd, uint64_t token)
     }
     cr_trace_notice(CR_EV_WITHDRAW, pd, token);
     cr_tombstone_told(pd, &notice);
-    cr_tombstones_release();
     /* A receiver at its limit may have been kept from what comes next in the lane. */
     if (!busy && cr_work_ready(cr_sys.work, cr_receiver(pd))) {
         cr_signal(cr_body_cap(&pd->body, CR_BODY_SIGNAL));
@@ -55,7 +54,6 @@ static void look_at(walk *w, const cr_work_notice *notice)
         }
         cr_trace_notice(CR_EV_MERGE, w->to, notice->token);
         cr_tombstone_told(w->to, notice);
-        cr_tombstones_release();
     }
     w->stands = 1;
 }

@@ -193,6 +193,7 @@ void cr_account(void)
         return;
     }
     cr_sys.memory_changed = 0;
+    cr_tombstones_release();
     cr_trace_begin(&cr_sys.trace, CR_EV_ACCOUNT);
     cr_trace_number(&cr_sys.trace, cr_untyped_bytes_used());
     cr_trace_number(&cr_sys.trace, cr_slots_used());

@@ -198,33 +198,11 @@ const cr_tombstone *cr_tombstone_of(const cr_pd *by, uint32_t space, uint32_t pd
 
 /* -- their end */
 
-static const char *const endings[] = {
-#define CR_ENDING(enumerator, number, word, ...) [enumerator] = word,
-    CR_ENDINGS
-#undef CR_ENDING
-};
-
-static void trace(const cr_tombstone *tombstone, uint32_t cleanup)
-{
-    const cr_end_of *end = &tombstone->end;
-    cr_trace_begin(&cr_sys.trace, CR_EV_TOMBSTONE);
-    cr_trace_number(&cr_sys.trace, cleanup);
-    cr_trace_node(tombstone->node);
-    cr_trace_string(&cr_sys.trace, tombstone->name[0] != '\0' ? tombstone->name : "-");
-    cr_trace_string(&cr_sys.trace, endings[end->how]);
-    cr_trace_number(&cr_sys.trace, end->code);
-    cr_trace_string(&cr_sys.trace, end->faulted ? cr_fault_name(end->kind) : "-");
-    cr_trace_address(&cr_sys.trace, end->address);
-    cr_trace_address(&cr_sys.trace, end->ip);
-    cr_trace_end(&cr_sys.trace);
-}
-
-cr_status cr_tombstone_settle(cr_ref node, uint32_t cleanup)
+cr_status cr_tombstone_settle(cr_ref node)
 {
     cr_tombstone *tombstone = find(node);
     if (tombstone != 0 && tombstone->refs != 0) {
         tombstone->settled = 1;
-        trace(tombstone, cleanup);
         return CR_OK;
     }
     if (tombstone != 0) {
@@ -240,9 +218,6 @@ void cr_tombstones_release(void)
         if (!tombstone->used || !tombstone->settled || tombstone->refs != 0) {
             continue;
         }
-        cr_trace_begin(&cr_sys.trace, CR_EV_FORGOTTEN);
-        cr_trace_node(tombstone->node);
-        cr_trace_end(&cr_sys.trace);
         if (cr_model_release(cr_sys.model, tombstone->node) != CR_OK) {
             cr_panic("a tombstone cannot be released", tombstone->node.index);
         }

@@ -91,10 +91,10 @@ void cr_tombstone_owed_pd(const struct cr_pd *to, uint32_t number);
 void cr_tombstone_told(const struct cr_pd *pd, const cr_work_notice *notice);
 /* The PD refers to nothing any more. */
 void cr_tombstone_forget(const struct cr_pd *pd);
-/* The cleanup of this node has settled. Frees its entry in the model if nobody refers to it, else
- * traces the tombstone. */
-cr_status cr_tombstone_settle(cr_ref node, uint32_t cleanup);
-/* Frees what nobody refers to any more. No step may be under way: the trace has what steps do. */
+/* The cleanup of this node has settled. Frees its entry in the model if nobody refers to it. */
+cr_status cr_tombstone_settle(cr_ref node);
+/* Frees what nobody refers to any more. IN_USE never counts it. No step may be under way: it would
+ * not be done again if the cleaner died. */
 void cr_tombstones_release(void);
 
 /* The tombstone of a space, or with space 0 of a PD, to which the PD refers. 0: there is none. */

@@ -101,7 +101,7 @@ def test_killed_at_any_instant(boots: Target, crowd_seed: int) -> None:
         assert lost == {run.name(pd) for pd, _ in run.plan(n)["removed_requests"]}
     # Whether the server is back so soon depends on the instant; test_target_slots.py stages it.
     again = given_before_acknowledged(run)
-    assert not [event for event, lost_slot in again if event["slot"] == lost_slot]
+    assert not [event for event, lost_slot in again if event["number"] == lost_slot]
 
 
 @pytest.mark.slow

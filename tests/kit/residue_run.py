@@ -81,7 +81,7 @@ class Leaving(Target):
             self.tombstones = 0
         self.state(n, before, cycles=99)
         if not self.remains:
-            self.bury(n)
+            self.mourning.over(n)
 
 
 def residue_run() -> list[Draft]:

@@ -43,17 +43,6 @@ EXIT = 2
 ROOT_SLOT = headers.constant("protocol.h", "CR_SLOT_ROOT")
 CONNECT = 8
 CANCELLED = 15
-FOLLOWING = frozenset(
-    {
-        "ACCEPT", "ACCOUNT", "CLEANUP", "COLLECT", "CONTINUE", "DOOM",
-        "EXIT", "EXTRACT", "EXTRACTED", "FAULT", "FAULT_RESUMED", "FORGOTTEN",
-        "GIVE_UP", "HUNG", "IN_USE", "LATE", "LEFT", "MODEL", "PAUSE", "PLAN",
-        "PREVENTED", "PROBE", "QUEUE", "RECONCILE", "RECOVER", "REFUSE", "REFUSED", "RESUME",
-        "SERVER_DIED", "SETTLED", "STEP", "STOP", "STOP_ALL", "TERMINATE",
-        "TICKET", "TOMBSTONE", "WAIT", "WITHDRAW",
-    }
-)  # fmt: skip
-"""Events that belong to the message before them. All others show that the root task went on."""
 RIGHTS = ("set_depth", "extract", "spawn", "listen", "collect")
 LIMITED = ("free", "disconnect", "extract")
 PRECEDENCE = (
@@ -242,9 +231,6 @@ class Target:
         A change of the model gets its likeliest cause, unless the values say another one. A number
         that they do not say is 0, so a new one in an event concerns only the tests of it.
         """
-        if event not in FOLLOWING:
-            for node in self.mourning.forgotten():
-                self.events.append(("FORGOTTEN", {"node": node}))
         draft = {key.rstrip("_"): value for key, value in values.items()}
         self.mourning.see(event, draft)
         cause = {} if "op" in draft else cause_of(self.model, event, draft, self.spawning)
@@ -581,7 +567,6 @@ class Target:
             self.free(caller, pd)
         for other in tree[1:]:
             self._stopped(other, "terminate")
-            self.mourning.terminated(other)
         return number
 
     def prevent(self, pd: str) -> None:
@@ -897,7 +882,7 @@ class Target:
         bodies = sum(model.body_of(pd) is not None for pd in self.bodies)
         self.emit(
             "IN_USE",
-            nodes=len(model.nodes) + self.tombstones + self.going + len(self.mourning.kept),
+            nodes=len(model.nodes) + self.tombstones + self.going + self.mourning.count(),
             edges=len(set(edges)) + parts + bodies,
             notices=self.notices_in_use(),
             blocks=1 + len(self.bodies),
@@ -1027,7 +1012,7 @@ class Target:
             if body in before.nodes:
                 self._tell_loss(pd, _pd_of(body))
         if not plan.doomed() & self.remains:
-            self.bury(n)
+            self.mourning.over(n)
         self.pending = deque(waiting for waiting in self.pending if waiting[0] in self.model.nodes)
         return plan
 
@@ -1047,12 +1032,7 @@ class Target:
         self._settle(("cleanup", n))
         self.doomed -= plan.doomed()
         self.state(n, before, cycles=12345)
-        self.bury(n)
-
-    def bury(self, n: int) -> None:
-        """The cleanup is over: what is still known of what it destroyed."""
-        for values in self.mourning.over(n):
-            self.emit("TOMBSTONE", **values)
+        self.mourning.over(n)
 
     def fails(self, n: int, pd: str) -> bool:
         """The cleanup is about to destroy a PD. Whether that fails, and the PD is left."""

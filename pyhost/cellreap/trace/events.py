@@ -186,7 +186,6 @@ def _vocabularies() -> dict[str, tuple[str, ...]]:
         "REPORT": ("protocol.h", "CR_REPORT"),
         "CNODE": ("trace_events.h", "CR_CNODE"),
         "OWN_CNODE": ("trace_events.h", "CR_OWN_CNODE"),
-        "ENDING": ("protocol.h", "CR_ENDING"),
         "CRASH": ("trace_events.h", "CR_CRASH_WAY"),
         "STAND": ("trace_events.h", "CR_STAND"),
         "DEATH": ("trace_events.h", "CR_DEATH"),
@@ -200,10 +199,8 @@ def _vocabularies() -> dict[str, tuple[str, ...]]:
         for name, where in tables.items()
     }
     operations = tuple(operation.word for operation in headers.operations())
-    faults = (*words["FAULT_KIND"], "-")
     asked = (*operations, RECONCILED, "-")
-    own = {"OP_OR_NONE": asked, "FAULT_OR_NONE": faults}
-    return {**words, **own}
+    return {**words, "OP_OR_NONE": asked}
 
 
 @functools.cache

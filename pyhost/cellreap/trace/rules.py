@@ -50,13 +50,6 @@ RULES: Final[dict[str, str]] = {
     "accounts.quota": "The quotas of an account are told once.",
     "accounts.within": "No account uses more than its quota.",
     "accounts.pressed": "Notices are merged only when their account has no room for more edges.",
-    # tombstones
-    "tombstones.told": "When a cleanup is over, TOMBSTONE comes once for each PD and space that it "
-    "destroyed and to which a PD refers, before the root task goes on to another message.",
-    "tombstones.end": "TOMBSTONE has the name of its node, how it came to its end, its exit code "
-    "and its last fault.",
-    "tombstones.forgotten": "FORGOTTEN comes once for each tombstone, when no PD refers to it any "
-    "more, before the root task goes on to another message.",
     # nodes and edges
     "nodes.root": "The root task is the first PD.",
     "nodes.fresh": "The id of a PD or space is never used again.",

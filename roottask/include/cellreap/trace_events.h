@@ -155,8 +155,6 @@ typedef enum cr_print {
     CR_TRACE_TYPE(CAUSE, TEXT, "a cause")                                                          \
     CR_TRACE_TYPE(CRASH, TEXT, "a way to crash")                                                   \
     CR_TRACE_TYPE(FAULT_KIND, TEXT, "a kind of fault")                                             \
-    CR_TRACE_TYPE(FAULT_OR_NONE, TEXT, "a kind of fault or -")                                     \
-    CR_TRACE_TYPE(ENDING, TEXT, "how a PD or space came to its end")                               \
     CR_TRACE_TYPE(STAND, TEXT, "what a PD does")                                                   \
     CR_TRACE_TYPE(REGISTERS, TEXT, "- or registers with their values, as in pc:0x10,sp:0x20")      \
     CR_TRACE_TYPE(DEATH, TEXT, "a death of the cleaner")                                           \
@@ -562,17 +560,9 @@ typedef enum cr_print {
                    "PDs: it is a disconnect notice about its space, and names no PD.")             \
     CR_TRACE_EVENT(CR_EV_WITHDRAW, "WITHDRAW", FIELD(pd, PD) FIELD(token, NUMBER),                 \
                    "The PD's notice, which it has not fetched, was taken back for good.")          \
-    /* Tombstones */                                                                               \
-    CR_TRACE_EVENT(CR_EV_TOMBSTONE, "TOMBSTONE", FIELD(n, NUMBER) FIELD(node, DOOMABLE)            \
-                   FIELD(name, TEXT) FIELD(how, ENDING) FIELD(code, NUMBER)                        \
-                   FIELD(kind, FAULT_OR_NONE) FIELD(address, ADDRESS) FIELD(ip, ADDRESS),          \
-                   "Cleanup n destroyed the node, and PDs still refer to it: what they can read. " \
-                   "code: of its EXIT; kind, address, ip: of its last fault.")                     \
     CR_TRACE_EVENT(CR_EV_DUMP, "DUMP", FIELD(pd, PD) FIELD(by, PD) FIELD(address, ADDRESS)         \
                    FIELD(words, NUMBER),                                                           \
                    "A PD read so many words of the memory of a doomed PD, from this address on.")  \
-    CR_TRACE_EVENT(CR_EV_FORGOTTEN, "FORGOTTEN", FIELD(node, DOOMABLE),                            \
-                   "No PD refers to the destroyed node any more, and nothing is known of it.")     \
     /* Tickets */                                                                                  \
     CR_TRACE_EVENT(CR_EV_ACCEPT, "ACCEPT", FIELD(ticket, NUMBER) FIELD(pd, PD)                     \
                    FIELD(what, PD_OR_NONE),                                                        \

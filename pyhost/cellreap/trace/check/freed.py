@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cellreap.trace.check.running import Running
 
 _AMONG_STOPS: Final = frozenset(
-    {"ACCEPT", "STOP", "SERVER_DIED", "TICKET", "WITHDRAW", "FORGOTTEN", "REFUSED", "ACCOUNT"}
+    {"ACCEPT", "STOP", "SERVER_DIED", "TICKET", "WITHDRAW", "REFUSED", "ACCOUNT"}
 )
 """Events that may stand between a TERMINATE_TREE and the last of its STOPs."""
 

@@ -73,7 +73,7 @@ NEED_BODIES: Final = frozenset(
     }
 )  # fmt: skip
 """Events before which the BODY of the last PD must have come."""
-ANSWERS: Final = frozenset({"ACCEPT", "EXTRACT", "STOP", "WITHDRAW", "FORGOTTEN"})
+ANSWERS: Final = frozenset({"ACCEPT", "EXTRACT", "STOP", "WITHDRAW"})
 """Events that may come while other events are required, as may QUEUE with n=0, and the TICKET of a
 terminator that used a plain send.
 """
@@ -87,7 +87,7 @@ SAME_MESSAGE: Final = frozenset(
         "EXIT", "TERMINATE", "LATE", "HUNG", "CLEANUP", "COLLECT", "STOP_ALL", "RECONCILE",
         "RECOVER",
         "GIVE_UP", "PROBE", "QUEUE", "TICKET", "ACCOUNT", "IN_USE", "REFUSE", "REFUSED", "MODEL",
-        "EXTRACTED", "TOMBSTONE", "PREVENTED",
+        "EXTRACTED", "PREVENTED",
     }
 )  # fmt: skip
 """Events that the root task may write between an event and what follows from it at once, such as
@@ -434,7 +434,7 @@ class Replay:
                     demand(event)
             context.triggers.demand_begun(event)
             context.collections.demand_collected(event)
-        context.tombstones.demand(event)
+        context.tombstones.release()
 
     def _trace(self, event: Event) -> None:
         context, report = self._context, self.report
@@ -465,7 +465,6 @@ class Replay:
         context.notices.at_end()
         context.extractions.at_end()
         context.actors.at_end()
-        context.tombstones.demand(event)
         context.memory.demand_body("END")
         context.authority.demand_rights("END")
         context.state.demand_printed(event)

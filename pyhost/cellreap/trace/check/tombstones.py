@@ -9,15 +9,14 @@ the oldest reference goes.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Final
+from typing import Final
 
 from cellreap import headers
 from cellreap.model.csvstate import tombstone_rows
 from cellreap.model.ids import kind_of
 from cellreap.model.tombstones import Tombstone
-from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.running import Running
 from cellreap.trace.check.work import LEFT_BEHIND, Notice
 from cellreap.trace.events import Event
@@ -49,7 +48,7 @@ class End:
 
 
 class Tombstones(Concern):
-    """TOMBSTONE, FORGOTTEN."""
+    """The end of each destroyed node, and who refers to it. Has no events of its own."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -57,23 +56,17 @@ class Tombstones(Concern):
         self._ends: dict[str, End] = {}
         self._how: str | None = None  # how PDs of the plan that is told end without a trigger
         self._destroyed: dict[str, int] = {}
-        """node -> its cleanup, until that settles and, if PDs refer to the node, TOMBSTONE comes"""
+        """node -> its cleanup, until that has settled and no PD refers to the node"""
         self._settled: set[int] = set()
-        self._told: set[str] = set()
-        """the nodes with a TOMBSTONE and without FORGOTTEN"""
         self._refers: dict[str, OrderedDict[str, set[int]]] = {}
         """PD -> destroyed node -> the notices about it, oldest reference first"""
 
     # -- for other concerns
 
-    def count(self) -> int:
-        """The destroyed nodes of settled cleanups that are still known."""
-        return len(self._told)
-
     def rows(self) -> list[str]:
         """The rows of these nodes in a saved state."""
         known = []
-        for node in self._told:
+        for node in self._known():
             end, name = self._end(node), self.context.report.names.get(node, "-")
             fault = None if end.kind == "-" else (end.kind, end.address, end.ip)
             known.append(Tombstone(node, name, end.how, int(end.code), fault))
@@ -112,8 +105,8 @@ class Tombstones(Concern):
 
     def end_of(self, node: str, pd: str) -> End | None:
         """How the node came to its end, if the PD can ask."""
-        refers = node in self._told and node in self._refers.get(pd, ())
-        return self._end(node) if refers else None
+        settled = self._destroyed.get(node) in self._settled
+        return self._end(node) if settled and node in self._refers.get(pd, ()) else None
 
     def _end(self, node: str) -> End:
         return self._ends.get(node, End())
@@ -150,61 +143,27 @@ class Tombstones(Concern):
         """The PD refers to nothing any more: it is stopped or destroyed."""
         self._refers.pop(pd, None)
 
-    def demand(self, event: Event) -> None:
-        """Checks, when the root task goes on to another message, that nothing is missing."""
-        if not (self._destroyed or self._told):
-            return
-        referred = self._referred()
-        for node, number in list(self._destroyed.items()):
-            if number not in self._settled:
-                continue
-            del self._destroyed[node]
-            if node in referred:
-                text = f"expected TOMBSTONE n={number} node={node} before it: PDs refer to it"
-                self.context.bad("tombstones.told", f"{event.name}: {text}")
-                self._told.add(node)
-        self._demand_forgotten(event, self._told - referred)
+    def count(self) -> int:
+        """The destroyed nodes of settled cleanups that are still known."""
+        self.release()
+        return len(self._known())
 
-    def _demand_forgotten(self, event: Event, nodes: Iterable[str]) -> None:
-        for node in sorted(nodes):
-            text = f"expected FORGOTTEN node={node} before it: no PD refers to it"
-            self.context.bad("tombstones.forgotten", f"{event.name}: {text}")
-            self._told.discard(node)
+    def release(self) -> None:
+        """Drops what no PD refers to any more. Nothing can refer to it again."""
+        referred = self._referred() if self._destroyed else set()
+        self._destroyed = {
+            node: number
+            for node, number in self._destroyed.items()
+            if number not in self._settled or node in referred
+        }
+
+    def _known(self) -> list[str]:
+        referred = self._referred()
+        return [
+            node
+            for node, number in self._destroyed.items()
+            if number in self._settled and node in referred
+        ]
 
     def _referred(self) -> set[str]:
         return set().union(*(refers.keys() for refers in self._refers.values()))
-
-    # -- events
-
-    def tombstone(self, event: Event) -> None:
-        """TOMBSTONE: PDs refer to a node that a cleanup destroyed."""
-        node, number = event["node"], event.number("n")
-        shown = f"TOMBSTONE: n={number} node={node}"
-        if self._destroyed.get(node) != number or number not in self._settled:
-            text = "expected it once, after the SETTLED of the cleanup that destroyed the node"
-            self.context.bad("tombstones.told", f"{shown}: {text}")
-            return
-        del self._destroyed[node]
-        self._told.add(node)
-        if node not in self._referred():
-            self.context.bad("tombstones.told", f"{shown}: no PD refers to it")
-        end = self._end(node)
-        expected = {"name": self.context.report.names.get(node, "-"), **vars(end)}
-        for field, value in expected.items():
-            if event[field] != value:
-                text = f"{field}={event[field]}: expected {value}"
-                self.context.bad("tombstones.end", f"{shown}: {text}")
-
-    def forgotten(self, event: Event) -> None:
-        """FORGOTTEN: nobody refers to the node any more."""
-        node = event["node"]
-        if node not in self._told:
-            text = f"FORGOTTEN: {node}: expected it once, after its TOMBSTONE"
-            self.context.bad("tombstones.forgotten", text)
-            return
-        if node in self._referred():
-            text = f"FORGOTTEN: {node}: PDs still refer to it"
-            self.context.bad("tombstones.forgotten", text)
-        self._told.discard(node)
-
-    handlers: ClassVar[Handlers] = {"TOMBSTONE": tombstone, "FORGOTTEN": forgotten}
