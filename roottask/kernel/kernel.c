@@ -480,15 +480,6 @@ uint32_t cr_pool_used(cr_pool_use use)
     return pool_in_use[use];
 }
 
-uint32_t cr_pool_left(void)
-{
-    uint32_t left = cr_most.pool - 1u;
-    for (uint32_t i = 0; i < CR_POOL_USE_COUNT; i++) {
-        left -= pool_in_use[i];
-    }
-    return left;
-}
-
 /* The assertions of libsel4 call this function when they fail, unless a root task that includes the
  * component has another one. */
 __attribute__((weak)) void __assert_fail(const char *expression, const char *file, int line,

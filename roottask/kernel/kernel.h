@@ -177,7 +177,6 @@ typedef enum cr_pool_use {
 uint32_t cr_pool_take(cr_pool_use use);
 void cr_pool_give(uint32_t slot);
 uint32_t cr_pool_used(cr_pool_use use);
-uint32_t cr_pool_left(void);
 
 /* The address of an empty slot of the pool, and of a new object in such a slot. Only for setup:
  * both stop the system if there is no room. */

@@ -116,15 +116,6 @@ void cr_extract_start(cr_pd *by, uint64_t *ticket)
     }
 }
 
-int cr_extract_running(void)
-{
-    int any = 0;
-    for (uint32_t i = 0; i < CR_MAX_EXTRACTIONS; i++) {
-        any |= cr_sup.extract.at[i].used;
-    }
-    return any;
-}
-
 cr_result cr_extract_may_split(const cr_pd *manager, const cr_work_notice *notice, uint32_t *more)
 {
     cr_ref space;

@@ -55,7 +55,6 @@ typedef struct cr_extractions {
 cr_result cr_extract_check(const cr_pd *by, int with_ticket);
 /* Begins an extraction. `ticket` receives the number of its ticket. 0: without a ticket. */
 void cr_extract_start(cr_pd *by, uint64_t *ticket);
-int cr_extract_running(void);
 /* Whether the acknowledgement BY_RESOURCE can be accepted, and its effect: one notice for each
  * resource of the space. *more is the number of notices from other acknowledgements of the same
  * message. This one's are added. CR_RESULT_FAILED, FULL. */

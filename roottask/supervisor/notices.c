@@ -13,11 +13,6 @@ static const char *const notice_names[] = {
 #undef CR_NOTICE_KIND
 };
 
-const char *cr_notice_name(cr_notice_kind kind)
-{
-    return notice_names[kind];
-}
-
 /* A node, and its number. Notices that follow each other mostly name the same ones. */
 typedef struct numbered {
     cr_ref node;

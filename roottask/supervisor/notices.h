@@ -15,7 +15,6 @@ typedef enum cr_notice_end {
     CR_NOTICE_END_COUNT
 } cr_notice_end;
 
-const char *cr_notice_name(cr_notice_kind kind);
 /* Queues a notice and signals its receiver. A notice to a stopped PD is dropped at once. `cleanup`
  * is the cleanup that owes it, or 0. `tag` is that of the cleanup or extraction that the notice
  * belongs to. CR_ERR_FULL_NODES, CR_ERR_STALE. */

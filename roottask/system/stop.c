@@ -33,6 +33,8 @@
 
 enum { NOT_READ = 0xffffffff };
 
+/* The slot that the PD calls, as the kernel keeps it while the PD waits. 0: the PD calls nothing.
+ * If the PD can run, this is only what its registers claim. */
 static cr_status read_called_slot(const cr_pd *pd, uint32_t *slot)
 {
     seL4_UserContext registers;
@@ -43,15 +45,6 @@ static cr_status read_called_slot(const cr_pd *pd, uint32_t *slot)
     int calls = cr_arch_is_call(&registers, &invoked);
     *slot = calls && invoked < 1u << pd->body.cspace_bits ? (uint32_t)invoked : 0;
     return CR_OK;
-}
-
-uint32_t cr_called_slot(const cr_pd *pd)
-{
-    uint32_t slot;
-    if (read_called_slot(pd, &slot) != CR_OK) {
-        cr_panic("the registers of a PD cannot be read", pd->number);
-    }
-    return slot;
 }
 
 /* Frees the client if it calls the server over this slot. `called` has for each PD the slot that it
