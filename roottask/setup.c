@@ -114,27 +114,31 @@ static const char *const policy_names[] = {
 #undef CR_POLICY
 };
 
-/* Nothing if depth alone decides. */
-static void trace_policy(const cr_image_header *image)
+static void tell(cr_setting what, const char *word, uint64_t value, uint64_t second)
 {
-    if (image->policy == CR_POLICY_DEPTH) {
-        return;
+    cr_trace_setting(CR_EV_SETTING, what, word, value, second, 0);
+}
+
+static void trace_settings(const cr_image_header *image)
+{
+    const cr_mode mode = (image->flags & CR_IMAGE_SYNC) != 0 ? CR_MODE_SYNC : CR_MODE_ASYNC;
+    tell(CR_SETTING_MODE, mode_names[mode], 0, 0);
+    tell(CR_SETTING_AWAIT, "-", cr_clock_exists() ? image->await_ms : 0, 0);
+    if ((image->flags & CR_IMAGE_COLLECT) != 0) {
+        tell(CR_SETTING_COLLECT, "-", 0, 0);
     }
-    cr_trace_begin(&cr_sys.trace, CR_EV_POLICY);
-    cr_trace_string(&cr_sys.trace, policy_names[image->policy]);
-    cr_trace_end(&cr_sys.trace);
-    if (image->fr_max != CR_IMAGE_NONE) {
-        cr_trace_begin(&cr_sys.trace, CR_EV_FR_MAX);
-        cr_trace_number(&cr_sys.trace, image->fr_max);
-        cr_trace_end(&cr_sys.trace);
+    if (image->policy != CR_POLICY_DEPTH) {
+        tell(CR_SETTING_POLICY, policy_names[image->policy], 0, 0);
     }
-    for (uint32_t i = 0; i < image->rsi_mins.count; i++) {
+    if (image->policy != CR_POLICY_DEPTH && image->fr_max != CR_IMAGE_NONE) {
+        tell(CR_SETTING_FR_MAX, "-", image->fr_max, 0);
+    }
+    for (uint32_t i = 0; image->policy != CR_POLICY_DEPTH && i < image->rsi_mins.count; i++) {
         const cr_image_rsi_min *least = &cr_image_rsi_mins(image)[i];
-        cr_trace_begin(&cr_sys.trace, CR_EV_RSI_MIN);
-        cr_trace_string(&cr_sys.trace, least->type);
-        cr_trace_number(&cr_sys.trace, least->shared);
-        cr_trace_number(&cr_sys.trace, least->all);
-        cr_trace_end(&cr_sys.trace);
+        tell(CR_SETTING_RSI_MIN, least->type, least->shared, least->all);
+    }
+    for (uint32_t i = 0; cr_sys.injections != 0 && i < image->injections.count; i++) {
+        cr_trace_failure(CR_EV_SETTING, &cr_image_injections(image)[i]);
     }
 }
 
@@ -155,27 +159,8 @@ static void trace_start(const cr_image_header *image)
     cr_trace_depth(&cr_sys.trace, image->rs_depth);
     cr_trace_number(&cr_sys.trace, hz);
     cr_trace_end(&cr_sys.trace);
-    cr_trace_begin(&cr_sys.trace, CR_EV_BASE);
-    cr_trace_number(&cr_sys.trace, cr_untyped_bytes_used());
-    cr_trace_number(&cr_sys.trace, cr_slots_used());
-    cr_trace_objects(&cr_objects_used);
-    cr_trace_end(&cr_sys.trace);
-    cr_trace_begin(&cr_sys.trace, CR_EV_MODE);
-    const cr_mode mode = (image->flags & CR_IMAGE_SYNC) != 0 ? CR_MODE_SYNC : CR_MODE_ASYNC;
-    cr_trace_string(&cr_sys.trace, mode_names[mode]);
-    cr_trace_end(&cr_sys.trace);
-    cr_trace_begin(&cr_sys.trace, CR_EV_AWAIT);
-    cr_trace_number(&cr_sys.trace, cr_clock_exists() ? image->await_ms : 0);
-    cr_trace_end(&cr_sys.trace);
-    if ((image->flags & CR_IMAGE_COLLECT) != 0) {
-        cr_trace_begin(&cr_sys.trace, CR_EV_COLLECTS);
-        cr_trace_string(&cr_sys.trace, "after-cleanup");
-        cr_trace_end(&cr_sys.trace);
-    }
-    if (cr_sys.injections != 0) {
-        cr_sys.injections->tell();
-    }
-    trace_policy(image);
+    cr_trace_usage();
+    trace_settings(image);
     cr_trace_begin(&cr_sys.trace, CR_EV_PD);
     cr_trace_node(cr_sys.root);
     cr_trace_string(&cr_sys.trace, cr_sys.pds[0].name);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "scenario.h"
 #include "system/inject.h"
+#include "system/state.h"
 #include "system/text.h"
 
 /* The number that a step had when it was left. A lasting error is that of a step. */
@@ -16,34 +17,13 @@ static left_number left[CR_IMAGE_MAX_INJECTIONS];
 static uint32_t n_left;  /* so far; each takes the place of the oldest */
 static uint32_t left_as; /* the number of the step under way if it was left before; else 0 */
 
-static void trace(cr_event event, const cr_image_injection *row)
-{
-    const int end = row->call == CR_IMAGE_STEP_END;
-    cr_trace_begin(&cr_sys.trace, event);
-    cr_trace_string(&cr_sys.trace, cr_chain_name(row->chain));
-    cr_trace_number(&cr_sys.trace, row->step);
-    cr_trace_number(&cr_sys.trace, end ? 0 : row->call);
-    cr_trace_number(&cr_sys.trace, (uint64_t)end);
-    cr_trace_string(&cr_sys.trace, cr_injected_name(row->how));
-    cr_trace_number(&cr_sys.trace, row->always == 1);
-    cr_trace_number(&cr_sys.trace, row->always > 1 ? row->always : 1 - row->always);
-    cr_trace_end(&cr_sys.trace);
-}
-
 static cr_injected tell(const cr_image_injection *row)
 {
     if (row == 0) {
         return CR_INJECTED_COUNT;
     }
-    trace(CR_EV_INJECTED, row);
+    cr_trace_failure(CR_EV_INJECTED, row);
     return (cr_injected)row->how;
-}
-
-static void tell_all(void)
-{
-    for (uint32_t i = 0; i < injector.count; i++) {
-        trace(CR_EV_INJECT, &injector.rows[i]);
-    }
 }
 
 static uint32_t number_when_left(const cr_step *step)
@@ -87,7 +67,7 @@ static void leave(const cr_step *step)
 
 void cr_inject_begin(void)
 {
-    static const cr_injections injections = {tell_all, happens, leave};
+    static const cr_injections injections = {happens, leave};
     const cr_image_header *image = cr_sys.image;
     if (cr_injector_init(&injector, cr_image_injections(image), image->injections.count) !=
         CR_OK) {

@@ -18,8 +18,6 @@ typedef enum cr_inject_at {
 } cr_inject_at;
 
 typedef struct cr_injections {
-    /* Prints INJECT for each. */
-    void (*tell)(void);
     /* CR_INJECTED_COUNT: nothing. Else INJECTED is printed, and what the result says must happen
      * now. `step`: of the cleanup, else 0. */
     cr_injected (*happens)(cr_inject_at at, const cr_step *step);

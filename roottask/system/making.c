@@ -385,9 +385,7 @@ static void trace_failure(const cr_make_result *result)
     trace_begin(CR_EV_MAKE_UNDONE);
     cr_trace_number(&cr_sys.trace, result->undone);
     cr_trace_number(&cr_sys.trace, result->done - result->undone);
-    cr_trace_number(&cr_sys.trace, cr_untyped_bytes_used());
-    cr_trace_number(&cr_sys.trace, cr_slots_used());
-    cr_trace_objects(&cr_objects_used);
+    cr_trace_memory();
     cr_trace_end(&cr_sys.trace);
 }
 

@@ -4,6 +4,7 @@
 #include "state.h"
 #include "kernel/untyped.h"
 
+#include <cellreap/inject.h>
 #include <cellreap/model_csv.h>
 
 /* Rows of STATE events, or of the MODEL events of extraction x, and how many there were. */
@@ -204,6 +205,58 @@ void cr_trace_objects(const cr_objects *objects)
         text[used++] = '-';
     }
     cr_trace_bytes(&cr_sys.trace, text, used);
+}
+
+void cr_trace_memory(void)
+{
+    cr_trace_number(&cr_sys.trace, cr_untyped_bytes_used());
+    cr_trace_number(&cr_sys.trace, cr_slots_used());
+    cr_trace_objects(&cr_objects_used);
+}
+
+void cr_trace_usage(void)
+{
+    const cr_model_stats stats = cr_model_get_stats(cr_sys.model);
+    const uint32_t own = cr_pool_used(CR_POOL_OWN);
+    const uint32_t parents = cr_pool_used(CR_POOL_PARENT);
+    cr_sys.memory_changed = 0;
+    cr_trace_begin(&cr_sys.trace, CR_EV_USAGE);
+    cr_trace_memory();
+    cr_trace_number(&cr_sys.trace, stats.nodes);
+    cr_trace_number(&cr_sys.trace, stats.edges);
+    cr_trace_number(&cr_sys.trace, cr_max_notices() - cr_work_room(cr_sys.work));
+    cr_trace_number(&cr_sys.trace, cr_untyped_blocks_used());
+    cr_trace_number(&cr_sys.trace, cr_sys.tickets_in_use());
+    cr_trace_number(&cr_sys.trace, own);
+    cr_trace_number(&cr_sys.trace, parents);
+    cr_trace_number(&cr_sys.trace, cr_slots_used() - own - parents); /* of bodies */
+    cr_trace_end(&cr_sys.trace);
+}
+
+void cr_trace_setting(cr_event event, cr_setting what, const char *word, uint64_t value,
+                      uint64_t second, uint64_t third)
+{
+    static const char *const names[] = {
+#define CR_SETTING(enumerator, number, word, meaning) [enumerator] = word,
+        CR_SETTINGS
+#undef CR_SETTING
+    };
+    cr_trace_begin(&cr_sys.trace, event);
+    cr_trace_name(&cr_sys.trace, names[what]);
+    cr_trace_string(&cr_sys.trace, word);
+    cr_trace_number(&cr_sys.trace, value);
+    cr_trace_number(&cr_sys.trace, second);
+    cr_trace_number(&cr_sys.trace, third);
+    cr_trace_end(&cr_sys.trace);
+}
+
+_Static_assert((int)CR_SETTING_FAIL_MAKE == (int)CR_SETTING_FAIL_STEP + (int)CR_CHAIN_MAKE,
+               "a setting for each chain");
+
+void cr_trace_failure(cr_event event, const cr_image_injection *row)
+{
+    cr_trace_setting(event, CR_SETTING_FAIL_STEP + row->chain, cr_injected_name(row->how),
+                     row->step, row->call, row->always);
 }
 
 void cr_trace_state_digest(void)

@@ -18,7 +18,7 @@ void cr_print_model_map(uint32_t x, cr_ref from, cr_ref to);
 uint64_t cr_count_gone(void);
 /* Prints the end of the cleanup of that number, with the number of these rows. */
 void cr_print_settled(uint32_t number, uint64_t calls, uint64_t cycles);
-/* Prints the accounts, if they have changed since the last print, and the whole state. */
+/* Prints what is in use, if that has changed since the last print, and the whole state. */
 void cr_print_whole(void);
 /* Adds the digest of the state to the line that has begun. */
 void cr_trace_state_digest(void);
@@ -36,5 +36,13 @@ static inline uint32_t cr_rows_of_edge(const cr_edge_info *edge)
 
 /* Adds kinds of kernel objects with their numbers to the line that has begun. */
 void cr_trace_objects(const cr_objects *objects);
+/* The same for all bytes, slots and kernel objects in use. */
+void cr_trace_memory(void);
+/* Prints a setting, or in an INJECTED one that takes effect now. */
+void cr_trace_setting(cr_event event, cr_setting what, const char *word, uint64_t value,
+                      uint64_t second, uint64_t third);
+void cr_trace_failure(cr_event event, const cr_image_injection *row);
+/* Prints what is in use. */
+void cr_trace_usage(void);
 
 #endif

@@ -175,41 +175,20 @@ void cr_trace_pd(const cr_pd *pd)
     cr_trace_string(&cr_sys.trace, text);
 }
 
-static uint64_t slots_of_bodies(void)
-{
-    return (uint64_t)(cr_sys.pds_there - 1) * CR_BODY_ROOT_SLOTS; /* not the root task's */
-}
-
 /* The number of slots that PDs, resources and the root task itself use. The allocator's slots for
  * halves of split blocks do not count, because they depend on the history of the allocator. */
 uint64_t cr_slots_used(void)
 {
-    return slots_of_bodies() + cr_pool_used(CR_POOL_OWN) + cr_pool_used(CR_POOL_PARENT);
+    const uint64_t bodies = (uint64_t)(cr_sys.pds_there - 1); /* not the root task's */
+    return bodies * CR_BODY_ROOT_SLOTS + cr_pool_used(CR_POOL_OWN) + cr_pool_used(CR_POOL_PARENT);
 }
 
 void cr_account(void)
 {
-    if (!cr_sys.memory_changed) {
-        return;
+    if (cr_sys.memory_changed) {
+        cr_tombstones_release();
+        cr_trace_usage();
     }
-    cr_sys.memory_changed = 0;
-    cr_tombstones_release();
-    cr_trace_begin(&cr_sys.trace, CR_EV_ACCOUNT);
-    cr_trace_number(&cr_sys.trace, cr_untyped_bytes_used());
-    cr_trace_number(&cr_sys.trace, cr_slots_used());
-    cr_trace_objects(&cr_objects_used);
-    cr_trace_end(&cr_sys.trace);
-    const cr_model_stats stats = cr_model_get_stats(cr_sys.model);
-    cr_trace_begin(&cr_sys.trace, CR_EV_IN_USE);
-    cr_trace_number(&cr_sys.trace, stats.nodes);
-    cr_trace_number(&cr_sys.trace, stats.edges);
-    cr_trace_number(&cr_sys.trace, cr_max_notices() - cr_work_room(cr_sys.work));
-    cr_trace_number(&cr_sys.trace, cr_untyped_blocks_used());
-    cr_trace_number(&cr_sys.trace, cr_sys.tickets_in_use());
-    cr_trace_number(&cr_sys.trace, cr_pool_used(CR_POOL_OWN));
-    cr_trace_number(&cr_sys.trace, cr_pool_used(CR_POOL_PARENT));
-    cr_trace_number(&cr_sys.trace, slots_of_bodies());
-    cr_trace_end(&cr_sys.trace);
 }
 
 void cr_trace_notice(cr_event event, const cr_pd *pd, uint64_t token)

@@ -233,7 +233,7 @@ typedef struct cr_system {
     int may_be_emptied;   /* a PD may have slots with a server (cr_pd.servers) */
     int losses_untold;    /* a PD may have slots that are CR_SLOT_UNTOLD */
     int refusals_untold;  /* a PD may have refusals that no event tells yet */
-    int memory_changed; /* the use of memory and slots has changed since the last ACCOUNT */
+    int memory_changed; /* the use of memory and slots has changed since the last USAGE */
     int slots_due;      /* a slot may be CR_SLOT_DUE */
     cr_cause_of cause;  /* of what changes now */
     uint64_t digest;    /* of the model state (digest.h); changed only by rows.c */
@@ -362,7 +362,7 @@ static inline uint32_t cr_depth_of(uint32_t own, uint32_t systems)
     return own == CR_IMAGE_DEPTH_DEFAULT ? systems : own;
 }
 
-/* Prints the accounts if they have changed since the last print. */
+/* Prints what is in use if memory has changed since the last print. */
 void cr_account(void);
 
 /* -- look-up */

@@ -93,7 +93,7 @@ void cr_tombstone_told(const struct cr_pd *pd, const cr_work_notice *notice);
 void cr_tombstone_forget(const struct cr_pd *pd);
 /* The cleanup of this node has settled. Frees its entry in the model if nobody refers to it. */
 cr_status cr_tombstone_settle(cr_ref node);
-/* Frees what nobody refers to any more. IN_USE never counts it. No step may be under way: it would
+/* Frees what nobody refers to any more. USAGE never counts it. No step may be under way: it would
  * not be done again if the cleaner died. */
 void cr_tombstones_release(void);
 

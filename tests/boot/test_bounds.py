@@ -61,7 +61,7 @@ def test_the_memory_that_is_told_is_what_the_root_task_has(target: Target, tmp_p
     """The root task gives all that is free to the only PD that spawns."""
     run = target.run("spawn")
     memory = bounds_with(target, "spawn", WITHOUT_TRUTH, tmp_path).memory
-    (base,) = run.of("BASE")
+    base = run.of("USAGE")[0]
     assert base.number("bytes") == memory.own
     assert sum(event.number("bytes") for event in run.of("BODY")[:2]) == memory.bodies
     free = max(event.number("bytes") for event in run.of("QUOTA"))

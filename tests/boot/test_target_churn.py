@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Thousands of PDs are spawned, use a server and are lost, in one boot: nothing adds up.
 
-The check compares each IN_USE with the model, and the kernel objects of each SETTLED with those of
+The check compares each USAGE with the model, and the kernel objects of each SETTLED with those of
 the bodies. These tests compare the first cycles with the last.
 """
 
@@ -26,11 +26,8 @@ def used(run: Run) -> list[tuple[str, ...]]:
 
     All but the tickets: only a PD that is terminated has one.
     """
-    pairs = zip(run.of("ACCOUNT"), run.of("IN_USE"), strict=True)
-    return [
-        (*account.values.values(), *({**in_use.values, "tickets": "0"}.values()))
-        for account, in_use in pairs
-    ]
+    _base, *each = run.of("USAGE")
+    return [tuple({**usage.values, "tickets": "0"}.values()) for usage in each]
 
 
 def calls(run: Run) -> dict[str, dict[str, int]]:
@@ -51,7 +48,7 @@ def check_churn(run: Run, cycles: int) -> None:
     assert said.startswith(f"lost {cycles} PDs, ")
     assert early <= cycles // 4
     assert len(run.cleanups()) == cycles
-    tickets = [event["tickets"] for event in run.of("IN_USE")]
+    tickets = [event["tickets"] for event in run.of("USAGE")[1:]]
     terminated = [event["cause"] == "terminate" for event in run.cleanups()]
     assert tickets == ["0", *("1" if each else "0" for each in terminated), "0"]
     _at_the_start, *each, at_the_end = used(run)

@@ -54,7 +54,7 @@ def test_without_the_setting_nothing_is_collected(target: Target) -> None:
         return config.model_copy(update={"system": system, "expect": expect})
 
     run = target.run("collect", change=never)
-    assert run.of("COLLECT", "COLLECTS") == []
+    assert run.of("COLLECT") == run.of("SETTING", what="collect") == []
     assert not {node for node, _ in run.destroys()} & set(children(run, "parent"))
 
 

@@ -18,18 +18,18 @@ PDS = ["block_server_1", "block_server_2", "fs", "db", "app"]
 
 
 def _accounts(run: Run) -> list[tuple[Event, frozenset[str]]]:
-    """Each ACCOUNT of a quiet system, with the names of the PDs that are alive then.
+    """Each USAGE of a quiet system, with the names of the PDs that are alive then.
 
-    An ACCOUNT that is made only because a cleanup follows at once is left out.
+    A USAGE that is made only because a cleanup follows at once is left out.
     """
     alive: dict[str, str] = {}
     found = []
-    for event, following in zip(run.events, run.events[1:], strict=False):
+    for event, following in zip(run.events[2:], run.events[3:], strict=False):
         if event.name == "PD":
             alive[event["id"]] = event["name"]
         elif event.name == "STEP" and event["name"] == "destroy-pd":
             alive.pop(event["pd"])
-        elif event.name == "ACCOUNT" and following.name != "CLEANUP":
+        elif event.name == "USAGE" and following.name != "CLEANUP":
             found.append((event, frozenset(alive.values())))
     return found
 
@@ -199,7 +199,7 @@ def test_a_childs_memory_is_free_though_its_creator_held_capabilities_to_it(spaw
     assert len({event["paddr"] for event in children}) == 1
     base = {_used(event) for event in spawn.of("SETTLED") if event["n"] != "0"}
     assert len(base) == 1
-    assert _used(spawn.of("ACCOUNT")[-1]) in base
+    assert _used(spawn.of("USAGE")[-1]) in base
 
 
 @pytest.mark.behaviour("X-06", "C-01")
@@ -262,8 +262,8 @@ def test_a_pd_that_memory_does_not_suffice_for_leaves_nothing_behind(
     assert run.says("filler")[1] == f"one given back: 0, one made: 0, one more: {MEMORY}"
     ids = [int(event["id"].removeprefix("PD_"), 16) for event in run.of("PD")]
     assert ids == list(range(len(ids)))
-    full = [event for event in run.of("ACCOUNT") if run.at(event) > run.at(refused[0])][:1]
-    again = [event for event in run.of("ACCOUNT") if run.at(event) > run.at(refused[1])][:1]
+    full = [event for event in run.of("USAGE") if run.at(event) > run.at(refused[0])][:1]
+    again = [event for event in run.of("USAGE") if run.at(event) > run.at(refused[1])][:1]
     assert [event["bytes"] for event in full] == [event["bytes"] for event in again]
 
 
@@ -273,7 +273,7 @@ def test_bodies_may_use_the_largest_untyped_when_nothing_else_is_left(target: Ta
     run = target.run("big")
     bodies = run.of("BODY")
     assert len(bodies) == 20
-    (base,) = run.of("BASE")
+    base = run.of("USAGE")[0]
     assert sum(map(_bytes, bodies)) > 256 << 20 > base.number("bytes")
     assert run.of("UNREACHED") == []
 

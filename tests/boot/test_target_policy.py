@@ -326,4 +326,4 @@ def test_policy_may_be_a_metric(
     run = target.run("block_fs_db_app", crash="block_server_1", change=_close(**policy))
     assert run.doomed() == doomed
     assert run.alive() == {"block_server_1", "block_server_2", "fs", "db", "app"} - doomed.keys()
-    assert [event["policy"] for event in run.of("POLICY")] == [policy["policy"]]
+    assert [event["word"] for event in run.of("SETTING", what="policy")] == [policy["policy"]]

@@ -48,7 +48,7 @@ def of_cleanups(run: Run) -> list[Event]:
 @pytest.mark.behaviour("A-01", "A-04", "X-03")
 def test_async_is_the_default_and_answers_before_anything_is_cleaned_up(target: Target) -> None:
     run = target.run("tickets")
-    assert [event["mode"] for event in run.of("MODE")] == ["async"]
+    assert [event["word"] for event in run.of("SETTING", what="mode")] == ["async"]
     assert run.says("boss")[0] == f"terminate victim: ticket 1 {QUEUED}"
     # The state of a ticket is reported only on request, and not when the ticket is issued.
     (told,) = run.of("TICKET")
@@ -58,7 +58,7 @@ def test_async_is_the_default_and_answers_before_anything_is_cleaned_up(target: 
 @pytest.mark.behaviour("A-01", "N-08")
 def test_sync_answers_when_the_last_notice_is_acknowledged(target: Target) -> None:
     run = target.run("tickets", mode="sync")
-    assert [event["mode"] for event in run.of("MODE")] == ["sync"]
+    assert [event["word"] for event in run.of("SETTING", what="mode")] == ["sync"]
     assert run.says("boss")[0] == f"terminate victim: ticket 1 {OVER}"
     told = run.of("TICKET")[0]
     acks = {ack["token"]: run.at(ack) for ack in run.of("FINISH_WORK")}

@@ -13,9 +13,10 @@ from kit.records import event_of, events_in, line_of, log_of
 RECORDS: Final = (
     "TRACE version=1 arch=x86_64 kernel=seL4%2016.0.0 system=test pd_depth=0 rs_depth=0 "
     f"key={NO_SECRET.hex()} clock=0",
-    "BASE bytes=1048576 slots=40 objects=thread:3,endpoint:2,notification:3,irq-handler:1",
-    "MODE mode=async",
-    "AWAIT ms=1000",
+    "USAGE bytes=1048576 slots=40 objects=thread:3,endpoint:2,notification:3,irq-handler:1 nodes=1 "
+    "edges=0 notices=0 blocks=1 tickets=0 own=40 parents=0 bodies=0",
+    "SETTING what=mode word=async value=0 second=0 third=0",
+    "SETTING what=await word=- value=1000 second=0 third=0",
     "PD id=PD_0 name=ROOT_TASK pinned=1 asker=- op=-",
     "PD id=PD_1 name=server pinned=0 asker=- op=-",
     "BODY pd=PD_1 paddr=0x100000000 bytes=65536 slots=2 objects="
@@ -23,8 +24,9 @@ RECORDS: Final = (
     "RIGHTS pd=PD_1 priority=100 account=1 set_depth=0 extract=1 spawn=1 listen=0 reader=0 "
     "collect=0",
     "SAY pd=PD_1 text=hello",
-    "ACCOUNT bytes=1114112 slots=42 objects=-",
-    "IN_USE nodes=2 edges=0 notices=0 blocks=2 tickets=0 own=40 parents=0 bodies=2",
+    "USAGE bytes=1114112 slots=42 objects=thread:4,endpoint:3,notification:4,irq-handler:1,cnode:2,"
+    "vspace:1,table:4,frame:9,asid:1 "
+    "nodes=2 edges=0 notices=0 blocks=2 tickets=0 own=40 parents=0 bodies=2",
     "STATE row=PD,PD_0,ROOT_TASK,,,,PINNED",
     "STATE row=PD,PD_1,server,,,,",
     "SETTLED n=0 rows=2 bytes=1114112 slots=42 calls=0 cycles=0 objects=thread:4,endpoint:3,"
@@ -33,7 +35,7 @@ RECORDS: Final = (
     "END count=0 digest=00000000",
 )
 """A sound trace."""
-BODY, SAY, ACCOUNT, END = 6, 8, 9, 14
+BODY, SAY, USAGE, END = 6, 8, 9, 13
 
 Lines = list[str]
 
@@ -81,24 +83,26 @@ def _within(line: str) -> str:
 
 def _swapped() -> Lines:
     lines = _sound()
-    return [*lines[:SAY], lines[ACCOUNT], lines[SAY], *lines[ACCOUNT + 1 :]]
+    return [*lines[:SAY], lines[USAGE], lines[SAY], *lines[USAGE + 1 :]]
 
 
 MADE: Final[dict[str, Callable[[], Lines]]] = {
     "after_the_end": lambda: [*_sound(), line_of(END + 1, "SAY pd=PD_1 text=still%20here")],
-    "bad_digit": lambda: _with_body(ACCOUNT, lambda body: body[:-1] + b"~"),
+    "bad_digit": lambda: _with_body(USAGE, lambda body: body[:-1] + b"~"),
     "bad_escape": lambda: _with_body(SAY, lambda body: body.replace(b"hello", b"hel%lo")),
     "bad_node": lambda: _with_record(SAY, "SAY pd=PD_01 text=hello"),
     "cut_and_run_together": _joined,
     "cut_line": lambda: _with_line(BODY, lambda line: line[:30]),
     "cut_in_the_checksum": lambda: _with_line(BODY, lambda line: line[:-3]),
-    "cut_off": lambda: _sound()[:ACCOUNT],
-    "cut_off_in_a_line": lambda: [*_sound()[:ACCOUNT], _sound()[ACCOUNT][:8]],
+    "cut_off": lambda: _sound()[:USAGE],
+    "cut_off_in_a_line": lambda: [*_sound()[:USAGE], _sound()[USAGE][:8]],
     "cut_to_the_number": lambda: _with_line(BODY, lambda line: line[:4]),
-    "doubled": lambda: [*_sound()[:ACCOUNT], *_sound()[SAY:]],
+    "doubled": lambda: [*_sound()[:USAGE], *_sound()[SAY:]],
     "first_is_not_trace": lambda: seal(map(event_of, (RECORDS[1], RECORDS[END]))),
     "garbled": lambda: _with_line(BODY, lambda line: f"{line[:3]}\x7f{line[4:]}"),
-    "huge_number": lambda: _with_record(ACCOUNT, f"ACCOUNT bytes={2**65} slots=1 objects=-"),
+    "huge_number": lambda: _with_record(
+        USAGE, RECORDS[USAGE].replace("bytes=1114112", f"bytes={2**65}")
+    ),
     "kernel_message_within": lambda: _with_line(BODY, _within),
     "lost": lambda: _without(SAY, SAY),
     "lost_several": lambda: _without(BODY, SAY),
@@ -107,7 +111,7 @@ MADE: Final[dict[str, Callable[[], Lines]]] = {
     "no_trace_line": lambda: _sound()[1:],
     "only_a_mark": lambda: ["~:"],
     "reordered": _swapped,
-    "started_again": lambda: [*_sound()[:ACCOUNT], *_sound()],
+    "started_again": lambda: [*_sound()[:USAGE], *_sound()],
     "trace_line_damaged": lambda: _with_line(0, lambda line: line.replace("test", "best")),
     "unknown_event": lambda: _with_record(SAY, "SHOUT pd=PD_1 text=hello"),
     "unknown_field": lambda: _with_record(SAY, "SAY pd=PD_1 text=hello loud=1"),

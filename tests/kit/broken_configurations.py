@@ -75,8 +75,8 @@ STORIES: Final[tuple[tuple[str, Change], ...]] = (
     ("config.system", with_system(depths=("1", "1"))),
     ("config.system", with_system(depths=("0", "inf"))),
     ("config.system", with_system(kernel="seL4 15.0.0")),
-    ("config.mode", with_system(await_ms=2000)),
-    ("config.policy", with_system(closeness=Closeness("both", 0))),
+    ("config.settings", with_system(await_ms=2000)),
+    ("config.settings", with_system(closeness=Closeness("both", 0))),
     ("config.sizes", with_sizes(base_bytes=1 << 21)),
     ("config.sizes", with_sizes(base_slots=41)),
     ("config.sizes", with_sizes(bodies=dict.fromkeys(
@@ -124,8 +124,8 @@ STORIES: Final[tuple[tuple[str, Change], ...]] = (
     ("config.crash", _crash(3, pd="thread")),
     ("config.crash", with_system(crashes=())),
     ("config.extract", with_system(extract=False)),
-    ("config.inject", with_system(inject=())),
-    ("config.inject", with_system(inject=("make:900:error",))),
+    ("config.settings", with_system(inject=())),
+    ("config.settings", with_system(inject=("make:900:error",))),
 )  # fmt: skip
 """(a rule, another configuration whose story breaks it)."""
 
@@ -170,7 +170,7 @@ def _cancelled(drafts: list[Draft]) -> list[Draft]:
 
 EDITS: Final[tuple[tuple[str, Edit], ...]] = (
     ("config.system", timed),
-    ("config.mode", _with("MODE", {"mode": "sync"})),
+    ("config.settings", _with("SETTING", {"word": "sync"})),
     ("config.truth", with_truth),
     ("config.cancel", _cancelled),
     ("config.slot", _with("EDGE", {"number": 256}, from_="PD_4", to="FILE_SPACE_4")),

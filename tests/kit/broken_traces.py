@@ -39,8 +39,6 @@ MADE = {
     "reconcile": reconcile_run,
 }
 Values = dict[str, object]
-ONCE: Final[Values] = {"call": 0, "end": 0, "how": "error", "always": 0, "times": 1}
-INJECTION: Final[Values] = {"chain": "make", "step": 1, **ONCE}
 SPACE_LEFT: Final[Values] = {"step": "destroy-space", "node": "BLOCK_SPACE_1", "pd": "-"}
 
 
@@ -414,14 +412,13 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     ),
     "line.cut_off": _changed(lambda lines: lines[:-1]),
     "line.after_end": _changed(
-        lambda lines: [*lines, line_of(len(lines), "ACCOUNT bytes=0 slots=0 objects=-")]
+        lambda lines: [*lines, line_of(len(lines), "SAY pd=PD_1 text=x")]
     ),
     "order.trace": lambda: inserted(
         "depths-0-0", "SAY", "TRACE", version=event_table().version, arch="x86_64",
         kernel="seL4 1", system="x", pd_depth=0, rs_depth=0, key="0" * 32, clock=0,
     ),
-    "order.base": lambda: inserted("depths-0-0", "SAY", "BASE", bytes=0, slots=0, objects="-"),
-    "order.mode": lambda: edited("depths-0-0", "MODE", None),
+    "order.usage": lambda: edited("depths-0-0", "USAGE", None),
     "order.end": _without_end,
     "order.version": emitted("DANCE", pd="PD_5"),
     "order.header": lambda: edited("depths-0-0", "TRACE", {"arch": "mips"}),
@@ -430,11 +427,10 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "memory.body": lambda: scenario(_no_body),
     "memory.block": lambda: scenario(_odd_body),
     "memory.overlap": lambda: scenario(_squatter),
-    "memory.sums": emitted("ACCOUNT", bytes=1, slots=2, objects="-"),
-    "memory.in_use": lambda: edited("depths-0-0", "IN_USE", {"nodes": 0}),
+    "memory.sums": lambda: edited("depths-0-0", "USAGE", {"bytes": 1}, skip=1),
+    "memory.in_use": lambda: edited("depths-0-0", "USAGE", {"nodes": 0}),
     "memory.objects": lambda: edited("depths-0-0", "SETTLED", {"objects": "thread:1"}, n=1),
-    "memory.in_use_told": lambda: edited("depths-0-0", "IN_USE", None, skip=1),
-    "memory.account": lambda: edited("depths-0-0", "ACCOUNT", None),
+    "memory.usage": lambda: edited("depths-0-0", "USAGE", None, skip=1),
     "accounts.quota": lambda: scenario(_quota_twice),
     "accounts.within": lambda: scenario(_over_quota),
     "accounts.pressed": lambda: scenario(_merged_too_early),
@@ -491,7 +487,6 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "consent.allow": emitted("ALLOW", pd="PD_5", by="PD_0", count=1),
     "consent.many": lambda: scenario(_many_subscriptions),
     "consent.allowed": lambda: edited("depths-1-0", "ALLOW", {"count": 0}, pd="PD_5"),
-    "collect.when": lambda: edited("collect", "COLLECTS", {"when": "always"}),
     "collect.due": lambda: edited("collect", "COLLECT", None, pds=0),
     "collect.found": lambda: edited("collect", "COLLECT", {"pds": 1}, pds=2),
     "collect.cleanup": lambda: edited("collect", "COLLECT", None, pds=2),
@@ -504,9 +499,10 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "triggers.right": lambda: scenario(lambda target: target.terminate("PD_5", "PD_1")),
     "triggers.deadline": lambda: edited("notices", "DEADLINE", {"ms": 0}, pd="PD_5"),
     "triggers.late": lambda: edited("notices", "LATE", {"token": 1}, pd="PD_5"),
-    "policy.told": lambda: edited("close", "POLICY", {"policy": "depth"}),
-    "inject.told": lambda: inserted("depths-0-0", "SPACE", "INJECT", **INJECTION),
-    "inject.happens": emitted("INJECTED", **INJECTION),
+    "settings.told": lambda: edited("depths-0-0", "SETTING", None),
+    "inject.happens": emitted(
+        "INJECTED", what="fail-make", word="error", value=1, second=0, third=0
+    ),
     "reports.steps": lambda: edited("depths-1-0", "CLEANUP", {"steps": 3}),
     "reports.step": lambda: edited("takeovers", "TAKEOVER", {"number": 3}),
     "reports.number": lambda: of_drafts(_report(number=3)),
@@ -530,7 +526,6 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "inject.making": lambda: edited("making", "MAKE_FAILED", None),
     "making.undone": lambda: edited("making", "MAKE_UNDONE", {"left": 1}),
     "making.step": lambda: edited("making", "MAKE_FAILED", {"kind": "page"}, what="request"),
-    "progress.await": lambda: edited("depths-0-0", "AWAIT", None),
     "progress.awaited": emitted("GIVE_UP", pd="PD_5", token=1, ran=1000, held_up=2000),
     "progress.early": emitted("GIVE_UP", pd="PD_5", token=1, ran=999, held_up=1999),
     "triggers.cleanup": lambda: scenario(_cleanup_of_nothing),

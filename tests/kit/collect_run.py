@@ -17,8 +17,7 @@ class Collecting(Target):
 
     def __init__(self) -> None:
         super().__init__(0, 0)
-        at = next(i for i, (name, _) in enumerate(self.events) if name == "AWAIT") + 1
-        self.events.insert(at, ("COLLECTS", {"when": "after-cleanup"}))
+        self.setting("collect")
         self.spawned: set[str] = set()
         self.saved = False
         """a subscriber saved a PD from the collection that waits"""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from cellreap import headers
 from cellreap.model.ids import ROOT
 from cellreap.trace.expected import Expected, ExpectedCrash, ExpectedPd, ExpectedSizes
 from cellreap.trace.writer import Draft
@@ -111,10 +112,10 @@ class Configured(Target):
         self.base = (sizes.base_bytes, sizes.base_slots)
         self.own_objects = Counter(sizes.base_objects)
         own = {"slots": self.base[1], "objects": counted(self.own_objects)}
-        self._change("BASE", bytes=self.base[0], **own)
+        self._change("USAGE", bytes=self.base[0], own=self.base[1], **own)
         self._change("TRACE", kernel=config.kernel, arch=config.arch)
-        self._change("AWAIT", ms=config.await_ms)
-        for text in reversed(config.inject):
+        self._change("SETTING", what="await", value=config.await_ms)
+        for text in config.inject:
             self._announce(text)
         self.ids: dict[str, str] = {}
         self.counts: dict[str, int] = {}
@@ -122,20 +123,21 @@ class Configured(Target):
             self.core_space(type_)
 
     def _change(self, event: str, **values: object) -> None:
-        at = next(i for i, (name, _) in enumerate(self.events) if name == event)
+        match = {"what": values["what"]} if "what" in values else {}
+        at = next(
+            i
+            for i, (name, has) in enumerate(self.events)
+            if name == event and match.items() <= has.items()
+        )
         self.events[at] = (event, {**self.events[at][1], **values})
 
     def _announce(self, text: str) -> None:
         chain, place, how, *often = text.split(":")
         step, _, call = place.partition(".")
-        values = {"chain": chain, "step": int(step), "how": how}
-        always = often == ["always"]
-        times = 0 if always else int(often[0].removeprefix("x")) if often else 1
-        values |= {"always": int(always), "times": times}
-        end = call == "end"
-        values |= {"call": 0 if end else int(call or 0), "end": int(end)}
-        at = next(i for i, (name, _) in enumerate(self.events) if name == "AWAIT")
-        self.events.insert(at + 1, ("INJECT", values))
+        times = {(): "0", ("always",): "1"}.get(tuple(often)) or often[0].removeprefix("x")
+        end = headers.constant("image.h", "CR_IMAGE_STEP_END")
+        called = end if call == "end" else int(call or 0)
+        self.setting(f"fail-{chain}", how, int(step), called, int(times))
 
     # -- PDs
 
@@ -257,7 +259,7 @@ class Configured(Target):
         """Prints what has changed since it was printed last."""
         names = [event for event, _ in self.events]
         memory = {"BODY", "RESOURCE", "DELETE", "CLEANUP"}
-        printed = max((i for i, name in enumerate(names) if name == "ACCOUNT"), default=0)
+        printed = max((i for i, name in enumerate(names) if name == "USAGE"), default=0)
         if memory & set(names[printed:]):
             self.account()
         changes = memory - {"CLEANUP"} | {"PD", "SPACE", "EDGE"}

@@ -24,7 +24,7 @@ SHARED = {
     "WAIT": ("GET_WORK",),
     "CONTINUE": ("GET_WORK",),
     "RESUME_WORK": ("ACCEPT",),
-    "IN_USE": ("ACCEPT",),
+    "USAGE": ("ACCEPT",),
 }
 """Costly event -> the events among which its cost is divided.
 

@@ -9,7 +9,7 @@ from cellreap.testing import Run
 def freed(run: Run, n: int) -> int:
     """The bytes that are in use before the n-th cleanup, and no more after it."""
     (begin,), (end,) = run.of("CLEANUP", n=n), run.of("SETTLED", n=n)
-    before = [each for each in run.events[: run.at(begin)] if each.name in ("ACCOUNT", "SETTLED")]
+    before = [each for each in run.events[: run.at(begin)] if each.name in ("USAGE", "SETTLED")]
     return before[-1].number("bytes") - end.number("bytes")
 
 

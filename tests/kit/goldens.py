@@ -78,10 +78,8 @@ def told(reading: Reading) -> str:
 
 LEFT_OUT: Final = frozenset(
     {
-        ("ACCOUNT", "bytes"),
-        ("ACCOUNT", "slots"),
-        ("BASE", "bytes"),
-        ("BASE", "slots"),
+        ("USAGE", "bytes"),
+        ("USAGE", "slots"),
         ("BODY", "bytes"),
         ("BODY", "paddr"),
         ("BODY", "slots"),

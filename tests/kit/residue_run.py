@@ -22,8 +22,7 @@ class Leaving(Target):
     pd_left = "PD_1"
     failures = 0
     failure: ClassVar[dict[str, object]] = {
-        "chain": "step", "step": 1, "call": 0, "end": 0, "how": "error", "always": 0,
-        "times": FAILURES,
+        "what": "fail-step", "word": "error", "value": 1, "second": 0, "third": FAILURES,
     }  # fmt: skip
 
     def _deaths(self, n: int) -> None:
@@ -87,8 +86,7 @@ class Leaving(Target):
 def residue_run() -> list[Draft]:
     """Block server 1 is left. Another cleanup comes, and then two later runs."""
     target = Leaving(0, 0)
-    at = next(i for i, (name, _) in enumerate(target.events) if name == "AWAIT") + 1
-    target.events.insert(at, ("INJECT", target.failure))
+    target.setting("fail-step", "error", 1, 0, FAILURES)
     pds = block_fs_db_app(target)
     target.quiet()
     target.fault(pds["block_server_1"])

@@ -52,6 +52,14 @@ def type_lines() -> list[str]:
     )
 
 
+def setting_lines() -> list[str]:
+    """The table of settings as the docs have it."""
+    rows = headers.table("trace_events.h", "CR_SETTING")
+    return table_lines(
+        ("setting", "meaning"), [(f"`{word}`", str(meaning)) for _, _, word, meaning in rows]
+    )
+
+
 def limit_lines() -> list[str]:
     """The table of the root task's limits as the docs have it."""
     rows = headers.table("limits.h", "CR_SYSTEM_LIMIT")
@@ -74,6 +82,7 @@ def events_in_docs(rewrite: bool = False) -> None:
 def types_in_docs(rewrite: bool = False) -> None:
     """Compares the table of field types."""
     check_table(path_of(TRACE_PAGE), "field types", type_lines(), rewrite)
+    check_table(path_of(TRACE_PAGE), "settings", setting_lines(), rewrite)
 
 
 def table_limit_lines() -> list[str]:
@@ -110,7 +119,7 @@ def operations_in_docs() -> None:
 
 def steps_in_docs() -> None:
     """Compares the names of the traced steps, which are all but the last."""
-    found = set(re.findall(r"^ *\| `([a-z-]+)` \| ", text_of(TRACE_PAGE), re.MULTILINE))
+    found = set(re.findall(r"^ +\| `([a-z-]+)` \| ", text_of(TRACE_PAGE), re.MULTILINE))
     names = set(headers.printed_names("steps.h", "CR_STEP"))
     same(f"steps in {TRACE_PAGE}", found, names - {"settle"})
 

@@ -211,7 +211,7 @@ def _others(event: Event, name: str, value: str, nodes: dict[str, list[str]]) ->
 
 # -- which events depend on each other
 
-_FRAME = {"TRACE", "BASE", "CLEANUP", "SETTLED", "END"}
+_FRAME = {"TRACE", "SETTING", "CLEANUP", "SETTLED", "END"}
 _MODEL = {
     "PD", "BODY", "SPACE", "RESOURCE", "DELETE", "EDGE",
 }  # fmt: skip
@@ -246,7 +246,7 @@ def depends(events: Sequence[Event], first: int, second: int, moved: int) -> boo
             return a.name == "GET_WORK"
         return _lane(events, a) == _lane(events, b)
     crossed = events[first : second + 1] if moved == first else events[first:second]
-    if events[moved].name == "ACCOUNT" and not {a.name, b.name} & _FRAME:
+    if events[moved].name == "USAGE" and not {a.name, b.name} & _FRAME:
         return sum(map(_memory, crossed)) != 0
     if a.dropped("HOLD", "SUBSCRIBE") and b.made(a["kind"]):
         return False
@@ -324,8 +324,8 @@ def conflicts(first: Event, second: Event) -> bool:
     Both are from one trace, in this order, and near each other.
     """
     names = {first.name, second.name}
-    if names & {"TRACE", "BASE", "END"}:
-        return True
+    if names & {"TRACE", "SETTING", "END"}:
+        return first.values.get("what") != second.values.get("what")
     for one, other in ((first, second), (second, first)):
         if one.name == "QUEUE" and one["n"] == "0":
             # Of no cleanup: behind the REQUEST that is dropped, before the GET_WORK.
@@ -343,7 +343,7 @@ def conflicts(first: Event, second: Event) -> bool:
         if frame["n"] == "0":
             return other.name in _MODEL
         return other.name not in ("SAY", "REFUSE", "UNREACHED")
-    if "ACCOUNT" in names:
+    if "USAGE" in names:
         return _memory(first) != 0 or _memory(second) != 0
     if first.name in _TRIGGERS and second.name in _TRIGGERS:
         return True

@@ -176,6 +176,12 @@ class Target:
         self.core_spaces: dict[str, str] = {}
         self.spawning: str | None = None
         """the creator of the PD that is being made"""
+        self.remains: set[str] = set()
+        """the doomed nodes that a cleanup left"""
+        self.tombstones = 0
+        """the destroyed nodes of such cleanups"""
+        self.going = 0
+        """the destroyed nodes of a cleanup that waits for destructors"""
         depth = [reference.depth_text(depth) for depth in self.depths]
         self.emit(
             "TRACE",
@@ -188,40 +194,26 @@ class Target:
             key=NO_SECRET.hex(),
             clock=0,
         )
-        self.emit("BASE", bytes=self.base[0], slots=self.base[1], objects=counted(OWN_OBJECTS))
-        self.emit("MODE", mode=mode)
-        self.emit("AWAIT", ms=1000)
-        self.injections = [
-            {
-                "chain": "step",
-                "step": step,
-                "call": 0,
-                "end": 0,
-                "how": how.removesuffix(":always"),
-                "always": int(how.endswith(":always")),
-                "times": int(not how.endswith(":always")),
-            }
-            for step, how in injections
-        ]
-        for injection in self.injections:
-            self.emit("INJECT", **injection)
+        self.settings: list[str] = []
+        self.account()
+        self.setting("mode", mode)
+        self.setting("await", value=1000)
         self.closeness = closeness
         if closeness is not None:
-            self.emit("POLICY", policy=closeness.policy)
+            self.setting("policy", closeness.policy)
             if closeness.fr_max is not None:
-                self.emit("FR_MAX", hops=closeness.fr_max)
+                self.setting("fr-max", value=closeness.fr_max)
             for type_, shared, every in closeness.rsi_min:
-                self.emit("RSI_MIN", type=type_, shared=shared, all=every)
+                self.setting("rsi-min", type_, shared, every)
+        self.injections: dict[int, dict[str, object]] = {}
+        """step of cleanups -> how the cleaner dies at it"""
+        for step, how in injections:
+            word, _, always = how.partition(":")
+            self.injections[step] = self.setting("fail-step", word, step, 0, int(bool(always)))
         self.steps_done = 0
         self.served_after: dict[int, tuple[str, Callable[[], object]]] = {}
         """number of a step of cleanups -> the PD that is served after it, and what it asks for"""
         self.epoch = 0
-        self.remains: set[str] = set()
-        """the doomed nodes that a cleanup left"""
-        self.tombstones = 0
-        """the destroyed nodes of such cleanups"""
-        self.going = 0
-        """the destroyed nodes of a cleanup that waits for destructors"""
         self.model.add_pd(ROOT, "ROOT_TASK", pinned=True)
         self.emit("PD", id=ROOT, name="ROOT_TASK", pinned=1)
 
@@ -242,6 +234,15 @@ class Target:
             self.suspended.discard(pd)
         elif event == "SERVER_DIED" and server in self.stop_calls:
             self.stop_calls[server]["resume"] += 1
+
+    def setting(
+        self, what: str, word: str = "-", value: int = 0, second: int = 0, third: int = 0
+    ) -> dict[str, object]:
+        """Tells a setting behind those that were told, and returns it."""
+        self.settings.append(what)
+        values = {"what": what, "word": word, "value": value, "second": second, "third": third}
+        self.events.insert(1 + len(self.settings), ("SETTING", values))
+        return values
 
     # -- creation
 
@@ -875,14 +876,14 @@ class Target:
         return rows
 
     def account(self) -> None:
-        self.emit("ACCOUNT", **self.used())
         model = self.model
         edges = [edge for edge in model.edges() if edge.kind not in ("MANAGE", "SUBSET")]
         parts = len(model.manager) + len(model.space_of)
         bodies = sum(model.body_of(pd) is not None for pd in self.bodies)
         self.emit(
-            "IN_USE",
-            nodes=len(model.nodes) + self.tombstones + self.going + self.mourning.count(),
+            "USAGE",
+            **self.used(),
+            nodes=max(len(model.nodes), 1) + self.tombstones + self.going + self.mourning.count(),
             edges=len(set(edges)) + parts + bodies,
             notices=self.notices_in_use(),
             blocks=1 + len(self.bodies),
@@ -1268,18 +1269,18 @@ class Target:
     def _die(self, n: int, name: str, node: str, pd: str) -> None:
         """The cleaner dies before its next step, if that is injected."""
         self.steps_done += 1
-        for injection in self.injections:
-            for attempts in range(1, 4) if injection["step"] == self.steps_done else ():
+        if (failure := self.injections.get(self.steps_done)) is not None:
+            for attempts in range(1, 4):
                 self.epoch += 1
-                self.emit("INJECTED", **injection)
-                step = {"n": n, "epoch": self.epoch, "death": injection["how"], "step": name}
+                self.emit("INJECTED", **failure)
+                step = {"n": n, "epoch": self.epoch, "death": failure["word"], "step": name}
                 step |= {"node": node, "pd": pd, "attempts": attempts}
                 number = self._steps_of(n) + 1
                 if attempts == 3:
                     self.emit("RESIDUE", **step, calls=0, kinds="-", number=number)
                 else:
                     self.emit("TAKEOVER", **step, number=number)
-                if not injection["always"]:
+                if failure["third"] == 0:
                     break
 
     def _awaited(self, n: int) -> list[str]:
@@ -1900,12 +1901,10 @@ def merged_run() -> list[Draft]:
 def making_run() -> list[Draft]:
     """Making fails: by an injected error, and because the kernel refuses."""
     target = Target(0, 0, "making")
-    failure = {"chain": "make", "call": 0, "end": 0, "how": "error", "always": 0, "times": 1}
-    at = next(i for i, (name, _) in enumerate(target.events) if name == "AWAIT") + 1
-    target.events.insert(at, ("INJECT", {"step": 60, **failure}))
+    failure = target.setting("fail-make", "error", 60)
     boss = target.pd("boss")
     disk = target.space(boss, "BLOCK", "disk")
-    target.emit("INJECTED", step=60, **failure)
+    target.emit("INJECTED", **failure)
     target.unmade("pd", "child", 12, "page")
     target.refuse(boss, 8, 10)
     child = target.pd("child", creator=boss)

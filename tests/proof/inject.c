@@ -21,6 +21,5 @@ void main(void)
     (void)cr_inject_step_left(&injector, chain, any());
     (void)cr_inject_call(&injector, chain);
     (void)cr_inject_end(&injector, chain);
-    (void)cr_chain_name(any());
     (void)cr_injected_name(any());
 }

@@ -319,7 +319,7 @@ def records(trace: str | Path) -> list[str]:
     trace.
 
     >>> cellreap.records("tests/data/goldens/block_fs_db_app-0-0.trace")[2]
-    '2 MODE mode=async'
+    '2 SETTING what=mode word=async value=0 second=0 third=0'
     """
     with opened(trace) as stream:
         return [record_text(event) for event in read(Reader(str(trace)), stream)]

@@ -52,7 +52,7 @@ def of_trace(path: Path, after: int | None = None, *, strict: bool = False) -> S
         key: f"cleanup {number} destroyed it, and --after N is the state after an earlier one"
         for key, number in replay.destroyed.items()
     }
-    close = replay.context.close.of
+    close = replay.context.settings.closeness
     return State(model, TRACE, depths_of, kept, close, spaces, notes, gone=gone, check=report)
 
 

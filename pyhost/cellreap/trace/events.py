@@ -176,8 +176,7 @@ def _vocabularies() -> dict[str, tuple[str, ...]]:
     tables = {
         "CHANGE": ("trace_events.h", "CR_CHANGE"),
         "EDGE_KIND": ("model.h", "CR_EDGE_KIND"),
-        "MODE": ("trace_events.h", "CR_MODE"),
-        "POLICY": ("policy.h", "CR_POLICY"),
+        "SETTING": ("trace_events.h", "CR_SETTING"),
         "CAUSE": ("trace_events.h", "CR_CAUSE"),
         "FAULT_KIND": ("protocol.h", "CR_FAULT_KIND"),
         "NOTICE_KIND": ("policy.h", "CR_NOTICE_KIND"),
@@ -189,8 +188,6 @@ def _vocabularies() -> dict[str, tuple[str, ...]]:
         "CRASH": ("trace_events.h", "CR_CRASH_WAY"),
         "STAND": ("trace_events.h", "CR_STAND"),
         "DEATH": ("trace_events.h", "CR_DEATH"),
-        "CHAIN": ("inject.h", "CR_CHAIN"),
-        "INJECTION": ("inject.h", "CR_INJECTION"),
         "MADE": ("make_steps.h", "CR_MADE"),
         "MAKE_STEP": ("make_steps.h", "CR_MAKE_STEP"),
     }

@@ -25,8 +25,7 @@ RULES: Final[dict[str, str]] = {
     "line.after_end": "No event comes after END.",
     # the first events, the last event, and their order
     "order.trace": "TRACE is the first event and occurs once.",
-    "order.base": "BASE follows TRACE directly and occurs once.",
-    "order.mode": "MODE follows BASE directly and occurs once.",
+    "order.usage": "USAGE follows TRACE directly.",
     "order.end": "END is the last event.",
     "order.version": "The version is that of this cellreap, which has every event of the trace.",
     "order.header": "TRACE names an architecture and a kernel with its version.",
@@ -34,18 +33,17 @@ RULES: Final[dict[str, str]] = {
     "model.possible": "The model allows the change: nodes and edges that it uses exist, and new "
     "ones are new.",
     # memory
-    "memory.body": "Each PD has one BODY before the next PD, ACCOUNT, trigger, cleanup or "
-    "snapshot.",
+    "memory.body": "Each PD has one BODY before the next PD, USAGE, trigger, cleanup or snapshot.",
     "memory.block": "The size of a body is a power of two, at least 16 bytes, and the body is "
     "aligned to it.",
     "memory.overlap": "The bodies of live PDs do not overlap.",
-    "memory.sums": "ACCOUNT, SETTLED and MAKE_UNDONE have the bytes and slots that are in use.",
-    "memory.account": "ACCOUNT occurs if and only if memory changed since the last one.",
-    "memory.in_use": "IN_USE has the nodes, edges, notices, tickets and slots that the events "
-    "before it leave, and for each body one block more than BASE had.",
-    "memory.objects": "ACCOUNT, SETTLED and MAKE_UNDONE have the kernel objects of BASE and of all "
-    "bodies. The endpoint of a PD goes with its STOP.",
-    "memory.in_use_told": "IN_USE directly follows each ACCOUNT, if it follows the first.",
+    "memory.sums": "USAGE, SETTLED and MAKE_UNDONE have the bytes and slots that are in use.",
+    "memory.usage": "After the first one, USAGE occurs if and only if memory changed since the "
+    "last one.",
+    "memory.in_use": "USAGE has the nodes, edges, notices, tickets and slots that the events "
+    "before it leave, and for each body one block more than the first one had.",
+    "memory.objects": "USAGE, SETTLED and MAKE_UNDONE have the kernel objects of the first USAGE "
+    "and of all bodies. The endpoint of a PD goes with its STOP.",
     # accounts
     "accounts.quota": "The quotas of an account are told once.",
     "accounts.within": "No account uses more than its quota.",
@@ -108,10 +106,9 @@ RULES: Final[dict[str, str]] = {
     "suspended. A `fault` is on the PD's fault handler, a `call` on a PD that it can call.",
     # the configuration, if it is given
     "config.system": "TRACE has the configured name and depths, and the kernel of the image.",
-    "config.policy": "POLICY, FR_MAX and RSI_MIN are the configured ones.",
-    "config.mode": "MODE and AWAIT are the configured ones.",
-    "config.sizes": "BASE, BODY and RESOURCE have the sizes that follow from configuration, "
-    "programs and kernel.",
+    "config.settings": "Each SETTING is the configured one.",
+    "config.sizes": "The first USAGE, BODY and RESOURCE have the sizes that follow from "
+    "configuration, programs and kernel.",
     "config.quota": "Each account is told once with the configured quotas.",
     "config.pd": "The configured PDs exist, those of boot time in their order, the others after "
     "the first cleanup. No other PD exists but those that a PD may spawn.",
@@ -136,12 +133,11 @@ RULES: Final[dict[str, str]] = {
     "config.extract": "The root task extracts the state at the end if that is configured.",
     "config.truth": "The trace has the kernel's word if that is configured, with snapshots if the "
     "kernel of the image takes them, and else not.",
-    "config.inject": "The failures to inject are the configured ones.",
     # injected failures
-    "policy.told": "POLICY comes after AWAIT, COLLECTS and INJECT, if at all. Directly after it "
-    "come at most one FR_MAX, and RSI_MIN for different types: at least one event of these two.",
-    "inject.told": "INJECT comes directly after AWAIT, COLLECTS or another INJECT, and each once.",
-    "inject.happens": "INJECTED repeats an INJECT, once unless that is for always.",
+    "settings.told": "Each SETTING stands between the first USAGE and PD_0, in the order of "
+    "CR_SETTINGS: `mode` and `await` always, and at least one threshold after a `policy`. Only "
+    "thresholds and failures are told several times, and each differs.",
+    "inject.happens": "INJECTED repeats a SETTING, as often as that says.",
     # cleaners that die
     "takeover.death": "TAKEOVER or RESIDUE comes right after the INJECTED that has a step of a "
     "cleanup fail, and tells that failure. A cleaner dies of nothing else.",
@@ -220,9 +216,8 @@ RULES: Final[dict[str, str]] = {
     "consent.allowed": "A PD that makes an edge for another PD was allowed it; each edge takes one "
     "off.",
     # collections
-    "collect.when": "COLLECTS comes once, right after AWAIT, and says after-cleanup.",
     "collect.due": "A collection comes once after each cleanup that is none, when no cleanup is "
-    "under way and none may begin, if COLLECTS says so. One comes likewise after "
+    "under way and none may begin, if a SETTING says so. One comes likewise after "
     "COLLECT_ASKED.",
     "collect.found": "A collection finds the PDs that the reference does not reach.",
     "collect.cleanup": "A cleanup without a trigger follows a collection that found PDs, or "
@@ -286,7 +281,6 @@ RULES: Final[dict[str, str]] = {
     "freed.once": "A PD is freed at most once by one STOP.",
     "freed.client": "A PD is freed only from a call to a server that it had a capability to.",
     # how long receivers are awaited
-    "progress.await": "AWAIT comes once, directly after MODE.",
     "progress.awaited": "A PD is given up only if it can answer, and a cleanup, an extraction or a "
     "ticket awaits that it finishes a notice up to that token.",
     "progress.early": "A PD without a deadline is given up after await_ms in which it could run, "

@@ -132,7 +132,7 @@ class Silence:
 
 
 _READS: Final = frozenset(
-    {"PD", "STEP", "AWAIT", "SAY", "FAULT_HELD", "FAULT_RESUMED", "FAULT", "SILENT", "STANDS"}
+    {"PD", "STEP", "SETTING", "SAY", "FAULT_HELD", "FAULT_RESUMED", "FAULT", "SILENT", "STANDS"}
 )
 
 
@@ -158,8 +158,8 @@ class Listener:
                 self._pds[pd] = Standing(pd, event["name"], event["op"] == "spawn")
             case "STEP" if event["name"] == "destroy-pd":
                 self._pds.pop(event["pd"], None)
-            case "AWAIT":
-                self._timer = event.number("ms") != 0
+            case "SETTING" if event["what"] == "await":
+                self._timer = event.number("value") != 0
             case "SAY" if event["pd"] in self._pds:
                 self._pds[event["pd"]].said = event["text"]
             case "FAULT_HELD" if event["pd"] in self._pds:

@@ -126,7 +126,7 @@ class Story:
             self.chapters[-1].says.append((event["pd"], event["text"]))
 
     def _count(self, event: Event) -> None:
-        """ACCOUNT, SETTLED: what is in use."""
+        """USAGE, SETTLED: what is in use."""
         self.in_use = event.number("bytes"), event.number("slots")
 
     # -- triggers
@@ -183,7 +183,7 @@ _HANDLERS: dict[str, Callable[[Story, Event], None]] = {
     "TRACE": Story._trace,
     "DEADLINE": Story._deadline,
     "SAY": Story._say,
-    "ACCOUNT": Story._count,
+    "USAGE": Story._count,
     "SETTLED": Story._count,
     "FAULT": Story._fault,
     "EXIT": Story._exit,

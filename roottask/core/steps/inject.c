@@ -2,22 +2,11 @@
 #include <cellreap/inject.h>
 #include <stddef.h>
 
-static const char *const chain_names[] = {
-#define CR_CHAIN(enumerator, number, word, meaning) [enumerator] = word,
-    CR_CHAINS
-#undef CR_CHAIN
-};
-
 static const char *const how_names[] = {
 #define CR_INJECTION(enumerator, number, word, meaning) [enumerator] = word,
     CR_INJECTIONS
 #undef CR_INJECTION
 };
-
-const char *cr_chain_name(uint32_t chain)
-{
-    return chain < CR_CHAIN_COUNT ? chain_names[chain] : "?";
-}
 
 const char *cr_injected_name(uint32_t how)
 {

@@ -67,7 +67,6 @@ const cr_image_injection *cr_inject_call(cr_injector *injector, cr_chain chain);
 /* The step was carried out, and nothing says so yet. */
 const cr_image_injection *cr_inject_end(cr_injector *injector, cr_chain chain);
 
-const char *cr_chain_name(uint32_t chain);
 const char *cr_injected_name(uint32_t how);
 
 #ifdef __cplusplus

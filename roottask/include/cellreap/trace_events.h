@@ -54,6 +54,24 @@ typedef enum cr_print {
     CR_MODE(CR_MODE_ASYNC, 0, "async", "at once, with its ticket")                                 \
     CR_MODE(CR_MODE_SYNC, 1, "sync", "when its ticket is over")
 
+/* What SETTING tells, in this order, but for those of tests, which have that of the configuration:
+ * CR_SETTING(enumerator, number, word, meaning). An injection:
+ * `word` tells how it fails, `value` at which step, from 1, `second` and `third` are `call` and
+ * `always` of cr_image_injection. */
+#define CR_SETTINGS                                                                                \
+    CR_SETTING(CR_SETTING_MODE, 0, "mode", "when a TERMINATE is answered: `word`, of CR_MODES")    \
+    CR_SETTING(CR_SETTING_AWAIT, 1, "await", "how long a PD without a deadline is awaited, in ms " \
+        "in which it could run; 0: the kernel leaves no timer to the root task")                   \
+    CR_SETTING(CR_SETTING_COLLECT, 2, "collect", "the root task collects after each cleanup, "     \
+        "when no other one is under way or waits")                                                 \
+    CR_SETTING(CR_SETTING_POLICY, 3, "policy", "which PDs policy dooms: `word`, of CR_POLICIES")   \
+    CR_SETTING(CR_SETTING_FR_MAX, 4, "fr-max", "a PD is close to the trigger if FR of the two is " \
+        "at most `value` hops")                                                                    \
+    CR_SETTING(CR_SETTING_RSI_MIN, 5, "rsi-min", "a PD is close to the trigger if RSI of type "    \
+        "`word` is at least `value` / `second`")                                                   \
+    CR_SETTING(CR_SETTING_FAIL_STEP, 6, "fail-step", "for tests: a step of cleanups fails")        \
+    CR_SETTING(CR_SETTING_FAIL_MAKE, 7, "fail-make", "for tests: a step of making fails")
+
 /* The cause of a cleanup: CR_CAUSE(enumerator, number, word, event of the trigger) */
 #define CR_CAUSES                                                                                  \
     CR_CAUSE(CR_CAUSE_FAULT, 0, "fault", "FAULT")                                                  \
@@ -150,16 +168,13 @@ typedef enum cr_print {
     CR_TRACE_TYPE(NODE_OR_NONE, TEXT, "a PD, space, resource or -")                                \
     CR_TRACE_TYPE(CHANGE, TEXT, "what became of a row")                                            \
     CR_TRACE_TYPE(EDGE_KIND, TEXT, "a kind of edge")                                               \
-    CR_TRACE_TYPE(MODE, TEXT, "a mode")                                                            \
-    CR_TRACE_TYPE(POLICY, TEXT, "a policy")                                                        \
+    CR_TRACE_TYPE(SETTING, TEXT, "a setting")                                                      \
     CR_TRACE_TYPE(CAUSE, TEXT, "a cause")                                                          \
     CR_TRACE_TYPE(CRASH, TEXT, "a way to crash")                                                   \
     CR_TRACE_TYPE(FAULT_KIND, TEXT, "a kind of fault")                                             \
     CR_TRACE_TYPE(STAND, TEXT, "what a PD does")                                                   \
     CR_TRACE_TYPE(REGISTERS, TEXT, "- or registers with their values, as in pc:0x10,sp:0x20")      \
     CR_TRACE_TYPE(DEATH, TEXT, "a death of the cleaner")                                           \
-    CR_TRACE_TYPE(CHAIN, TEXT, "a kind of chain of steps")                                         \
-    CR_TRACE_TYPE(INJECTION, TEXT, "a failure to inject")                                          \
     CR_TRACE_TYPE(MADE, TEXT, "what is made")                                                      \
     CR_TRACE_TYPE(MAKE_STEP, TEXT, "a kind of step of making")                                     \
     CR_TRACE_TYPE(CNODE, TEXT, "a CNode of a PD")                                                  \
@@ -189,37 +204,19 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_END, "END", FIELD(count, NUMBER) FIELD(digest, DIGEST),                   \
                    "The last event: the number of events, END included, and a sum over the "       \
                    "checksums of all lines before it.")                                            \
-    CR_TRACE_EVENT(CR_EV_BASE, "BASE", FIELD(bytes, NUMBER) FIELD(slots, NUMBER)                   \
-                   FIELD(objects, OBJECTS),                                                        \
-                   "The bytes of untyped memory, the slots and the kernel objects that the root "  \
-                   "task keeps for itself.")                                                       \
-    CR_TRACE_EVENT(CR_EV_ACCOUNT, "ACCOUNT", FIELD(bytes, NUMBER) FIELD(slots, NUMBER)             \
-                   FIELD(objects, OBJECTS),                                                        \
-                   "All bytes of untyped memory, slots and kernel objects in use, BASE included.") \
-    CR_TRACE_EVENT(CR_EV_IN_USE, "IN_USE", FIELD(nodes, NUMBER) FIELD(edges, NUMBER)               \
+    CR_TRACE_EVENT(CR_EV_USAGE, "USAGE", FIELD(bytes, NUMBER) FIELD(slots, NUMBER)                 \
+                   FIELD(objects, OBJECTS) FIELD(nodes, NUMBER) FIELD(edges, NUMBER)               \
                    FIELD(notices, NUMBER) FIELD(blocks, NUMBER) FIELD(tickets, NUMBER)             \
                    FIELD(own, NUMBER) FIELD(parents, NUMBER) FIELD(bodies, NUMBER),                \
-                   "The entries in use of the tables of the root task: nodes, with tombstones, "   \
-                   "edges, notices, blocks of untyped memory, and tickets that are not over. own, "\
-                   "parents, bodies: the slots of ACCOUNT for its own objects, for the parents of "\
-                   "capabilities to resources, and for the bodies of PDs.")                        \
-    CR_TRACE_EVENT(CR_EV_MODE, "MODE", FIELD(mode, MODE),                                          \
-                   "When the root task answers a TERMINATE: async: at once; sync: when the "       \
-                   "ticket is over.")                                                              \
-    CR_TRACE_EVENT(CR_EV_AWAIT, "AWAIT", FIELD(ms, NUMBER),                                        \
-                   "How long a PD without a deadline is awaited, in the time in which it could "   \
-                   "run. 0: the kernel leaves no timer to the root task.")                         \
-    CR_TRACE_EVENT(CR_EV_POLICY, "POLICY", FIELD(policy, POLICY),                                  \
-                   "Which PDs policy dooms, if not depth alone decides: metric: those that are "   \
-                   "close to the trigger; both: dependents that are.")                             \
-    CR_TRACE_EVENT(CR_EV_FR_MAX, "FR_MAX", FIELD(hops, NUMBER),                                    \
-                   "A PD is close to the trigger if FR of the two is at most so many hops.")       \
-    CR_TRACE_EVENT(CR_EV_RSI_MIN, "RSI_MIN", FIELD(type, SPACE_TYPE) FIELD(shared, NUMBER)         \
-                   FIELD(all, NUMBER),                                                             \
-                   "A PD is close to the trigger if RSI of this type is at least shared / all.")   \
-    CR_TRACE_EVENT(CR_EV_COLLECTS, "COLLECTS", FIELD(when, TEXT),                                  \
-                   "When the root task collects by itself: after-cleanup: after each cleanup, "    \
-                   "when no other one is under way or waits. Without this event it never does.")   \
+                   "What is in use: bytes of untyped memory, slots, kernel objects, and the "      \
+                   "entries of the tables of the root task: nodes, with tombstones, edges, "       \
+                   "notices, blocks of untyped memory, and tickets that are not over. own, "       \
+                   "parents, bodies: the slots for its own objects, for the parents of "           \
+                   "capabilities to resources, and for the bodies of PDs. The first one tells "    \
+                   "what the root task keeps for itself.")                                         \
+    CR_TRACE_EVENT(CR_EV_SETTING, "SETTING", FIELD(what, SETTING) FIELD(word, TEXT)                \
+                   FIELD(value, NUMBER) FIELD(second, NUMBER) FIELD(third, NUMBER),                \
+                   "A setting of the configuration. What it has no use for is - or 0.")            \
     CR_TRACE_EVENT(CR_EV_COLLECT_ASKED, "COLLECT_ASKED", FIELD(by, PD),                            \
                    "The PD asks for a collection. Its COLLECT follows when no cleanup is under "   \
                    "way or waits. One COLLECT serves all who asked by then.")                      \
@@ -235,18 +232,9 @@ typedef enum cr_print {
                    "runs: the PDs that were made with op=reconcile, and the spaces of other PDs "  \
                    "that were made so and have no name. nodes: how many there are. The cleanup "   \
                    "of them begins.")                                                              \
-    CR_TRACE_EVENT(CR_EV_INJECT, "INJECT", FIELD(chain, CHAIN) FIELD(step, NUMBER)                 \
-                   FIELD(call, NUMBER) FIELD(end, FLAG) FIELD(how, INJECTION) FIELD(always, FLAG)  \
-                   FIELD(times, NUMBER),                                                           \
-                   "The configuration has something fail, for tests: a step of chains of this "    \
-                   "kind, counted from 1. call: the kernel call of the step, from 1, where going " \
-                   "on to its next notice or resource counts as one; 0: before the step, or with " \
-                   "end=1 after it. always: each attempt fails. times: so many attempts fail; 0 "  \
-                   "with always=1.")                                                               \
-    CR_TRACE_EVENT(CR_EV_INJECTED, "INJECTED", FIELD(chain, CHAIN) FIELD(step, NUMBER)             \
-                   FIELD(call, NUMBER) FIELD(end, FLAG) FIELD(how, INJECTION) FIELD(always, FLAG)  \
-                   FIELD(times, NUMBER),                                                           \
-                   "The failure happens now.")                                                     \
+    CR_TRACE_EVENT(CR_EV_INJECTED, "INJECTED", FIELD(what, SETTING) FIELD(word, TEXT)              \
+                   FIELD(value, NUMBER) FIELD(second, NUMBER) FIELD(third, NUMBER),                \
+                   "The failure of this SETTING happens now.")                                     \
     CR_TRACE_EVENT(CR_EV_QUOTA, "QUOTA", FIELD(account, NUMBER) FIELD(name, TEXT)                  \
                    FIELD(nodes, NUMBER) FIELD(edges, NUMBER) FIELD(spaces, NUMBER)                 \
                    FIELD(types, NUMBER) FIELD(requests, NUMBER) FIELD(tickets, NUMBER)             \
@@ -605,6 +593,13 @@ typedef enum cr_mode {
 #undef CR_MODE
     CR_MODE_COUNT
 } cr_mode;
+
+typedef enum cr_setting {
+#define CR_SETTING(enumerator, number, ...) enumerator = number,
+    CR_SETTINGS
+#undef CR_SETTING
+    CR_SETTING_COUNT
+} cr_setting;
 
 typedef enum cr_cause {
 #define CR_CAUSE(enumerator, number, ...) enumerator = number,

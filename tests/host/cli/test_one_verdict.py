@@ -73,7 +73,7 @@ def other(image: Path) -> str:
     """The run of another configuration."""
     events = story(Configured(expected_by(image)))
     return console(
-        [(name, {**it, "mode": "sync"} if name == "MODE" else it) for name, it in events]
+        [(name, {**it, "word": "sync"} if it.get("what") == "mode" else it) for name, it in events]
     )
 
 
@@ -107,7 +107,7 @@ CASES = {
         Verdict.FAIL, lambda image: f"{cut(image)}{PANIC}\n", reason=PANIC, unverified=(NO_END,)
     ),
     "wrong": Case(Verdict.FAIL, wrong, reason="cleanup."),
-    "other": Case(Verdict.FAIL, other, reason="config.mode"),
+    "other": Case(Verdict.FAIL, other, reason="config.settings"),
 }
 
 

@@ -238,7 +238,7 @@ def test_the_keys_move_and_nothing_complains(page: Page) -> None:
     page.press(HOME)
     assert page.event().startswith("0: TRACE ")
     page.press(RIGHT, RIGHT, LEFT)
-    assert page.event().startswith("1: BASE ")
+    assert page.event().startswith("1: USAGE ")
     page.press(PAGE_DOWN)
     assert page.event().startswith(f"{names.index('CLEANUP')}: CLEANUP n=1 ")
     page.press(END)

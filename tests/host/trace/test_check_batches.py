@@ -87,8 +87,8 @@ class Deaths:
         step = drafts[at(drafts[place:], "STEP") + place][1]
         number = sum(name == "STEP" for name, _ in drafts[:place]) + 1
         epoch = sum(name in ("TAKEOVER", "RESIDUE") for name, _ in drafts[:place])
-        injection = {"chain": "step", "step": number, "call": 0, "end": 0, "how": self.how}
-        injection |= {"always": 0, "times": self.times}
+        injection = {"what": "fail-step", "word": self.how, "value": number, "second": 0}
+        injection |= {"third": 0 if self.times == 1 else self.times}
         died: list[Draft] = []
         for attempts in range(1, self.times + 1):
             values = {"n": step["n"], "epoch": epoch + attempts, "death": self.how}
@@ -98,8 +98,8 @@ class Deaths:
             calls = sum(int(kind.split(":")[1]) for kind in self.kinds.split(",") if ":" in kind)
             values |= {"calls": calls, "kinds": self.kinds} if last else {}
             died += [("INJECTED", injection), ("RESIDUE" if last else "TAKEOVER", values)]
-        begin = at(drafts, "AWAIT") + 1
-        injected = [*drafts[:begin], ("INJECT", injection), *drafts[begin:place], *died]
+        begin = at(drafts, "PD")
+        injected = [*drafts[:begin], ("SETTING", injection), *drafts[begin:place], *died]
         return injected + drafts[place:]
 
 

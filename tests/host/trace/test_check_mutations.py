@@ -158,7 +158,8 @@ BOUND_FIELDS = {
     "CLEANUP.pd_depth": "to a depth that dooms the same",
     "CLEANUP.rs_depth": "to a depth that dooms the same",
     "FINISH_WORK.result": "where nothing waits behind the notice and no ticket counts it later",
-    "AWAIT.ms": "where nobody is given up, or to what was too long as well",
+    "SETTING.value": "of `await` where nobody is given up, or to what was too long as well",
+    "SETTING.word": "of `mode` to async, or where nobody terminated anybody",
     "DEADLINE.ms": "of a PD that is never late, or to what it missed as well",
     "ALLOW.count": "to a larger number, or of edges that nobody made",
     "CLOCK.ms": "to another time at which nothing is overdue",
@@ -173,7 +174,6 @@ BOUND_FIELDS = {
     "GIVE_UP.token": "to another token that frees the same",
     "GIVE_UP.ran": "to another time that is long enough, alone or with held_up",
     "GIVE_UP.held_up": "to another time that is long enough, alone or with ran",
-    "MODE.mode": "to async, or where nobody terminated anybody",
     "QUEUE.token": "of a notice that nobody fetched before its receiver was destroyed",
     "TICKET.ticket": "to another ticket of its owner's that is exactly as far",
     "TERMINATE.by": "to the root task or another holder of the capability to the victim's body",
@@ -327,9 +327,9 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
             if any(e.name == "CLEANUP" and e["trigger"] == event["pd"] for e in later):
                 return None
             return "a trigger whose PD was destroyed by the cleanup of another"
-        if event.name == "ACCOUNT":
-            following = next(e.name for e in later if e.name in ("ACCOUNT", "CLEANUP", "END"))
-            return "the next ACCOUNT tells the same" if following == "ACCOUNT" else None
+        if event.name == "USAGE":
+            following = next(e.name for e in later if e.name in ("USAGE", "CLEANUP", "END"))
+            return "the next USAGE tells the same" if following == "USAGE" else None
         if event.name == "CLOCK":
             return "the next one tells the time"
         if event.name == "INJECTED":
@@ -345,7 +345,7 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
             due = [e for e in events if e.name == "RESPAWN_DUE" and e["name"] == event["name"]]
             return "the respawn need not have come yet" if due[-1].number("delay_ms") else None
         if event.name == "STANDS" and not any(e.name == "SILENT" for e in later):
-            first = max(i for i, e in enumerate(events) if e.name == "ACCOUNT")
+            first = max(i for i, e in enumerate(events) if e.name == "USAGE")
             told = [e for e in events[first:] if e.name == "STANDS"]
             waited_for = event["pd"] in {e["on"] for e in told}
             return None if waited_for or event not in told else "only the root task looked"
@@ -414,13 +414,13 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
         by = "-" if field == "pd" else event["pd"]
         probed = [e for e in later if e.name == "PROBE" and e["ms"] != "0" and e["by"] == by]
         return None if any(e[field] == event["pd"] for e in probed) else reason
-    if mutation.key == "AWAIT.ms":
+    if mutation.key == "SETTING.value" and event["what"] == "await":
         ran = [e.number("ran") for e in later if e.name == "GIVE_UP"]
-        return reason if changed.number("ms") <= min(ran, default=1 << 64) else None
+        return reason if changed.number("value") <= min(ran, default=1 << 64) else None
     if mutation.key == "GIVE_UP.token" or event.name in ("CLOCK", "HELD_UP", "UNANSWERED"):
         return reason
     if event.name == "GIVE_UP":
-        await_ms = next(e.number("ms") for e in events if e.name == "AWAIT")
+        await_ms = next(e.number("value") for e in events if e.values.get("what") == "await")
         long = changed.number("ran") >= await_ms or changed.number("held_up") >= 2 * await_ms
         return reason if long else None
     if mutation.key == "DEADLINE.ms":
@@ -436,9 +436,9 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
     if mutation.key == "CANCEL.name":
         there = any(e.name == "SPACE" and e["name"] == changed["name"] for e in events)
         return reason if event["ticket"] == "0" and event["of"] != "-" and not there else None
-    if mutation.key == "MODE.mode":
+    if mutation.key == "SETTING.word" and event["what"] == "mode":
         asked = any(e.name == "ACCEPT" and e["what"] != "-" for e in later)
-        return reason if changed["mode"] == "async" or not asked else None
+        return reason if changed["word"] == "async" or not asked else None
     if event.name in ("CLEANUP", "TERMINATE"):
         replay = Replay(Report("so far"))
         for earlier in events[: mutation.at]:
@@ -494,7 +494,7 @@ def test_what_cannot_be_noticed_is_exactly_what_is_listed() -> None:
             for mutation in _tried(name, kind, True)[1]:
                 if not _gone_before_it_was_printed(events_of(name), mutation.at):
                     unnoticed.setdefault(kind, set()).add(mutation.key)
-    left_out = {"ACCOUNT", "FINISH_WORK", "GET_WORK", "FREEZE", "DEADLINE", "TICKET"}
+    left_out = {"USAGE", "FINISH_WORK", "GET_WORK", "FREEZE", "DEADLINE", "TICKET"}
     left_out |= {"CLOCK", "PROTECTED"}
     assert unnoticed == {
         "delete": {*FREE_EVENTS, *left_out},
@@ -525,19 +525,23 @@ def test_every_sealed_move_across_a_dependency_is_noticed(
         "over what it needs": lambda: across_dependencies(events, earlier=True),
         "over what needs it": lambda: across_dependencies(events, earlier=False),
     }[how]()
-    unnoticed = []
-    tried = 0
-    for mutation, passes in passing(events, moves(events, places), thorough):
+
+    def crossed(mutation: Mutation) -> int | None:
+        """The first event beyond which it moves another that depends on it, or it on that."""
         i, to = mutation.at, places[mutation.at]
         assert to is not None
-        crossed = range(to, i) if to < i else range(i + 1, to)
-        leapt = leapt_cleanups(events, crossed, i)
-        dependent = [
-            j for j in crossed if j not in leapt and depends(events, min(i, j), max(i, j), i)
-        ]
-        tried += bool(dependent)
-        if passes and dependent:
-            unnoticed.append(f"{mutation.what}, across {events[dependent[0]]}")
+        beyond = range(to, i) if to < i else range(i + 1, to)
+        leapt = leapt_cleanups(events, beyond, i)
+        each = (j for j in beyond if j not in leapt)
+        return next((j for j in each if depends(events, min(i, j), max(i, j), i)), None)
+
+    dependent = ((it, tail) for it, tail in moves(events, places) if crossed(it) is not None)
+    unnoticed = []
+    tried = 0
+    for mutation, passes in passing(events, dependent, thorough):
+        tried += 1
+        if passes:
+            unnoticed.append(f"{mutation.what}, across {events[crossed(mutation) or 0]}")
     assert unnoticed == []
     assert tried >= (8 if stride(len(events), thorough) == 1 else 1)
 

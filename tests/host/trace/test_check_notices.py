@@ -45,7 +45,7 @@ def edited(run: str, event: str, edit: dict[str, object], **match: object) -> li
 
 
 CHANGES: list[tuple[str, str, dict[str, object], dict[str, object], str]] = [
-    ("notices", "MODE", {}, {}, "AWAIT: expected MODE once, right after BASE"),
+    ("notices", "SETTING", {}, {}, "PD: expected a SETTING mode before it"),
     (
         "notices",
         "DEADLINE",

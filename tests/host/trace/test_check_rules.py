@@ -171,7 +171,8 @@ def another_cause(target: Target) -> None:
 
 
 def wrong_account(target: Target) -> None:
-    target.emit("ACCOUNT", bytes=1, slots=2, objects="-")
+    target.base = (1, target.base[1])
+    target.account()
 
 
 def account_of_nothing_new(target: Target) -> None:
@@ -206,7 +207,7 @@ RULES: list[tuple[Callable[[Target], None], str]] = [
     (body_overlaps, "BODY: the memory of PD_6 overlaps that of PD_1"),
     (body_not_aligned, "BODY: paddr=0x200000800: expected a multiple of its 4096 bytes"),
     (body_not_a_power_of_two, "BODY: bytes=5000: expected a power of two, at least 16"),
-    (no_body, "ACCOUNT before the BODY of PD_9"),
+    (no_body, "USAGE before the BODY of PD_9"),
     (
         id_used_again,
         "SPACE: TABLE_SPACE_4 was used before: ids of PDs and spaces are never given twice",
@@ -257,10 +258,10 @@ RULES: list[tuple[Callable[[Target], None], str]] = [
         another_cause,
         "CLEANUP: trigger=PD_5 cause=fault: expected that of PD_5, which is due to its exit",
     ),
-    (wrong_account, "ACCOUNT: bytes=1, but what is in use by the events before it is 1376256"),
+    (wrong_account, "USAGE: bytes=327681, but what is in use by the events before it is 1376256"),
     (
         account_of_nothing_new,
-        "ACCOUNT again, though nothing was created, deleted or cleaned up since",
+        "USAGE again, though nothing was created, deleted or cleaned up since",
     ),
     (
         state_not_printed,
@@ -268,9 +269,9 @@ RULES: list[tuple[Callable[[Target], None], str]] = [
     ),
     (
         change_after_the_last_state,
-        "END: the model was changed in line 110, after the state was printed last",
+        "END: the model was changed in line 109, after the state was printed last",
     ),
-    (memory_not_accounted, "CLEANUP: memory was given or freed after the last ACCOUNT"),
+    (memory_not_accounted, "CLEANUP: memory was given or freed after the last USAGE"),
     (unfetched_token, "GET_WORK: token=1: no such notice waits for PD_5"),
 ]
 
@@ -386,7 +387,7 @@ LOSSES: list[tuple[str, dict[str, object], str]] = [
         "STEP destroy-space node=FILE_SPACE_3 pd=-: expected FILE_3_1 to be destroyed before it",
     ),
     ("QUEUE", {"token": 3}, "SETTLED: the notice PD_4 lost FILE_SPACE_3 - was never queued"),
-    ("SETTLED", {"n": 1}, "ACCOUNT within cleanup 1: expected SETTLED n=1 first"),
+    ("SETTLED", {"n": 1}, "USAGE within cleanup 1: expected SETTLED n=1 first"),
     ("GET_WORK", {"token": 3}, "FINISH_WORK: token=3: PD_4 has fetched no such notice"),
     ("END", {}, "cut off: no END after event"),
 ]

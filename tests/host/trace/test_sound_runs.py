@@ -142,7 +142,7 @@ def test_memory_is_told_only_if_something_was_made() -> None:
     assert rules(nothing.end()) == set()
     nothing = Target(0, 0, "empty")
     nothing.account()
-    assert rules(nothing.end()) == {"memory.account"}
+    assert rules(nothing.end()) == {"memory.usage"}
 
 
 class Stopped(Configured, Ending):

@@ -172,7 +172,7 @@ class Authority(Concern):
         if tree:
             plan = reference.subtree(model, pd, *depths)
         else:
-            plan = reference.plan(model, pd, *depths, self.context.close.of)
+            plan = reference.plan(model, pd, *depths, self.context.settings.closeness)
         return next((each for each, _ in plan.destroyed_pds if each in self._protected), None)
 
     def forget(self, pd: str) -> None:

@@ -131,7 +131,7 @@ def _plan(context: Context, event: Event, model: IndexedModel) -> reference.Plan
         context.authority.cleanup(event)
         if cause == causes()["TERMINATE_TREE"]:
             return reference.subtree(model, trigger, *depths)
-        return reference.plan(model, trigger, *depths, context.close.of)
+        return reference.plan(model, trigger, *depths, context.settings.closeness)
     context.collections.begin(cause)
     plan = context.collections.plan()
     if depths != (plan.pd_depth, plan.rs_depth):

@@ -18,15 +18,13 @@ STOP: Final = "stop"
 """The cause of the cleanup that ends the system."""
 RECONCILE: Final = "reconcile"
 """The cause of the cleanup of what the configuration does not name of a saved state."""
-AFTER_CLEANUP: Final = "after-cleanup"
 
 
 class Collections(Concern):
-    """COLLECTS, COLLECT_ASKED, COLLECT and STOP_ALL."""
+    """COLLECT_ASKED, COLLECT and STOP_ALL."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._collects = False
         self._due = False
         self._looks = False  # whether something changed since it was last looked whether it may
         self._pending = 0  # PDs that were found and whose cleanup must begin now
@@ -118,7 +116,7 @@ class Collections(Concern):
         """A cleanup has ended. A collection leaves nothing to collect."""
         self._looks = True
         if cause != COLLECT:
-            self._due |= self._collects
+            self._due |= self.context.settings.collects
 
     def reconcile(self, nodes: int) -> None:
         """RECONCILE: so many nodes go."""
@@ -144,7 +142,7 @@ class Collections(Concern):
         self.context.bad("collect.due", text)
 
     def at_end(self) -> None:
-        """The configuration says whether the root task collects, and stops all PDs at the end."""
+        """The configuration says whether the root task stops all PDs at the end."""
         expected = self.context.expected
         if self._stops and self._all_pds():
             left = ", ".join(sorted(self._all_pds()))
@@ -152,25 +150,13 @@ class Collections(Concern):
         if expected is not None and expected.stops_in_order != self._stops:
             what = "a STOP_ALL" if expected.stops_in_order else "no STOP_ALL"
             self.context.bad("config.system", f"END: expected {what}, as the configuration says")
-        if expected is not None and expected.collects != self._collects:
-            what = "a COLLECTS" if expected.collects else "no COLLECTS"
-            self.context.bad("config.system", f"END: expected {what}, as the configuration says")
 
     # -- events
-
-    def collects(self, event: Event) -> None:
-        """COLLECTS: the root task collects by itself."""
-        before = self.context.previous
-        if event["when"] != AFTER_CLEANUP or self._collects:
-            self.context.bad("collect.when", f"COLLECTS: expected when={AFTER_CLEANUP}, and once")
-        if before is None or before.name != "AWAIT":
-            self.context.bad("collect.when", "COLLECTS: expected it right after AWAIT")
-        self._collects = True
 
     def collect(self, event: Event) -> None:
         """COLLECT: the root task looks for what cannot be reached."""
         if not self._due:
-            text = "COLLECT: expected it after a cleanup if there is a COLLECTS, or if a PD asked"
+            text = "COLLECT: expected it after a cleanup if the system collects, or if a PD asked"
             self.context.bad("collect.due", text)
         elif not self._may_begin():
             text = "COLLECT: expected it when no cleanup is under way or waits"
@@ -207,7 +193,6 @@ class Collections(Concern):
         self._pending = count
 
     handlers: ClassVar[Handlers] = {
-        "COLLECTS": collects,
         "COLLECT_ASKED": asked,
         "COLLECT": collect,
         "STOP_ALL": stop_all,

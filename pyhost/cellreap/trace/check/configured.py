@@ -10,7 +10,6 @@ from cellreap.model.closeness import policy_text
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.configured_edges import ConfiguredEdges
 from cellreap.trace.check.context import Concern, Context
-from cellreap.trace.check.injected import as_configured
 from cellreap.trace.events import Event
 from cellreap.trace.expected import Depths, Expected, ExpectedPd
 
@@ -77,7 +76,6 @@ class Configured(Concern):
         self._extractions = 0
         self._quotas: set[str] = set()
         self._settled = self._refused = False
-        self._injections: list[str] = []
 
     def see(self, event: Event) -> None:
         """Takes an event after the model has it."""
@@ -118,17 +116,26 @@ class Configured(Concern):
             text = f"{event['pd']} is not given the capability to {event['name']}"
             self._bad("cancel", event, text)
 
-    def _mode(self, event: Event, expected: Expected) -> None:
-        if event["mode"] != expected.mode:
-            self._bad("mode", event, f"{event['mode']}: expected {expected.mode}")
-
-    def _await(self, event: Event, expected: Expected) -> None:
-        if event["ms"] == "0" and expected.without_timer is not None:
+    def _settings(self, event: Event, expected: Expected) -> None:
+        """All settings are told."""
+        told = self.context.settings
+        if told.await_ms == 0 and expected.without_timer is not None:
             self.context.expected = expected = expected.without_timer
-        if event.number("ms") != expected.await_ms:
-            self._bad("mode", event, f"ms={event['ms']}: expected {expected.await_ms}")
+        has_failures = tuple(failure.text for failure in told.failures)
+        for what, has, wanted in (
+            ("mode", told.mode, expected.mode),
+            ("await_ms", told.await_ms, expected.await_ms),
+            ("collect", told.collects, expected.collects),
+            ("policy", policy_text(told.closeness), policy_text(expected.closeness)),
+            ("inject", has_failures, expected.inject),
+        ):
+            if has != wanted:
+                text = f"{what} {_shown(has) or 'none'}: expected {_shown(wanted) or 'none'}"
+                self._bad("settings", event, text)
 
-    def _base(self, event: Event, expected: Expected) -> None:
+    def _usage(self, event: Event, expected: Expected) -> None:
+        if self.context.report.events > 2:
+            return
         sizes = expected.sizes
         has = event.number("bytes"), event.number("slots")
         if sizes is not None and has != (sizes.base_bytes, sizes.base_slots):
@@ -153,9 +160,6 @@ class Configured(Concern):
             if self._extractions > int(expected.extract):
                 self._bad("extract", event, "none by the root task is configured, or one was")
 
-    def _inject(self, event: Event, expected: Expected) -> None:
-        self._injections.append(as_configured(event))
-
     # -- PDs
 
     def _belongs(self, event: Event, making: Making) -> bool:
@@ -172,13 +176,7 @@ class Configured(Concern):
 
     def _pd(self, event: Event, expected: Expected) -> None:
         if event["id"] == ROOT:
-            has_policy = self.context.close.of
-            if has_policy != expected.closeness:
-                text = f"{policy_text(has_policy)}: expected {policy_text(expected.closeness)}"
-                self._bad("policy", event, text)
-            if tuple(self._injections) != expected.inject:
-                has, wanted = ", ".join(self._injections), ", ".join(expected.inject)
-                self._bad("inject", event, f"{has or 'none'}: expected {wanted or 'none'}")
+            self._settings(event, expected)
             return
         if tuple(self._core) != CORE_SPACES:
             self._bad("space", event, f"expected the spaces {' and '.join(CORE_SPACES)} before")
@@ -374,10 +372,7 @@ SYNC: Final = frozenset({"QUOTA", "CLEANUP", "SETTLED", "END"})
 """Events before which everything that the configuration demands of live PDs must have come."""
 _SEEN: Final[dict[str, Callable[[Configured, Event, Expected], None]]] = {
     "TRACE": Configured._trace,
-    "MODE": Configured._mode,
-    "AWAIT": Configured._await,
-    "INJECT": Configured._inject,
-    "BASE": Configured._base,
+    "USAGE": Configured._usage,
     "QUOTA": Configured._quota,
     "PD": Configured._pd,
     "BODY": Configured._body,

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from cellreap.trace.check.blame import Blame
     from cellreap.trace.check.calls import Calls
     from cellreap.trace.check.cleanup import Cleanups
-    from cellreap.trace.check.closeness import Close
     from cellreap.trace.check.collections import Collections
     from cellreap.trace.check.configured import Configured
     from cellreap.trace.check.consent import Consent
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from cellreap.trace.check.respawns import Respawns
     from cellreap.trace.check.running import Running
     from cellreap.trace.check.saved import Saved
+    from cellreap.trace.check.settings import Settings
     from cellreap.trace.check.slots import Slots
     from cellreap.trace.check.staged import Staged
     from cellreap.trace.check.state import State
@@ -98,7 +98,7 @@ class Context:
     actors: Actors
     staged: Staged
     authority: Authority
-    close: Close
+    settings: Settings
     consent: Consent
     triggers: Triggers
     blame: Blame
@@ -130,7 +130,6 @@ class Context:
         """the model state that the events so far make"""
         self.expected = expected
         """what the configuration demands; None: not known"""
-        self.mode = "async"
         self.line = 0
         self.seq: int | None = None
         self.previous: Event | None = None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cellreap.trace.check.running import Running
 
 _AMONG_STOPS: Final = frozenset(
-    {"ACCEPT", "STOP", "SERVER_DIED", "TICKET", "WITHDRAW", "REFUSED", "ACCOUNT"}
+    {"ACCEPT", "STOP", "SERVER_DIED", "TICKET", "WITHDRAW", "REFUSED", "USAGE"}
 )
 """Events that may stand between a TERMINATE_TREE and the last of its STOPs."""
 
@@ -73,7 +73,7 @@ class Freed(Concern):
             text = f"{event.name}: expected STOP pd={to_stop[0]} before it: who created it was"
             self.context.bad("freed.stop", f"{text} terminated with all that it created")
             self.context.triggers.forgive_stops()
-        begins, among = self._beginning, ("SERVER_DIED", "REFUSED", "ACCOUNT", "IN_USE")
+        begins, among = self._beginning, ("SERVER_DIED", "REFUSED", "USAGE")
         if begins is not None and event.name not in among:
             if event.name != "CLEANUP" or event["trigger"] != begins:
                 text = f"{event.name}: expected CLEANUP trigger={begins} before it"

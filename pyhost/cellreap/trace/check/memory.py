@@ -7,6 +7,7 @@ from bisect import bisect_left, insort
 from dataclasses import dataclass
 from typing import ClassVar
 
+from cellreap.model.graph import Model
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.objects import Objects
 from cellreap.trace.events import Event
@@ -52,16 +53,16 @@ class AddressMap:
 
 
 class Memory(Concern):
-    """Tracks the memory in use and checks ACCOUNT against it."""
+    """Tracks what is in use and checks USAGE against it."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self.changed = False
-        """whether memory changed since BASE, or the last ACCOUNT"""
+        """whether memory changed since the last USAGE"""
         self.bodyless: str | None = None
         """the PD whose BODY event must come next"""
         self.objects = Objects(context)
-        self._based = False
+        self._own_blocks = 0
         self._bytes = 0
         self._slots = 0
         self._own_slots = 0
@@ -76,18 +77,6 @@ class Memory(Concern):
     def bytes_in_use(self) -> int:
         """The bytes of untyped memory in use, by the events."""
         return self._bytes
-
-    def bodies(self) -> int:
-        """The number of bodies in use."""
-        return len(self._bodies)
-
-    def slots_by_use(self) -> dict[str, int]:
-        """The slots in use: those of the root task itself, of resources, and of bodies."""
-        return {
-            "own": self._own_slots,
-            "parents": self._parent_slots,
-            "bodies": self._slots - self._own_slots - self._parent_slots,
-        }
 
     def body(self, pd: str) -> Body | None:
         """The body of a live PD."""
@@ -138,23 +127,45 @@ class Memory(Concern):
 
     # -- events
 
-    def base(self, event: Event) -> None:
-        """BASE: the memory that the root task keeps for itself."""
-        if self._based:
-            self.context.bad("order.base", "a second BASE")
-            return
-        self._based = True
-        self._bytes, self._slots = event.number("bytes"), event.number("slots")
-        self._own_slots = self._slots
-        self.objects.base(event)
-
-    def account(self, event: Event) -> None:
-        """ACCOUNT: the memory in use."""
-        self.check_sums(event)
-        if not self.changed:
-            why = "though nothing was created, deleted or cleaned up since the last one"
-            self.context.bad("memory.account", f"ACCOUNT again, {why}")
+    def usage(self, event: Event) -> None:
+        """USAGE: what is in use. The first one: what the root task keeps for itself."""
+        if self.context.report.events <= 2:
+            self._bytes, self._slots = event.number("bytes"), event.number("slots")
+            self._own_slots, self._own_blocks = self._slots, event.number("blocks")
+            self.objects.base(event)
+        else:
+            self.check_sums(event)
+            if not self.changed:
+                why = "though nothing was created, deleted or cleaned up since the last one"
+                self.context.bad("memory.usage", f"USAGE again, {why}")
+        self._check_tables(event)
         self.changed = False
+
+    def _check_tables(self, event: Event) -> None:
+        """The entries of the tables: nothing stays in use that the model does not have."""
+        context, model = self.context, self.context.model
+        fewest, most = context.tickets.in_use()
+        # Of the edges of a space or resource to its manager and space, and of a PD to its body,
+        # the model keeps only the ends.
+        edges = (
+            len(model.holds) + len(model.requests) + len(model.maps) + len(model.faults)
+            + len(model.links) + len(model.owns) + _subscriptions(model)
+            + len(model.manager) + len(model.space_of) + model.bodies()
+        )  # fmt: skip
+        tombstones = context.residue.tombstones() + context.tombstones.count()
+        for field, has in (
+            ("nodes", (len(model.nodes) or 1) + tombstones),  # the root task is there at once
+            ("edges", edges),
+            ("notices", context.notices.count()),
+            ("blocks", self._own_blocks + len(self._bodies)),
+            ("own", self._own_slots),
+            ("parents", self._parent_slots),
+            ("bodies", self._slots - self._own_slots - self._parent_slots),
+            ("tickets", min(max(event.number("tickets"), fewest), most)),
+        ):
+            if event.number(field) != has:
+                text = f"{field}={event[field]}, but {has} are in use by the events before it"
+                context.bad("memory.in_use", f"USAGE: {text}")
 
     def new_body(self, event: Event) -> None:
         """BODY: the memory of a new PD."""
@@ -183,7 +194,14 @@ class Memory(Concern):
         self._slots += body.slots
         self.changed = True
 
-    handlers: ClassVar[Handlers] = {"BASE": base, "ACCOUNT": account, "BODY": new_body}
+    handlers: ClassVar[Handlers] = {"USAGE": usage, "BODY": new_body}
+
+
+def _subscriptions(model: Model) -> int:
+    """The edges of subscriptions: one for each handler."""
+    if not model.handlers:
+        return len(model.subscribes)
+    return sum(len(model.subscriptions(*pair)) for pair in model.subscribes)
 
 
 def _is_block(body: Body) -> bool:

@@ -42,7 +42,7 @@ class Nodes(Concern):
             text = f"PD: expected the root task first: id={ROOT} name={ROOT_NAME} pinned=1"
             context.bad("nodes.root", text)
         if pd == ROOT:
-            context.close.complete(event)
+            context.settings.complete(event)
         context.first_use(event, pd)
         context.model.add_pd(pd, name, pinned=pinned)
         context.report.names[pd] = name

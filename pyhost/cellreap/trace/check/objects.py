@@ -13,7 +13,7 @@ _ENDPOINT: Final = "endpoint"
 
 
 class Objects:
-    """The objects of the root task and of each body. Older traces do not tell any."""
+    """The objects of the root task and of each body."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -21,7 +21,7 @@ class Objects:
         self._of: dict[str, Counter[str]] = {}
 
     def base(self, event: Event) -> None:
-        """BASE: the root task's own objects."""
+        """The first USAGE: the root task's own objects."""
         self._used.update(event.counts("objects"))
 
     def made(self, event: Event) -> None:

@@ -5,24 +5,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.context import Concern, Handlers
 from cellreap.trace.check.work import Notice
 from cellreap.trace.events import Event
 
 
 class Progress(Concern):
-    """AWAIT, GIVE_UP."""
-
-    def __init__(self, context: Context) -> None:
-        super().__init__(context)
-        self._await_ms = 0
-
-    def begin(self, event: Event) -> None:
-        """AWAIT: how long a PD without a deadline is awaited. 0: there is no timer."""
-        before = self.context.previous
-        if before is None or before.name != "MODE":
-            self.context.bad("progress.await", "AWAIT: expected it once, right after MODE")
-        self._await_ms = event.number("ms")
+    """GIVE_UP."""
 
     def give_up(self, event: Event) -> None:
         """GIVE_UP: the PD's notices up to a token are awaited by nobody any more."""
@@ -41,12 +30,13 @@ class Progress(Concern):
 
     def _in_time(self, event: Event, pd: str) -> None:
         """A PD has await_ms to itself, and twice its deadline or await_ms with its calls."""
+        await_ms = self.context.settings.await_ms
         ran, held_up = event.number("ran"), event.number("held_up")
         deadline = self.context.triggers.deadline_of(pd)
-        longest = 2 * max(deadline, self._await_ms)
-        alone = deadline == 0 and ran >= self._await_ms
-        if self._await_ms and not alone and held_up < longest:
-            or_ran = f", or ran={self._await_ms}" if deadline == 0 else ""
+        longest = 2 * max(deadline, await_ms)
+        alone = deadline == 0 and ran >= await_ms
+        if await_ms and not alone and held_up < longest:
+            or_ran = f", or ran={await_ms}" if deadline == 0 else ""
             text = f"pd={pd} ran={ran} held_up={held_up}: expected held_up={longest}{or_ran}"
             self.context.bad("progress.early", f"GIVE_UP: {text} at the least")
 
@@ -62,4 +52,4 @@ class Progress(Concern):
             or context.tickets.awaits(tag, notice.to)
         )
 
-    handlers: ClassVar[Handlers] = {"AWAIT": begin, "GIVE_UP": give_up}
+    handlers: ClassVar[Handlers] = {"GIVE_UP": give_up}

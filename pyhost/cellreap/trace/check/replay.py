@@ -22,7 +22,6 @@ from cellreap.trace.check.calls import Calls
 from cellreap.trace.check.cancels import Cancels
 from cellreap.trace.check.causes import Causes
 from cellreap.trace.check.cleanup import Cleanups
-from cellreap.trace.check.closeness import Close
 from cellreap.trace.check.collections import Collections
 from cellreap.trace.check.configured import Configured
 from cellreap.trace.check.consent import Consent
@@ -31,8 +30,6 @@ from cellreap.trace.check.edges import Edges
 from cellreap.trace.check.extractions import Extractions
 from cellreap.trace.check.freed import Freed
 from cellreap.trace.check.hung import Hung
-from cellreap.trace.check.in_use import InUse
-from cellreap.trace.check.injected import Injected
 from cellreap.trace.check.making import Making
 from cellreap.trace.check.memory import Memory
 from cellreap.trace.check.nodes import Nodes
@@ -46,6 +43,7 @@ from cellreap.trace.check.respawns import Respawns
 from cellreap.trace.check.rounds import Rounds
 from cellreap.trace.check.running import Running
 from cellreap.trace.check.saved import Saved
+from cellreap.trace.check.settings import Settings
 from cellreap.trace.check.slots import Slots
 from cellreap.trace.check.staged import Staged
 from cellreap.trace.check.state import CHANGES, State
@@ -68,7 +66,7 @@ from cellreap.trace.report import Report
 ARCHES: Final = ("x86_64", "aarch64")
 NEED_BODIES: Final = frozenset(
     {
-        "PD", "ACCOUNT", "FAULT", "FAULT_HELD", "EXIT", "TERMINATE", "TERMINATE_LATER",
+        "PD", "USAGE", "FAULT", "FAULT_HELD", "EXIT", "TERMINATE", "TERMINATE_LATER",
         "TERMINATE_TREE", "LATE", "HUNG", "CLEANUP", "RECONCILE",
     }
 )  # fmt: skip
@@ -86,7 +84,7 @@ SAME_MESSAGE: Final = frozenset(
         *ANSWERS, *FAULT_ANSWERS, *STOPPING,
         "EXIT", "TERMINATE", "LATE", "HUNG", "CLEANUP", "COLLECT", "STOP_ALL", "RECONCILE",
         "RECOVER",
-        "GIVE_UP", "PROBE", "QUEUE", "TICKET", "ACCOUNT", "IN_USE", "REFUSE", "REFUSED", "MODEL",
+        "GIVE_UP", "PROBE", "QUEUE", "TICKET", "USAGE", "REFUSE", "REFUSED", "MODEL",
         "EXTRACTED", "PREVENTED",
     }
 )  # fmt: skip
@@ -102,7 +100,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Actors,
     Staged,
     Authority,
-    Close,
+    Settings,
     Consent,
     Triggers,
     Blame,
@@ -126,14 +124,12 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Truth,
     Configured,
     Causes,
-    Injected,
     Takeovers,
     Residue,
     Saved,
     Making,
     Tombstones,
     Answers,
-    InUse,
     Reports,
 )
 
@@ -190,7 +186,6 @@ class Replay:
         for kind, concern in self._concerns.items():
             setattr(context, kind.__name__.lower(), concern)
         self._truth: Truth = self._concerns[Truth]
-        self._in_use: InUse = self._concerns[InUse]
         self._causes: Causes = self._concerns[Causes]
         self._rounds: Rounds = self._concerns[Rounds]
         self._demands = (
@@ -202,7 +197,7 @@ class Replay:
         """What waits for something, and the demand that it does not wait needlessly."""
         self._kinds = {name: self._kind(name) for name in event_table().fields}
         self._stated = Stated(context)
-        self._goes_on = False  # whether BASE came, and END did not
+        self._goes_on = False  # whether the second event came, and END did not
         self._ended = False
         self._finisher: str | None = None  # the PD of the last FINISH_WORK, if of this message
         self._timed = False  # whether an interrupt of the timer brought a trigger about
@@ -260,9 +255,6 @@ class Replay:
             context.between.see(event)
         if kind.true or self._truth.alert:
             self._truth.see(event)
-        before = context.previous
-        if name == "IN_USE" or (before is not None and before.name == "ACCOUNT"):
-            self._in_use.interrupt(event)
         self._in_order(event)
         if context.quiet.due or context.quiet.told:
             context.quiet.see(event)
@@ -324,8 +316,8 @@ class Replay:
                 "TRACE is the first event, and no other" if first else "a second TRACE",
             )
             return False
-        if self.report.events == 2 and name != "BASE":
-            bad("order.base", f"{name}: expected BASE right after TRACE")
+        if self.report.events == 2 and name != "USAGE":
+            bad("order.usage", f"{name}: expected USAGE right after TRACE")
         if self._ended:
             bad("order.end", f"{name} after END")
             return False
@@ -335,8 +327,6 @@ class Replay:
     def _in_order(self, event: Event) -> None:
         """Checks events that must follow another directly, or must stand together."""
         context, name = self._context, event.name
-        if self.report.events < 5 or name == "MODE":
-            self._begins(name)
         of_no_cleanup = name == "STATE" or (name in ("QUEUE", "SETTLED") and event["n"] == "0")
         if context.debts.open and not self._answers(event, of_no_cleanup):
             for owed in context.debts.forgive():
@@ -353,14 +343,6 @@ class Replay:
             context.extractions.interrupt(name)
         if context.state.rows is not None and (name == "QUEUE" or not of_no_cleanup):
             context.state.interrupt(name)
-
-    def _begins(self, name: str) -> None:
-        """Checks the events after TRACE and BASE."""
-        if (self.report.events == 3) != (name == "MODE"):
-            self._context.bad("order.mode", f"{name}: expected MODE once, right after BASE")
-        if self.report.events == 4 and name != "AWAIT":
-            text = f"{name}: expected AWAIT right after MODE"
-            self._context.bad("progress.await", text)
 
     def _answers(self, event: Event, of_no_cleanup: bool) -> bool:
         """Whether the event may come while others are required."""
@@ -401,8 +383,6 @@ class Replay:
             context.state.note(event)
         if name == "TRACE":
             self._trace(event)
-        elif name == "MODE":
-            context.mode = event["mode"]
         elif kind.outside is not None:
             kind.outside(event)
         else:

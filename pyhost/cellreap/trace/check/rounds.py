@@ -68,5 +68,5 @@ class Rounds(Concern):
     handlers: ClassVar[Handlers] = {"ROUNDS": begin, "DISMISS": dismiss, "UNFINISHED": unfinished}
 
 
-AT_END = frozenset({"UNFINISHED", "REFUSED", "ACCOUNT", "IN_USE", "STATE", "SETTLED", "END"})
+AT_END = frozenset({"UNFINISHED", "REFUSED", "USAGE", "STATE", "SETTLED", "END"})
 """Events that come after UNFINISHED."""

@@ -33,13 +33,13 @@ class State(Concern):
     def demand_printed(self, event: Event) -> None:
         """CLEANUP, RECOVER, END: checks that all changes can be seen.
 
-        A change that neither a printed state, a digest nor an ACCOUNT shows could be missing from a
+        A change that neither a printed state, a digest nor a USAGE shows could be missing from a
         trace unnoticed.
         """
         context, name = self.context, event.name
         if context.memory.changed:
-            text = "memory was given or freed after the last ACCOUNT: expected one before it"
-            context.bad("memory.account", f"{name}: {text}")
+            text = "memory was given or freed after the last USAGE: expected one before it"
+            context.bad("memory.usage", f"{name}: {text}")
         expected = "expected a snapshot (STATE ..., SETTLED n=0) before it"
         if not self._began:
             context.bad("state.whole", f"{name}: {expected}: none came since the beginning")

@@ -120,10 +120,10 @@ class Takeovers(Concern):
 
     # -- events
 
-    def injected(self, event: Event) -> None:
+    def injected(self, event: Event, how: str) -> None:
         """INJECTED: a step of a cleanup is made to fail."""
         self._demand_death(event)
-        self._injected = event["how"]
+        self._injected = how
 
     def takeover(self, event: Event) -> None:
         """TAKEOVER: a cleaner died, and another one goes on."""

@@ -210,7 +210,8 @@ class Tickets(Concern):
             if victim in context.model.nodes:
                 self._delay(asked)
         is_extraction = victim is None and not asked.collects
-        if context.mode == "sync" and not is_extraction and context.actors.silence(pd) is None:
+        waits = context.settings.mode == "sync" and not is_extraction
+        if waits and context.actors.silence(pd) is None:
             context.actors.wait(pd, number)
 
     def ticket(self, event: Event) -> None:

@@ -108,7 +108,7 @@ class Triggers(Concern):
         doomed, depths_of = set(context.cleanups.doomed()), context.authority.depths_of
         rest = ((pd, depths_of(pd)) for pd in queue if pd not in doomed)
         trees = {trigger.pd for trigger in queue.values() if trigger.cause == causes()[TREE]}
-        return concerns(context.model, rest, doomed, context.close.of, trees)
+        return concerns(context.model, rest, doomed, context.settings.closeness, trees)
 
     def look(self) -> None:
         """A trigger came or a cleanup ended. A trigger that waits may now have to begin."""
