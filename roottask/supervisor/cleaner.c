@@ -27,12 +27,39 @@
 #include "warden.h"
 
 static const char *const cause_names[] = {
-#define CR_CAUSE(enumerator, number, word, event) [enumerator] = word,
+#define CR_CAUSE(enumerator, number, word, meaning) [enumerator] = word,
     CR_CAUSES
 #undef CR_CAUSE
 };
 
 _Static_assert(sizeof(cause_names) / sizeof(cause_names[0]) == CR_CAUSE_COUNT, "one name a cause");
+
+static const char *const when_names[] = {
+#define CR_WHEN(enumerator, number, word, meaning) [enumerator] = word,
+    CR_WHENS
+#undef CR_WHEN
+};
+
+static void trace_pd_or_none(const cr_pd *pd)
+{
+    if (pd != 0) {
+        cr_trace_pd(pd);
+    } else {
+        cr_trace_node((cr_ref){CR_NONE, 0});
+    }
+}
+
+void cr_trace_trigger(const cr_triggered *row)
+{
+    cr_trace_begin(&cr_sys.trace, CR_EV_TRIGGER);
+    trace_pd_or_none(row->pd);
+    cr_trace_name(&cr_sys.trace, cause_names[row->cause]);
+    cr_trace_name(&cr_sys.trace, when_names[row->when]);
+    trace_pd_or_none(row->by);
+    cr_trace_number(&cr_sys.trace, row->token);
+    cr_trace_number(&cr_sys.trace, row->ms);
+    cr_trace_end(&cr_sys.trace);
+}
 
 static void enter(cr_phase to)
 {
@@ -286,9 +313,8 @@ static void take_out(uint32_t index)
  * the cleanup has come to concern a PD that is protected. */
 static void prevent(const cr_pd *pd)
 {
-    cr_trace_begin(&cr_sys.trace, CR_EV_PREVENTED);
-    cr_trace_pd(pd);
-    cr_trace_end(&cr_sys.trace);
+    cr_trace_trigger(
+        &(cr_triggered){.cause = CR_CAUSE_TERMINATE, .when = CR_WHEN_NEVER, .pd = pd});
     cr_tickets_prevent(pd->node);
 }
 
@@ -418,17 +444,11 @@ static int collect_next(void)
     if (status != CR_OK) {
         cr_panic("no collection can be planned", (uint64_t)status);
     }
-    uint32_t pds = 0;
-    for (uint32_t i = 0; i < plan->n_doomed; i++) {
-        pds += cr_pd_of(plan->doomed[i].node) != 0;
-    }
     cleaner->collect = 0;
     cr_trace_refused_rest();
     cr_account();
-    cr_trace_begin(&cr_sys.trace, CR_EV_COLLECT);
-    cr_trace_number(&cr_sys.trace, pds);
-    cr_trace_end(&cr_sys.trace);
-    if (pds == 0) {
+    cr_trace_trigger(&(cr_triggered){.cause = CR_CAUSE_COLLECT});
+    if (plan->n_doomed == 0) {
         cr_tickets_gone((cr_ref){CR_NONE, 0});
         return 0;
     }
@@ -540,9 +560,7 @@ static int stop_all_next(void)
             pds[count++] = cr_sys.pds[i].node;
         }
     }
-    cr_trace_begin(&cr_sys.trace, CR_EV_STOP_ALL);
-    cr_trace_number(&cr_sys.trace, count);
-    cr_trace_end(&cr_sys.trace);
+    cr_trace_trigger(&(cr_triggered){.cause = CR_CAUSE_STOP});
     if (count == 0) {
         return 0;
     }
@@ -557,9 +575,7 @@ static int stop_all_next(void)
 void cr_cleaner_reconcile(const cr_ref *nodes, uint32_t count)
 {
     const uint64_t begin = cr_arch_cycles();
-    cr_trace_begin(&cr_sys.trace, CR_EV_RECONCILE);
-    cr_trace_number(&cr_sys.trace, count);
-    cr_trace_end(&cr_sys.trace);
+    cr_trace_trigger(&(cr_triggered){.cause = CR_CAUSE_RECONCILE});
     const cr_status status =
         cr_plan_reconcile(cr_sys.planner, cr_sys.model, nodes, count, &cr_sup.cleaner.now.plan);
     if (status != CR_OK) {
@@ -579,17 +595,10 @@ int cr_cleaner_stops(void)
     return cr_sup.cleaner.stops;
 }
 
-static void trace_terminate(const cr_pd *pd)
-{
-    cr_trace_begin(&cr_sys.trace, CR_EV_TERMINATE);
-    cr_trace_pd(pd);
-    cr_trace_node(cr_sys.root);
-    cr_trace_end(&cr_sys.trace);
-}
-
 void cr_terminate(cr_pd *pd)
 {
-    trace_terminate(pd);
+    cr_trace_trigger(
+        &(cr_triggered){.cause = CR_CAUSE_TERMINATE, .pd = pd, .by = &cr_sys.pds[0]});
     cr_trigger(pd, CR_CAUSE_TERMINATE);
 }
 

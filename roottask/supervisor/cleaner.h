@@ -144,6 +144,18 @@ cr_cleanup *cr_cleaner_collects(const cr_pd *pd);
 int cr_cleaner_has_told(const cr_cleanup *waiting, const cr_pd *subscriber, cr_ref node);
 /* Terminates a PD on behalf of the root task. */
 void cr_terminate(cr_pd *pd);
+
+/* A row of TRIGGER. 0: none. */
+typedef struct cr_triggered {
+    cr_cause cause;
+    cr_when when;
+    const cr_pd *pd;
+    const cr_pd *by;
+    uint64_t token;
+    uint64_t ms;
+} cr_triggered;
+
+void cr_trace_trigger(const cr_triggered *row);
 /* Carries out the cleanup of these PDs and spaces, which the configuration does not name. Must be
  * called before any PD runs. */
 void cr_cleaner_reconcile(const cr_ref *nodes, uint32_t count);

@@ -253,14 +253,13 @@ static cr_hanging by_call(const cr_pd *pd, const cr_pd *by)
 static void trigger(cr_pd *pd)
 {
     const cr_hanging *how = &cr_sup.hung.found[cr_receiver(pd)];
-    const cr_ref none = {CR_NONE, 0};
     cr_clock_tell();
-    cr_trace_begin(&cr_sys.trace, CR_EV_HUNG);
-    cr_trace_pd(pd);
-    cr_trace_node(how->by != CR_HUNG_BY_ITSELF ? cr_sys.pds[how->by].node : none);
-    cr_trace_number(&cr_sys.trace, how->token);
-    cr_trace_number(&cr_sys.trace, how->ns / CR_NS_PER_MS);
-    cr_trace_end(&cr_sys.trace);
+    cr_trace_trigger(
+        &(cr_triggered){.cause = CR_CAUSE_HUNG,
+                        .pd = pd,
+                        .by = how->by != CR_HUNG_BY_ITSELF ? &cr_sys.pds[how->by] : 0,
+                        .token = how->token,
+                        .ms = how->ns / CR_NS_PER_MS});
     cr_trigger(pd, CR_CAUSE_HUNG);
 }
 

@@ -16,9 +16,8 @@ cr_result cr_check_collect(cr_asked *a)
 
 void cr_do_collect(cr_asked *a)
 {
-    cr_trace_begin(&cr_sys.trace, CR_EV_COLLECT_ASKED);
-    cr_trace_pd(a->from);
-    cr_trace_end(&cr_sys.trace);
+    cr_trace_trigger(
+        &(cr_triggered){.cause = CR_CAUSE_COLLECT, .when = CR_WHEN_LATER, .by = a->from});
     cr_answer_ticket(a, cr_ticket_make(a->from, CR_TICKET_COLLECTION, 0));
     cr_cleaner_collect();
 }

@@ -134,12 +134,11 @@ void cr_answer_ticket(cr_asked *a, uint64_t ticket)
     a->count = 1 + CR_TICKET_WORDS;
 }
 
-static void do_termination(cr_asked *a, cr_event event, cr_cause cause)
+static void do_termination(cr_asked *a, cr_cause cause)
 {
-    cr_trace_begin(&cr_sys.trace, event);
-    cr_trace_pd(a->found.pd);
-    cr_trace_pd(a->from);
-    cr_trace_end(&cr_sys.trace);
+    const cr_when when = a->later ? CR_WHEN_LATER : CR_WHEN_NOW;
+    cr_trace_trigger(
+        &(cr_triggered){.cause = cause, .when = when, .pd = a->found.pd, .by = a->from});
     a->down = a->found.pd;
     a->cause = cause;
     cr_answer_ticket(a, cr_ticket_make(a->from, CR_TICKET_TERMINATION, a->found.pd));
@@ -148,12 +147,12 @@ static void do_termination(cr_asked *a, cr_event event, cr_cause cause)
 void cr_do_terminate(cr_asked *a)
 {
     a->later = a->args.later != 0;
-    do_termination(a, a->later ? CR_EV_TERMINATE_LATER : CR_EV_TERMINATE, CR_CAUSE_TERMINATE);
+    do_termination(a, CR_CAUSE_TERMINATE);
 }
 
 void cr_do_terminate_tree(cr_asked *a)
 {
-    do_termination(a, CR_EV_TERMINATE_TREE, CR_CAUSE_SUBTREE);
+    do_termination(a, CR_CAUSE_SUBTREE);
 }
 
 cr_result cr_check_ticket(cr_asked *a)

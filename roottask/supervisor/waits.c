@@ -59,15 +59,6 @@ void cr_waits_follow_up(void)
     }
 }
 
-static void trace_late(const cr_pd *pd, const cr_work_notice *notice, uint64_t ms)
-{
-    cr_trace_begin(&cr_sys.trace, CR_EV_LATE);
-    cr_trace_pd(pd);
-    cr_trace_number(&cr_sys.trace, notice->token);
-    cr_trace_number(&cr_sys.trace, ms);
-    cr_trace_end(&cr_sys.trace);
-}
-
 /* Makes late PDs triggers, and tells of those that are not late. Answers a PD that is owed a notice
  * and has waited for the root task so long, so that it can finish the notice. */
 static void find_late(void)
@@ -77,7 +68,8 @@ static void find_late(void)
     for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         if (cr_progress_is_late(pd, &notice, &ms)) {
-            trace_late(pd, &notice, ms);
+            cr_trace_trigger(&(cr_triggered){
+                .cause = CR_CAUSE_LATE, .pd = pd, .token = notice.token, .ms = ms});
             cr_trigger(pd, CR_CAUSE_LATE);
             continue;
         }

@@ -84,7 +84,7 @@ def test_a_cleanup_awaits_a_subscriber_without_a_deadline_for_a_time(target: Tar
     assert run.name(given_up["pd"]) == "watcher"
     assert given_up.number("ran") >= 200
     assert run.destroyed(1)
-    assert not run.of("LATE")
+    assert not run.of("TRIGGER", cause="late")
 
 
 @pytest.mark.slow

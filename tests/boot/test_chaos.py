@@ -107,7 +107,7 @@ def check_who_goes(run: Run, config: Config, caught: list[str]) -> None:
     assert {name: triggers[name] for name in honest} == {name: crashes[name] for name in honest}
     deadlines = {e["pd"]: e.number("ms") for e in run.of("DEADLINE") if e["pd"] in ids}
     assert deadlines == dict.fromkeys(ids, DEADLINE_MS)
-    assert not [event for event in run.of("LATE") if event["pd"] in ids]
+    assert not [event for event in run.of("TRIGGER", cause="late") if event["pd"] in ids]
     # A cleanup may go on without the answer of a PD that hangs in a call.
     hang = {id_ for name in caught for id_ in run.ids(name)}
     assert not [event for event in run.of("GIVE_UP") if event["pd"] in ids - hang]
@@ -141,7 +141,7 @@ def blamed(run: Run) -> dict[str, str]:
     """Each late PD, and the kind of the notice that it did not finish."""
     return {
         run.names[event["pd"]]: run.of("QUEUE", token=event["token"])[0]["kind"]
-        for event in run.of("LATE")
+        for event in run.of("TRIGGER", cause="late")
     }
 
 

@@ -25,7 +25,7 @@ def server(how: int, **more: object) -> Change:
 def hung(run: Run) -> list[tuple[str, str | None, bool]]:
     """The PDs that hung, by whose call, and whether each left a probe."""
     found = []
-    for event in run.of("HUNG"):
+    for event in run.of("TRIGGER", cause="hung"):
         by = event.optional("by")
         found.append((run.name(event["pd"]), by and run.name(by), event["token"] != "0"))
     return found
@@ -71,7 +71,7 @@ def test_a_pd_without_a_heartbeat_goes(target: Target, how: str) -> None:
     run = target.run("kept_call", change=BEATS[how])
     probe = how not in ELSEWHERE
     assert hung(run) == [("server", None, probe)]
-    assert run.of("HUNG")[0].number("ms") >= (LIMIT if probe else 2 * LIMIT)
+    assert run.of("TRIGGER", cause="hung")[0].number("ms") >= (LIMIT if probe else 2 * LIMIT)
     assert causes(run) == [("server", "hung")]
     assert run.says("client")[0] in ("answer: server died", "nobody to call")
     assert run.alive() == {"last", "client"}
@@ -83,7 +83,7 @@ def test_who_keeps_a_call_goes_by_the_limit_of_the_caller(target: Target, how: s
     does, probe = CALLS[how]
     run = target.run("kept_call", change=together(server(does), with_pd("client", call_ms=LIMIT)))
     assert hung(run) == [("server", "client", probe)]
-    assert run.of("HUNG")[0].number("ms") >= (LIMIT if probe else 2 * LIMIT)
+    assert run.of("TRIGGER", cause="hung")[0].number("ms") >= (LIMIT if probe else 2 * LIMIT)
     assert causes(run) == [("server", "hung")]
     assert run.says("client")[0] == "answer: server died"
     assert run.alive() == {"last", "client"}
@@ -143,7 +143,7 @@ def test_a_slow_server_that_answers_probes_stays_with_all_that_wait(target: Targ
         with_pd("server", args=(SLOW, 0, 200)), limited(*ALL, heartbeat_ms=50, call_ms=50)
     )
     run = target.run("kept_call", change=change, qemu_args=SLOW_COUNTED)
-    assert not run.of("HUNG")
+    assert not run.of("TRIGGER", cause="hung")
     assert {run.name(event["pd"]) for event in run.of("PROBE")} == {"server"}
     assert len(run.of("PROBE")) >= 4
     assert run.says("client")[0] == "answer: ok"
@@ -162,7 +162,7 @@ def test_a_client_that_calls_again_and_again_harms_no_server(target: Target, sam
         limited(*ALL, heartbeat_ms=50, call_ms=50),
     )
     run = target.run("kept_call", change=change, qemu_args=SLOW_COUNTED)
-    assert not run.of("HUNG")
+    assert not run.of("TRIGGER", cause="hung")
     assert len(run.of("PROBE")) >= 4 * same
     assert run.says("client")[:2] == ["answer: ok", "last answer: ok"]
 
@@ -179,7 +179,7 @@ def test_who_cannot_run_has_not_hung(target: Target) -> None:
     )
     run = target.run("kept_call", change=change, qemu_args=SLOW_COUNTED)
     assert run.says("busy") == ["computed"]
-    assert not run.of("HUNG")
+    assert not run.of("TRIGGER", cause="hung")
     assert run.says("client")[0] == "answer: ok"
 
 

@@ -42,7 +42,7 @@ def test_who_steadily_finishes_notices_is_never_late(target: Target, notices: in
     assert run.says("holder") == [f"resources: {notices}"]
     assert causes(run) == [("holder", "exit")]
     assert finished(run, "receiver") == notices + 1  # and the end of the holder's request
-    assert not run.of("LATE")
+    assert not run.of("TRIGGER", cause="late")
 
 
 @pytest.mark.behaviour("N-11", "J-06")
@@ -51,7 +51,7 @@ def test_who_finishes_nothing_is_late(target: Target, how: int) -> None:
     """To fail the first notice and resume it, again and again, is no progress."""
     run = target.run("progress", change=together(receives(how), with_system(deadline_ms=200)))
     assert causes(run) == [("holder", "exit"), ("receiver", "late")]
-    (late,) = run.of("LATE")
+    (late,) = run.of("TRIGGER", cause="late")
     assert 200 <= late.number("ms") < 300
     failures = [event for event in run.of("FINISH_WORK") if event["result"] == "failed"]
     assert (len(failures) > 2) == (how == FAILS)
@@ -148,7 +148,7 @@ def test_a_subscriber_in_a_call_that_is_never_answered_holds_nobody_up(
     assert run.name(given_up["pd"]) == "subscriber"
     assert given_up.number("held_up") >= 400
     assert given_up.number("ran") <= 50
-    assert not run.of("LATE")
+    assert not run.of("TRIGGER", cause="late")
     assert run.name(run.cleanups()[0]["trigger"]) == "goer"
     assert run.of("CONTINUE", n=1)
     assert {"mute", "subscriber"} <= run.alive()
@@ -160,5 +160,5 @@ def test_the_time_in_which_the_root_task_is_busy_is_nobodys(target: Target) -> N
     """Each notice takes it less than half its deadline. Meanwhile large PDs are created."""
     run = target.run("burden", qemu_args=SLOW_COUNTED)
     assert run.says("burdener") == ["made 10"]
-    assert not run.of("LATE")
+    assert not run.of("TRIGGER", cause="late")
     assert causes(run) == [("holder", "exit")]

@@ -34,7 +34,7 @@ def test_an_unrelated_cleanup_begins_and_ends_while_another_one_waits(run: Run) 
     wait, resume = span(run, 1, "WAIT", "CONTINUE")
     begin, end = span(run, 2, "CLEANUP", "SETTLED")
     assert wait < begin < end < resume
-    (late,) = run.of("LATE")
+    (late,) = run.of("TRIGGER", cause="late")
     assert run.name(late["pd"]) == "deaf"
     assert end < run.at(late) < resume
 
@@ -84,7 +84,10 @@ def test_two_cleanups_wait_at_the_same_time(target: Target) -> None:
     run = target.run("apart", change=change)
     first, second = span(run, 1, "WAIT", "CONTINUE"), span(run, 2, "WAIT", "CONTINUE")
     assert first[0] < second[0] < first[1] < second[1]
-    assert [run.name(event["pd"]) for event in run.of("LATE")] == ["deaf", "deafer"]
+    assert [run.name(event["pd"]) for event in run.of("TRIGGER", cause="late")] == [
+        "deaf",
+        "deafer",
+    ]
     assert run.alive() == {"first_client", "second_client", "third_client"}
     assert set(order(run)) == {"first_server", "second_server", "third_server", "deaf", "deafer"}
 

@@ -93,7 +93,7 @@ def test_who_may_terminate_a_pd_cancels_what_that_waits_for(run: Run) -> None:
 
 @pytest.mark.behaviour("T-29", "J-14")
 def test_a_pd_that_is_terminated_later_goes_on_until_its_cleanup_begins(run: Run) -> None:
-    _, again = run.of("TERMINATE_LATER")
+    _, again = run.of("TRIGGER", cause="terminate", when="later")
     (stop,) = run.of("STOP", pd=run.id("first_client"))
     (cleanup,) = run.of("CLEANUP", trigger=run.id("first_client"))
     (at_once,) = run.of("STOP", pd=run.id("second_victim"))

@@ -65,7 +65,7 @@ def test_a_network_undoes_its_things_after_its_machines(
 def test_those_of_one_group_run_side_by_side(target: Target) -> None:
     """`vm1` never ends. `vm2` is told before it, or beside it, and `net` behind both."""
     run = target.run("ended", change=vm1(STAYS))
-    (late,) = run.of("LATE")
+    (late,) = run.of("TRIGGER", cause="late")
     assert run.name(late["pd"]) == "vm1"
     assert late.number("ms") >= 200
     (done,) = [
@@ -85,7 +85,7 @@ def test_one_without_a_deadline_is_given_up(target: Target) -> None:
     run = target.run("ended", change=together(vm1(STAYS, 0), with_system(await_ms=100)))
     (given_up,) = run.of("GIVE_UP")
     assert run.name(given_up["pd"]) == "vm1"
-    assert not run.of("LATE")
+    assert not run.of("TRIGGER", cause="late")
     assert turns(run)[2:] == ["net"]
     assert run.alive() == set()
 

@@ -126,7 +126,7 @@ def test_a_server_that_fails_is_not_waited_for(target: Target) -> None:
 def test_a_server_that_never_answers_is_waited_for_until_its_deadline(target: Target) -> None:
     change = together(with_pd("mapper", args=(THINGS, NEVER)), with_system(deadline_ms=80))
     run = target.run("extract", change=change)
-    assert [run.name(event["pd"]) for event in run.of("LATE")] == ["mapper"]
+    assert [run.name(event["pd"]) for event in run.of("TRIGGER", cause="late")] == ["mapper"]
     assert maps(run) == set()
     assert "again: ticket 1 over: done 1, failed 0, dropped 1, waiting 0, held 0" in run.says(
         "boss"

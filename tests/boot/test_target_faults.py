@@ -107,7 +107,7 @@ def test_an_exit_is_cleaned_up_as_a_fault_is(target: Target) -> None:
 @pytest.mark.behaviour("C-01")
 def test_who_holds_the_capability_may_terminate(target: Target) -> None:
     run = target.run("terminate")
-    (event,) = run.of("TERMINATE")
+    (event,) = run.of("TRIGGER", cause="terminate", when="now")
     assert (run.names[event["pd"]], run.names[event["by"]]) == ("block_server_2", "app")
     (cleanup,) = run.cleanups()
     assert (run.names[cleanup["trigger"]], cleanup["cause"]) == ("block_server_2", "terminate")

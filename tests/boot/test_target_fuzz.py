@@ -127,7 +127,7 @@ def test_nobody_but_the_crash_and_the_fuzzer_brings_anybody_down(
     down = {fuzzed.names[event["trigger"]] for event in fuzzed.cleanups()}
     assert {CRASHING} < down <= {CRASHING, "prey", "quarry", "idler"}
     assert len(down) == 4 or messages < 100_000
-    assert {fuzzed.names[event["pd"]] for event in fuzzed.of("LATE")} <= {"prey"}
+    assert {fuzzed.names[event["pd"]] for event in fuzzed.of("TRIGGER", cause="late")} <= {"prey"}
     assert fuzzed.of("EXIT") == []
 
 
@@ -233,7 +233,7 @@ def test_who_calls_its_fault_handler_waits_until_its_deadline(target: Target) ->
     stuck = with_pd("fuzzer", args=args, deadline_ms=100, may_extract=False)
     run = target.run("fuzz", change=together(stuck, quitter, handled))
     fuzzer = run.id("fuzzer")
-    (late,) = run.of("LATE", pd=fuzzer)
+    (late,) = run.of("TRIGGER", cause="late", pd=fuzzer)
     (owed,) = run.of("QUEUE", token=late["token"])
     assert (owed["kind"], run.name(owed["from"])) == ("disconnect", "quitter")
     assert run.of("FAULT", pd=fuzzer) == []

@@ -53,7 +53,7 @@ def test_a_handler_continues_a_pd_until_it_leaves_it_to_the_root_task(
 @pytest.mark.behaviour("J-08", "C-22")
 def test_a_handler_that_keeps_a_fault_beyond_its_deadline_is_late(target: Target) -> None:
     run = target.run("nursed", change=KEEPS)
-    (late,) = run.of("LATE")
+    (late,) = run.of("TRIGGER", cause="late")
     assert run.name(late["pd"]) == "nurse"
     assert late.number("ms") >= 200
     (notice,) = run.of("QUEUE", token=late["token"])
@@ -73,7 +73,7 @@ def test_other_notices_that_a_handler_finishes_do_not_excuse_it(target: Target) 
     """An instruction takes 8 ns, so the visits take far longer than the deadline."""
     change = together(KEEPS, with_visits)
     run = target.run("nursed", change=change, qemu_args=SLOW_COUNTED)
-    (late,) = run.of("LATE")
+    (late,) = run.of("TRIGGER", cause="late")
     assert run.name(late["pd"]) == "nurse"
     assert 200 <= late.number("ms") < 300
     (notice,) = run.of("QUEUE", token=late["token"])
@@ -87,7 +87,7 @@ def test_a_handler_without_a_deadline_loses_the_fault_to_the_root_task(target: T
     """It is not blamed. The notice of the fault stays."""
     change = nurse(args=(0, 1), deadline_ms=0)
     run = target.run("nursed", change=change, passes=False)
-    assert not run.of("LATE")
+    assert not run.of("TRIGGER", cause="late")
     (held_fault,) = run.of("FAULT_HELD")
     (fault,) = run.of("FAULT")
     assert all(fault[name] == held_fault[name] for name in ("pd", *WHAT))

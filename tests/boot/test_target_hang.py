@@ -38,7 +38,7 @@ def run(target: Target, request: pytest.FixtureRequest) -> Run:
 def test_it_is_found_by_its_deadline(run: Run) -> None:
     causes = [(run.name(c["trigger"]), c["cause"]) for c in run.cleanups()]
     assert causes == [("quitter", "exit"), ("server", "late")]
-    (late,) = run.of("LATE")
+    (late,) = run.of("TRIGGER", cause="late")
     assert run.name(late["pd"]) == "server"
     assert late.number("ms") >= 100
 
@@ -63,7 +63,7 @@ def test_without_a_deadline_it_is_never_found(target: Target) -> None:
         ("server", "never fetched (disconnect goods)"),
     ]
     assert [run.name(c["trigger"]) for c in run.cleanups()] == ["quitter"]
-    assert not run.of("LATE")
+    assert not run.of("TRIGGER", cause="late")
 
 
 @pytest.mark.slow
@@ -75,7 +75,7 @@ def test_a_frozen_pd_is_said_to_be(target: Target) -> None:
 @pytest.mark.slow
 def test_a_kill_is_a_termination_by_the_root_task(target: Target) -> None:
     run = target.run("hang", change=by("kill", after_ns=1000))
-    terminated = run.of("TERMINATE")
+    terminated = run.of("TRIGGER", cause="terminate", when="now")
     assert [(run.name(e["pd"]), e["by"]) for e in terminated] == [("server", "PD_0")]
     assert "server" in {run.name(c["trigger"]) for c in run.cleanups()}
 
@@ -86,7 +86,11 @@ def test_one_that_goes_by_its_deadline_may_take_the_next_one_along_and_that_ends
     target: Target,
 ) -> None:
     run = target.run("cascade", change=WITH_TRUTH)
-    assert [run.name(event["pd"]) for event in run.of("LATE")] == ["first", "second", "third"]
+    assert [run.name(event["pd"]) for event in run.of("TRIGGER", cause="late")] == [
+        "first",
+        "second",
+        "third",
+    ]
     assert [(run.name(c["trigger"]), c["cause"]) for c in run.cleanups()] == [
         ("quitter", "exit"),
         ("first", "late"),
@@ -118,7 +122,7 @@ def with_third_party(config: Config) -> Config:
 def test_who_waits_for_somebody_that_hangs_lives(target: Target) -> None:
     """The server itself does not hang: the PD that it waits for is probed, and goes."""
     run = target.run("hang", change=with_third_party)
-    assert [run.name(event["pd"]) for event in run.of("LATE")] == ["backing"]
+    assert [run.name(event["pd"]) for event in run.of("TRIGGER", cause="late")] == ["backing"]
     assert [(run.name(c["trigger"]), c["cause"]) for c in run.cleanups()] == [
         ("quitter", "exit"),
         ("backing", "late"),

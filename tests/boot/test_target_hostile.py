@@ -246,7 +246,7 @@ def test_a_server_may_let_its_notices_pile_up_and_nobody_goes(hung: Run) -> None
     assert hung.doomed(3) == {"deaf": "0"}
     assert hung.alive() == {"bystander_server", "bystander", "hoarder"}
     assert hung.of("GET_WORK", pd=hung.id("deaf")) == []
-    assert hung.of("LATE", "GIVE_UP") == []
+    assert [*hung.of("TRIGGER", cause="late"), *hung.of("GIVE_UP")] == []
     owed = [event for event in hung.of("QUEUE") if event["to"] == hung.id("deaf")]
     assert len(owed) == 2 * (50 + 1) + 950  # of the hoarders, and of the client that comes and goes
     assert max(hung.at(event) for event in owed) < hung.at(hung.cleanups()[2])

@@ -58,7 +58,7 @@ def test_a_pd_capability_names_the_successor_only_after_the_acknowledgement(each
     assert says[0] == f"first: {OK}"
     assert says[1] != f"second: {OK}"
     assert says[2:4] == [f"acknowledged, look: {OK}", f"state {ACTIVE}"]
-    (terminate,) = run.of("TERMINATE", by=run.id("killer"))
+    (terminate,) = run.of("TRIGGER", cause="terminate", when="now", by=run.id("killer"))
     victim, successor = (event["id"] for event in run.of("PD", name="victim"))
     assert terminate["pd"] == victim
     (told,) = run.of("QUEUE", to=run.id("killer"), kind="lost")

@@ -24,7 +24,7 @@ def check(run: Run, gone: str, owed: Counter[str]) -> None:
     """Only one PD is destroyed. The others are told what they are owed, and acknowledge it."""
     assert [event["cause"] for event in run.cleanups()] == ["fault"]
     assert run.doomed() == {gone: "0"}
-    assert not run.of("LATE")
+    assert not run.of("TRIGGER", cause="late")
     told = run.of("QUEUE", n=1)
     assert Counter(run.name(event["to"]) for event in told) == owed
     done = {event["token"] for event in run.of("FINISH_WORK", result="ok")}

@@ -36,7 +36,7 @@ def probes(run: Run) -> set[tuple[str, str]]:
 def late(run: Run) -> list[tuple[str, str]]:
     """The late PDs and the kind of the notice that each did not finish."""
     found = []
-    for event in run.of("LATE"):
+    for event in run.of("TRIGGER", cause="late"):
         (notice,) = run.of("QUEUE", token=event["token"])
         assert notice["to"] == event["pd"]
         found.append((run.name(event["pd"]), notice["kind"]))
@@ -55,7 +55,7 @@ def test_the_server_that_hangs_goes_and_its_client_lives(target: Target, how: st
     run = target.run("probes", change=HOWS[how])
     assert probes(run) == {("server", "client")}
     assert late(run) == [("server", "probe")]
-    assert run.of("LATE")[0].number("ms") >= 100
+    assert run.of("TRIGGER", cause="late")[0].number("ms") >= 100
     assert run.says("client")[0] == "answer: server died"
     assert "disconnect" in finished(run, "client")
     assert "server" not in run.alive()
@@ -95,7 +95,7 @@ def test_a_slow_server_that_answers_probes_lives_and_so_does_its_client(target: 
     assert probes(run) == {("server", "client")}
     assert len(run.of("PROBE")) >= 4
     assert finished(run, "server") == ["probe"] * len(run.of("PROBE"))
-    assert not run.of("LATE")
+    assert not run.of("TRIGGER", cause="late")
     assert run.says("client")[0] == "answer: ok"
     assert {"client", "server"} <= run.alive()
 
@@ -113,7 +113,7 @@ def test_a_run_ends_beside_a_server_that_answers_probes_and_keeps_its_caller(
     assert probes(run) == {("server", "client")}
     assert len(run.of("PROBE")) >= 2
     assert finished(run, "server").count("probe") >= 2
-    assert not run.of("LATE")
+    assert not run.of("TRIGGER", cause="late")
     assert {"client", "server"} <= run.alive()
     assert run.says("client") == []
 
@@ -123,5 +123,6 @@ def test_a_run_ends_beside_a_server_that_answers_probes_and_keeps_its_caller(
 def test_a_server_without_a_deadline_is_not_probed(target: Target) -> None:
     change = together(with_pd("server", args=(SLOW, 0, 200), deadline_ms=0))
     run = target.run("probes", change=change, qemu_args=SLOW_COUNTED)
-    assert not run.of("PROBE", "LATE")
+    assert not run.of("PROBE")
+    assert not run.of("TRIGGER", cause="late")
     assert run.says("client")[0] == "answer: ok"

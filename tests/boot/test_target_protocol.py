@@ -246,9 +246,7 @@ def test_a_slot_that_was_revoked_is_given_again_only_after_the_loss_was_acknowle
     ]
     (ack,) = run.of("FINISH_WORK", token=queued["token"])
     slots = {
-        event["number"]
-        for event in run.made("REQUEST", from_=db)
-        if run.at(event) < run.at(queued)
+        event["number"] for event in run.made("REQUEST", from_=db) if run.at(event) < run.at(queued)
     } - {"0"}
     again = [
         event

@@ -93,7 +93,7 @@ def test_a_subscriber_that_never_answers_is_waited_for_until_its_deadline_and_go
     target: Target,
 ) -> None:
     run = target.run("subscribed", change=together(SOON, watcher(SPACE, NEVER)))
-    (late,) = run.of("LATE")
+    (late,) = run.of("TRIGGER", cause="late")
     assert run.name(late["pd"]) == "watcher"
     assert late.number("ms") >= 80
     start, end = waited(run)
@@ -126,7 +126,7 @@ def test_a_slow_subscriber_is_waited_for(target: Target) -> None:
     run = target.run(
         "subscribed", change=together(with_system(deadline_ms=60_000), watcher(SPACE, SLOWLY, 3000))
     )
-    assert not run.of("LATE")
+    assert not run.of("TRIGGER", cause="late")
     (long,) = run.of("SAY", text="took long")
     start, end = waited(run)
     assert start < run.at(long) < end
@@ -307,6 +307,6 @@ def test_what_concerns_the_doomed_is_gone_while_a_cleanup_waits(
     assert len(found) == 8
     assert found == dict.fromkeys(found, GONE)
     start, end = waited(run)
-    changes = run.of("TERMINATE", "EDGE")
+    changes = run.of("TRIGGER", "EDGE")
     assert not [event for event in changes if start < run.at(event) < end]
     assert len(run.cleanups()) == 1

@@ -117,7 +117,7 @@ def test_a_manager_that_never_answers_holds_nobody_up_beyond_its_deadline(
     assert "waited: ticket 1 over: done 0, failed 0, dropped 3, waiting 0, held 0" in run.says(
         "boss"
     )
-    (late,) = run.of("LATE")
+    (late,) = run.of("TRIGGER", cause="late")
     assert run.name(late["pd"]) == "server"
     assert 60 <= late.number("ms") < 60 + 2 * 10  # the timer's interval is 10 ms
     assert [(run.name(c["trigger"]), c["cause"]) for c in run.cleanups()] == [
@@ -137,7 +137,7 @@ def test_without_a_deadline_nobody_is_late(target: Target) -> None:
         ("server", "never fetched (free left:2)"),
         ("server", "never fetched (disconnect left)"),
     ]
-    assert not run.of("LATE")
+    assert not run.of("TRIGGER", cause="late")
     assert not run.of("DEADLINE")
     assert "again: ticket 1 settled: done 0, failed 0, dropped 0, waiting 3, held 0" in run.says(
         "boss"
@@ -163,7 +163,7 @@ def test_what_makes_no_sense_is_refused_at_once_and_changes_nothing(
         "the first ticket",
     ]
     assert all(": refused, " in text for text in lies)
-    (terminated,) = run.of("TERMINATE")
+    (terminated,) = run.of("TRIGGER", cause="terminate", when="now")
     assert run.name(terminated["pd"]) == "victim"
     assert len(run.of("ACCEPT")) == 1
 
@@ -182,7 +182,7 @@ def test_who_was_terminated_before_is_an_empty_slot(target: Target) -> None:
     test_target_subscribers.py tests GONE while a cleanup waits.
     """
     run = target.run("nosy")
-    assert len(run.of("TERMINATE")) == 1
+    assert len(run.of("TRIGGER", cause="terminate", when="now")) == 1
     assert f"terminate victim: refused, {BAD_LENGTH}" in run.says("nosy")
 
 
@@ -196,7 +196,7 @@ def test_nobody_fetches_anothers_notices(target: Target) -> None:
     receivers = {e["token"]: e["to"] for e in run.of("QUEUE")}
     owed = [run.at(e) for e in run.of("QUEUE", to=run.id("server"))]
     assert len(owed) == 3
-    (late,) = run.of("LATE")
+    (late,) = run.of("TRIGGER", cause="late")
     assert run.name(late["pd"]) == "server"
     assert max(owed) < run.at(asked) < run.at(late)
     assert not run.of("GET_WORK", pd=run.id("server"))
@@ -225,7 +225,7 @@ def test_what_the_owner_itself_has_to_acknowledge_does_not_count(target: Target)
         (ack,) = run.of("FINISH_WORK", token=notice["token"])
         assert run.name(notice["to"]) == "first"
         assert run.at(notice) < run.at(told) < run.at(ack)
-    assert not run.of("LATE")
+    assert not run.of("TRIGGER", cause="late")
 
 
 @pytest.mark.slow
@@ -250,7 +250,7 @@ def test_a_ring_of_tickets_comes_apart(target: Target) -> None:
     }
     acks = {name: run.at(run.of("FINISH_WORK", token=e["token"])[0]) for name, e in owed.items()}
     assert max(run.at(e) for e in owed.values()) < spoke["first"] < acks["first"] < spoke["second"]
-    assert not run.of("LATE")
+    assert not run.of("TRIGGER", cause="late")
     assert run.alive() == {"first", "second", "third_victim"}
 
 
@@ -261,7 +261,7 @@ def test_a_ring_where_both_have_the_same_time_comes_apart_too(target: Target) ->
     said = [run.says(name)[0].partition(" ticket ")[2][2:] for name in ("first", "second")]
     assert RING_OPEN in said
     assert set(said) <= {RING_OPEN, RING_OVER}
-    assert not run.of("LATE")
+    assert not run.of("TRIGGER", cause="late")
     assert run.alive() == {"first", "second", "third_victim"}
 
 
@@ -280,7 +280,7 @@ def test_who_is_answered_when_its_time_is_all_but_over_has_it_anew(target: Targe
     run = target.run("ring", change=change, qemu_args=COUNTED)
     assert run.says("first")[0].endswith(RING_OPEN)
     assert run.says("second")[0].endswith(RING_OVER)
-    assert not run.of("LATE")
+    assert not run.of("TRIGGER", cause="late")
 
 
 @pytest.mark.slow
@@ -300,7 +300,7 @@ def test_who_then_waits_again_instead_of_acknowledging_is_late(target: Target) -
         return with_pd("first", holds_pds=held)(config)
 
     run = target.run("ring", change=change, qemu_args=COUNTED)
-    (late,) = run.of("LATE")
+    (late,) = run.of("TRIGGER", cause="late")
     assert run.name(late["pd"]) == "first"
     assert late.number("ms") >= 60
     (owed,) = (e for e in of_cleanups(run) if run.name(e["to"]) == "first")
@@ -312,7 +312,10 @@ def test_who_then_waits_again_instead_of_acknowledging_is_late(target: Target) -
         "terminate third_victim",
     ]
     assert all(text.endswith(RING_OPEN) for text in said)
-    assert [(run.name(e["pd"]), run.name(e["by"])) for e in run.of("TERMINATE")][-1] == (
+    assert [
+        (run.name(e["pd"]), run.name(e["by"]))
+        for e in run.of("TRIGGER", cause="terminate", when="now")
+    ][-1] == (
         "fourth_victim",
         "first",
     )
@@ -400,7 +403,9 @@ def test_tickets_that_are_not_over_stay_within_their_owners_quota(target: Target
         assert set(names[QUOTA:]) == run.alive() & set(names)
         assert len(asked(run, f"boss_{boss}")) == QUOTA
         first += share
-    assert len(run.of("TERMINATE")) == len(run.of("ACCEPT")) == 3 * QUOTA
+    assert (
+        len(run.of("TRIGGER", cause="terminate", when="now")) == len(run.of("ACCEPT")) == 3 * QUOTA
+    )
 
 
 @pytest.mark.slow

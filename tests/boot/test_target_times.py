@@ -29,7 +29,7 @@ def test_each_event_has_its_time(target_of: Callable[[str], Target], machine: st
     times = [event.time for event in others]
     assert None not in times
     assert times == sorted(times, key=lambda time: time or 0)
-    (late,) = run.of("LATE")
+    (late,) = run.of("TRIGGER", cause="late")
     (queued,) = run.of("QUEUE", token=late["token"])
     assert late.time is not None
     assert queued.time is not None

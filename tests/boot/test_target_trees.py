@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""TERMINATE_TREE: a PD goes with all that it created, as one plan."""
+"""A PD is terminated as a subtree: it goes with all that it created, as one plan."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_pd_and_all_that_it_created_go_in_one_cleanup(target: Target) -> None:
     doomed = {pd: event["depth"] for pd, event in run.dooms().items()}
     assert doomed == dict.fromkeys([run.id("parent"), *own], "0")
     assert not {node for node, _ in run.destroys()} & set(others)
-    (asked,) = run.of("TERMINATE_TREE")
+    (asked,) = run.of("TRIGGER", cause="subtree")
     for pd in doomed:
         (stop,) = run.of("STOP", pd=pd)
         assert run.at(asked) < run.at(stop) < run.at(cleanup), "all are stopped before the plan"
@@ -35,7 +35,7 @@ def test_a_pd_and_all_that_it_created_go_in_one_cleanup(target: Target) -> None:
 
 @pytest.mark.behaviour("S-14", "X-19")
 def test_who_waits_for_the_end_of_a_tree_is_told_that_of_its_operation(target: Target) -> None:
-    """PDs say that they ask for TERMINATE_TREE, and the check compares it with the ANSWER."""
+    """PDs say that they ask for terminate_tree, and the check compares it with the ANSWER."""
     run = target.run("grove", change=with_system(mode="sync"))
     boss = run.of("ANSWER", pd=run.id("boss"))
     assert [event["op"] for event in boss].count("terminate_tree") == 1
@@ -65,7 +65,7 @@ def test_what_is_left_of_a_subtree_whose_first_pd_went_before_is_cleaned_up(targ
     found = [(event["trigger"], event["cause"]) for event in run.cleanups()]
     assert sorted(found[2:]) == sorted([*((pd, "terminate") for pd in left), late])
     assert found[:2] == [(run.id("disk"), "subtree"), (run.id("twin"), "subtree")]
-    (parent,) = run.of("TERMINATE_TREE", pd=run.id("parent"))
+    (parent,) = run.of("TRIGGER", cause="subtree", pd=run.id("parent"))
     (first,) = run.of("SETTLED", n="1")
     for pd in left:
         (stop,) = run.of("STOP", pd=pd)
@@ -78,7 +78,7 @@ def test_a_subtree_with_a_protected_pd_stays_as_a_whole(target: Target) -> None:
     run = target.run("grove", change=with_pd("parent", prevent_destroy=True))
     assert run.says("boss")[0] == f"terminate parent: refused, {prevented}"
     assert not run.cleanups()
-    assert not run.of("STOP", "TERMINATE_TREE")
+    assert not run.of("STOP", "TRIGGER")
 
 
 @pytest.mark.behaviour("X-23", "T-29")
@@ -86,7 +86,7 @@ def test_a_termination_that_was_put_off_is_prevented_when_it_is_due(target: Targ
     run = target.run("grove_prevented")
     states = headers.names_of("protocol.h", "cr_ticket_state", "CR_TICKET_")
     assert f"its state: {states['prevented']}" in run.says("boss")
-    (prevented,) = run.of("PREVENTED")
+    (prevented,) = run.of("TRIGGER", when="never")
     assert run.name(prevented["pd"]) == "victim"
     assert run.at(run.of("SETTLED", n="1")[0]) < run.at(prevented)
     assert {run.name(pd) for pd in run.dooms()} == {"disk", "mute"}

@@ -54,7 +54,7 @@ def test_a_late_pds_other_deadlines_leave_its_subscriber_the_time_it_needs(targe
     """
     slow = with_pd("watcher", deadline_ms=0, args=(1, SLOWLY, 3000))
     run = target.run("subscribed", change=together(LATE_VICTIM, slow))
-    assert [run.name(event["pd"]) for event in run.of("LATE")] == ["victim"]
+    assert [run.name(event["pd"]) for event in run.of("TRIGGER", cause="late")] == ["victim"]
     assert between(run, "took long", 2)
     assert [c["cause"] for c in run.cleanups()] == ["exit", "late"]
 
@@ -198,7 +198,9 @@ def test_a_pd_without_a_free_slot_is_refused_a_new_one_before_that_is_made(targe
     assert run.says("filler")[1:] == [f"one given back: 0, one made: {FULL}, one more: {FULL}"]
     assert len(run.ids("idler")) == made
     assert len(run.of("QUEUE", n=0, kind="lost", to=run.id("filler"))) == 1
-    assert {run.name(event["by"]) for event in run.of("TERMINATE")} == {"filler"}
+    assert {
+        run.name(event["by"]) for event in run.of("TRIGGER", cause="terminate", when="now")
+    } == {"filler"}
 
 
 @pytest.mark.slow

@@ -148,9 +148,7 @@ def _with(event: str, change: dict[str, object], **match: object) -> Edit:
 
 def _find(drafts: list[Draft], event: str, match: dict[str, object]) -> int:
     return next(
-        i
-        for i, (name, values) in enumerate(drafts)
-        if name == event and fits(values, match)
+        i for i, (name, values) in enumerate(drafts) if name == event and fits(values, match)
     )
 
 

@@ -109,9 +109,15 @@ def _disconnected_first() -> Report:
 def _due_after_the_end() -> Report:
     """A PD is to be made anew when the system ends."""
     drafts = stop_run()
-    at = next(i for i, (name, _) in enumerate(drafts) if name == "STOP_ALL")
+    at = next(i for i, (_, values) in enumerate(drafts) if values.get("cause") == "stop")
     cause = {"name": "phoenix", "count": 1, "delay_ms": 0}
     return of_drafts([*drafts[:at], drafts[at], ("RESPAWN_DUE", cause), *drafts[at + 1 :]])
+
+
+def _stopped_twice() -> Report:
+    drafts = stop_run()
+    at = next(i for i, (_, values) in enumerate(drafts) if values.get("cause") == "stop")
+    return of_drafts([*drafts[: at + 1], *drafts[at:]])
 
 
 def _depths_of_the_stopped(target: Target) -> None:
@@ -472,10 +478,10 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "authority.spawn": lambda: edited("rich", "RIGHTS", {"priority": 101}, pd="PD_9"),
     "authority.right": lambda: edited("notices", "RIGHTS", {"extract": 0}, pd="PD_4"),
     "authority.depths": emitted("DEPTHS", pd="PD_5", pd_depth=0, rs_depth=0),
-    "stop.all": lambda: edited("stop", "STOP_ALL", {"pds": 2}),
+    "stop.all": _stopped_twice,
     "stop.last": _due_after_the_end,
-    "reconcile.first": lambda: edited("reconcile", "RECONCILE", None),
-    "reconcile.nodes": lambda: edited("reconcile", "RECONCILE", {"nodes": 2}),
+    "reconcile.first": lambda: edited("reconcile", "TRIGGER", None),
+    "reconcile.once": lambda: edited("stop", "TRIGGER", {"cause": "reconcile"}),
     "causes.saved": lambda: edited(
         "reconcile", "EDGE", {"op": "reconcile"}, kind="REQUEST", op="-", from_="PD_3"
     ),
@@ -487,9 +493,10 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "consent.allow": emitted("ALLOW", pd="PD_5", by="PD_0", count=1),
     "consent.many": lambda: scenario(_many_subscriptions),
     "consent.allowed": lambda: edited("depths-1-0", "ALLOW", {"count": 0}, pd="PD_5"),
-    "collect.due": lambda: edited("collect", "COLLECT", None, pds=0),
-    "collect.found": lambda: edited("collect", "COLLECT", {"pds": 1}, pds=2),
-    "collect.cleanup": lambda: edited("collect", "COLLECT", None, pds=2),
+    "collect.due": lambda: edited("collect", "TRIGGER", None, cause="collect", when="now"),
+    "collect.cleanup": lambda: edited(
+        "collect", "TRIGGER", None, cause="collect", when="now", skip=1
+    ),
     "triggers.exit": lambda: edited(
         "notices", "EXIT", {"registers": f"rip:0x400123,rdi:0x1,rsi:{3 << 12:#x}"}
     ),
@@ -498,7 +505,8 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "triggers.once": lambda: scenario(_twice),
     "triggers.right": lambda: scenario(lambda target: target.terminate("PD_5", "PD_1")),
     "triggers.deadline": lambda: edited("notices", "DEADLINE", {"ms": 0}, pd="PD_5"),
-    "triggers.late": lambda: edited("notices", "LATE", {"token": 1}, pd="PD_5"),
+    "triggers.columns": lambda: edited("hung", "TRIGGER", {"when": "later"}, cause="hung"),
+    "triggers.late": lambda: edited("notices", "TRIGGER", {"token": 1}, cause="late", pd="PD_5"),
     "settings.told": lambda: edited("depths-0-0", "SETTING", None),
     "inject.happens": emitted(
         "INJECTED", what="fail-make", word="error", value=1, second=0, third=0
@@ -543,8 +551,8 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "hung.limits": lambda: edited("hung", "LIMITS", {"call_ms": 0}, pd="PD_3"),
     "hung.probe": lambda: edited("hung", "PROBE", {"ms": 250}, pd="PD_4"),
     "hung.waits": lambda: edited("hung", "EDGE", None, kind="REQUEST", from_="PD_2"),
-    "hung.hung": lambda: edited("hung", "HUNG", {"ms": 199}, pd="PD_1"),
-    "hung.passed": lambda: edited("hung", "HUNG", {"ms": 900}, pd="PD_1"),
+    "hung.hung": lambda: edited("hung", "TRIGGER", {"ms": 199}, cause="hung", pd="PD_1"),
+    "hung.passed": lambda: edited("hung", "TRIGGER", {"ms": 900}, cause="hung", pd="PD_1"),
     "hung.unanswered": lambda: edited("hung", "UNANSWERED", {"ran": 300}),
     "hung.missing": lambda: of_drafts(hung_run("")),
     "freed.stop": lambda: edited("depths-1-0", "STOP", None, pd="PD_3"),
@@ -562,7 +570,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "clock.times": lambda: of_drafts(timed(time_run(), back=True)),
     "clock.late": lambda: of_drafts(time_run("")),
     "clock.held_up": lambda: edited("time", "HELD_UP", {"ran": 1000}),
-    "clock.passed": lambda: edited("time", "LATE", {"ms": 2400}),
+    "clock.passed": lambda: edited("time", "TRIGGER", {"ms": 2400}, cause="late"),
     "notices.token": lambda: edited("depths-1-0", "QUEUE", {"token": 2}, token=3),
     "notices.owed": lambda: edited("notices", "QUEUE", {"kind": "free"}, kind="disconnect", n=0),
     "notices.fetch": emitted("GET_WORK", pd="PD_5", token=1),
@@ -615,7 +623,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "cleanup.wait": lambda: waiting(
         "STEP", n=1, name="mark", node="PD_1", pd="-", calls=0, kinds="-", count=1
     ),
-    "cleanup.awaited": lambda: edited("notices", "LATE", None, pd="PD_5"),
+    "cleanup.awaited": lambda: edited("notices", "TRIGGER", None, cause="late", pd="PD_5"),
     "cleanup.tell": lambda: edited(
         "notices", "STEP", {"node": "FILE_SPACE_2"}, name="tell", pd="PD_4"
     ),

@@ -30,7 +30,7 @@ class Collecting(Target):
 
     def ask(self, by: str) -> int:
         """A PD asks for a collection. Returns its ticket."""
-        self.emit("COLLECT_ASKED", by=by)
+        self.trigger("collect", by=by, when="later")
         number = self._ticket(by, "-")
         self.tickets[number].what = COLLECTION
         return number
@@ -68,7 +68,7 @@ class Collecting(Target):
         """
         asked = [t for t in self.tickets.values() if t.what == COLLECTION and t.tag is None]
         plan = reference.collect(self.model, self.roots())
-        self.emit("COLLECT", pds=len(plan.destroyed_pds))
+        self.trigger("collect")
         if not plan.destroyed_pds:
             for ticket in asked:
                 ticket.tag, ticket.settled = ("cleanup", 0), True

@@ -91,7 +91,7 @@ LEFT_OUT: Final = frozenset(
         ("FAULT_HELD", "address"),
         ("FAULT_HELD", "ip"),
         ("FAULT_HELD", "registers"),
-        ("LATE", "ms"),
+        ("TRIGGER", "ms"),
         ("SETTLED", "bytes"),
         ("SETTLED", "cycles"),
         ("SETTLED", "slots"),

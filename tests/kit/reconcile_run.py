@@ -52,7 +52,7 @@ class Updated(Target):
         """Carries out the cleanup of these nodes."""
         self.account()
         plan = reference.reconcile(self.model, nodes)
-        self.emit("RECONCILE", nodes=len(nodes))
+        self.trigger("reconcile")
         self.cleanup_alone(plan, "reconcile")
 
 

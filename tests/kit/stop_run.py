@@ -17,7 +17,7 @@ class Ending(Target):
         self.account()
         pds = set(self.model.pds()) - {ROOT}
         plan = reference.reconcile(self.model, pds)
-        self.emit("STOP_ALL", pds=len(pds))
+        self.trigger("stop")
         self.cleanup_alone(plan, "stop")
 
 

@@ -215,7 +215,7 @@ _FRAME = {"TRACE", "SETTING", "CLEANUP", "SETTLED", "END"}
 _MODEL = {
     "PD", "BODY", "SPACE", "RESOURCE", "DELETE", "EDGE",
 }  # fmt: skip
-_TRIGGERS = {"FAULT", "EXIT", "TERMINATE"}
+_TRIGGERS = {"FAULT", "EXIT", "TRIGGER"}
 _ACTS = {
     "SAY": "pd",
     "REFUSE": "pd",
@@ -225,7 +225,7 @@ _ACTS = {
     "FINISH_WORK": "pd",
     "FAULT": "pd",
     "EXIT": "pd",
-    "TERMINATE": "by",
+    "TRIGGER": "by",
 }
 _PLAN = {"DOOM", "PLAN"}
 _PHASES = {

@@ -540,15 +540,21 @@ class Target:
         self.emit("EXIT", pd=pd, code=code, registers=registers)
         self._stopped(pd, "exit")
 
+    def trigger(
+        self, cause: str, pd: str = "-", by: str = "-", when: str = "now", **more: int
+    ) -> None:
+        """more: token and ms of a PD that is late or hung."""
+        self.emit("TRIGGER", pd=pd, cause=cause, when=when, by=by, **more)
+
     def terminate(self, pd: str, by: str) -> None:
-        self.emit("TERMINATE", pd=pd, by=by)
+        self.trigger("terminate", pd, by)
         if by != ROOT:
             self._ticket(by, pd)
         self._stopped(pd, "terminate")
 
     def terminate_later(self, pd: str, by: str) -> int:
         """Returns the ticket."""
-        self.emit("TERMINATE_LATER", pd=pd, by=by)
+        self.trigger("terminate", pd, by, when="later")
         self.pending.append((pd, "terminate"))
         self.later.add(pd)
         return self._ticket(by, pd)
@@ -561,7 +567,7 @@ class Target:
         for creator in tree:
             created = sorted(other for its, other in self.model.owns if its == creator)
             tree += [other for other in created if other not in self.doomed]
-        self.emit("TERMINATE_TREE", pd=pd, by=by)
+        self.trigger("subtree", pd, by)
         number = self._ticket(by, pd)
         self._stopped(pd, "subtree")
         for caller in calls:
@@ -572,7 +578,7 @@ class Target:
 
     def prevent(self, pd: str) -> None:
         """A termination that was put off would destroy a protected PD."""
-        self.emit("PREVENTED", pd=pd)
+        self.trigger("terminate", pd, when="never")
         self.later.remove(pd)
         self.pending.remove((pd, "terminate"))
         for ticket in self.tickets.values():
@@ -595,11 +601,11 @@ class Target:
         self.refuse(of, CONNECT, CANCELLED)
 
     def late(self, pd: str, notice: Notice, ms: int) -> None:
-        self.emit("LATE", pd=pd, token=notice.token, ms=ms)
+        self.trigger("late", pd, token=notice.token, ms=ms)
         self._stopped(pd, "late")
 
     def hung(self, pd: str, by: str | None, token: int, ms: int) -> None:
-        self.emit("HUNG", pd=pd, by=by or "-", token=token, ms=ms)
+        self.trigger("hung", pd, by or "-", token=token, ms=ms)
         self._stopped(pd, "hung")
 
     def stage(self, crash: int, how: str, pd: str, by: str | None = None) -> None:

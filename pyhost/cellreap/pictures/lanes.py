@@ -28,13 +28,13 @@ PHASES: Final = {
 MARKS: Final = {
     "FAULT": "fault",
     "EXIT": "exit",
-    "TERMINATE": "terminated",
-    "TERMINATE_LATER": "to be terminated",
-    "TERMINATE_TREE": "terminated with all that it created",
-    "PREVENTED": "goes on",
+    "terminate": "terminated",
+    "later": "to be terminated",
+    "subtree": "terminated with all that it created",
+    "never": "goes on",
     "CANCEL": "cancels",
-    "LATE": "late",
-    "HUNG": "hung",
+    "late": "late",
+    "hung": "hung",
     "SAY": "says",
     "SERVER_DIED": "answered: server died",
     "REFUSE": "refused",
@@ -42,7 +42,9 @@ MARKS: Final = {
     "PROBE": "probed",
     "GIVE_UP": "given up",
 }
-"""Events that are marked in the lane of their PD, and what they are in words."""
+"""Events that are marked in the lane of their PD, and what they are in words. A TRIGGER has its
+cause here, or its `when` if that is not now.
+"""
 
 
 @dataclass
@@ -109,8 +111,10 @@ class Lanes:
         if handler is not None:
             handler(self, event)
         lane = self.lanes.get(event.values.get("pd", ""))
-        if event.name in MARKS and lane is not None:
-            kind = event.name
+        kind = event.name
+        if kind == "TRIGGER":
+            kind = event["cause"] if event["when"] == "now" else event["when"]
+        if kind in MARKS and lane is not None:
             if kind == "REFUSE":
                 kind = f"REFUSE {event['op']} {event['status']}"
                 self.says[kind] = f"refused {refusal_of(event).why()}"

@@ -138,23 +138,31 @@ def _said(event: Event, names: dict[str, str]) -> str:
             return f"{name()}: exit with code {event['code']}"
         case "REFUSE":
             return f"{name()}: refused {refusal_of(event).why()}"
-        case "TERMINATE":
-            return f"{name()}: terminated by {name('by')}"
-        case "TERMINATE_LATER":
-            return f"{name()}: will be terminated for {name('by')}"
-        case "TERMINATE_TREE":
-            return f"{name()}: terminated by {name('by')}, with all that it created"
-        case "PREVENTED":
-            return f"{name()}: goes on, as its end would destroy a protected PD"
+        case "TRIGGER":
+            return _triggered(event, name)
         case "CANCEL":
             what = f"ticket {event['ticket']}" if event["ticket"] != "0" else event["name"]
             return f"{name()}: cancelled {printable(what)}"
-        case "LATE":
-            return f"{name()}: missed its deadline for notice {event['token']}"
-        case "HUNG":
-            return f"{name()}: hung: {Hanging.of(event).told(lambda _: name('by'))}"
         case "RESPAWN_DUE":
             return f"{printable(event['name'])} is respawned in {event['delay_ms']} ms"
         case "STAYS_DOWN":
             return f"{printable(event['name'])} stays down: its budget is used up"
+    return ""
+
+
+def _triggered(event: Event, name: Callable[..., str]) -> str:
+    """A TRIGGER in words. Empty: no PD is concerned."""
+    match event["cause"], event["when"]:
+        case "terminate", "now":
+            return f"{name()}: terminated by {name('by')}"
+        case "terminate", "later":
+            return f"{name()}: will be terminated for {name('by')}"
+        case "terminate", _:
+            return f"{name()}: goes on, as its end would destroy a protected PD"
+        case "subtree", _:
+            return f"{name()}: terminated by {name('by')}, with all that it created"
+        case "late", _:
+            return f"{name()}: missed its deadline for notice {event['token']}"
+        case "hung", _:
+            return f"{name()}: hung: {Hanging.of(event).told(lambda _: name('by'))}"
     return ""

@@ -178,6 +178,7 @@ def _vocabularies() -> dict[str, tuple[str, ...]]:
         "EDGE_KIND": ("model.h", "CR_EDGE_KIND"),
         "SETTING": ("trace_events.h", "CR_SETTING"),
         "CAUSE": ("trace_events.h", "CR_CAUSE"),
+        "WHEN": ("trace_events.h", "CR_WHEN"),
         "FAULT_KIND": ("protocol.h", "CR_FAULT_KIND"),
         "NOTICE_KIND": ("policy.h", "CR_NOTICE_KIND"),
         "WORK_RESULT": ("protocol.h", "CR_WORK_RESULT"),
@@ -234,12 +235,11 @@ def field_type(event: str, field_name: str) -> FieldType:
     return found
 
 
-@functools.cache
-def causes() -> dict[str, str]:
-    """Trigger event -> the cause that its cleanup names."""
-    return {
-        str(event): str(word) for _, _, word, event in headers.table("trace_events.h", "CR_CAUSE")
-    }
+def cause_of(event: Event) -> str | None:
+    """The cause of the cleanup that an event brings about now. None: it brings about none."""
+    if event.name == "TRIGGER":
+        return event["cause"] if event["when"] == "now" else None
+    return event.name.lower() if event.name in ("FAULT", "EXIT") else None
 
 
 def encode(value: str) -> str:

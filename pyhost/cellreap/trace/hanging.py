@@ -25,7 +25,7 @@ class Hanging:
 
     @classmethod
     def of(cls, event: Event) -> Hanging:
-        """That of a HUNG."""
+        """That of a TRIGGER."""
         token = event.number("token") or None
         return cls(event["pd"], event.optional("by"), token, event.number("ms"))
 

@@ -24,7 +24,7 @@ from cellreap.trace.silence import NO_SOUND, WAITS
 _READS: Final = frozenset(
     {
         "TRACE", "PD", "SILENT", "STANDS", "END", "CLEANUP", "SAY", "STAGE", "FAULT_RESUMED",
-        "REFUSE", "FAULT", "EXIT", "LATE", "HUNG",
+        "REFUSE", "FAULT", "EXIT", "TRIGGER",
     }
 )  # fmt: skip
 _MAX_SAID: Final = 1 << 20  # characters of a PD's lines that are kept
@@ -108,9 +108,9 @@ class Outcome:
                 if code != 0:
                     refused = self._refused.get(event["pd"])
                     self._crash(event, f"exit with code {code}", refused)
-            case "LATE":
+            case "TRIGGER" if event["cause"] == "late":
                 self._crash(event, f"it missed its deadline for notice {event['token']}")
-            case "HUNG":
+            case "TRIGGER" if event["cause"] == "hung":
                 self._crash(event, f"it hung: {Hanging.of(event).told(self._name)}")
 
     def _name(self, pd: str) -> str:

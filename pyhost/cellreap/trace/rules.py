@@ -90,13 +90,13 @@ RULES: Final[dict[str, str]] = {
     "rounds.end": "At END each live PD that works in rounds was dismissed, or is UNFINISHED.",
     # the target's time
     "clock.order": "CLOCK goes on by at least 100 ms.",
-    "clock.late": "A PD that has had a notice for its deadline, and has finished none, is LATE or "
+    "clock.late": "A PD that has had a notice for its deadline, and has finished none, is late or "
     "HELD_UP.",
     "clock.held_up": "HELD_UP names a PD that has had a notice for its deadline, and could run for "
     "less.",
     "clock.times": "Events have times if TRACE has a clock. Times do not go back, and as much "
     "passes in them as between two CLOCK events.",
-    "clock.passed": "The times of LATE and HELD_UP have passed by CLOCK.",
+    "clock.passed": "The times of `late` and HELD_UP have passed by CLOCK.",
     # silence
     "silence.long": "SILENT comes only after CR_TRACE_SILENCE_MS.",
     "silence.each": "After SILENT comes one STANDS for each PD that is not destroyed. Without "
@@ -183,8 +183,8 @@ RULES: Final[dict[str, str]] = {
     "collection that awaits subscribers.",
     "causes.configured": "Without an operation, there are only PDs and what they have from the "
     "start, the spaces of the root task, requests to these, and PD capabilities.",
-    "causes.saved": "A saved state is made before RECONCILE: PDs before any other PD, then spaces, "
-    "their resources, and edges of what the configuration does not name.",
+    "causes.saved": "A saved state is made before its cleanup: PDs before any other PD, then "
+    "spaces, their resources, and edges of what the configuration does not name.",
     "causes.core": "A resource of a core space is made for a HOLD, which follows directly.",
     "causes.spawn": "A PD that is spawned has an OWN and a HOLD of its creator.",
     # authority and consent
@@ -192,7 +192,7 @@ RULES: Final[dict[str, str]] = {
     "DEADLINE, or after its LIMITS.",
     "authority.protected": "PROTECTED comes once, directly after the RIGHTS or DEPTHS of its PD, "
     "which is pinned. No PD terminates one whose cleanup would destroy a protected PD, neither "
-    "when it asks nor, with TERMINATE_LATER, when the cleanup is due: then PREVENTED comes.",
+    "when it asks nor, if it asked for later, when the cleanup is due: then `never` comes.",
     "authority.account": "No PD of an account has more priority or rights than the first, which "
     "the configuration has.",
     "authority.spawn": "A spawned PD has at most the priority of its creator, no rights, no depths "
@@ -218,24 +218,24 @@ RULES: Final[dict[str, str]] = {
     # collections
     "collect.due": "A collection comes once after each cleanup that is none, when no cleanup is "
     "under way and none may begin, if a SETTING says so. One comes likewise after "
-    "COLLECT_ASKED.",
-    "collect.found": "A collection finds the PDs that the reference does not reach.",
-    "collect.cleanup": "A cleanup without a trigger follows a collection that found PDs, or "
-    "STOP_ALL or RECONCILE, directly.",
-    "stop.all": "STOP_ALL comes once, when no cleanup is under way and none waits, and counts all "
-    "PDs but the root task and those that cleanups left.",
-    "stop.last": "After STOP_ALL no PD is made, and at the end there is none but those that "
-    "cleanups left.",
-    "reconcile.first": "No PD acts before RECONCILE if there is a saved state.",
-    "reconcile.nodes": "RECONCILE comes once, and counts what the configuration does not name.",
+    "a PD asked.",
+    "collect.cleanup": "A cleanup of no PD follows its TRIGGER directly. That of a collection "
+    "comes if the reference finds a PD that is not reached.",
+    "stop.all": "The TRIGGER of `stop` comes once, when no cleanup is under way and none waits.",
+    "stop.last": "After the TRIGGER of `stop` no PD is made, and at the end there is none but "
+    "those that cleanups left.",
+    "reconcile.first": "No PD acts before the TRIGGER of `reconcile` if there is a saved state.",
+    "reconcile.once": "The TRIGGER of `reconcile` comes once, if the configuration does not name "
+    "all of a saved state.",
     # triggers
+    "triggers.columns": "A TRIGGER has the columns that its cause and `when` have, and no others.",
     "triggers.root": "The root task is never a trigger.",
     "triggers.once": "A PD that waits for its cleanup has no second trigger.",
     "triggers.right": "A PD terminates only a PD whose capability it holds.",
     "triggers.deadline": "DEADLINE follows the BODY of its PD directly and is not 0.",
-    "triggers.late": "LATE names the oldest notice that its PD could finish, or a probe or the "
-    "notice of a held fault, and the PD could run for its deadline. Probes of limits have another "
-    "time.",
+    "triggers.late": "A TRIGGER of `late` names the oldest notice that its PD could finish, or a "
+    "probe or the notice of a held fault, and the PD could run for its deadline. Probes of limits "
+    "have another time.",
     "triggers.exit": "The registers of an EXIT show the message of the PD that exits.",
     "triggers.cleanup": "A cleanup has a trigger.",
     "triggers.order": "Triggers are cleaned up in their order and with their cause. A later one "
@@ -265,18 +265,18 @@ RULES: Final[dict[str, str]] = {
     "that waits. A PD that can answer has one at a time.",
     "hung.waits": "A PD is probed or has hung for the call_ms of another one only if calls of that "
     "one can lead to it (blame.waits), and that one is not down. So it is with the call of some PD "
-    "if HUNG names neither a PD nor a probe.",
-    "hung.hung": "A PD has hung that can answer and did not finish the probe that HUNG names for "
-    "heartbeat_ms or call_ms, or was in receives for twice that time.",
-    "hung.passed": "The times of HUNG and UNANSWERED have passed by CLOCK, and the PD that waits "
+    "if TRIGGER names neither a PD nor a probe.",
+    "hung.hung": "A PD has hung that can answer and did not finish the probe that TRIGGER names "
+    "for heartbeat_ms or call_ms, or was in receives for twice that time.",
+    "hung.passed": "The times of `hung` and UNANSWERED have passed by CLOCK, and the PD that waits "
     "in a call did nothing meanwhile.",
     "hung.unanswered": "UNANSWERED names a probe of a limit that was not finished in its time. A "
     "PD that could have finished the probe of its heartbeat_ms has hung instead.",
-    "hung.missing": "A PD that has not finished the probe of a limit in its time is HUNG or "
+    "hung.missing": "A PD that has not finished the probe of a limit in its time has hung or is "
     "UNANSWERED. No PD with a call_ms is left in a call when the run ends and nobody can run.",
     # stopping
     "freed.stop": "A PD is stopped once: directly after it became a trigger, or right before its "
-    "STEP `suspend`. With the PD of a TERMINATE_TREE all are stopped that it created.",
+    "STEP `suspend`. With the PD of a subtree all are stopped that it created.",
     "freed.when": "The PDs that are in a call to a PD are freed directly after its STOP.",
     "freed.once": "A PD is freed at most once by one STOP.",
     "freed.client": "A PD is freed only from a call to a server that it had a capability to.",

@@ -138,8 +138,13 @@ class Story:
     def _exit(self, event: Event) -> None:
         self._how[event["pd"]] = f"exit with code {event['code']}"
 
-    def _terminate(self, event: Event) -> None:
-        self._how[event["pd"]] = f"terminated by {event['by']}"
+    def _trigger(self, event: Event) -> None:
+        if event["cause"] == "late":
+            self._late(event)
+        elif event["cause"] == "hung":
+            self._hung(event)
+        elif event["by"] != "-":
+            self._how[event["pd"]] = f"terminated by {event['by']}"
 
     def _late(self, event: Event) -> None:
         deadline = self._deadlines.get(event["pd"])
@@ -187,11 +192,7 @@ _HANDLERS: dict[str, Callable[[Story, Event], None]] = {
     "SETTLED": Story._count,
     "FAULT": Story._fault,
     "EXIT": Story._exit,
-    "TERMINATE": Story._terminate,
-    "TERMINATE_LATER": Story._terminate,
-    "TERMINATE_TREE": Story._terminate,
-    "LATE": Story._late,
-    "HUNG": Story._hung,
+    "TRIGGER": Story._trigger,
     "CLEANUP": Story._cleanup,
     "QUEUE": Story._queue,
     "FINISH_WORK": Story._finish_work,

@@ -72,17 +72,23 @@ typedef enum cr_print {
     CR_SETTING(CR_SETTING_FAIL_STEP, 6, "fail-step", "for tests: a step of cleanups fails")        \
     CR_SETTING(CR_SETTING_FAIL_MAKE, 7, "fail-make", "for tests: a step of making fails")
 
-/* The cause of a cleanup: CR_CAUSE(enumerator, number, word, event of the trigger) */
+/* The cause of a cleanup: CR_CAUSE(enumerator, number, word, meaning) */
 #define CR_CAUSES                                                                                  \
-    CR_CAUSE(CR_CAUSE_FAULT, 0, "fault", "FAULT")                                                  \
-    CR_CAUSE(CR_CAUSE_EXIT, 1, "exit", "EXIT")                                                     \
-    CR_CAUSE(CR_CAUSE_TERMINATE, 2, "terminate", "TERMINATE")                                      \
-    CR_CAUSE(CR_CAUSE_LATE, 3, "late", "LATE")                                                     \
-    CR_CAUSE(CR_CAUSE_COLLECT, 4, "collect", "COLLECT")                                            \
-    CR_CAUSE(CR_CAUSE_STOP, 5, "stop", "STOP_ALL")                                                 \
-    CR_CAUSE(CR_CAUSE_SUBTREE, 6, "subtree", "TERMINATE_TREE")                                     \
-    CR_CAUSE(CR_CAUSE_RECONCILE, 7, "reconcile", "RECONCILE")                                      \
-    CR_CAUSE(CR_CAUSE_HUNG, 8, "hung", "HUNG")
+    CR_CAUSE(CR_CAUSE_FAULT, 0, "fault", "it faulted")                                             \
+    CR_CAUSE(CR_CAUSE_EXIT, 1, "exit", "it exited")                                                \
+    CR_CAUSE(CR_CAUSE_TERMINATE, 2, "terminate", "it is terminated")                               \
+    CR_CAUSE(CR_CAUSE_LATE, 3, "late", "it missed its deadline")                                   \
+    CR_CAUSE(CR_CAUSE_COLLECT, 4, "collect", "PDs that cannot be reached")                         \
+    CR_CAUSE(CR_CAUSE_STOP, 5, "stop", "the run is over, and all PDs are stopped")                 \
+    CR_CAUSE(CR_CAUSE_SUBTREE, 6, "subtree", "it is terminated with all PDs that it created")      \
+    CR_CAUSE(CR_CAUSE_RECONCILE, 7, "reconcile", "what of a saved state is not named")             \
+    CR_CAUSE(CR_CAUSE_HUNG, 8, "hung", "it lives and answers nobody")
+
+/* When the cleanup of a TRIGGER comes: CR_WHEN(enumerator, number, word, meaning) */
+#define CR_WHENS                                                                                   \
+    CR_WHEN(CR_WHEN_NOW, 0, "now", "the PD is stopped, or a collection looks for PDs")             \
+    CR_WHEN(CR_WHEN_LATER, 1, "later", "when it can begin; until then the PD goes on")             \
+    CR_WHEN(CR_WHEN_NEVER, 2, "never", "it would destroy a protected PD by now")
 
 /* What became of a row: CR_CHANGE(enumerator, number, word, meaning) */
 #define CR_CHANGES                                                                                 \
@@ -170,6 +176,7 @@ typedef enum cr_print {
     CR_TRACE_TYPE(EDGE_KIND, TEXT, "a kind of edge")                                               \
     CR_TRACE_TYPE(SETTING, TEXT, "a setting")                                                      \
     CR_TRACE_TYPE(CAUSE, TEXT, "a cause")                                                          \
+    CR_TRACE_TYPE(WHEN, TEXT, "when a cleanup comes")                                              \
     CR_TRACE_TYPE(CRASH, TEXT, "a way to crash")                                                   \
     CR_TRACE_TYPE(FAULT_KIND, TEXT, "a kind of fault")                                             \
     CR_TRACE_TYPE(STAND, TEXT, "what a PD does")                                                   \
@@ -217,21 +224,6 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_SETTING, "SETTING", FIELD(what, SETTING) FIELD(word, TEXT)                \
                    FIELD(value, NUMBER) FIELD(second, NUMBER) FIELD(third, NUMBER),                \
                    "A setting of the configuration. What it has no use for is - or 0.")            \
-    CR_TRACE_EVENT(CR_EV_COLLECT_ASKED, "COLLECT_ASKED", FIELD(by, PD),                            \
-                   "The PD asks for a collection. Its COLLECT follows when no cleanup is under "   \
-                   "way or waits. One COLLECT serves all who asked by then.")                      \
-    CR_TRACE_EVENT(CR_EV_COLLECT, "COLLECT", FIELD(pds, NUMBER),                                   \
-                   "The root task looks for PDs that cannot be reached. pds: how many there are. " \
-                   "If there are any, the cleanup of them begins.")                                \
-    CR_TRACE_EVENT(CR_EV_STOP_ALL, "STOP_ALL", FIELD(pds, NUMBER),                                 \
-                   "The run is over, and the root task stops all PDs in their order. pds: how "    \
-                   "many there are. If there are any, the cleanup of them begins. No PD is "       \
-                   "made after this.")                                                             \
-    CR_TRACE_EVENT(CR_EV_RECONCILE, "RECONCILE", FIELD(nodes, NUMBER),                             \
-                   "What the configuration does not name of a saved state goes before any PD "     \
-                   "runs: the PDs that were made with op=reconcile, and the spaces of other PDs "  \
-                   "that were made so and have no name. nodes: how many there are. The cleanup "   \
-                   "of them begins.")                                                              \
     CR_TRACE_EVENT(CR_EV_INJECTED, "INJECTED", FIELD(what, SETTING) FIELD(word, TEXT)              \
                    FIELD(value, NUMBER) FIELD(second, NUMBER) FIELD(third, NUMBER),                \
                    "The failure of this SETTING happens now.")                                     \
@@ -375,28 +367,17 @@ typedef enum cr_print {
                    FIELD(registers, REGISTERS),                                                    \
                    "The PD exited. registers: those of its thread, which show its message; -: it " \
                    "did not wait for an answer, and has run since.")                               \
-    CR_TRACE_EVENT(CR_EV_TERMINATE, "TERMINATE", FIELD(pd, PD) FIELD(by, PD),                      \
-                   "The PD was terminated.")                                                       \
-    CR_TRACE_EVENT(CR_EV_TERMINATE_LATER, "TERMINATE_LATER", FIELD(pd, PD) FIELD(by, PD),          \
-                   "The PD will be terminated when its cleanup can begin: its STOP and CLEANUP "   \
-                   "follow then. Until then it goes on, and this can be cancelled.")               \
-    CR_TRACE_EVENT(CR_EV_TERMINATE_TREE, "TERMINATE_TREE", FIELD(pd, PD) FIELD(by, PD),            \
-                   "The PD was terminated with all PDs that it created, transitively. The STOPs "  \
-                   "of all of them follow.")                                                       \
-    CR_TRACE_EVENT(CR_EV_PREVENTED, "PREVENTED", FIELD(pd, PD),                                    \
-                   "The PD of a TERMINATE_LATER is not terminated after all: its cleanup would "   \
-                   "now destroy a PD that is PROTECTED.")                                          \
-    CR_TRACE_EVENT(CR_EV_LATE, "LATE", FIELD(pd, PD) FIELD(token, NUMBER) FIELD(ms, NUMBER),       \
-                   "The PD missed its deadline. It could have run for this many milliseconds "     \
-                   "and finished nothing. token: the oldest notice that it could have finished, "  \
-                   "or a probe or the notice of a held fault that it did not finish.")             \
-    CR_TRACE_EVENT(CR_EV_HUNG, "HUNG", FIELD(pd, PD) FIELD(by, PD_OR_NONE) FIELD(token, NUMBER)    \
-                   FIELD(ms, NUMBER),                                                              \
-                   "The PD lives and answers nobody. by: the PD whose call it kept for the "       \
-                   "call_ms of that PD; -: it kept its own heartbeat_ms. token: the probe that "   \
-                   "it did not finish for so many milliseconds in which it could have; 0: each "   \
-                   "look in so many milliseconds found the PD in a receive and the same call to "  \
-                   "it; without `by`, the receive was none from its endpoint.")                    \
+    CR_TRACE_EVENT(CR_EV_TRIGGER, "TRIGGER", FIELD(pd, PD_OR_NONE) FIELD(cause, CAUSE)             \
+                   FIELD(when, WHEN) FIELD(by, PD_OR_NONE) FIELD(token, NUMBER) FIELD(ms, NUMBER), \
+                   "The trigger of a cleanup with this cause. pd: -: a collection, the end of "    \
+                   "the system and what is left of a saved state have none. by: who asked, for a " \
+                   "PD's end or for a collection; of `hung`, whose call the PD kept for the "      \
+                   "call_ms of that PD; -: nobody, or its own heartbeat_ms. token: of `late`, "    \
+                   "the oldest notice that the PD could have finished, or a probe or the notice "  \
+                   "of a held fault that it did not finish; of `hung`, the probe that it did not " \
+                   "finish; 0: each look found the PD in a receive and the same call to it; "      \
+                   "without `by`, the receive was none from its endpoint. ms: for so long the PD " \
+                   "could have run and finished nothing. After `stop` no PD is made.")             \
     CR_TRACE_EVENT(CR_EV_CLOCK, "CLOCK", FIELD(ms, NUMBER),                                        \
                    "The time, which goes on only while a notice, a wait or an alarm has a time. "  \
                    "It comes when at least 100 ms have passed since the last one. Where LIMITS "   \
@@ -447,7 +428,7 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_CLEANUP, "CLEANUP", FIELD(n, NUMBER) FIELD(trigger, PD_OR_NONE)           \
                    FIELD(cause, CAUSE) FIELD(pd_depth, DEPTH) FIELD(rs_depth, DEPTH)               \
                    FIELD(steps, NUMBER) FIELD(digest, STATE_DIGEST),                               \
-                   "Cleanup n begins. trigger: -: a collection or STOP_ALL has none. steps: how "  \
+                   "Cleanup n begins. trigger: the PD of its TRIGGER, FAULT or EXIT. steps: how "  \
                    "many its plan has, without `settle`. digest: of the state before it.")         \
     CR_TRACE_EVENT(CR_EV_DOOM, "DOOM", FIELD(n, NUMBER) FIELD(node, DOOMABLE) FIELD(depth, DEPTH)  \
                    FIELD(group, NUMBER) FIELD(spared, FLAG),                                       \
@@ -607,6 +588,13 @@ typedef enum cr_cause {
 #undef CR_CAUSE
     CR_CAUSE_COUNT
 } cr_cause;
+
+typedef enum cr_when {
+#define CR_WHEN(enumerator, number, ...) enumerator = number,
+    CR_WHENS
+#undef CR_WHEN
+    CR_WHEN_COUNT
+} cr_when;
 
 typedef enum cr_change {
 #define CR_CHANGE(enumerator, number, ...) enumerator = number,

@@ -108,7 +108,7 @@ def test_each_answer_is_there_once_and_has_its_words(event: str) -> None:
 def test_an_answer_with_a_ticket_is_that_of_the_operation_that_made_it(
     op: str, later: bool
 ) -> None:
-    """Of TERMINATE: at once, behind the STOP of its victim, or when its ticket is over."""
+    """Of terminate: at once, behind the STOP of its victim, or when its ticket is over."""
     drafts = RUNS["sync" if later else "rich"]()
     at = next(i for i, (name, _) in enumerate(drafts) if name == ("TICKET" if later else "ACCEPT"))
     _, values = drafts[at]

@@ -131,7 +131,8 @@ def test_who_is_held_up_is_found_together_with_who_is_late_and_not_after_another
     """One look at the clock finds one PD late and another one held up before a cleanup begins."""
     drafts = time_run()
     names = [name for name, *_ in drafts]
-    late, held = names.index("LATE"), len(names) - 1 - names[::-1].index("HELD_UP")
+    late = next(i for i, (_, values) in enumerate(drafts) if values.get("cause") == "late")
+    held = len(names) - 1 - names[::-1].index("HELD_UP")
     assert late < held < names.index("CLEANUP", late)
     assert said(drafts) == []
     trigger = names.index("EXIT")

@@ -53,14 +53,7 @@ def test_it_is_a_crash_that_nobody_staged() -> None:
 def without(name: str, **match: object) -> list[Draft]:
     """The run without an event."""
     drafts = hung_run()
-    drafts.remove(
-        next(
-            draft
-            for draft in drafts
-            if draft[0] == name
-            and fits(draft[1], match)
-        )
-    )
+    drafts.remove(next(draft for draft in drafts if draft[0] == name and fits(draft[1], match)))
     return drafts
 
 
@@ -70,7 +63,7 @@ def test_nobody_hangs_by_a_probe_that_was_not_sent() -> None:
 
 def test_nobody_hangs_by_the_call_of_a_pd_that_does_something() -> None:
     drafts = hung_run()
-    at = next(i for i, draft in enumerate(drafts) if draft[0] == "HUNG")
+    at = next(i for i, draft in enumerate(drafts) if draft[1].get("cause") == "hung")
     drafts.insert(at, ("SAY", {"pd": "PD_3", "text": "here"}))
     assert rules(drafts) == {"hung.passed"}
 

@@ -165,8 +165,8 @@ BOUND_FIELDS = {
     "CLOCK.ms": "to another time at which nothing is overdue",
     "HELD_UP.ms": "to another time beyond the deadline that has passed",
     "HELD_UP.ran": "to another time below the deadline",
-    "LATE.ms": "to another time beyond the deadline",
-    "HUNG.ms": "to another time beyond the limit that has passed",
+    "TRIGGER.when": "to later, where the cleanup begins at once in either case",
+    "TRIGGER.ms": "to another time beyond the deadline, or the limit that has passed",
     "LIMITS.call_ms": "of a PD for whose call nobody was probed",
     "LIMITS.heartbeat_ms": "of a PD that was not probed for it",
     "UNANSWERED.ms": "to another time beyond the limit that has passed",
@@ -176,7 +176,7 @@ BOUND_FIELDS = {
     "GIVE_UP.held_up": "to another time that is long enough, alone or with ran",
     "QUEUE.token": "of a notice that nobody fetched before its receiver was destroyed",
     "TICKET.ticket": "to another ticket of its owner's that is exactly as far",
-    "TERMINATE.by": "to the root task or another holder of the capability to the victim's body",
+    "TRIGGER.by": "to the root task or another holder of the capability to the victim's body",
 }
 FREE_EVENTS = {"SAY", "REFUSE", "REFUSED", "UNREACHED", "REPORT", "DUMP"}
 
@@ -323,7 +323,7 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
     if _gone_before_it_was_printed(events, mutation.at):
         return "about what was deleted before the state was printed"
     if mutation.kind == "delete":
-        if event.name in ("FAULT", "EXIT", "TERMINATE"):
+        if event.name in ("FAULT", "EXIT") or event.values.get("cause") == "terminate":
             if any(e.name == "CLEANUP" and e["trigger"] == event["pd"] for e in later):
                 return None
             return "a trigger whose PD was destroyed by the cleanup of another"
@@ -339,7 +339,7 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
         if event.name == "FREEZE":
             return "it need not have been frozen to do nothing"
         if event.name == "DEADLINE":
-            late = any(e.name == "LATE" and e["pd"] == event["pd"] for e in later)
+            late = any(_is_late(e, event["pd"]) for e in later)
             return None if late else "its PD is never late"
         if event.name == "CANCEL" and event["of"] == "-":
             due = [e for e in events if e.name == "RESPAWN_DUE" and e["name"] == event["name"]]
@@ -393,6 +393,14 @@ def _same_ticket(event: Event, name: str, told: Event) -> bool:
     return event.name == name and event["ticket"] == told["ticket"]
 
 
+AT_ONCE = {"ACCEPT", "TICKET", "ANSWER", "STOP", "SERVER_DIED", "REFUSED", "ACCOUNT", "IN_USE"}
+"""What comes between a TRIGGER and a CLEANUP that follows at once."""
+
+
+def _is_late(event: Event, pd: str) -> bool:
+    return event.name == "TRIGGER" and event["cause"] == "late" and event["pd"] == pd
+
+
 def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) -> str | None:
     event, changed = events[mutation.at], mutation.changed
     assert changed is not None
@@ -404,10 +412,14 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
     if mutation.key == "ALLOW.count":
         used = any(e.made("HOLD", "REQUEST") and e["asker"] == event["by"] for e in later)
         return reason if not used or changed.number("count") > event.number("count") else None
-    if mutation.key == "LATE.ms":
+    if mutation.key == "TRIGGER.when":
+        cleanup = next((e for e in later if e.name not in AT_ONCE), None)
+        at_once = cleanup is not None and cleanup.values.get("trigger") == event["pd"]
+        return reason if at_once and changed["when"] == "later" else None
+    if mutation.key == "TRIGGER.ms" and event["cause"] == "late":
         deadline = next(e for e in events if e.name == "DEADLINE" and e["pd"] == event["pd"])
         return reason if changed.number("ms") >= deadline.number("ms") else None
-    if mutation.key == "HUNG.ms":
+    if mutation.key == "TRIGGER.ms" and event["cause"] == "hung":
         return reason if changed.number("ms") >= event.number("ms") else None
     if event.name == "LIMITS":
         field = "pd" if mutation.key == "LIMITS.heartbeat_ms" else "by"
@@ -424,7 +436,7 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
         long = changed.number("ran") >= await_ms or changed.number("held_up") >= 2 * await_ms
         return reason if long else None
     if mutation.key == "DEADLINE.ms":
-        waited = [e.number("ms") for e in later if e.name == "LATE" and e["pd"] == event["pd"]]
+        waited = [e.number("ms") for e in later if _is_late(e, event["pd"])]
         return reason if changed.number("ms") <= min(waited, default=1 << 64) else None
     if mutation.key == "QUEUE.token":
         fetched = any(e.name == "GET_WORK" and e["token"] == event["token"] for e in later)
@@ -439,12 +451,13 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
     if mutation.key == "SETTING.word" and event["what"] == "mode":
         asked = any(e.name == "ACCEPT" and e["what"] != "-" for e in later)
         return reason if changed["word"] == "async" or not asked else None
-    if event.name in ("CLEANUP", "TERMINATE"):
+    by_pd = mutation.key == "TRIGGER.by" and event["cause"] == "terminate"
+    if event.name == "CLEANUP" or by_pd:
         replay = Replay(Report("so far"))
         for earlier in events[: mutation.at]:
             replay.feed(earlier)
         model = replay.model
-        if event.name == "TERMINATE":
+        if by_pd:
             by = changed["by"]
             return reason if by == ROOT or (by, model.body_of(event["pd"])) in model.holds else None
         plans = [
@@ -499,7 +512,7 @@ def test_what_cannot_be_noticed_is_exactly_what_is_listed() -> None:
     assert unnoticed == {
         "delete": {*FREE_EVENTS, *left_out},
         "double": {*FREE_EVENTS, "TICKET", "ALLOW", "DEPTHS"},
-        "alter": {*FREE_FIELDS, *BOUND_FIELDS} - {"TERMINATE.by"},
+        "alter": {*FREE_FIELDS, *BOUND_FIELDS} - {"TRIGGER.by"},
     }
 
 

@@ -35,9 +35,7 @@ def edited(run: str, event: str, edit: dict[str, object], **match: object) -> li
     """The report on a run with one event changed, or without the event if `edit` is empty."""
     drafts = RUNS[run]()
     found = [
-        index
-        for index, (its, values) in enumerate(drafts)
-        if its == event and fits(values, match)
+        index for index, (its, values) in enumerate(drafts) if its == event and fits(values, match)
     ]
     at = found[0]
     drafts[at : at + 1] = [(event, {**drafts[at][1], **edit})] if edit else []
@@ -65,21 +63,21 @@ CHANGES: list[tuple[str, str, dict[str, object], dict[str, object], str]] = [
         "DEADLINE",
         {"ms": 111},
         {"pd": "PD_5"},
-        "LATE: ms=110: PD_5 has 111 ms to acknowledge",
+        "TRIGGER late: ms=110: PD_5 has 111 ms to acknowledge",
     ),
-    ("notices", "DEADLINE", {}, {"pd": "PD_5"}, "LATE: PD_5 has no deadline"),
+    ("notices", "DEADLINE", {}, {"pd": "PD_5"}, "TRIGGER late: PD_5 has no deadline"),
     (
         "notices",
-        "LATE",
+        "TRIGGER",
         {"token": 1},
-        {"pd": "PD_5"},
-        "LATE: token=1: no such notice waits for PD_5",
+        {"pd": "PD_5", "cause": "late"},
+        "TRIGGER late: token=1: no such notice waits for PD_5",
     ),
     (
         "notices",
-        "LATE",
+        "TRIGGER",
         {},
-        {"pd": "PD_5"},
+        {"pd": "PD_5", "cause": "late"},
         "CONTINUE: PD_5 has not acknowledged 15 (pre-destroy FILE_SPACE_2) yet",
     ),
     ("notices", "REFUSED", {"count": 1001}, {}, "REFUSED: count=1001: expected 1 to 1000"),
@@ -405,8 +403,8 @@ FORBIDDEN: list[tuple[str, Callable[[Target], None], str]] = [
     ),
     (
         "terminate",
-        lambda t: t.emit("TERMINATE", pd="PD_2", by="PD_0"),
-        "TERMINATE: pd=PD_2: it is doomed by",
+        lambda t: t.trigger("terminate", "PD_2", "PD_0"),
+        "TRIGGER: pd=PD_2: it is doomed by",
     ),
     (
         "suspended PD",

@@ -247,7 +247,7 @@ RULES: list[tuple[Callable[[Target], None], str]] = [
     (speaks_after_its_fault, "REFUSE: PD_5 has faulted or exited and can do nothing any more"),
     (
         terminated_without_the_capability,
-        "TERMINATE: by=PD_1: it does not hold the capability to the body of PD_5",
+        "TRIGGER: by=PD_1: it does not hold the capability to the body of PD_5",
     ),
     (cleanup_of_nothing, "CLEANUP: trigger=PD_5: nothing has happened to PD_5 that asks for it"),
     (
@@ -418,9 +418,7 @@ def test_an_illegal_state_is_found_even_if_both_sides_agree() -> None:
     """A manager has no hold of its own resource, both by the events and by the printed rows."""
     target, _ = scenario()
     target.model.drop_hold("PD_4", "TABLE_4_1")
-    target.events = without(
-        target.events, "EDGE", kind="HOLD", from_="PD_4", to="TABLE_4_1"
-    )
+    target.events = without(target.events, "EDGE", kind="HOLD", from_="PD_4", to="TABLE_4_1")
     target.quiet()
     what = "L2: PD_4 manages TABLE_SPACE_4 but does not hold TABLE_4_1"
     found = said(target.end())

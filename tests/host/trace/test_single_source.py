@@ -87,7 +87,6 @@ def _forget() -> None:
         headers.event_table,
         events.field_types,
         events.field_type,
-        events.causes,
     ):
         cached.cache_clear()
 

@@ -229,7 +229,7 @@
       for (const [where, what] of lane.marks) {
         if (where < from || where >= to || x(where) - drawn < 2) continue;
         drawn = x(where);
-        const trigger = ["FAULT", "EXIT", "TERMINATE", "LATE"].includes(what);
+        const trigger = ["FAULT", "EXIT", "terminate", "late"].includes(what);
         context.fillStyle = colour(trigger ? "--doom" : "--ink");
         context.fillRect(drawn, top + (trigger ? 2 : 7), trigger ? 3 : 1.5,
           LANE - (trigger ? 4 : 14));

@@ -20,14 +20,13 @@ ANSWERED: Final = {"GET_WORK": "get_work", "TICKET": "ticket", "REPORT": "listen
 SEES: Final = frozenset({*ANSWERED, "ACCEPT", "FAULT", "FAULT_HELD"})
 """Events from which answers follow."""
 TICKETED: Final[Mapping[str, str]] = {
-    "TERMINATE": "terminate",
-    "TERMINATE_LATER": "terminate",
-    "TERMINATE_TREE": "terminate_tree",
-    "COLLECT_ASKED": "collect",
+    "terminate": "terminate",
+    "subtree": "terminate_tree",
+    "collect": "collect",
     "EXTRACT": "extract",
 }
-"""Event directly before an ACCEPT -> the operation whose answer is its ticket, perhaps with its
-state.
+"""EXTRACT, or the cause of the TRIGGER, directly before an ACCEPT -> the operation whose answer is
+its ticket, perhaps with its state.
 """
 _TICKET: Final = ("state", *COUNTS)
 
@@ -130,7 +129,7 @@ class Answers(Concern):
             return
         self._last[name] = event
         if name == "ACCEPT" and before is not None:
-            self._asked[event["ticket"]] = TICKETED.get(before.name, "")
+            self._asked[event["ticket"]] = TICKETED.get(before.values.get("cause", before.name), "")
         if name == "GET_WORK":
             self._fetched = [*(self._fetched if goes_on else ()), event.number("token")]
             self.due = event["pd"], ANSWERED[name]

@@ -157,7 +157,7 @@ class Authority(Concern):
 
     def terminated(self, event: Event) -> None:
         """A PD terminates another: what its cleanup would destroy is not protected."""
-        protected = self.would_destroy(event["pd"], tree=event.name == "TERMINATE_TREE")
+        protected = self.would_destroy(event["pd"], tree=event["cause"] == "subtree")
         if protected is not None:
             text = f"it would destroy {protected}, which is PROTECTED"
             self.context.bad("authority.protected", f"{event.name}: {event['pd']}: {text}")

@@ -20,8 +20,9 @@ from cellreap.trace.check.running import (
     Running,
     lacking,
 )
+from cellreap.trace.check.triggers import TREE
 from cellreap.trace.check.work import Notice
-from cellreap.trace.events import Event, causes
+from cellreap.trace.events import Event, cause_of
 from cellreap.trace.report import Cleanup
 
 STEP_PHASES = {
@@ -48,16 +49,14 @@ NOT_DOOMED = {
     "ALLOW": ("pd", "by"),
     "DEPTHS": ("pd",),
     "PIN": ("pd",),
-    "TERMINATE": ("pd", "by"),
-    "TERMINATE_LATER": ("pd", "by"),
-    "TERMINATE_TREE": ("pd", "by"),
-    "PREVENTED": ("pd",),
+    "TRIGGER": ("pd", "by"),
     "CANCEL": ("pd", "of"),
     "EXTRACT": ("by",),
-    "COLLECT_ASKED": ("by",),
     "SUBGRAPH": ("pd",),
 }
-"""Event -> its fields that must not name a doomed node while a cleanup waits."""
+"""Event -> its fields that must not name a doomed node while a cleanup waits. A doomed PD may
+be late, or hang.
+"""
 
 
 _IN_TURNS: Final = frozenset({"STEP", "WAIT", "CONTINUE"})
@@ -129,7 +128,7 @@ def _plan(context: Context, event: Event, model: IndexedModel) -> reference.Plan
     if trigger != NO_TRIGGER:
         context.triggers.begin(trigger, cause)
         context.authority.cleanup(event)
-        if cause == causes()["TERMINATE_TREE"]:
+        if cause == TREE:
             return reference.subtree(model, trigger, *depths)
         return reference.plan(model, trigger, *depths, context.settings.closeness)
     context.collections.begin(cause)
@@ -237,14 +236,15 @@ class Cleanups(Concern):
         if self.number is not None and self.context.between.open is None:
             text = f"{event.name} within cleanup {self.number}: expected SETTLED n={self.number}"
             self.context.bad("cleanup.within", f"{text} first")
+        fields = NOT_DOOMED.get(event.name, ()) if cause_of(event) not in ("late", "hung") else ()
         for number, running in self.awaiting.items():
-            for name in NOT_DOOMED.get(event.name, ()):
+            for name in fields:
                 node = event.optional(name)
                 if node is not None and running.dooms(node):
                     text = f"{name}={node}: it is doomed by cleanup {number}, which waits"
                     self.context.bad("cleanup.doomed", f"{event.name}: {text}")
         if self.context.residue.of:
-            self.context.residue.see_outside(event, NOT_DOOMED.get(event.name, ()))
+            self.context.residue.see_outside(event, fields)
 
     def enter(self, event: Event) -> Running | None:
         """The cleanup of an event that is part of one. None if there is no such cleanup."""

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import Final
 
 from cellreap.model import reference
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.apart import collection, spared
-from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.running import Running
-from cellreap.trace.events import Event
+from cellreap.trace.events import Event, cause_of
 
 COLLECT: Final = "collect"
 """The cause of the cleanup of a collection."""
@@ -21,17 +21,17 @@ RECONCILE: Final = "reconcile"
 
 
 class Collections(Concern):
-    """COLLECT_ASKED, COLLECT and STOP_ALL."""
+    """TRIGGERs without a PD."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._due = False
         self._looks = False  # whether something changed since it was last looked whether it may
-        self._pending = 0  # PDs that were found and whose cleanup must begin now
+        self._pending = False  # something was found, and its cleanup must begin now
         self._cause = COLLECT  # of that cleanup
         self._stops = False
         self._created: set[str] = set()
-        self._asked: str | None = None  # the PD whose COLLECT is to be accepted
+        self._asked: str | None = None  # the PD whose request is to be accepted
 
     # -- for other concerns
 
@@ -87,7 +87,7 @@ class Collections(Concern):
         return self._stops
 
     def take_asked(self, pd: str) -> bool:
-        """Whether the operation of the PD that was just accepted is a COLLECT."""
+        """Whether the operation of the PD that was just accepted asks for a collection."""
         asked, self._asked = self._asked, None
         return asked == pd
 
@@ -95,22 +95,22 @@ class Collections(Concern):
         """A cleanup without a trigger begins."""
         shown = f"CLEANUP: trigger=- cause={cause}"
         if cause != self._cause or not self._pending:
-            text = f"{shown}: expected it after COLLECT, STOP_ALL or RECONCILE only"
+            text = f"{shown}: expected it after a TRIGGER without a PD only"
             self.context.bad("collect.cleanup", text)
-        self._pending = 0
+        self._pending = False
 
     def is_due(self) -> bool:
         """Whether only certain events may come now."""
-        return self._stops or self._pending > 0
+        return self._stops or self._pending
 
     def interrupt(self, event: Event) -> None:
         """Checks that the cleanup comes right after what found its PDs, and no PD after the end."""
         if self._stops and event.name in ("PD", "RESPAWN_DUE", "STAYS_DOWN"):
-            self.context.bad("stop.last", f"{event.name}: no PD is made after STOP_ALL")
+            self.context.bad("stop.last", f"{event.name}: no PD is made after TRIGGER stop")
         if self._pending and event.name != "CLEANUP":
             text = f"{event.name}: expected CLEANUP trigger=- before it: there is something to take"
             self.context.bad("collect.cleanup", text)
-            self._pending = 0
+            self._pending = False
 
     def settled(self, cause: str) -> None:
         """A cleanup has ended. A collection leaves nothing to collect."""
@@ -118,10 +118,10 @@ class Collections(Concern):
         if cause != COLLECT:
             self._due |= self.context.settings.collects
 
-    def reconcile(self, nodes: int) -> None:
-        """RECONCILE: so many nodes go."""
+    def reconcile(self, any_: bool) -> None:
+        """What of a saved state is not named goes, if there is any."""
         self._cause = RECONCILE
-        self._pending = nodes
+        self._pending = any_
 
     def _may_begin(self) -> bool:
         """Whether nothing else is under way or may begin."""
@@ -135,10 +135,10 @@ class Collections(Concern):
 
     def demand_collected(self, event: Event) -> None:
         """Checks, when the root task goes on to something else, that a collection does not wait."""
-        if not (self._due and self._looks) or event.name == "COLLECT" or not self._may_begin():
+        if not (self._due and self._looks) or cause_of(event) == COLLECT or not self._may_begin():
             return
         self._looks = self._due = False
-        text = f"{event.name}: expected COLLECT before it: a cleanup ended, or a PD asked"
+        text = f"{event.name}: expected TRIGGER collect before it: a cleanup ended, or a PD asked"
         self.context.bad("collect.due", text)
 
     def at_end(self) -> None:
@@ -146,33 +146,38 @@ class Collections(Concern):
         expected = self.context.expected
         if self._stops and self._all_pds():
             left = ", ".join(sorted(self._all_pds()))
-            self.context.bad("stop.last", f"END: {left}: left after STOP_ALL")
+            self.context.bad("stop.last", f"END: {left}: left after TRIGGER stop")
         if expected is not None and expected.stops_in_order != self._stops:
-            what = "a STOP_ALL" if expected.stops_in_order else "no STOP_ALL"
+            what = "a TRIGGER stop" if expected.stops_in_order else "no TRIGGER stop"
             self.context.bad("config.system", f"END: expected {what}, as the configuration says")
 
     # -- events
 
-    def collect(self, event: Event) -> None:
-        """COLLECT: the root task looks for what cannot be reached."""
+    def told(self, event: Event) -> None:
+        """TRIGGER without a PD."""
+        if cause_of(event) is None:
+            self._ask(event)
+        elif event["cause"] == COLLECT:
+            self._collect()
+        else:
+            self._stop_all()
+
+    def _collect(self) -> None:
+        """The root task looks for what cannot be reached."""
         if not self._due:
-            text = "COLLECT: expected it after a cleanup if the system collects, or if a PD asked"
-            self.context.bad("collect.due", text)
+            text = "expected it after a cleanup if the system collects, or if a PD asked"
+            self.context.bad("collect.due", f"TRIGGER collect: {text}")
         elif not self._may_begin():
-            text = "COLLECT: expected it when no cleanup is under way or waits"
+            text = "TRIGGER collect: expected it when no cleanup is under way or waits"
             self.context.bad("collect.due", text)
         self._due = False
         self._cause = COLLECT
-        found, count = len(self.plan().destroyed_pds), event.number("pds")
-        if count != found:
-            text = f"COLLECT: pds={count}: expected {found}, as the reference says"
-            self.context.bad("collect.found", text)
-        self._pending = count
-        if not count:
+        self._pending = bool(self.plan().destroyed_pds)
+        if not self._pending:
             self.context.tickets.nothing_to_collect()
 
-    def asked(self, event: Event) -> None:
-        """COLLECT_ASKED: a PD asks for a collection."""
+    def _ask(self, event: Event) -> None:
+        """A PD asks for a collection."""
         by = event["by"]
         self.context.actors.may_act(event, by)
         self.context.authority.demand(event, by, "collect")
@@ -180,20 +185,12 @@ class Collections(Concern):
         self._asked = by
         self._due = self._looks = True
 
-    def stop_all(self, event: Event) -> None:
-        """STOP_ALL: the root task ends the system."""
+    def _stop_all(self) -> None:
+        """The root task ends the system."""
         if self._stops or not self._may_begin():
-            text = "STOP_ALL: expected it once, when no cleanup is under way or waits"
+            text = "TRIGGER stop: expected it once, when no cleanup is under way or waits"
             self.context.bad("stop.all", text)
         self._stops = True
         self._cause = STOP
-        found, count = len(self._all_pds()), event.number("pds")
-        if count != found:
-            self.context.bad("stop.all", f"STOP_ALL: pds={count}: expected {found}")
-        self._pending = count
+        self._pending = bool(self._all_pds())
 
-    handlers: ClassVar[Handlers] = {
-        "COLLECT_ASKED": asked,
-        "COLLECT": collect,
-        "STOP_ALL": stop_all,
-    }

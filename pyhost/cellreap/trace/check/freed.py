@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _AMONG_STOPS: Final = frozenset(
     {"ACCEPT", "STOP", "SERVER_DIED", "TICKET", "WITHDRAW", "REFUSED", "USAGE"}
 )
-"""Events that may stand between a TERMINATE_TREE and the last of its STOPs."""
+"""Events that may stand between the TRIGGER of a subtree and the last of its STOPs."""
 
 
 class Freed(Concern):
@@ -66,7 +66,7 @@ class Freed(Concern):
 
     def interrupt(self, event: Event) -> None:
         """Handles an event that cannot stand between STOP and `suspend` of a PD, or its CLEANUP, or
-        among the STOPs of a TERMINATE_TREE.
+        among the STOPs of a subtree.
         """
         to_stop = self.context.triggers.to_stop()
         if to_stop and event.name not in _AMONG_STOPS:

@@ -34,7 +34,7 @@ class Probe:
 
 
 class Hung(Concern):
-    """LIMITS, HUNG, UNANSWERED."""
+    """LIMITS, UNANSWERED, and PDs that have hung."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -105,25 +105,27 @@ class Hung(Concern):
                 probe.since = now
             elif before - probe.since > probe.ms + self._grace + SLACK_MS:
                 text = f"{pd} has not finished its probe for {now - probe.since} ms"
-                expected = f"has {probe.ms} ms: expected HUNG or UNANSWERED before it"
+                expected = f"has {probe.ms} ms: expected TRIGGER hung or UNANSWERED before it"
                 self.context.bad("hung.missing", f"CLOCK: ms={now}: {text}, and {expected}")
                 probe.since = now
 
     def hung(self, event: Event, pd: str) -> None:
-        """HUNG: a PD lives and answers nobody."""
+        """A PD lives and answers nobody."""
         context = self.context
         by, token, ms = event.optional("by"), event.number("token"), event.number("ms")
         if not context.actors.may_answer(pd):
-            context.bad("hung.hung", f"HUNG: {pd} {context.actors.silence(pd)}")
+            context.bad("hung.hung", f"TRIGGER hung: {pd} {context.actors.silence(pd)}")
         limit = self.limits_of(pd)[0] if by is None else self.limits_of(by)[1]
         least = limit if token else 2 * limit
         if limit == 0 or ms < least:
-            text = f"HUNG: pd={pd} ms={ms}: expected {least or 'a limit'} at the least"
+            text = f"TRIGGER hung: pd={pd} ms={ms}: expected {least or 'a limit'} at the least"
             context.bad("hung.hung", text)
         if token:
             self._is_unanswered(event, pd, token, ms)
         elif by is None and not any(context.blame.can_wait_for(it, pd) for it in self._others(pd)):
-            context.bad("hung.waits", f"HUNG: pd={pd} token=0: no call of any PD can lead to it")
+            context.bad(
+                "hung.waits", f"TRIGGER hung: pd={pd} token=0: no call of any PD can lead to it"
+            )
         if by is not None:
             self._calls(event, by)
             self._lasts(event, by, max(ms, 2 * limit) if not token else 2 * limit)
@@ -138,7 +140,7 @@ class Hung(Concern):
             seen.add(at)
             at = told[at][1]
         if at in seen or (at is not None and told.get(at, ("", None))[0] in KEEPS):
-            text = f"STANDS: {pd} waits in a call to {told[pd][1]}: expected HUNG of {at}"
+            text = f"STANDS: {pd} waits in a call to {told[pd][1]}: expected TRIGGER hung of {at}"
             self.context.bad("hung.missing", f"{text}, as {pd} has a call_ms")
 
     def _others(self, pd: str) -> set[str]:
@@ -148,7 +150,9 @@ class Hung(Concern):
         """The probe is not finished, and was there so long."""
         probe = self._probes.get(pd)
         if probe is None or probe.token != token:
-            text = f"HUNG: token={token}: no limit had {pd} sent this probe, or it is finished"
+            text = (
+                f"TRIGGER hung: token={token}: no limit had {pd} sent this probe, or it is finished"
+            )
             self.context.bad("hung.hung", text)
             return
         self._has_passed(event, ms, probe.queued, "the probe was queued")

@@ -9,14 +9,16 @@ from cellreap import headers
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.rounds import AT_END
-from cellreap.trace.events import Event
+from cellreap.trace.events import Event, cause_of
 from cellreap.trace.silence import WAITS
 
 LEAST_MS: Final = headers.constant("trace_events.h", "CR_TRACE_SILENCE_MS")
 SUSPENDED: Final = ("frozen", "fault", "stopped")
 """States of PDs whose thread the root task suspended."""
-ENDING: Final = AT_END | {"STANDS", "STOP_ALL"}
-"""Events that may follow when the root task has told who waits at the end."""
+ENDING: Final = AT_END | {"STANDS"}
+"""Events that may follow when the root task has told who waits at the end, as may the TRIGGER of
+the stop of all PDs.
+"""
 
 
 class Quiet(Concern):
@@ -72,7 +74,7 @@ class Quiet(Concern):
                 self.context.bad("silence.each", text)
         for pd in sorted(self._rested):
             self.context.hung.rests(pd, self.told)
-        if event.name not in ENDING:
+        if event.name not in ENDING and cause_of(event) != "stop":
             text = f"{event.name}: STANDS without SILENT is before it: expected the end of the run"
             self.context.bad("silence.each", text)
         self._ended = set(self.told)

@@ -55,7 +55,7 @@ from cellreap.trace.check.tickets import Tickets
 from cellreap.trace.check.timing import Timing
 from cellreap.trace.check.tombstones import SEES as TOMBSTONE_SEES
 from cellreap.trace.check.tombstones import Tombstones
-from cellreap.trace.check.triggers import Triggers
+from cellreap.trace.check.triggers import TREE, Triggers
 from cellreap.trace.check.truth import EVENTS as TRUTH_EVENTS
 from cellreap.trace.check.truth import SEES as TRUTH_SEES
 from cellreap.trace.check.truth import Truth
@@ -66,8 +66,7 @@ from cellreap.trace.report import Report
 ARCHES: Final = ("x86_64", "aarch64")
 NEED_BODIES: Final = frozenset(
     {
-        "PD", "USAGE", "FAULT", "FAULT_HELD", "EXIT", "TERMINATE", "TERMINATE_LATER",
-        "TERMINATE_TREE", "LATE", "HUNG", "CLEANUP", "RECONCILE",
+        "PD", "USAGE", "FAULT", "FAULT_HELD", "EXIT", "TRIGGER", "CLEANUP",
     }
 )  # fmt: skip
 """Events before which the BODY of the last PD must have come."""
@@ -82,14 +81,14 @@ STOPPING: Final = frozenset({"STOP", "SERVER_DIED"})
 SAME_MESSAGE: Final = frozenset(
     {
         *ANSWERS, *FAULT_ANSWERS, *STOPPING,
-        "EXIT", "TERMINATE", "LATE", "HUNG", "CLEANUP", "COLLECT", "STOP_ALL", "RECONCILE",
-        "RECOVER",
+        "EXIT", "TRIGGER", "CLEANUP", "RECOVER",
         "GIVE_UP", "PROBE", "QUEUE", "TICKET", "USAGE", "REFUSE", "REFUSED", "MODEL",
-        "EXTRACTED", "PREVENTED",
+        "EXTRACTED",
     }
 )  # fmt: skip
 """Events that the root task may write between an event and what follows from it at once, such as
-cleanups. All others show that it went on to another message.
+cleanups, but for a TRIGGER that only a message can bring about. All others show that it went on to
+another message.
 """
 CONCERNS: Final[tuple[type[Concern], ...]] = (
     Memory,
@@ -398,9 +397,14 @@ class Replay:
     def _message(self, event: Event, kind: _Kind) -> None:
         """Checks, when the root task goes on to another message, that nothing waits needlessly."""
         context, name = self._context, event.name
-        if kind.same_message or (self._timed and name in ("HELD_UP", "UNANSWERED")):
+        asked = name == "TRIGGER" and (event["when"] == "later" or event["cause"] == TREE)
+        same = kind.same_message and not asked
+        if same or (self._timed and name in ("HELD_UP", "UNANSWERED")):
             # One interrupt kills for the scenario, and finds all who are late or held up.
-            self._timed |= name in ("LATE", "HUNG") or (name == "TERMINATE" and event["by"] == ROOT)
+            timed = name == "TRIGGER" and (
+                event["cause"] in ("late", "hung") or event["by"] == ROOT
+            )
+            self._timed |= timed
             return
         if context.between.open is not None:
             return  # what is served between two steps

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from cellreap.trace.check.context import Concern, Context, Handlers
-from cellreap.trace.events import Event
+from cellreap.trace.events import Event, cause_of
 from cellreap.trace.report import Undone
 
 
@@ -27,9 +27,11 @@ class Rounds(Concern):
                 self.context.bad("rounds.end", f"{text} or UNFINISHED")
 
     def see(self, event: Event) -> None:
-        """Nothing happens between UNFINISHED and the end, or STOP_ALL, but what is printed then."""
+        """Nothing happens between UNFINISHED and the end, or the stop of all PDs, but what is
+        printed then.
+        """
         if event.name not in AT_END:
-            if event.name != "STOP_ALL":
+            if cause_of(event) != "stop":
                 self.context.bad("rounds.end", f"{event.name} after UNFINISHED: expected END")
             self.ending = False
 

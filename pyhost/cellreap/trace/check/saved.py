@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import Final
 
 from cellreap.model import reference
 from cellreap.model.ids import ROOT
-from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.events import RECONCILED as OP
 from cellreap.trace.events import Event
 
@@ -16,7 +16,7 @@ _MAKING: Final = ("SPACE", "RESOURCE")
 
 
 class Saved(Concern):
-    """RECONCILE, and the changes before it."""
+    """The changes that make a saved state, and the cleanup of what of it is not named."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -50,13 +50,13 @@ class Saved(Concern):
         """Checks, when a PD acts, that what is not named goes first."""
         if self.is_due() and not (event.name in _MAKING and event["op"] == OP):
             self._begun = True
-            text = f"{event.name}: expected RECONCILE before a PD acts"
+            text = f"{event.name}: expected TRIGGER reconcile before a PD acts"
             self.context.bad("reconcile.first", text)
 
     def wrong(self, event: Event) -> str | None:
         """What is wrong with a change that makes the saved state. Notes what it makes."""
         if self._begun:
-            return f"op={OP}: expected it before RECONCILE"
+            return f"op={OP}: expected it before TRIGGER reconcile"
         model = self.context.model
         if event.name == "PD":
             if set(model.pds()) - self._pds - {ROOT}:
@@ -103,19 +103,14 @@ class Saved(Concern):
     def _goes(self, node: str) -> bool:
         return node in self._unnamed or self.context.model.manager.get(node) in self._pds
 
-    # -- events
-
-    def reconcile(self, event: Event) -> None:
-        """RECONCILE: the cleanup begins."""
-        nodes = event.number("nodes")
-        if self._begun or nodes != len(self._unnamed) or not nodes:
-            text = f"RECONCILE: nodes={nodes}: expected it once, with {len(self._unnamed)}"
-            self.context.bad("reconcile.nodes", text)
+    def reconcile(self) -> None:
+        """What is not named goes."""
+        if self._begun or not self._unnamed:
+            text = "TRIGGER reconcile: expected it once, if there is anything to go"
+            self.context.bad("reconcile.once", text)
         expected = self.context.expected
         if expected is not None and not expected.reconciles:
-            text = "RECONCILE: the configuration names no saved state"
+            text = "TRIGGER reconcile: the configuration names no saved state"
             self.context.bad("config.system", text)
         self._begun = True
-        self.context.collections.reconcile(len(self._unnamed))
-
-    handlers: ClassVar[Handlers] = {"RECONCILE": reconcile}
+        self.context.collections.reconcile(bool(self._unnamed))

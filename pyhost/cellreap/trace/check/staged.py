@@ -9,11 +9,11 @@ from typing import ClassVar
 
 from cellreap import headers
 from cellreap.trace.check.context import Concern, Context, Handlers
-from cellreap.trace.events import Event
+from cellreap.trace.events import Event, cause_of
 from cellreap.trace.faults import ILLEGAL_INSTRUCTION
 from cellreap.trace.report import Unreached, counted
 
-BY_ROOT = {"kill": "TERMINATE", "freeze": "FREEZE"}
+BY_ROOT = {"kill": "TRIGGER", "freeze": "FREEZE"}
 """Way to crash -> the event, if the root task causes it at some instruction of the PD."""
 SILENT = ("hang", "block")
 """Ways to crash after which the PD does nothing."""
@@ -167,7 +167,7 @@ class Staged(Concern):
         if order.how == "terminate" and event.name == "REFUSE":
             return self._may_be_refused(order, event)
         if order.how == "terminate":
-            return event.name == "TERMINATE" and event["pd"] == order.pd
+            return cause_of(event) == "terminate" and event["pd"] == order.pd
         if order.how == "exit":
             code = headers.constant("image.h", "CR_STAGED_CODE")
             return event.name == "EXIT" and event.number("code") == code

@@ -178,7 +178,7 @@ class Tickets(Concern):
         return self._states(asked) in ({self._over}, {self._cancelled}, {self._prevented})
 
     def prevent(self, victim: str) -> None:
-        """PREVENTED: the PD is not terminated after all."""
+        """The PD is not terminated after all."""
         for asked in self._by_victim.pop(victim, []):
             asked.prevented = True
             self._delays_no_more(asked)

@@ -94,7 +94,7 @@ class Timing(Concern):
         self._unheard.pop(pd, None)
 
     def late(self, event: Event) -> None:
-        """LATE: so much time has passed."""
+        """A PD is late: so much time has passed."""
         began = self._queued.get(event.number("token"), self._began.get(event["pd"], 0))
         self._has_passed(event, event.number("ms"), began)
 
@@ -142,7 +142,7 @@ class Timing(Concern):
         since = self._unheard.setdefault(pd, self._now)
         if before - since > deadline + self._grace + SLACK_MS:
             text = f"{pd} has finished nothing for {self._now - since} ms, and has {deadline} ms"
-            expected = "expected LATE or HELD_UP before it"
+            expected = "expected TRIGGER late or HELD_UP before it"
             self.context.bad("clock.late", f"CLOCK: ms={self._now}: {text}: {expected}")
             self._unheard[pd] = self._now
 

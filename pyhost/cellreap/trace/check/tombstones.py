@@ -19,20 +19,16 @@ from cellreap.model.tombstones import Tombstone
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.running import Running
 from cellreap.trace.check.work import LEFT_BEHIND, Notice
-from cellreap.trace.events import Event
+from cellreap.trace.events import Event, cause_of
 
 _TELL_OF_NODES = ("destroy", "lost")
 """Kinds of notices that tell of the node itself. `LEFT_BEHIND` tell of a PD beside it."""
 _HOW: Final = {
-    "FAULT": "fault",
-    "EXIT": "exit",
-    "TERMINATE": "terminate",
-    "TERMINATE_TREE": "terminate",
-    "LATE": "late",
-    "HUNG": "hung",
+    **{cause: cause for cause in ("fault", "exit", "terminate", "late", "hung")},
+    "subtree": "terminate",
 }
-"""Event -> how its PD comes to its end."""
-SEES: Final = frozenset({*_HOW, "FAULT_HELD", "CLEANUP", "DOOM"})
+"""Cause -> how the PD of its trigger comes to its end."""
+SEES: Final = frozenset({"FAULT", "EXIT", "TRIGGER", "FAULT_HELD", "CLEANUP", "DOOM"})
 """Events that say how a PD comes to its end."""
 
 
@@ -80,7 +76,7 @@ class Tombstones(Concern):
             self._note(event["pd"], **what)
         if name == "EXIT":
             self._note(event["pd"], code=event["code"])
-        how = _HOW.get(name)
+        how = _HOW.get(cause_of(event) or "")
         if how is not None:
             self._note(event["pd"], how=how)
         if name == "CLEANUP":

@@ -11,22 +11,35 @@ from typing import ClassVar, Final
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.apart import concerns, first_apart
 from cellreap.trace.check.context import Concern, Context, Handlers
-from cellreap.trace.events import Event, causes
+from cellreap.trace.events import Event, cause_of
 from cellreap.trace.report import Lateness
 
 WHY_SILENT = {
-    "FAULT": "has faulted or exited",
-    "EXIT": "has faulted or exited",
-    "TERMINATE": "was terminated",
-    "LATE": "missed its deadline",
-    "HUNG": "has hung",
-    "TERMINATE_TREE": "was terminated",
+    "fault": "has faulted or exited",
+    "exit": "has faulted or exited",
+    "terminate": "was terminated",
+    "late": "missed its deadline",
+    "hung": "has hung",
+    "subtree": "was terminated",
 }
-"""Trigger -> why its PD can no longer act."""
-LATER: Final = "TERMINATE_LATER"
-"""The trigger whose PD goes on until its cleanup begins."""
-TREE: Final = "TERMINATE_TREE"
-"""The trigger whose cleanup dooms all that its PD created, too."""
+"""Cause -> why the PD of the trigger can no longer act."""
+TREE: Final = "subtree"
+"""The cause of a cleanup that dooms all that the PD created, too."""
+_COLUMNS: Final = {
+    ("terminate", "now"): ({"pd", "by"}, {"pd", "by"}),
+    ("terminate", "later"): ({"pd", "by"}, {"pd", "by"}),
+    ("terminate", "never"): ({"pd"}, {"pd"}),
+    ("subtree", "now"): ({"pd", "by"}, {"pd", "by"}),
+    ("late", "now"): ({"pd", "token", "ms"}, {"pd", "token", "ms"}),
+    ("hung", "now"): ({"pd", "ms"}, {"pd", "by", "token", "ms"}),
+    ("collect", "now"): (set[str](), set[str]()),
+    ("collect", "later"): ({"by"}, {"by"}),
+    ("stop", "now"): (set[str](), set[str]()),
+    ("reconcile", "now"): (set[str](), set[str]()),
+}
+"""The cause and `when` of a TRIGGER -> the columns that it has at least, and at most. The others
+are - or 0.
+"""
 
 
 @dataclass(frozen=True)
@@ -39,7 +52,7 @@ class Trigger:
 
 
 class Triggers(Concern):
-    """Events of triggers, PREVENTED and DEADLINE."""
+    """TRIGGER, FAULT, EXIT and DEADLINE."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -48,7 +61,7 @@ class Triggers(Concern):
         self._later: set[str] = set()
         """the PDs in the queue that go on until their cleanup begins"""
         self._to_stop: dict[str, int] = {}
-        """what the PD of a TERMINATE_TREE created, until it is stopped -> line of that event"""
+        """what the PD of a subtree created, until it is stopped -> line of that event"""
         self._doomed: dict[str, Trigger] = {}
         """the doomed PDs that were stopped, and why"""
         self._looks = False
@@ -107,7 +120,7 @@ class Triggers(Concern):
         context, queue = self.context, self._pending
         doomed, depths_of = set(context.cleanups.doomed()), context.authority.depths_of
         rest = ((pd, depths_of(pd)) for pd in queue if pd not in doomed)
-        trees = {trigger.pd for trigger in queue.values() if trigger.cause == causes()[TREE]}
+        trees = {trigger.pd for trigger in queue.values() if trigger.cause == TREE}
         return concerns(context.model, rest, doomed, context.settings.closeness, trees)
 
     def look(self) -> None:
@@ -158,7 +171,7 @@ class Triggers(Concern):
         self.context.blame.forget(pd)
         self.context.actors.stop(pd, WHY_SILENT[TREE])
         self._later.discard(pd)  # it keeps its place in the queue
-        self._pending.setdefault(pd, Trigger(pd, causes()["TERMINATE"], line))
+        self._pending.setdefault(pd, Trigger(pd, "terminate", line))
         self.context.tombstones.terminated(pd)
         self.look()
 
@@ -203,48 +216,67 @@ class Triggers(Concern):
             self.context.bad("triggers.deadline", text)
         self._deadlines[pd] = ms
 
+    def told(self, event: Event) -> None:
+        """TRIGGER."""
+        cause, when = event["cause"], event["when"]
+        columns = _COLUMNS.get((cause, when))
+        has = {name for name in ("pd", "by", "token", "ms") if event[name] not in ("-", "0")}
+        if columns is None or not columns[0] <= has <= columns[1]:
+            text = f"TRIGGER {cause}: when={when} with {', '.join(sorted(has)) or 'nothing'}"
+            self.context.bad("triggers.columns", f"{text}: no trigger has these columns")
+            return
+        if cause == "reconcile":
+            self.context.saved.reconcile()
+        elif "pd" not in columns[1]:
+            self.context.collections.told(event)
+        elif when == "never":
+            self._prevented(event)
+        else:
+            self.trigger(event)
+
     def trigger(self, event: Event) -> None:
-        """FAULT, EXIT, TERMINATE, LATE or HUNG: a PD becomes a trigger."""
+        """A PD becomes a trigger, now or later."""
         context = self.context
-        pd, name = event["pd"], event.name
+        pd, cause = event["pd"], cause_of(event)
+        shown = f"TRIGGER {event['cause']}" if event.name == "TRIGGER" else event.name
         if pd == ROOT:
-            context.bad("triggers.root", f"{name}: pd={ROOT}: the root task never dies")
+            context.bad("triggers.root", f"{shown}: pd={ROOT}: the root task never dies")
             return
         if pd not in context.model.nodes:
-            context.bad("actors.there", f"{name}: {pd} is not there")
+            context.bad("actors.there", f"{shown}: {pd} is not there")
             return
-        if pd in self._pending and (name == LATER or pd not in self._later):
-            context.bad("triggers.once", f"{name}: {pd} is to be cleaned up already")
+        if pd in self._pending and (cause is None or pd not in self._later):
+            context.bad("triggers.once", f"{shown}: {pd} is to be cleaned up already")
             return
-        if name in ("TERMINATE", LATER, TREE):
+        if cause in ("terminate", TREE, None):
             self._terminated(event, pd, event["by"])
-        elif name == "LATE":
+        elif cause == "late":
             self._late(event, pd)
-        elif name == "HUNG":
+        elif cause == "hung":
             context.hung.hung(event, pd)
-        elif not (name == "FAULT" and context.blame.fault(event)):
+        elif not (cause == "fault" and context.blame.fault(event)):
             context.actors.may_act(event, pd)
-        if name == LATER:
+        if cause is None:
             self._later.add(pd)
-            self._pending[pd] = Trigger(pd, causes()["TERMINATE"], event.line)
+            self._pending[pd] = Trigger(pd, "terminate", event.line)
             self.look()
             return
         context.blame.ends(event)
-        context.actors.stop(pd, WHY_SILENT[name])
+        context.actors.stop(pd, WHY_SILENT[cause])
         context.debts.owe("STOP", pd)
-        if name == TREE:
+        if cause == TREE:
             self._terminated_tree(event, pd)
         elif pd in self._later:
             self._later.discard(pd)  # it keeps its place in the queue
         elif not context.cleanups.dooms_pd(pd):
-            self._pending[pd] = Trigger(pd, causes()[name], event.line)
+            self._pending[pd] = Trigger(pd, cause, event.line)
             self.look()
         else:
-            self._doomed[pd] = Trigger(pd, causes()[name], event.line)
+            self._doomed[pd] = Trigger(pd, cause, event.line)
 
     def _terminated(self, event: Event, pd: str, by: str) -> None:
         context = self.context
-        if by == ROOT and event.name == "TERMINATE":
+        if by == ROOT and cause_of(event) == "terminate":
             context.staged.by_root(event)
             return
         if context.actors.may_act(event, by):
@@ -262,28 +294,21 @@ class Triggers(Concern):
         """
         context = self.context
         self._later.discard(top)
-        self._pending[top] = Trigger(top, causes()[TREE], event.line)
+        self._pending[top] = Trigger(top, TREE, event.line)
         self.look()
-        tree, pending = {top}, [top]
-        while pending:
-            creator = pending.pop()
-            for its_creator, pd in context.model.owns:
-                if its_creator == creator and pd not in tree and not context.cleanups.dooms_pd(pd):
-                    tree.add(pd)
-                    pending.append(pd)
         # Each of them lives until its own STOP: it may be in a call to one that is stopped first.
-        for pd in sorted(tree - {top} - context.freed.stopped()):
+        for pd in sorted(_tree(context, top) - {top} - context.freed.stopped()):
             self._to_stop[pd] = event.line
 
-    def prevented(self, event: Event) -> None:
-        """PREVENTED: a PD that was to be terminated later goes on."""
+    def _prevented(self, event: Event) -> None:
+        """A PD that was to be terminated later goes on."""
         pd, context = event["pd"], self.context
         due = self._due()
         if pd not in self._later or due is None or due.pd != pd:
-            text = f"PREVENTED: {pd}: expected it where the cleanup of its TERMINATE_LATER is due"
+            text = f"TRIGGER never: {pd}: expected it where the cleanup of its TRIGGER is due"
             context.bad("triggers.order", text)
         if context.authority.would_destroy(pd) is None:
-            text = f"PREVENTED: {pd}: its cleanup would destroy no PD that is PROTECTED"
+            text = f"TRIGGER never: {pd}: its cleanup would destroy no PD that is PROTECTED"
             context.bad("authority.protected", text)
         self.cancel(pd)
         context.tickets.prevent(pd)
@@ -293,30 +318,47 @@ class Triggers(Concern):
         token, ms = event.number("token"), event.number("ms")
         deadline = self._deadlines.get(pd)
         if not context.actors.may_answer(pd):
-            text = f"LATE: {pd} {context.actors.silence(pd)}: nobody waits for it"
+            text = f"TRIGGER late: {pd} {context.actors.silence(pd)}: nobody waits for it"
             context.bad("triggers.late", text)
         if deadline is None:
-            context.bad("triggers.late", f"LATE: {pd} has no deadline")
+            context.bad("triggers.late", f"TRIGGER late: {pd} has no deadline")
         elif ms < deadline:
-            text = f"LATE: ms={ms}: {pd} has {deadline} ms to acknowledge a notice"
+            text = f"TRIGGER late: ms={ms}: {pd} has {deadline} ms to acknowledge a notice"
             context.bad("triggers.late", text)
         context.timing.late(event)
         notice = context.notices.waiting(pd, token)
         if notice is None:
-            context.bad("triggers.late", f"LATE: token={token}: no such notice waits for {pd}")
+            context.bad(
+                "triggers.late", f"TRIGGER late: token={token}: no such notice waits for {pd}"
+            )
             return
         if context.notices.is_held(notice) or context.hung.is_probe(pd, token):
             text = "it is held behind one that failed, or its time is a limit"
-            context.bad("triggers.late", f"LATE: token={token}: {text}")
+            context.bad("triggers.late", f"TRIGGER late: token={token}: {text}")
         elif not context.blame.is_strict(notice) and token != context.notices.oldest(pd):
             oldest = context.notices.oldest(pd)
-            text = f"LATE: token={token}: expected {oldest}, the oldest that {pd} could finish"
+            text = (
+                f"TRIGGER late: token={token}: expected {oldest}, the oldest that {pd} could finish"
+            )
             context.bad("triggers.late", text)
         late = Lateness(pd, token, notice.kind, notice.node, deadline or 0, ms)
         context.report.late.append(late)
 
     handlers: ClassVar[Handlers] = {
         "DEADLINE": deadline,
-        **dict.fromkeys((*WHY_SILENT, LATER), trigger),
-        "PREVENTED": prevented,
+        "FAULT": trigger,
+        "EXIT": trigger,
+        "TRIGGER": told,
     }
+
+
+def _tree(context: Context, top: str) -> set[str]:
+    """The PD, and what it created, transitively, but for what is doomed."""
+    tree, pending = {top}, [top]
+    while pending:
+        creator = pending.pop()
+        for its_creator, pd in context.model.owns:
+            if its_creator == creator and pd not in tree and not context.cleanups.dooms_pd(pd):
+                tree.add(pd)
+                pending.append(pd)
+    return tree

@@ -13,11 +13,11 @@ from cellreap.model.ids import ROOT
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.kernel_caps import KernelCaps
 from cellreap.trace.check.snapshot import SnapshotError, read_snapshot
-from cellreap.trace.events import Event
+from cellreap.trace.events import Event, cause_of
 
 EVENTS: Final = frozenset({"TRUTH", "CAPS", "OWN_CAPS", "UNTYPEDS"})
 """Events that change nothing. They may stand between events that must follow each other."""
-TRIGGERS: Final = frozenset({"FAULT", "EXIT", "TERMINATE", "TERMINATE_TREE", "LATE", "HUNG"})
+TRIGGERS: Final = frozenset({"FAULT", "EXIT", "TRIGGER"})
 
 _AFTER: Final = TRIGGERS | {"END"}
 SEES: Final = _AFTER | {"PD", "STOP", "SETTLED"}
@@ -101,14 +101,15 @@ class Truth(Concern):
             bad("truth.form", f"{name} within the kernel's word: expected UNTYPEDS first")
             self._open = False
         self._pds += name == "PD"
+        crashed = cause_of(event) is not None and event["pd"] != "-"
         if not self._taken:
             self._missing(name)
-            self._began |= name in TRIGGERS
+            self._began |= crashed
             return
         if self._due is not None:
             bad("truth.when", f"{name}: expected TRUTH right after the {self._due}")
             self._due = None
-        if name in TRIGGERS:
+        if crashed:
             self._crash = event["pd"]
         elif name == "STOP" and event["pd"] == self._crash:
             text = f"STOP: pd={self._crash}: expected TRUTH between its crash and this"
