@@ -117,15 +117,6 @@ uint64_t cr_ticket_make(cr_pd *owner, cr_ticket_kind kind, const cr_pd *what)
         .owner = owner,
         .what = what != 0 ? what->node : (cr_ref){CR_NONE, 0},
         .number = ++cr_sup.tickets.last_number};
-    cr_trace_begin(&cr_sys.trace, CR_EV_ACCEPT);
-    cr_trace_number(&cr_sys.trace, t->number);
-    cr_trace_pd(owner);
-    if (what != 0) {
-        cr_trace_pd(what);
-    } else {
-        cr_trace_string(&cr_sys.trace, "-");
-    }
-    cr_trace_end(&cr_sys.trace);
     return t->number;
 }
 

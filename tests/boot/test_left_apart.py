@@ -236,5 +236,5 @@ def test_a_trigger_that_another_cleanup_left_is_in_the_queue_no_more(target: Tar
     run = target.run("grove", change=change)
     assert [tuple(step) for step in run.report.cleanups[0].left] == [("destroy-pd", child, child)]
     assert [event["cause"] for event in run.cleanups()] == ["subtree", "stop"]
-    assert run.says("boss")[-1].startswith(f"again: ticket {run.of('ACCEPT')[0]['ticket']} over")
+    assert run.says("boss")[-1].startswith(f"again: ticket {run.report.tickets[0].ticket} over")
     assert run.alive() == set()

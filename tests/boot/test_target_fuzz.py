@@ -210,7 +210,7 @@ def test_in_sync_mode_it_is_no_different(target: Target) -> None:
     run = target.run("fuzz", mode=mode, change=change)
     assert "fuzzer" in run.alive()
     _assert_nobody_noticed(run, target.run("fuzz", change=_alone))
-    tickets = {e["ticket"] for e in run.of("ACCEPT", pd=run.id("fuzzer")) if e["what"] != "-"}
+    tickets = {str(t.ticket) for t in run.report.tickets if t.pd == run.id("fuzzer") and t.what}
     told = [(event["ticket"], event["state"]) for event in run.of("TICKET")]
     first = [next(state for ticket, state in told if ticket == one) for one in tickets]
     assert {"0", "3"} <= set(first)

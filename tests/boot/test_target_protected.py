@@ -20,7 +20,7 @@ def linked(config: Config) -> Config:
 def refused(run: Run) -> bool:
     """Whether the termination of the server was refused as a whole, for that reason."""
     said = f"terminate block_server_1: refused, {PREVENTED}"
-    return said in run.says("boss") and not run.cleanups() and not run.of("ACCEPT", "STEP")
+    return said in run.says("boss") and not run.cleanups() and not run.of("TRIGGER", "STEP")
 
 
 @pytest.mark.behaviour("X-23")

@@ -30,7 +30,7 @@ def test_a_pd_and_all_that_it_created_go_in_one_cleanup(target: Target) -> None:
     for pd in doomed:
         (stop,) = run.of("STOP", pd=pd)
         assert run.at(asked) < run.at(stop) < run.at(cleanup), "all are stopped before the plan"
-    assert run.says("boss")[-1].startswith(f"again: ticket {run.of('ACCEPT')[0]['ticket']} over")
+    assert run.says("boss")[-1].startswith(f"again: ticket {run.report.tickets[0].ticket} over")
 
 
 @pytest.mark.behaviour("S-14", "X-19")

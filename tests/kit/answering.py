@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from cellreap import headers
 from cellreap.model.digest import of_words
-from cellreap.model.ids import parse_id
+from cellreap.model.ids import ROOT, parse_id
 from cellreap.trace.writer import Draft
 
 KINDS = headers.printed_names("policy.h", "CR_NOTICE_KIND")
@@ -70,6 +70,12 @@ def _of_report(report: Values, unmade: str | None) -> list[int]:
     return [*first, *middle, _int(report["attempts"]), _int(report["result"])]
 
 
+def _asks(name: str, values: Mapping[str, object]) -> bool:
+    """Whether a PD asks for something, and has a ticket for it."""
+    asked = name == "EXTRACT" or values.get("cause") in ("terminate", "subtree", "collect")
+    return asked and values.get("by", "-") not in ("-", ROOT)
+
+
 def answered(drafts: Sequence[Draft]) -> list[Draft]:
     """The trace with the answers to GET_WORK, TICKET and LISTEN."""
     if drafts[0][1]["version"] != headers.event_table().version:
@@ -87,8 +93,8 @@ def answered(drafts: Sequence[Draft]) -> list[Draft]:
             queued[_int(values["token"])] = dict(values)
         elif name == "MERGE":
             merged.add(_int(values["token"]))
-        elif name == "ACCEPT":
-            owners[_int(values["ticket"])] = values["pd"]
+        elif _asks(name, values):
+            owners[len(owners) + 1] = values["by"]
         elif name == "GET_WORK":
             token = _int(values["token"])
             nothing: Values = {"kind": "lost", "token": token, "node": "-", "from": "-"}
@@ -97,7 +103,7 @@ def answered(drafts: Sequence[Draft]) -> list[Draft]:
             if not same:
                 done.append(answer(values["pd"], "get_work", _of_work(fetched)))
                 fetched.clear()
-        elif name == "TICKET" and drafts[at - 1][0] != "ACCEPT":
+        elif name == "TICKET" and not _asks(*drafts[at - 1]):
             owner = owners.get(_int(values["ticket"]), "PD_1")
             done.append(answer(owner, "ticket", [_int(values[field]) for field in TICKET]))
         elif name == "REPORT":

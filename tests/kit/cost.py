@@ -23,8 +23,8 @@ SHARED = {
     "STEP await": ("STATE", "MODEL"),
     "WAIT": ("GET_WORK",),
     "CONTINUE": ("GET_WORK",),
-    "RESUME_WORK": ("ACCEPT",),
-    "USAGE": ("ACCEPT",),
+    "RESUME_WORK": ("TRIGGER", "EXTRACT"),
+    "USAGE": ("TRIGGER", "EXTRACT"),
 }
 """Costly event -> the events among which its cost is divided.
 

@@ -777,7 +777,6 @@ class Target:
     def _ticket(self, owner: str, what: str) -> int:
         number = len(self.tickets) + 1
         self.tickets[number] = Ticket(owner, what)
-        self.emit("ACCEPT", ticket=number, pd=owner, what=what)
         return number
 
     def told(self, number: int) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 
 from cellreap.model.ids import ROOT
 from cellreap.pictures.history import Span
-from cellreap.trace.events import Event
+from cellreap.trace.events import Event, asks
 from cellreap.trace.refusals import refusal_of
 
 PHASES: Final = {
@@ -155,11 +155,12 @@ class Lanes:
     def _fault_over(self, event: Event) -> None:
         self._end(event["pd"], "fault")
 
-    def _accept(self, event: Event) -> None:
-        number = event.number("ticket")
-        self._tickets[number] = event["pd"]
-        what = f"the end of {event['what']}" if event["what"] != "-" else "what it asked for"
-        self._begin(event["pd"], f"ticket {number}", f"has ticket {number} for {what}")
+    def _ask(self, event: Event) -> None:
+        if asks(event):
+            number, pd = len(self._tickets) + 1, event.values.get("pd", "-")
+            self._tickets[number] = event["by"]
+            what = f"the end of {pd}" if pd != "-" else "what it asked for"
+            self._begin(event["by"], f"ticket {number}", f"has ticket {number} for {what}")
 
     def _ticket(self, event: Event) -> None:
         number = event.number("ticket")
@@ -243,7 +244,8 @@ _HANDLERS: Final[dict[str, Callable[[Lanes, Event], None]]] = {
     "FAULT_HELD": Lanes._fault_held,
     "FAULT_RESUMED": Lanes._fault_over,
     "FAULT": Lanes._fault_over,
-    "ACCEPT": Lanes._accept,
+    "TRIGGER": Lanes._ask,
+    "EXTRACT": Lanes._ask,
     "TICKET": Lanes._ticket,
     "QUEUE": Lanes._queue,
     "GET_WORK": Lanes._get_work,

@@ -16,7 +16,7 @@ from urllib.parse import unquote_to_bytes
 
 from cellreap import headers
 from cellreap.headers import HeaderError
-from cellreap.model.ids import NodeKind, parse_id
+from cellreap.model.ids import ROOT, NodeKind, parse_id
 from cellreap.trace.statements import Statement
 
 MAX_NUMBER = 2**64 - 1
@@ -240,6 +240,14 @@ def cause_of(event: Event) -> str | None:
     if event.name == "TRIGGER":
         return event["cause"] if event["when"] == "now" else None
     return event.name.lower() if event.name in ("FAULT", "EXIT") else None
+
+
+def asks(event: Event) -> bool:
+    """Whether a PD asks for something with the event, and has a ticket for it."""
+    if event.name == "TRIGGER":
+        asked = event["cause"] in ("terminate", "subtree", "collect")
+        return asked and event["by"] not in ("-", ROOT)
+    return event.name == "EXTRACT" and event["by"] != ROOT
 
 
 def encode(value: str) -> str:

@@ -92,7 +92,7 @@ class Lateness:
 
 @dataclass
 class Ticket:
-    """An accepted termination, extraction or collection, with the words of ACCEPT and TICKET.
+    """An accepted termination, extraction or collection, with the words of TICKET.
 
     what: the PD to be terminated; None for the others. state: the last state that the owner was
     told; None if it was told nothing.

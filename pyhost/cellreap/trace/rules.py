@@ -29,7 +29,7 @@ RULES: Final[dict[str, str]] = {
     "order.end": "END is the last event.",
     "order.version": "The version is that of this cellreap, which has every event of the trace.",
     "order.header": "TRACE names an architecture and a kernel with its version.",
-    "order.answer": "The QUEUE and ACCEPT events that an event requires follow it directly.",
+    "order.answer": "The QUEUE events that an event requires follow it directly.",
     "model.possible": "The model allows the change: nodes and edges that it uses exist, and new "
     "ones are new.",
     # memory
@@ -317,8 +317,7 @@ RULES: Final[dict[str, str]] = {
     "has its ANSWER directly after it, and no other ANSWER of these operations comes.",
     "answers.words": "The words of an ANSWER are those that follow from the events before it.",
     # tickets
-    "tickets.asked": "ACCEPT follows the operation of its PD directly.",
-    "tickets.number": "Tickets are numbered from 1, and TICKET names only these.",
+    "tickets.number": "TICKET names a ticket that there is.",
     "tickets.state": "TICKET has the state that follows from the events before it.",
     "tickets.counts": "TICKET has the counts that follow from the events before it.",
     "tickets.wait": "In mode sync a terminator is answered exactly once, when its ticket is over.",

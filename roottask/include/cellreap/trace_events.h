@@ -533,15 +533,13 @@ typedef enum cr_print {
                    FIELD(words, NUMBER),                                                           \
                    "A PD read so many words of the memory of a doomed PD, from this address on.")  \
     /* Tickets */                                                                                  \
-    CR_TRACE_EVENT(CR_EV_ACCEPT, "ACCEPT", FIELD(ticket, NUMBER) FIELD(pd, PD)                     \
-                   FIELD(what, PD_OR_NONE),                                                        \
-                   "The PD's TERMINATE, EXTRACT or COLLECT was accepted with this ticket. what: "  \
-                   "the PD to be terminated; -: an EXTRACT or a COLLECT.")                         \
     CR_TRACE_EVENT(CR_EV_TICKET, "TICKET", FIELD(ticket, NUMBER) FIELD(state, NUMBER)              \
                    FIELD(done, NUMBER) FIELD(failed, NUMBER) FIELD(dropped, NUMBER)                \
                    FIELD(waiting, NUMBER) FIELD(held, NUMBER),                                     \
-                   "The answer about the ticket to its owner: its cr_ticket_state and the "        \
-                   "counts of its notices.")                                                       \
+                   "The answer about the ticket to its owner: its cr_ticket_state and the counts " \
+                   "of its notices. Who asked for a PD's end, a collection or an extraction has "  \
+                   "a ticket: they are numbered from 1, in the order of these TRIGGERs and "       \
+                   "EXTRACTs.")                                                                    \
     CR_TRACE_EVENT(CR_EV_CANCEL, "CANCEL", FIELD(pd, PD) FIELD(of, PD_OR_NONE)                     \
                    FIELD(ticket, NUMBER) FIELD(name, TEXT),                                        \
                    "The PD cancelled something. of: whose it was; ticket: what it has this ticket "\

@@ -206,9 +206,7 @@ PLANTED = {
     "a block of untyped memory beyond the table": Planted(
         "kernel", "untyped.c", "blocks[entry & (max_blocks - 1)]", "blocks[entry]"
     ),
-    "a slot beyond the pool": Planted(
-        "kernel", "kernel.c", "    slot &= cr_most.pool - 1;", "   "
-    ),
+    "a slot beyond the pool": Planted("kernel", "kernel.c", "    slot &= cr_most.pool - 1;", "   "),
     "a block without counts": Planted(
         "kernel", "objects.c", "of_blocks[block & (cr_most.blocks - 1)]", "of_blocks[block]"
     ),

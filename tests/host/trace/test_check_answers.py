@@ -9,7 +9,8 @@ import pytest
 
 from cellreap import headers
 from cellreap.system.sdk import ARCHES
-from cellreap.trace.check.answers import TICKETED, register_names
+from cellreap.trace.check.answers import register_names
+from cellreap.trace.check.tickets import TICKETED
 from cellreap.trace.writer import Draft
 from kit.answering import TICKET, answer
 from kit.broken_traces import of_drafts
@@ -110,10 +111,11 @@ def test_an_answer_with_a_ticket_is_that_of_the_operation_that_made_it(
 ) -> None:
     """Of terminate: at once, behind the STOP of its victim, or when its ticket is over."""
     drafts = RUNS["sync" if later else "rich"]()
-    at = next(i for i, (name, _) in enumerate(drafts) if name == ("TICKET" if later else "ACCEPT"))
-    _, values = drafts[at]
+    asked = next(i for i, (_, values) in enumerate(drafts) if values.get("cause") == "terminate")
+    at = next(i for i, (name, _) in enumerate(drafts) if name == "TICKET") if later else asked
+    values = {"ticket": 1, **drafts[at][1]}
     state = [int(str(values[field])) for field in TICKET] if later else [0] * len(TICKET)
-    asker = next(values["pd"] for name, values in drafts if name == "ACCEPT")
+    asker = drafts[asked][1]["by"]
     told = answer(asker, op, [int(str(values["ticket"])), *state])
     if later:
         changed = [*drafts[: at + 1], told, *drafts[at + 2 :]]

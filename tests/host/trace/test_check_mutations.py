@@ -21,7 +21,7 @@ from cellreap.model import reference
 from cellreap.model.ids import ROOT
 from cellreap.trace.check import Replay, Report, check_stream
 from cellreap.trace.check.truth import EVENTS
-from cellreap.trace.events import Event
+from cellreap.trace.events import Event, asks
 from cellreap.trace.frames import MARK
 from cellreap.trace.reader import Reader
 from cellreap.trace.writer import seal
@@ -384,16 +384,13 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
 
 def _lets_go(events: Sequence[Event], at: int) -> bool:
     """Whether this TICKET answers a terminator that waits for it."""
-    asked = next(i for i in range(at) if _same_ticket(events[i], "ACCEPT", events[at]))
-    first = not any(_same_ticket(event, "TICKET", events[at]) for event in events[asked:at])
-    return events[2]["mode"] == "sync" and first and events[asked]["what"] != "-"
+    told = events[at]["ticket"]
+    asked = [event for event in events[:at] if asks(event)][int(told) - 1]
+    first = not any(e.name == "TICKET" and e["ticket"] == told for e in events[:at])
+    return events[2]["word"] == "sync" and first and asked.values.get("pd", "-") != "-"
 
 
-def _same_ticket(event: Event, name: str, told: Event) -> bool:
-    return event.name == name and event["ticket"] == told["ticket"]
-
-
-AT_ONCE = {"ACCEPT", "TICKET", "ANSWER", "STOP", "SERVER_DIED", "REFUSED", "ACCOUNT", "IN_USE"}
+AT_ONCE = {"TICKET", "ANSWER", "STOP", "SERVER_DIED", "REFUSED", "USAGE"}
 """What comes between a TRIGGER and a CLEANUP that follows at once."""
 
 
@@ -449,7 +446,7 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
         there = any(e.name == "SPACE" and e["name"] == changed["name"] for e in events)
         return reason if event["ticket"] == "0" and event["of"] != "-" and not there else None
     if mutation.key == "SETTING.word" and event["what"] == "mode":
-        asked = any(e.name == "ACCEPT" and e["what"] != "-" for e in later)
+        asked = any(asks(e) and e.values.get("pd", "-") != "-" for e in later)
         return reason if changed["word"] == "async" or not asked else None
     by_pd = mutation.key == "TRIGGER.by" and event["cause"] == "terminate"
     if event.name == "CLEANUP" or by_pd:

@@ -124,15 +124,6 @@ CHANGES: list[tuple[str, str, dict[str, object], dict[str, object], str]] = [
         "RESUME_WORK: token=1: no notice of PD_3's that has failed",
     ),
     ("notices", "RESUME_WORK", {}, {}, "GET_WORK: token=21: no such notice waits for PD_3"),
-    ("notices", "ACCEPT", {"ticket": 3}, {"ticket": 2}, "ACCEPT: ticket=3: expected 2"),
-    ("notices", "ACCEPT", {}, {"ticket": 2}, "SAY: expected ACCEPT PD_4 PD_6 before it"),
-    (
-        "notices",
-        "ACCEPT",
-        {"what": "PD_3"},
-        {"ticket": 2},
-        "ACCEPT: pd=PD_4 what=PD_3: expected it right after",
-    ),
     (
         "notices",
         "TICKET",

@@ -12,22 +12,14 @@ from cellreap import headers
 from cellreap.model.digest import of_words
 from cellreap.model.ids import ROOT, parse_id, pd_id, resource_id
 from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.tickets import TICKETED
 from cellreap.trace.check.work import COUNTS
-from cellreap.trace.events import Event
+from cellreap.trace.events import Event, asks
 
 ANSWERED: Final = {"GET_WORK": "get_work", "TICKET": "ticket", "REPORT": "listen"}
 """Event -> the operation whose ANSWER follows it directly."""
-SEES: Final = frozenset({*ANSWERED, "ACCEPT", "FAULT", "FAULT_HELD"})
+SEES: Final = frozenset({*ANSWERED, "FAULT", "FAULT_HELD"})
 """Events from which answers follow."""
-TICKETED: Final[Mapping[str, str]] = {
-    "terminate": "terminate",
-    "subtree": "terminate_tree",
-    "collect": "collect",
-    "EXTRACT": "extract",
-}
-"""EXTRACT, or the cause of the TRIGGER, directly before an ACCEPT -> the operation whose answer is
-its ticket, perhaps with its state.
-"""
 _TICKET: Final = ("state", *COUNTS)
 
 Words = list[int]
@@ -82,7 +74,6 @@ class Answers(Concern):
         """the tokens of the last GET_WORKs"""
         self._last: dict[str, Event] = {}
         """the last event of each name"""
-        self._asked: dict[str, str] = {}  # ticket -> the operation that made it
         self._faults: dict[str, Event] = {}  # PD -> its last FAULT or FAULT_HELD
         self._held: dict[int, Event] = {}  # token of a notice -> the FAULT_HELD that it tells
         self._spaces: dict[int, str] = {}
@@ -128,15 +119,13 @@ class Answers(Concern):
         if name not in SEES:
             return
         self._last[name] = event
-        if name == "ACCEPT" and before is not None:
-            self._asked[event["ticket"]] = TICKETED.get(before.values.get("cause", before.name), "")
         if name == "GET_WORK":
             self._fetched = [*(self._fetched if goes_on else ()), event.number("token")]
             self.due = event["pd"], ANSWERED[name]
         elif name == "REPORT":
             self.due = event["pd"], ANSWERED[name]
-        elif name == "TICKET" and (before is None or before.name != "ACCEPT"):
-            # One directly after its ACCEPT is of a PD that does not wait for an answer.
+        elif name == "TICKET" and (before is None or not asks(before)):
+            # One directly after what it is for is of a PD that does not wait for an answer.
             self.due = self._owner(event), ANSWERED[name]
 
     def _owner(self, ticket: Event) -> str:
@@ -192,18 +181,16 @@ class Answers(Concern):
         if due:
             ticket = self._last["TICKET"]
             return [[ticket.number("ticket"), *self._state(ticket)]]
-        accepted = self._last.get("ACCEPT")
-        if accepted is None or accepted["pd"] != event["pd"]:
-            return []
-        if self._asked[accepted["ticket"]] != event["op"]:
+        newest = self.context.tickets.newest()
+        if newest is None or newest[1:] != (event["pd"], event["op"]):
             return []
         state = [] if event["op"] == "extract" else [0] * len(_TICKET)
-        return [[accepted.number("ticket"), *state]]
+        return [[newest[0], *state]]
 
     def _waits(self, op: str) -> str:
         """What is due if this operation waits for its ticket, in mode sync."""
         ticket = self._last.get("TICKET")
-        asked = ticket is not None and self._asked.get(ticket["ticket"]) == op
+        asked = ticket is not None and self.context.tickets.op(ticket.number("ticket")) == op
         return "ticket" if asked else ""
 
     def _report(self, event: Event, due: bool) -> Wanted:

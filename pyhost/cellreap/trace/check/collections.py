@@ -31,7 +31,6 @@ class Collections(Concern):
         self._cause = COLLECT  # of that cleanup
         self._stops = False
         self._created: set[str] = set()
-        self._asked: str | None = None  # the PD whose request is to be accepted
 
     # -- for other concerns
 
@@ -85,11 +84,6 @@ class Collections(Concern):
     def stops(self) -> bool:
         """Whether the system is about to end."""
         return self._stops
-
-    def take_asked(self, pd: str) -> bool:
-        """Whether the operation of the PD that was just accepted asks for a collection."""
-        asked, self._asked = self._asked, None
-        return asked == pd
 
     def begin(self, cause: str) -> None:
         """A cleanup without a trigger begins."""
@@ -181,8 +175,6 @@ class Collections(Concern):
         by = event["by"]
         self.context.actors.may_act(event, by)
         self.context.authority.demand(event, by, "collect")
-        self.context.debts.owe("ACCEPT", by, "-")
-        self._asked = by
         self._due = self._looks = True
 
     def _stop_all(self) -> None:
@@ -193,4 +185,3 @@ class Collections(Concern):
         self._stops = True
         self._cause = STOP
         self._pending = bool(self._all_pds())
-

@@ -14,7 +14,7 @@ from cellreap.model.indexed import IndexedModel
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.rows import compare_rows, with_doomed
 from cellreap.trace.check.work import OUT, Notice, Tag, lane_of
-from cellreap.trace.events import Event
+from cellreap.trace.events import Event, asks
 from cellreap.trace.report import Extraction
 
 Ends = tuple[str, str]
@@ -107,7 +107,6 @@ class Extractions(Concern):
         if by != ROOT:
             context.actors.may_act(event, by)
             context.authority.demand(event, by, "extract")
-            context.debts.owe("ACCEPT", by, "-")
         if x != self.last + 1:
             context.bad("extractions.number", f"EXTRACT: x={x}: expected {self.last + 1}")
         if by in self._by_asker:
@@ -129,6 +128,8 @@ class Extractions(Concern):
                 and manager not in doomed
             ],
         )
+        if asks(event):
+            context.tickets.accept(event)
 
     def cancel(self, x: int) -> None:
         """The extraction was cancelled. Its questions that nobody has fetched are withdrawn."""

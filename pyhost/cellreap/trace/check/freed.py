@@ -12,9 +12,7 @@ from cellreap.trace.events import Event
 if TYPE_CHECKING:
     from cellreap.trace.check.running import Running
 
-_AMONG_STOPS: Final = frozenset(
-    {"ACCEPT", "STOP", "SERVER_DIED", "TICKET", "WITHDRAW", "REFUSED", "USAGE"}
-)
+_AMONG_STOPS: Final = frozenset({"STOP", "SERVER_DIED", "TICKET", "WITHDRAW", "REFUSED", "USAGE"})
 """Events that may stand between the TRIGGER of a subtree and the last of its STOPs."""
 
 

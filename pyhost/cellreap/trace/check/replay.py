@@ -59,7 +59,7 @@ from cellreap.trace.check.triggers import TREE, Triggers
 from cellreap.trace.check.truth import EVENTS as TRUTH_EVENTS
 from cellreap.trace.check.truth import SEES as TRUTH_SEES
 from cellreap.trace.check.truth import Truth
-from cellreap.trace.events import Event
+from cellreap.trace.events import Event, asks
 from cellreap.trace.expected import Expected, unverified
 from cellreap.trace.report import Report
 
@@ -70,7 +70,7 @@ NEED_BODIES: Final = frozenset(
     }
 )  # fmt: skip
 """Events before which the BODY of the last PD must have come."""
-ANSWERS: Final = frozenset({"ACCEPT", "EXTRACT", "STOP", "WITHDRAW"})
+ANSWERS: Final = frozenset({"EXTRACT", "STOP", "WITHDRAW"})
 """Events that may come while other events are required, as may QUEUE with n=0, and the TICKET of a
 terminator that used a plain send.
 """
@@ -350,7 +350,7 @@ class Replay:
             return context.debts.has(name, event["pd"], event["op"], event["status"])
         if name in FAULT_ANSWERS:
             return context.debts.has(name, event["pd"])
-        if name == "TICKET" and before is not None and before.name == "ACCEPT":
+        if name == "TICKET" and before is not None and asks(before):
             return True
         deletes = name == "DELETE" and context.nodes.deleting is not None
         return deletes or name in ANSWERS or (name == "QUEUE" and of_no_cleanup)

@@ -4,15 +4,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from cellreap import headers
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.work import COUNTS, Tag
-from cellreap.trace.events import Event
+from cellreap.trace.events import Event, asks
 from cellreap.trace.report import Ticket
+
+TICKETED: Final[Mapping[str, str]] = {
+    "terminate": "terminate",
+    "subtree": "terminate_tree",
+    "collect": "collect",
+    "EXTRACT": "extract",
+}
+"""EXTRACT, or the cause of a TRIGGER -> the operation whose answer is its ticket, perhaps with its
+state.
+"""
 
 
 @dataclass
@@ -24,6 +34,7 @@ class _Asked:
     """
 
     shown: Ticket
+    op: str
     tag: Tag | None = None
     collects: bool = False
     """it is of a collection"""
@@ -39,7 +50,7 @@ class _Asked:
 
 
 class Tickets(Concern):
-    """ACCEPT, TICKET."""
+    """TICKET, and the tickets for what PDs ask for."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -56,6 +67,18 @@ class Tickets(Concern):
         self._open: dict[str, dict[int, None]] = {}  # owner -> its tickets that may not be over
 
     # -- for other concerns
+
+    def newest(self) -> tuple[int, str, str] | None:
+        """The last ticket: its number, its owner and the operation. None: there is none."""
+        if not self._all:
+            return None
+        number = len(self._all)
+        return number, self._all[number].shown.pd, self._all[number].op
+
+    def op(self, number: int) -> str | None:
+        """The operation that made the ticket; None if there is no such ticket."""
+        asked = self._all.get(number)
+        return None if asked is None else asked.op
 
     def owner(self, number: int) -> str | None:
         """The PD that has the ticket; None if there is no such ticket."""
@@ -186,19 +209,14 @@ class Tickets(Concern):
     # -- events
 
     def accept(self, event: Event) -> None:
-        """ACCEPT: the root task accepted an operation as this ticket."""
-        context = self.context
-        number, pd, victim = event.number("ticket"), event["pd"], event.optional("what")
-        if not context.debts.settle("ACCEPT", pd, victim or "-"):
-            text = f"pd={pd} what={victim or '-'}: expected it right after what {pd} asked for"
-            context.bad("tickets.asked", f"ACCEPT: {text}")
-        if number != len(self._all) + 1:
-            text = f"ticket={number}: expected {len(self._all) + 1}"
-            context.bad("tickets.number", f"ACCEPT: {text}")
-        asked = self._all[number] = _Asked(Ticket(number, pd, victim))
+        """A PD asked for something, and has the next ticket."""
+        context, pd = self.context, event["by"]
+        victim = event.optional("pd") if event.name == "TRIGGER" else None
+        number, op = len(self._all) + 1, TICKETED[event.values.get("cause", event.name)]
+        asked = self._all[number] = _Asked(Ticket(number, pd, victim), op)
         context.report.tickets.append(asked.shown)
         self._open.setdefault(pd, {})[number] = None
-        if victim is None and context.collections.take_asked(pd):
+        if op == "collect":
             asked.collects = True
             self._collections.append(asked)
             self._delay(asked)
@@ -230,7 +248,7 @@ class Tickets(Concern):
             # A PD that used a plain send does not wait for the answer. The root task notices that
             # at once.
             before = context.previous
-            sent = before is not None and before.name == "ACCEPT" and state == self._queued
+            sent = before is not None and asks(before) and state == self._queued
             ends = (self._over, self._cancelled, self._prevented)
             if state not in ends and not late and not sent:
                 text = f"ticket={number}: state={state}: {owner} is to be told when it is over"
@@ -274,4 +292,4 @@ class Tickets(Concern):
             return {self._over}
         return {self._settled, self._over} if asked.was_over else {self._settled}
 
-    handlers: ClassVar[Handlers] = {"ACCEPT": accept, "TICKET": ticket}
+    handlers: ClassVar[Handlers] = {"TICKET": ticket}

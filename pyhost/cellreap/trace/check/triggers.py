@@ -11,7 +11,7 @@ from typing import ClassVar, Final
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.apart import concerns, first_apart
 from cellreap.trace.check.context import Concern, Context, Handlers
-from cellreap.trace.events import Event, cause_of
+from cellreap.trace.events import Event, asks, cause_of
 from cellreap.trace.report import Lateness
 
 WHY_SILENT = {
@@ -233,6 +233,8 @@ class Triggers(Concern):
             self._prevented(event)
         else:
             self.trigger(event)
+        if asks(event):
+            self.context.tickets.accept(event)
 
     def trigger(self, event: Event) -> None:
         """A PD becomes a trigger, now or later."""
@@ -286,7 +288,6 @@ class Triggers(Concern):
                 context.bad("triggers.right", f"{event.name}: {text}")
             if not context.cleanups.dooms_pd(pd):
                 context.authority.terminated(event)
-        context.debts.owe("ACCEPT", by, pd)
 
     def _terminated_tree(self, event: Event, top: str) -> None:
         """The PD keeps its place in the queue if it has one. What it created, transitively, is
