@@ -54,7 +54,7 @@ static uint32_t serve(cr_incoming *m)
     if ((cr_info()->args[0] & REPLIES_TWICE) != 0) {
         seL4_SetMR(0, m->reply[0]);
         seL4_SetMR(1, m->reply[1]);
-        seL4_Reply(seL4_MessageInfo_new(CW_OK, 0, 0, 2));
+        cr_reply(CR_SLOT_REPLY, seL4_MessageInfo_new(CW_OK, 0, 0, 2));
         m->reply[1] = ~m->reply[1];
     }
     return CW_OK;

@@ -605,13 +605,13 @@ _Noreturn void cr_serve(const cr_server *server)
 {
     static cr_incoming message;
     seL4_Word badge;
-    seL4_MessageInfo_t tag = seL4_Recv(CR_SLOT_ENDPOINT, &badge);
+    seL4_MessageInfo_t tag = cr_recv(CR_SLOT_ENDPOINT, &badge, CR_SLOT_REPLY);
     for (;;) {
         if (cr_badge_kind_of(badge) == CR_BADGE_SIGNAL) {
             if (server->work != 0) {
                 do_work(server->work, server->extract);
             }
-            tag = seL4_Recv(CR_SLOT_ENDPOINT, &badge);
+            tag = cr_recv(CR_SLOT_ENDPOINT, &badge, CR_SLOT_REPLY);
             continue;
         }
         take_message(&message, tag, badge);
@@ -620,8 +620,9 @@ _Noreturn void cr_serve(const cr_server *server)
         for (uint32_t i = 0; i < message.reply_count; i++) {
             seL4_SetMR((int)i, message.reply[i]);
         }
-        tag = seL4_ReplyRecv(CR_SLOT_ENDPOINT,
-                             seL4_MessageInfo_new(label, 0, 0, message.reply_count), &badge);
+        tag = cr_reply_recv(CR_SLOT_ENDPOINT,
+                            seL4_MessageInfo_new(label, 0, 0, message.reply_count), &badge,
+                            CR_SLOT_REPLY);
     }
 }
 

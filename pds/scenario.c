@@ -18,7 +18,7 @@ void cr_crash(uint32_t how)
     case CR_CRASH_CAP_FAULT:
         /* Receiving needs a capability with the right to receive. This slot is beyond the
          * CSpace. */
-        (void)seL4_Recv((seL4_CPtr)1 << CR_STAGED_SLOT_BIT, &badge);
+        (void)cr_recv((seL4_CPtr)1 << CR_STAGED_SLOT_BIT, &badge, CR_SLOT_REPLY);
         break;
     case CR_CRASH_ILLEGAL_INSTRUCTION:
         cr_illegal_instruction();

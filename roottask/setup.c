@@ -84,6 +84,7 @@ cr_status cr_set_up_objects(const cr_component_room *room, const cr_image_header
         return CR_ERR_MEMORY;
     }
     out->untyped = cr_untyped_cap(block);
+    cr_time_init(&given, cr_probes_needed(image));
     out->bound = cr_pool_make(out->untyped, seL4_NotificationObject, "no notification");
     seL4_CPtr endpoint = cr_pool_make(out->untyped, seL4_EndpointObject, "no endpoint");
     cr_must(seL4_TCB_BindNotification(seL4_CapInitThreadTCB, out->bound),
@@ -137,8 +138,8 @@ static void trace_settings(const cr_image_header *image)
         const cr_image_rsi_min *least = &cr_image_rsi_mins(image)[i];
         tell(CR_SETTING_RSI_MIN, least->type, least->shared, least->all);
     }
-    for (uint32_t i = 0; cr_sys.injections != 0 && i < image->injections.count; i++) {
-        cr_trace_failure(CR_EV_SETTING, &cr_image_injections(image)[i]);
+    if (cr_sys.injections != 0) {
+        cr_sys.injections->tell();
     }
 }
 

@@ -287,7 +287,7 @@ static void saved_caller_is_answered_later(void)
     seL4_CPtr saved = cf_slots(1);
     volatile cf_worker *a = cf_start(cf_do_call, client_cap(endpoint, 5), 0);
     cf_is(cf_receive(endpoint).badge, 5);
-    cf_is(cr_save_caller(cr_slot_at(saved)), seL4_NoError);
+    cf_is(cr_save_caller(cr_slot_at(saved), 0), seL4_NoError);
     cf_reply(1, 0); /* the reply capability is no longer here */
     cf_is(a->progress, 0);
     volatile cf_worker *b = cf_start(cf_do_call, client_cap(endpoint, 6), 0);
@@ -310,7 +310,7 @@ static void slot_of_used_reply_is_free(void)
     volatile cf_worker *w = cf_start(call_twice, client_cap(endpoint, 5), 0);
     for (seL4_Word i = 1; i <= 2; i++) {
         cf_is(cf_receive(endpoint).label, i);
-        cf_is(cr_save_caller(cr_slot_at(saved)), seL4_NoError);
+        cf_is(cr_save_caller(cr_slot_at(saved), 0), seL4_NoError);
         seL4_Send(saved, seL4_MessageInfo_new(20 + i, 0, 0, 0));
         cf_settle();
         cf_is(w->label, 20 + i);
@@ -325,7 +325,7 @@ static void caller_is_not_saved_to_occupied_slot(void)
     seL4_CPtr endpoint = cf_endpoint();
     volatile cf_worker *w = cf_start(cf_do_call, client_cap(endpoint, 5), 0);
     cf_is(cf_receive(endpoint).badge, 5);
-    cf_is(cr_save_caller(cr_slot_at(cf_notification())), seL4_DeleteFirst);
+    cf_is(cr_save_caller(cr_slot_at(cf_notification()), 0), seL4_DeleteFirst);
     cf_reply(7, 0);
     cf_is(w->label, 7);
 }
@@ -793,7 +793,7 @@ static void caller_stays_blocked_when_saved_reply_goes(void)
     seL4_CPtr saved = cf_slots(1);
     volatile cf_worker *caller = cf_start(cf_do_call, client_cap(endpoint, 5), 0);
     cf_is(cf_receive(endpoint).badge, 5);
-    cf_is(cr_save_caller(cr_slot_at(saved)), seL4_NoError);
+    cf_is(cr_save_caller(cr_slot_at(saved), 0), seL4_NoError);
     cf_is(cr_delete(cr_slot_at(saved)), seL4_NoError);
     cf_settle();
     cf_is(caller->progress, 0);
@@ -805,7 +805,7 @@ static void reply_capability_goes_with_the_caller(void)
     seL4_CPtr saved = cf_slots(1);
     volatile cf_worker *caller = cf_start(cf_do_call, client_cap(endpoint, 5), 0);
     cf_is(cf_receive(endpoint).badge, 5);
-    cf_is(cr_save_caller(cr_slot_at(saved)), seL4_NoError);
+    cf_is(cr_save_caller(cr_slot_at(saved), 0), seL4_NoError);
     cf_is(cr_suspend(caller->tcb), seL4_NoError);
     cf_is(cr_delete(cr_slot_at(caller->tcb)), seL4_NoError);
     cf_is((uint64_t)cf_empty(saved), 1);

@@ -451,7 +451,7 @@ static void answered_last_runs_first(void)
     for (uint32_t i = 0; i < 3; i++) {
         (void)cf_start(cf_do_call, cf_mint(endpoint, CLIENT, i + 1), 0);
         cf_is(cf_receive(endpoint).badge, i + 1);
-        cf_is(cr_save_caller(cr_slot_at(saved + i)), seL4_NoError);
+        cf_is(cr_save_caller(cr_slot_at(saved + i), 0), seL4_NoError);
     }
     for (uint32_t i = 0; i < 3; i++) {
         seL4_Send(saved + i, seL4_MessageInfo_new(7, 0, 0, 0));

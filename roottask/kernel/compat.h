@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The differences between versions of seL4 (13.0 and later, non-MCS), for the root task and the
- * PDs. No other file may include <sel4/sel4.h> or depend on a version of seL4.
+ * The differences between versions of seL4 (13.0 and later), and between kernels with scheduling
+ * contexts (MCS) and without, for the root task and the PDs. No other file may include
+ * <sel4/sel4.h> or depend on a version of seL4.
  *
  * libsel4 keeps the address of the IPC buffer in a thread-local variable. Before version 15.0 it
  * always does so. Since 15.0 it does so only if its configuration says so. In each address space of
@@ -12,6 +13,7 @@
 #define CELLREAP_SEL4_COMPAT_H
 
 #include <sel4/config.h>
+#include <stdint.h>
 
 /* libsel4's own headers convert signs implicitly. */
 #pragma GCC diagnostic push
@@ -27,12 +29,169 @@
 #undef __thread
 #pragma GCC diagnostic pop
 
-#ifdef CONFIG_KERNEL_MCS
-#error "MCS kernels are not supported"
-#endif
 #if CONFIG_MAX_NUM_NODES != 1
 #error \
     "SMP kernels are not supported: quiescence is found by priority on one core (KernelMaxNumNodes)"
+#endif
+
+/* With MCS, who receives a call names the reply object that keeps its caller, and answers with it.
+ * Without, the kernel keeps the caller in the thread. `reply` is 0 then. */
+#ifdef CONFIG_KERNEL_MCS
+enum {
+    CR_MCS = 1,
+    CR_SC_OBJECT = seL4_SchedContextObject,
+    CR_SC_BITS = seL4_MinSchedContextBits,
+    CR_REPLY_OBJECT = seL4_ReplyObject,
+    CR_REPLY_BITS = seL4_ReplyBits,
+    CR_SYS_WAIT = seL4_SysWait, /* without a place for a caller */
+    CR_SLICE_US = CONFIG_BOOT_THREAD_TIME_SLICE * 1000 /* that of the root task's first thread */
+};
+
+static inline seL4_MessageInfo_t cr_recv(seL4_CPtr from, seL4_Word *badge, seL4_CPtr reply)
+{
+    return seL4_Recv(from, badge, reply);
+}
+
+static inline seL4_MessageInfo_t cr_nb_recv(seL4_CPtr from, seL4_Word *badge, seL4_CPtr reply)
+{
+    return seL4_NBRecv(from, badge, reply);
+}
+
+static inline seL4_MessageInfo_t cr_recv_with(seL4_CPtr from, seL4_Word *badge,
+                                              seL4_Word words[4], seL4_CPtr reply)
+{
+#ifdef CONFIG_ARCH_ARM /* The order of the parameters differs. */
+    return seL4_RecvWithMRs(from, badge, reply, &words[0], &words[1], &words[2], &words[3]);
+#else
+    return seL4_RecvWithMRs(from, badge, &words[0], &words[1], &words[2], &words[3], reply);
+#endif
+}
+
+static inline void cr_reply(seL4_CPtr reply, seL4_MessageInfo_t answer)
+{
+    seL4_Send(reply, answer);
+}
+
+static inline seL4_MessageInfo_t cr_reply_recv(seL4_CPtr from, seL4_MessageInfo_t answer,
+                                               seL4_Word *badge, seL4_CPtr reply)
+{
+    return seL4_ReplyRecv(from, answer, badge, reply);
+}
+
+/* Waits for a signal. Uses no IPC buffer. */
+static inline void cr_wait_for(seL4_CPtr notification)
+{
+    seL4_Word badge;
+    (void)seL4_WaitWithMRs(notification, &badge, 0, 0, 0, 0);
+}
+
+/* `fault`: of the fault endpoint, in the CSpace of the thread; cr_set_priority takes it here. */
+static inline seL4_Error cr_set_spaces(seL4_CPtr tcb, seL4_CPtr fault, seL4_CPtr cnode,
+                                       seL4_Word data, seL4_CPtr vspace, seL4_Word buffer,
+                                       seL4_CPtr frame)
+{
+    (void)fault;
+    return (seL4_Error)seL4_TCB_Configure(tcb, cnode, data, vspace, 0, buffer, frame);
+}
+
+/* `fault`: of the fault endpoint, in the CSpace of the caller. */
+static inline seL4_Error cr_set_priority(seL4_CPtr tcb, seL4_Word priority, seL4_CPtr sc,
+                                         seL4_CPtr fault)
+{
+    return (seL4_Error)seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, priority, sc, fault);
+}
+
+/* A time slice each round, as threads have without MCS. */
+static inline seL4_Error cr_set_round_robin(seL4_CPtr control, seL4_CPtr sc)
+{
+    return (seL4_Error)seL4_SchedControl_ConfigureFlags(control, sc, CR_SLICE_US, CR_SLICE_US, 0,
+                                                        0, 0);
+}
+
+static inline seL4_CPtr cr_sched_control(const seL4_BootInfo *info)
+{
+    return info->schedcontrol.start;
+}
+
+static inline seL4_Error cr_save_reply(seL4_CPtr root, seL4_Word index, uint8_t depth)
+{
+    (void)root, (void)index, (void)depth;
+    return seL4_IllegalOperation; /* The reply object is the caller's place: nothing is saved. */
+}
+#else
+/* No object has these types. */
+enum { CR_MCS = 0, CR_SC_OBJECT = -1, CR_SC_BITS = 0, CR_REPLY_OBJECT = -1, CR_REPLY_BITS = 0 };
+enum { CR_SYS_WAIT = seL4_SysRecv };
+
+static inline seL4_MessageInfo_t cr_recv(seL4_CPtr from, seL4_Word *badge, seL4_CPtr reply)
+{
+    (void)reply;
+    return seL4_Recv(from, badge);
+}
+
+static inline seL4_MessageInfo_t cr_nb_recv(seL4_CPtr from, seL4_Word *badge, seL4_CPtr reply)
+{
+    (void)reply;
+    return seL4_NBRecv(from, badge);
+}
+
+static inline seL4_MessageInfo_t cr_recv_with(seL4_CPtr from, seL4_Word *badge,
+                                              seL4_Word words[4], seL4_CPtr reply)
+{
+    (void)reply;
+    return seL4_RecvWithMRs(from, badge, &words[0], &words[1], &words[2], &words[3]);
+}
+
+static inline void cr_reply(seL4_CPtr reply, seL4_MessageInfo_t answer)
+{
+    (void)reply;
+    seL4_Reply(answer);
+}
+
+static inline seL4_MessageInfo_t cr_reply_recv(seL4_CPtr from, seL4_MessageInfo_t answer,
+                                               seL4_Word *badge, seL4_CPtr reply)
+{
+    (void)reply;
+    return seL4_ReplyRecv(from, answer, badge);
+}
+
+/* Waits for a signal. Uses no IPC buffer. */
+static inline void cr_wait_for(seL4_CPtr notification)
+{
+    seL4_Word badge;
+    (void)seL4_RecvWithMRs(notification, &badge, 0, 0, 0, 0);
+}
+
+static inline seL4_Error cr_set_spaces(seL4_CPtr tcb, seL4_CPtr fault, seL4_CPtr cnode,
+                                       seL4_Word data, seL4_CPtr vspace, seL4_Word buffer,
+                                       seL4_CPtr frame)
+{
+    return (seL4_Error)seL4_TCB_Configure(tcb, fault, cnode, data, vspace, 0, buffer, frame);
+}
+
+static inline seL4_Error cr_set_priority(seL4_CPtr tcb, seL4_Word priority, seL4_CPtr sc,
+                                         seL4_CPtr fault)
+{
+    (void)sc, (void)fault;
+    return (seL4_Error)seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, priority);
+}
+
+static inline seL4_Error cr_set_round_robin(seL4_CPtr control, seL4_CPtr sc)
+{
+    (void)control, (void)sc;
+    return seL4_NoError;
+}
+
+static inline seL4_CPtr cr_sched_control(const seL4_BootInfo *info)
+{
+    (void)info;
+    return 0;
+}
+
+static inline seL4_Error cr_save_reply(seL4_CPtr root, seL4_Word index, uint8_t depth)
+{
+    return (seL4_Error)seL4_CNode_SaveCaller(root, index, depth);
+}
 #endif
 
 #endif

@@ -116,25 +116,36 @@ static seL4_MessageInfo_t take_kept_answer(void)
     return seL4_MessageInfo_new(kept_answer.label, 0, 0, kept_answer.count);
 }
 
+seL4_CPtr cr_caller_now;
+
 void cr_make_kept_answer(void)
 {
     if (cr_answer_is_kept) {
-        seL4_Reply(take_kept_answer());
+        cr_reply(cr_caller_now, take_kept_answer());
     }
 }
 
 seL4_MessageInfo_t cr_answer_and_receive(seL4_CPtr endpoint, seL4_Word *badge)
 {
     if (!cr_answer_is_kept) {
-        return seL4_Recv(endpoint, badge);
+        return cr_recv(endpoint, badge, cr_caller_now);
     }
-    return seL4_ReplyRecv(endpoint, take_kept_answer(), badge);
+    return cr_reply_recv(endpoint, take_kept_answer(), badge, cr_caller_now);
+}
+
+seL4_MessageInfo_t cr_receive_words(seL4_CPtr endpoint, seL4_Word *badge, seL4_Word words[4])
+{
+    return cr_recv_with(endpoint, badge, words, cr_caller_now);
+}
+
+void cr_answer_now(seL4_MessageInfo_t answer)
+{
+    cr_reply(cr_caller_now, answer);
 }
 
 /* -- calls */
 
-/* Counts a call that is about to be made. Returns whether it must not be made. */
-static int is_refused(cr_call call)
+int cr_is_refused(cr_call call)
 {
     if (refuses != 0 && refuses()) {
         return 1;
@@ -276,7 +287,7 @@ seL4_Word cr_l1_data(void)
 seL4_Error cr_retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, uint32_t l1, uint32_t slot,
                      uint32_t count)
 {
-    if (is_refused(CR_CALL_RETYPE)) {
+    if (cr_is_refused(CR_CALL_RETYPE)) {
         return seL4_IllegalOperation;
     }
     seL4_Error error =
@@ -287,9 +298,23 @@ seL4_Error cr_retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, uint32_t
     return error;
 }
 
+seL4_Error cr_retype_into(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, cr_slot cnode,
+                          uint32_t slot)
+{
+    if (cr_is_refused(CR_CALL_RETYPE)) {
+        return seL4_IllegalOperation;
+    }
+    seL4_Error error = seL4_Untyped_Retype(untyped, type, bits, cnode.root, cnode.index,
+                                           cnode.depth, slot, 1);
+    if (!error) {
+        cr_objects_retyped(untyped, type, 1);
+    }
+    return error;
+}
+
 seL4_Error cr_copy(cr_slot to, cr_slot from, seL4_CapRights_t rights)
 {
-    if (is_refused(CR_CALL_COPY)) {
+    if (cr_is_refused(CR_CALL_COPY)) {
         return seL4_IllegalOperation;
     }
     return seL4_CNode_Copy(to.root, to.index, to.depth, from.root, from.index, from.depth, rights);
@@ -297,7 +322,7 @@ seL4_Error cr_copy(cr_slot to, cr_slot from, seL4_CapRights_t rights)
 
 seL4_Error cr_mint(cr_slot to, cr_slot from, seL4_CapRights_t rights, seL4_Word badge)
 {
-    if (is_refused(CR_CALL_COPY)) {
+    if (cr_is_refused(CR_CALL_COPY)) {
         return seL4_IllegalOperation;
     }
     return seL4_CNode_Mint(to.root, to.index, to.depth, from.root, from.index, from.depth, rights,
@@ -306,7 +331,7 @@ seL4_Error cr_mint(cr_slot to, cr_slot from, seL4_CapRights_t rights, seL4_Word 
 
 seL4_Error cr_mutate(cr_slot to, cr_slot from, seL4_Word badge)
 {
-    if (is_refused(CR_CALL_COPY)) {
+    if (cr_is_refused(CR_CALL_COPY)) {
         return seL4_IllegalOperation;
     }
     return seL4_CNode_Mutate(to.root, to.index, to.depth, from.root, from.index, from.depth, badge);
@@ -314,7 +339,7 @@ seL4_Error cr_mutate(cr_slot to, cr_slot from, seL4_Word badge)
 
 seL4_Error cr_move(cr_slot to, cr_slot from)
 {
-    if (is_refused(CR_CALL_COPY)) {
+    if (cr_is_refused(CR_CALL_COPY)) {
         return seL4_IllegalOperation;
     }
     return seL4_CNode_Move(to.root, to.index, to.depth, from.root, from.index, from.depth);
@@ -322,7 +347,7 @@ seL4_Error cr_move(cr_slot to, cr_slot from)
 
 seL4_Error cr_delete(cr_slot at)
 {
-    if (is_refused(CR_CALL_DELETE)) {
+    if (cr_is_refused(CR_CALL_DELETE)) {
         return seL4_IllegalOperation;
     }
     return seL4_CNode_Delete(at.root, at.index, at.depth);
@@ -330,7 +355,7 @@ seL4_Error cr_delete(cr_slot at)
 
 seL4_Error cr_revoke(cr_slot at)
 {
-    if (is_refused(CR_CALL_REVOKE)) {
+    if (cr_is_refused(CR_CALL_REVOKE)) {
         return seL4_IllegalOperation;
     }
     return seL4_CNode_Revoke(at.root, at.index, at.depth);
@@ -338,23 +363,15 @@ seL4_Error cr_revoke(cr_slot at)
 
 seL4_Error cr_cancel_sends(cr_slot at)
 {
-    if (is_refused(CR_CALL_CANCEL)) {
+    if (cr_is_refused(CR_CALL_CANCEL)) {
         return seL4_IllegalOperation;
     }
     return seL4_CNode_CancelBadgedSends(at.root, at.index, at.depth);
 }
 
-seL4_Error cr_save_caller(cr_slot at)
-{
-    if (is_refused(CR_CALL_COPY)) {
-        return seL4_IllegalOperation;
-    }
-    return seL4_CNode_SaveCaller(at.root, at.index, at.depth);
-}
-
 seL4_Error cr_suspend(seL4_CPtr tcb)
 {
-    if (is_refused(CR_CALL_SUSPEND)) {
+    if (cr_is_refused(CR_CALL_SUSPEND)) {
         return seL4_IllegalOperation;
     }
     return seL4_TCB_Suspend(tcb);
@@ -362,7 +379,7 @@ seL4_Error cr_suspend(seL4_CPtr tcb)
 
 seL4_Error cr_resume(seL4_CPtr tcb)
 {
-    if (is_refused(CR_CALL_RESUME)) {
+    if (cr_is_refused(CR_CALL_RESUME)) {
         return seL4_IllegalOperation;
     }
     return seL4_TCB_Resume(tcb);
@@ -370,7 +387,7 @@ seL4_Error cr_resume(seL4_CPtr tcb)
 
 seL4_Error cr_read_registers(seL4_CPtr tcb, seL4_UserContext *out)
 {
-    if (is_refused(CR_CALL_READ_REGISTERS)) {
+    if (cr_is_refused(CR_CALL_READ_REGISTERS)) {
         return seL4_IllegalOperation;
     }
     return seL4_TCB_ReadRegisters(tcb, 0, 0, sizeof(*out) / sizeof(seL4_Word), out);
@@ -378,7 +395,7 @@ seL4_Error cr_read_registers(seL4_CPtr tcb, seL4_UserContext *out)
 
 seL4_Error cr_write_registers(seL4_CPtr tcb, int resume, seL4_UserContext *in)
 {
-    if (is_refused(CR_CALL_CONFIGURE)) {
+    if (cr_is_refused(CR_CALL_CONFIGURE)) {
         return seL4_IllegalOperation;
     }
     return seL4_TCB_WriteRegisters(tcb, (seL4_Bool)(resume != 0), 0,
@@ -387,7 +404,7 @@ seL4_Error cr_write_registers(seL4_CPtr tcb, int resume, seL4_UserContext *in)
 
 void cr_signal(seL4_CPtr notification)
 {
-    if (!is_refused(CR_CALL_SIGNAL)) {
+    if (!cr_is_refused(CR_CALL_SIGNAL)) {
         seL4_Signal(notification);
     }
 }
@@ -520,16 +537,15 @@ seL4_CPtr cr_image_frame(const seL4_BootInfo *info, uintptr_t image_start, const
     return frame < info->userImageFrames.end ? frame : 0;
 }
 
-void cr_start_thread(seL4_CPtr tcb, seL4_Word priority, void (*entry)(void), char *stack_top,
-                     seL4_Word argument)
+void cr_start_thread(seL4_CPtr tcb, seL4_CPtr sc, seL4_Word priority, void (*entry)(void),
+                     char *stack_top, seL4_Word argument)
 {
     seL4_UserContext registers;
     cr_arch_start_registers(&registers, (seL4_Word)entry, (seL4_Word)stack_top);
     cr_arch_set_argument(&registers, argument);
     cr_must(seL4_TCB_SetSpace(tcb, 0, cr_l1_cnode(), cr_l1_data(), seL4_CapInitThreadVSpace, 0),
             "a thread of the root task has no space");
-    cr_must(seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, priority),
-            "a thread of the root task has no priority");
+    cr_must(cr_set_priority(tcb, priority, sc, 0), "a thread of the root task has no priority");
     cr_must(cr_write_registers(tcb, 1, &registers), "a thread of the root task does not start");
     /* The kernel's snapshots leave out threads of this name. A snapshot of this thread would not
      * end, because the thread shares the root task's CSpace. */

@@ -23,9 +23,9 @@ enum {
     CR_BOOT_SLOTS = 67, /* that the root task takes of the CNode that the kernel gave */
     CR_POOL_SPARE = 0, /* a slot of the pool that is always empty */
     /* A slot of the pool is for each resource, and for the probe of each PD. What else the root
-     * task keeps there is less than this: two for the witness of each priority, and some for its
+     * task keeps there is less than this: three for the witness of each priority, and some for its
      * other threads, the timer and the pools of numbers of address spaces. */
-    CR_POOL_OWN_MAX = 512,
+    CR_POOL_OWN_MAX = 768,
     CR_SUBSPACE_BITS = 32 /* the bits that the CNode in an L1 slot resolves, guard and index */
 };
 
@@ -80,6 +80,13 @@ void cr_keep_answer(seL4_Word label, uint32_t count, const uint64_t *words);
 void cr_make_kept_answer(void);
 /* Makes it and receives. */
 seL4_MessageInfo_t cr_answer_and_receive(seL4_CPtr endpoint, seL4_Word *badge);
+/* Receives without an answer. The first registers of the message are `words`. */
+seL4_MessageInfo_t cr_receive_words(seL4_CPtr endpoint, seL4_Word *badge, seL4_Word words[4]);
+/* Answers the message that was received last. The call is not counted. */
+void cr_answer_now(seL4_MessageInfo_t answer);
+
+/* With MCS: the reply object that keeps who sent the message that was received last. Else 0. */
+extern seL4_CPtr cr_caller_now;
 
 /* Counts a call that is about to be made. Its message must not be set before. */
 static inline void cr_count_call(cr_call call)
@@ -92,6 +99,8 @@ static inline void cr_count_call(cr_call call)
 }
 
 const char *cr_call_name(cr_call call);
+/* Counts a call that is about to be made. Returns whether it must not be made (cr_before_calls). */
+int cr_is_refused(cr_call call);
 
 /* For tests: before each of the calls below `hook` is asked whether the call is refused. A refused
  * call is not made, and returns seL4_IllegalOperation. 0: none is. */
@@ -143,6 +152,9 @@ seL4_CPtr cr_pool_cnode(void);
  * the CNode in L1 slot `l1`. */
 seL4_Error cr_retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, uint32_t l1, uint32_t slot,
                      uint32_t count);
+/* Creates one object, in a slot of the CNode whose capability is in a slot. */
+seL4_Error cr_retype_into(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, cr_slot cnode,
+                          uint32_t slot);
 seL4_Error cr_copy(cr_slot to, cr_slot from, seL4_CapRights_t rights);
 seL4_Error cr_mint(cr_slot to, cr_slot from, seL4_CapRights_t rights, seL4_Word badge);
 seL4_Error cr_mutate(cr_slot to, cr_slot from, seL4_Word badge);
@@ -150,7 +162,9 @@ seL4_Error cr_move(cr_slot to, cr_slot from);
 seL4_Error cr_delete(cr_slot at);
 seL4_Error cr_revoke(cr_slot at);
 seL4_Error cr_cancel_sends(cr_slot at);
-seL4_Error cr_save_caller(cr_slot at);
+/* Keeps who sent the message that was received last. It is answered with the capability in this
+ * slot. `of`: the number of the sender, which no other caller that is kept has. */
+seL4_Error cr_save_caller(cr_slot at, uint32_t of);
 seL4_Error cr_suspend(seL4_CPtr tcb);
 seL4_Error cr_resume(seL4_CPtr tcb);
 seL4_Error cr_read_registers(seL4_CPtr tcb, seL4_UserContext *out);
@@ -194,8 +208,18 @@ seL4_CPtr cr_image_frame(const seL4_BootInfo *info, uintptr_t image_start, const
 /* Starts a further thread of the root task, in its CSpace and address space and without an IPC
  * buffer, which belongs to the main thread. `argument`: see cr_arch_set_argument. Only for setup:
  * stops the system if there is an error. */
-void cr_start_thread(seL4_CPtr tcb, seL4_Word priority, void (*entry)(void), char *stack_top,
-                     seL4_Word argument);
+void cr_start_thread(seL4_CPtr tcb, seL4_CPtr sc, seL4_Word priority, void (*entry)(void),
+                     char *stack_top, seL4_Word argument);
+
+/* What a kernel with scheduling contexts (CR_MCS) needs besides. All of this is nothing without. */
+
+/* Keeps the right to give time, and makes the objects that keep callers, one more than there can be
+ * senders, from a block of their own. Each takes a slot of the pool. Only for setup. */
+void cr_time_init(const seL4_BootInfo *info, uint32_t senders);
+/* A scheduling context for round robin, in a slot of the pool. Without, 0. Only for setup. */
+seL4_CPtr cr_make_sc(seL4_CPtr untyped);
+/* Gives a scheduling context a time slice each round. One kernel call. */
+seL4_Error cr_give_time(seL4_CPtr sc);
 
 /* Prints a message on the console and stops the system. Only for states that a correct root task
  * cannot reach. */

@@ -38,6 +38,8 @@ static cr_object kind_of(seL4_Word type)
            : type == seL4_EndpointObject        ? CR_OBJECT_ENDPOINT
            : type == seL4_NotificationObject    ? CR_OBJECT_NOTIFICATION
            : type == seL4_CapTableObject        ? CR_OBJECT_CNODE
+           : type == (seL4_Word)CR_SC_OBJECT    ? CR_OBJECT_SCHED_CONTEXT
+           : type == (seL4_Word)CR_REPLY_OBJECT ? CR_OBJECT_REPLY
                                                 : CR_OBJECT_COUNT;
 }
 

@@ -23,9 +23,8 @@ static seL4_CPtr to_main;
 /* Uses no IPC buffer: see witness.h. */
 _Noreturn void cr_witness_main(uint64_t index)
 {
-    seL4_Word badge;
     for (;;) {
-        (void)seL4_RecvWithMRs(witnesses[index].ask, &badge, 0, 0, 0, 0);
+        cr_wait_for(witnesses[index].ask);
         /* Who is to be told from here on is told when the witness has yielded once more. */
         const int tells = witnesses[index].tells;
         witnesses[index].begun++;
@@ -41,11 +40,14 @@ _Noreturn void cr_witness_main(uint64_t index)
 void cr_witness_init(const uint8_t *wanted, seL4_CPtr signal)
 {
     seL4_CPtr tcbs[PRIORITIES];
+    seL4_CPtr scs[PRIORITIES];
     uint32_t bits = CR_BLOCK_MIN_BITS;
     uint64_t bytes = 0;
     uint32_t block;
     for (uint32_t i = 0; i < PRIORITIES; i++) {
-        bytes += wanted[i] ? (1ull << seL4_TCBBits) + (1ull << seL4_NotificationBits) : 0;
+        bytes += wanted[i] ? (1ull << seL4_TCBBits) + (1ull << seL4_NotificationBits) +
+                                 ((uint64_t)CR_MCS << CR_SC_BITS)
+                           : 0;
     }
     to_main = signal;
     if (bytes == 0) {
@@ -64,10 +66,13 @@ void cr_witness_init(const uint8_t *wanted, seL4_CPtr signal)
                             : 0;
     }
     for (uint32_t i = 0; i < PRIORITIES; i++) {
+        scs[i] = wanted[i] ? cr_make_sc(cr_untyped_cap(block)) : 0;
+    }
+    for (uint32_t i = 0; i < PRIORITIES; i++) {
         if (wanted[i]) {
             witnesses[i].ask = cr_pool_make(cr_untyped_cap(block), seL4_NotificationObject,
                                             "no notification for a witness");
-            cr_start_thread(tcbs[i], i, cr_witness_start, stacks[i] + STACK, i);
+            cr_start_thread(tcbs[i], scs[i], i, cr_witness_start, stacks[i] + STACK, i);
         }
     }
 }

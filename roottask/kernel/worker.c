@@ -73,11 +73,11 @@ void cr_worker_init(const seL4_BootInfo *info, uintptr_t image_start, seL4_CPtr 
     worker.main_buffer = seL4_GetIPCBuffer();
     cr_must(cr_arch_unmap_frame(frame_of(info, image_start, own.guard)),
             "the page below the worker's stack is not unmapped");
-    cr_must(seL4_TCB_Configure(worker.tcb, mint(FAULT), cr_l1_cnode(), cr_l1_data(),
-                               seL4_CapInitThreadVSpace, 0, (seL4_Word)own.buffer,
-                               frame_of(info, image_start, own.buffer)),
+    const seL4_CPtr fault = mint(FAULT);
+    cr_must(cr_set_spaces(worker.tcb, fault, cr_l1_cnode(), cr_l1_data(), seL4_CapInitThreadVSpace,
+                          (seL4_Word)own.buffer, frame_of(info, image_start, own.buffer)),
             "the worker has no space");
-    cr_must(seL4_TCB_SetSchedParams(worker.tcb, seL4_CapInitThreadTCB, 0, CR_WORKER_PRIORITY),
+    cr_must(cr_set_priority(worker.tcb, CR_WORKER_PRIORITY, cr_make_sc(untyped), fault),
             "the worker has no priority");
     worker.priority = CR_WORKER_PRIORITY;
     cr_debug_name(worker.tcb, "rootserver"); /* as in cr_start_thread */
@@ -132,7 +132,7 @@ cr_worker_arrival cr_worker_wait(void)
     seL4_Word first[IN_REGISTERS] = {0};
     cr_worker_arrival out;
     seL4_SetIPCBuffer((seL4_IPCBuffer *)(void *)own.buffer);
-    out.tag = seL4_RecvWithMRs(worker.endpoint, &from, &first[0], &first[1], &first[2], &first[3]);
+    out.tag = cr_receive_words(worker.endpoint, &from, first);
     while (cr_has_panicked()) {
     }
     seL4_SetIPCBuffer(worker.main_buffer);

@@ -26,16 +26,10 @@ static struct {
     uint64_t allowed;          /* lines that may wait */
 } writer;
 
-static void wait_for(seL4_CPtr notification)
-{
-    seL4_Word badge;
-    (void)seL4_RecvWithMRs(notification, &badge, 0, 0, 0, 0);
-}
-
 _Noreturn void cr_writer_main(void)
 {
     for (;;) {
-        wait_for(writer.one);
+        cr_wait_for(writer.one);
         const uint32_t awaited = writer.awaited;
         uint32_t written = 0;
         do {
@@ -58,7 +52,7 @@ _Noreturn void cr_pump_main(void)
         writer.sleeps = 1;
         if (!writer.is_left()) {
             writer.emptied++;
-            wait_for(writer.work);
+            cr_wait_for(writer.work);
         }
         writer.sleeps = 0;
         while (writer.is_left()) {
@@ -81,8 +75,9 @@ void cr_writer_init(seL4_CPtr untyped, uint32_t (*write)(uint32_t most), int (*i
     writer.done = make_notification(untyped);
     writer.write = write;
     writer.is_left = is_left;
-    cr_start_thread(tcb, PRIORITY, cr_writer_start, stack + STACK, 0);
-    cr_start_thread(pump, PRIORITY_OF_PUMP, cr_pump_start, stack_of_pump + STACK, 0);
+    cr_start_thread(tcb, cr_make_sc(untyped), PRIORITY, cr_writer_start, stack + STACK, 0);
+    cr_start_thread(pump, cr_make_sc(untyped), PRIORITY_OF_PUMP, cr_pump_start,
+                    stack_of_pump + STACK, 0);
 }
 
 void cr_writer_wake(void)
@@ -97,7 +92,7 @@ static void await(uint32_t lines)
     cr_make_kept_answer(); /* Nobody waits for the console. */
     writer.awaited = lines;
     seL4_Signal(writer.one);
-    wait_for(writer.done);
+    cr_wait_for(writer.done);
 }
 
 /* An earlier caller may have been stopped while it waited, and its signal be left. */

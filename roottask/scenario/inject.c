@@ -17,12 +17,25 @@ static left_number left[CR_IMAGE_MAX_INJECTIONS];
 static uint32_t n_left;  /* so far; each takes the place of the oldest */
 static uint32_t left_as; /* the number of the step under way if it was left before; else 0 */
 
+static void trace(cr_event event, const cr_image_injection *row)
+{
+    cr_trace_setting(event, CR_SETTING_FAIL_STEP + row->chain, cr_injected_name(row->how),
+                     row->step, row->call, row->always);
+}
+
+static void tell_all(void)
+{
+    for (uint32_t i = 0; i < injector.count; i++) {
+        trace(CR_EV_SETTING, &injector.rows[i]);
+    }
+}
+
 static cr_injected tell(const cr_image_injection *row)
 {
     if (row == 0) {
         return CR_INJECTED_COUNT;
     }
-    cr_trace_failure(CR_EV_INJECTED, row);
+    trace(CR_EV_INJECTED, row);
     return (cr_injected)row->how;
 }
 
@@ -67,7 +80,7 @@ static void leave(const cr_step *step)
 
 void cr_inject_begin(void)
 {
-    static const cr_injections injections = {happens, leave};
+    static const cr_injections injections = {happens, tell_all, leave};
     const cr_image_header *image = cr_sys.image;
     if (cr_injector_init(&injector, cr_image_injections(image), image->injections.count) !=
         CR_OK) {

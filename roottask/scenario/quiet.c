@@ -23,10 +23,9 @@ static struct {
 /* Uses no IPC buffer: see the beginning of this file. */
 _Noreturn void cr_idle_main(void)
 {
-    seL4_Word badge;
     for (;;) {
         seL4_Signal(quiet.signal);
-        (void)seL4_RecvWithMRs(quiet.again, &badge, 0, 0, 0, 0);
+        cr_wait_for(quiet.again);
     }
 }
 
@@ -54,7 +53,8 @@ void cr_quiet_begin(seL4_CPtr untyped, seL4_CPtr bound)
     cr_must(cr_mint(cr_slot_at(quiet.signal), cr_slot_at(bound), seL4_CanWrite,
                     cr_badge(CR_BADGE_IDLE, 0, 0)),
             "the idle signal cannot be minted");
-    cr_start_thread(tcb, priority(), cr_idle_start, idle_stack + IDLE_STACK, 0);
+    cr_start_thread(tcb, cr_make_sc(untyped), priority(), cr_idle_start, idle_stack + IDLE_STACK,
+                    0);
 }
 
 void cr_quiet_signal(uint64_t badge)

@@ -10,11 +10,18 @@
 
 int cr_keep_caller(cr_pd *pd)
 {
-    cr_slot saved = cr_slot_at(cr_body_cap(&pd->body, CR_BODY_CALLER));
     cr_slot kept = cr_slot_at(cr_body_cap(&pd->body, CR_BODY_REPLY));
+    cr_slot saved = CR_MCS ? kept : cr_slot_at(cr_body_cap(&pd->body, CR_BODY_CALLER));
     /* The slot is emptied first: a reply capability that could not be used remains there. */
-    if (cr_delete(kept) || cr_save_caller(saved)) {
+    if (cr_delete(kept) || cr_save_caller(saved, cr_receiver(pd))) {
         cr_panic("a caller cannot be saved", pd->number);
+    }
+    if (CR_MCS) {
+        uint32_t slot; /* of its message: it has not run since */
+        if (cr_called_slot(pd, &slot) != CR_OK) {
+            cr_panic("the registers of a PD cannot be read", pd->number);
+        }
+        return slot == CR_SLOT_ROOT;
     }
     /* To save a caller that does not exist is no error; to move an empty slot is one. */
     return cr_move(kept, saved) == seL4_NoError;

@@ -108,7 +108,7 @@ static void keep_operation(seL4_MessageInfo_t tag, uint64_t badge)
     if (kept->number != 0 && kept->badge == badge) {
         kept->busy++;
         kept->busy_op = seL4_MessageInfo_get_label(tag);
-        seL4_Reply(seL4_MessageInfo_new(CR_RESULT_BUSY, 0, 0, 0));
+        cr_answer_now(seL4_MessageInfo_new(CR_RESULT_BUSY, 0, 0, 0));
         return;
     }
     cr_sup.between.n_kept += kept->number == 0; /* Else its PD is gone. */

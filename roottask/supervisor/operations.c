@@ -69,7 +69,7 @@ static void reply(cr_result result, const cr_asked *a)
     if (a->way == CR_WAY_SAVED) {
         seL4_Send(cr_body_cap(&a->from->body, CR_BODY_REPLY), answer);
     } else {
-        seL4_Reply(answer);
+        cr_answer_now(answer);
     }
 }
 

@@ -70,6 +70,31 @@ static _Alignas(4096) uint8_t window[PAGE];
 /* Too large for the stack. Only one body is made at a time. */
 static layout plan;
 
+/* The small objects of a body, the larger ones first. The root task needs no capability to the
+ * object that keeps the PD's callers. */
+enum { IN_ITS_CSPACE = UINT32_MAX, LAST_OBJECTS = 3 + 2 * CR_MCS };
+
+typedef struct small_object {
+    seL4_Word type;
+    uint32_t bits;
+    uint32_t slot; /* of the body's CNode */
+} small_object;
+
+static const small_object last_objects[] = {
+    {seL4_TCBObject, seL4_TCBBits, CR_BODY_TCB},
+#if defined(CONFIG_KERNEL_MCS)
+    {CR_SC_OBJECT, CR_SC_BITS, CR_BODY_SC},
+#endif
+    {seL4_NotificationObject, seL4_NotificationBits, CR_BODY_NOTIFICATION},
+#if defined(CONFIG_KERNEL_MCS)
+    {CR_REPLY_OBJECT, CR_REPLY_BITS, IN_ITS_CSPACE},
+#endif
+    {seL4_EndpointObject, seL4_EndpointBits, CR_BODY_ENDPOINT},
+};
+
+_Static_assert(sizeof(last_objects) / sizeof(last_objects[0]) == LAST_OBJECTS,
+               "as many as are counted");
+
 cr_status cr_body_init(const seL4_BootInfo *info, uintptr_t image_start)
 {
     seL4_CPtr frame = info->userImageFrames.start + ((uintptr_t)window - image_start) / PAGE;
@@ -235,7 +260,9 @@ static cr_status lay_out(const cr_body_params *params)
         bytes += (uint64_t)plan.tables[level] << cr_arch_table_bits[level];
     }
     bytes += (uint64_t)plan.frames * PAGE;
-    bytes += (1ull << seL4_TCBBits) + (1ull << seL4_NotificationBits) + (1ull << seL4_EndpointBits);
+    for (uint32_t i = 0; i < LAST_OBJECTS; i++) {
+        bytes += 1ull << last_objects[i].bits;
+    }
     plan.bits = log2_up(bytes);
     return CR_OK;
 }
@@ -267,7 +294,7 @@ static uint32_t frame_batches(void)
 /* What is retyped from the untyped of a body, in the order in which lay_out added up the sizes: the
  * body's CNode, its CSpace and its address space, the tables of each level, frames as many as one
  * call makes, and the thread with its notification and endpoint. */
-enum { FIRST_TABLES = 3, FIRST_FRAMES = FIRST_TABLES + CR_ARCH_TABLE_LEVELS, LAST_OBJECTS = 3 };
+enum { FIRST_TABLES = 3, FIRST_FRAMES = FIRST_TABLES + CR_ARCH_TABLE_LEVELS };
 
 static uint32_t count_objects(void)
 {
@@ -302,15 +329,11 @@ static seL4_Error make_objects(const cr_body_params *params, const cr_body *body
         return cr_retype(untyped, cr_arch_frame_type, PAGE_BITS, l1, first_frame() + made,
                          left < CONFIG_RETYPE_FAN_OUT_LIMIT ? left : CONFIG_RETYPE_FAN_OUT_LIMIT);
     }
-    switch (at - FIRST_FRAMES - frame_batches()) {
-    case 0:
-        return cr_retype(untyped, seL4_TCBObject, seL4_TCBBits, l1, CR_BODY_TCB, 1);
-    case 1:
-        return cr_retype(untyped, seL4_NotificationObject, seL4_NotificationBits, l1,
-                         CR_BODY_NOTIFICATION, 1);
-    default:
-        return cr_retype(untyped, seL4_EndpointObject, seL4_EndpointBits, l1, CR_BODY_ENDPOINT, 1);
-    }
+    const small_object *object = &last_objects[at - FIRST_FRAMES - frame_batches()];
+    return object->slot != IN_ITS_CSPACE
+               ? cr_retype(untyped, object->type, object->bits, l1, object->slot, 1)
+               : cr_retype_into(untyped, object->type, object->bits,
+                                cr_slot_at(cr_body_cap(body, CR_BODY_CSPACE)), CR_SLOT_REPLY);
 }
 
 /* Fills a page through the window and maps it at its address in the PD. If this fails, the frame
@@ -418,10 +441,36 @@ static seL4_Error set_spaces(const cr_body_params *params, const cr_body *body)
             buffer = cr_body_cap(body, first_frame() + plan.stretches[i].first_frame);
         }
     }
-    return seL4_TCB_Configure(cr_body_cap(body, CR_BODY_TCB), CR_SLOT_FAULT,
-                              cr_body_cap(body, CR_BODY_CSPACE),
-                              cr_cnode_data(seL4_WordBits - params->cspace_bits),
-                              cr_body_cap(body, CR_BODY_VSPACE), 0, CR_VADDR_IPC_BUFFER, buffer);
+    return cr_set_spaces(cr_body_cap(body, CR_BODY_TCB), CR_SLOT_FAULT,
+                         cr_body_cap(body, CR_BODY_CSPACE),
+                         cr_cnode_data(seL4_WordBits - params->cspace_bits),
+                         cr_body_cap(body, CR_BODY_VSPACE), CR_VADDR_IPC_BUFFER, buffer);
+}
+
+/* With MCS, the kernel takes the fault endpoint from the root task's CSpace, where it is for this
+ * call only. */
+static seL4_Error set_priority(const cr_body_params *params, const cr_body *body)
+{
+    const seL4_CPtr tcb = cr_body_cap(body, CR_BODY_TCB);
+    if (!CR_MCS) {
+        return cr_set_priority(tcb, params->priority, 0, 0);
+    }
+    const uint32_t temporary = cr_pool_take(CR_POOL_OWN);
+    if (temporary == 0) {
+        return seL4_NotEnoughMemory;
+    }
+    const seL4_CPtr fault = cr_cptr(CR_L1_POOL, temporary);
+    const seL4_CPtr sc = cr_body_cap(body, CR_BODY_SC);
+    seL4_Error error = cr_mint(cr_slot_at(fault), cr_slot_at(params->root_endpoint),
+                               seL4_CapRights_new(1, 0, 0, 1), params->fault_badge);
+    if (!error) {
+        cr_count_call(CR_CALL_CONFIGURE);
+        error = cr_give_time(sc);
+        error = error ? error : cr_set_priority(tcb, params->priority, sc, fault);
+        error = cr_delete(cr_slot_at(fault)) ? seL4_IllegalOperation : error;
+    }
+    cr_pool_give(temporary);
+    return error;
 }
 
 enum { CONFIGURATIONS = 4 };
@@ -436,7 +485,7 @@ static seL4_Error configure_thread(const cr_body_params *params, const cr_body *
         return set_spaces(params, body);
     case 1:
         cr_count_call(CR_CALL_CONFIGURE);
-        return seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, params->priority);
+        return set_priority(params, body);
     case 2:
         cr_debug_name(tcb, params->name);
         cr_count_call(CR_CALL_CONFIGURE);

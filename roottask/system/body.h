@@ -18,6 +18,7 @@
 /* Slots of the body's CNode. */
 enum {
     CR_BODY_CALLER = 0, /* a reply capability is saved here first */
+    CR_BODY_SC = 0,     /* with MCS, which saves none: its scheduling context */
     CR_BODY_TCB = 1,
     CR_BODY_CSPACE = 2,
     CR_BODY_VSPACE = 3,

@@ -21,6 +21,8 @@ typedef struct cr_injections {
     /* CR_INJECTED_COUNT: nothing. Else INJECTED is printed, and what the result says must happen
      * now. `step`: of the cleanup, else 0. */
     cr_injected (*happens)(cr_inject_at at, const cr_step *step);
+    /* A SETTING for each failure that the configuration has happen. */
+    void (*tell)(void);
     /* A step of a cleanup is left. It keeps its number when it is attempted again. */
     void (*leave)(const cr_step *step);
 } cr_injections;

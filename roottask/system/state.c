@@ -253,12 +253,6 @@ void cr_trace_setting(cr_event event, cr_setting what, const char *word, uint64_
 _Static_assert((int)CR_SETTING_FAIL_MAKE == (int)CR_SETTING_FAIL_STEP + (int)CR_CHAIN_MAKE,
                "a setting for each chain");
 
-void cr_trace_failure(cr_event event, const cr_image_injection *row)
-{
-    cr_trace_setting(event, CR_SETTING_FAIL_STEP + row->chain, cr_injected_name(row->how),
-                     row->step, row->call, row->always);
-}
-
 void cr_trace_state_digest(void)
 {
     cr_trace_digest(&cr_sys.trace, cr_sys.digest);

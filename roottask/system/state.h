@@ -41,7 +41,6 @@ void cr_trace_memory(void);
 /* Prints a setting, or in an INJECTED one that takes effect now. */
 void cr_trace_setting(cr_event event, cr_setting what, const char *word, uint64_t value,
                       uint64_t second, uint64_t third);
-void cr_trace_failure(cr_event event, const cr_image_injection *row);
 /* Prints what is in use. */
 void cr_trace_usage(void);
 

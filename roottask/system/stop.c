@@ -33,9 +33,7 @@
 
 enum { NOT_READ = 0xffffffff };
 
-/* The slot that the PD calls, as the kernel keeps it while the PD waits. 0: the PD calls nothing.
- * If the PD can run, this is only what its registers claim. */
-static cr_status read_called_slot(const cr_pd *pd, uint32_t *slot)
+cr_status cr_called_slot(const cr_pd *pd, uint32_t *slot)
 {
     seL4_UserContext registers;
     seL4_CPtr invoked;
@@ -56,7 +54,7 @@ static cr_status free_caller(cr_pd *client, uint32_t slot, const cr_pd *server, 
         return CR_OK;
     }
     if (*its == NOT_READ) {
-        cr_status status = read_called_slot(client, its);
+        cr_status status = cr_called_slot(client, its);
         if (status != CR_OK) {
             return status;
         }

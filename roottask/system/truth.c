@@ -101,10 +101,8 @@ static void give_spaces(seL4_CPtr probe, seL4_CPtr cspace, uint32_t bits, seL4_C
             "a probe has no space");
 }
 
-/* One more than there can be PDs at a time: the root task's own place is that of the pool's. */
-static uint32_t probes_needed(void)
+uint32_t cr_probes_needed(const cr_image_header *image)
 {
-    const cr_image_header *image = cr_sys.image;
     if (image->saved_nodes.count != 0) {
         return cr_most.pds;
     }
@@ -118,7 +116,7 @@ static uint32_t probes_needed(void)
 
 static void make_probes(void)
 {
-    const uint32_t needed = probes_needed();
+    const uint32_t needed = cr_probes_needed(cr_sys.image);
     CR_TABLE_MAKE(probes, cr_most.pds);
     uint32_t block;
     if (cr_untyped_take(cr_bits_for(needed) + seL4_TCBBits + 1, 0, &block) != CR_OK) {

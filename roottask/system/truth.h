@@ -15,6 +15,9 @@
  * created, with the root task. */
 enum { CR_SEEN_MAX = 128 };
 
+/* The probes that this image needs: one more than there can be PDs at a time, since the root task's
+ * own place is that of the pool's. */
+uint32_t cr_probes_needed(const cr_image_header *image);
 /* Prepares what is needed, if the configuration asks for the kernel's word. `notification`: one of
  * the root task's. */
 void cr_truth_init(seL4_CPtr notification);

@@ -67,16 +67,21 @@ def read_object(path: Path, folder: str) -> Object:
 
 
 @pytest.fixture(scope="module")
-def objects(sdk: Sdk) -> list[Object]:
-    """The root task's objects in its folders."""
+def all_objects(sdk: Sdk) -> list[Object]:
+    """The root task's objects, also those that are in no folder, such as setup."""
     parts = build_parts(sdk, find_toolchain(sdk.kernel.arch), Progress(quiet=True))
     found = []
     for target in ("cellreap_core", "cellreap_component", "cellreap_root"):
         top = parts.folder / "CMakeFiles" / f"{target}.dir"
         for path in sorted(top.rglob("*.c.obj")):
-            folder = path.relative_to(top).parts[0]
-            if folder in LAYERS:
-                found.append(read_object(path, folder))
+            found.append(read_object(path, path.relative_to(top).parts[0]))
+    return found
+
+
+@pytest.fixture(scope="module")
+def objects(all_objects: list[Object]) -> list[Object]:
+    """Those in its folders."""
+    found = [thing for thing in all_objects if thing.folder in LAYERS]
     assert {thing.folder for thing in found} == set(LAYERS)
     return found
 
@@ -128,13 +133,13 @@ def test_the_supervisors_state_is_in_one_arena(objects: list[Object]) -> None:
 
 @pytest.mark.behaviour("L-07")
 def test_a_deployed_image_has_no_symbol_that_only_tests_use(
-    objects: list[Object], target: Target
+    objects: list[Object], all_objects: list[Object], target: Target
 ) -> None:
     """That is all that the scenario defines, and what of other folders it alone uses. The functions
     of root.h are in bare.c, too.
     """
     scenario = [thing for thing in objects if thing.folder == "scenario"]
-    others = [thing for thing in objects if thing.folder != "scenario"]
+    others = [thing for thing in all_objects if thing.folder != "scenario"]
     only = {symbol for thing in scenario for symbol in thing.defines | thing.needs}
     only -= {symbol for thing in others for symbol in thing.needs}
     only -= {"cr_root_begin", "cr_root_hooks", "cr_root_ready"}

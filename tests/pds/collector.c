@@ -49,13 +49,13 @@ void cr_main(void)
     }
     for (;;) {
         seL4_Word badge;
-        seL4_MessageInfo_t tag = seL4_Recv(CR_SLOT_ENDPOINT, &badge);
+        seL4_MessageInfo_t tag = cr_recv(CR_SLOT_ENDPOINT, &badge, CR_SLOT_REPLY);
         if (cr_badge_kind_of(badge) == CR_BADGE_SIGNAL) {
             work();
             continue;
         }
         m.badge = badge;
         m.label = (uint32_t)seL4_MessageInfo_get_label(tag);
-        seL4_Reply(seL4_MessageInfo_new(serve(&m), 0, 0, 0));
+        cr_reply(CR_SLOT_REPLY, seL4_MessageInfo_new(serve(&m), 0, 0, 0));
     }
 }

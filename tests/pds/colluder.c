@@ -12,7 +12,7 @@ static _Noreturn void keep_calls(void)
 {
     for (;;) {
         seL4_Word badge;
-        (void)seL4_Recv(CR_SLOT_ENDPOINT, &badge);
+        (void)cr_recv(CR_SLOT_ENDPOINT, &badge, CR_SLOT_REPLY);
     }
 }
 

@@ -46,7 +46,7 @@ static int destroy(const cr_work_entry *about, cr_moment moment, uint64_t data)
     case BLOCKS: {
         seL4_Word badge;
         for (;;) {
-            (void)seL4_Recv(CR_SLOT_ENDPOINT, &badge);
+            (void)cr_recv(CR_SLOT_ENDPOINT, &badge, CR_SLOT_REPLY);
         }
     }
     default:

@@ -938,7 +938,7 @@ static void reply_anything(uint64_t label)
         seL4_SetCap((int)i, some_slot(NBSEND));
     }
     replies[extra != 0]++;
-    seL4_Reply(seL4_MessageInfo_new(label, below(8), extra, length));
+    cr_reply(CR_SLOT_REPLY, seL4_MessageInfo_new(label, below(8), extra, length));
 }
 
 /* Answers a message with that badge, and keeps the badge for later messages. */
@@ -963,7 +963,7 @@ static void answer_all(void)
     seL4_Word badge = 1;
     for (uint32_t i = 0; i < 4 && badge != 0; i++) {
         badge = 0;
-        (void)seL4_NBRecv(CR_SLOT_ENDPOINT, &badge);
+        (void)cr_nb_recv(CR_SLOT_ENDPOINT, &badge, CR_SLOT_REPLY);
         answer(badge);
     }
 }
@@ -1049,7 +1049,7 @@ void cr_main(void)
     say_all();
     for (;;) {
         seL4_Word badge;
-        (void)seL4_Recv(CR_SLOT_ENDPOINT, &badge); /* Signals arrive here too. */
+        (void)cr_recv(CR_SLOT_ENDPOINT, &badge, CR_SLOT_REPLY); /* Signals arrive here too. */
         answer(badge);
         do_work();
     }

@@ -37,7 +37,7 @@ void cr_main(void)
     (void)cr_own_space();
     for (uint64_t received = 0; received < info->args[0];) {
         seL4_Word badge;
-        (void)seL4_Recv(CR_SLOT_ENDPOINT, &badge);
+        (void)cr_recv(CR_SLOT_ENDPOINT, &badge, CR_SLOT_REPLY);
         received += cr_badge_kind_of(badge) != CR_BADGE_SIGNAL;
     }
     cr_say_text("received");

@@ -38,7 +38,8 @@ void cr_main(void)
         live_as_child();
     }
     found_household();
-    (void)seL4_Recv(CR_SLOT_ENDPOINT, &badge); /* of one child; the other stays in the queue */
+    /* Of one child; the other stays in the queue. */
+    (void)cr_recv(CR_SLOT_ENDPOINT, &badge, CR_SLOT_REPLY);
     for (;;) {
         (void)seL4_Wait(CR_SLOT_NOTIFICATION, &badge);
     }

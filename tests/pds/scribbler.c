@@ -10,7 +10,6 @@ extern char __data_end[];
 
 static _Noreturn void scribble_and_wait(void)
 {
-    seL4_Word badge;
     volatile uint64_t *buffer = (volatile uint64_t *)CR_VADDR_IPC_BUFFER;
     for (uint32_t i = 0; i < 4096 / 8; i++) {
         buffer[i] = 0xfeedfacecafebeefu;
@@ -19,7 +18,7 @@ static _Noreturn void scribble_and_wait(void)
         *at = (char)0xa5;
     }
     for (;;) {
-        (void)seL4_RecvWithMRs(CR_SLOT_NOTIFICATION, &badge, 0, 0, 0, 0);
+        cr_wait_for(CR_SLOT_NOTIFICATION);
     }
 }
 

@@ -40,7 +40,7 @@ static int work(const cr_work_entry *w)
     for (uint32_t i = 0; i < TURNS && w->kind == CR_NOTICE_PRE_DESTROY; i++) {
         seL4_Word badge = 0;
         seL4_Yield();
-        (void)seL4_NBRecv(CR_SLOT_ENDPOINT, &badge);
+        (void)cr_nb_recv(CR_SLOT_ENDPOINT, &badge, CR_SLOT_REPLY);
         after += badge != 0 && cr_badge_kind_of(badge) != CR_BADGE_SIGNAL;
     }
     st_say_notice(w);

@@ -116,7 +116,7 @@ static void spin(void)
     cr_line line = {0};
     seL4_Word badge = 0;
     while (badge == 0) {
-        (void)seL4_NBRecv(CR_SLOT_NOTIFICATION, &badge);
+        (void)cr_nb_recv(CR_SLOT_NOTIFICATION, &badge, CR_SLOT_REPLY);
     }
     cr_say(cr_put(&line, "told"));
 }

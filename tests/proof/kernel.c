@@ -143,7 +143,6 @@ static void calls(void)
     case 1:
         (void)cr_delete(a_slot());
         (void)cr_cancel_sends(a_slot());
-        (void)cr_save_caller(a_slot());
         break;
     case 2:
         (void)cr_suspend(any_64());
@@ -153,6 +152,7 @@ static void calls(void)
         cr_signal(any_64());
         break;
     case 3:
+        (void)cr_calls_sum();
         cr_calls_aside(&kept);
         cr_calls_back(&kept, at_most(1) ? made : 0);
         cr_before_calls(at_most(1) ? a_hook : 0);
@@ -162,9 +162,12 @@ static void calls(void)
         break;
     case 5:
         (void)cr_decode_fault(cr_answer_and_receive(any_64(), &badge), &kind, &address, &ip);
+        (void)cr_receive_words(any_64(), &badge, words);
+        cr_answer_now(seL4_MessageInfo_new(any_64(), 0, 0, 0));
         break;
     case 6:
         (void)cr_asid_assign(any_64());
+        (void)cr_retype_into(any_64(), any_64(), any_64(), a_slot(), any());
         break;
     case 7:
         (void)cr_delete(cr_slot_l1(any()));
@@ -203,7 +206,7 @@ void main(void)
     if (any() != 0) {
         /* By itself: behind it, Eva takes all that the kernel answers for addresses. */
         (void)cr_image_frame(&info, any_64(), page);
-        cr_start_thread(any_64(), any_64(), at_the_end, 0, any_64());
+        cr_start_thread(any_64(), any_64(), any_64(), at_the_end, 0, any_64());
         return;
     }
     while (any() != 0) {

@@ -24,6 +24,8 @@ _BEFORE_BODY: Final = 3
 _OBJECTS: Final = 6
 """The body's CNode, CSpace and address space; the thread, its notification and its endpoint."""
 _CAPS, _THREAD, _ASID = 5, 4, 1
+_MCS_OBJECTS, _MCS_CALLS = 2, 3
+"""A scheduling context and a reply object; the fault endpoint is minted and deleted, time given."""
 _CAPABILITY: Final = 7
 """The resource of the body (slot, node, parent), its edge, and a hold (edge, slot, grant)."""
 
@@ -139,6 +141,8 @@ def _body(layout: Layout, fan_out: int) -> tuple[int, int]:
     """Steps and kernel calls from the entry to the start, without edges and capabilities."""
     frames, tables = len(layout.frames), sum(map(len, layout.tables))
     objects = _OBJECTS + len(layout.tables) + -(-frames // fan_out)
+    mcs = layout.target.sc_bits > 0
+    objects += mcs * _MCS_OBJECTS
     steps = _BEFORE_BODY + objects + _ASID + tables + frames + _CAPS + _THREAD
     steps += 2  # node, start
     filled = code = 0
@@ -149,6 +153,7 @@ def _body(layout: Layout, fan_out: int) -> tuple[int, int]:
         code += from_file and stretch.executable
     # A CNode is moved. A page with contents is mapped, synchronized if it is code, and unmapped.
     calls = objects + 1 + _ASID + tables + frames + 2 * filled + code + _CAPS + _THREAD + 1
+    calls += mcs * _MCS_CALLS
     return steps, calls
 
 

@@ -79,6 +79,8 @@ class TargetEntry(_Table):
     notification_bits: _Bits
     endpoint_bits: _Bits
     page_bits: _Bits
+    sc_bits: _Bits = 0
+    reply_bits: _Bits = 0
     vspace_bits: _Bits
     table_bits: list[_Bits] = Field(min_length=3, max_length=3)
     table_spans: list[_Bits] = Field(min_length=3, max_length=3)

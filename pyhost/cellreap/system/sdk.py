@@ -39,7 +39,6 @@ _HOW_TO_GET_ONE = (
 # Options that the root task needs on every architecture: key in gen_config.json, CMake option,
 # required value, reason.
 _REQUIRED: tuple[tuple[str, str, bool, str], ...] = (
-    ("KERNEL_MCS", "KernelIsMCS", False, "the root task is written for the kernel without MCS"),
     ("ENABLE_SMP_SUPPORT", "KernelMaxNumNodes", False, "the root task runs on one core"),
 )
 # The same for one architecture.

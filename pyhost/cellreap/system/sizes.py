@@ -22,7 +22,12 @@ from cellreap.system.elf import read_executable
 from cellreap.system.image import Sizes
 from cellreap.system.saved import NOTHING, Saved, smallest
 
-_KINDS: Final = {"tcb": "thread", "ep": "endpoint"}
+_KINDS: Final = {
+    "tcb": "thread",
+    "ep": "endpoint",
+    "sc": "sched-context",
+    "rtreply": "reply",
+}
 """Kind of object in capDL -> its name in traces. Names that are not here are the same."""
 
 
@@ -48,6 +53,9 @@ def sizes_of(
     spawned = {program: body(spawned_pd(program)) for pd in config.pds for program in pd.spawns}
     witnesses = _witnesses(config)
     own = 1 << roottask("root.h", "CR_OWN_BLOCK_BITS")
+    mcs = target.sc_bits > 0
+    replies = mcs * (_probes(config, saved) + 1)
+    scs = mcs * (3 + witnesses + config.system.scenario)
     probes = snapshots and config.system.truth is not False
     rows = tables(config)
     large = roottask("kernel/arch/arch.h", "CR_ARCH_LARGE_BITS")
@@ -59,18 +67,22 @@ def sizes_of(
         + (pages << large)
         + (pools << target.page_bits)
         + _witness_bytes(witnesses, target)
+        + _reply_bytes(config, saved, target)
         + probes * _probe_bytes(_probes(config, saved), target),
         base_slots=roottask("root.h", "CR_OWN_SLOTS")
         + timer * roottask("kernel/timer.h", "CR_TIMER_SLOTS")
         + witnesses * roottask("kernel/witness.h", "CR_WITNESS_SLOTS")
         + config.system.scenario * roottask("scenario/scenario.h", "CR_QUIET_SLOTS")
         + probes * _probe_slots(config, saved)
+        + replies
+        + scs
         + pools,
         bodies={name: 1 << each.bits for name, each in bodies.items()},
         spawned={program: 1 << each.bits for program, each in spawned.items()},
         base_objects=_own_objects(
             witnesses, timer, config.system.scenario, _probes(config, saved) if probes else 0, pages
-        ),
+        )
+        | ({"sched-context": scs, "reply": replies} if mcs else {}),
         objects={name: _objects(each, target) for name, each in bodies.items()},
         spawned_objects={program: _objects(each, target) for program, each in spawned.items()},
     )
@@ -129,7 +141,20 @@ def _witness_bytes(witnesses: int, target: Target) -> int:
     """One block, a power of two."""
     if witnesses == 0:
         return 0
-    needed = witnesses * ((1 << target.tcb_bits) + (1 << target.notification_bits))
+    each = (1 << target.tcb_bits) + (1 << target.notification_bits)
+    each += 1 << target.sc_bits if target.sc_bits else 0
+    return _block(witnesses * each)
+
+
+def _reply_bytes(config: Config, saved: Saved, target: Target) -> int:
+    """One block, for one more than there can be senders."""
+    if target.reply_bits == 0:
+        return 0
+    return _block((_probes(config, saved) + 1) << target.reply_bits)
+
+
+def _block(needed: int) -> int:
+    """The bytes of a block with room for so many."""
     smallest = roottask("kernel/untyped.h", "CR_BLOCK_MIN_BITS")
     return 1 << max((needed - 1).bit_length(), smallest)
 

@@ -521,6 +521,7 @@ enum {
     CR_SLOT_ENDPOINT = 2,     /* calls of its clients arrive here: receive only */
     CR_SLOT_NOTIFICATION = 3, /* bound to its TCB: receive only */
     CR_SLOT_FAULT = 4,        /* the kernel sends its faults here */
+    CR_SLOT_REPLY = 5,        /* with MCS: who calls it is kept here until it answers */
     CR_SLOT_FIRST_FREE = 8
 };
 

@@ -123,7 +123,9 @@ typedef enum cr_print {
     CR_OBJECT(CR_OBJECT_TABLE, 5, "table", "a page table of any level below")                      \
     CR_OBJECT(CR_OBJECT_FRAME, 6, "frame", "a page")                                               \
     CR_OBJECT(CR_OBJECT_ASID, 7, "asid", "the number of an address space")                         \
-    CR_OBJECT(CR_OBJECT_IRQ_HANDLER, 8, "irq-handler", "the right to an interrupt")
+    CR_OBJECT(CR_OBJECT_IRQ_HANDLER, 8, "irq-handler", "the right to an interrupt")              \
+    CR_OBJECT(CR_OBJECT_SCHED_CONTEXT, 9, "sched-context", "a scheduling context")                \
+    CR_OBJECT(CR_OBJECT_REPLY, 10, "reply", "a reply object")
 
 /* The ways to crash a PD, cr_crash_how of image.h: CR_CRASH_WAY(enumerator, number, word, what
  * happens) */

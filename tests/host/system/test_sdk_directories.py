@@ -94,7 +94,6 @@ def test_features_without_those_before_them_are_no_release(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
-        ("KERNEL_MCS", True, r"KERNEL_MCS \(KernelIsMCS\): is on: expected off"),
         (
             "ENABLE_SMP_SUPPORT",
             True,
@@ -174,7 +173,6 @@ def test_a_kernel_that_does_not_print_needs_a_uart_that_is_known(tmp_path: Path)
         ),
         ("ARM_PLAT", "tx2", r"\(KernelPlatform\): is tx2: expected qemu-arm-virt or odroidc4 or"),
         ("ARM_PLAT", None, r"\(KernelPlatform\): is None: expected qemu-arm-virt or"),
-        ("KERNEL_MCS", True, r"KERNEL_MCS \(KernelIsMCS\): is on: expected off"),
     ],
 )
 def test_an_aarch64_kernel_that_does_not_fit_is_refused_by_its_option(

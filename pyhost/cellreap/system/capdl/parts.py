@@ -46,11 +46,13 @@ class Parts(Layout):
             )
             for stretch, vaddr in self.frames
         ]
-        objects += [
-            Object(self.name("tcb"), "tcb", target.tcb_bits, self._thread()),
-            Object(self.name("ntfn"), "notification", target.notification_bits),
-            Object(self.name("ep"), "ep", target.endpoint_bits),
-        ]
+        objects.append(Object(self.name("tcb"), "tcb", target.tcb_bits, self._thread()))
+        if target.sc_bits:
+            objects.append(Object(self.name("sc"), "sc", target.sc_bits))
+        objects.append(Object(self.name("ntfn"), "notification", target.notification_bits))
+        if target.reply_bits:
+            objects.append(Object(self.name("reply"), "rtreply", target.reply_bits))
+        objects.append(Object(self.name("ep"), "ep", target.endpoint_bits))
         bits = max(
             (bytes_taken(objects) - 1).bit_length(),
             roottask("kernel/untyped.h", "CR_BLOCK_MIN_BITS"),
@@ -134,6 +136,8 @@ class Parts(Layout):
             Cap(protocol("CR_SLOT_NOTIFICATION"), self.name("ntfn"), ("R",)),
             Cap(protocol("CR_SLOT_FAULT"), "root_ep", ("WP", fault)),
         ]
+        if self.target.reply_bits:
+            caps.append(Cap(protocol("CR_SLOT_REPLY"), self.name("reply")))
         # The index in the list determines the slot, even if some of the PDs do not exist.
         for slot, held in enumerate(self.pd.holds_pds, protocol("CR_SLOT_FIRST_FREE")):
             if held in pds:
@@ -154,6 +158,8 @@ class Parts(Layout):
                 ("W", badge("CR_BADGE_SIGNAL", 0, 0)),
             ),
         ]
+        if self.target.sc_bits:
+            caps.append(Cap(body_slot("CR_BODY_SC"), self.name("sc")))
         tables = [
             self.table(level, vaddr)
             for level, addresses in enumerate(self.tables)

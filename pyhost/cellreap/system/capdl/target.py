@@ -32,11 +32,14 @@ class Target:
     vspace_bits: int
     table_bits: tuple[int, ...]  # by level, the level with the widest span first
     table_spans: tuple[int, ...]
+    # of a scheduling context and a reply object; 0: the kernel has none, being without MCS
+    sc_bits: int = 0
+    reply_bits: int = 0
 
 
 def facts_source(arch: str) -> str:
     """C source to be compiled against roottask/ and an SDK. `read_target` reads the object file."""
-    sizes = ", ".join(f"seL4_{name}" for name in _SIZES)
+    sizes = ", ".join([*(f"seL4_{name}" for name in _SIZES), "CR_SC_BITS", "CR_REPLY_BITS"])
     return f'#include "kernel/arch/{arch}/arch.c"\nconst uint32_t cr_capdl_sizes[] = {{{sizes}}};\n'
 
 
@@ -54,7 +57,7 @@ def read_target(arch: str, raw: bytes) -> Target:
         return struct.unpack_from(f"<{count}I", data, found.value)
 
     below = len(LEVELS[arch]) - 1
-    slot, tcb, notification, endpoint, page = words("cr_capdl_sizes", len(_SIZES))
+    slot, tcb, notification, endpoint, page, sc, reply = words("cr_capdl_sizes", len(_SIZES) + 2)
     return Target(
         arch,
         slot_bits=slot,
@@ -62,6 +65,8 @@ def read_target(arch: str, raw: bytes) -> Target:
         notification_bits=notification,
         endpoint_bits=endpoint,
         page_bits=page,
+        sc_bits=sc,
+        reply_bits=reply,
         vspace_bits=words("cr_arch_vspace_bits", 1)[0],
         table_bits=words("cr_arch_table_bits", below),
         table_spans=words("cr_arch_table_span", below),

@@ -140,8 +140,8 @@ def tables(config: Config) -> dict[str, int]:
     own = functools.partial(headers.own_constant, "kernel/kernel.h")
     sizes["bodies"] = _power_of_2(pds + own("CR_L1_BODIES") + 1)
     sizes["blocks"] = min(_power_of_2(_blocks(config, pds)), _most()["blocks"])
-    # the parent of each resource, a probe of each PD
-    resources = sizes["nodes"] + pds + own("CR_POOL_OWN_MAX")
+    # the parent of each resource, a probe of each PD, and with MCS where its callers are kept
+    resources = sizes["nodes"] + 2 * pds + own("CR_POOL_OWN_MAX")
     sizes["pool"] = _power_of_2(max(resources, sizes["bodies"], sizes["blocks"]))
     return sizes
 

@@ -46,7 +46,7 @@ class KernelCaps:
         self._kind_shift, _, self._upper_shift = headers.badge_layout()
         self._slots = {
             name: headers.constant("protocol.h", f"CR_SLOT_{name}")
-            for name in ("ROOT", "ENDPOINT", "NOTIFICATION", "FAULT")
+            for name in ("ROOT", "ENDPOINT", "NOTIFICATION", "FAULT", "REPLY")
         }
         self._endpoint: int | None = None  # of the root task
         self._interrupts: tuple[str, ...] | None = None
@@ -217,7 +217,7 @@ class KernelCaps:
             self._endpoints[pd] = own.address
 
     def _cspace(self, pd: str, has: _CSpace) -> None:
-        wanted: dict[int, tuple[str, Cap | None]] = dict(self._fixed(pd, has))
+        wanted: dict[int, tuple[str, Cap | str | None]] = dict(self._fixed(pd, has))
         for slot, (kind, node) in self.capabilities(pd):
             cap = has.get(slot)
             wanted[slot] = (node, self._client(pd, slot, (kind, node), cap))
@@ -233,7 +233,7 @@ class KernelCaps:
                 text = f"slot {slot} has {_shown(cap)}: expected {_shown(expected)}, for {what}"
                 self._bad("truth.caps", f"{pd}: {text}")
 
-    def _fixed(self, pd: str, has: _CSpace) -> Iterator[tuple[int, tuple[str, Cap | None]]]:
+    def _fixed(self, pd: str, has: _CSpace) -> Iterator[tuple[int, tuple[str, Cap | str | None]]]:
         """The capabilities that every PD has."""
         entry, root = self._entries.get(pd, 0), self._endpoint or 0
         operations = Cap("ep", root, "WGP", self._badge("pd") | entry)
@@ -246,6 +246,10 @@ class KernelCaps:
             cap = has.get(self._slots[name])
             address = cap.address if isinstance(cap, Cap) and self._inside(pd, cap.address) else 0
             yield self._slots[name], (f"its own {kind}", Cap(kind, address, "R", 0))
+        if self._context.memory.objects.of(pd)["reply"]:
+            kept = has.get(self._slots["REPLY"])
+            inside = isinstance(kept, str) and self._inside(pd, physical(kept, "reply"))
+            yield self._slots["REPLY"], ("its callers", kept if inside else None)
 
     def _client(self, pd: str, slot: int, edge: Capability, cap: Cap | str | None) -> Cap | None:
         """The capability for an edge. `cap` is what is in its slot."""

@@ -27,10 +27,11 @@ _HOLDER = re.compile(r"(\S+) \{")
 _ENTRY = re.compile(r"(0x[0-9a-f]+|[a-z_]+): (.*)")
 _DUMPED = re.compile(
     r" *(\S.*?)(?:\t| {3})\s*[a-zA-Z]+(?: [a-zA-Z]+)*\s+"
-    r"(?:0x[0-9a-f]+|0|\(nil\))\s+(\d+)(?:\s+\d+)*"
+    r"(?:0x[0-9a-f]+|0|\(nil\))\s+(\d+)(?:\s+(?:\d+|yes|no))*\s*"
 )
 """A thread: name, state, instruction, priority; then the core and the domain, where there are
-several. Earlier kernels separate the columns with tabs, later ones with spaces."""
+several, and with MCS whether it waits for time. Earlier kernels separate the columns with tabs,
+later ones with spaces."""
 _CALLED: Final = "Debug snapshot syscall from user thread "
 _ROOTS: Final = ("pml4", "pgd", "pud")
 _NAMED = re.compile(r"0x([0-9a-f]{1,16})_([a-z]+)")

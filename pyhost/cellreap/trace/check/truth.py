@@ -68,9 +68,9 @@ class Truth(Concern):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         constant = headers.constant
-        self._root, self._own, self._notification, self._fault = (
+        self._root, self._own, self._notification, self._fault, self._reply = (
             constant("protocol.h", f"CR_SLOT_{name}")
-            for name in ("ROOT", "ENDPOINT", "NOTIFICATION", "FAULT")
+            for name in ("ROOT", "ENDPOINT", "NOTIFICATION", "FAULT", "REPLY")
         )
         self._cnodes = headers.printed_names("trace_events.h", "CR_CNODE")
         self._own_cnodes = headers.printed_names("trace_events.h", "CR_OWN_CNODE")
@@ -277,6 +277,8 @@ class Truth(Concern):
         }
         if self.context.freed.keeps_endpoint(pd, self._own in has):
             slots[self._own] = _ENDPOINT
+        if self.context.memory.objects.of(pd)["reply"]:
+            slots[self._reply] = _OTHER
         for slot, (_, node) in self._kernel.capabilities(pd):
             if slot in has or not self._kernel.may_lack(node, pd):
                 slots[slot] = _ENDPOINT
@@ -290,6 +292,8 @@ class Truth(Concern):
         """
         endpoint = {4: _ENDPOINT} if self.context.freed.keeps_endpoint(pd, 4 in has) else {}
         slots = {1: _THREAD, 2: _CNODE, 3: _OTHER, 5: _NOTIFICATION, 6: _NOTIFICATION, **endpoint}
+        if self.context.memory.objects.of(pd)["sched-context"]:
+            slots[0] = _OTHER
         if has.get(7) == _OTHER:
             slots[7] = _OTHER
         parents = self._parents(pd)

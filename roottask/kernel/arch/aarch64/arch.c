@@ -97,6 +97,7 @@ int cr_arch_is_receive(const seL4_UserContext *registers, seL4_CPtr *invoked)
 {
     *invoked = registers->x0;
     return registers->x7 == (seL4_Word)seL4_SysRecv ||
+           registers->x7 == (seL4_Word)CR_SYS_WAIT ||
            registers->x7 == (seL4_Word)seL4_SysReplyRecv;
 }
 

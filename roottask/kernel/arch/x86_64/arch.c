@@ -100,6 +100,7 @@ int cr_arch_is_receive(const seL4_UserContext *registers, seL4_CPtr *invoked)
 {
     *invoked = registers->rdi;
     return registers->rdx == (seL4_Word)seL4_SysRecv ||
+           registers->rdx == (seL4_Word)CR_SYS_WAIT ||
            registers->rdx == (seL4_Word)seL4_SysReplyRecv;
 }
 

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What a kernel with scheduling contexts (MCS) needs besides: time for each thread, and objects
+ * that keep who is to be answered. See kernel.h. */
+#include "kernel.h"
+#include "untyped.h"
+
+enum { CALLERS = CR_MCS ? CR_MAX_PDS : 1 };
+
+/* Where the callers that are answered later are kept, by the number of the caller. */
+static seL4_CPtr callers[CALLERS];
+static seL4_CPtr time_control;
+
+/* With MCS, the object with the caller becomes that of its sender, whose earlier one keeps nobody
+ * any more and takes the next caller. */
+seL4_Error cr_save_caller(cr_slot at, uint32_t of)
+{
+    if (!CR_MCS) {
+        return cr_is_refused(CR_CALL_COPY) ? seL4_IllegalOperation
+                                           : cr_save_reply(at.root, at.index, at.depth);
+    }
+    seL4_Error error = cr_copy(at, cr_slot_at(cr_caller_now), seL4_AllRights);
+    if (!error) {
+        const seL4_CPtr next = callers[of % CALLERS];
+        callers[of % CALLERS] = cr_caller_now;
+        cr_caller_now = next;
+    }
+    return error;
+}
+
+seL4_Error cr_give_time(seL4_CPtr sc)
+{
+    return cr_set_round_robin(time_control, sc);
+}
+
+static seL4_CPtr make_sized(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, const char *what)
+{
+    const seL4_CPtr cap = cr_pool_cap();
+    cr_must(cr_retype(untyped, type, bits, CR_L1_POOL, (uint32_t)cap, 1), what);
+    return cap;
+}
+
+void cr_time_init(const seL4_BootInfo *info, uint32_t senders)
+{
+    uint32_t bits = CR_REPLY_BITS;
+    uint32_t block;
+    time_control = cr_sched_control(info);
+    if (!CR_MCS) {
+        return;
+    }
+    while (1ull << bits < (senders + 1ull) << CR_REPLY_BITS) {
+        bits++;
+    }
+    if (cr_untyped_take(bits, 0, &block) != CR_OK) {
+        cr_panic("no kernel memory for reply objects", bits);
+    }
+    for (uint32_t i = 0; i <= senders && i <= CALLERS; i++) {
+        const seL4_CPtr made = make_sized(cr_untyped_cap(block), (seL4_Word)CR_REPLY_OBJECT,
+                                          CR_REPLY_BITS, "no reply object");
+        *(i < senders ? &callers[i] : &cr_caller_now) = made;
+    }
+}
+
+seL4_CPtr cr_make_sc(seL4_CPtr untyped)
+{
+    seL4_CPtr sc = 0;
+    if (CR_MCS) {
+        sc = make_sized(untyped, (seL4_Word)CR_SC_OBJECT, CR_SC_BITS, "no scheduling context");
+        cr_must(cr_give_time(sc), "a thread of the root task has no time");
+    }
+    return sc;
+}

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Kernels with scheduling contexts (MCS): cleanups do what they do without.
+
+The kernel is the installed one of $XDG_DATA_HOME/cellreap/sdk/<arch>-mcs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cellreap.system.sdk import ARCHES, data_folder, load_sdk
+from cellreap.testing import Target
+from kit.marks import thorough_but
+from kit.outcomes import ALL, LONG, compare
+from kit.paths import BOOT_CONFIGS, CONFIGS
+from kit.truth_traces import WITH_TRUTH, WITHOUT_TRUTH
+
+SCENARIO = "block_fs_db_app"
+TIMED = LONG | {"spawn"}
+"""What happens first depends on when the kernel lets another PD run."""
+ALWAYS = (SCENARIO, "extract", "handler", "protocol", "second_crash", "subscribed")
+"""Those that stand for the others: they use all operations and ways to wait."""
+SYSTEMS = [f"{name}-{arch}" for name in ALL if name not in TIMED for arch in ARCHES]
+
+
+@pytest.fixture
+def mcs(shared_folder: Callable[[str], Path]) -> Callable[[str], Target]:
+    """Returns the target of an architecture."""
+
+    def find(arch: str) -> Target:
+        prefix = data_folder(os.environ) / "sdk" / f"{arch}-mcs"
+        if not prefix.is_dir():
+            pytest.skip("no MCS kernel")
+        folder = shared_folder(f"mcs-{arch}")
+        return Target(load_sdk(prefix, arch), folder, (CONFIGS, BOOT_CONFIGS), WITHOUT_TRUTH)
+
+    return find
+
+
+@pytest.mark.parametrize(
+    "system",
+    thorough_but(
+        SYSTEMS, *(f"{name}-{ARCHES[0]}" for name in ALWAYS), *(f"{SCENARIO}-{a}" for a in ARCHES)
+    ),
+)
+def test_every_configuration_does_the_same(
+    mcs: Callable[[str], Target], target_of: Callable[[str], Target], system: str
+) -> None:
+    name, arch = system.rsplit("-", 1)
+    run = mcs(arch).run(name)
+    assert run.cleanups()
+    compare(run, target_of(arch).run(name))
+
+
+@pytest.mark.parametrize("depth", thorough_but(range(5), 2))
+@pytest.mark.parametrize("arch", ARCHES)
+def test_the_kernel_agrees_with_the_model_at_every_depth(
+    mcs: Callable[[str], Target], arch: str, depth: int
+) -> None:
+    """The check compares what the kernel says it has with what it should have."""
+    run = mcs(arch).run(SCENARIO, change=WITH_TRUTH, pd_depth=depth, rs_depth=depth)
+    assert run.of("TRUTH")
+
+
+@pytest.mark.parametrize("name", sorted(TIMED))
+@pytest.mark.slow
+def test_who_hangs_is_found_and_who_is_made_again_is_there(
+    mcs: Callable[[str], Target], name: str
+) -> None:
+    assert mcs(ARCHES[0]).run(name).cleanups()
+
+
+def test_each_pd_has_time_of_its_own_and_a_place_for_its_callers(
+    mcs: Callable[[str], Target],
+) -> None:
+    run = mcs(ARCHES[0]).run(SCENARIO)
+    for body in run.of("BODY"):
+        objects = body.counts("objects")
+        assert (objects["sched-context"], objects["reply"]) == (1, 1)
