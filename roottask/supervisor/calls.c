@@ -41,9 +41,7 @@ static cr_pd *server_of(const cr_pd *pd, uint32_t slot)
  * return. */
 int cr_is_at_syscall(const cr_pd *pd, seL4_Word ip)
 {
-    const cr_image_program *program = &cr_image_programs(cr_sys.image)[pd->program];
-    const uint8_t *code = cr_body_code(cr_image_elf(cr_sys.image, program), ip,
-                                       cr_arch_syscall_bytes);
+    const uint8_t *code = cr_code_of(pd, ip);
     return code != 0 && cr_arch_is_syscall(code);
 }
 

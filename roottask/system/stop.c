@@ -29,9 +29,16 @@
  * instruction that faulted, and it faults again. */
 #include "kernel/arch/arch.h"
 #include "system.h"
+#include "text.h"
 #include "truth.h"
 
 enum { NOT_READ = 0xffffffff };
+
+const uint8_t *cr_code_of(const cr_pd *pd, seL4_Word ip)
+{
+    const cr_image_program *program = &cr_image_programs(cr_sys.image)[pd->program];
+    return cr_body_code(cr_image_elf(cr_sys.image, program), ip, cr_arch_syscall_bytes);
+}
 
 cr_status cr_called_slot(const cr_pd *pd, uint32_t *slot)
 {
@@ -40,7 +47,9 @@ cr_status cr_called_slot(const cr_pd *pd, uint32_t *slot)
     if (cr_read_registers(cr_body_cap(&pd->body, CR_BODY_TCB), &registers)) {
         return CR_ERR_KERNEL;
     }
-    int calls = cr_arch_is_call(&registers, &invoked);
+    /* A thread that runs can have any registers, but it does not stay at a system call. */
+    const uint8_t *code = cr_code_of(pd, cr_arch_ip(&registers));
+    int calls = cr_arch_is_call(&registers, &invoked) && (code == 0 || cr_arch_is_syscall(code));
     *slot = calls && invoked < 1u << pd->body.cspace_bits ? (uint32_t)invoked : 0;
     return CR_OK;
 }

@@ -540,6 +540,9 @@ uint32_t cr_read_memory(const cr_pd *pd, uint64_t address, uint64_t *out);
  * must not be stopped yet, except if an earlier call did not come to its end (`stopping`). Then no
  * other thread may have run since. CR_ERR_KERNEL: it can be repeated. */
 cr_status cr_stop_pd(cr_pd *pd);
+/* The instruction of the PD's program at this address, cr_arch_syscall_bytes of it. 0: the program
+ * has none there that cannot be changed. */
+const uint8_t *cr_code_of(const cr_pd *pd, seL4_Word ip);
 /* The slot that the PD calls, as the kernel keeps it while the PD waits. 0: the PD calls nothing.
  * If the PD can run, this is only what its registers claim. CR_ERR_KERNEL. */
 cr_status cr_called_slot(const cr_pd *pd, uint32_t *slot);

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from cellreap.system.config import Depth
+from cellreap.arches import ARCHES
+from cellreap.system.config import Config, Depth, Pd
 from cellreap.testing import Change, Run, Target, together, with_pd, with_system
 
 CALLERS = {"survivor", "told", "manager", "extractor"}
@@ -127,3 +130,24 @@ def test_it_makes_no_difference_whether_calls_are_queued_or_received(
     run = target.run("freed", pd_depth=0, rs_depth=0, change=change)
     assert freed(run, "hole") == CALLERS
     assert {*CALLERS} <= run.alive()
+
+
+def _with_pretender(config: Config) -> Config:
+    pretender = Pd(
+        name="pretender", program="pretender", priority=1, background=True, requests=["goods"]
+    )
+    return config.model_copy(update={"pds": (*config.pds, pretender)})
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("J-05")
+@pytest.mark.parametrize("arch", ARCHES)
+def test_who_only_has_the_registers_of_a_caller_is_not_freed(
+    target_of: Callable[[str], Target], arch: str
+) -> None:
+    """It runs in a loop, and its instruction is no system call."""
+    run = target_of(arch).run("hang", change=_with_pretender)
+    pretender = run.id("pretender")
+    (asked,), (late, *_) = run.made("REQUEST", from_=pretender), run.of("TRIGGER", cause="late")
+    assert run.at(asked) < run.at(late)
+    assert not run.of("SERVER_DIED", pd=pretender)
