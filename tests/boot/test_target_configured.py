@@ -39,7 +39,7 @@ IGNORED: list[tuple[str, Change, str]] = [
     ("linked", _with_policy(pd_depth=1), "config.system"),
     ("linked", with_pd("block_server_1", pd_depth=1), "config.depths"),
     ("linked", with_pd("fs", deadline_ms=77), "config.deadline"),
-    ("linked", with_system(mode="sync"), "config.mode"),
+    ("linked", with_system(mode="sync"), "config.settings"),
     ("linked", with_system(extract=True), "config.extract"),
     ("linked", _exit, "config.crash"),
     ("linked", with_crashes(), "config.crash"),

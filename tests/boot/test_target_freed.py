@@ -134,7 +134,7 @@ def test_it_makes_no_difference_whether_calls_are_queued_or_received(
 
 def _with_pretender(config: Config) -> Config:
     pretender = Pd(
-        name="pretender", program="pretender", priority=1, background=True, requests=["goods"]
+        name="pretender", program="pretender", priority=1, background=True, requests=("goods",)
     )
     return config.model_copy(update={"pds": (*config.pds, pretender)})
 

@@ -23,8 +23,10 @@ pytestmark = pytest.mark.behaviour("S-13")
 SYSTEMS = ("aarch64-seL4", "x86_64-seL4", "aarch64-refkernel", "x86_64-refkernel")
 MAKES, LOSES, CRASHES, PRINTS = range(4)
 """What tests/pds/halter.c does first."""
-SOME, MANY, VERY_MANY = 50, 500, 2500
-"""Resources. Each takes a line or two, and two more when it is destroyed."""
+SOME, MANY = 50, 500
+"""Resources. Each takes a line or two."""
+VERY_MANY = 1900
+"""Spaces. When they are destroyed, each takes three lines."""
 PAUSE = 90_000_000
 """Turns, of at least 5 instructions: the timer interrupts often enough for all lines meanwhile."""
 LINES = 64

@@ -195,7 +195,7 @@ def _objects(run: Run, disk: str, pd: str) -> list[str]:
     """The blocks of a disk that a PD received, in order."""
     space = run.id(disk)
     return [
-        e["node"]
+        e["to"]
         for e in run.made("HOLD", from_=pd)
         if e["to"].startswith(space.replace("SPACE_", "") + "_")
     ]

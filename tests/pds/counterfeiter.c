@@ -8,11 +8,11 @@
 
 static const char *const trace[] = {
     "~:0101gn00112233445566778899aabbccddeeff gnx86_64 gnseL4%2016.0.0 gnforged 110Vg7IZm4F",
-    "~:112i1001gn- ;?l<iWJA",
-    "~:215gnasync UkYniC;T",
-    "~:31BgnPD_0 gnROOT_TASK 1gn- gn- f97S3HF<",
-    "~:413i1001gnWI5>dj",
-    "~:5116gn77ed2cf7 mo7Y7mE1",
+    "~:112i1001gn- 000000008m0=Jff^",
+    "~:213gnmode gnasync 000QV]0nNPI",
+    "~:316gnPD_0 gnROOT_TASK 1gn- gn- 9ZXTWJ=3",
+    "~:412i1001gn- 00000000:da;BJRJ",
+    "~:5116gndba29538 jX@fVD7=",
 };
 
 static const char *const fatal[] = {

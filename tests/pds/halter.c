@@ -6,9 +6,9 @@
  * Argument 0: what it does first:
  *   0  it makes resources, without a pause, and then computes
  *   1  it waits until it has lost the space that it requests
- *   2  it makes resources, and never stops the machine, but crashes
+ *   2  it makes spaces, and never stops the machine, but crashes
  *   3  it prints lines
- * Argument 1: how many resources it makes, or lines it prints
+ * Argument 1: how many resources or spaces it makes, or lines it prints
  * Argument 2: for how many turns it computes
  * Argument 3: 1: it exits instead of stopping the machine */
 #include <cellreap/client.h>
@@ -32,6 +32,20 @@ static void make(void)
     uint32_t object;
     for (uint64_t i = 0; i < cr_info()->args[1]; i++) {
         if (cr_create_resource(space, &object) != CR_RESULT_OK) {
+            cr_exit(1);
+        }
+    }
+}
+
+static void make_spaces(void)
+{
+    uint32_t space = cr_own_space();
+    for (uint64_t i = 0; i < cr_info()->args[1]; i++) {
+        char name[] = "s0000";
+        for (uint64_t digit = 4, left = i; digit > 0; digit--, left /= 10) {
+            name[digit] = (char)('0' + left % 10);
+        }
+        if (cr_create_space("LOST", name, &space) != CR_RESULT_OK) {
             cr_exit(1);
         }
     }
@@ -62,7 +76,7 @@ void cr_main(void)
         }
         cr_exit(1);
     case CRASHES:
-        make();
+        make_spaces();
         *(volatile uint64_t *)0xdead000 = 1;
         break;
     case PRINTS:

@@ -19,7 +19,7 @@ def diagnose(text: bytes, timed: bool) -> tuple[str, str]:
         if frame is None:
             raise Cut if frames.begins(text) else NoDigit
         names = frames.shape(frame, timed)
-    except (Cut, IndexError):
+    except Cut:
         return "cut line", "line.cut"
     except NoDigit:
         return (

@@ -487,6 +487,8 @@ def shape(frame: Frame, timed: bool) -> list[str]:
         found, at = Records(timed, checks=False, texts=_NoTexts()).records(frame, 0)
     except _TooLarge:
         raise NoDigit from None
+    except IndexError:
+        raise Cut from None
     if at != len(frame.body):
         raise Damage("line.fields", "more behind its last field")
     return [event.name for event in found]

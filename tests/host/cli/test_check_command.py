@@ -162,7 +162,7 @@ def test_a_trace_of_the_configuration_passes_and_the_rest_is_not_verified(
     ("before", "after", "rule"),
     [
         ("rs_depth = 1", "rs_depth = 2", "config.system"),
-        ("await_ms = 500", "await_ms = 600", "config.mode"),
+        ("await_ms = 500", "await_ms = 600", "config.settings"),
         ("pinned = true", "pinned = false", "config.rights"),
         ("pd_depth = 2", "pd_depth = 1", "config.depths"),
         ("respawn_delay_ms = 0", "respawn_delay_ms = 10", "config.respawn"),

@@ -119,6 +119,13 @@ def test_damage_after_the_first_is_told_too() -> None:
     assert [problem.line for problem in reader.problems] == [4, 8]
 
 
+def test_a_sealed_line_behind_the_end_whose_records_are_cut_is_told() -> None:
+    lines = small_run()
+    line, _ = framed(record(Event("USAGE", {"bytes": "1"})), len(lines), 1, NO_SECRET)
+    report = check_stream(io.BytesIO("\n".join([*lines, line]).encode()), "x")
+    assert f"event {len(lines)} after END" in report.violations[0].text
+
+
 def test_no_event_is_given_after_damage() -> None:
     lines = small_run()
     events, reader = events_in("\n".join([*lines[:4], *lines[5:]]).encode())

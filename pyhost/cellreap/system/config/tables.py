@@ -21,9 +21,9 @@ SHARED: Final = {
     "spaces": (1, 128),
     "types": (1, 64),
     "requests": (4, 512),
-    "tickets": (2, 128),
+    "tickets": (2, 352),
     "pds": (0, 112),
-    "maps": (4, 512),
+    "maps": (4, 1024),
 }
 """Word of a table that PDs share -> what there is for each PD without a quota, beside its need,
 and for all of them at least: so few PDs have more.
