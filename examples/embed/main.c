@@ -37,7 +37,7 @@ static const cr_image_request requests[] = {{.pd = CLERK, .space = 0}};
 /* What `cellreap build --json system.toml` tells. */
 static const cr_image_tables tables = {
     .pds = 11, .nodes = 1048, .edges = 3128, .spaces = 131, .types = 67, .requests = 513,
-    .tombstones = 128, .tickets = 128, .maps = 512, .slots = 704, .pairs = 121, .bodies = 16,
+    .tombstones = 128, .tickets = 352, .maps = 1024, .slots = 704, .pairs = 121, .bodies = 16,
     .pool = 2048, .blocks = 1024};
 
 static const cr_component_system system = {

@@ -105,7 +105,7 @@ def test_what_there_was_before_any_pd_ran_is_never_lost(
     assert lost <= recorded(ended) - boot(ended) < FEW
 
 
-@pytest.mark.parametrize("system", slow_but(SYSTEMS, "aarch64-seL4"))
+@pytest.mark.parametrize("system", thorough_but(SYSTEMS, "aarch64-seL4", "x86_64-refkernel"))
 def test_after_a_large_cleanup_more_is_lost_but_no_more_than_is_promised(
     system: str, halted: Callable[..., tuple[int, Run]]
 ) -> None:

@@ -207,6 +207,13 @@ PLANTED = {
         "kernel", "untyped.c", "blocks[entry & (max_blocks - 1)]", "blocks[entry]"
     ),
     "a slot beyond the pool": Planted("kernel", "kernel.c", "    slot &= cr_most.pool - 1;", "   "),
+    "a step without a name": Planted(
+        "steps", "steps/steps.c", 'kind < CR_STEP_KIND_COUNT ? names[kind] : "?"', "names[kind]"
+    ),
+}
+
+
+SLOWLY_FOUND = {
     "a block without counts": Planted(
         "kernel", "objects.c", "of_blocks[block & (cr_most.blocks - 1)]", "of_blocks[block]"
     ),
@@ -216,13 +223,6 @@ PLANTED = {
         "count < CR_KEPT_ANSWER_MAX ? count : CR_KEPT_ANSWER_MAX",
         "count",
     ),
-    "a step without a name": Planted(
-        "steps", "steps/steps.c", 'kind < CR_STEP_KIND_COUNT ? names[kind] : "?"', "names[kind]"
-    ),
-}
-
-
-SLOWLY_FOUND = {
     "an edge beyond the arrays": Planted(
         "planner",
         "policy/planner.h",
