@@ -37,6 +37,7 @@
 /* With MCS, who receives a call names the reply object that keeps its caller, and answers with it.
  * Without, the kernel keeps the caller in the thread. `reply` is 0 then. */
 #ifdef CONFIG_KERNEL_MCS
+#define CR_WITH_MCS(...) __VA_ARGS__ /* rows of a table that only such a kernel has */
 enum {
     CR_MCS = 1,
     CR_SC_OBJECT = seL4_SchedContextObject,
@@ -119,6 +120,7 @@ static inline seL4_Error cr_save_reply(seL4_CPtr root, seL4_Word index, uint8_t 
     return seL4_IllegalOperation; /* The reply object is the caller's place: nothing is saved. */
 }
 #else
+#define CR_WITH_MCS(...)
 /* No object has these types. */
 enum { CR_MCS = 0, CR_SC_OBJECT = -1, CR_SC_BITS = 0, CR_REPLY_OBJECT = -1, CR_REPLY_BITS = 0 };
 enum { CR_SYS_WAIT = seL4_SysRecv };

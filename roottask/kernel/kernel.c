@@ -523,11 +523,16 @@ seL4_CPtr cr_pool_cap(void)
     return cr_cptr(CR_L1_POOL, slot);
 }
 
-seL4_CPtr cr_pool_make(seL4_CPtr untyped, seL4_Word type, const char *what)
+seL4_CPtr cr_pool_make_sized(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, const char *what)
 {
     seL4_CPtr cap = cr_pool_cap();
-    cr_must(cr_retype(untyped, type, 0, CR_L1_POOL, (uint32_t)cap, 1), what);
+    cr_must(cr_retype(untyped, type, bits, CR_L1_POOL, (uint32_t)cap, 1), what);
     return cap;
+}
+
+seL4_CPtr cr_pool_make(seL4_CPtr untyped, seL4_Word type, const char *what)
+{
+    return cr_pool_make_sized(untyped, type, 0, what);
 }
 
 seL4_CPtr cr_image_frame(const seL4_BootInfo *info, uintptr_t image_start, const void *page)

@@ -29,11 +29,11 @@ enum {
     CR_SUBSPACE_BITS = 32 /* the bits that the CNode in an L1 slot resolves, guard and index */
 };
 
-/* The smallest CNode with so many slots. */
-static inline uint32_t cr_bits_for(uint32_t count)
+/* log2 of the smallest CNode with so many slots, or of the smallest block with so many bytes. */
+static inline uint32_t cr_bits_for(uint64_t count)
 {
     uint32_t bits = 0;
-    while (bits < 32 && 1ull << bits < count) {
+    while (bits < 63 && 1ull << bits < count) {
         bits++;
     }
     return bits;
@@ -198,6 +198,8 @@ seL4_CPtr cr_pool_cap(void);
 /* No slot from here on was ever taken. */
 uint32_t cr_pool_top(void);
 seL4_CPtr cr_pool_make(seL4_CPtr untyped, seL4_Word type, const char *what);
+/* The same for an object of 2^bits bytes, whose size its type leaves open. */
+seL4_CPtr cr_pool_make_sized(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, const char *what);
 /* Stops the system if there is an error. */
 void cr_must(seL4_Error error, const char *what);
 

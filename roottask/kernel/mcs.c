@@ -33,30 +33,21 @@ seL4_Error cr_give_time(seL4_CPtr sc)
     return cr_set_round_robin(time_control, sc);
 }
 
-static seL4_CPtr make_sized(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, const char *what)
-{
-    const seL4_CPtr cap = cr_pool_cap();
-    cr_must(cr_retype(untyped, type, bits, CR_L1_POOL, (uint32_t)cap, 1), what);
-    return cap;
-}
-
 void cr_time_init(const seL4_BootInfo *info, uint32_t senders)
 {
-    uint32_t bits = CR_REPLY_BITS;
+    const uint32_t bits = cr_bits_for((senders + 1ull) << CR_REPLY_BITS);
     uint32_t block;
     time_control = cr_sched_control(info);
     if (!CR_MCS) {
         return;
     }
-    while (1ull << bits < (senders + 1ull) << CR_REPLY_BITS) {
-        bits++;
-    }
     if (cr_untyped_take(bits, 0, &block) != CR_OK) {
         cr_panic("no kernel memory for reply objects", bits);
     }
     for (uint32_t i = 0; i <= senders && i <= CALLERS; i++) {
-        const seL4_CPtr made = make_sized(cr_untyped_cap(block), (seL4_Word)CR_REPLY_OBJECT,
-                                          CR_REPLY_BITS, "no reply object");
+        const seL4_CPtr made =
+            cr_pool_make_sized(cr_untyped_cap(block), (seL4_Word)CR_REPLY_OBJECT, CR_REPLY_BITS,
+                               "no reply object");
         *(i < senders ? &callers[i] : &cr_caller_now) = made;
     }
 }
@@ -65,7 +56,8 @@ seL4_CPtr cr_make_sc(seL4_CPtr untyped)
 {
     seL4_CPtr sc = 0;
     if (CR_MCS) {
-        sc = make_sized(untyped, (seL4_Word)CR_SC_OBJECT, CR_SC_BITS, "no scheduling context");
+        sc = cr_pool_make_sized(untyped, (seL4_Word)CR_SC_OBJECT, CR_SC_BITS,
+                                "no scheduling context");
         cr_must(cr_give_time(sc), "a thread of the root task has no time");
     }
     return sc;

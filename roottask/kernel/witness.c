@@ -41,7 +41,6 @@ void cr_witness_init(const uint8_t *wanted, seL4_CPtr signal)
 {
     seL4_CPtr tcbs[PRIORITIES];
     seL4_CPtr scs[PRIORITIES];
-    uint32_t bits = CR_BLOCK_MIN_BITS;
     uint64_t bytes = 0;
     uint32_t block;
     for (uint32_t i = 0; i < PRIORITIES; i++) {
@@ -53,10 +52,7 @@ void cr_witness_init(const uint8_t *wanted, seL4_CPtr signal)
     if (bytes == 0) {
         return;
     }
-    while (1ull << bits < bytes) {
-        bits++;
-    }
-    if (cr_untyped_take(bits, 0, &block) != CR_OK) {
+    if (cr_untyped_take(cr_bits_for(bytes), 0, &block) != CR_OK) {
         cr_panic("no kernel memory for the witnesses", bytes);
     }
     /* The larger objects first: then all are aligned without gaps. */

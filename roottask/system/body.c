@@ -82,13 +82,9 @@ typedef struct small_object {
 
 static const small_object last_objects[] = {
     {seL4_TCBObject, seL4_TCBBits, CR_BODY_TCB},
-#if defined(CONFIG_KERNEL_MCS)
-    {CR_SC_OBJECT, CR_SC_BITS, CR_BODY_SC},
-#endif
+    CR_WITH_MCS({CR_SC_OBJECT, CR_SC_BITS, CR_BODY_SC},)
     {seL4_NotificationObject, seL4_NotificationBits, CR_BODY_NOTIFICATION},
-#if defined(CONFIG_KERNEL_MCS)
-    {CR_REPLY_OBJECT, CR_REPLY_BITS, IN_ITS_CSPACE},
-#endif
+    CR_WITH_MCS({CR_REPLY_OBJECT, CR_REPLY_BITS, IN_ITS_CSPACE},)
     {seL4_EndpointObject, seL4_EndpointBits, CR_BODY_ENDPOINT},
 };
 
@@ -210,15 +206,6 @@ const uint8_t *cr_body_code(const uint8_t *elf, uint64_t vaddr, uint64_t bytes)
     return 0;
 }
 
-static uint32_t log2_up(uint64_t value)
-{
-    uint32_t bits = 0;
-    while (bits < 63 && (1ull << bits) < value) {
-        bits++;
-    }
-    return bits;
-}
-
 /* The slot of the body's CNode with the first frame: behind the last table. */
 static uint32_t first_frame(void)
 {
@@ -249,7 +236,7 @@ static cr_status lay_out(const cr_body_params *params)
         return status;
     }
     plan.parents = first_frame() + plan.frames;
-    plan.body_bits = log2_up(plan.parents + (1u << params->cspace_bits));
+    plan.body_bits = cr_bits_for(plan.parents + (1u << params->cspace_bits));
     /* The order is the order in which the objects are made. Object sizes decrease wherever
      * alignment matters, so no memory is lost to alignment. */
     uint64_t bytes = (1ull << (plan.body_bits + seL4_SlotBits)) +
@@ -263,7 +250,7 @@ static cr_status lay_out(const cr_body_params *params)
     for (uint32_t i = 0; i < LAST_OBJECTS; i++) {
         bytes += 1ull << last_objects[i].bits;
     }
-    plan.bits = log2_up(bytes);
+    plan.bits = cr_bits_for(bytes);
     return CR_OK;
 }
 
