@@ -59,6 +59,17 @@ def test_a_respawned_server_and_its_disks(target: Target) -> None:
     check_taken(target.run("recycle", change=WITH_TRUTH), 1, target)
 
 
+def test_a_stopped_client_loses_what_a_cleanup_takes_from_it_before_its_own(
+    target: Target,
+) -> None:
+    run = target.run("late_client", change=WITH_TRUTH)
+    check_taken(run, 2, target)
+    (cut,) = run.of("STEP", name="cut-request", pd=run.id("watcher"))
+    (stop,) = run.of("STOP", pd=run.id("watcher"))
+    assert run.at(stop) < run.at(cut)
+    assert cut.number("calls") == 3
+
+
 @pytest.mark.slow
 @pytest.mark.thorough
 def test_a_crowd(target: Target) -> None:

@@ -11,7 +11,7 @@ Their numbers follow from the model, the slots and the notices, and are exact fo
 - `cut-request`, `destroy-resource`: if the server lives on, the messages that wait at its endpoint
   are cancelled, the capabilities of all holders are revoked, and their parent is deleted. If the
   server is stopped, its endpoint is gone, and all of them with it. The server of the capability to
-  a PD is the root task, which always lives. A stopped client's REQUEST goes with its CSpace.
+  a PD is the root task, which always lives.
 - `destroy-pd`: everything that the PD was made from is revoked with its untyped.
 - `tell`, `notify`: the receiver is signalled if it is not stopped and had nothing to fetch before
   the step. A signal stays until it is received, and the receiver then fetches until nothing is
@@ -127,10 +127,7 @@ class Calls(Concern):
         """The calls that a step needs. None if the step itself is wrong."""
         if name == "suspend":
             return self._stops.get(pd)
-        if name == "cut-request":
-            stopped = self.context.freed.is_stopped(pd)
-            return TAKES if not stopped and self._is_served(node) else {}
-        if name == "destroy-resource":
+        if name in ("cut-request", "destroy-resource"):
             return TAKES if self._is_served(node) else {}
         if name == "destroy-pd":
             return DESTROYS_BODY
