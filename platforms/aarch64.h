@@ -6,13 +6,22 @@
 
 /* CR_VSPACE(capDL's word for an address space, seL4's object, log2 of its bytes)
  *
- * The kernel runs in EL1: user addresses have 48 bits and four levels of translation. */
+ * User addresses have 48 bits and four levels of translation. A kernel in EL2 translates them as
+ * those of a guest: with physical addresses of 40 bits there are three levels, and the first is
+ * twice as large. gen_config.json does not say so. */
+#if defined(CONFIG_ARM_HYPERVISOR_SUPPORT) && defined(CONFIG_ARM_PA_SIZE_BITS_40)
+#define CR_VSPACE_ROW CR_VSPACE("pud", seL4_ARM_VSpaceObject, seL4_VSpaceBits)
+#define CR_TABLE_LEVELS CR_LOWER_LEVELS
+#else
 #define CR_VSPACE_ROW CR_VSPACE("pgd", seL4_ARM_VSpaceObject, seL4_VSpaceBits)
+#define CR_TABLE_LEVELS                                                                            \
+    CR_TABLE_LEVEL("pud", seL4_ARM_PageTableObject, seL4_PageTableBits, 39)                        \
+    CR_LOWER_LEVELS
+#endif
 
 /* The tables below it, the one that spans most first. The numbers are log2 of bytes.
  * CR_TABLE_LEVEL(capDL's word, seL4's object, its size, what it spans) */
-#define CR_TABLE_LEVELS                                                                            \
-    CR_TABLE_LEVEL("pud", seL4_ARM_PageTableObject, seL4_PageTableBits, 39)                        \
+#define CR_LOWER_LEVELS                                                                            \
     CR_TABLE_LEVEL("pd", seL4_ARM_PageTableObject, seL4_PageTableBits, 30)                         \
     CR_TABLE_LEVEL("pt", seL4_ARM_PageTableObject, seL4_PageTableBits, 21)
 

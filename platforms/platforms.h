@@ -34,7 +34,11 @@
  * CR_GIC(prefix of enumerators, distributor, CPU interface) */
 #define CR_GICS CR_GIC(CR_QEMU_ARM_VIRT, 0x8000000, 0x8010000)
 
-/* The emulated machine of an architecture.
+/* Where an emulated machine has its memory, which is filled in the order of the rows. A kernel may
+ * begin somewhere behind the start. CR_RAM(platform, start, most bytes) */
+#define CR_RAMS CR_RAM(CR_QEMU_ARM_VIRT, 0x40000000, 0x3fc0000000)
+
+/* The emulated machines.
  * CR_QEMU(platform, program, Debian package that has it, -machine, -m in MiB or 0: the kernel's
  * build says how much memory there is, -cpu if no CR_QEMU_CPU fits or "": then it cannot run the
  * kernel) */
@@ -42,6 +46,11 @@
     /* The oldest CPU that seL4 supports on x86_64, with the huge pages that it needs. */          \
     CR_QEMU(CR_PC99, "qemu-system-x86_64", "qemu-system-x86", "pc", 512, "Nehalem,+pdpe1gb")       \
     CR_QEMU(CR_QEMU_ARM_VIRT, "qemu-system-aarch64", "qemu-system-arm", "virt", 0, "")
+
+/* What is added to -machine for kernels with an option of gen_config.json.
+ * CR_QEMU_MACHINE(platform, key, addition) */
+#define CR_QEMU_MACHINES                                                                           \
+    CR_QEMU_MACHINE(CR_QEMU_ARM_VIRT, "ARM_HYPERVISOR_SUPPORT", ",virtualization=on")
 
 /* -cpu for kernels with an option of gen_config.json; the first row that fits counts.
  * CR_QEMU_CPU(platform, key, -cpu) */

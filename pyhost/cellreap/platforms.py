@@ -39,6 +39,10 @@ class Emulation:
     """The Debian package that has the program."""
     machine: str
     """The value of -machine."""
+    machines: Mapping[str, str]
+    """Key of gen_config.json -> what is added to it if the key is on."""
+    ram: tuple[tuple[int, int], ...]
+    """Where its memory is: start and most bytes, in the order in which it is filled."""
     mib: int
     """Its memory in MiB. 0: the kernel's build says how much there is."""
     cpu: str
@@ -90,6 +94,8 @@ def _emulation(prefix: str) -> Emulation | None:
             str(program),
             str(package),
             str(machine),
+            dict(_pairs("CR_QEMU_MACHINE", prefix)),
+            tuple((int(start), int(most)) for start, most in _rows("CR_RAM", prefix)),
             int(mib),
             str(cpu),
             dict(_pairs("CR_QEMU_CPU", prefix)),
@@ -104,20 +110,25 @@ PLATFORMS: Final[Mapping[str, Platform]] = _read()
 
 
 def emulated(arch: str) -> Platform:
-    """The platform of an architecture that is emulated."""
+    """The first platform of an architecture that is emulated."""
     return next(
         each for each in PLATFORMS.values() if each.arch == arch and each.emulation is not None
     )
 
 
-def emulated_mib(arch: str) -> int:
-    """The MiB of the emulated machine of an architecture. 0: the kernel's build says it."""
+def emulator_of(arch: str) -> str:
+    """The program that emulates the machines of an architecture."""
     emulation = emulated(arch).emulation
-    return 0 if emulation is None else emulation.mib
+    assert emulation is not None
+    return emulation.program
 
 
 def levels(arch: str) -> tuple[str, ...]:
-    """capDL's words for an address space and its tables, the one that spans most first."""
+    """capDL's words for an address space and its tables, the one that spans most first.
+
+    An address space with fewer levels has the last of them.
+    """
     header = f"platforms/{arch}.h"
-    ((vspace, *_),) = headers.own_table(header, "CR_VSPACE")
-    return (str(vspace), *(str(row[0]) for row in headers.own_table(header, "CR_TABLE_LEVEL")))
+    vspaces = [str(row[0]) for row in headers.own_table(header, "CR_VSPACE")]
+    tables = [str(row[0]) for row in headers.own_table(header, "CR_TABLE_LEVEL")]
+    return (next(word for word in vspaces if word not in tables), *tables)

@@ -10,7 +10,7 @@ enum {
 };
 
 /* An address without tables: far from all mappings, and in user space on every architecture. */
-#define FAR_AWAY ((seL4_Word)1 << 46)
+#define FAR_AWAY ((seL4_UserTop >> 1) & ~(((seL4_Word)1 << 30) - 1))
 
 static volatile seL4_Word *window(void)
 {

@@ -7,6 +7,7 @@
 #include "loader.h"
 
 #define GIB ((uint64_t)1 << 30)
+#define BLOCK_BYTES ((uint64_t)2 << 20)
 #define PAGE ((uint64_t)4096)
 
 enum {
@@ -43,10 +44,10 @@ enum {
 };
 #define NEVER_EXECUTE ((uint64_t)3 << 53)
 
-_Alignas(4096) uint64_t cr_tables_low[ENTRIES];
-_Alignas(4096) uint64_t cr_tables_high[ENTRIES];
+_Alignas(4096) uint64_t cr_tables[ENTRIES];
 static _Alignas(4096) uint64_t low_gibs[ENTRIES];
-static _Alignas(4096) uint64_t high_gibs[ENTRIES];
+static _Alignas(4096) uint64_t kernel_gibs[ENTRIES];
+static _Alignas(4096) uint64_t kernel_blocks[ENTRIES];
 
 static void put(char c)
 {
@@ -101,9 +102,9 @@ static _Noreturn void fail(const char *what, uint64_t found, uint64_t expected)
     stop();
 }
 
-_Noreturn void cr_loader_refuse(uint64_t level)
+_Noreturn void cr_loader_refuse(uint64_t level, uint64_t expected)
 {
-    fail("entered in exception level ", level, 2);
+    fail("entered in exception level ", level, expected);
 }
 
 _Noreturn void cr_loader_fault(uint64_t syndrome, uint64_t ip, uint64_t address)
@@ -119,7 +120,7 @@ _Noreturn void cr_loader_fault(uint64_t syndrome, uint64_t ip, uint64_t address)
 
 void cr_loader_map(void)
 {
-    cr_tables_low[0] = (uint64_t)low_gibs | TABLE;
+    cr_tables[0] = (uint64_t)low_gibs | TABLE;
     for (uint64_t at = cr_fact_ram_start & ~(GIB - 1); at < cr_fact_ram_end; at += GIB) {
         low_gibs[at / GIB] = at | BLOCK | NORMAL | INNER_SHAREABLE | ACCESSED;
     }
@@ -127,11 +128,12 @@ void cr_loader_map(void)
     low_gibs[cr_fact_uart / GIB] = (cr_fact_uart & ~(GIB - 1)) | BLOCK | DEVICE | ACCESSED |
                                    NEVER_EXECUTE;
     /* The kernel replaces this with its own map before it uses more than its image. */
-    uint64_t away = cr_fact_kernel_virt - cr_fact_kernel;
-    cr_tables_high[(cr_fact_kernel_virt / GIB / ENTRIES) % ENTRIES] = (uint64_t)high_gibs | TABLE;
-    for (uint64_t at = cr_fact_kernel & ~(GIB - 1); at < cr_fact_kernel + cr_fact_kernel_bytes;
-         at += GIB) {
-        high_gibs[((at + away) / GIB) % ENTRIES] = at | BLOCK | NORMAL | INNER_SHAREABLE | ACCESSED;
+    const uint64_t virt = cr_fact_kernel_virt;
+    cr_tables[(virt / GIB / ENTRIES) % ENTRIES] = (uint64_t)kernel_gibs | TABLE;
+    kernel_gibs[(virt / GIB) % ENTRIES] = (uint64_t)kernel_blocks | TABLE;
+    for (uint64_t at = 0; at < cr_fact_kernel_bytes; at += BLOCK_BYTES) {
+        kernel_blocks[((virt + at) / BLOCK_BYTES) % ENTRIES] =
+            (cr_fact_kernel + at) | BLOCK | NORMAL | INNER_SHAREABLE | ACCESSED;
     }
 }
 
@@ -225,8 +227,7 @@ _Noreturn void cr_loader_main(uint64_t hint, uint64_t level)
         bytes = fdt_bytes(source);
     }
     if (bytes == 0) {
-        fail("no device tree anywhere; the image's begins with ", fdt_word(source, FDT_WORD_MAGIC),
-             FDT_MAGIC);
+        from = "nowhere"; /* the kernel starts without one */
     }
     uint64_t kernel_end = cr_fact_kernel + page_up(cr_fact_kernel_bytes);
     uint64_t fdt = kernel_end;
@@ -243,7 +244,9 @@ _Noreturn void cr_loader_main(uint64_t hint, uint64_t level)
     } else {
         copy_from_the_end(fdt, (const void *)source, bytes);
     }
-    *(volatile uint32_t *)(fdt + 4 * FDT_WORD_TOTAL) = __builtin_bswap32((uint32_t)bytes);
+    if (bytes != 0) {
+        *(volatile uint32_t *)(fdt + 4 * FDT_WORD_TOTAL) = __builtin_bswap32((uint32_t)bytes);
+    }
     place(cr_fact_kernel, cr_kernel_start, cr_kernel_end, cr_fact_kernel_bytes);
     place(user, cr_user_start, cr_user_end, cr_fact_user_bytes);
     cr_loader_clean(cr_fact_kernel, user_end);
@@ -254,6 +257,6 @@ _Noreturn void cr_loader_main(uint64_t hint, uint64_t level)
     say(from);
     say_range(", root task ", user, user_end);
     say(level == 2 ? ", entered in EL2\r\n" : ", entered in EL1\r\n");
-    cr_loader_enter(user, user_end, user - cr_fact_user_virt, cr_fact_user_entry, fdt, bytes,
-                    cr_fact_kernel_entry);
+    cr_loader_enter(user, user_end, user - cr_fact_user_virt, cr_fact_user_entry,
+                    bytes != 0 ? fdt : 0, bytes, cr_fact_kernel_entry);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * The boot loader of aarch64 images. It contains a kernel, a root task and a device tree, copies
- * them to their places, and enters the kernel in the state that seL4 requires: EL1, MMU and caches
- * on, the kernel's window mapped through TTBR1, everything else mapped one to one through TTBR0,
- * and these registers:
+ * them to their places, and enters the kernel in the state that seL4 requires: EL1, or EL2 if it
+ * was built with hypervisor support; MMU and caches on; the kernel at its virtual addresses,
+ * everything else mapped one to one; and these registers:
  * - x0: the first physical address of the root task's image;
  * - x1: its last physical address plus 1;
  * - x2: the difference between its physical and its virtual addresses;
@@ -11,8 +11,8 @@
  * - x4, x5: address and size of the device tree.
  *
  * The firmware enters the loader at its first byte, in EL1 or EL2, at the address that the loader
- * is linked for. x0 may contain the address of a device tree. The loader must not assume anything
- * else about the machine. */
+ * is linked for. A kernel in EL2 needs an entry in EL2. x0 may contain the address of a device
+ * tree. The loader must not assume anything else about the machine. */
 #ifndef CELLREAP_LOADER_H
 #define CELLREAP_LOADER_H
 
@@ -21,7 +21,7 @@
 /* Facts, as separate symbols in the source that the image builder writes. Addresses are physical
  * unless marked virtual. Sizes are in bytes. Start addresses are aligned to 4 KiB, except those of
  * registers. */
-extern const uint64_t cr_fact_ram_start;
+extern const uint64_t cr_fact_ram_start; /* the kernel may be built for a later part of it only */
 extern const uint64_t cr_fact_ram_end;
 extern const uint64_t cr_fact_uart;         /* any register of the UART */
 extern const uint64_t cr_fact_uart_data;    /* its register for bytes to be sent, of 32 bits */
@@ -31,9 +31,12 @@ extern const uint64_t cr_fact_uart_busy;    /* that bit's value as long as it ta
 extern const uint64_t cr_fact_loader;       /* where the loader is linked */
 extern const uint64_t cr_fact_kernel;       /* where the kernel is placed */
 extern const uint64_t cr_fact_kernel_bytes; /* in memory */
-/* where the kernel is linked; a multiple of 1 GiB away from cr_fact_kernel */
+/* where the kernel is linked, in one GiB; like cr_fact_kernel a multiple of 2 MiB */
 extern const uint64_t cr_fact_kernel_virt;
 extern const uint64_t cr_fact_kernel_entry; /* virtual */
+extern const uint64_t cr_fact_kernel_level; /* the exception level in which it runs: 1 or 2 */
+/* of physical addresses, as TCR_EL2.PS has it: a kernel in EL2 runs with no other */
+extern const uint64_t cr_fact_physical_size;
 extern const uint64_t cr_fact_user_bytes;   /* in memory */
 extern const uint64_t cr_fact_user_virt;    /* the first address of the root task, virtual */
 extern const uint64_t cr_fact_user_entry;   /* virtual */
@@ -41,23 +44,22 @@ extern const uint64_t cr_fact_user_entry;   /* virtual */
 /* The contents to be placed, without the zeros at the end. Aligned to 8. */
 extern const uint8_t cr_kernel_start[], cr_kernel_end[];
 extern const uint8_t cr_user_start[], cr_user_end[];
-extern const uint8_t cr_fdt_start[], cr_fdt_end[]; /* used if the firmware provides none */
+extern const uint8_t cr_fdt_start[], cr_fdt_end[]; /* for firmware without one; may be empty */
 
 /* The loader itself, from the linker script. The end is the end of its bss. */
 extern uint8_t cr_loader_start[], cr_loader_end[];
 
-/* Translation tables of 4 KiB, for start.S: the first level of both halves. */
-extern uint64_t cr_tables_low[512];
-extern uint64_t cr_tables_high[512];
+/* The first translation table, for start.S. In EL1 it is that of both halves. */
+extern uint64_t cr_tables[512];
 
 /* Fills the tables. Called with the MMU off. */
 void cr_loader_map(void);
 /* Called with the MMU on. `hint` is the value that the firmware left in x0. `level` is the
  * exception level in which the firmware entered the loader. */
 _Noreturn void cr_loader_main(uint64_t hint, uint64_t level);
-/* Called in an exception level that cannot be used. The MMU is off. */
-_Noreturn void cr_loader_refuse(uint64_t level);
-/* Reports an exception. `syndrome` is ESR_EL1. May be called with the MMU off. */
+/* Called in an exception level that cannot be used, with the one that can. The MMU is off. */
+_Noreturn void cr_loader_refuse(uint64_t level, uint64_t expected);
+/* Reports an exception. `syndrome` is the ESR. May be called with the MMU off. */
 _Noreturn void cr_loader_fault(uint64_t syndrome, uint64_t ip, uint64_t address);
 
 /* In start.S. Cleans and invalidates the data cache over [start, end), to the point of

@@ -3,27 +3,40 @@
  * The entry point of the boot loader, and the parts that cannot be written in C. See loader.h.
  * Until the MMU is on, the caches may be off, so the code must not rely on cached data. */
 
-/* SCTLR_EL1: the bits that are one in Armv8.0, and the bits that turn on translation and caches. */
-#define SCTLR_ONES 0x30d00800
+/* SCTLR: the bits that are one in Armv8.0, and the bits that turn on translation and caches. */
+#define SCTLR_ONE_ONES 0x30d00800
+#define SCTLR_TWO_ONES 0x30c50830
 #define SCTLR_MMU (1 << 0)
 #define SCTLR_DATA_CACHE (1 << 2)
 #define SCTLR_CODE_CACHE (1 << 12)
-/* MAIR_EL1, by index: device nGnRnE, nGnRE, GRE; normal non-cacheable, write-back, write-through.
+/* MAIR, by index: device nGnRnE, nGnRE, GRE; normal non-cacheable, write-back, write-through.
  * seL4 uses these indices and does not set the register. */
 #define MAIR 0x0000aaff440c0400
-/* TCR_EL1: 48-bit addresses and pages of 4 KiB in both halves; table walks through write-back
- * inner-shareable memory. The kernel does not change it. */
+/* TCR: 48-bit addresses and pages of 4 KiB; table walks through write-back inner-shareable memory.
+ * The kernel does not change it. In EL1 there are two halves. In EL2 there is one, and two more
+ * bits are one. A kernel in EL2 compares all of it, and halts without a word if it differs. */
 #define TCR_HALF(shift) \
     ((16 << (shift)) | (1 << (8 + (shift))) | (1 << (10 + (shift))) | (3 << (12 + (shift))))
-#define TCR_LOW TCR_HALF(0)
-#define TCR_HIGH (TCR_HALF(16) | (2 << 30))
-#define TCR_ASID_16_BITS_SHIFT 36
-#define TCR_PHYSICAL_SIZE_SHIFT 32
+#define TCR_ONE (TCR_HALF(0) | TCR_HALF(16) | (2 << 30))
+#define TCR_ONE_ASID_16_BITS_SHIFT 36
+#define TCR_ONE_PHYSICAL_SIZE_SHIFT 32
+#define TCR_TWO (TCR_HALF(0) | (1 << 23) | (1 << 31))
+#define TCR_TWO_PHYSICAL_SIZE_SHIFT 16
 #define PHYSICAL_SIZE_48_BITS 5
 
     .macro address register, symbol
     adrp \register, \symbol
     add \register, \register, :lo12:\symbol
+    .endm
+
+    /* x21 is the level in which the kernel is to run, and the loader from `in_place` on. */
+    .macro to register, value
+    tbnz x21, #1, .Ltwo\@
+    msr \register\()_el1, \value
+    b .Ldone\@
+.Ltwo\@:
+    msr \register\()_el2, \value
+.Ldone\@:
     .endm
 
     .section .text.start, "ax", %progbits
@@ -37,11 +50,15 @@ _start:
     address x0, cr_loader_start
     address x1, cr_loader_end
     bl cr_loader_clean
+    address x0, cr_fact_kernel_level
+    ldr x21, [x0]
     mrs x20, CurrentEL
     lsr x20, x20, #2
     cmp x20, #2
-    b.lt in_el1
-    b.gt 1f
+    b.gt refuse
+    cmp x20, x21
+    b.eq in_place
+    b.lt refuse
     mrs x0, sctlr_el2
     bic x0, x0, #SCTLR_MMU
     bic x0, x0, #SCTLR_DATA_CACHE
@@ -66,24 +83,29 @@ _start:
     msr vmpidr_el2, x0
     mov x0, #0x3c5 /* EL1 with its own stack, interrupts off */
     msr spsr_el2, x0
-    adr x0, in_el1
+    adr x0, in_place
     msr elr_el2, x0
-    ldr x0, =SCTLR_ONES
+    ldr x0, =SCTLR_ONE_ONES
     msr sctlr_el1, x0
     isb
     eret
 /* EL3 belongs to the firmware, which sets up the machine for the lower levels. */
-1:  address x0, stack_top
+refuse:
+    address x0, stack_top
     mov sp, x0
     mov x0, x20
+    mov x1, #2
     bl cr_loader_refuse
 
-in_el1:
-    ldr x0, =SCTLR_ONES
-    msr sctlr_el1, x0
+in_place:
+    ldr x0, =SCTLR_ONE_ONES
+    ldr x1, =SCTLR_TWO_ONES
+    tst x21, #2
+    csel x0, x0, x1, eq
+    to sctlr, x0
     isb
     address x0, vectors
-    msr vbar_el1, x0
+    to vbar, x0
     msr spsel, #1
     address x0, stack_top
     mov sp, x0
@@ -95,7 +117,8 @@ in_el1:
     bl cr_loader_map
 
     ldr x0, =MAIR
-    msr mair_el1, x0
+    to mair, x0
+    tbnz x21, #1, in_two
     mrs x1, id_aa64mmfr0_el1
     and x2, x1, #15
     mov x3, #PHYSICAL_SIZE_48_BITS
@@ -103,24 +126,37 @@ in_el1:
     csel x2, x2, x3, lo
     ubfx x1, x1, #4, #4 /* 2: ASIDs have 16 bits */
     lsr x1, x1, #1
-    ldr x0, =(TCR_LOW | TCR_HIGH)
-    orr x0, x0, x2, lsl #TCR_PHYSICAL_SIZE_SHIFT
-    orr x0, x0, x1, lsl #TCR_ASID_16_BITS_SHIFT
+    ldr x0, =TCR_ONE
+    orr x0, x0, x2, lsl #TCR_ONE_PHYSICAL_SIZE_SHIFT
+    orr x0, x0, x1, lsl #TCR_ONE_ASID_16_BITS_SHIFT
     msr tcr_el1, x0
-    address x0, cr_tables_low
+    address x0, cr_tables
     msr ttbr0_el1, x0
-    address x0, cr_tables_high
     msr ttbr1_el1, x0
     dsb sy
     isb
     tlbi vmalle1
-    ic iallu
+    b 1f
+in_two:
+    address x0, cr_fact_physical_size
+    ldr x1, [x0]
+    ldr x0, =TCR_TWO
+    orr x0, x0, x1, lsl #TCR_TWO_PHYSICAL_SIZE_SHIFT
+    msr tcr_el2, x0
+    address x0, cr_tables
+    msr ttbr0_el2, x0
+    msr cntvoff_el2, xzr
     dsb sy
     isb
-    mrs x0, sctlr_el1
-    ldr x1, =(SCTLR_MMU | SCTLR_DATA_CACHE | SCTLR_CODE_CACHE)
-    orr x0, x0, x1
-    msr sctlr_el1, x0
+    tlbi alle2
+1:  ic iallu
+    dsb sy
+    isb
+    ldr x0, =(SCTLR_ONE_ONES | SCTLR_MMU | SCTLR_DATA_CACHE | SCTLR_CODE_CACHE)
+    ldr x1, =(SCTLR_TWO_ONES | SCTLR_MMU | SCTLR_DATA_CACHE | SCTLR_CODE_CACHE)
+    tst x21, #2
+    csel x0, x0, x1, eq
+    to sctlr, x0
     isb
     mov x0, x19
     mov x1, x20
@@ -153,9 +189,15 @@ cr_loader_enter:
     br x6
 
 fault:
+    mrs x0, CurrentEL
+    tbnz x0, #3, 1f
     mrs x0, esr_el1
     mrs x1, elr_el1
     mrs x2, far_el1
+    b cr_loader_fault
+1:  mrs x0, esr_el2
+    mrs x1, elr_el2
+    mrs x2, far_el2
     b cr_loader_fault
 
     .balign 2048

@@ -241,8 +241,8 @@ static cr_status lay_out(const cr_body_params *params)
      * alignment matters, so no memory is lost to alignment. */
     uint64_t bytes = (1ull << (plan.body_bits + seL4_SlotBits)) +
                      (1ull << (params->cspace_bits + seL4_SlotBits));
-    bytes += (uint64_t)(bytes & (PAGE - 1)) ? PAGE - (bytes & (PAGE - 1)) : 0;
-    bytes += 1ull << cr_arch_vspace_bits;
+    const uint64_t vspace = 1ull << cr_arch_vspace_bits; /* not less than a page */
+    bytes = ((bytes + vspace - 1) & ~(vspace - 1)) + vspace;
     for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
         bytes += (uint64_t)plan.tables[level] << cr_arch_table_bits[level];
     }

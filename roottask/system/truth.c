@@ -12,9 +12,10 @@
  *
  * seL4 stops in an assertion of its own if a snapshot has a thread that has received a call: it
  * takes the reply capability for one to a thread. On aarch64 the same happens for a thread whose
- * address space maps a page. Snapshots leave out threads of the name of seL4's first thread. So all
- * threads have that name during a snapshot, but the probes: threads that never run, each of which
- * has the CSpace and the address space of a PD. One more has the pool as its CSpace. */
+ * address space maps a page, and in EL2 for every address space. Snapshots leave out threads of the
+ * name of seL4's first thread. So all threads have that name during a snapshot, but the probes:
+ * threads that never run, each of which has the CSpace and, where it can be printed, the address
+ * space of a PD. One more has the pool as its CSpace. */
 #include "truth.h"
 #include "kernel/arch/arch.h"
 #include "kernel/asids.h"
@@ -67,7 +68,8 @@ static uint32_t numbers[CLASS_OTHER];
 
 /* Probes, by index of their PD. The root task's has the pool as its CSpace. */
 static seL4_CPtr *probes;
-/* An address space without a page, for probes that must not have their PD's. */
+/* An address space without a page, for probes that must not have their PD's. A thread cannot have a
+ * CSpace alone, so they lose it again before a snapshot. */
 static seL4_CPtr nothing_mapped;
 
 /* Of the last snapshot: the number of PDs, and the number that the next PD was to get. */
@@ -324,6 +326,10 @@ static void print_snapshot(void)
             give_spaces(probes[i], cr_body_cap(body, CR_BODY_CSPACE), body->cspace_bits,
                         tables ? cr_body_cap(body, CR_BODY_VSPACE) : nothing_mapped);
         }
+    }
+    if (!tables) {
+        const cr_slot at = cr_slot_at(nothing_mapped);
+        cr_must(seL4_CNode_Revoke(at.root, at.index, at.depth), "the probes keep an address space");
     }
     cr_debug_threads();
     cr_debug_snapshot();

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
+from cellreap.platforms import PLATFORMS
 from cellreap.progress import Progress
 from cellreap.runs.boot import End, boot_image
-from cellreap.runs.qemu import MACHINES
 from cellreap.system.build import build_image
 from cellreap.system.image import LOADER, read_image
 from cellreap.system.loader import FDT_FILE
@@ -86,7 +86,9 @@ def test_an_image_built_twice_is_the_same_also_in_another_cache(
 
 def loaders() -> list[str]:
     """The architectures whose images contain cellreap's own boot loader."""
-    return [arch for arch, machine in MACHINES.items() if ("-kernel", LOADER) in machine.files]
+    known = [(each.arch, each.emulation) for each in PLATFORMS.values()]
+    found = {arch for arch, its in known if its is not None and ("-kernel", LOADER) in its.files}
+    return sorted(found)
 
 
 # What is changed about the machine, and the line that the loader then prints about its entry state.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -86,8 +87,10 @@ def test_what_needs_more_memory_than_there_is_is_refused(
 
 @pytest.mark.behaviour("X-25")
 def test_a_system_that_does_not_fit_the_emulated_machine_may_fit_a_larger_one(
-    target: Target, tmp_path: Path
+    target_of: Callable[[str], Target], tmp_path: Path
 ) -> None:
+    """Always on x86_64: a kernel for Arm has the size of its memory built in."""
+    target = target_of("x86_64")
     path = BAD_MEMORY / "bodies_beyond_memory.toml"
     image = tmp_path / "a.img"
     text, config = path.read_text(), load_config(path)

@@ -27,10 +27,10 @@ from cellreap.cached import digest_of
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.main import run_and_exit
 from cellreap.errors import CellreapError, InputError
+from cellreap.platforms import emulator_of
 from cellreap.progress import Progress
 from cellreap.runs.boot import Boot, End, Watch
 from cellreap.runs.places import programs_beside
-from cellreap.runs.qemu import find_emulator, machine_for
 from cellreap.system.config import parse_config
 from cellreap.system.image import read_image
 from cellreap.trace.reader import Reader
@@ -211,7 +211,7 @@ def made_from(arch: str, kernel: str) -> str:
         for path in (ROOT / folder).rglob("*")
         if path.is_file() and path.suffix in (".py", ".c", ".h", ".S", ".ld", ".toml", ".csv")
     )
-    emulator = Path(find_emulator(machine_for(arch)))
+    emulator = Path(shutil.which(emulator_of(arch)) or "")
     sources = [part for path in files for part in (str(path), path.read_bytes())]
     return digest_of(str(kernel_for(arch, kernel, QUIET).kernel), emulator.read_bytes(), *sources)
 

@@ -36,7 +36,7 @@ from cellreap.runs.expectation import (
 )
 from cellreap.runs.known import Known, known_of
 from cellreap.runs.places import Places, explain_of_image
-from cellreap.runs.qemu import check_before_build, machine_for, memory_in, split_arguments
+from cellreap.runs.qemu import check_before_build, memory_in, split_arguments
 from cellreap.system.config import Depth, Mode
 from cellreap.system.image import Image, read_image
 from cellreap.system.sdk import CONFIG_FILE
@@ -359,7 +359,7 @@ def run(
     quiet = Progress(quiet=True)
     sdk = kernel_for(arch, kernel, quiet)
     system.check_kernel(sdk)
-    check_before_build(sdk.options, machine_for(sdk.kernel.arch), str(sdk.root / CONFIG_FILE))
+    check_before_build(sdk.options, str(sdk.root / CONFIG_FILE))
     temporary = None
     if output is None:
         temporary = tempfile.TemporaryDirectory(prefix="cellreap-run-")

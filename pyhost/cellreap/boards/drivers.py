@@ -20,7 +20,7 @@ from cellreap.boards.locks import locked, things_of
 from cellreap.boards.locks import port as port_of
 from cellreap.errors import CellreapError
 from cellreap.runs.process import Process, write_all
-from cellreap.runs.qemu import check_bootable, cpu_for, find_emulator, machine_for, qemu_command
+from cellreap.runs.qemu import find_emulator, machine_for, qemu_command
 from cellreap.system.image import Image
 
 
@@ -62,19 +62,15 @@ class QemuBoard:
         bios = Path(qemu.bios).expanduser()
         if not bios.is_file():
             raise CellreapError(f"{bios} is missing: on Debian, apt install u-boot-qemu")
-        machine = machine_for(image.manifest.arch)
-        name = f"{image.path}: gen_config.json"
-        check_bootable(image.options, machine, name)
+        machine = machine_for(image.options, f"{image.path}: gen_config.json")
         machine = dataclasses.replace(machine, files=(("-bios", bios.name),))
-        size = image.memory[1] - image.memory[0] if image.memory is not None else None
         network = f"user,id=net,restrict=on,tftp={str(folder).replace(',', ',,')}"
         extra = (
             *("-netdev", network, "-device", "virtio-net-pci,netdev=net,romfile="),
             *qemu.arguments,
         )
-        cpu = cpu_for(image.options, machine, name)
         emulator = find_emulator(machine)
-        self._command = qemu_command(machine, emulator, bios.parent, cpu, size, extra)
+        self._command = qemu_command(machine, emulator, bios.parent, image.memory, extra)
         self._stack = contextlib.ExitStack()
         self._process: Process | None = None
         self.tftp_folder: Path | None = folder

@@ -41,7 +41,7 @@ from cellreap.errors import CellreapError, UsageError
 from cellreap.progress import Progress
 from cellreap.runs.boot import Boot, End
 from cellreap.runs.places import programs_beside
-from cellreap.runs.qemu import check_before_build, machine_for
+from cellreap.runs.qemu import check_before_build
 from cellreap.system.image import read_image
 from cellreap.system.sdk import CONFIG_FILE
 
@@ -101,9 +101,7 @@ class Configure(_Task):
         system = Cell(**cell).system()
         system.check_kernel(sdk)
         if cell["board"] is None:
-            check_before_build(
-                sdk.options, machine_for(sdk.kernel.arch), str(sdk.root / CONFIG_FILE)
-            )
+            check_before_build(sdk.options, str(sdk.root / CONFIG_FILE))
         return str(sdk.kernel)
 
 

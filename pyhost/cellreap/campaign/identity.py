@@ -21,8 +21,8 @@ from cellreap.cached import digest_of
 from cellreap.campaign.matrix import Campaign, Cell, Settings
 from cellreap.campaign.no_result import tells_full_disk
 from cellreap.errors import CellreapError
+from cellreap.platforms import emulator_of
 from cellreap.progress import Progress
-from cellreap.runs.qemu import machine_for
 from cellreap.system.build import ingredients_of
 from cellreap.system.image_cache import made_from
 from cellreap.system.programs import Source, programs_of
@@ -123,7 +123,7 @@ class _Finder:
 
 def _machine(cell: Cell) -> list[str]:
     """Names for what runs a cell."""
-    emulator = shutil.which(machine_for(cell.arch).emulator) or ""
+    emulator = shutil.which(emulator_of(cell.arch)) or ""
     if cell.board is None:
         return [_content(Path(emulator))]
     described = load_description(cell.board_path())

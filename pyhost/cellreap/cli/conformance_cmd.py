@@ -27,7 +27,7 @@ from cellreap.cli.params import json_option, kernel_options
 from cellreap.errors import InputError
 from cellreap.progress import Progress
 from cellreap.runs.boot import Boot, End, record
-from cellreap.runs.qemu import check_before_build, machine_for, split_arguments
+from cellreap.runs.qemu import check_before_build, split_arguments
 from cellreap.runs.root_task import boot_root_task
 from cellreap.system.parts import CONFORMANCE, Parts, build_conformance, build_parts
 from cellreap.system.refkernel import find_kernel
@@ -202,7 +202,7 @@ def conformance(
     config = str(found.root / CONFIG_FILE)
     reason = "the checks are of the interface without MCS"
     require_option(found.options, config, "KERNEL_MCS", "KernelIsMCS", False, reason)
-    check_before_build(found.options, machine_for(arch), config)
+    check_before_build(found.options, config)
     with _console(output) as console:
         result = run_conformance(found, console, progress, extra=extra, timeout=timeout, idle=idle)
     refuse_failed(result.boot)

@@ -25,7 +25,7 @@ from cellreap.runs.expectation import expected_of_image
 from cellreap.runs.follow import Follower, Until, parse_until
 from cellreap.runs.live import Live
 from cellreap.runs.places import explain_of_image
-from cellreap.runs.qemu import check_before_build, machine_for, memory_in, split_arguments
+from cellreap.runs.qemu import check_before_build, memory_in, split_arguments
 from cellreap.system.config import Mode
 from cellreap.system.files import write_atomically
 from cellreap.system.image import read_image
@@ -107,7 +107,7 @@ def run(
     found = kernel_for(arch, sdk, progress)
     # Before the build, which would be in vain.
     system.check_kernel(found)
-    check_before_build(found.options, machine_for(arch), str(found.root / CONFIG_FILE))
+    check_before_build(found.options, str(found.root / CONFIG_FILE))
     goes_on = until is not None or not system.config.system.scenario
     tells = goes_on and not as_json
     limits = Limits(

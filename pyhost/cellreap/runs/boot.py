@@ -22,9 +22,10 @@ from typing import Any, BinaryIO, Protocol
 
 from cellreap.runs.console import Console
 from cellreap.runs.process import Process
-from cellreap.runs.qemu import check_bootable, cpu_for, find_emulator, machine_for, qemu_command
+from cellreap.runs.qemu import find_emulator, machine_for, memory_in, qemu_command
 from cellreap.system.elf import Executable, multiboot_elf32, read_executable
 from cellreap.system.image import LOADER, Image
+from cellreap.system.loader import check_memory
 
 DEFAULT_IDLE = 60.0  # seconds without a byte
 MAX_CONSOLE_BYTES = 1 << 30
@@ -118,7 +119,7 @@ def boot_image(
     MAX_UNTIMED_BYTES. finish: a pattern that ends the run, as END does. watch: who watches the run,
     and when it is to end. CellreapError if the image cannot boot.
     """
-    options = Options(image.options, f"{image.path}: gen_config.json", image.manifest.arch)
+    options = Options(image.options, f"{image.path}: gen_config.json")
     record_as = functools.partial(
         record,
         trace=trace,
@@ -133,35 +134,32 @@ def boot_image(
 
 @dataclass(frozen=True)
 class Options:
-    """A kernel's gen_config.json, its name in messages, and the architecture."""
+    """A kernel's gen_config.json, and its name in messages."""
 
     values: Mapping[str, Any]
     name: str
-    arch: str
 
 
 def boot_files_with(
     kernel: Options,
     files: Mapping[str, bytes],
-    memory: tuple[int, int] | None,
+    memory: int | None,
     extra: Sequence[str],
     record_as: Callable[[Sequence[str]], Boot],
 ) -> Boot:
     """Starts the emulator with the machine's files. CellreapError if it cannot start.
 
-    files: by the names in the machine's table. memory: [start, end) in bytes that the kernel
-    expects; None if it expects none. extra: further arguments for the emulator.
+    files: by the names in the machine's table. memory: the bytes that the kernel expects;
+    None if it expects none. extra: further arguments for the emulator.
     """
-    machine = machine_for(kernel.arch)
-    check_bootable(kernel.values, machine, kernel.name)
+    machine = machine_for(kernel.values, kernel.name)
+    check_memory(memory_in(extra), memory)
     emulator = find_emulator(machine)
-    cpu = cpu_for(kernel.values, machine, kernel.name)
-    size = memory[1] - memory[0] if memory is not None else None
     with tempfile.TemporaryDirectory(prefix="cellreap-boot-") as name:
         folder = Path(name)
         for file, content in files.items():
             (folder / file).write_bytes(content)
-        return record_as(qemu_command(machine, emulator, folder, cpu, size, extra))
+        return record_as(qemu_command(machine, emulator, folder, memory, extra))
 
 
 def boot_files(image: Image) -> dict[str, bytes]:

@@ -12,28 +12,20 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from cellreap.arches import ARCHES
 from cellreap.errors import CellreapError, InputError, UsageError
-from cellreap.platforms import Platform, emulated
+from cellreap.platforms import PLATFORMS, Emulation, emulator_of
 from cellreap.system.loader import platform_of
 from cellreap.system.sdk import require_option
 
 
 @dataclass(frozen=True)
 class Machine:
-    """An emulated machine."""
+    """An emulated machine that can run a kernel."""
 
     emulator: str  # the program
     package: str  # the Debian package that has it
     arguments: tuple[str, ...]  # the machine itself
     files: tuple[tuple[str, str], ...]  # the files that it boots: option, file name
-    # gen_config key, CMake option: options that the kernel must not have, because the machine
-    # cannot run it then.
-    impossible: tuple[tuple[str, str], ...]
-    # gen_config key -> value of -cpu for the CPU of the kernel. The first key that is on counts.
-    cpus: Mapping[str, str]
-    cpu: str = ""  # the value if none is on. Empty: then the machine cannot run the kernel.
-    platform: str = ""  # the machine, as KernelPlatform names it. Empty: there is only one
 
 
 _SIZE = re.compile("(?:size=)?([0-9]{1,12})([BKMGbkmg]?)(?:,.*)?")
@@ -54,65 +46,55 @@ _COMMON = (
 )
 
 
-def _machine(platform: Platform) -> Machine:
-    emulation = platform.emulation
-    assert emulation is not None
-    memory = ("-m", str(emulation.mib)) if emulation.mib else ()
+def machine_for(options: Mapping[str, Any], name: str) -> Machine:
+    """The machine on which a kernel boots.
+
+    options: its gen_config.json. InputError, which names `name` and the option, if no machine that
+    is emulated can run it.
+    """
+    platform = platform_of(options)
+    emulation = PLATFORMS[platform].emulation if platform in PLATFORMS else None
+    if emulation is None:
+        arch = options.get("SEL4_ARCH")
+        known = [each for each in PLATFORMS.values() if each.emulation is not None]
+        shown = " or ".join(each.name for each in known if each.arch == arch)
+        message = f"is {platform}: expected {shown}, which {emulator_of(str(arch))} emulates; "
+        message += "`cellreap flash` boots on boards"
+        raise InputError(name, None, "ARM_PLAT (KernelPlatform)", message)
+    for key, option in emulation.lacks:
+        if key in options:
+            reason = f"{emulation.program} does not emulate it"
+            require_option(options, name, key, option, False, reason)
+    added = (more for key, more in emulation.machines.items() if options.get(key) is True)
     return Machine(
         emulator=emulation.program,
         package=emulation.package,
-        arguments=("-machine", emulation.machine, "-accel", "tcg", *memory),
+        arguments=(
+            *("-machine", "".join((emulation.machine, *added)), "-accel", "tcg"),
+            *("-cpu", _cpu(options, emulation, name)),
+            *(("-m", str(emulation.mib)) if emulation.mib else ()),
+        ),
         files=emulation.files,
-        impossible=emulation.lacks,
-        cpus=emulation.cpus,
-        cpu=emulation.cpu,
-        # A kernel for x86_64 does not name the platform: there is only one.
-        platform=platform.name if platform.arch != "x86_64" else "",
     )
 
 
-MACHINES: Mapping[str, Machine] = {arch: _machine(emulated(arch)) for arch in ARCHES}
+def check_before_build(options: Mapping[str, Any], name: str) -> None:
+    """What would make a build vain: as `machine_for`, and CellreapError without an emulator."""
+    find_emulator(machine_for(options, name))
 
 
-def machine_for(arch: str) -> Machine:
-    """The machine on which images for `arch` boot."""
-    return MACHINES[arch]
-
-
-def check_bootable(options: Mapping[str, Any], machine: Machine, name: str) -> None:
-    """InputError if the machine cannot run the kernel. It names `name` and the option."""
-    platform = platform_of(options)
-    if machine.platform not in ("", platform):
-        message = (
-            f"is {platform}: expected {machine.platform}, which {machine.emulator} emulates; "
-            "`cellreap flash` boots on boards"
-        )
-        raise InputError(name, None, "ARM_PLAT (KernelPlatform)", message)
-    for key, option in machine.impossible:
-        if key in options:
-            reason = f"{machine.emulator} does not emulate it"
-            require_option(options, name, key, option, False, reason)
-    cpu_for(options, machine, name)
-
-
-def check_before_build(options: Mapping[str, Any], machine: Machine, name: str) -> None:
-    """What would make a build vain: as `check_bootable`, and CellreapError without an emulator."""
-    check_bootable(options, machine, name)
-    find_emulator(machine)
-
-
-def cpu_for(options: Mapping[str, Any], machine: Machine, name: str) -> str:
-    """The emulator's name of the kernel's CPU. InputError, which names `name`, if there is none."""
-    for key, cpu in machine.cpus.items():
+def _cpu(options: Mapping[str, Any], emulation: Emulation, name: str) -> str:
+    """The emulator's name of the kernel's CPU."""
+    for key, cpu in emulation.cpus.items():
         if options.get(key) is True:
             return cpu
-    if machine.cpu:
-        return machine.cpu
+    if emulation.cpu:
+        return emulation.cpu
     others = [
         key for key, value in options.items() if key.startswith("ARM_CORTEX_") and value is True
     ]
     said = f"{' and '.join(others)} (ARM_CPU)" if others else "ARM_CORTEX_* (ARM_CPU)"
-    message = f"{'is on' if others else 'none is on'}: expected one of {', '.join(machine.cpus)}"
+    message = f"{'is on' if others else 'none is on'}: expected one of {', '.join(emulation.cpus)}"
     raise InputError(name, None, said, message)
 
 
@@ -144,21 +126,18 @@ def qemu_command(
     machine: Machine,
     emulator: str,
     folder: Path,
-    cpu: str,
     memory: int | None = None,
     extra: Sequence[str] = (),
 ) -> list[str]:
     """The command that boots the machine's files in `folder`. The console is its stdout.
 
-    cpu: as `cpu_for` has it. memory: in bytes; None: that of the machine. extra: arguments that
+    memory: in bytes; None: that of the machine. extra: arguments that
     may override all others.
     """
     return [
         emulator,
         *_COMMON,
         *machine.arguments,
-        "-cpu",
-        cpu,
         *(() if memory is None else ("-m", f"{memory}B")),
         *(word for option, name in machine.files for word in (option, str(folder / name))),
         *extra,

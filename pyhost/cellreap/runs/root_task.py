@@ -9,7 +9,7 @@ from cellreap.runs.boot import Boot, Options, boot_files_with, files_of
 from cellreap.system.elf import read_executable
 from cellreap.system.image import LOADER, members_of
 from cellreap.system.linking import link_loader
-from cellreap.system.loader import PLATFORM_FILE, memory_around, read_memory
+from cellreap.system.loader import PLATFORM_FILE, bytes_needed, read_memory
 from cellreap.system.parts import Parts
 from cellreap.system.sdk import CONFIG_FILE, SUPPORT_FOLDER, Sdk, read_support
 from cellreap.system.toolchain import Toolchain
@@ -36,8 +36,7 @@ def boot_root_task(
     if LOADER in members_of(arch):
         loader = link_loader(sdk, toolchain, parts(), roottask)
         described = str(sdk.root / SUPPORT_FOLDER / PLATFORM_FILE)
-        memory = memory_around(
-            read_memory(read_support(sdk, PLATFORM_FILE), described), kernel, described
-        )
-    options = Options(sdk.options, str(sdk.root / CONFIG_FILE), arch)
+        regions = read_memory(read_support(sdk, PLATFORM_FILE), described)
+        memory = bytes_needed(sdk.options, regions, kernel, described)
+    options = Options(sdk.options, str(sdk.root / CONFIG_FILE))
     return boot_files_with(options, files_of(kernel, roottask, loader), memory, extra, record_as)

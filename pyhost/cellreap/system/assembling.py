@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cellreap.errors import CellreapError, InputError
-from cellreap.platforms import emulated_mib
+from cellreap.platforms import emulated
 from cellreap.system.bounds import Bounds, bounds_of
 from cellreap.system.build import Ingredients
 from cellreap.system.capdl.describing import capdl_text
@@ -22,7 +22,7 @@ from cellreap.system.config import on_kernel
 from cellreap.system.elf import Executable, read_executable
 from cellreap.system.image import LOADER, MEMBERS, Overrides, members_of, write_image
 from cellreap.system.linking import link, link_loader
-from cellreap.system.loader import PLATFORM_FILE, memory_around, read_memory
+from cellreap.system.loader import PLATFORM_FILE, bytes_needed, check_memory, read_memory
 from cellreap.system.memory import check_slots, memory_of
 from cellreap.system.programs import Source, loadable
 from cellreap.system.saved import Saved
@@ -93,14 +93,17 @@ def write_system(
     return bounds
 
 
-def _machine_memory(sdk: Sdk, kernel: Executable, machine_bytes: int | None) -> tuple[int, int]:
+def _machine_memory(sdk: Sdk, kernel: Executable, given: int | None) -> tuple[int, int]:
     """[start, end) of the machine's memory, in bytes."""
     if LOADER not in members_of(sdk.kernel.arch):
-        return 0, machine_bytes or emulated_mib(sdk.kernel.arch) << 20
+        emulation = emulated(sdk.kernel.arch).emulation
+        assert emulation is not None
+        return 0, given or emulation.mib << 20
     described = str(sdk.root / PLATFORM_FILE)
     regions = read_memory(read_support(sdk, PLATFORM_FILE), described)
-    start, end = memory_around(regions, kernel, described)
-    return start, start + (machine_bytes or end - start)
+    needed = bytes_needed(sdk.options, regions, kernel, described)
+    check_memory(given, needed)
+    return 0, sum(end - start for start, end in regions)
 
 
 def _check_layouts(source: Source, programs: Mapping[str, bytes], target: Target) -> None:

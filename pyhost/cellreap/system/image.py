@@ -27,11 +27,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from cellreap.errors import CellreapError, InputError
 from cellreap.inputs import opened
 from cellreap.system.blob import read_programs
-from cellreap.system.capdl.target import Target
+from cellreap.system.capdl.target import LEVELS, Target
 from cellreap.system.config import Config, Depth, Mode, parse_config
 from cellreap.system.elf import read_executable, symbol_bytes
 from cellreap.system.files import write_atomically
-from cellreap.system.loader import PLATFORM_FILE, memory_around, read_memory
+from cellreap.system.loader import PLATFORM_FILE, bytes_needed, read_memory
 from cellreap.system.sdk import check_options, parse_options
 
 FORMAT = 1
@@ -82,8 +82,8 @@ class TargetEntry(_Table):
     sc_bits: _Bits = 0
     reply_bits: _Bits = 0
     vspace_bits: _Bits
-    table_bits: list[_Bits] = Field(min_length=3, max_length=3)
-    table_spans: list[_Bits] = Field(min_length=3, max_length=3)
+    table_bits: list[_Bits] = Field(min_length=LEVELS[0], max_length=LEVELS[1])
+    table_spans: list[_Bits] = Field(min_length=LEVELS[0], max_length=LEVELS[1])
 
 
 class Overrides(_Table):
@@ -154,8 +154,8 @@ class Image:
     """The configuration of the file. The root task already contains what replaced its values."""
     loader: bytes = b""
     """The boot loader. Empty for architectures that need none."""
-    memory: tuple[int, int] | None = None
-    """[start, end) of the memory that the kernel expects, in bytes. None if it expects none."""
+    memory: int | None = None
+    """The bytes of memory of the machine that the kernel expects. None if it expects none."""
 
     @classmethod
     def read(cls, path: str | Path) -> Image:
@@ -254,7 +254,8 @@ def read_image(path: Path) -> Image:
     if LOADER in names:
         read_executable(contents[LOADER], f"{path}: {LOADER}", manifest.arch)
         described = f"{path}: {PLATFORM_FILE}"
-        memory = memory_around(read_memory(contents[PLATFORM_FILE], described), kernel, described)
+        regions = read_memory(contents[PLATFORM_FILE], described)
+        memory = bytes_needed(options, regions, kernel, described)
     return Image(
         path,
         manifest,

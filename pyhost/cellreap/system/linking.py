@@ -17,7 +17,6 @@ from cellreap.system.loader import (
     check_loader,
     memory_around,
     plan_load,
-    platform_of,
     read_memory,
     source,
 )
@@ -76,7 +75,7 @@ def link_loader(sdk: Sdk, toolchain: Toolchain, parts: Parts, roottask: bytes) -
     )
     fdt, fdt_name = read_support(sdk, FDT_FILE), str(sdk.root / SUPPORT_FOLDER / FDT_FILE)
     user = read_executable(roottask, "roottask.elf", arch)
-    load = plan_load(kernel, user, memory, fdt, fdt_name, platform_of(sdk.options))
+    load = plan_load(kernel, user, memory, fdt, fdt_name, sdk.options)
     files = {**load.blobs, "facts.S": source(load).encode()}
     more = (f"-Wl,--defsym=cr_loader_base={load.base:#x}",)
     raw = _link(toolchain, parts.loader, _LOADER_SCRIPT, files, "facts.S", more)

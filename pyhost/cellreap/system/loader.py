@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cellreap.errors import InputError
+from cellreap.errors import InputError, UsageError
 from cellreap.platforms import PLATFORMS
 from cellreap.system.elf import Executable
 
@@ -26,7 +26,7 @@ KERNEL_BLOB, USER_BLOB, FDT_BLOB = "kernel.bin", "user.bin", "fdt.bin"
 
 _PAGE = 1 << 12
 _GIB = 1 << 30
-_LOADER_ALIGN = 2 << 20
+_BLOCK = 2 << 20  # what one entry of the last table but one maps
 _FDT_ROOM = 2 << 20  # size of the largest device tree that the loader accepts
 _FDT_MAGIC = b"\xd0\x0d\xfe\xed"
 _MAX_PLATFORM_BYTES = 1 << 20
@@ -83,23 +83,64 @@ def memory_around(
     raise InputError(kernel.name, None, "p_paddr", message)
 
 
+def bytes_needed(
+    options: Mapping[str, Any],
+    regions: tuple[tuple[int, int], ...],
+    kernel: Executable,
+    name: str,
+) -> int:
+    """The bytes of memory that the kernel's machine must have at least.
+
+    The kernel has the addresses of memory built in, and puts its own objects at the end. options:
+    its gen_config.json. InputError if it is in no region.
+    """
+    memory_around(regions, kernel, name)
+    needed = before = 0
+    for start, most in _ram(options):
+        for low, high in regions:
+            if start <= low < start + most:
+                needed = max(needed, before + high - start)
+        before += most
+    return needed or regions[-1][1] - regions[0][0]
+
+
+def check_memory(given: int | None, needed: int | None) -> None:
+    """UsageError if a machine is to have less memory than its kernel has built in.
+
+    given: by the user; None: nothing.
+    """
+    if given is not None and needed is not None and given < needed:
+        raise UsageError(
+            f"--qemu-arg -m: {given} bytes of memory: the kernel has the memory of its machine "
+            f"built in; expected at least {needed >> 20} MiB"
+        )
+
+
+def _ram(options: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
+    platform = PLATFORMS.get(platform_of(options))
+    emulation = platform.emulation if platform is not None else None
+    return emulation.ram if emulation is not None else ()
+
+
 def plan_load(
     kernel: Executable,
     user: Executable,
     memory: tuple[int, int],
     fdt: bytes,
     fdt_name: str,
-    platform: str,
+    options: Mapping[str, Any],
 ) -> Load:
     """Lays out memory: kernel, room for a device tree, root task, loader.
 
     memory: the region that contains the kernel. fdt: the device tree for firmware that provides
-    none. InputError if they do not fit.
+    none; empty: the kernel starts without one then. options: the kernel's gen_config.json.
+    InputError if they do not fit.
     """
-    if fdt[:4] != _FDT_MAGIC or len(fdt) > _FDT_ROOM:
+    if fdt and (fdt[:4] != _FDT_MAGIC or len(fdt) > _FDT_ROOM):
         begin = f"that begins with {_FDT_MAGIC.hex()}"
         message = f"expected a device tree of at most {_FDT_ROOM} bytes {begin}"
         raise InputError(fdt_name, None, None, message)
+    platform = platform_of(options)
     if platform not in loaded_platforms():
         message = f"is {platform}: expected {' or '.join(loaded_platforms())}"
         raise InputError(kernel.name, None, "ARM_PLAT (KernelPlatform)", message)
@@ -107,26 +148,27 @@ def plan_load(
     start = min(segment.paddr for segment in kernel.segments)
     end = max(segment.paddr + segment.memory_bytes for segment in kernel.segments)
     away = {segment.vaddr - segment.paddr for segment in kernel.segments}
-    if len(away) != 1 or min(away) % _GIB or start % _PAGE:
+    virt = start + min(away)
+    if len(away) != 1 or virt % _BLOCK or start % _BLOCK or virt % _GIB + end - start > _GIB:
         shown = ", ".join(map(hex, sorted(away)))
         message = f"{shown} above the physical addresses, which begin at {start:#x}"
-        raise InputError(
-            kernel.name, None, "p_vaddr", f"{message}: expected whole GiB and a whole page"
-        )
-    virt = start + away.pop()
+        expected = f"expected whole blocks of {_BLOCK >> 20} MiB that lie in one GiB"
+        raise InputError(kernel.name, None, "p_vaddr", f"{message}: {expected}")
     user_virt = min(segment.vaddr for segment in user.segments) & -_PAGE
     user_bytes = max(segment.vaddr + segment.memory_bytes for segment in user.segments) - user_virt
     base = _up(end, _PAGE) + _FDT_ROOM + _up(user_bytes, _PAGE)
     facts = {
-        "ram_start": memory[0],
+        "ram_start": _first(options, memory[0]),
         "ram_end": memory[1],
         "uart": uart.address,
         "uart_data": uart.address + uart.data,
         "uart_status": uart.address + uart.status,
         "uart_mask": uart.mask,
         "uart_busy": uart.busy,
-        "loader": _up(base, _LOADER_ALIGN),
+        "loader": _up(base, _BLOCK),
         "kernel": start,
+        "kernel_level": 2 if options.get("ARM_HYPERVISOR_SUPPORT") is True else 1,
+        "physical_size": 4 if options.get("ARM_PA_SIZE_BITS_44") is True else 2,
         "kernel_bytes": end - start,
         "kernel_virt": virt,
         "kernel_entry": kernel.entry,
@@ -177,8 +219,20 @@ def loaded_platforms() -> tuple[str, ...]:
 
 
 def platform_of(options: Mapping[str, Any]) -> str:
-    """The platform of a kernel, from its gen_config.json."""
-    return str(options.get("ARM_PLAT"))
+    """The platform of a kernel, from its gen_config.json.
+
+    A kernel that is not for Arm does not name it: there is only one for its architecture.
+    """
+    arch = options.get("SEL4_ARCH")
+    if arch == "aarch64":
+        return str(options.get("ARM_PLAT"))
+    return next((name for name, each in PLATFORMS.items() if each.arch == arch), str(arch))
+
+
+def _first(options: Mapping[str, Any], address: int) -> int:
+    """The start of the machine's memory that has an address."""
+    starts = (start for start, most in _ram(options) if start <= address < start + most)
+    return next(starts, address)
 
 
 def flat(executable: Executable, start: int) -> bytes:

@@ -41,18 +41,6 @@ _HOW_TO_GET_ONE = (
 _REQUIRED: tuple[tuple[str, str, bool, str], ...] = (
     ("ENABLE_SMP_SUPPORT", "KernelMaxNumNodes", False, "the root task runs on one core"),
 )
-# The same for one architecture.
-_REQUIRED_BY_ARCH: Mapping[str, tuple[tuple[str, str, bool, str], ...]] = {
-    "x86_64": (),
-    "aarch64": (
-        (
-            "ARM_HYPERVISOR_SUPPORT",
-            "KernelArmHypervisorSupport",
-            False,
-            "the kernel is booted in EL1",
-        ),
-    ),
-}
 # Numbers: key in gen_config.json, CMake option, smallest value, reason.
 _AT_LEAST: tuple[tuple[str, str, int, str], ...] = (
     (
@@ -244,7 +232,7 @@ def check_options(options: Mapping[str, Any], arch: str, name: str) -> None:
         raise InputError(
             name, None, "SEL4_ARCH (KernelSel4Arch)", f"is {built_for}: expected {arch}"
         )
-    for key, option, wanted, reason in (*_REQUIRED, *_REQUIRED_BY_ARCH[arch]):
+    for key, option, wanted, reason in _REQUIRED:
         require_option(options, name, key, option, wanted, reason)
     platform = platform_of(options)
     loaded = loaded_platforms()

@@ -15,7 +15,7 @@ from cellreap.system.capdl.constants import roottask
 from cellreap.system.capdl.layout import spawned_pd
 from cellreap.system.capdl.objects import Body
 from cellreap.system.capdl.parts import Parts
-from cellreap.system.capdl.target import LEVELS, Target
+from cellreap.system.capdl.target import Target
 from cellreap.system.config import Config, Pd, tables
 from cellreap.system.config.tables import bytes_of
 from cellreap.system.elf import read_executable
@@ -103,7 +103,7 @@ def saved_bytes(saved: Saved, programs: Mapping[str, bytes], target: Target) -> 
 
 def _objects(body: Body, target: Target) -> dict[str, int]:
     """The kernel objects of a PD by kind. Each address space has a number."""
-    top, *tables = LEVELS[target.arch]
+    top, *tables = target.levels
     kinds = {**_KINDS, top: "vspace", **dict.fromkeys(tables, "table")}
     return dict(Counter(kinds.get(each.kind, each.kind) for each in body.objects)) | {"asid": 1}
 

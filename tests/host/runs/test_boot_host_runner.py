@@ -17,7 +17,7 @@ import pytest
 
 from cellreap.errors import CellreapError, UsageError
 from cellreap.runs.boot import Boot, End, record, record_from
-from cellreap.runs.qemu import MACHINES, Machine, find_emulator, qemu_command, split_arguments
+from cellreap.runs.qemu import Machine, find_emulator, machine_for, qemu_command, split_arguments
 from cellreap.trace.writer import NO_SECRET
 from kit.records import line_of
 
@@ -393,8 +393,7 @@ def test_progress_is_told_as_events_come(stand_in: Path) -> None:
 
 @pytest.mark.behaviour("H-03")
 def test_the_command_line_is_a_function_of_what_runs() -> None:
-    machine = MACHINES["x86_64"]
-    arguments = (machine, "/opt/qemu", Path("f"), machine.cpu)
+    arguments = (machine_for({"SEL4_ARCH": "x86_64"}, "x"), "/opt/qemu", Path("f"))
     command = qemu_command(*arguments, extra=["-icount", "shift=0"])
     assert command == qemu_command(*arguments, extra=["-icount", "shift=0"])
     assert command[0] == "/opt/qemu"
@@ -415,9 +414,9 @@ def test_extra_arguments_come_as_words_or_as_one_text() -> None:
 
 
 def test_what_the_kernel_decides_is_in_the_command_line_of_aarch64() -> None:
-    command = qemu_command(
-        MACHINES["aarch64"], "/opt/qemu", Path("/f"), "cortex-a57", 1 << 30, ["-m", "2G"]
-    )
+    options = {"SEL4_ARCH": "aarch64", "ARM_PLAT": "qemu-arm-virt", "ARM_CORTEX_A57": True}
+    machine = machine_for(options, "x")
+    command = qemu_command(machine, "/opt/qemu", Path("/f"), 1 << 30, ["-m", "2G"])
     pairs = dict(itertools.pairwise(command[:-2]))
     assert (pairs["-machine"], pairs["-cpu"], pairs["-m"]) == ("virt", "cortex-a57", "1073741824B")
     assert pairs["-kernel"] == "/f/loader.elf"
@@ -426,7 +425,7 @@ def test_what_the_kernel_decides_is_in_the_command_line_of_aarch64() -> None:
 
 
 def test_an_emulator_that_is_not_installed_is_named_with_its_package() -> None:
-    machine = Machine("qemu-system-none", "qemu-none", (), (), (), {})
+    machine = Machine("qemu-system-none", "qemu-none", (), ())
     with pytest.raises(
         CellreapError, match="qemu-system-none is not installed: on Debian, apt install qemu-none"
     ):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cellreap import headers
-from cellreap.errors import InputError
+from cellreap.errors import InputError, UsageError
 from cellreap.runs.boot import boot_files
 from cellreap.system.elf import read_executable
 from cellreap.system.image import LOADER, MANIFEST, MEMBERS, members_of, read_image, write_image
@@ -21,7 +21,9 @@ from cellreap.system.loader import (
     PLATFORM_FILE,
     USER_BLOB,
     Load,
+    bytes_needed,
     check_loader,
+    check_memory,
     memory_around,
     plan_load,
     read_memory,
@@ -51,7 +53,7 @@ def plan(
     *,
     user: list[tuple[int, int, bytes, int]] = USER,
     fdt: bytes = AARCH64_FDT,
-    platform: str = "qemu-arm-virt",
+    **options: Any,
 ) -> Load:
     raw = make_aarch64_kernel() if kernel is None else kernel
     return plan_load(
@@ -62,7 +64,7 @@ def plan(
         AARCH64_MEMORY,
         fdt,
         "kernel.dtb",
-        platform,
+        {**AARCH64_OPTIONS, **options},
     )
 
 
@@ -105,7 +107,7 @@ def test_kernel_device_tree_root_task_and_loader_have_places_of_their_own() -> N
 def test_the_loader_knows_the_uart_that_the_kernel_prints_to(
     platform: str, data: int, status: int, mask: int, busy: int
 ) -> None:
-    facts = plan(platform=platform).facts
+    facts = plan(ARM_PLAT=platform).facts
     names = ("uart_data", "uart_status", "uart_mask", "uart_busy")
     assert tuple(facts[name] for name in names) == (data, status, mask, busy)
     assert facts["uart"] == data
@@ -134,17 +136,16 @@ def test_the_root_task_starts_with_a_whole_page(start: int) -> None:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"fdt": b""}, "kernel.dtb: expected a device tree"),
         ({"fdt": b"\x7fELF"}, "kernel.dtb: expected a device tree .* begins with d00dfeed"),
         ({"fdt": AARCH64_FDT + bytes(2 << 20)}, "expected a device tree of at most 2097152 bytes"),
-        ({"platform": "tx2"}, r"ARM_PLAT \(KernelPlatform\): is tx2: expected qemu-arm-virt or "),
+        ({"ARM_PLAT": "tx2"}, r"ARM_PLAT \(KernelPlatform\): is tx2: expected qemu-arm-virt or "),
         (
             {
                 "kernel": make_elf(
                     [(0x4123_4000, 0x4000_0000, b"k", 9)], arch="aarch64", entry=0x4123_4000
                 )
             },
-            "kernel.elf: p_vaddr: 0x1234000 above .*expected whole GiB",
+            "kernel.elf: p_vaddr: 0x1234000 above .*expected whole blocks of 2 MiB",
         ),
         (
             {
@@ -161,13 +162,43 @@ def test_the_root_task_starts_with_a_whole_page(start: int) -> None:
         ),
         (
             {"kernel": make_aarch64_kernel(paddr=0x4000_0010)},
-            "begin at 0x40000010: expected .* a whole page",
+            "begin at 0x40000010: expected whole blocks",
         ),
     ],
 )
 def test_what_cannot_be_laid_out_is_refused(changed: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         plan(**changed)
+
+
+def test_a_kernel_in_el2_is_entered_there_with_the_physical_size_that_it_compares() -> None:
+    el1, el2 = plan().facts, plan(ARM_HYPERVISOR_SUPPORT=True).facts
+    assert (el1["kernel_level"], el2["kernel_level"]) == (1, 2)
+    assert el2["physical_size"] == 2
+    assert plan(ARM_PA_SIZE_BITS_44=True).facts["physical_size"] == 4
+
+
+def test_firmware_may_have_the_only_device_tree() -> None:
+    assert plan(fdt=b"").blobs[FDT_BLOB] == b""
+
+
+@pytest.mark.parametrize(
+    ("regions", "mib"),
+    [
+        ([(0x4000_0000, 0x8000_0000)], 1024),
+        ([(0x6000_0000, 0xC000_0000)], 2048),
+    ],
+)
+def test_the_machine_has_all_the_memory_that_the_kernel_has_built_in(
+    regions: list[tuple[int, int]], mib: int
+) -> None:
+    """The kernel may begin behind the start of the machine's memory."""
+    kernel = read_executable(make_aarch64_kernel(regions[0][0]), "kernel.elf", "aarch64")
+    assert bytes_needed(AARCH64_OPTIONS, tuple(regions), kernel, "p") == mib << 20
+    check_memory(None, mib << 20)
+    check_memory(mib << 20, mib << 20)
+    with pytest.raises(UsageError, match=f"expected at least {mib} MiB"):
+        check_memory((mib << 20) - 1, mib << 20)
 
 
 def test_the_region_of_memory_is_the_kernels() -> None:
@@ -247,7 +278,7 @@ def test_an_image_for_aarch64_boots_its_loader_with_the_memory_that_its_kernel_e
 ) -> None:
     image = read_image(make(tmp_path / "a.img"))
     assert members_of("aarch64") == (*MEMBERS, PLATFORM_FILE, LOADER)
-    assert image.memory == AARCH64_MEMORY
+    assert image.memory == 1 << 30
     assert boot_files(image) == {LOADER: aarch64_members()[LOADER]}
 
 

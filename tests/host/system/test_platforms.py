@@ -13,7 +13,6 @@ import pytest
 from cellreap import headers
 from cellreap.arches import ARCHES
 from cellreap.platforms import PLATFORMS, emulated, levels
-from cellreap.runs.qemu import MACHINES
 from kit.paths import ROOT
 
 FOLDERS = ("roottask", "refkernel", "pds", "examples", "pyhost/cellreap", "tools")
@@ -37,7 +36,7 @@ def numbers_in(text: str) -> set[int]:
 def second_tables(root: Path) -> list[str]:
     """The files below a checkout that have an address or an emulator of the table."""
     wanted = {address for address in addresses() if address >= LEAST}
-    programs = {machine.emulator for machine in MACHINES.values()}
+    programs = {each.emulation.program for each in PLATFORMS.values() if each.emulation is not None}
     found = []
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*")):

@@ -9,7 +9,7 @@ from typing import Any
 from cellreap.errors import CellreapError
 from cellreap.system.capdl.constants import body_slot, limit, protocol
 from cellreap.system.capdl.objects import ENTRY_BITS, SlotRef
-from cellreap.system.capdl.target import LEVELS, Target
+from cellreap.system.capdl.target import Target
 from cellreap.system.config import Pd
 from cellreap.system.elf import Executable
 
@@ -128,7 +128,7 @@ class Layout:
         if level < 0:
             return self.name("vspace")
         span = self.target.table_spans[level]
-        return self.name(LEVELS[self.target.arch][level + 1], vaddr >> span << span)
+        return self.name(self.target.levels[level + 1], vaddr >> span << span)
 
     def entry(self, level: int, vaddr: int) -> SlotRef:
         """The entry for an address in the table of a level."""

@@ -19,7 +19,6 @@ from cellreap.system.capdl.objects import (
     paging_table,
     slot_number,
 )
-from cellreap.system.capdl.target import LEVELS
 
 
 class Parts(Layout):
@@ -29,7 +28,7 @@ class Parts(Layout):
         """The PD's untyped and the objects that are retyped from it."""
         target, pd = self.target, self.pd
         body_bits = (self.parents() + (1 << pd.cspace_bits) - 1).bit_length()
-        kinds = LEVELS[target.arch]
+        kinds = target.levels
         objects = [
             cnode(self.name("body"), body_bits, target.slot_bits),
             cnode(self.name("cspace"), pd.cspace_bits, target.slot_bits),

@@ -13,7 +13,9 @@ from cellreap.platforms import levels
 from cellreap.system.sections import Sections
 
 _SIZES: Final = ("SlotBits", "TCBBits", "NotificationBits", "EndpointBits", "PageBits")
-LEVELS: Final = {arch: levels(arch) for arch in ARCHES}
+LEVELS: Final = (2, 3)
+"""How many levels of tables there can be."""
+_WORDS: Final = {arch: levels(arch) for arch in ARCHES}
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,11 @@ class Target:
     sc_bits: int = 0
     reply_bits: int = 0
 
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """capDL's words for an address space and its tables, the widest first."""
+        return _WORDS[self.arch][-1 - len(self.table_bits) :]
+
 
 def facts_source(arch: str) -> str:
     """C source to be compiled against roottask/ and an SDK. `read_target` reads the object file."""
@@ -47,16 +54,16 @@ def read_target(arch: str, raw: bytes) -> Target:
     """The values in the compiled `facts_source`. CellreapError if one is missing."""
     sections = Sections(raw)
 
-    def words(name: str, count: int) -> tuple[int, ...]:
+    def words(name: str, *counts: int) -> tuple[int, ...]:
         found = sections.symbols.get(name)
-        if found is None or found.bytes != 4 * count or found.section >= len(sections.all):
+        if found is None or found.bytes // 4 not in counts or found.section >= len(sections.all):
+            shown = " or ".join(map(str, counts))
             raise CellreapError(
-                f"{name} is not in the object file: expected {count} words of 32 bits"
+                f"{name} is not in the object file: expected {shown} words of 32 bits"
             )
         data = sections.data(sections.all[found.section])
-        return struct.unpack_from(f"<{count}I", data, found.value)
+        return struct.unpack_from(f"<{found.bytes // 4}I", data, found.value)
 
-    below = len(LEVELS[arch]) - 1
     slot, tcb, notification, endpoint, page, sc, reply = words("cr_capdl_sizes", len(_SIZES) + 2)
     return Target(
         arch,
@@ -68,6 +75,6 @@ def read_target(arch: str, raw: bytes) -> Target:
         sc_bits=sc,
         reply_bits=reply,
         vspace_bits=words("cr_arch_vspace_bits", 1)[0],
-        table_bits=words("cr_arch_table_bits", below),
-        table_spans=words("cr_arch_table_span", below),
+        table_bits=words("cr_arch_table_bits", *LEVELS),
+        table_spans=words("cr_arch_table_span", *LEVELS),
     )

@@ -145,10 +145,12 @@ class KernelCaps:
         for slots in snapshot.threads.values():
             if "cspace" not in slots:
                 continue  # its PD was destroyed
-            if "vspace" not in slots:
-                raise SnapshotError("a thread has a CSpace and no address space")
+            with_tables = self._context.report.arch == WITH_TABLES
+            if ("vspace" in slots) != with_tables:
+                expected = "an" if with_tables else "no"
+                raise SnapshotError(f"expected a thread with a CSpace and {expected} address space")
             cspace = physical(slots["cspace"].split(" ")[0], "cnode")
-            place = _Place(cspace, physical(slots["vspace"], "pd"))
+            place = _Place(cspace, physical(slots["vspace"], "pd") if with_tables else 0)
             pd = next((one for one in pds if self._inside(one, cspace)), None)
             if pd is not None and pd not in present:
                 present[pd] = place

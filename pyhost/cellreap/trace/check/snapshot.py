@@ -6,7 +6,7 @@ The part `objects` has every thread, but an address space and what is in a CSpac
 has not printed them before. The part `caps` is always complete. An object is named after its
 address in the kernel's window on memory, a page table or a frame after the address of the entry
 that maps it. Each address space has a part of the kernel's own, which is left out here. On aarch64,
-snapshots of ours have no address spaces with pages.
+snapshots of ours have no address spaces.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-KERNEL_WINDOW: Final = 0xFFFF_FF80_0000_0000
-"""Where the kernel maps physical memory (PPTR_BASE)."""
+KERNEL_WINDOWS: Final = (0xFFFF_FF80_0000_0000, 0x80_0000_0000)
+"""Where the kernel maps physical memory (PPTR_BASE), and where a kernel in EL2 does."""
 KERNEL_ENTRY: Final = 511
 """The entry of the kernel in the root table of an address space."""
 
@@ -84,10 +84,12 @@ def physical(name: str, kind: str) -> int:
 
 
 def _down(digits: str) -> int:
-    address = int(digits, 16) - KERNEL_WINDOW
-    if address < 0:
-        raise SnapshotError(f"0x{digits}: expected an address from {KERNEL_WINDOW:#x} on")
-    return address
+    address = int(digits, 16)
+    for window in KERNEL_WINDOWS:
+        if address >= window:
+            return address - window
+    expected = " or ".join(map(hex, KERNEL_WINDOWS))
+    raise SnapshotError(f"0x{digits}: expected an address from {expected} on")
 
 
 def entry_of(cap: str) -> int:

@@ -4,7 +4,8 @@
  * aarch64 must not be placed outside this folder. */
 #include "kernel/arch/arch.h"
 
-_Static_assert(seL4_VSpaceIndexBits == 9 && seL4_PageTableIndexBits == 9,
+_Static_assert(seL4_VSpaceBits == (CR_ARCH_TABLE_LEVELS == 2 ? 13 : 12) &&
+                   seL4_PageTableIndexBits == 9,
                "as the spans of platforms/aarch64.h have it");
 
 #define CR_TABLE_LEVEL(word, object, bits, span) object,

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Kernels that people deploy, on the machines that they are for: cleanups do what they always do.
+
+A kernel is the installed one of $XDG_DATA_HOME/cellreap/sdk/<name>. A test of one that is not there
+is skipped.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cellreap.system.config import Config, Pd
+from cellreap.system.sdk import data_folder, load_sdk
+from cellreap.testing import Target
+from kit.marks import thorough_but
+from kit.outcomes import ALL, LONG, compare
+from kit.paths import BOOT_CONFIGS, CONFIGS
+from kit.truth_traces import WITH_TRUTH, WITHOUT_TRUTH
+
+SCENARIO = "block_fs_db_app"
+INSTALLED = ("aarch64-el2", "aarch64-mcs-el2")
+"""How `ninja install` was told the prefix of each."""
+SHORT = [name for name in ALL if name not in LONG | {"spawn"}]
+
+
+@pytest.fixture
+def machine(shared_folder: Callable[[str], Path]) -> Callable[[str], Target]:
+    """Returns the target of a kernel by its name."""
+
+    def find(name: str) -> Target:
+        prefix = data_folder(os.environ) / "sdk" / name
+        if not prefix.is_dir():
+            pytest.skip(f"no kernel {prefix}")
+        sdk = load_sdk(prefix, name.split("-")[0])
+        return Target(sdk, shared_folder(name), (CONFIGS, BOOT_CONFIGS), WITHOUT_TRUTH)
+
+    return find
+
+
+@pytest.mark.behaviour("B-05")
+@pytest.mark.parametrize(
+    "system",
+    thorough_but(
+        [f"{name}:{kernel}" for name in SHORT for kernel in INSTALLED],
+        *(f"{SCENARIO}:{kernel}" for kernel in INSTALLED),
+    ),
+)
+def test_every_configuration_does_the_same(
+    machine: Callable[[str], Target], target_of: Callable[[str], Target], system: str
+) -> None:
+    name, kernel = system.split(":")
+    target = machine(kernel)
+    run = target.run(name)
+    assert run.cleanups()
+    compare(run, target_of(target.sdk.kernel.arch).run(name))
+
+
+@pytest.mark.behaviour("B-05")
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", INSTALLED)
+def test_who_computes_for_ever_takes_turns_with_its_equals(
+    machine: Callable[[str], Target], kernel: str
+) -> None:
+    """A PD that never waits is the first of its priority. While others wait for a server that
+    hangs, its equal comes as far as its exit: only if the kernel's timer interrupts the first.
+    """
+    run = machine(kernel).run("hang", change=spinning)
+    triggers = [run.name(each["trigger"]) for each in run.cleanups()]
+    assert triggers == ["quitter", "equal", "server"]
+
+
+def spinning(config: Config) -> Config:
+    """Two more PDs of the least priority. One computes, and the other exits."""
+    more = (
+        Pd(name=name, program=program, priority=1, background=True)
+        for name, program in (("first", "spinner"), ("equal", "quitter"))
+    )
+    return config.model_copy(update={"pds": (*config.pds, *more)})
+
+
+@pytest.mark.parametrize("kernel", thorough_but(INSTALLED, INSTALLED[0]))
+def test_the_kernel_agrees_with_the_model(machine: Callable[[str], Target], kernel: str) -> None:
+    """The check compares what the kernel says it has with what it should have."""
+    run = machine(kernel).run(SCENARIO, change=WITH_TRUTH, pd_depth=1, rs_depth=1)
+    assert run.of("TRUTH")
