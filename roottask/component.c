@@ -86,6 +86,16 @@ static cr_status describe(const cr_component_system *system)
                : CR_ERR_ARG;
 }
 
+static int has_budget(const cr_component_system *system)
+{
+    for (uint32_t i = 0; i < system->n_pds; i++) {
+        if (system->pds[i].budget_us != 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static int has_time_limit(const cr_component_system *system)
 {
     for (uint32_t i = 0; i < system->n_pds; i++) {
@@ -162,7 +172,7 @@ cr_status cr_component_init(const cr_component_room *room, const cr_component_sy
     if (status == CR_OK && room->put != 0) {
         cr_console_use(room->put);
     }
-    if (status == CR_OK && !cr_console_exists()) {
+    if (status == CR_OK && (!cr_console_exists() || (!CR_MCS && has_budget(system)))) {
         status = CR_ERR_ABSENT;
     }
     if (status == CR_OK) {

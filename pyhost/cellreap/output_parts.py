@@ -255,7 +255,7 @@ class Fault(TypedDict):
     name: str
     """Its name in the configuration."""
     kind: str
-    """`vm-fault`, `cap-fault`, `unknown-syscall` or `user-exception`."""
+    """`vm-fault`, `cap-fault`, `unknown-syscall`, `user-exception` or `timeout`."""
     address: str
     """The address, slot or number of the fault, in hex."""
     ip: str

@@ -45,7 +45,9 @@ enum {
     CR_REPLY_OBJECT = seL4_ReplyObject,
     CR_REPLY_BITS = seL4_ReplyBits,
     CR_SYS_WAIT = seL4_SysWait, /* without a place for a caller */
-    CR_SLICE_US = CONFIG_BOOT_THREAD_TIME_SLICE * 1000 /* that of the root task's first thread */
+    CR_SLICE_US = CONFIG_BOOT_THREAD_TIME_SLICE * 1000, /* that of the root task's first thread */
+    CR_TIMEOUT_FAULT = seL4_Fault_Timeout, /* the label */
+    CR_TIMEOUT_PAYER = seL4_Timeout_Data   /* the word with the badge of the scheduling context */
 };
 
 static inline seL4_MessageInfo_t cr_recv(seL4_CPtr from, seL4_Word *badge, seL4_CPtr reply)
@@ -102,11 +104,16 @@ static inline seL4_Error cr_set_priority(seL4_CPtr tcb, seL4_Word priority, seL4
     return (seL4_Error)seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, priority, sc, fault);
 }
 
-/* A time slice each round, as threads have without MCS. */
-static inline seL4_Error cr_set_round_robin(seL4_CPtr control, seL4_CPtr sc)
+static inline seL4_Error cr_set_time(seL4_CPtr control, seL4_CPtr sc, uint32_t budget_us,
+                                     uint32_t period_us, seL4_Word badge)
 {
-    return (seL4_Error)seL4_SchedControl_ConfigureFlags(control, sc, CR_SLICE_US, CR_SLICE_US, 0,
-                                                        0, 0);
+    return (seL4_Error)seL4_SchedControl_ConfigureFlags(control, sc, budget_us, period_us, 0,
+                                                        badge, 0);
+}
+
+static inline seL4_Error cr_set_timeout(seL4_CPtr tcb, seL4_CPtr fault)
+{
+    return (seL4_Error)seL4_TCB_SetTimeoutEndpoint(tcb, fault);
 }
 
 static inline seL4_CPtr cr_sched_control(const seL4_BootInfo *info)
@@ -123,7 +130,7 @@ static inline seL4_Error cr_save_reply(seL4_CPtr root, seL4_Word index, uint8_t 
 #define CR_WITH_MCS(...)
 /* No object has these types. */
 enum { CR_MCS = 0, CR_SC_OBJECT = -1, CR_SC_BITS = 0, CR_REPLY_OBJECT = -1, CR_REPLY_BITS = 0 };
-enum { CR_SYS_WAIT = seL4_SysRecv };
+enum { CR_SYS_WAIT = seL4_SysRecv, CR_SLICE_US = 0, CR_TIMEOUT_FAULT = -1, CR_TIMEOUT_PAYER = 0 };
 
 static inline seL4_MessageInfo_t cr_recv(seL4_CPtr from, seL4_Word *badge, seL4_CPtr reply)
 {
@@ -178,9 +185,16 @@ static inline seL4_Error cr_set_priority(seL4_CPtr tcb, seL4_Word priority, seL4
     return (seL4_Error)seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, priority);
 }
 
-static inline seL4_Error cr_set_round_robin(seL4_CPtr control, seL4_CPtr sc)
+static inline seL4_Error cr_set_time(seL4_CPtr control, seL4_CPtr sc, uint32_t budget_us,
+                                     uint32_t period_us, seL4_Word badge)
 {
-    (void)control, (void)sc;
+    (void)control, (void)sc, (void)budget_us, (void)period_us, (void)badge;
+    return seL4_NoError;
+}
+
+static inline seL4_Error cr_set_timeout(seL4_CPtr tcb, seL4_CPtr fault)
+{
+    (void)tcb, (void)fault;
     return seL4_NoError;
 }
 

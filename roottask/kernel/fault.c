@@ -19,6 +19,10 @@ static int read(seL4_MessageInfo_t tag, int address_at, int ip_at, uint64_t *add
 
 int cr_decode_fault(seL4_MessageInfo_t tag, cr_fault_kind *kind, uint64_t *address, uint64_t *ip)
 {
+    if (CR_MCS && seL4_MessageInfo_get_label(tag) == (seL4_Word)CR_TIMEOUT_FAULT) {
+        *kind = CR_FAULT_TIMEOUT;
+        return read(tag, CR_TIMEOUT_PAYER, CR_TIMEOUT_PAYER, address, ip);
+    }
     switch (seL4_MessageInfo_get_label(tag)) {
     case seL4_Fault_VMFault:
         *kind = CR_FAULT_VM;

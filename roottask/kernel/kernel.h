@@ -220,8 +220,28 @@ void cr_start_thread(seL4_CPtr tcb, seL4_CPtr sc, seL4_Word priority, void (*ent
 void cr_time_init(const seL4_BootInfo *info, uint32_t senders);
 /* A scheduling context for round robin, in a slot of the pool. Without, 0. Only for setup. */
 seL4_CPtr cr_make_sc(seL4_CPtr untyped);
-/* Gives a scheduling context a time slice each round. One kernel call. */
-seL4_Error cr_give_time(seL4_CPtr sc);
+/* How much a thread may run in each period. Zeros: a time slice each round, as without MCS. So it
+ * is if both are the same: no timeout fault ever comes then. */
+typedef struct cr_time {
+    uint32_t budget_us;
+    uint32_t period_us;
+} cr_time;
+
+/* Whether a thread with this time can use it up, which is a fault. */
+static inline int cr_time_ends(cr_time time)
+{
+    return time.budget_us < time.period_us;
+}
+
+/* Of an interval in which a thread with this time could run, how long it could. */
+static inline uint64_t cr_time_share(cr_time time, uint64_t interval)
+{
+    return cr_time_ends(time) ? interval * time.budget_us / time.period_us : interval;
+}
+
+/* Gives a scheduling context time. `badge`: of whom it is, in the message of a timeout fault. One
+ * kernel call. */
+seL4_Error cr_give_time(seL4_CPtr sc, cr_time time, seL4_Word badge);
 
 /* Prints a message on the console and stops the system. Only for states that a correct root task
  * cannot reach. */

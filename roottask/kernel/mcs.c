@@ -28,9 +28,10 @@ seL4_Error cr_save_caller(cr_slot at, uint32_t of)
     return error;
 }
 
-seL4_Error cr_give_time(seL4_CPtr sc)
+seL4_Error cr_give_time(seL4_CPtr sc, cr_time time, seL4_Word badge)
 {
-    return cr_set_round_robin(time_control, sc);
+    const cr_time given = time.budget_us != 0 ? time : (cr_time){CR_SLICE_US, CR_SLICE_US};
+    return cr_set_time(time_control, sc, given.budget_us, given.period_us, badge);
 }
 
 void cr_time_init(const seL4_BootInfo *info, uint32_t senders)
@@ -58,7 +59,7 @@ seL4_CPtr cr_make_sc(seL4_CPtr untyped)
     if (CR_MCS) {
         sc = cr_pool_make_sized(untyped, (seL4_Word)CR_SC_OBJECT, CR_SC_BITS,
                                 "no scheduling context");
-        cr_must(cr_give_time(sc), "a thread of the root task has no time");
+        cr_must(cr_give_time(sc, (cr_time){0}, 0), "a thread of the root task has no time");
     }
     return sc;
 }

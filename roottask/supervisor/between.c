@@ -9,6 +9,7 @@
 #include "answer.h"
 #include "arena.h"
 #include "carry.h"
+#include "kernel/arch/arch.h"
 #include "kernel/fault.h"
 #include "system/charge.h"
 
@@ -122,15 +123,32 @@ static void keep_operation(seL4_MessageInfo_t tag, uint64_t badge)
     want(kept, pd);
 }
 
+int cr_take_fault(seL4_MessageInfo_t tag, uint64_t badge, cr_pd **pd, cr_kept_fault *out)
+{
+    seL4_UserContext registers;
+    *out = (cr_kept_fault){.badge = badge};
+    if (cr_find_badged(badge, CR_BADGE_FAULT, pd) != CR_RESULT_OK || !cr_pd_is_served(*pd) ||
+        !cr_decode_fault(tag, &out->kind, &out->address, &out->ip)) {
+        return 0;
+    }
+    if (out->kind == CR_FAULT_TIMEOUT) {
+        if (!cr_time_ends((*pd)->time) || out->address != (*pd)->number) {
+            return 0;
+        }
+        if (cr_read_registers(cr_body_cap(&(*pd)->body, CR_BODY_TCB), &registers)) {
+            cr_panic("the registers of a PD that faulted cannot be read", (*pd)->number);
+        }
+        out->ip = cr_arch_ip(&registers);
+    }
+    return 1;
+}
+
 /* A PD can send messages that look like faults. The first one ends it or suspends it. */
 static void keep_fault(seL4_MessageInfo_t tag, uint64_t badge)
 {
-    cr_fault_kind kind;
-    uint64_t address;
-    uint64_t ip;
+    cr_kept_fault found;
     cr_pd *pd;
-    if (cr_find_badged(badge, CR_BADGE_FAULT, &pd) != CR_RESULT_OK || !cr_pd_is_served(pd) ||
-        !cr_decode_fault(tag, &kind, &address, &ip)) {
+    if (!cr_take_fault(tag, badge, &pd, &found)) {
         return;
     }
     cr_kept_fault *fault = &cr_sup.between.faults[cr_receiver(pd)];
@@ -138,7 +156,8 @@ static void keep_fault(seL4_MessageInfo_t tag, uint64_t badge)
         return;
     }
     cr_sup.between.n_kept += fault->number == 0;
-    *fault = (cr_kept_fault){++cr_sup.between.last, badge, kind, address, ip};
+    *fault = found;
+    fault->number = ++cr_sup.between.last;
 }
 
 void cr_between_take(seL4_MessageInfo_t tag, uint64_t badge)

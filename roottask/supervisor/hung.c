@@ -106,8 +106,9 @@ static void tick(cr_pd *pd, uint64_t elapsed, uint64_t passed)
         at->silent = 0;
         at->unanswered = 0;
     } else if (could_run(pd) && (!calls || is_in_circle(pd))) {
-        at->silent += calls ? 0 : elapsed;
-        at->unanswered += elapsed;
+        const uint64_t could = cr_time_share(pd->time, elapsed);
+        at->silent += calls ? 0 : could;
+        at->unanswered += could;
     }
 }
 

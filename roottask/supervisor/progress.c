@@ -169,8 +169,9 @@ static void advance(cr_pd *pd, uint64_t elapsed)
         run->waited += elapsed;
     }
     if (counts && run->chance) {
-        run->ran += elapsed;
-        run->mark += cr_notices_has_general(pd) ? 0 : elapsed;
+        const uint64_t could = cr_time_share(pd->time, elapsed);
+        run->ran += could;
+        run->mark += cr_notices_has_general(pd) ? 0 : could;
     }
     run->chance |= counts;
     if (!oldest_awaited(pd, &notice)) {

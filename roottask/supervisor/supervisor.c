@@ -4,7 +4,6 @@
  * it, and receives the next message. It must never call a PD or block on anything except the
  * endpoint, because all PDs depend on it. */
 #include "supervisor.h"
-#include "kernel/fault.h"
 #include "kernel/writer.h"
 #include "system/saved.h"
 #include "system/state.h"
@@ -54,15 +53,12 @@ void cr_supervisor_init(const cr_hooks *hooks, seL4_CPtr notification)
 
 static void handle_fault(seL4_MessageInfo_t tag, uint64_t badge)
 {
-    cr_fault_kind kind;
-    uint64_t address;
-    uint64_t ip;
+    cr_kept_fault fault;
     cr_pd *pd;
-    /* A PD can send its own messages with its fault capability. A message that is not a fault is
-     * dropped. A PD that called with such a message waits for ever, and no other PD is affected. */
-    if (cr_find_badged(badge, CR_BADGE_FAULT, &pd) == CR_RESULT_OK && cr_pd_is_served(pd) &&
-        cr_decode_fault(tag, &kind, &address, &ip)) {
-        cr_fault_occurs(pd, kind, address, ip);
+    /* A message that is not a fault is dropped. A PD that called with such a message waits for
+     * ever, and no other PD is affected. */
+    if (cr_take_fault(tag, badge, &pd, &fault)) {
+        cr_fault_occurs(pd, fault.kind, fault.address, fault.ip);
     }
 }
 

@@ -452,8 +452,12 @@ static seL4_Error set_priority(const cr_body_params *params, const cr_body *body
                                seL4_CapRights_new(1, 0, 0, 1), params->fault_badge);
     if (!error) {
         cr_count_call(CR_CALL_CONFIGURE);
-        error = cr_give_time(sc);
+        error = cr_give_time(sc, params->time, params->number);
         error = error ? error : cr_set_priority(tcb, params->priority, sc, fault);
+        if (!error && cr_time_ends(params->time)) {
+            cr_count_call(CR_CALL_CONFIGURE);
+            error = cr_set_timeout(tcb, fault);
+        }
         error = cr_delete(cr_slot_at(fault)) ? seL4_IllegalOperation : error;
     }
     cr_pool_give(temporary);

@@ -55,7 +55,9 @@ typedef struct cr_body_params {
     uint32_t cspace_bits;
     uint32_t stack_pages;
     uint32_t priority;
-    uint32_t l1; /* a free L1 slot */
+    cr_time time;
+    uint32_t number; /* of the PD, which a timeout fault names */
+    uint32_t l1;     /* a free L1 slot */
     const cr_startup *startup;
     seL4_CPtr root_endpoint;  /* unbadged */
     seL4_Word request_badge;  /* for the PD's operations */

@@ -190,11 +190,13 @@ static void trace_rules_of(const cr_pd *pd)
         cr_trace_number(&cr_sys.trace, pd->deadline_ms);
         cr_trace_end(&cr_sys.trace);
     }
-    if (pd->limits.heartbeat_ms != 0 || pd->limits.call_ms != 0) {
+    if (pd->limits.heartbeat_ms != 0 || pd->limits.call_ms != 0 || pd->time.budget_us != 0) {
         cr_trace_begin(&cr_sys.trace, CR_EV_LIMITS);
         cr_trace_pd(pd);
         cr_trace_number(&cr_sys.trace, pd->limits.heartbeat_ms);
         cr_trace_number(&cr_sys.trace, pd->limits.call_ms);
+        cr_trace_number(&cr_sys.trace, pd->time.budget_us);
+        cr_trace_number(&cr_sys.trace, pd->time.period_us);
         cr_trace_end(&cr_sys.trace);
     }
     cr_trace_begin(&cr_sys.trace, CR_EV_RIGHTS);
@@ -270,9 +272,11 @@ cr_status cr_enter_pd(cr_new_pd *make)
                                                 : 0};
     if (config != 0) {
         pd->limits = (cr_limits){.heartbeat_ms = config->heartbeat_ms, .call_ms = config->call_ms};
+        pd->time = (cr_time){config->budget_us, config->period_us};
     } else if (creator != 0) {
         pd->limits = (cr_limits){.heartbeat_ms = creator->limits.heartbeat_ms,
                                  .call_ms = creator->limits.call_ms};
+        pd->time = creator->time;
     }
     cr_sys.may_listen |= (pd->flags & CR_IMAGE_MAY_LISTEN) != 0;
     cr_text_copy(pd->name, make->name, CR_NAME_BYTES);
@@ -292,6 +296,8 @@ cr_status cr_enter_pd(cr_new_pd *make)
         .cspace_bits = pd->body.cspace_bits,
         .stack_pages = config != 0 ? config->stack_pages : CR_SPAWNED_STACK_PAGES,
         .priority = pd->priority,
+        .time = pd->time,
+        .number = pd->number,
         .l1 = CR_L1_BODIES + index,
         .startup = &startup,
         .root_endpoint = cr_sys.endpoint,

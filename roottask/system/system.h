@@ -116,6 +116,7 @@ typedef struct cr_pd {
     uint32_t deadline_ms; /* for finishing a notice; 0: none */
     cr_run run;
     cr_limits limits;
+    cr_time time;
     uint64_t last_token;  /* of the notice queued last */
     uint64_t released;    /* last_token when its wait was ended so that it can acknowledge */
     uint32_t lost;        /* slots that wait for its acknowledgement of a loss */

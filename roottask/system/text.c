@@ -41,6 +41,7 @@ static int pds_fit(const cr_image_header *image)
             pd->priority < 1 || pd->priority > CR_PRIORITY_MAX || pd->spawn_priority < 1 ||
             pd->spawn_priority > pd->priority ||
             pd->cspace_bits < CR_CSPACE_BITS_MIN || !has_slots(pd->cspace_bits) ||
+            pd->budget_us > pd->period_us || (pd->budget_us == 0) != (pd->period_us == 0) ||
             pd->stack_pages < 1 || pd->stack_pages > CR_STACK_PAGES_MAX ||
             pd->respawn_delay_ms > CR_RESPAWN_DELAY_MAX_MS || pd->reader > image->pds.count ||
             (pd->fault_handler != CR_IMAGE_NONE && pd->fault_handler >= i)) {

@@ -72,6 +72,26 @@ def test_who_hangs_is_found_and_who_is_made_again_is_there(
     assert mcs(ARCHES[0]).run(name).cleanups()
 
 
+@pytest.mark.behaviour("B-03")
+@pytest.mark.parametrize("arch", thorough_but(ARCHES, *ARCHES))
+def test_who_computes_for_ever_goes_by_its_budget_or_its_heartbeat_and_nobody_else_is_late(
+    mcs: Callable[[str], Target], arch: str
+) -> None:
+    run = mcs(arch).run("budget")
+    faults = run.of("FAULT")
+    assert [(run.name(e["pd"]), e["kind"]) for e in faults] == [("bounded", "timeout")] * 4
+    assert all(e.number("address") == int(e["pd"].removeprefix("PD_"), 16) for e in faults)
+    # Its fault handler lets the first one go on twice, with the budget of the next period.
+    assert len(run.of("FAULT_RESUMED")) == 2
+    assert run.says("nurse")[0] == "fault of PD_4: kind 4, address 0x4"
+    hung = [run.name(e["pd"]) for e in run.of("TRIGGER", cause="hung")]
+    assert hung == ["unbounded"]
+    assert len(run.cleanups()) == 5
+    assert not run.of("TRIGGER", cause="late") + run.of("SERVER_DIED") + run.of("GIVE_UP")
+    assert run.alive() == {"server", "client", "nurse"}
+    assert len(run.says("client")) == 2
+
+
 def test_each_pd_has_time_of_its_own_and_a_place_for_its_callers(
     mcs: Callable[[str], Target],
 ) -> None:

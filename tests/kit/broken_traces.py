@@ -543,6 +543,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "blame.handler": lambda: edited("blame", "FAULT_HELD", {"handler": "PD_2"}, pd="PD_3"),
     "blame.told": lambda: scenario(_not_told),
     "blame.registers": lambda: edited("blame", "FAULT_HELD", {"ip": "0x400999"}, pd="PD_3"),
+    "blame.timeout": lambda: scenario(lambda target: target.fault("PD_5", "timeout")),
     "blame.same": lambda: edited("blame", "FAULT", {"kind": "vm-fault"}, pd="PD_4"),
     "blame.resumed": lambda: edited("blame", "FINISH_WORK", {"result": "failed"}, token=1),
     "blame.taken": lambda: inserted("blame", "FAULT_RESUMED", "DEADLINE", pd="PD_2", ms=5),

@@ -161,7 +161,7 @@ class Configured(Target):
             size=self.sizes.bodies.get(pd.name, BODY),
             body_objects=Counter(self.sizes.objects.get(pd.name, BODY_OBJECTS)),
             deadline=pd.deadline_ms,
-            limits=pd.limits_ms,
+            limits=pd.limits,
             account=pd.account,
             priority=pd.priority,
             rights=pd.rights,

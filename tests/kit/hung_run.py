@@ -10,15 +10,16 @@ from kit.trace_simulator import Target
 def hung_run(word: str = "UNANSWERED") -> list[Draft]:
     """A client waits in a call through a middle PD. The last one leaves its probe; later the middle
     one itself only waits for messages. A third PD answers its probe late, as it could not run, and
-    leaves another one.
+    leaves another one. A fourth uses its budget up.
 
     word: what is said when its time is over for the first; "": nothing.
     """
     target = Target(0, 0, "hung")
     last = target.pd("last", deadline=1000)
     middle = target.pd("middle")
-    client = target.pd("client", limits=(0, 200))
-    busy = target.pd("busy", limits=(300, 0))
+    client = target.pd("client", limits=(0, 200, 0, 0))
+    busy = target.pd("busy", limits=(300, 0, 0, 0))
+    spinner = target.pd("spinner", limits=(0, 0, 1000, 5000))
     target.request(middle, target.space(last, "BLOCK", "disk"))
     target.request(client, target.space(middle, "FILE", "files"))
     target.quiet()
@@ -50,6 +51,9 @@ def hung_run(word: str = "UNANSWERED") -> list[Draft]:
     for ms in (2000, 2200):
         target.emit("CLOCK", ms=ms)
     target.hung(busy, None, target.queues[busy][-1].token, 300)
+    target.cleanup()
+    target.account()
+    target.fault(spinner, "timeout", address=int(spinner.removeprefix("PD_"), 16))
     target.cleanup()
     target.account()
     return target.end()

@@ -253,7 +253,7 @@ class Target:
         pinned: bool = False,
         size: int = 1 << 16,
         deadline: int = 0,
-        limits: tuple[int, int] = (0, 0),
+        limits: tuple[int, int, int, int] = (0, 0, 0, 0),
         creator: str | None = None,
         account: int | None = None,
         priority: int = 100,
@@ -281,7 +281,8 @@ class Target:
         if deadline:
             self.emit("DEADLINE", pd=pd, ms=deadline)
         if any(limits):
-            self.emit("LIMITS", pd=pd, heartbeat_ms=limits[0], call_ms=limits[1])
+            names = ("heartbeat_ms", "call_ms", "budget_us", "period_us")
+            self.emit("LIMITS", pd=pd, **dict(zip(names, limits, strict=True)))
         own = self.n_pds if account is None else account
         self.accounts[pd] = own if creator is None else self.accounts[creator]
         if rights is None:

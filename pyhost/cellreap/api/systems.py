@@ -15,6 +15,7 @@ from cellreap.system.config import (
     Depth,
     Mode,
     check_debug,
+    check_scheduling,
     check_timer,
     override,
     parse_config,
@@ -23,7 +24,15 @@ from cellreap.system.config import (
 from cellreap.system.image import Overrides
 from cellreap.system.programs import Source, check_programs
 from cellreap.system.refkernel import build_refkernel, find_kernel
-from cellreap.system.sdk import Sdk, debug_missing, installed_sdk, load_sdk, no_sdk, timer_missing
+from cellreap.system.sdk import (
+    Sdk,
+    debug_missing,
+    installed_sdk,
+    is_mcs,
+    load_sdk,
+    no_sdk,
+    timer_missing,
+)
 
 SEL4: Final = "seL4"
 REFKERNEL: Final = "refkernel"
@@ -95,12 +104,14 @@ class System:
         return replace(self, config=config, overrides=self.overrides.model_copy(update=given))
 
     def check_kernel(self, sdk: Sdk) -> None:
-        """InputError if the file needs a timer or debug calls and the kernel has none."""
+        """InputError if the file needs what the kernel has not: a timer, debug calls, MCS."""
         timer, debug = timer_missing(sdk.options, sdk.kernel.arch), debug_missing(sdk.options)
-        if timer is not None or debug is not None:
+        mcs = is_mcs(sdk.options)
+        if timer is not None or debug is not None or not mcs:
             as_written = parse_config(self.text, self.path)
             check_timer(as_written, self.text, self.path, timer)
             check_debug(as_written, self.text, self.path, debug)
+            check_scheduling(as_written, self.text, self.path, mcs)
 
 
 def kernel_for(arch: str | None, kernel: str | Path | None, progress: Progress) -> Sdk:

@@ -343,6 +343,8 @@ def _pd_row(
         "deadline_ms": deadline_of(config, pd, timer),
         "heartbeat_ms": pd.heartbeat_ms or 0,
         "call_ms": pd.call_ms or 0,
+        "budget_us": pd.budget_us or 0,
+        "period_us": pd.period_us or 0,
         **respawn_of(pd, timer),
         "args": list(pd.args),
         "quotas": [_quota(getattr(pd.quota, word)) for word in quotas.words()],

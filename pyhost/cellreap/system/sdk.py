@@ -273,6 +273,11 @@ def debug_missing(options: Mapping[str, Any]) -> str | None:
     return None
 
 
+def is_mcs(options: Mapping[str, Any]) -> bool:
+    """Whether the kernel has scheduling contexts. options: gen_config.json."""
+    return options.get("KERNEL_MCS") is True
+
+
 def takes_snapshots(kernel: str) -> bool:
     """Whether the kernel has seL4_DebugSnapshot. kernel: its name and version."""
     return kernel.split(" ")[0] == "seL4"

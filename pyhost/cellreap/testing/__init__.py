@@ -24,11 +24,12 @@ from cellreap.testing.changes import (
     with_system,
 )
 from cellreap.testing.run import Run, dangling
-from cellreap.testing.target import NoDebug, NoTimer, NotOnKernel, Target
+from cellreap.testing.target import NoDebug, NoMcs, NoTimer, NotOnKernel, Target
 
 __all__ = [
     "Change",
     "NoDebug",
+    "NoMcs",
     "NoTimer",
     "NotOnKernel",
     "Run",

@@ -31,12 +31,13 @@ from cellreap.system.config import (
     override,
     parse_config,
     read_text,
+    scheduled,
     timed,
 )
 from cellreap.system.image import read_image
 from cellreap.system.parts import build_parts
 from cellreap.system.programs import Source, build_programs, keep_programs
-from cellreap.system.sdk import Sdk, debug_missing, timer_missing
+from cellreap.system.sdk import Sdk, debug_missing, is_mcs, timer_missing
 from cellreap.system.toolchain import find_toolchain
 from cellreap.testing.changes import Change, validated
 from cellreap.testing.run import Run
@@ -54,6 +55,10 @@ class NotOnKernel(unittest.SkipTest):
 
 class NoTimer(NotOnKernel):
     """The system needs a timer, and the kernel leaves none to user level."""
+
+
+class NoMcs(NotOnKernel):
+    """The configuration needs scheduling contexts, and the kernel has none."""
 
 
 class NoDebug(NotOnKernel):
@@ -151,6 +156,8 @@ class Target:
         missing = debug_missing(self.sdk.options)
         if missing is not None and any(asking(config)):
             raise NoDebug(f"{self.sdk.kernel} does not tell what it holds: it has no {missing}")
+        if not is_mcs(self.sdk.options) and any(scheduled(config)):
+            raise NoMcs("no MCS kernel")
         own = self._own(name, config, text)
         told = repr((config.model_dump_json(by_alias=True), own, qemu_args, how.get("again", 0)))
         key = f"{name}-{hashlib.sha256(told.encode()).hexdigest()[:16]}"

@@ -50,8 +50,8 @@ class ExpectedPd:
     reader: int = 0
     """The account whose first PD may read its memory when it is doomed. 0: none."""
     deadline_ms: int = 0
-    limits_ms: tuple[int, int] = (0, 0)
-    """Its heartbeat_ms and call_ms. 0: none."""
+    limits: tuple[int, int, int, int] = (0, 0, 0, 0)
+    """Its heartbeat_ms, call_ms, budget_us and period_us. 0: none."""
     depths: Depths | None = None
     """Its own depths, if it has any."""
     respawn: tuple[int, int, int] | None = None

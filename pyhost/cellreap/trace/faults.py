@@ -141,6 +141,8 @@ def describe_fault(event: Event, arch: str) -> str:
         return f"page fault at {address:#x}"
     if event["kind"] == "cap-fault":
         return f"capability fault at slot {address:#x}"
+    if event["kind"] == "timeout":
+        return "its budget used up"
     if event["kind"] == "unknown-syscall":
         return f"unknown system call {address - (1 << 64) if address >= 1 << 63 else address}"
     if address == ILLEGAL_INSTRUCTION.get(arch):

@@ -114,7 +114,7 @@ RULES: Final[dict[str, str]] = {
     "the first cleanup. No other PD exists but those that a PD may spawn.",
     "config.rights": "A PD has the configured pin, priority, rights and account.",
     "config.deadline": "A PD has the configured deadline.",
-    "config.limits": "A PD has the configured heartbeat_ms and call_ms.",
+    "config.limits": "A PD has the configured heartbeat_ms, call_ms, budget_us and period_us.",
     "config.depths": "A PD has the configured depths of its own, or none.",
     "config.respawn": "A PD has the configured rule for respawns, or none.",
     "config.handler": "A PD has the configured fault handler, if that exists, and keeps it.",
@@ -250,6 +250,8 @@ RULES: Final[dict[str, str]] = {
     "blame.told": "A PD whose fault handler can be told of its fault is not a trigger at once.",
     "blame.registers": "The registers of a FAULT or FAULT_HELD have the address of its "
     "instruction, and the number of an unknown system call.",
+    "blame.timeout": "A `timeout` is of a PD with a budget below its period, and names that PD as "
+    "the one whose budget is used up.",
     "blame.same": "A FAULT after a FAULT_HELD has the same kind, address and instruction.",
     "blame.resumed": "A PD continues after a fault only if its fault handler finished the notice "
     "with `ok`.",
@@ -260,7 +262,8 @@ RULES: Final[dict[str, str]] = {
     "blame.waits": "A PD is probed only if calls can lead to it from the PD that waits: each one "
     "on the way has or had a capability to the next, or has a fault that the next one holds.",
     # PDs that hang
-    "hung.limits": "LIMITS follows the BODY or DEADLINE of its PD directly, and names a limit.",
+    "hung.limits": "LIMITS follows the BODY or DEADLINE of its PD directly, and names a limit. A "
+    "budget has a period that is not shorter.",
     "hung.probe": "A PROBE with a time has the heartbeat_ms of its PD, or the call_ms of the PD "
     "that waits. A PD that can answer has one at a time.",
     "hung.waits": "A PD is probed or has hung for the call_ms of another one only if calls of that "

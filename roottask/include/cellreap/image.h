@@ -162,6 +162,8 @@ typedef struct cr_image_pd {
     uint32_t deadline_ms; /* time to acknowledge a notice; 0: no deadline */
     uint32_t heartbeat_ms; /* time to wait for a message, or to answer a probe; 0: no limit */
     uint32_t call_ms;      /* time for which it waits in a call, twice; 0: no limit */
+    uint32_t budget_us;    /* how long it may run in each period; needs MCS. 0: in turn */
+    uint32_t period_us;    /* at least budget_us; 0 with it */
     uint32_t spawn_priority; /* of the PDs that it spawns: 1 .. priority */
     uint32_t spawn_allow; /* edges that a PD that it spawns allows it to make, from the start */
     /* RESPAWN: the PD is created anew at most this often in a window of this many milliseconds; 0:

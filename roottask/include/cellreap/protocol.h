@@ -506,7 +506,9 @@ typedef enum cr_order {
     CR_FAULT_KIND(CR_FAULT_CAP, 1, "cap-fault", "The use of an invalid capability.")               \
     CR_FAULT_KIND(CR_FAULT_EXCEPTION, 2, "user-exception", "A processor exception.")               \
     CR_FAULT_KIND(CR_FAULT_SYSCALL, 3, "unknown-syscall",                                          \
-        "A system call that the kernel does not define.")
+        "A system call that the kernel does not define.")                                          \
+    CR_FAULT_KIND(CR_FAULT_TIMEOUT, 4, "timeout",                                                  \
+        "The budget of the PD is used up before its period has ended.")
 
 typedef enum cr_fault_kind {
 #define CR_FAULT_KIND(enumerator, number, ...) enumerator = number,

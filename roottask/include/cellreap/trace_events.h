@@ -247,10 +247,11 @@ typedef enum cr_print {
                    "The PD must finish each notice within this many milliseconds. A PD without "   \
                    "this event has no deadline.")                                                  \
     CR_TRACE_EVENT(CR_EV_LIMITS, "LIMITS", FIELD(pd, PD) FIELD(heartbeat_ms, NUMBER)               \
-                   FIELD(call_ms, NUMBER),                                                         \
+                   FIELD(call_ms, NUMBER) FIELD(budget_us, NUMBER) FIELD(period_us, NUMBER),       \
                    "The PD has hung that does not wait for a message, and finishes no probe, for " \
-                   "heartbeat_ms, or that keeps the PD waiting in a call for twice call_ms. 0: "   \
-                   "no such limit. A PD without this event has none.")                             \
+                   "heartbeat_ms, or that keeps the PD waiting in a call for twice call_ms. In "   \
+                   "each period_us it may run for budget_us; if that is less, to use it up is a "  \
+                   "fault. 0: no such limit. A PD without this event has none.")                   \
     CR_TRACE_EVENT(CR_EV_RIGHTS, "RIGHTS", FIELD(pd, PD) FIELD(priority, NUMBER)                   \
                    FIELD(account, NUMBER) FIELD(set_depth, FLAG) FIELD(extract, FLAG)              \
                    FIELD(spawn, FLAG) FIELD(listen, FLAG) FIELD(reader, NUMBER)                    \

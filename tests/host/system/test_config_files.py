@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from cellreap.errors import InputError, UsageError
 from cellreap.system.config import (
     Config,
+    check_scheduling,
     check_timer,
     json_schema,
     load_config,
@@ -19,7 +20,7 @@ from cellreap.system.config import (
     parse_config,
 )
 from cellreap.system.toml_lines import Lines
-from kit.paths import BAD_CONFIGS, CONFIGS, TIMED_CONFIGS
+from kit.paths import BAD_CONFIGS, BOOT_CONFIGS, CONFIGS, TIMED_CONFIGS
 
 BAD = sorted(BAD_CONFIGS.glob("*.toml"))
 TIMED = sorted(TIMED_CONFIGS.glob("*.toml"))
@@ -58,6 +59,18 @@ def test_what_needs_a_timer_is_refused_where_a_kernel_has_none_by_the_name_of_it
         check_timer(config, text, path, "KernelArmExportPTMRUser")
     said = caught.value.line().replace(str(path), path.name)
     assert said + "\n" == path.with_suffix(".err").read_text()
+
+
+@pytest.mark.behaviour("B-03", "X-25")
+def test_a_budget_is_refused_where_a_kernel_has_no_scheduling_contexts() -> None:
+    path = BOOT_CONFIGS / "budget.toml"
+    config, text = load_config(path), path.read_text()
+    check_scheduling(config, text, path, True)
+    with pytest.raises(InputError) as caught:
+        check_scheduling(config, text, path, False)
+    line = text.splitlines().index("budget_us = 5000") + 1
+    said = "pd[3].budget_us: needs scheduling contexts: expected a kernel with KernelIsMCS"
+    assert caught.value.line() == f"{path}:{line}: {said}, which this one has not"
 
 
 def test_what_can_do_without_a_timer_is_taken_without_one() -> None:

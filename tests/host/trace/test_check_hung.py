@@ -38,14 +38,15 @@ def test_it_is_told_in_words_and_in_json() -> None:
         "PD_4 (busy) hung: it left a probe unanswered for 300 ms",
     ]
     assert report_json(report)["hung"][0] == {"pd": "PD_1", "by": "PD_3", "token": 2, "ms": 200}
-    assert [cleanup.cause for cleanup in report.cleanups] == ["hung"] * 3
+    assert [cleanup.cause for cleanup in report.cleanups] == ["hung"] * 3 + ["fault"]
 
 
 def test_it_is_a_crash_that_nobody_staged() -> None:
     outcome, story = Outcome(), Story()
     stream = io.BytesIO("\n".join(seal(hung_run())).encode())
     check_stream(stream, "trace", also=((outcome.take, None), (story.take, None)))
-    assert [crash.name for crash in outcome.crashes] == ["last", "middle", "busy"]
+    assert [crash.name for crash in outcome.crashes] == ["last", "middle", "busy", "spinner"]
+    assert outcome.crashes[3].how == "its budget used up"
     assert outcome.crashes[2].how == "it hung: it left a probe unanswered for 300 ms"
     assert story.chapters[1].how.startswith("hung: it only waited for messages for 400 ms")
 
@@ -71,7 +72,7 @@ def test_nobody_hangs_by_the_call_of_a_pd_that_does_something() -> None:
 def leaves_its_endpoint(ms: int, called: bool = True) -> list[Draft]:
     """A PD with a heartbeat waits for something else while it is called."""
     target = Target(0, 0, "elsewhere")
-    server, client = target.pd("server", limits=(200, 0)), target.pd("client")
+    server, client = target.pd("server", limits=(200, 0, 0, 0)), target.pd("client")
     disk = target.space(server, "BLOCK", "disk")
     if called:
         target.request(client, disk)
@@ -102,7 +103,7 @@ def test_who_leaves_its_endpoint_alone_is_called_by_somebody(
 @pytest.mark.parametrize(("call_ms", "broken"), [(0, set()), (100, {"hung.missing"})])
 def test_no_call_with_a_limit_is_left_at_the_end(call_ms: int, broken: set[str]) -> None:
     target = Target(0, 0, "left")
-    server, client = target.pd("server"), target.pd("client", limits=(100, call_ms))
+    server, client = target.pd("server"), target.pd("client", limits=(100, call_ms, 0, 0))
     target.request(client, target.space(server, "BLOCK", "disk"))
     other = target.pd("other")
     target.quiet()

@@ -168,6 +168,8 @@ BOUND_FIELDS = {
     "TRIGGER.when": "to later, where the cleanup begins at once in either case",
     "TRIGGER.ms": "to another time beyond the deadline, or the limit that has passed",
     "LIMITS.call_ms": "of a PD for whose call nobody was probed",
+    "LIMITS.budget_us": "to another that is below the period",
+    "LIMITS.period_us": "to another that is above the budget",
     "LIMITS.heartbeat_ms": "of a PD that was not probed for it",
     "UNANSWERED.ms": "to another time beyond the limit that has passed",
     "UNANSWERED.ran": "to another time below the limit",
@@ -418,6 +420,8 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
         return reason if changed.number("ms") >= deadline.number("ms") else None
     if mutation.key == "TRIGGER.ms" and event["cause"] == "hung":
         return reason if changed.number("ms") >= event.number("ms") else None
+    if mutation.key in ("LIMITS.budget_us", "LIMITS.period_us"):
+        return reason if 0 < changed.number("budget_us") < changed.number("period_us") else None
     if event.name == "LIMITS":
         field = "pd" if mutation.key == "LIMITS.heartbeat_ms" else "by"
         by = "-" if field == "pd" else event["pd"]

@@ -11,6 +11,7 @@ from cellreap.system.config.debugging import asking, check_debug, on_kernel
 from cellreap.system.config.overriding import override
 from cellreap.system.config.reading import load_config, parse_config
 from cellreap.system.config.rules import unknown
+from cellreap.system.config.scheduling import check_scheduling, scheduled
 from cellreap.system.config.schema import (
     DEFAULT_DEADLINE_MS,
     MAX_DEADLINE_MS,
@@ -51,6 +52,7 @@ __all__ = [
     "System",
     "asking",
     "check_debug",
+    "check_scheduling",
     "check_timer",
     "closeness_of",
     "deadline_of",
@@ -62,6 +64,7 @@ __all__ = [
     "parse_config",
     "read_text",
     "respawn_of",
+    "scheduled",
     "tables",
     "timed",
     "unknown",

@@ -34,6 +34,7 @@ def problems(config: Config) -> Iterator[Problem]:
     yield from _cycles(config)
     yield from _crashes(config)
     yield from _spawning(config)
+    yield from _budgets(config)
     yield from _background(config)
     yield from _cleaner(config)
     yield from _respawns(config)
@@ -185,6 +186,18 @@ def _spawning(config: Config) -> Iterator[Problem]:
         elif pd.spawn_priority is not None and pd.spawn_priority > pd.priority:
             said = f"is {pd.spawn_priority}, and its own priority is {pd.priority}"
             yield ("pd", i, "spawn_priority"), f"{said}; expected {pd.priority} or less"
+
+
+def _budgets(config: Config) -> Iterator[Problem]:
+    """A budget has a period, which is not shorter."""
+    for i, pd in enumerate(config.pds):
+        budget, period = pd.budget_us, pd.period_us
+        if budget is None and period is not None:
+            yield ("pd", i, "period_us"), "is the period of no budget; expected a budget_us too"
+        elif budget is not None and period is None:
+            yield ("pd", i, "budget_us"), "has no period; expected a period_us too"
+        elif budget is not None and period is not None and budget > period:
+            yield ("pd", i, "budget_us"), f"is {budget}; expected at most period_us, {period}"
 
 
 def _background(config: Config) -> Iterator[Problem]:

@@ -50,6 +50,7 @@ _Quota = Annotated[
     Field(ge=0, le=0xFFFF_FFFE),
     expect("an integer from 0 to 4294967294"),
 ]
+_Time = Annotated[int, Field(ge=100, le=60_000_000), expect("microseconds from 100 to 60000000")]
 _Name = Annotated[
     str,
     StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,30}$"),
@@ -356,6 +357,15 @@ class Pd(Table):
     """If a call of this PD lasts so many milliseconds, the PD that it waits for, perhaps through
     others, must answer a probe in the same time again, or has hung and goes. It has also hung if it
     only waits for messages for twice the time. By default a call may last for ever.
+    """
+    budget_us: _Time | None = None
+    """It may run for so many microseconds in each period, and needs a kernel with MCS. If that is
+    less than the period, to use it up is a fault, `timeout`. What it spawns has the same. By
+    default it runs in turn with its equals.
+    """
+    period_us: _Time | None = None
+    """The period of its budget, which is not larger. If both are the same, it runs in turn with its
+    equals, so long at a time, and there is no such fault.
     """
     may_extract: _Bool = False
     """It may request an extraction of the model state."""

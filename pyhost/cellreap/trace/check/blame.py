@@ -103,6 +103,14 @@ class Blame(Concern):
                 text = f"{field}={event[field]}: {register} is {registers.get(register, 0):#x}"
                 self.context.bad("blame.registers", f"{event.name}: pd={event['pd']} {text}")
 
+    def _check_timeout(self, event: Event) -> None:
+        """Who ran is who paid, and had less time than there is."""
+        pd = event["pd"]
+        _, _, budget, period = self.context.hung.limits_of(pd)
+        if event["kind"] == "timeout" and (budget >= period or event["address"] != f"0x{pd[3:]}"):
+            text = f"{event.name}: pd={pd} address={event['address']}: {budget} of {period} us"
+            self.context.bad("blame.timeout", text)
+
     def ends(self, event: Event) -> None:
         """The PD is a trigger. EXIT: its registers show its message, unless it has run since."""
         self.forget(event["pd"])
@@ -123,6 +131,7 @@ class Blame(Concern):
         """FAULT. Returns whether a fault of the PD was held until now."""
         pd = event["pd"]
         self._check_registers(event)
+        self._check_timeout(event)
         fault = self._held.pop(pd, None)
         if fault is None:
             self._handler_is_told(pd)
@@ -179,6 +188,7 @@ class Blame(Concern):
         """FAULT_HELD: a PD faulted, and its fault handler is told."""
         context, pd, handler = self.context, event["pd"], event["handler"]
         self._check_registers(event)
+        self._check_timeout(event)
         if not context.actors.may_act(event, pd):
             return
         if self._handler(pd) != handler or not self._is_up(handler):

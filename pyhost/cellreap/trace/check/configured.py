@@ -247,7 +247,8 @@ class Configured(Concern):
         has = self.context.triggers.deadline_of(making.pd)
         self._compare(making, "deadline", ("deadline", has, pd.deadline_ms))
         limits = self.context.hung.limits_of(making.pd)
-        self._compare(making, "limits", ("heartbeat_ms and call_ms", limits, pd.limits_ms))
+        told = "heartbeat_ms, call_ms, budget_us and period_us"
+        self._compare(making, "limits", (told, limits, pd.limits))
         self._compare(making, "respawn", ("rule", making.rule, pd.respawn))
         if pd.depths is not None or "set_depth" not in pd.rights:
             self._compare(making, "depths", ("depths", making.depths, pd.depths))

@@ -39,17 +39,17 @@ class Hung(Concern):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._grace = headers.constant("trace_events.h", "CR_TRACE_GRACE_MS")
-        self._limits: dict[str, tuple[int, int]] = {}
-        """PD -> its heartbeat_ms and call_ms; 0: none"""
+        self._limits: dict[str, tuple[int, int, int, int]] = {}
+        """PD -> its heartbeat_ms, call_ms, budget_us and period_us; 0: none"""
         self._probes: dict[str, Probe] = {}  # unfinished, by PD
         self._acted: dict[str, int] = {}
         """PD -> the time of the last event that shows that it was in no call"""
 
     # -- for other concerns
 
-    def limits_of(self, pd: str) -> tuple[int, int]:
-        """The PD's heartbeat_ms and call_ms; 0: none."""
-        return self._limits.get(pd, (0, 0))
+    def limits_of(self, pd: str) -> tuple[int, int, int, int]:
+        """The PD's heartbeat_ms, call_ms, budget_us and period_us; 0: none."""
+        return self._limits.get(pd, (0, 0, 0, 0))
 
     def is_probe(self, pd: str, token: int) -> bool:
         """Whether the notice is an unfinished probe that a limit had the PD sent."""
@@ -178,12 +178,20 @@ class Hung(Concern):
     # -- events
 
     def limits(self, event: Event) -> None:
-        """LIMITS: how long a PD may be silent, and wait in a call."""
+        """LIMITS: how long a PD may be silent, wait in a call, and run."""
         pd = event["pd"]
         before = self.context.previous
         follows = before is not None and before.name in ("BODY", "DEADLINE") and before["pd"] == pd
-        found = event.number("heartbeat_ms"), event.number("call_ms")
-        if not follows or found == (0, 0):
+        found = (_, _, budget, period) = (
+            event.number("heartbeat_ms"),
+            event.number("call_ms"),
+            event.number("budget_us"),
+            event.number("period_us"),
+        )
+        if budget > period or (budget == 0) != (period == 0):
+            text = f"LIMITS: pd={pd}: budget_us={budget}: expected 1 to period_us, {period}, or 0s"
+            self.context.bad("hung.limits", text)
+        if not follows or not any(found):
             text = f"LIMITS: pd={pd}: expected it right after the BODY or DEADLINE, if it has any"
             self.context.bad("hung.limits", text)
         self._limits[pd] = found
