@@ -935,7 +935,8 @@ static void reply_anything(uint64_t label)
     uint32_t length = below(2) == 0 ? below(8) : below(MOST_LENGTH + 1);
     fill_words(0, length);
     for (uint32_t i = 0; i < extra; i++) {
-        seL4_SetCap((int)i, some_slot(NBSEND));
+        /* With MCS, an answer is a send: a slot that the CSpace does not have is a fault. */
+        seL4_SetCap((int)i, some_slot(CR_MCS ? SEND : NBSEND));
     }
     replies[extra != 0]++;
     cr_reply(CR_SLOT_REPLY, seL4_MessageInfo_new(label, below(8), extra, length));
