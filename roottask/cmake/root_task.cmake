@@ -11,7 +11,7 @@ set(CELLREAP_ROOT_TASK_LINK_OPTIONS
 function(cellreap_add_root_task name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE cellreap::start)
-  target_include_directories(${name} SYSTEM PRIVATE "${CELLREAP_SDK}/libsel4/include")
+  target_include_directories(${name} SYSTEM PRIVATE "${CELLREAP_LIBSEL4}")
   target_compile_options(${name} PRIVATE -ffreestanding -fno-pic -fno-pie -fno-stack-protector
                                          -fno-asynchronous-unwind-tables -mgeneral-regs-only)
   set(script "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/roottask.ld")

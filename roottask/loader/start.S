@@ -182,11 +182,16 @@ cr_loader_clean:
     .globl cr_loader_enter
     .type cr_loader_enter, %function
 cr_loader_enter:
+    /* Microkit's kernel takes two more arguments: a part of memory that the root task is to have as
+     * a device. There is none. */
+    mov x16, x6
+    mov x6, xzr
+    mov x7, xzr
     /* The data written so far becomes code. */
     ic iallu
     dsb sy
     isb
-    br x6
+    br x16
 
 fault:
     mrs x0, CurrentEL

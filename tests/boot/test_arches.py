@@ -21,8 +21,7 @@ from cellreap.progress import Progress
 from cellreap.runs.boot import End, boot_image
 from cellreap.system.build import build_image
 from cellreap.system.image import LOADER, read_image
-from cellreap.system.loader import FDT_FILE
-from cellreap.system.sdk import ARCHES, SUPPORT_FOLDER
+from cellreap.system.sdk import ARCHES
 from cellreap.testing import Run, Target
 from demo import DEPTHS
 from kit.marks import slow_but, thorough_but
@@ -121,7 +120,7 @@ def test_without_a_device_tree_the_kernels_own_is_used(
     """QEMU passes no device tree if there is no room for one in front of the loader."""
     target = target_of(arch)
     large = tmp_path / "large.dtb"
-    tree = (target.sdk.root / SUPPORT_FOLDER / FDT_FILE).read_bytes()
+    tree = target.sdk.fdt()
     large.write_bytes(tree + bytes(32 << 20))
     run = target.run("block_fs_db_app", pd_depth=0, rs_depth=0, qemu_args=("-dtb", str(large)))
     assert " from image, " in loader_line(run)

@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Kernels that people deploy, on the machines that they are for: cleanups do what they always do.
 
-A kernel is the installed one of $XDG_DATA_HOME/cellreap/sdk/<name>. A test of one that is not there
-is skipped.
+A kernel is the installed one of $XDG_DATA_HOME/cellreap/sdk/<name>, or one of Microkit's SDK 2.0.1,
+which CELLREAP_MICROKIT_SDK names. A test of one that is not there is skipped.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from cellreap.cli.main import cli
 from cellreap.system.config import Config, Pd
-from cellreap.system.sdk import data_folder, load_sdk
+from cellreap.system.sdk import board_of, data_folder, load_sdk
 from cellreap.testing import Target
 from kit.marks import thorough_but
 from kit.outcomes import ALL, LONG, compare
@@ -24,6 +27,9 @@ from kit.truth_traces import WITH_TRUTH, WITHOUT_TRUTH
 SCENARIO = "block_fs_db_app"
 INSTALLED = ("aarch64-el2", "aarch64-mcs-el2")
 """How `ninja install` was told the prefix of each."""
+BOARDS = ("qemu_virt_aarch64/debug", "qemu_virt_aarch64/release")
+KERNELS = (*INSTALLED, *BOARDS)
+MICROKIT = "CELLREAP_MICROKIT_SDK"
 SHORT = [name for name in ALL if name not in LONG | {"spawn"}]
 
 
@@ -32,21 +38,35 @@ def machine(shared_folder: Callable[[str], Path]) -> Callable[[str], Target]:
     """Returns the target of a kernel by its name."""
 
     def find(name: str) -> Target:
-        prefix = data_folder(os.environ) / "sdk" / name
-        if not prefix.is_dir():
-            pytest.skip(f"no kernel {prefix}")
-        sdk = load_sdk(prefix, name.split("-")[0])
-        return Target(sdk, shared_folder(name), (CONFIGS, BOOT_CONFIGS), WITHOUT_TRUTH)
+        if name in INSTALLED:
+            prefix = data_folder(os.environ) / "sdk" / name
+            if not prefix.is_dir():
+                pytest.skip(f"no kernel {prefix}")
+        else:
+            prefix = microkit(name)
+        sdk = load_sdk(prefix, "aarch64")
+        folder = shared_folder(name.replace("/", "-"))
+        return Target(sdk, folder, (CONFIGS, BOOT_CONFIGS), WITHOUT_TRUTH)
 
     return find
 
 
-@pytest.mark.behaviour("B-05")
+def microkit(board: str) -> Path:
+    """The SDK directory of a board of Microkit's SDK."""
+    sdk = os.environ.get(MICROKIT)
+    if not sdk:
+        pytest.skip(f"{MICROKIT} names no directory of Microkit's SDK")
+    found = board_of(Path(sdk), board)
+    assert found is not None
+    return found
+
+
+@pytest.mark.behaviour("B-05", "B-06")
 @pytest.mark.parametrize(
     "system",
     thorough_but(
-        [f"{name}:{kernel}" for name in SHORT for kernel in INSTALLED],
-        *(f"{SCENARIO}:{kernel}" for kernel in INSTALLED),
+        [f"{name}:{kernel}" for name in SHORT for kernel in KERNELS],
+        *(f"{SCENARIO}:{kernel}" for kernel in KERNELS),
     ),
 )
 def test_every_configuration_does_the_same(
@@ -61,7 +81,7 @@ def test_every_configuration_does_the_same(
 
 @pytest.mark.behaviour("B-05")
 @pytest.mark.slow
-@pytest.mark.parametrize("kernel", INSTALLED)
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_who_computes_for_ever_takes_turns_with_its_equals(
     machine: Callable[[str], Target], kernel: str
 ) -> None:
@@ -82,8 +102,20 @@ def spinning(config: Config) -> Config:
     return config.model_copy(update={"pds": (*config.pds, *more)})
 
 
-@pytest.mark.parametrize("kernel", thorough_but(INSTALLED, INSTALLED[0]))
+@pytest.mark.parametrize("kernel", thorough_but((*INSTALLED, BOARDS[0]), INSTALLED[0]))
 def test_the_kernel_agrees_with_the_model(machine: Callable[[str], Target], kernel: str) -> None:
     """The check compares what the kernel says it has with what it should have."""
     run = machine(kernel).run(SCENARIO, change=WITH_TRUTH, pd_depth=1, rs_depth=1)
     assert run.of("TRUTH")
+
+
+@pytest.mark.behaviour("B-06")
+@pytest.mark.slow
+def test_the_command_takes_a_board_of_microkits_sdk(tmp_path: Path) -> None:
+    sdk = microkit(BOARDS[0]).parents[2]
+    command = ["run", str(CONFIGS / f"{SCENARIO}.toml"), "--arch", "aarch64", "--sdk", str(sdk)]
+    words = [*command, "--board", BOARDS[1], "-o", str(tmp_path), "--json"]
+    done = CliRunner().invoke(cli, words, standalone_mode=False)
+    said = json.loads(done.stdout)
+    assert said["verdict"] == "pass"
+    assert said["kernel"]["version"] == "13.0.0"  # whose libsel4 that SDK has

@@ -39,7 +39,6 @@ from cellreap.runs.places import Places, explain_of_image
 from cellreap.runs.qemu import check_before_build, memory_in, split_arguments
 from cellreap.system.config import Depth, Mode
 from cellreap.system.image import Image, read_image
-from cellreap.system.sdk import CONFIG_FILE
 from cellreap.trace.events import record_text
 from cellreap.trace.reader import Reader, read
 
@@ -359,7 +358,7 @@ def run(
     quiet = Progress(quiet=True)
     sdk = kernel_for(arch, kernel, quiet)
     system.check_kernel(sdk)
-    check_before_build(sdk.options, str(sdk.root / CONFIG_FILE))
+    check_before_build(sdk.options, str(sdk.config_file))
     temporary = None
     if output is None:
         temporary = tempfile.TemporaryDirectory(prefix="cellreap-run-")

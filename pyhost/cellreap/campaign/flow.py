@@ -43,7 +43,6 @@ from cellreap.runs.boot import Boot, End
 from cellreap.runs.places import programs_beside
 from cellreap.runs.qemu import check_before_build
 from cellreap.system.image import read_image
-from cellreap.system.sdk import CONFIG_FILE
 
 QUIET = Progress(quiet=True)
 DATABASE = "flow.sqlite"
@@ -101,7 +100,7 @@ class Configure(_Task):
         system = Cell(**cell).system()
         system.check_kernel(sdk)
         if cell["board"] is None:
-            check_before_build(sdk.options, str(sdk.root / CONFIG_FILE))
+            check_before_build(sdk.options, str(sdk.config_file))
         return str(sdk.kernel)
 
 

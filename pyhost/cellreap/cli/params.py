@@ -17,6 +17,7 @@ from cellreap.errors import UsageError
 from cellreap.model.closeness import MAX_FR, MAX_TYPES, Closeness, parse_share
 from cellreap.model.plan import MAX_DEPTH
 from cellreap.runs.boot import DEFAULT_IDLE, MAX_UNTIMED_BYTES
+from cellreap.system.sdk import board_of
 from cellreap.system.trace_key import VARIABLE, parse_key
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -79,12 +80,34 @@ json_option: Decorator = click.option(
 )
 
 
-sdk_option: Decorator = click.option(
-    "--sdk",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="The seL4 SDK. If not given: $CELLREAP_SDK_<ARCH>, else the SDK installed for the user, "
-    "else refkernel.",
+_BOARD = "cellreap.board"
+
+
+def _keep_board(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    ctx.meta[_BOARD] = value
+
+
+def _with_board(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
+    return board_of(value, ctx.meta.get(_BOARD))
+
+
+sdk_option: Decorator = _together(
+    click.option(
+        "--sdk",
+        type=click.Path(path_type=Path),
+        callback=_with_board,
+        metavar="DIR",
+        help="The seL4 SDK, or that of Microkit with --board. If not given: $CELLREAP_SDK_<ARCH>, "
+        "else the SDK installed for the user, else refkernel.",
+    ),
+    click.option(
+        "--board",
+        is_eager=True,  # before --sdk, which it completes
+        expose_value=False,
+        callback=_keep_board,
+        metavar="NAME[/CONFIG]",
+        help="A board of Microkit's SDK, such as qemu_virt_aarch64. CONFIG is debug if not given.",
+    ),
 )
 
 

@@ -29,7 +29,6 @@ from cellreap.runs.qemu import check_before_build, memory_in, split_arguments
 from cellreap.system.config import Mode
 from cellreap.system.files import write_atomically
 from cellreap.system.image import read_image
-from cellreap.system.sdk import CONFIG_FILE
 from cellreap.trace.report import Report, Verdict
 from cellreap.trace.telling import reading_json
 
@@ -107,7 +106,7 @@ def run(
     found = kernel_for(arch, sdk, progress)
     # Before the build, which would be in vain.
     system.check_kernel(found)
-    check_before_build(found.options, str(found.root / CONFIG_FILE))
+    check_before_build(found.options, str(found.config_file))
     goes_on = until is not None or not system.config.system.scenario
     tells = goes_on and not as_json
     limits = Limits(

@@ -9,9 +9,9 @@ from cellreap.runs.boot import Boot, Options, boot_files_with, files_of
 from cellreap.system.elf import read_executable
 from cellreap.system.image import LOADER, members_of
 from cellreap.system.linking import link_loader
-from cellreap.system.loader import PLATFORM_FILE, bytes_needed, read_memory
+from cellreap.system.loader import bytes_needed, read_memory_file
 from cellreap.system.parts import Parts
-from cellreap.system.sdk import CONFIG_FILE, SUPPORT_FOLDER, Sdk, read_support
+from cellreap.system.sdk import Sdk
 from cellreap.system.toolchain import Toolchain
 
 
@@ -35,8 +35,7 @@ def boot_root_task(
     loader, memory = b"", None
     if LOADER in members_of(arch):
         loader = link_loader(sdk, toolchain, parts(), roottask)
-        described = str(sdk.root / SUPPORT_FOLDER / PLATFORM_FILE)
-        regions = read_memory(read_support(sdk, PLATFORM_FILE), described)
-        memory = bytes_needed(sdk.options, regions, kernel, described)
-    options = Options(sdk.options, str(sdk.root / CONFIG_FILE))
+        regions = read_memory_file(sdk.platform_file)
+        memory = bytes_needed(sdk.options, regions, kernel, str(sdk.platform_file))
+    options = Options(sdk.options, str(sdk.config_file))
     return boot_files_with(options, files_of(kernel, roottask, loader), memory, extra, record_as)

@@ -22,15 +22,13 @@ from cellreap.system.config import on_kernel
 from cellreap.system.elf import Executable, read_executable
 from cellreap.system.image import LOADER, MEMBERS, Overrides, members_of, write_image
 from cellreap.system.linking import link, link_loader
-from cellreap.system.loader import PLATFORM_FILE, bytes_needed, check_memory, read_memory
+from cellreap.system.loader import PLATFORM_FILE, bytes_needed, check_memory, read_memory_file
 from cellreap.system.memory import check_slots, memory_of
 from cellreap.system.programs import Source, loadable
 from cellreap.system.saved import Saved
 from cellreap.system.sdk import (
-    CONFIG_FILE,
     Sdk,
     debug_missing,
-    read_support,
     takes_snapshots,
     timer_of,
 )
@@ -67,7 +65,7 @@ def write_system(
         "spaces": [space.name for pd in config.pds for space in pd.spaces],
         "overrides": overrides.model_dump(),
     }
-    kernel, options = sdk.kernel_elf.read_bytes(), (sdk.root / CONFIG_FILE).read_bytes()
+    kernel, options = sdk.kernel_elf.read_bytes(), sdk.config_file.read_bytes()
     description = capdl_text(config, programs, target)
     entry = read_executable(kernel, str(sdk.kernel_elf), sdk.kernel.arch)
     root_elf = read_executable(roottask, "roottask.elf", sdk.kernel.arch)
@@ -87,7 +85,7 @@ def write_system(
     contents = (kernel, options, roottask, description.encode(), source.text.encode())
     members = dict(zip(MEMBERS, contents, strict=True))
     if LOADER in members_of(sdk.kernel.arch):
-        members[PLATFORM_FILE] = read_support(sdk, PLATFORM_FILE)
+        members[PLATFORM_FILE] = sdk.platform_file.read_bytes()
         members[LOADER] = link_loader(sdk, toolchain, parts, roottask)
     write_image(output, manifest, members)
     return bounds
@@ -99,9 +97,8 @@ def _machine_memory(sdk: Sdk, kernel: Executable, given: int | None) -> tuple[in
         emulation = emulated(sdk.kernel.arch).emulation
         assert emulation is not None
         return 0, given or emulation.mib << 20
-    described = str(sdk.root / PLATFORM_FILE)
-    regions = read_memory(read_support(sdk, PLATFORM_FILE), described)
-    needed = bytes_needed(sdk.options, regions, kernel, described)
+    regions = read_memory_file(sdk.platform_file)
+    needed = bytes_needed(sdk.options, regions, kernel, str(sdk.platform_file))
     check_memory(given, needed)
     return 0, sum(end - start for start, end in regions)
 

@@ -125,7 +125,7 @@ class Compiler:
         """The compiler and its options, without what it is to do."""
         root = checkout()
         own = [f"-I{folder}" for folder in recipe.includes]
-        systems = (self._pds / "libc", self._sdk.root / "libsel4" / "include", self._builtin)
+        systems = (self._pds / "libc", self._sdk.include, self._builtin)
         return [
             self._tool,
             *self._options("pd-compile-options"),

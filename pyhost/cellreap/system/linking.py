@@ -12,17 +12,15 @@ from cellreap.system.config import Config
 from cellreap.system.elf import read_executable
 from cellreap.system.image import LOADER
 from cellreap.system.loader import (
-    FDT_FILE,
-    PLATFORM_FILE,
     check_loader,
     memory_around,
     plan_load,
-    read_memory,
+    read_memory_file,
     source,
 )
 from cellreap.system.parts import Parts, checkout
 from cellreap.system.saved import NOTHING, Saved
-from cellreap.system.sdk import SUPPORT_FOLDER, Sdk, read_support, timer_missing
+from cellreap.system.sdk import Sdk, timer_missing
 from cellreap.system.toolchain import Toolchain, run_tool
 
 _LINKER_SCRIPT = Path("roottask/roottask.ld")
@@ -69,13 +67,9 @@ def link_loader(sdk: Sdk, toolchain: Toolchain, parts: Parts, roottask: bytes) -
     """The boot loader's ELF file with kernel, root task and device tree in it."""
     arch = sdk.kernel.arch
     kernel = read_executable(sdk.kernel_elf.read_bytes(), str(sdk.kernel_elf), arch)
-    described = str(sdk.root / SUPPORT_FOLDER / PLATFORM_FILE)
-    memory = memory_around(
-        read_memory(read_support(sdk, PLATFORM_FILE), described), kernel, described
-    )
-    fdt, fdt_name = read_support(sdk, FDT_FILE), str(sdk.root / SUPPORT_FOLDER / FDT_FILE)
+    memory = memory_around(read_memory_file(sdk.platform_file), kernel, str(sdk.platform_file))
     user = read_executable(roottask, "roottask.elf", arch)
-    load = plan_load(kernel, user, memory, fdt, fdt_name, sdk.options)
+    load = plan_load(kernel, user, memory, sdk.fdt(), str(sdk.fdt_file), sdk.options)
     files = {**load.blobs, "facts.S": source(load).encode()}
     more = (f"-Wl,--defsym=cr_loader_base={load.base:#x}",)
     raw = _link(toolchain, parts.loader, _LOADER_SCRIPT, files, "facts.S", more)

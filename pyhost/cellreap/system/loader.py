@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from cellreap.errors import InputError, UsageError
@@ -67,6 +68,14 @@ def read_memory(raw: bytes, name: str) -> tuple[tuple[int, int], ...]:
             message = f"{start!r} to {end!r}: expected addresses of at most 48 bits, in order"
             raise InputError(name, None, "memory", message)
     return tuple(sorted(regions))
+
+
+def read_memory_file(path: Path) -> tuple[tuple[int, int], ...]:
+    """The same of a file. InputError if it cannot be read."""
+    try:
+        return read_memory(path.read_bytes(), str(path))
+    except OSError as error:
+        raise InputError(str(path), None, None, error.strerror or "cannot be read") from None
 
 
 def memory_around(

@@ -98,7 +98,11 @@ def build_conformance(sdk: Sdk, toolchain: Toolchain, progress: Progress) -> Use
 
 
 def _build_tree(folder: Path, sdk: Sdk, toolchain: Toolchain, target: str = "all") -> None:
-    options = {"CELLREAP_SDK": str(sdk.root), "CELLREAP_ARCH": sdk.kernel.arch}
+    options = {
+        "CELLREAP_SDK": str(sdk.root),
+        "CELLREAP_LIBSEL4": str(sdk.include),
+        "CELLREAP_ARCH": sdk.kernel.arch,
+    }
     build_tree(checkout() / "roottask", folder, toolchain, options, target)
 
 
@@ -177,7 +181,7 @@ def _compile_facts(root: Path, folder: Path, sdk: Sdk, toolchain: Toolchain) -> 
             "-fno-common",
         ),
         *("-iquote", str(sources), "-iquote", str(root), "-I", str(sources / "include")),
-        *("-isystem", str(sdk.root / "libsel4" / "include")),
+        *("-isystem", str(sdk.include)),
         *("-c", str(source), "-o", str(folder / _FACTS)),
     ]
     run_tool(command, None, folder / LOG)

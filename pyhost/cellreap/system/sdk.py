@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""SDK directories: a kernel and its libsel4, in the layout of seL4's own `ninja install`.
+"""SDK directories: a kernel and its libsel4, in the layout of seL4's own `ninja install`, or in
+that of one board of Microkit's SDK.
 
 This module searches for SDK directories, checks them, and identifies the kernel in them.
 
@@ -26,10 +27,40 @@ from cellreap.platforms import PLATFORMS
 from cellreap.system.elf import read_executable
 from cellreap.system.loader import FDT_FILE, PLATFORM_FILE, loaded_platforms, platform_of
 
-CONFIG_FILE = Path("libsel4/include/kernel/gen_config.json")
-KERNEL_FILE = Path("bin/kernel.elf")
-SUPPORT_FOLDER = Path("support")
-_HEADER_FILE = Path("libsel4/include/sel4/sel4.h")
+
+@dataclass(frozen=True)
+class Layout:
+    """Where things are in an SDK directory."""
+
+    kernel: Path
+    include: Path
+    """The folder of libsel4's headers."""
+    platform: Path
+    """Where memory is, if the kernel is for Arm."""
+    fdt: Path
+    """A device tree, if the kernel is for Arm. It may be missing."""
+    others: tuple[Path, ...] = ()
+    """Further folders that a build may read."""
+
+    @property
+    def config(self) -> Path:
+        """The kernel's options."""
+        return self.include / "kernel" / "gen_config.json"
+
+
+_SEL4 = Layout(
+    Path("bin/kernel.elf"),
+    Path("libsel4/include"),
+    Path("support") / PLATFORM_FILE,
+    Path("support") / FDT_FILE,
+    (Path("libsel4"), Path("support")),
+)
+_MICROKIT = Layout(Path("elf/sel4.elf"), Path("include"), Path(PLATFORM_FILE), Path(FDT_FILE))
+_BOARDS = Path("board")
+"""The folder of Microkit's SDK with a folder for each board, with one for each configuration."""
+_DEFAULT_CONFIG = "debug"
+CONFIG_FILE = _SEL4.config
+KERNEL_FILE = _SEL4.kernel
 _MAX_CONFIG_BYTES = 1 << 20
 _HOW_TO_GET_ONE = (
     "build one as https://docs.sel4.systems/projects/buildsystem/standalone.html says "
@@ -70,29 +101,23 @@ _TIMER_BY_ARCH: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]] = {
         (("EXPORT_PTMR_USER",), "KernelArmExportPTMRUser"),
     ),
 }
-# Files that a boot needs besides the kernel: where memory is, and a device tree.
-_PLATFORM_FILES: Mapping[str, tuple[Path, ...]] = {
-    "x86_64": (),
-    "aarch64": (SUPPORT_FOLDER / PLATFORM_FILE, SUPPORT_FOLDER / FDT_FILE),
-}
-
-# Features by release, oldest first: (file below libsel4/, text in it). 13.0.0 introduced the layout
+# Features by release, oldest first: (header, text in it). 13.0.0 introduced the layout
 # itself.
 _RELEASES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("13.0.0", ()),
-    ("14.0.0", (("include/sel4/constants.h", "seL4_TCBFlag_fpuDisabled"),)),
+    ("14.0.0", (("sel4/constants.h", "seL4_TCBFlag_fpuDisabled"),)),
     (
         "15.0.0",
         (
-            ("include/sel4/macros.h", "LIBSEL4_THREAD_LOCAL"),
-            ("include/sel4/invocation.h", "DomainScheduleConfigure"),
+            ("sel4/macros.h", "LIBSEL4_THREAD_LOCAL"),
+            ("sel4/invocation.h", "DomainScheduleConfigure"),
         ),
     ),
     (
         "16.0.0",
         (
-            ("include/sel4/sel4_arch/constants.h", "seL4_UserVSpaceTop"),
-            ("include/sel4/syscalls.h", "seL4_DebugGetThreadAffinity"),
+            ("sel4/sel4_arch/constants.h", "seL4_UserVSpaceTop"),
+            ("sel4/syscalls.h", "seL4_DebugGetThreadAffinity"),
         ),
     ),
 )
@@ -106,7 +131,7 @@ class Kernel:
     # 15.0.0, or what is known of it: 14.0.0-dev, or 16.0.0+ for that or later. Without spaces.
     version: str
     arch: str
-    sha256: str  # of bin/kernel.elf
+    sha256: str  # of its ELF file
 
     def __str__(self) -> str:
         return f"{self.name} {self.version} ({self.arch})"
@@ -121,10 +146,36 @@ class Sdk:
     options: Mapping[str, Any]  # gen_config.json
     digest: str  # SHA-256 over every file that a build can read
 
+    layout: Layout = _SEL4
+
     @property
     def kernel_elf(self) -> Path:
         """The path of the kernel."""
-        return self.root / KERNEL_FILE
+        return self.root / self.layout.kernel
+
+    @property
+    def config_file(self) -> Path:
+        """The path of the kernel's options."""
+        return self.root / self.layout.config
+
+    @property
+    def include(self) -> Path:
+        """The folder of libsel4's headers."""
+        return self.root / self.layout.include
+
+    @property
+    def platform_file(self) -> Path:
+        """The path of the list of the addresses of memory, if the kernel is for Arm."""
+        return self.root / self.layout.platform
+
+    @property
+    def fdt_file(self) -> Path:
+        """The path of a device tree, if the kernel is for Arm."""
+        return self.root / self.layout.fdt
+
+    def fdt(self) -> bytes:
+        """The device tree. Empty if there is none. InputError if it cannot be read."""
+        return _read(self.fdt_file) if self.fdt_file.exists() else b""
 
 
 def find_sdk(arch: str, given: Path | None = None, env: Mapping[str, str] | None = None) -> Path:
@@ -176,29 +227,71 @@ def _users(arch: str, env: Mapping[str, str]) -> Path:
     return data_folder(env) / "sdk" / arch
 
 
-def read_support(sdk: Sdk, file: str) -> bytes:
-    """A file of the SDK's support folder. InputError if it cannot be read."""
-    return _read(sdk.root / SUPPORT_FOLDER / file)
+def board_of(sdk: Path | None, board: str | None) -> Path | None:
+    """The SDK directory that --sdk and --board name. UsageError if they do not fit together.
+
+    board: the name of a board of Microkit's SDK, or "NAME/CONFIGURATION".
+    """
+    if board is None:
+        return sdk
+    if sdk is None or not (sdk / _BOARDS).is_dir():
+        given = "--sdk is not given" if sdk is None else f"--sdk {sdk} has no folder {_BOARDS}"
+        raise UsageError(f"--board {board}: {given}; expected the directory of Microkit's SDK")
+    name, _, config = board.partition("/")
+    found = sdk / _BOARDS / name / (config or _DEFAULT_CONFIG)
+    if name not in boards_in(sdk) or not (found / _MICROKIT.kernel).is_file():
+        raise UsageError(f"--board {board}: {_expected_board(sdk)}")
+    return found
+
+
+def boards_in(sdk: Path) -> dict[str, list[str]]:
+    """The boards of Microkit's SDK that the table of machines has, and the configurations of each.
+    """
+    found: dict[str, list[str]] = {}
+    for kernel in sorted((sdk / _BOARDS).glob(f"*/*/{_MICROKIT.kernel}")):
+        folder = kernel.parents[len(_MICROKIT.kernel.parts) - 1]
+        path = folder / _MICROKIT.config
+        options = parse_options(_read(path), str(path))
+        if options.get("SEL4_ARCH") in ARCHES and platform_of(options) in PLATFORMS:
+            found.setdefault(folder.parent.name, []).append(folder.name)
+    return found
+
+
+def _expected_board(sdk: Path) -> str:
+    boards = boards_in(sdk)
+    if not boards:
+        return f"{sdk} has no board that is known"
+    configs = dict.fromkeys(config for each in boards.values() for config in each)
+    return (
+        f"expected one of {', '.join(boards)}, and behind a slash one of {', '.join(configs)} "
+        f"(else {_DEFAULT_CONFIG})"
+    )
 
 
 def _named(path: Path, said: str) -> Path:
     if not path.is_dir():
         what = "is no directory" if path.exists() else "no such directory"
         raise UsageError(f"{said}: {what}; expected an seL4 SDK ({KERNEL_FILE}, libsel4/)")
+    if (path / _BOARDS).is_dir() and not (path / KERNEL_FILE).exists():
+        expected = _expected_board(path)
+        raise UsageError(f"{said}: is Microkit's SDK, which needs --board: {expected}")
     return path.absolute()
 
 
 def load_sdk(root: Path, arch: str) -> Sdk:
     """Checks an SDK directory and identifies its kernel. InputError if something is wrong."""
-    _require_files(root, (KERNEL_FILE, CONFIG_FILE, _HEADER_FILE))
-    options = parse_options(_read(root / CONFIG_FILE), str(root / CONFIG_FILE))
-    check_options(options, arch, str(root / CONFIG_FILE))
-    _require_files(root, _PLATFORM_FILES[arch])
-    raw = _read(root / KERNEL_FILE)
-    read_executable(raw, str(root / KERNEL_FILE), arch)
-    name, version = _identity(options, root)
+    layout = _MICROKIT if (root / _MICROKIT.kernel).is_file() else _SEL4
+    config = root / layout.config
+    _require_files(root, (layout.kernel, layout.config, layout.include / "sel4" / "sel4.h"))
+    options = parse_options(_read(config), str(config))
+    check_options(options, arch, str(config))
+    if arch == "aarch64":
+        _require_files(root, (layout.platform,))
+    raw = _read(root / layout.kernel)
+    read_executable(raw, str(root / layout.kernel), arch)
+    name, version = _identity(options, root / layout.include, str(config))
     kernel = Kernel(name, version, arch, hashlib.sha256(raw).hexdigest())
-    return Sdk(root, kernel, options, _digest(root))
+    return Sdk(root, kernel, options, _digest(root, layout), layout)
 
 
 def _require_files(root: Path, files: tuple[Path, ...]) -> None:
@@ -309,22 +402,22 @@ def timer_of(sdk: Sdk) -> bool:
     return timer_missing(sdk.options, sdk.kernel.arch) is None
 
 
-def _identity(options: Mapping[str, Any], root: Path) -> tuple[str, str]:
+def _identity(options: Mapping[str, Any], include: Path, config: str) -> tuple[str, str]:
     """Name and version. refkernel states them itself. For seL4 they are derived from libsel4."""
     if options.get("REFKERNEL") is not True:
-        return "seL4", _version(root / "libsel4")
+        return "seL4", _version(include)
     version = options.get("REFKERNEL_VERSION")
     if not isinstance(version, str) or not re.fullmatch(r"[0-9A-Za-z.+-]{1,20}", version):
         message = f"is {version!r}: expected refkernel's version"
-        raise InputError(str(root / CONFIG_FILE), None, "REFKERNEL_VERSION", message)
+        raise InputError(config, None, "REFKERNEL_VERSION", message)
     return "refkernel", version
 
 
-def _version(libsel4: Path) -> str:
+def _version(include: Path) -> str:
     reached = _RELEASES[0][0]
     missed = False
     for release, features in _RELEASES:
-        present = [_has(libsel4 / file, text) for file, text in features]
+        present = [_has(include / file, text) for file, text in features]
         if missed and any(present):
             # A later release's features without those of an earlier one: not a version of seL4.
             return "unknown"
@@ -348,14 +441,15 @@ def _read(path: Path) -> bytes:
         raise InputError(str(path), None, None, error.strerror or "cannot be read") from None
 
 
-def _digest(root: Path) -> str:
+def _digest(root: Path, layout: Layout) -> str:
     """A digest over names and contents of the files that a build can read.
 
     These are the kernel, libsel4, and the platform description.
     """
-    files = [root / KERNEL_FILE]
-    for folder in ("libsel4", "support"):
-        files += sorted(path for path in (root / folder).rglob("*") if path.is_file())
+    files = [root / layout.kernel]
+    for folder in layout.others or (layout.include, layout.platform, layout.fdt):
+        found = root / folder
+        files += sorted(path for path in (found, *found.rglob("*")) if path.is_file())
     total = hashlib.sha256()
     for path in files:
         content = _read(path)

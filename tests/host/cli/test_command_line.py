@@ -21,7 +21,7 @@ from kit.docs_tables import check_table, table_lines
 
 PAGE = source_root() / "docs" / "command-line.md"
 COMMANDS = source_root() / "pyhost" / "cellreap" / "cli"
-SAME_NAME_OTHER_MEANING = {"--output", "--crash", "--image", "--strict"}
+SAME_NAME_OTHER_MEANING = {"--output", "--crash", "--image", "--strict", "--board"}
 """Options that have different meanings in different commands."""
 
 

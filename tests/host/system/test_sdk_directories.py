@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +19,8 @@ from cellreap.runs.qemu import machine_for
 from cellreap.system.sdk import (
     ARCHES,
     CONFIG_FILE,
+    board_of,
+    boards_in,
     debug_missing,
     find_sdk,
     load_sdk,
@@ -179,7 +182,7 @@ def test_an_aarch64_kernel_that_does_not_fit_is_refused_by_its_option(
         load_sdk(root, "aarch64")
 
 
-@pytest.mark.parametrize("missing", ["platform_gen.json", "kernel.dtb"])
+@pytest.mark.parametrize("missing", ["platform_gen.json"])
 def test_what_the_boot_loader_needs_of_an_aarch64_sdk_is_named(
     tmp_path: Path, missing: str
 ) -> None:
@@ -354,3 +357,53 @@ def test_the_option_without_which_a_kernel_leaves_no_timer_is_named() -> None:
         timer_missing({**both, "EXPORT_PTMR_USER": False}, "aarch64") == "KernelArmExportPTMRUser"
     )
     assert timer_missing({"EXPORT_PCNT_USER": True}, "aarch64") == "KernelArmExportPTMRUser"
+
+
+def microkits(root: Path, *boards: str, **options: Any) -> Path:
+    """A directory like Microkit's SDK."""
+    for board in boards:
+        made = make_sdk(root / "made" / board, arch="aarch64", options=options)
+        folder = root / "board" / board
+        (folder / "elf").mkdir(parents=True)
+        (made / "bin" / "kernel.elf").rename(folder / "elf" / "sel4.elf")
+        (made / "libsel4" / "include").rename(folder / "include")
+        (made / "support" / "platform_gen.json").rename(folder / "platform_gen.json")
+    return root
+
+
+@pytest.mark.behaviour("B-06")
+def test_a_board_of_microkits_sdk_is_an_sdk_directory(tmp_path: Path) -> None:
+    root = microkits(tmp_path, "virt/debug", "virt/release", "other/release")
+    assert boards_in(root) == {"other": ["release"], "virt": ["debug", "release"]}
+    chosen = board_of(root, "virt/release")
+    assert (chosen, board_of(root, "virt")) == (
+        root / "board/virt/release",
+        root / "board/virt/debug",
+    )
+    sdk = load_sdk(find_sdk("aarch64", chosen, {}), "aarch64")
+    assert (sdk.kernel.name, sdk.fdt(), sdk.kernel_elf.name) == ("seL4", b"", "sel4.elf")
+    before = sdk.digest
+    with (sdk.include / "sel4" / "sel4.h").open("a") as header:
+        header.write("/* changed */")
+    assert load_sdk(sdk.root, "aarch64").digest != before
+
+
+@pytest.mark.behaviour("B-06")
+@pytest.mark.parametrize("board", ["none", "virt/benchmark", "", "../board/virt", "virt/debug/elf"])
+def test_a_board_that_is_not_there_is_refused_with_those_that_are(
+    tmp_path: Path, board: str
+) -> None:
+    microkits(tmp_path, "unknown/debug", ARM_PLAT="tx2")
+    root = microkits(tmp_path, "virt/debug")
+    expected = r"expected one of virt, and behind a slash one of debug \(else debug\)"
+    with pytest.raises(UsageError, match=f"--board {re.escape(board)}: {expected}"):
+        board_of(root, board)
+    with pytest.raises(UsageError, match=f"is Microkit's SDK, which needs --board: {expected}"):
+        find_sdk("aarch64", root, {})
+
+
+@pytest.mark.behaviour("B-06")
+def test_a_board_needs_microkits_sdk(tmp_path: Path) -> None:
+    for sdk, said in ((None, "--sdk is not given"), (make_sdk(tmp_path), "has no folder board")):
+        with pytest.raises(UsageError, match=f"--board virt: .*{said}"):
+            board_of(sdk, "virt")
