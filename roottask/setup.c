@@ -165,7 +165,6 @@ static void trace_start(const cr_image_header *image)
     cr_trace_begin(&cr_sys.trace, CR_EV_PD);
     cr_trace_node(cr_sys.root);
     cr_trace_string(&cr_sys.trace, cr_sys.pds[0].name);
-    cr_trace_number(&cr_sys.trace, 1);
     cr_trace_change_end();
 }
 

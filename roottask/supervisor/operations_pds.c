@@ -210,9 +210,14 @@ cr_result cr_check_set_depth(cr_asked *a)
 
 void cr_do_set_depth(cr_asked *a)
 {
-    a->found.pd->pd_depth = a->args.pd_depth;
-    a->found.pd->rs_depth = a->args.rs_depth;
-    cr_trace_depths(a->found.pd);
+    cr_pd *pd = a->found.pd;
+    if (cr_depth_of(pd->pd_depth, cr_sys.image->pd_depth) == a->args.pd_depth &&
+        cr_depth_of(pd->rs_depth, cr_sys.image->rs_depth) == a->args.rs_depth) {
+        return;
+    }
+    pd->pd_depth = a->args.pd_depth;
+    pd->rs_depth = a->args.rs_depth;
+    cr_trace_rights(pd);
 }
 
 cr_result cr_check_pin(cr_asked *a)
@@ -240,10 +245,7 @@ void cr_do_pin(cr_asked *a)
     if (cr_rows_set_pinned(a->found.pd->node, (int)a->args.pinned) != CR_OK) {
         cr_panic("a PD that was found cannot be pinned", a->found.pd->number);
     }
-    cr_trace_change(CR_EV_PIN);
-    cr_trace_pd(a->found.pd);
-    cr_trace_number(&cr_sys.trace, a->args.pinned);
-    cr_trace_change_end();
+    cr_trace_rights(a->found.pd);
 }
 
 cr_result cr_check_fault_info(cr_asked *a)

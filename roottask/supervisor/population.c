@@ -52,29 +52,6 @@ static uint32_t delay_of(uint32_t count, uint32_t first)
     return delay < CR_RESPAWN_DELAY_MAX_MS ? delay : CR_RESPAWN_DELAY_MAX_MS;
 }
 
-static void trace_rule(const cr_pd *pd, const cr_image_pd *config)
-{
-    if ((config->flags & CR_IMAGE_RESPAWN) != 0) {
-        cr_trace_begin(&cr_sys.trace, CR_EV_RESPAWN_RULE);
-        cr_trace_pd(pd);
-        cr_trace_number(&cr_sys.trace, config->respawn_budget);
-        cr_trace_number(&cr_sys.trace, window_of(config));
-        cr_trace_number(&cr_sys.trace, first_delay_of(config));
-        cr_trace_end(&cr_sys.trace);
-    }
-}
-
-static cr_result make(uint32_t index)
-{
-    const cr_image_pd *config = image_pd(index);
-    cr_pd *pd = 0;
-    cr_result result = cr_make_configured_pd(index, &pd);
-    if (result == CR_RESULT_OK) {
-        trace_rule(pd, config);
-    }
-    return result;
-}
-
 /* A PD was destroyed and the configuration marks it for respawn. */
 static void decide(uint32_t index)
 {
@@ -154,7 +131,8 @@ static uint32_t awaited_handler(uint32_t index)
 static void try(uint32_t index)
 {
     cr_population_entry *entry = entry_of(index);
-    cr_result result = make(index);
+    cr_pd *pd = 0;
+    cr_result result = cr_make_configured_pd(index, &pd);
     if (result == CR_RESULT_OK) {
         set_coming(index, 0);
         entry->refused = 0;

@@ -172,52 +172,45 @@ static uint32_t allowed_from_start(const cr_pd *creator)
     return ancestor_of(creator)->spawn_allow;
 }
 
-void cr_trace_depths(const cr_pd *pd)
+void cr_trace_rights(const cr_pd *pd)
 {
-    cr_trace_begin(&cr_sys.trace, CR_EV_DEPTHS);
-    cr_trace_pd(pd);
-    cr_trace_depth(&cr_sys.trace, cr_depth_of(pd->pd_depth, cr_sys.image->pd_depth));
-    cr_trace_depth(&cr_sys.trace, cr_depth_of(pd->rs_depth, cr_sys.image->rs_depth));
-    cr_trace_change_end();
-}
-
-/* Prints the rules that the PD lives by from its creation. */
-static void trace_rules_of(const cr_pd *pd)
-{
-    if (pd->deadline_ms != 0) {
-        cr_trace_begin(&cr_sys.trace, CR_EV_DEADLINE);
-        cr_trace_pd(pd);
-        cr_trace_number(&cr_sys.trace, pd->deadline_ms);
-        cr_trace_end(&cr_sys.trace);
-    }
-    if (pd->limits.heartbeat_ms != 0 || pd->limits.call_ms != 0 || pd->time.budget_us != 0) {
-        cr_trace_begin(&cr_sys.trace, CR_EV_LIMITS);
-        cr_trace_pd(pd);
-        cr_trace_number(&cr_sys.trace, pd->limits.heartbeat_ms);
-        cr_trace_number(&cr_sys.trace, pd->limits.call_ms);
-        cr_trace_number(&cr_sys.trace, pd->time.budget_us);
-        cr_trace_number(&cr_sys.trace, pd->time.period_us);
-        cr_trace_end(&cr_sys.trace);
+    static const uint32_t flags[] = {CR_IMAGE_MAY_SET_DEPTH, CR_IMAGE_MAY_EXTRACT,
+                                     CR_IMAGE_MAY_SPAWN, CR_IMAGE_MAY_LISTEN,
+                                     CR_IMAGE_MAY_COLLECT};
+    static const cr_image_pd none;
+    const cr_image_pd *rule = (pd->flags & CR_IMAGE_RESPAWN) != 0
+                                  ? &cr_image_pds(cr_sys.image)[pd->config]
+                                  : &none;
+    cr_node_info node;
+    if (cr_model_get(cr_sys.model, pd->node, &node) != CR_OK) {
+        cr_panic("a PD with rights is not there", pd->number);
     }
     cr_trace_begin(&cr_sys.trace, CR_EV_RIGHTS);
     cr_trace_pd(pd);
+    cr_trace_number(&cr_sys.trace, (node.flags & CR_FLAG_PINNED) != 0);
+    cr_trace_number(&cr_sys.trace, cr_pd_is_protected(pd) != 0);
     cr_trace_number(&cr_sys.trace, pd->priority);
     cr_trace_number(&cr_sys.trace, pd->account);
-    cr_trace_number(&cr_sys.trace, (pd->flags & CR_IMAGE_MAY_SET_DEPTH) != 0);
-    cr_trace_number(&cr_sys.trace, (pd->flags & CR_IMAGE_MAY_EXTRACT) != 0);
-    cr_trace_number(&cr_sys.trace, (pd->flags & CR_IMAGE_MAY_SPAWN) != 0);
-    cr_trace_number(&cr_sys.trace, (pd->flags & CR_IMAGE_MAY_LISTEN) != 0);
+    for (uint32_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+        cr_trace_number(&cr_sys.trace, (pd->flags & flags[i]) != 0);
+    }
     cr_trace_number(&cr_sys.trace, cr_reader_of(pd));
-    cr_trace_number(&cr_sys.trace, (pd->flags & CR_IMAGE_MAY_COLLECT) != 0);
-    cr_trace_end(&cr_sys.trace);
-    if (pd->pd_depth != CR_IMAGE_DEPTH_DEFAULT || pd->rs_depth != CR_IMAGE_DEPTH_DEFAULT) {
-        cr_trace_depths(pd);
-    }
-    if ((pd->flags & CR_IMAGE_PREVENT_DESTROY) != 0) {
-        cr_trace_begin(&cr_sys.trace, CR_EV_PROTECTED);
-        cr_trace_pd(pd);
-        cr_trace_end(&cr_sys.trace);
-    }
+    cr_trace_depth(&cr_sys.trace, cr_depth_of(pd->pd_depth, cr_sys.image->pd_depth));
+    cr_trace_depth(&cr_sys.trace, cr_depth_of(pd->rs_depth, cr_sys.image->rs_depth));
+    cr_trace_number(&cr_sys.trace, pd->deadline_ms);
+    cr_trace_number(&cr_sys.trace, pd->limits.heartbeat_ms);
+    cr_trace_number(&cr_sys.trace, pd->limits.call_ms);
+    cr_trace_number(&cr_sys.trace, pd->time.budget_us);
+    cr_trace_number(&cr_sys.trace, pd->time.period_us);
+    cr_trace_number(&cr_sys.trace, rule->respawn_budget);
+    cr_trace_number(&cr_sys.trace, rule->respawn_window_ms);
+    cr_trace_number(&cr_sys.trace, rule->respawn_delay_ms);
+    cr_trace_change_end();
+}
+
+/* Prints whose policy the PD may change. */
+static void trace_trusts_of(const cr_pd *pd)
+{
     for (uint32_t i = 0; i < cr_sys.image->trusts.count; i++) {
         const cr_image_trust *trust = &cr_image_trusts(cr_sys.image)[i];
         if (trust->pd == pd->config) {
@@ -342,7 +335,6 @@ void cr_commit_pd(const cr_new_pd *make)
     cr_trace_change(CR_EV_PD);
     cr_trace_pd(pd);
     cr_trace_string(&cr_sys.trace, pd->name);
-    cr_trace_number(&cr_sys.trace, (pd->flags & CR_IMAGE_PINNED) != 0);
     cr_trace_change_end();
     cr_trace_change(CR_EV_BODY);
     cr_trace_pd(pd);
@@ -351,7 +343,8 @@ void cr_commit_pd(const cr_new_pd *make)
     cr_trace_number(&cr_sys.trace, CR_BODY_ROOT_SLOTS);
     cr_trace_objects(cr_objects_of(pd->body.block));
     cr_trace_end(&cr_sys.trace);
-    trace_rules_of(pd);
+    cr_trace_rights(pd);
+    trace_trusts_of(pd);
 }
 
 void cr_commit_start(const cr_new_pd *make)

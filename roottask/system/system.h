@@ -355,8 +355,8 @@ void cr_trace_pd(const cr_pd *pd);
 /* Prints an event that is about a notice of a PD and tells nothing else. */
 void cr_trace_notice(cr_event event, const cr_pd *pd, uint64_t token);
 uint64_t cr_slots_used(void);
-/* Prints the depths of the cleanup that the PD triggers. */
-void cr_trace_depths(const cr_pd *pd);
+/* Prints the rules that the PD lives by: when it is made, and when its pin or depths change. */
+void cr_trace_rights(const cr_pd *pd);
 /* The depth of a PD's cleanup: its own, or the system's if it has none. */
 static inline uint32_t cr_depth_of(uint32_t own, uint32_t systems)
 {

@@ -105,7 +105,11 @@ def check_who_goes(run: Run, config: Config, caught: list[str]) -> None:
     }
     triggers = Counter(run.names[event["trigger"]] for event in run.cleanups())
     assert {name: triggers[name] for name in honest} == {name: crashes[name] for name in honest}
-    deadlines = {e["pd"]: e.number("ms") for e in run.of("DEADLINE") if e["pd"] in ids}
+    deadlines = {
+        e["pd"]: e.number("deadline_ms")
+        for e in run.of("RIGHTS")
+        if e["pd"] in ids and e["deadline_ms"] != "0"
+    }
     assert deadlines == dict.fromkeys(ids, DEADLINE_MS)
     assert not [event for event in run.of("TRIGGER", cause="late") if event["pd"] in ids]
     # A cleanup may go on without the answer of a PD that hangs in a call.

@@ -93,14 +93,14 @@ def test_a_pd_takes_nobody_down_by_setting_its_depths(climb: Run) -> None:
     assert (cleanup["pd_depth"], cleanup["rs_depth"]) == ("0", "0")
     assert climb.doomed() == {"climber": "0"}
     assert climb.alive() >= {"server", "client"}
-    assert not climb.of("DEPTHS")
+    assert not [event for event in climb.of("RIGHTS") if event["op"] == "set_depth"]
 
 
 @pytest.mark.behaviour("J-04")
 def test_a_pd_that_the_configuration_trusts_sets_its_depths(target: Target) -> None:
     run = target.run("climb", change=with_pd("climber", may_set_depth=True))
     assert "set depth: 0" in run.says("climber")
-    (set_,) = run.of("DEPTHS")
+    (set_,) = (event for event in run.of("RIGHTS") if event["op"] == "set_depth")
     assert (set_["pd_depth"], set_["rs_depth"]) == ("inf", "inf")
     assert run.doomed() == {"climber": "0", "client": "1"}
 

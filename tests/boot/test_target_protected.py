@@ -30,7 +30,7 @@ def test_no_pd_terminates_what_is_protected_or_what_would_take_it_along(target: 
     run = target.run("flush", change=together(with_pd("fs", prevent_destroy=True), linked))
     assert refused(run)
     assert run.alive() == {"block_server_1", "fs", "watcher", "boss"}
-    (protected,) = run.of("PROTECTED")
+    (protected,) = (event for event in run.of("RIGHTS") if event["protected"] == "1")
     assert run.name(protected["pd"]) == "fs"
 
 

@@ -13,9 +13,9 @@ BUDGET: Final = 3
 DELAY: Final = 10
 
 
-def rule(target: Target, pd: str, budget: int = BUDGET, window: int = 1000) -> None:
-    """RESPAWN_RULE of a PD."""
-    target.emit("RESPAWN_RULE", pd=pd, budget=budget, window_ms=window, delay_ms=DELAY)
+def server(target: Target, budget: int = BUDGET, window: int = 1000) -> str:
+    """A PD that is respawned."""
+    return target.pd("server", respawns=(budget, window, DELAY))
 
 
 def due(target: Target, count: int, delay: int) -> None:
@@ -32,14 +32,12 @@ def down(target: Target, pd: str) -> None:
 
 def lives(target: Target, counts: tuple[tuple[int, int], ...], window: int = 1000) -> None:
     """The server is destroyed and respawned with these counts and delays, and then once more."""
-    pd = target.pd("server")
-    rule(target, pd, window=window)
+    pd = server(target, window=window)
     target.quiet()
     for count, delay in counts:
         down(target, pd)
         due(target, count, delay)
-        pd = target.pd("server")
-        rule(target, pd, window=window)
+        pd = server(target, window=window)
         target.quiet()
     down(target, pd)
 
@@ -55,19 +53,18 @@ def respawned() -> Target:
 def _other_rule(target: Target) -> None:
     lives(target, ())
     due(target, 1, 0)
-    rule(target, target.pd("server"), budget=BUDGET + 1)
+    server(target, budget=BUDGET + 1)
     target.quiet()
 
 
 def _not_due(target: Target) -> None:
     lives(target, ())
-    rule(target, target.pd("server"))
+    server(target)
     target.quiet()
 
 
 def _due_alive(target: Target) -> None:
-    pd = target.pd("server")
-    rule(target, pd)
+    server(target)
     target.quiet()
     due(target, 1, 0)
 

@@ -218,7 +218,7 @@ def _squatter(target: Target) -> None:
 
 
 def _odd_body(target: Target) -> None:
-    target.emit("PD", id="PD_9", name="x", pinned=0)
+    target.emit("PD", id="PD_9", name="x")
     target.emit("BODY", pd="PD_9", paddr="0x200000800", bytes=4096, slots=1, objects="-")
 
 
@@ -278,7 +278,7 @@ def _takes_too_much() -> Report:
 
 
 def _no_body(target: Target) -> None:
-    target.emit("PD", id="PD_9", name="x", pinned=0)
+    target.emit("PD", id="PD_9", name="x")
     target.account()
 
 
@@ -477,7 +477,9 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "authority.account": lambda: scenario(_again_with_more),
     "authority.spawn": lambda: edited("rich", "RIGHTS", {"priority": 101}, pd="PD_9"),
     "authority.right": lambda: edited("notices", "RIGHTS", {"extract": 0}, pd="PD_4"),
-    "authority.depths": emitted("DEPTHS", pd="PD_5", pd_depth=0, rs_depth=0),
+    "authority.policy": lambda: scenario(
+        lambda target: target.set_depths("PD_5", "PD_5", (3, None))
+    ),
     "stop.all": _stopped_twice,
     "stop.last": _due_after_the_end,
     "reconcile.first": lambda: edited("reconcile", "TRIGGER", None),
@@ -486,7 +488,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
         "reconcile", "EDGE", {"op": "reconcile"}, kind="REQUEST", op="-", from_="PD_3"
     ),
     "authority.trust": lambda: edited("govern", "TRUST", {"account": 2}, account=3),
-    "authority.pin": lambda: edited("govern", "PIN", {"asker": "PD_4"}, pd="PD_2"),
+    "authority.pin": lambda: edited("govern", "RIGHTS", {"protected": 1}, pd="PD_1"),
     "authority.stopped": lambda: scenario(_depths_of_the_stopped),
     "authority.cleanup": lambda: edited("depths-1-0", "CLEANUP", {"rs_depth": 1}),
     "authority.dump": emitted("DUMP", pd="PD_4", by="PD_5", address="0x1000", words=64),
@@ -504,7 +506,6 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
         registers="-"),
     "triggers.once": lambda: scenario(_twice),
     "triggers.right": lambda: scenario(lambda target: target.terminate("PD_5", "PD_1")),
-    "triggers.deadline": lambda: edited("notices", "DEADLINE", {"ms": 0}, pd="PD_5"),
     "triggers.columns": lambda: edited("hung", "TRIGGER", {"when": "later"}, cause="hung"),
     "triggers.late": lambda: edited("notices", "TRIGGER", {"token": 1}, cause="late", pd="PD_5"),
     "settings.told": lambda: edited("depths-0-0", "SETTING", None),
@@ -543,13 +544,13 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "blame.handler": lambda: edited("blame", "FAULT_HELD", {"handler": "PD_2"}, pd="PD_3"),
     "blame.told": lambda: scenario(_not_told),
     "blame.registers": lambda: edited("blame", "FAULT_HELD", {"ip": "0x400999"}, pd="PD_3"),
+    "authority.budget": lambda: edited("hung", "RIGHTS", {"period_us": 10}, pd="PD_3"),
     "blame.timeout": lambda: scenario(lambda target: target.fault("PD_5", "timeout")),
     "blame.same": lambda: edited("blame", "FAULT", {"kind": "vm-fault"}, pd="PD_4"),
     "blame.resumed": lambda: edited("blame", "FINISH_WORK", {"result": "failed"}, token=1),
-    "blame.taken": lambda: inserted("blame", "FAULT_RESUMED", "DEADLINE", pd="PD_2", ms=5),
+    "blame.taken": lambda: edited("blame", "RIGHTS", {"deadline_ms": 5}, pd="PD_2"),
     "blame.probe": emitted("PROBE", pd="PD_2", by="PD_5", ms=0),
     "blame.waits": lambda: edited("blame", "EDGE", None, kind="REQUEST", to="BLOCK_SPACE_2"),
-    "hung.limits": lambda: edited("hung", "LIMITS", {"call_ms": 0}, pd="PD_3"),
     "hung.probe": lambda: edited("hung", "PROBE", {"ms": 250}, pd="PD_4"),
     "hung.waits": lambda: edited("hung", "EDGE", None, kind="REQUEST", from_="PD_2"),
     "hung.hung": lambda: edited("hung", "TRIGGER", {"ms": 199}, cause="hung", pd="PD_1"),

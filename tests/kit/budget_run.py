@@ -18,10 +18,7 @@ def _quotas(target: Target, *names: str) -> None:
 
 
 def _configured(target: Target, name: str) -> str:
-    pd = target.pd(name, account=4)
-    rule = {"budget": BUDGET, "window_ms": 1000, "delay_ms": DELAY_MS}
-    target.emit("RESPAWN_RULE", pd=pd, **rule)
-    return pd
+    return target.pd(name, account=4, respawns=(BUDGET, 1000, DELAY_MS))
 
 
 def _down(target: Target, pd: str) -> None:

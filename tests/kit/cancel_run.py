@@ -10,9 +10,7 @@ DELAY_MS = 10
 
 
 def _phoenix(target: Target) -> str:
-    pd = target.pd("phoenix", account=8)
-    target.emit("RESPAWN_RULE", pd=pd, budget=2, window_ms=1000, delay_ms=DELAY_MS)
-    return pd
+    return target.pd("phoenix", account=8, respawns=(2, 1000, DELAY_MS))
 
 
 def cancel_run() -> list[Draft]:

@@ -167,6 +167,7 @@ class Configured(Target):
             rights=pd.rights,
             depths=pd.depths,
             protected=pd.protected,
+            respawns=pd.respawn or (0, 0, 0),
         )
         if pd.spaces:
             self.request(me, self.core_space("RESSPC"))
@@ -183,10 +184,6 @@ class Configured(Target):
         for config in self.config.pds:
             if config.holds:
                 self.grant(config)
-        if pd.respawn is not None:
-            budget, window, delay = pd.respawn
-            rule = {"budget": budget, "window_ms": window, "delay_ms": delay}
-            self.emit("RESPAWN_RULE", pd=me, **rule)
 
     def grant(self, config: ExpectedPd) -> None:
         """Fills the slots of configured PD capabilities that are due."""

@@ -7,7 +7,7 @@ from cellreap.model import reference
 from cellreap.trace.writer import Draft
 from kit.trace_simulator import Target
 
-MAKE_SAVED = ("PD", "SPACE", "RESOURCE", "EDGE")
+MAKE_SAVED = ("PD", "RIGHTS", "SPACE", "RESOURCE", "EDGE")
 """The events by which a saved state is made."""
 
 

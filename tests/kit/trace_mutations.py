@@ -261,7 +261,7 @@ def _edge(event: Event) -> list[str]:
     return [event[field] for field in ("kind", "from", "to", "number")]
 
 
-_BETWEEN = ("SAY", "DEPTHS", "CLOCK", "HELD_UP", "ROUNDS", "DISMISS", "UNFINISHED")
+_BETWEEN = ("SAY", "CLOCK", "HELD_UP", "ROUNDS", "DISMISS", "UNFINISHED")
 """Events that may come before or after any cleanup, but not in its middle."""
 
 
@@ -273,7 +273,8 @@ def leapt_cleanups(events: Sequence[Event], crossed: range, moved: int) -> froze
     acknowledges it when it runs. It does so before or after a cleanup, or while that waits.
     """
     event = events[moved]
-    if event.name not in ("GET_WORK", "FINISH_WORK", *_BETWEEN):
+    sets_depths = event.values.get("op") == "set_depth"
+    if not sets_depths and event.name not in ("GET_WORK", "FINISH_WORK", *_BETWEEN):
         return frozenset()
     parts: dict[str, list[int]] = {}
     for j in crossed:

@@ -215,7 +215,7 @@ class Target:
         """number of a step of cleanups -> the PD that is served after it, and what it asks for"""
         self.epoch = 0
         self.model.add_pd(ROOT, "ROOT_TASK", pinned=True)
-        self.emit("PD", id=ROOT, name="ROOT_TASK", pinned=1)
+        self.emit("PD", id=ROOT, name="ROOT_TASK")
 
     def emit(self, event: str, /, **values: object) -> None:
         """Writes an event. A field named like a Python keyword has a trailing underscore.
@@ -263,9 +263,12 @@ class Target:
         trusts: tuple[int, ...] = (),
         reader: int = 0,
         allows: int = 0,
+        respawns: tuple[int, int, int] = (0, 0, 0),
         body_objects: Counter[str] = BODY_OBJECTS,
     ) -> str:
-        """allows: the edges that a spawned PD allows its creator."""
+        """allows: the edges that a spawned PD allows its creator. respawns: how many there are in
+        a window of so many milliseconds, and their first delay.
+        """
         if creator is not None:
             self.core_request(creator, "PD")
         self.spawning = creator
@@ -274,27 +277,32 @@ class Target:
         self.model.add_pd(pd, name, pinned=pinned)
         self.bodies[pd] = (self._memory(size), size)
         self.slots[pd] = {}
-        self.emit("PD", id=pd, name=name, pinned=int(pinned))
+        self.emit("PD", id=pd, name=name)
         place = {"paddr": hex(self.bodies[pd][0]), "bytes": size, "slots": BODY_SLOTS}
         self.body_objects[pd] = body_objects
         self.emit("BODY", pd=pd, **place, objects=counted(body_objects))
-        if deadline:
-            self.emit("DEADLINE", pd=pd, ms=deadline)
-        if any(limits):
-            names = ("heartbeat_ms", "call_ms", "budget_us", "period_us")
-            self.emit("LIMITS", pd=pd, **dict(zip(names, limits, strict=True)))
         own = self.n_pds if account is None else account
         self.accounts[pd] = own if creator is None else self.accounts[creator]
         if rights is None:
             rights = frozenset(("extract", "spawn") if creator is None else ())
-        flags = {right: int(right in rights) for right in RIGHTS}
-        rules = {"priority": priority, "account": self.accounts[pd], "reader": reader}
-        self.emit("RIGHTS", pd=pd, **rules, **flags)
-        if depths is not None:
-            values = {"pd": pd, "pd_depth": depths[0], "rs_depth": depths[1]}
-            self.emit("DEPTHS", **values, asker="-", op="-")
-        if protected:
-            self.emit("PROTECTED", pd=pd)
+        pd_depth, rs_depth = depths or map(reference.depth_text, self.system_depths)
+        self.emit(
+            "RIGHTS",
+            pd=pd,
+            pinned=int(pinned),
+            protected=int(protected),
+            priority=priority,
+            account=self.accounts[pd],
+            **{right: int(right in rights) for right in RIGHTS},
+            reader=reader,
+            pd_depth=pd_depth,
+            rs_depth=rs_depth,
+            deadline_ms=deadline,
+            **dict(zip(("heartbeat_ms", "call_ms", "budget_us", "period_us"), limits, strict=True)),
+            respawns=respawns[0],
+            window_ms=respawns[1],
+            delay_ms=respawns[2],
+        )
         for trusted in trusts:
             self.emit("TRUST", pd=pd, account=trusted)
         if creator is not None:
@@ -309,29 +317,31 @@ class Target:
     def pin(self, asker: str, pd: str, pinned: bool) -> None:
         """A PD pins another, or drops its pin."""
         self.model.set_pinned(pd, pinned)
-        self.emit("PIN", pd=pd, pinned=int(pinned), asker=asker, op="pin")
+        self.new_policy(pd, asker, "pin", pinned=int(pinned))
 
     def set_depths(self, asker: str, pd: str, depths: tuple[int | None, int | None]) -> None:
         """A PD sets the depths of another."""
         pd_depth, rs_depth = map(reference.depth_text, depths)
+        self.new_policy(pd, asker, "set_depth", pd_depth=pd_depth, rs_depth=rs_depth)
+
+    def new_policy(self, pd: str, asker: str, op: str, **columns: object) -> None:
+        """Tells the rules of a PD again, of which some have changed."""
         self.emit(
-            "DEPTHS", pd=pd, pd_depth=pd_depth, rs_depth=rs_depth, asker=asker, op="set_depth"
+            "RIGHTS", **{**self.events[self._rules_of(pd)][1], **columns, "asker": asker, "op": op}
         )
+
+    def _rules_of(self, pd: str) -> int:
+        """The place of what was told last of the rules of a PD."""
+        events = self.events
+        return max(i for i, (e, v) in enumerate(events) if e == "RIGHTS" and v["pd"] == pd)
 
     def had_depths(self, pd: str, depths: tuple[int | None, int | None]) -> None:
         """The configuration gave the PD depths of its own, if these are not the system's."""
-        set_later = any(
-            e == "DEPTHS" and (v["pd"], v["op"]) == (pd, "set_depth") for e, v in self.events
-        )
-        if set_later or depths == self.system_depths:
-            return
-        of = {"pd": pd} | dict(
-            zip(("pd_depth", "rs_depth"), map(reference.depth_text, depths), strict=True)
-        )
-        at = next(i for i, (e, v) in enumerate(self.events) if e == "RIGHTS" and v["pd"] == pd)
-        told = ("DEPTHS", {**of, "asker": "-", "op": "-"})
-        if self.events[at + 1] != told:
-            self.events.insert(at + 1, told)
+        at = self._rules_of(pd)
+        told, names = self.events[at][1], ("pd_depth", "rs_depth")
+        if told["op"] != "set_depth":
+            own = dict(zip(names, map(reference.depth_text, depths), strict=True))
+            self.events[at] = ("RIGHTS", {**told, **own})
 
     def _memory(self, size: int) -> int:
         """The lowest aligned address that no body covers."""
@@ -1329,7 +1339,7 @@ CAUSES: dict[str, tuple[str, str]] = {
     "made MAP": ("manager", "map"),
     "dropped MAP": ("manager", "unmap"),
     "ALLOW": ("pd", "allow"),
-    "DEPTHS": ("pd", "set_depth"),
+    "RIGHTS": ("pd", "-"),
     "SPACE": ("manager", "create_space"),
     "RESOURCE": ("manager", "create_resource"),
     "made HOLD": ("manager", "send"),
@@ -1342,6 +1352,10 @@ CAUSES: dict[str, tuple[str, str]] = {
 """What changes in the model -> the field that tells which PD asked, and the usual operation.
 `manager`: who manages the node that changes.
 """
+
+
+_BY_CREATOR = ("PD", "RIGHTS", "RESOURCE", "made HOLD", "ALLOW", "made OWN")
+"""What may be a part of spawning a PD."""
 
 
 def cause_of(
@@ -1372,7 +1386,7 @@ def cause_of(
     elif told == "made REQUEST" and asker != values["from"]:
         op = "share_request"
     made = told in ("SPACE", "RESOURCE", "made HOLD", "made REQUEST")
-    if spawning is not None and told in ("PD", "RESOURCE", "made HOLD", "ALLOW", "made OWN"):
+    if spawning is not None and told in _BY_CREATOR:
         asker, op = spawning, "spawn"
     elif made and server == ROOT and "asker" not in values:
         op = "-"

@@ -324,8 +324,8 @@ def _spawned_for_another(scene: Scene) -> None:
 
 
 def _deadline_of(target: Target, pd: str) -> int:
-    told = (v["ms"] for event, v in target.events if event == "DEADLINE" and v["pd"] == pd)
-    return int(str(next(told, 0)))
+    told = (v for event, v in target.events if event == "RIGHTS" and v["pd"] == pd)
+    return int(str(next(told)["deadline_ms"]))
 
 
 def _connect_another(scene: Scene) -> None:
@@ -376,8 +376,8 @@ def _depths(scene: Scene) -> None:
     """The depths of a PD change by themselves, or by a PD without a capability to it."""
     asker, pd = scene.one_of(pair for pair in _pairs(scene) if not scene.has_body(*pair))
     op = scene.random.choice(("-", "set_depth"))
-    depths = {"pd_depth": 0, "rs_depth": 0}
-    scene.target.emit("DEPTHS", pd=pd, **depths, asker="-" if op == "-" else asker, op=op)
+    asker = "-" if op == "-" else asker
+    scene.target.new_policy(pd, asker, op, pd_depth=7, rs_depth=7)
 
 
 def _pin(scene: Scene) -> None:

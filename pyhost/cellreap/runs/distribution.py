@@ -74,7 +74,7 @@ class _Watcher:
         assert body is not None  # the check demands it
         config = next(
             (each for each in self._image.config.pds if each.name == name),
-            spawned_pd(name, priority=context.authority.priority_of(pd) or 0),
+            spawned_pd(name, priority=context.authority.number(pd, "priority")),
         )
         own = f"{name}.{pd}" if shared_name else name
         return RunningPd(

@@ -15,6 +15,10 @@ from cellreap.model.closeness import Closeness
 
 Depths = tuple[str, str]
 """pd_depth and rs_depth, as a trace prints them."""
+RIGHTS: Final = ("set_depth", "extract", "spawn", "listen", "collect")
+"""What a PD may have the right to."""
+LIMITS: Final = ("heartbeat_ms", "call_ms", "budget_us", "period_us")
+"""The columns of its limits."""
 
 
 UNVERIFIED: Final = {
@@ -44,14 +48,14 @@ class ExpectedPd:
     """It is created only after the first cleanup."""
     priority: int = 100
     rights: frozenset[str] = frozenset()
-    """Of set_depth, extract, spawn, listen and collect."""
+    """Of RIGHTS."""
     trusts: tuple[int, ...] = ()
     """The accounts of the PDs whose policy it may change, as the configuration lists them."""
     reader: int = 0
     """The account whose first PD may read its memory when it is doomed. 0: none."""
     deadline_ms: int = 0
     limits: tuple[int, int, int, int] = (0, 0, 0, 0)
-    """Its heartbeat_ms, call_ms, budget_us and period_us. 0: none."""
+    """Of LIMITS. 0: none."""
     depths: Depths | None = None
     """Its own depths, if it has any."""
     respawn: tuple[int, int, int] | None = None
@@ -68,6 +72,27 @@ class ExpectedPd:
     cspace_slots: int = 256
     quotas: Mapping[str, int] = field(default_factory=dict)
     """Word -> quota. Without the words for which only the root task knows it."""
+
+    def row(self, system: Depths) -> dict[str, str]:
+        """The columns of its RIGHTS, without those that name PDs. system: the depths of all."""
+        pd_depth, rs_depth = self.depths or system
+        respawns, window_ms, delay_ms = self.respawn or (0, 0, 0)
+        columns = {
+            "pinned": int(self.pinned),
+            "protected": int(self.protected),
+            "priority": self.priority,
+            "account": self.account,
+            **{right: int(right in self.rights) for right in RIGHTS},
+            "reader": self.reader,
+            "pd_depth": pd_depth,
+            "rs_depth": rs_depth,
+            "deadline_ms": self.deadline_ms,
+            **dict(zip(LIMITS, self.limits, strict=True)),
+            "respawns": respawns,
+            "window_ms": window_ms,
+            "delay_ms": delay_ms,
+        }
+        return {column: str(value) for column, value in columns.items()}
 
 
 @dataclass(frozen=True)

@@ -112,11 +112,7 @@ RULES: Final[dict[str, str]] = {
     "config.quota": "Each account is told once with the configured quotas.",
     "config.pd": "The configured PDs exist, those of boot time in their order, the others after "
     "the first cleanup. No other PD exists but those that a PD may spawn.",
-    "config.rights": "A PD has the configured pin, priority, rights and account.",
-    "config.deadline": "A PD has the configured deadline.",
-    "config.limits": "A PD has the configured heartbeat_ms, call_ms, budget_us and period_us.",
-    "config.depths": "A PD has the configured depths of its own, or none.",
-    "config.respawn": "A PD has the configured rule for respawns, or none.",
+    "config.rights": "A PD has the configured rules, column by column, and account.",
     "config.handler": "A PD has the configured fault handler, if that exists, and keeps it.",
     "config.link": "Exactly the configured links exist between live PDs.",
     "config.hold": "The configuration gives PD capabilities, each in its slot, to live PDs that "
@@ -188,23 +184,23 @@ RULES: Final[dict[str, str]] = {
     "causes.core": "A resource of a core space is made for a HOLD, which follows directly.",
     "causes.spawn": "A PD that is spawned has an OWN and a HOLD of its creator.",
     # authority and consent
-    "authority.rights": "Each PD but the root task has one RIGHTS, directly after its BODY or "
-    "DEADLINE, or after its LIMITS.",
-    "authority.protected": "PROTECTED comes once, directly after the RIGHTS or DEPTHS of its PD, "
-    "which is pinned. No PD terminates one whose cleanup would destroy a protected PD, neither "
-    "when it asks nor, if it asked for later, when the cleanup is due: then `never` comes.",
+    "authority.rights": "Each PD but the root task has one RIGHTS, directly after its BODY. An "
+    "operation tells it again with what the operation sets, and that is another value.",
+    "authority.protected": "No PD terminates one whose cleanup would destroy a protected PD, "
+    "neither when it asks nor, if it asked for later, when the cleanup is due: then `never` comes.",
     "authority.account": "No PD of an account has more priority or rights than the first, which "
     "the configuration has.",
     "authority.spawn": "A spawned PD has at most the priority of its creator, no rights, no depths "
-    "of its own, no TRUST, and its creator's account, deadline and LIMITS.",
+    "of its own, no TRUST, no respawns, and its creator's account, deadline and limits.",
     "authority.right": "A PD that spawns PDs, extracts the model state, is told of cleanups or "
     "asks for a collection has the right to.",
-    "authority.depths": "After its creation, a PD has new DEPTHS only by itself, if it may set its "
-    "depths, or by a PD that the configuration trusts with its policy.",
+    "authority.budget": "A budget has a period that is not shorter.",
+    "authority.policy": "After its creation, a PD has another pin or other depths only by a PD "
+    "that the configuration trusts with its policy, or other depths by itself, if it may set "
+    "them.",
     "authority.trust": "A TRUST names an account, and comes once for each, directly after the "
-    "RIGHTS, DEPTHS, PROTECTED or another TRUST of its PD.",
-    "authority.pin": "A pin is set or dropped by a PD that the configuration trusts with the "
-    "policy of the PD, and changes it. A protected PD stays pinned.",
+    "RIGHTS or another TRUST of its PD.",
+    "authority.pin": "A protected PD is pinned, and stays so.",
     "authority.stopped": "Nobody changes the policy of a PD that was stopped.",
     "authority.cleanup": "A cleanup has the depths of its trigger.",
     "authority.dump": "Only the PD that its RIGHTS name reads the memory of a PD, and only when "
@@ -232,7 +228,6 @@ RULES: Final[dict[str, str]] = {
     "triggers.root": "The root task is never a trigger.",
     "triggers.once": "A PD that waits for its cleanup has no second trigger.",
     "triggers.right": "A PD terminates only a PD whose capability it holds.",
-    "triggers.deadline": "DEADLINE follows the BODY of its PD directly and is not 0.",
     "triggers.late": "A TRIGGER of `late` names the oldest notice that its PD could finish, or a "
     "probe or the notice of a held fault, and the PD could run for its deadline. Probes of limits "
     "have another time.",
@@ -262,8 +257,6 @@ RULES: Final[dict[str, str]] = {
     "blame.waits": "A PD is probed only if calls can lead to it from the PD that waits: each one "
     "on the way has or had a capability to the next, or has a fault that the next one holds.",
     # PDs that hang
-    "hung.limits": "LIMITS follows the BODY or DEADLINE of its PD directly, and names a limit. A "
-    "budget has a period that is not shorter.",
     "hung.probe": "A PROBE with a time has the heartbeat_ms of its PD, or the call_ms of the PD "
     "that waits. A PD that can answer has one at a time.",
     "hung.waits": "A PD is probed or has hung for the call_ms of another one only if calls of that "
@@ -289,8 +282,8 @@ RULES: Final[dict[str, str]] = {
     "progress.early": "A PD without a deadline is given up after await_ms in which it could run, "
     "any PD after twice the larger of its deadline and await_ms.",
     # respawns
-    "respawn.rule": "RESPAWN_RULE follows the creation of its PD. A PD that is made anew is due, "
-    "and its rule is the one that it had.",
+    "respawn.rule": "A PD with respawns that is made anew is due, and its respawns are those that "
+    "it had. A window and a delay are those of respawns.",
     "respawn.due": "Only a PD that has a rule and is destroyed is due, and once.",
     "respawn.budget": "The count grows by 1 or begins anew with a window, and keeps to the budget. "
     "A PD stays down when its budget is used up, and only then.",

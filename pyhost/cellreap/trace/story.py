@@ -115,8 +115,8 @@ class Story:
     def _trace(self, event: Event) -> None:
         self._arch = event["arch"]
 
-    def _deadline(self, event: Event) -> None:
-        self._deadlines[event["pd"]] = event["ms"]
+    def _rights(self, event: Event) -> None:
+        self._deadlines[event["pd"]] = event["deadline_ms"]
 
     def _say(self, event: Event) -> None:
         if len(self.said) < MAX_SAID:
@@ -148,7 +148,7 @@ class Story:
 
     def _late(self, event: Event) -> None:
         deadline = self._deadlines.get(event["pd"])
-        of = f" of {deadline} ms" if deadline is not None else ""
+        of = f" of {deadline} ms" if deadline not in (None, "0") else ""
         about = f"notice {event['token']}, not acknowledged for {event['ms']} ms"
         self._how[event["pd"]] = f"missed its deadline{of} for {about}"
 
@@ -186,7 +186,7 @@ class Story:
 
 _HANDLERS: dict[str, Callable[[Story, Event], None]] = {
     "TRACE": Story._trace,
-    "DEADLINE": Story._deadline,
+    "RIGHTS": Story._rights,
     "SAY": Story._say,
     "USAGE": Story._count,
     "SETTLED": Story._count,

@@ -236,51 +236,39 @@ typedef enum cr_print {
                    "The quotas of an account. account: the position of its PD in the "             \
                    "configuration, from 1; name: that PD.")                                        \
     /* The model: nodes */                                                                         \
-    CR_TRACE_EVENT(CR_EV_PD, "PD", FIELD(id, PD) FIELD(name, TEXT) FIELD(pinned, FLAG)             \
+    CR_TRACE_EVENT(CR_EV_PD, "PD", FIELD(id, PD) FIELD(name, TEXT)                                 \
                    FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
                    "A PD was made.")                                                               \
     CR_TRACE_EVENT(CR_EV_BODY, "BODY", FIELD(pd, PD) FIELD(paddr, ADDRESS) FIELD(bytes, NUMBER)    \
                    FIELD(slots, NUMBER) FIELD(objects, OBJECTS),                                   \
                    "The untyped that the PD is made from, the number of slots that the PD uses "   \
                    "in the root task's CSpace, and its kernel objects.")                           \
-    CR_TRACE_EVENT(CR_EV_DEADLINE, "DEADLINE", FIELD(pd, PD) FIELD(ms, NUMBER),                    \
-                   "The PD must finish each notice within this many milliseconds. A PD without "   \
-                   "this event has no deadline.")                                                  \
-    CR_TRACE_EVENT(CR_EV_LIMITS, "LIMITS", FIELD(pd, PD) FIELD(heartbeat_ms, NUMBER)               \
-                   FIELD(call_ms, NUMBER) FIELD(budget_us, NUMBER) FIELD(period_us, NUMBER),       \
-                   "The PD has hung that does not wait for a message, and finishes no probe, for " \
-                   "heartbeat_ms, or that keeps the PD waiting in a call for twice call_ms. In "   \
-                   "each period_us it may run for budget_us; if that is less, to use it up is a "  \
-                   "fault. 0: no such limit. A PD without this event has none.")                   \
-    CR_TRACE_EVENT(CR_EV_RIGHTS, "RIGHTS", FIELD(pd, PD) FIELD(priority, NUMBER)                   \
-                   FIELD(account, NUMBER) FIELD(set_depth, FLAG) FIELD(extract, FLAG)              \
-                   FIELD(spawn, FLAG) FIELD(listen, FLAG) FIELD(reader, NUMBER)                    \
-                   FIELD(collect, FLAG),                                                           \
-                   "What the PD may do: its priority, and whether it may set its depths, "         \
-                   "extract the model state, spawn PDs, be told of cleanups and ask for "          \
-                   "collections. account: the position of the PD in the configuration, from 1; "   \
-                   "of a spawned PD, that of the configured PD that it descends from. reader: "    \
-                   "the position of the PD that may read its memory when it is doomed; 0: nobody.")\
-    CR_TRACE_EVENT(CR_EV_DEPTHS, "DEPTHS", FIELD(pd, PD) FIELD(pd_depth, DEPTH)                    \
-                   FIELD(rs_depth, DEPTH) FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),          \
-                   "The depths of the cleanup that the PD triggers, from now on. Without this "    \
-                   "event they are the depths of TRACE.")                                          \
-    CR_TRACE_EVENT(CR_EV_PROTECTED, "PROTECTED", FIELD(pd, PD),                                    \
-                   "No PD may terminate the PD, or another one whose cleanup would destroy it. "   \
-                   "The PD is pinned too.")                                                        \
+    CR_TRACE_EVENT(CR_EV_RIGHTS, "RIGHTS", FIELD(pd, PD) FIELD(pinned, FLAG)                       \
+                   FIELD(protected, FLAG) FIELD(priority, NUMBER) FIELD(account, NUMBER)           \
+                   FIELD(set_depth, FLAG) FIELD(extract, FLAG) FIELD(spawn, FLAG)                  \
+                   FIELD(listen, FLAG) FIELD(collect, FLAG) FIELD(reader, NUMBER)                  \
+                   FIELD(pd_depth, DEPTH) FIELD(rs_depth, DEPTH) FIELD(deadline_ms, NUMBER)        \
+                   FIELD(heartbeat_ms, NUMBER) FIELD(call_ms, NUMBER) FIELD(budget_us, NUMBER)     \
+                   FIELD(period_us, NUMBER) FIELD(respawns, NUMBER) FIELD(window_ms, NUMBER)       \
+                   FIELD(delay_ms, NUMBER) FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),         \
+                   "The rules of a new PD, or its new pin or depths. pinned: policy does not doom "\
+                   "it; protected: no PD may terminate it, or another one whose cleanup would "    \
+                   "destroy it. account: the position of the PD in the configuration, from 1; of " \
+                   "a spawned PD, that of the configured PD that it descends from. It may set "    \
+                   "its depths, extract the model state, spawn PDs, be told of cleanups and ask "  \
+                   "for collections. reader: the position of the PD that may read its memory when "\
+                   "it is doomed; 0: nobody. pd_depth, rs_depth: of the cleanup that it triggers. "\
+                   "deadline_ms: in which it must finish each notice; 0: it has none. The PD has " \
+                   "hung that does not wait for a message, and finishes no probe, for "            \
+                   "heartbeat_ms, or that keeps the PD waiting in a call for twice call_ms; 0: no "\
+                   "such limit. In each period_us it may run for budget_us; if that is less, to "  \
+                   "use it up is a fault; 0: no such limit. It is respawned at most so many "      \
+                   "times in a window of window_ms (0: the whole run), the first time at once, "   \
+                   "each further time after a delay that doubles, beginning with delay_ms. "       \
+                   "Without a timer both are 0, whatever is told.")                                \
     CR_TRACE_EVENT(CR_EV_TRUST, "TRUST", FIELD(pd, PD) FIELD(account, NUMBER),                     \
                    "The PD may change the policy of the PD with that position in the "             \
                    "configuration, from 1: its depths and its pin.")                               \
-    CR_TRACE_EVENT(CR_EV_PIN, "PIN", FIELD(pd, PD) FIELD(pinned, FLAG)                             \
-                   FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
-                   "From now on policy does not doom the PD, or does. Plans that were made do not "\
-                   "change.")                                                                      \
-    CR_TRACE_EVENT(CR_EV_RESPAWN_RULE, "RESPAWN_RULE", FIELD(pd, PD) FIELD(budget, NUMBER)         \
-                   FIELD(window_ms, NUMBER) FIELD(delay_ms, NUMBER),                               \
-                   "The PD was made from the configuration, and is respawned: at most `budget` "   \
-                   "times in a window of so many milliseconds (0: the whole run), the first time " \
-                   "at once, each further time after a delay that doubles, beginning with this "   \
-                   "one.")                                                                         \
     CR_TRACE_EVENT(CR_EV_RESPAWN_DUE, "RESPAWN_DUE", FIELD(name, TEXT) FIELD(count, NUMBER)        \
                    FIELD(delay_ms, NUMBER),                                                        \
                    "The PD of this name was destroyed and will be respawned after the delay. "     \
@@ -383,8 +371,8 @@ typedef enum cr_print {
                    "could have run and finished nothing. After `stop` no PD is made.")             \
     CR_TRACE_EVENT(CR_EV_CLOCK, "CLOCK", FIELD(ms, NUMBER),                                        \
                    "The time, which goes on only while a notice, a wait or an alarm has a time. "  \
-                   "It comes when at least 100 ms have passed since the last one. Where LIMITS "   \
-                   "alone keep it going, it comes only if something happened since.")              \
+                   "It comes when at least 100 ms have passed since the last one. Where limits of "\
+                   "RIGHTS alone keep it going, it comes only if something happened since.")       \
     CR_TRACE_EVENT(CR_EV_SILENT, "SILENT", FIELD(ms, NUMBER),                                      \
                    "For so many milliseconds there was no event but CLOCK, HELD_UP and "           \
                    "UNANSWERED. A STANDS follows for each PD that is not destroyed. Without "      \

@@ -16,7 +16,7 @@ from cellreap.trace.reader import Problem
 from cellreap.trace.reading import Reading, read_trace
 from cellreap.trace.telling import reading_json
 from cellreap.trace.writer import seal
-from kit.budget_run import budget_run
+from kit.budget_run import BUDGET, budget_run
 from kit.trace_simulator import Target, notices_run
 
 GIVE = headers.constant("protocol.h", "CR_OP_GIVE")
@@ -84,12 +84,8 @@ def test_it_is_told_who_is_not_created_anew_any_more() -> None:
     raw = "".join(f"{line}\n" for line in seal(budget_run())).encode()
     lines = tell(read_trace(io.BytesIO(raw), "trace"), "seL4 15.0.0 (x86_64)")
     (down,) = (line for line in lines if "stays down" in line)
-    budgets = {
-        values["pd"]: values["budget"] for name, values in budget_run() if name == "RESPAWN_RULE"
-    }
     (name,) = (values["name"] for event, values in budget_run() if event == "STAYS_DOWN")
-    (budget,) = set(budgets.values())
-    assert down == f"{name} stays down: its budget of {budget} respawns is used up."
+    assert down == f"{name} stays down: its budget of {BUDGET} respawns is used up."
 
 
 def test_equal_crashes_in_a_row_are_told_once() -> None:

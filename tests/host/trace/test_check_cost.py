@@ -36,5 +36,5 @@ def test_an_event_costs_the_same_in_a_larger_run(
 def test_a_pd_of_a_larger_configuration_costs_the_same() -> None:
     configs = [with_more_pds(count)(expected()) for count in (4 * SIZE, 16 * SIZE)]
     small, large = (cost_by_event(events_of(story(each)), each) for each in configs)
-    for name in ("PD", "BODY", "RIGHTS", "DEADLINE", "QUOTA"):
+    for name in ("PD", "BODY", "RIGHTS", "QUOTA"):
         assert large[name] <= MOST * small[name]

@@ -62,7 +62,7 @@ def test_the_id_of_a_dead_pd_is_never_given_again() -> None:
     target.quiet()
     target.exit(pds["app"])
     target.cleanup()
-    target.emit("PD", id=pds["app"], name="successor", pinned=0)
+    target.emit("PD", id=pds["app"], name="successor")
     assert [text for text in said(target.end()) if "was used before" in text]
 
 

@@ -136,6 +136,7 @@ FREE_FIELDS = {
     "RIGHTS.reader": "the configuration is not in the trace",
     "DUMP.address": "the checker knows no memory of PDs",
     "RIGHTS.collect": "the configuration is not in the trace",
+    "RIGHTS.protected": "the configuration is not in the trace",
     "CLEANUP.steps": "of a cleanup that waits, or in which a step was left",
     "FAULT_HELD.kind": "all faults are treated alike",
     "FAULT_HELD.address": "all faults are treated alike",
@@ -160,17 +161,22 @@ BOUND_FIELDS = {
     "FINISH_WORK.result": "where nothing waits behind the notice and no ticket counts it later",
     "SETTING.value": "of `await` where nobody is given up, or to what was too long as well",
     "SETTING.word": "of `mode` to async, or where nobody terminated anybody",
-    "DEADLINE.ms": "of a PD that is never late, or to what it missed as well",
+    "RIGHTS.deadline_ms": "of a PD that is never late, or to what it missed as well",
     "ALLOW.count": "to a larger number, or of edges that nobody made",
     "CLOCK.ms": "to another time at which nothing is overdue",
     "HELD_UP.ms": "to another time beyond the deadline that has passed",
     "HELD_UP.ran": "to another time below the deadline",
     "TRIGGER.when": "to later, where the cleanup begins at once in either case",
     "TRIGGER.ms": "to another time beyond the deadline, or the limit that has passed",
-    "LIMITS.call_ms": "of a PD for whose call nobody was probed",
-    "LIMITS.budget_us": "to another that is below the period",
-    "LIMITS.period_us": "to another that is above the budget",
-    "LIMITS.heartbeat_ms": "of a PD that was not probed for it",
+    "RIGHTS.call_ms": "of a PD for whose call nobody was probed",
+    "RIGHTS.heartbeat_ms": "of a PD that was not probed for it",
+    "RIGHTS.budget_us": "to another one below the period",
+    "RIGHTS.period_us": "to another one above the budget",
+    "RIGHTS.pd_depth": "of a PD that is no trigger until they are told again",
+    "RIGHTS.rs_depth": "of a PD that is no trigger until they are told again",
+    "RIGHTS.respawns": "of a PD that is not destroyed",
+    "RIGHTS.window_ms": "of a PD that is not destroyed",
+    "RIGHTS.delay_ms": "of a PD that is not destroyed",
     "UNANSWERED.ms": "to another time beyond the limit that has passed",
     "UNANSWERED.ran": "to another time below the limit",
     "GIVE_UP.token": "to another token that frees the same",
@@ -336,13 +342,8 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
             return "the next one tells the time"
         if event.name == "INJECTED":
             return "what was injected need not have happened"
-        if event.name == "PROTECTED":
-            return "the configuration is not in the trace"
         if event.name == "FREEZE":
             return "it need not have been frozen to do nothing"
-        if event.name == "DEADLINE":
-            late = any(_is_late(e, event["pd"]) for e in later)
-            return None if late else "its PD is never late"
         if event.name == "CANCEL" and event["of"] == "-":
             due = [e for e in events if e.name == "RESPAWN_DUE" and e["name"] == event["name"]]
             return "the respawn need not have come yet" if due[-1].number("delay_ms") else None
@@ -369,7 +370,7 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
                     return "taken back, as one before it failed"
             if any(e.name == "DOOM" and e["node"] == event["pd"] for e in later):
                 return "its receiver was destroyed later"
-            timed = any(e.name == "DEADLINE" and e["pd"] == event["pd"] for e in events)
+            timed = _deadline_of(events, event["pd"]) > 0
             if event.name == "FINISH_WORK" and not timed:
                 return "a PD without a deadline may take its time: the report says what is undone"
             return None
@@ -377,7 +378,7 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
             return "the root task may have been busy instead"
     if mutation.kind == "double" and event.name == "TICKET":
         return "its owner may ask twice"
-    if mutation.kind == "double" and event.name in ("ALLOW", "DEPTHS"):
+    if mutation.kind == "double" and event.name == "ALLOW":
         return "it sets the same again"
     if mutation.kind == "alter":
         return FREE_FIELDS.get(mutation.key) or _bound(events, mutation, later)
@@ -390,6 +391,12 @@ def _lets_go(events: Sequence[Event], at: int) -> bool:
     asked = [event for event in events[:at] if asks(event)][int(told) - 1]
     first = not any(e.name == "TICKET" and e["ticket"] == told for e in events[:at])
     return events[2]["word"] == "sync" and first and asked.values.get("pd", "-") != "-"
+
+
+def _deadline_of(events: Sequence[Event], pd: str) -> int:
+    """How long the PD may take; 0: as long as it likes."""
+    rules = (e for e in events if e.name == "RIGHTS" and e["pd"] == pd)
+    return max((e.number("deadline_ms") for e in rules), default=0)
 
 
 AT_ONCE = {"TICKET", "ANSWER", "STOP", "SERVER_DIED", "REFUSED", "USAGE"}
@@ -416,14 +423,11 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
         at_once = cleanup is not None and cleanup.values.get("trigger") == event["pd"]
         return reason if at_once and changed["when"] == "later" else None
     if mutation.key == "TRIGGER.ms" and event["cause"] == "late":
-        deadline = next(e for e in events if e.name == "DEADLINE" and e["pd"] == event["pd"])
-        return reason if changed.number("ms") >= deadline.number("ms") else None
+        return reason if changed.number("ms") >= _deadline_of(events, event["pd"]) else None
     if mutation.key == "TRIGGER.ms" and event["cause"] == "hung":
         return reason if changed.number("ms") >= event.number("ms") else None
-    if mutation.key in ("LIMITS.budget_us", "LIMITS.period_us"):
-        return reason if 0 < changed.number("budget_us") < changed.number("period_us") else None
-    if event.name == "LIMITS":
-        field = "pd" if mutation.key == "LIMITS.heartbeat_ms" else "by"
+    if mutation.key in ("RIGHTS.heartbeat_ms", "RIGHTS.call_ms"):
+        field = "pd" if mutation.key == "RIGHTS.heartbeat_ms" else "by"
         by = "-" if field == "pd" else event["pd"]
         probed = [e for e in later if e.name == "PROBE" and e["ms"] != "0" and e["by"] == by]
         return None if any(e[field] == event["pd"] for e in probed) else reason
@@ -436,9 +440,23 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
         await_ms = next(e.number("value") for e in events if e.values.get("what") == "await")
         long = changed.number("ran") >= await_ms or changed.number("held_up") >= 2 * await_ms
         return reason if long else None
-    if mutation.key == "DEADLINE.ms":
+    if mutation.key == "RIGHTS.deadline_ms":
         waited = [e.number("ms") for e in later if _is_late(e, event["pd"])]
-        return reason if changed.number("ms") <= min(waited, default=1 << 64) else None
+        enough = changed.number("deadline_ms") <= min(waited, default=1 << 64)
+        return reason if enough else None
+    if mutation.key in ("RIGHTS.pd_depth", "RIGHTS.rs_depth"):
+        mine = (e for e in later if event["pd"] in (e.values.get("pd"), e.values.get("trigger")))
+        following = next((e for e in mine if e.name in ("RIGHTS", "CLEANUP")), None)
+        set_anew = following is None or following.values.get("op") == "set_depth"
+        return reason if set_anew else None
+    if mutation.key in ("RIGHTS.budget_us", "RIGHTS.period_us"):
+        below = 0 < changed.number("budget_us") <= changed.number("period_us")
+        return reason if below and event["budget_us"] != "0" else None
+    if mutation.key in ("RIGHTS.respawns", "RIGHTS.window_ms", "RIGHTS.delay_ms"):
+        name = next(e["name"] for e in events if e.name == "PD" and e["id"] == event["pd"])
+        told = ("RESPAWN_DUE", "STAYS_DOWN", "PD")
+        again = [e for e in later if e.name in told and e["name"] == name]
+        return None if again else reason
     if mutation.key == "QUEUE.token":
         fetched = any(e.name == "GET_WORK" and e["token"] == event["token"] for e in later)
         return None if fetched else reason
@@ -508,11 +526,10 @@ def test_what_cannot_be_noticed_is_exactly_what_is_listed() -> None:
             for mutation in _tried(name, kind, True)[1]:
                 if not _gone_before_it_was_printed(events_of(name), mutation.at):
                     unnoticed.setdefault(kind, set()).add(mutation.key)
-    left_out = {"USAGE", "FINISH_WORK", "GET_WORK", "FREEZE", "DEADLINE", "TICKET"}
-    left_out |= {"CLOCK", "PROTECTED"}
+    left_out = {"USAGE", "FINISH_WORK", "GET_WORK", "FREEZE", "TICKET", "CLOCK"}
     assert unnoticed == {
         "delete": {*FREE_EVENTS, *left_out},
-        "double": {*FREE_EVENTS, "TICKET", "ALLOW", "DEPTHS"},
+        "double": {*FREE_EVENTS, "TICKET", "ALLOW"},
         "alter": {*FREE_FIELDS, *BOUND_FIELDS} - {"TRIGGER.by"},
     }
 

@@ -52,17 +52,17 @@ def body_overlaps(target: Target) -> None:
 
 
 def body_not_aligned(target: Target) -> None:
-    target.emit("PD", id="PD_9", name="x", pinned=0)
+    target.emit("PD", id="PD_9", name="x")
     target.emit("BODY", pd="PD_9", paddr="0x200000800", bytes=4096, slots=1, objects="-")
 
 
 def body_not_a_power_of_two(target: Target) -> None:
-    target.emit("PD", id="PD_9", name="x", pinned=0)
+    target.emit("PD", id="PD_9", name="x")
     target.emit("BODY", pd="PD_9", paddr="0x200000000", bytes=5000, slots=1, objects="-")
 
 
 def no_body(target: Target) -> None:
-    target.emit("PD", id="PD_9", name="x", pinned=0)
+    target.emit("PD", id="PD_9", name="x")
     target.account()
 
 

@@ -3,59 +3,50 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Container, Mapping
+from typing import ClassVar, Final
 
 from cellreap import headers
 from cellreap.model import reference
 from cellreap.trace.check.apart import without
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event
+from cellreap.trace.expected import RIGHTS
 
 _PAGE = 4096
-_FLAGS = ("set_depth", "extract", "spawn", "listen", "collect")
+_NAMES: Final = frozenset({"pd", "asker", "op"})
+"""The columns of RIGHTS that are no rules of its PD."""
+_OF_SAVED: Final = {"priority": "1"}
+"""A PD of a saved state never runs: its columns that are not 0."""
+_OF_CREATOR: Final = (
+    "account", "deadline_ms", "heartbeat_ms", "call_ms", "budget_us", "period_us"
+)  # fmt: skip
+"""What a spawned PD has from its creator."""
+_SETS: Final = {"set_depth": {"pd_depth", "rs_depth"}, "pin": {"pinned"}}
+"""Operation -> the columns that it changes, at least one of them."""
+Row = Mapping[str, str]
+"""The columns of a RIGHTS."""
 
 
-@dataclass(frozen=True)
-class Rights:
-    """What a RIGHTS event says of its PD."""
-
-    priority: int
-    account: int
-    flags: frozenset[str]
-    reader: int
-    """the account whose first PD may read the PD's memory when it is doomed; 0: none"""
-
-    @classmethod
-    def of(cls, event: Event) -> Rights:
-        """The rights in an event."""
-        flags = frozenset(flag for flag in _FLAGS if event[flag] == "1")
-        priority, account = event.number("priority"), event.number("account")
-        return cls(priority, account, flags, event.number("reader"))
-
-    def beyond(self, other: Rights) -> str | None:
-        """What these rights have that the others lack; None if nothing."""
-        if self.priority > other.priority:
-            return f"priority={self.priority}: expected {other.priority} at most"
-        if self.reader not in (0, other.reader):
-            return f"reader={self.reader}: expected {other.reader}"
-        for flag in sorted(self.flags - other.flags):
-            return f"{flag}=1: expected {flag}=0"
-        return None
-
-
-_OF_SAVED = Rights(priority=1, account=0, flags=frozenset(), reader=0)
-"""A PD of a saved state never runs."""
+def _beyond(row: Row, other: Row, rights: Container[str]) -> str | None:
+    """What a PD may that another may not. rights: of these it may have what the other has."""
+    if int(row["priority"]) > int(other["priority"]):
+        return f"priority={row['priority']}: expected {other['priority']} at most"
+    if row["reader"] not in ("0", other["reader"] if "reader" in rights else "0"):
+        return f"reader={row['reader']}: expected {other['reader'] if 'reader' in rights else 0}"
+    for right in RIGHTS:
+        if row[right] == "1" and not (right in rights and other[right] == "1"):
+            return f"{right}=1: expected {right}=0"
+    return None
 
 
 class Authority(Concern):
-    """RIGHTS, DEPTHS, PROTECTED, TRUST and PIN, and what follows from them for other events."""
+    """RIGHTS, TRUST and DUMP, and what follows from them for other events."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._rights: dict[str, Rights] = {}
-        self._configured: dict[int, Rights] = {}  # by account: the first PD's, a configured one
-        self._depths: dict[str, tuple[str, str]] = {}
+        self._rows: dict[str, Row] = {}  # by PD, also of those that are destroyed
+        self._configured: dict[str, Row] = {}  # by account: the first PD's, a configured one
         self._system: tuple[str, str] = ("0", "0")
         self._protected: set[str] = set()
         self._spawned: set[str] = set()
@@ -65,13 +56,15 @@ class Authority(Concern):
 
     # -- for other concerns
 
-    def priority_of(self, pd: str) -> int | None:
-        """The priority of a PD."""
-        return self._rights[pd].priority if pd in self._rights else None
+    def number(self, pd: str, column: str) -> int:
+        """A column of the PD's RIGHTS. 0 if it has none."""
+        return int(self._rows[pd][column]) if pd in self._rows else 0
 
-    def rights_of(self, pd: str) -> frozenset[str]:
-        """The words of what a PD may do."""
-        return self._rights[pd].flags if pd in self._rights else frozenset()
+    def with_rule(self, column: str) -> list[tuple[str, int]]:
+        """The live PDs in whose RIGHTS a column is not 0, with its value."""
+        nodes = self.context.model.nodes
+        rows = ((pd, int(row[column])) for pd, row in self._rows.items() if pd in nodes)
+        return [(pd, value) for pd, value in rows if value]
 
     def trusts_of(self, pd: str) -> tuple[int, ...]:
         """The accounts of the PDs whose policy it may change, in their order."""
@@ -79,13 +72,8 @@ class Authority(Concern):
 
     def may_govern(self, asker: str, pd: str) -> bool:
         """Whether the configuration trusts a PD with the policy of another, or with its own."""
-        rights = self._rights.get(pd)
-        trusts = self._trusts.get(asker, [])
-        return rights is not None and pd not in self._spawned and rights.account in trusts
-
-    def reader_of(self, pd: str) -> int:
-        """The account whose first PD may read the PD's memory when it is doomed. 0: none."""
-        return self._rights[pd].reader if pd in self._rights else 0
+        known = pd in self._rows and pd not in self._spawned
+        return known and self.number(pd, "account") in self._trusts.get(asker, [])
 
     def begin(self, event: Event) -> None:
         """TRACE: the depths of the system."""
@@ -105,31 +93,28 @@ class Authority(Concern):
         """A PD has created another."""
         pd, created = event["from"], event["to"]
         self.context.collections.created(created)
-        creators, its = self._rights.get(pd), self._rights.get(created)
+        creators, its = self._rows.get(pd), self._rows.get(created)
         self._spawned.add(created)
         if creators is None or its is None:
             return
         self.demand(event, pd, "spawn")
-        found = its.beyond(Rights(creators.priority, creators.account, frozenset(), 0))
-        deadline = self.context.triggers.deadline_of(created)
-        if its.account != creators.account:
-            found = f"account={its.account}: expected {creators.account}"
-        elif created in self._depths:
+        found = _beyond(its, creators, ())
+        for column in _OF_CREATOR:
+            if its[column] != creators[column]:
+                found = f"{column}={its[column]}: expected {creators[column]}"
+        if (its["pd_depth"], its["rs_depth"]) != self._system:
             found = "depths of its own: expected those of the system"
         elif created in self._trusts:
             found = "a TRUST: expected none"
-        elif deadline != self.context.triggers.deadline_of(pd):
-            found = f"a deadline of {deadline} ms: expected that of {pd}"
-        elif self.context.hung.limits_of(created) != self.context.hung.limits_of(pd):
-            found = f"other LIMITS than {pd}"
+        elif its["respawns"] != "0":
+            found = f"respawns={its['respawns']}: expected 0"
         if found is not None:
             text = f"{event.told}: {created}, which {pd} created, has {found}"
             self.context.bad("authority.spawn", text)
 
     def demand(self, event: Event, pd: str, right: str) -> None:
         """Checks that the PD has a right that it uses."""
-        rights = self._rights.get(pd)
-        if rights is not None and right not in rights.flags:
+        if pd in self._rows and self._rows[pd][right] == "0":
             self.context.bad("authority.right", f"{event.name}: {pd} has not the right to {right}")
 
     def cleanup(self, event: Event) -> None:
@@ -149,17 +134,14 @@ class Authority(Concern):
         return pd_depth, rs_depth
 
     def _depths_of(self, pd: str) -> tuple[str, str]:
-        return self._depths.get(pd, self._system)
-
-    def is_protected(self, pd: str) -> bool:
-        """Whether no termination may destroy the PD."""
-        return pd in self._protected
+        row = self._rows.get(pd)
+        return self._system if row is None else (row["pd_depth"], row["rs_depth"])
 
     def terminated(self, event: Event) -> None:
         """A PD terminates another: what its cleanup would destroy is not protected."""
         protected = self.would_destroy(event["pd"], tree=event["cause"] == "subtree")
         if protected is not None:
-            text = f"it would destroy {protected}, which is PROTECTED"
+            text = f"it would destroy {protected}, which is protected"
             self.context.bad("authority.protected", f"{event.name}: {event['pd']}: {text}")
 
     def would_destroy(self, pd: str, *, tree: bool = False) -> str | None:
@@ -180,57 +162,69 @@ class Authority(Concern):
         self._protected.discard(pd)
         self._spawned.discard(pd)
         self._trusts.pop(pd, None)
-        self._rights.pop(pd, None)
-        self._depths.pop(pd, None)
 
     # -- events
 
     def rights(self, event: Event) -> None:
-        """RIGHTS: what a new PD may do."""
-        pd, rights = event["pd"], Rights.of(event)
+        """RIGHTS: the rules of a new PD, or its policy changes."""
+        pd, row = event["pd"], event.values
+        before, self._rows[pd] = self._rows.get(pd), row
+        if before is None:
+            self._made(event, pd, row)
+        else:
+            self._changed(event, pd, before)
+        node = self.context.model.nodes.get(pd)
+        if node is not None:
+            self.context.model.set_pinned(pd, row["pinned"] == "1")
+        if row["protected"] == "1" and row["pinned"] == "0":
+            self.context.bad("authority.pin", f"RIGHTS: pd={pd}: it is protected, and not pinned")
+
+    def _made(self, event: Event, pd: str, row: Row) -> None:
+        """The rules of a new PD."""
         bad, before = self.context.bad, self.context.previous
-        rules = ("BODY", "DEADLINE", "LIMITS")
-        follows = before is not None and before.name in rules and before["pd"] == pd
+        follows = before is not None and before.name == "BODY" and before["pd"] == pd
         if not follows or self._without != pd:
-            text = f"RIGHTS: pd={pd}: expected it once, right after BODY, DEADLINE or LIMITS"
-            bad("authority.rights", text)
+            bad("authority.rights", f"RIGHTS: pd={pd}: expected it once, right after its BODY")
         self._without = None
-        if rights.account == 0 and not self.context.saved.is_pd(pd):
+        saved = self.context.saved.is_pd(pd)
+        if not saved and row["account"] == "0":
             bad("authority.rights", "RIGHTS: account=0: accounts are numbered from 1")
-        elif self.context.saved.is_pd(pd) and rights != _OF_SAVED:
+        own = {"pd_depth": self._system[0], "rs_depth": self._system[1], **_OF_SAVED}
+        if saved and any(
+            row[column] != own.get(column, "0") for column in row.keys() - _NAMES - {"pinned"}
+        ):
             bad("authority.rights", f"RIGHTS: pd={pd}: a PD of a saved state has no rights")
-        self._rights[pd] = rights
-        found = rights.beyond(self._configured.setdefault(rights.account, rights))
+        first = self._configured.setdefault(row["account"], row)
+        found = _beyond(row, first, (*RIGHTS, "reader"))
         if found is not None:
-            text = f"RIGHTS: {found}, which the first PD of account {rights.account} has"
+            text = f"RIGHTS: {found}, which the first PD of account {row['account']} has"
             bad("authority.account", text)
+        budget, period = event.number("budget_us"), event.number("period_us")
+        if budget > period or (budget == 0) != (period == 0):
+            text = f"RIGHTS: pd={pd}: budget_us={budget}: expected 1 to period_us, {period}, or 0s"
+            bad("authority.budget", text)
+        if row["protected"] == "1":
+            self._protected.add(pd)
+        self.context.respawns.rule(event)
 
-    def depths(self, event: Event) -> None:
-        """DEPTHS: the depths of the cleanup that a PD triggers."""
-        pd, before = event["pd"], self.context.previous
-        made = before is not None and before.name == "RIGHTS" and before["pd"] == pd
-        if not made:
-            self._set_depths(event, pd)
-        self._depths[pd] = (event["pd_depth"], event["rs_depth"])
-
-    def _set_depths(self, event: Event, pd: str) -> None:
-        asker = event.optional("asker") or pd  # Older traces name none: the PD asked itself.
-        own = asker == pd and "set_depth" in self.rights_of(pd)
-        if self.context.actors.may_act(event, asker) and not (own or self.may_govern(asker, pd)):
-            text = f"DEPTHS: pd={pd}: {asker} may not set its depths"
-            self.context.bad("authority.depths", text)
-        self._is_up(event, pd)
-
-    def _is_up(self, event: Event, pd: str) -> None:
-        """The policy of a PD that was stopped is that of its cleanup already."""
-        silence = self.context.actors.silence(pd)
-        if silence is not None and self.context.actors.is_suspended(pd):
-            self.context.bad("authority.stopped", f"{event.name}: pd={pd}: it {silence}")
+    def _changed(self, event: Event, pd: str, before: Row) -> None:
+        """An operation has changed the policy of a PD."""
+        context, asker, op = self.context, event["asker"], event["op"]
+        changed = {column for column in before.keys() - _NAMES if before[column] != event[column]}
+        if not changed or not changed <= _SETS.get(op, set()):
+            text = f"RIGHTS: pd={pd}: expected other {' or '.join(sorted(_SETS.get(op, '-')))} only"
+            context.bad("authority.rights", text)
+        own = op == "set_depth" and asker == pd and before["set_depth"] == "1"
+        if context.actors.may_act(event, asker) and not (own or self.may_govern(asker, pd)):
+            context.bad("authority.policy", f"RIGHTS: pd={pd}: {asker} may not change its policy")
+        silence = context.actors.silence(pd)
+        if silence is not None and context.actors.is_suspended(pd):
+            context.bad("authority.stopped", f"RIGHTS: pd={pd}: it {silence}")
 
     def trust(self, event: Event) -> None:
         """TRUST: a new PD may change the policy of a configured one."""
         pd, account, before = event["pd"], event.number("account"), self.context.previous
-        names = ("RIGHTS", "DEPTHS", "PROTECTED", "TRUST")
+        names = ("RIGHTS", "TRUST")
         made = before is not None and before.name in names and before["pd"] == pd
         trusts = self._trusts.setdefault(pd, [])
         if not made or account in trusts:
@@ -240,42 +234,14 @@ class Authority(Concern):
             self.context.bad("authority.trust", f"TRUST: account={account}: there is none")
         trusts.append(account)
 
-    def pin(self, event: Event) -> None:
-        """PIN: policy dooms a PD no longer, or does again."""
-        pd, asker, pinned = event["pd"], event["asker"], event["pinned"] == "1"
-        if self.context.actors.may_act(event, asker) and not self.may_govern(asker, pd):
-            self.context.bad("authority.pin", f"PIN: pd={pd}: {asker} may not change its policy")
-        self._is_up(event, pd)
-        if not pinned and pd in self._protected:
-            self.context.bad("authority.pin", f"PIN: pd={pd}: it is PROTECTED, and stays pinned")
-        node = self.context.model.nodes.get(pd)
-        if node is not None and node.pinned == pinned:
-            self.context.bad(
-                "authority.pin", f"PIN: pd={pd} pinned={int(pinned)}: it was so before"
-            )
-        elif node is not None:
-            self.context.model.set_pinned(pd, pinned)
-
-    def protect(self, event: Event) -> None:
-        """PROTECTED: no termination may destroy the new PD."""
-        pd, before = event["pd"], self.context.previous
-        made = before is not None and before.name in ("RIGHTS", "DEPTHS") and before["pd"] == pd
-        if not made or pd in self._protected:
-            text = f"PROTECTED: pd={pd}: expected it once, right after the RIGHTS or DEPTHS of {pd}"
-            self.context.bad("authority.protected", text)
-        node = self.context.model.nodes.get(pd)
-        if node is None or not node.pinned:
-            self.context.bad("authority.protected", f"PROTECTED: pd={pd}: it is not pinned")
-        self._protected.add(pd)
-
     def dump(self, event: Event) -> None:
         """DUMP: a PD reads memory of a doomed PD."""
         context, pd, by = self.context, event["pd"], event["by"]
         if not context.actors.may_act(event, by):
             return
-        its, readers = self._rights.get(pd), self._rights.get(by)
         shown = f"DUMP: pd={pd} by={by}"
-        if its is None or readers is None or its.reader != readers.account or by in self._spawned:
+        reader = self.number(pd, "reader")
+        if not reader or reader != self.number(by, "account") or by in self._spawned:
             context.bad("authority.dump", f"{shown}: {by} may not read the memory of {pd}")
         if not context.cleanups.dooms_pd(pd) and not context.freed.is_stopped(pd):
             context.bad("authority.dump", f"{shown}: {pd} is not doomed")
@@ -285,11 +251,4 @@ class Authority(Concern):
             text = f"words={event['words']}: expected {expected}, from a multiple of 8 on"
             context.bad("authority.dump", f"{shown}: {text}")
 
-    handlers: ClassVar[Handlers] = {
-        "RIGHTS": rights,
-        "DEPTHS": depths,
-        "PROTECTED": protect,
-        "TRUST": trust,
-        "PIN": pin,
-        "DUMP": dump,
-    }
+    handlers: ClassVar[Handlers] = {"RIGHTS": rights, "TRUST": trust, "DUMP": dump}

@@ -58,8 +58,8 @@ class Blame(Concern):
         """Whether a run may end with notices that the PD has not finished: nobody is late without a
         deadline, nor while it waits in a call to a PD that cannot be probed, or answers its probes.
         """
-        triggers, quiet = self.context.triggers, self.context.quiet
-        return not triggers.has_deadline(pd) or pd in self._probing or quiet.waits(pd)
+        timed = self.context.authority.number(pd, "deadline_ms") > 0
+        return not timed or pd in self._probing or self.context.quiet.waits(pd)
 
     def can_wait_for(self, by: str, pd: str) -> bool:
         """Whether a chain of calls and held faults can lead from one PD to the other."""
@@ -106,7 +106,9 @@ class Blame(Concern):
     def _check_timeout(self, event: Event) -> None:
         """Who ran is who paid, and had less time than there is."""
         pd = event["pd"]
-        _, _, budget, period = self.context.hung.limits_of(pd)
+        budget, period = (
+            self.context.authority.number(pd, column) for column in ("budget_us", "period_us")
+        )
         if event["kind"] == "timeout" and (budget >= period or event["address"] != f"0x{pd[3:]}"):
             text = f"{event.name}: pd={pd} address={event['address']}: {budget} of {period} us"
             self.context.bad("blame.timeout", text)
@@ -140,9 +142,8 @@ class Blame(Concern):
         if what != fault.what:
             text = f"FAULT: {' '.join(what)}: expected {' '.join(fault.what)}, as in its FAULT_HELD"
             self.context.bad("blame.same", text)
-        if not self.context.debts.settle("FAULT", pd) and self.context.triggers.has_deadline(
-            fault.handler
-        ):
+        timed = self.context.authority.number(fault.handler, "deadline_ms") > 0
+        if not self.context.debts.settle("FAULT", pd) and timed:
             self.taken = pd, fault.handler
         return True
 
@@ -220,7 +221,7 @@ class Blame(Concern):
             return
         self._probing.add(by)
         self._probed(pd)
-        if not context.triggers.has_deadline(by) or not context.actors.may_answer(by):
+        if not context.authority.number(by, "deadline_ms") or not context.actors.may_answer(by):
             text = f"PROBE: by={by}: it is down, or has no deadline"
             context.bad("blame.probe", text)
         elif not context.notices.has_work(by):
@@ -231,7 +232,7 @@ class Blame(Concern):
 
     def _probed(self, pd: str) -> None:
         context = self.context
-        if not context.triggers.has_deadline(pd) or not context.actors.may_answer(pd):
+        if not context.authority.number(pd, "deadline_ms") or not context.actors.may_answer(pd):
             context.bad("blame.probe", f"PROBE: {pd} is down, or has no deadline")
         elif context.notices.probes(pd) > context.hung.has_probe(pd):
             context.bad("blame.probe", f"PROBE: {pd} has not finished its last probe")

@@ -17,8 +17,7 @@ from cellreap.trace.events import Event
 
 MAKING: Final = frozenset(
     {
-        "BODY", "DEADLINE", "LIMITS", "RIGHTS", "DEPTHS", "PROTECTED", "TRUST", "RESPAWN_RULE",
-        "EDGE", "ALLOW", "RESOURCE",
+        "BODY", "RIGHTS", "TRUST", "EDGE", "ALLOW", "RESOURCE",
     }
 )  # fmt: skip
 """Events by which a PD is made, besides PD."""

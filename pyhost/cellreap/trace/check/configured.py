@@ -11,14 +11,14 @@ from cellreap.model.ids import ROOT
 from cellreap.trace.check.configured_edges import ConfiguredEdges
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.events import Event
-from cellreap.trace.expected import Depths, Expected, ExpectedPd
+from cellreap.trace.expected import Expected, ExpectedPd
 
 CORE_SPACES: Final = ("RESSPC", "PD")
 """The types of the root task's spaces, in the order of their creation."""
 CREATION: Final = frozenset(
     {
-        "BODY", "DEADLINE", "LIMITS", "RIGHTS", "DEPTHS", "PROTECTED", "TRUST", "made OWN",
-        "made FAULT", "made LINK", "RESPAWN_RULE", "INJECTED", "MAKE_FAILED", "MAKE_UNDONE",
+        "BODY", "TRUST", "made OWN", "made FAULT", "made LINK", "INJECTED", "MAKE_FAILED",
+        "MAKE_UNDONE",
     }
 )  # fmt: skip
 """Events by which a PD is created, or at which a capability could not be given meanwhile. Those of
@@ -29,17 +29,15 @@ edges and capabilities come in addition.
 class Making:
     """A PD whose creation the trace tells at the moment."""
 
-    def __init__(self, pd: str, name: str, pinned: bool) -> None:
+    def __init__(self, pd: str, name: str) -> None:
         self.pd = pd
         self.name = name
-        self.pinned = pinned
         self.creator: str | None = None
-        self.account = 0
+        self.row: Mapping[str, str] = {}
+        """The columns of its RIGHTS"""
         self.body = 0
         self.objects: dict[str, int] = {}
         self.allows = 0
-        self.depths: Depths | None = None
-        self.rule: tuple[int, int, int] | None = None
 
 
 def _unlike(event: Event, expected: Expected) -> list[str]:
@@ -164,7 +162,7 @@ class Configured(Concern):
 
     def _belongs(self, event: Event, making: Making) -> bool:
         """Whether the event is part of the creation of the PD."""
-        if event.told in CREATION:
+        if event.told in CREATION or (event.name == "RIGHTS" and not making.row):
             return True
         if event.made("REQUEST", "HOLD"):
             model, node = self.context.model, event["to"]
@@ -181,7 +179,7 @@ class Configured(Concern):
         if tuple(self._core) != CORE_SPACES:
             self._bad("space", event, f"expected the spaces {' and '.join(CORE_SPACES)} before")
         if not self.context.saved.is_pd(event["id"]):
-            self._making = Making(event["id"], event["name"], event["pinned"] == "1")
+            self._making = Making(event["id"], event["name"])
 
     def _body(self, event: Event, expected: Expected) -> None:
         if self._making is not None and event["pd"] == self._making.pd:
@@ -193,19 +191,7 @@ class Configured(Concern):
 
     def _rights(self, event: Event, expected: Expected) -> None:
         if self._making is not None and event["pd"] == self._making.pd:
-            self._making.account = event.number("account")
-
-    def _depths(self, event: Event, expected: Expected) -> None:
-        making, before = self._making, self.context.previous
-        if making is None or event["pd"] != making.pd or before is None:
-            return
-        if before.name == "RIGHTS":  # else the PD itself has set them
-            making.depths = (event["pd_depth"], event["rs_depth"])
-
-    def _rule(self, event: Event, expected: Expected) -> None:
-        if self._making is not None and event["pd"] == self._making.pd:
-            rule = (event.number("budget"), event.number("window_ms"), event.number("delay_ms"))
-            self._making.rule = rule
+            self._making.row = event.values
 
     def _own(self, event: Event, expected: Expected) -> None:
         if self._making is None or event["to"] != self._making.pd:
@@ -232,26 +218,11 @@ class Configured(Concern):
             return
         self._has_its_place(making, pd, expected)
         self.edges.created(making.pd, pd)
-        authority = self.context.authority
-        self._compare(
-            making,
-            "rights",
-            ("pinned", making.pinned, pd.pinned),
-            ("protected", authority.is_protected(making.pd), pd.protected),
-            ("account", making.account, pd.account),
-            ("priority", authority.priority_of(making.pd), pd.priority),
-            ("rights", authority.rights_of(making.pd), pd.rights),
-            ("trusts", authority.trusts_of(making.pd), pd.trusts),
-            ("reader", authority.reader_of(making.pd), pd.reader),
-        )
-        has = self.context.triggers.deadline_of(making.pd)
-        self._compare(making, "deadline", ("deadline", has, pd.deadline_ms))
-        limits = self.context.hung.limits_of(making.pd)
-        told = "heartbeat_ms, call_ms, budget_us and period_us"
-        self._compare(making, "limits", (told, limits, pd.limits))
-        self._compare(making, "respawn", ("rule", making.rule, pd.respawn))
-        if pd.depths is not None or "set_depth" not in pd.rights:
-            self._compare(making, "depths", ("depths", making.depths, pd.depths))
+        row = making.row
+        wanted = pd.row(expected.depths).items()
+        self._compare(making, "rights", *((each, row.get(each), value) for each, value in wanted))
+        trusts = self.context.authority.trusts_of(making.pd)
+        self._compare(making, "rights", ("trusts", trusts, pd.trusts))
         if expected.sizes is not None:
             self._compare(making, "sizes", ("body", making.body, expected.sizes.bodies[pd.name]))
             self._has_objects(making, expected.sizes.objects[pd.name])
@@ -279,16 +250,10 @@ class Configured(Concern):
         if expected is None or parent is None or making.name not in parent.spawns:
             self._bad("pd", "PD", f"{making.name}: {creator} may not spawn it by the configuration")
             return
-        has = self.context.authority.priority_of(making.pd)
-        self._compare(
-            making,
-            "rights",
-            ("pinned", making.pinned, False),
-            ("protected", self.context.authority.is_protected(making.pd), False),
-            ("account", making.account, parent.account),
-            ("priority", has, min(parent.spawn_priority, parent.priority)),
-            ("allowance", making.allows, parent.spawn_allow),
-        )
+        row = {"pinned": 0, "protected": 0, "account": parent.account}
+        row["priority"] = min(parent.spawn_priority, parent.priority)
+        wanted = ((each, making.row.get(each), str(value)) for each, value in row.items())
+        self._compare(making, "rights", ("allowance", making.allows, parent.spawn_allow), *wanted)
         if expected.sizes is not None:
             size = expected.sizes.spawned[making.name]
             self._compare(making, "sizes", ("body", making.body, size))
@@ -378,8 +343,6 @@ _SEEN: Final[dict[str, Callable[[Configured, Event, Expected], None]]] = {
     "PD": Configured._pd,
     "BODY": Configured._body,
     "RIGHTS": Configured._rights,
-    "DEPTHS": Configured._depths,
-    "RESPAWN_RULE": Configured._rule,
     "CANCEL": Configured._cancel,
     "made OWN": Configured._own,
     "ALLOW": Configured._allow,

@@ -34,22 +34,21 @@ class Probe:
 
 
 class Hung(Concern):
-    """LIMITS, UNANSWERED, and PDs that have hung."""
+    """UNANSWERED, and PDs that have hung."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._grace = headers.constant("trace_events.h", "CR_TRACE_GRACE_MS")
-        self._limits: dict[str, tuple[int, int, int, int]] = {}
-        """PD -> its heartbeat_ms, call_ms, budget_us and period_us; 0: none"""
         self._probes: dict[str, Probe] = {}  # unfinished, by PD
         self._acted: dict[str, int] = {}
         """PD -> the time of the last event that shows that it was in no call"""
 
     # -- for other concerns
 
-    def limits_of(self, pd: str) -> tuple[int, int, int, int]:
-        """The PD's heartbeat_ms, call_ms, budget_us and period_us; 0: none."""
-        return self._limits.get(pd, (0, 0, 0, 0))
+    def limits_of(self, pd: str) -> tuple[int, int]:
+        """The PD's heartbeat_ms and call_ms; 0: none."""
+        number = self.context.authority.number
+        return number(pd, "heartbeat_ms"), number(pd, "call_ms")
 
     def is_probe(self, pd: str, token: int) -> bool:
         """Whether the notice is an unfinished probe that a limit had the PD sent."""
@@ -177,25 +176,6 @@ class Hung(Concern):
 
     # -- events
 
-    def limits(self, event: Event) -> None:
-        """LIMITS: how long a PD may be silent, wait in a call, and run."""
-        pd = event["pd"]
-        before = self.context.previous
-        follows = before is not None and before.name in ("BODY", "DEADLINE") and before["pd"] == pd
-        found = (_, _, budget, period) = (
-            event.number("heartbeat_ms"),
-            event.number("call_ms"),
-            event.number("budget_us"),
-            event.number("period_us"),
-        )
-        if budget > period or (budget == 0) != (period == 0):
-            text = f"LIMITS: pd={pd}: budget_us={budget}: expected 1 to period_us, {period}, or 0s"
-            self.context.bad("hung.limits", text)
-        if not follows or not any(found):
-            text = f"LIMITS: pd={pd}: expected it right after the BODY or DEADLINE, if it has any"
-            self.context.bad("hung.limits", text)
-        self._limits[pd] = found
-
     def unanswered(self, event: Event) -> None:
         """UNANSWERED: a probe is not finished, and its PD has not hung."""
         pd, ms, ran = event["pd"], event.number("ms"), event.number("ran")
@@ -210,4 +190,4 @@ class Hung(Concern):
         self._has_passed(event, ms, probe.since, "its last UNANSWERED, or the probe")
         probe.since = self.context.timing.now
 
-    handlers: ClassVar[Handlers] = {"LIMITS": limits, "UNANSWERED": unanswered}
+    handlers: ClassVar[Handlers] = {"UNANSWERED": unanswered}

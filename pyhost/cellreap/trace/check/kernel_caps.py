@@ -118,7 +118,7 @@ class KernelCaps:
         context = self._context
         rest = Counter(snapshot.dump)
         for pd in pds:
-            thread = (THREAD_NAME, context.authority.priority_of(pd) or 0)
+            thread = (THREAD_NAME, context.authority.number(pd, "priority"))
             if rest[thread] > 0:
                 rest[thread] -= 1
             else:

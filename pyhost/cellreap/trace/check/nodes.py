@@ -37,14 +37,14 @@ class Nodes(Concern):
     def pd(self, event: Event) -> None:
         """A PD is created. Its BODY must follow."""
         context = self.context
-        pd, name, pinned = event["id"], event["name"], event["pinned"] == "1"
-        if ROOT not in context.model.nodes and (pd, name, pinned) != (ROOT, ROOT_NAME, True):
-            text = f"PD: expected the root task first: id={ROOT} name={ROOT_NAME} pinned=1"
+        pd, name = event["id"], event["name"]
+        if ROOT not in context.model.nodes and (pd, name) != (ROOT, ROOT_NAME):
+            text = f"PD: expected the root task first: id={ROOT} name={ROOT_NAME}"
             context.bad("nodes.root", text)
         if pd == ROOT:
             context.settings.complete(event)
         context.first_use(event, pd)
-        context.model.add_pd(pd, name, pinned=pinned)
+        context.model.add_pd(pd, name, pinned=pd == ROOT)
         context.report.names[pd] = name
         if pd != ROOT:
             context.memory.need_body(pd)

@@ -260,7 +260,7 @@ class Powers:
         return None
 
     def _from_start(self, event: Event, asker: str) -> str | None:
-        """FAULT, LINK or DEPTHS of a PD that is being made."""
+        """FAULT, LINK or RIGHTS of a PD that is being made."""
         made = None if self.making is None else self.making.pd
         ends = [event["from" if event.name == "EDGE" else "pd"]]
         ends += [event["to"]] if event.made("LINK") else []
@@ -308,9 +308,11 @@ _POWERS: Final[Mapping[tuple[str, str], Callable[[Powers, Event, str], str | Non
     ("dropped SUBSCRIBE", "unsubscribe"): Powers._subscription,
     ("ALLOW", "allow"): Powers._allows,
     ("ALLOW", "spawn"): Powers._allowed_from_start,
-    ("DEPTHS", "set_depth"): Powers._policy,
-    ("PIN", "pin"): Powers._policy,
-    ("DEPTHS", NOBODY): Powers._from_start,
+    ("RIGHTS", "set_depth"): Powers._policy,
+    ("RIGHTS", "pin"): Powers._policy,
+    ("RIGHTS", "spawn"): Powers._from_start,
+    ("RIGHTS", SAVED): Powers._from_start,
+    ("RIGHTS", NOBODY): Powers._from_start,
 }
 """(what is told, operation) -> what is wrong with the authority of the PD that asks; None if
 nothing.

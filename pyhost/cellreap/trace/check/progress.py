@@ -32,7 +32,7 @@ class Progress(Concern):
         """A PD has await_ms to itself, and twice its deadline or await_ms with its calls."""
         await_ms = self.context.settings.await_ms
         ran, held_up = event.number("ran"), event.number("held_up")
-        deadline = self.context.triggers.deadline_of(pd)
+        deadline = self.context.authority.number(pd, "deadline_ms")
         longest = 2 * max(deadline, await_ms)
         alone = deadline == 0 and ran >= await_ms
         if await_ms and not alone and held_up < longest:

@@ -32,7 +32,7 @@ class _Entry:
 
 
 class Respawns(Concern):
-    """RESPAWN_RULE, RESPAWN_DUE, STAYS_DOWN."""
+    """RESPAWN_DUE and STAYS_DOWN, and the respawns of RIGHTS."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -54,28 +54,23 @@ class Respawns(Concern):
     # -- events
 
     def rule(self, event: Event) -> None:
-        """RESPAWN_RULE: a PD was made from the configuration."""
-        bad, names = self.context.bad, self.context.report.names
-        pd = event["pd"]
-        if pd not in self.context.model.nodes:
-            bad("actors.there", f"RESPAWN_RULE: {pd} is not there")
+        """RIGHTS of a new PD: it may be made anew later, or was just now."""
+        bad, pd = self.context.bad, event["pd"]
+        if event["respawns"] == "0":
+            if (event["window_ms"], event["delay_ms"]) != ("0", "0"):
+                bad("respawn.rule", f"RIGHTS: pd={pd}: a window or delay without respawns")
             return
-        name = names[pd]
-        made = _Entry(
-            pd, event.number("budget"), event.number("window_ms"), event.number("delay_ms")
-        )
+        name = self.context.report.names.get(pd, pd)
+        timed = self.context.settings.await_ms > 0
+        window, delay = (event.number(each) * timed for each in ("window_ms", "delay_ms"))
+        made = _Entry(pd, event.number("respawns"), window, delay)
         before = self._entries.setdefault(name, made)
         if before is made:
             return
         if not before.due:
-            text = f"RESPAWN_RULE: pd={pd}: expected RESPAWN_DUE name={name} before it"
-            bad("respawn.rule", text)
-        if (before.budget, before.window_ms, before.delay_ms) != (
-            made.budget,
-            made.window_ms,
-            made.delay_ms,
-        ):
-            bad("respawn.rule", f"RESPAWN_RULE: pd={pd}: expected the rule that {name} had before")
+            bad("respawn.rule", f"RIGHTS: pd={pd}: expected RESPAWN_DUE name={name} before it")
+        if (before.budget, before.window_ms, before.delay_ms) != (made.budget, window, delay):
+            bad("respawn.rule", f"RIGHTS: pd={pd}: expected the respawns that {name} had before")
         before.pd, before.due = pd, False
 
     def due(self, event: Event) -> None:
@@ -122,7 +117,7 @@ class Respawns(Concern):
         bad = self.context.bad
         entry = self._entries.get(name)
         if entry is None:
-            bad("respawn.due", f"{event.name}: name={name}: no RESPAWN_RULE is for it")
+            bad("respawn.due", f"{event.name}: name={name}: it has no respawns")
             return None
         if self._is_there(entry):
             bad("respawn.due", f"{event.name}: name={name}: {entry.pd} is there")
@@ -131,7 +126,6 @@ class Respawns(Concern):
         return entry
 
     handlers: ClassVar[Handlers] = {
-        "RESPAWN_RULE": rule,
         "RESPAWN_DUE": due,
         "STAYS_DOWN": stays_down,
     }

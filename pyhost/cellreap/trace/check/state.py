@@ -11,7 +11,7 @@ from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.rows import compare_rows, with_doomed
 from cellreap.trace.events import Event
 
-CHANGES = frozenset({"PD", "BODY", "SPACE", "RESOURCE", "DELETE", "EDGE", "PIN"})
+CHANGES = frozenset({"PD", "BODY", "SPACE", "RESOURCE", "DELETE", "EDGE", "RIGHTS"})
 """Events that change the model."""
 
 

@@ -108,13 +108,13 @@ class Timing(Concern):
             self.context.bad("clock.order", text)
         before, self._now = self._now, now
         self.context.hung.clock(before)
-        for pd, deadline in self.context.triggers.deadlines():
+        for pd, deadline in self.context.authority.with_rule("deadline_ms"):
             self._is_heard_of(pd, deadline, before)
 
     def held_up(self, event: Event) -> None:
         """HELD_UP: a PD has had a notice for its deadline, and could not run for so long."""
         pd, ms, ran = event["pd"], event.number("ms"), event.number("ran")
-        deadline = self.context.triggers.deadline_of(pd)
+        deadline = self.context.authority.number(pd, "deadline_ms")
         if not self._is_awaited(pd):
             self.context.bad("clock.held_up", f"HELD_UP: {pd} has nothing that it could finish")
         elif deadline == 0 or ms < deadline or ran >= deadline:

@@ -52,11 +52,10 @@ class Trigger:
 
 
 class Triggers(Concern):
-    """TRIGGER, FAULT, EXIT and DEADLINE."""
+    """TRIGGER, FAULT and EXIT."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._deadlines: dict[str, int] = {}  # milliseconds
         self._pending: OrderedDict[str, Trigger] = OrderedDict()  # by PD, oldest first
         self._later: set[str] = set()
         """the PDs in the queue that go on until their cleanup begins"""
@@ -67,19 +66,6 @@ class Triggers(Concern):
         self._looks = False
 
     # -- for other concerns
-
-    def has_deadline(self, pd: str) -> bool:
-        """Whether the PD has a deadline for its notices."""
-        return pd in self._deadlines
-
-    def deadline_of(self, pd: str) -> int:
-        """The PD's deadline in milliseconds; 0: none."""
-        return self._deadlines.get(pd, 0)
-
-    def deadlines(self) -> list[tuple[str, int]]:
-        """The deadlines of live PDs."""
-        nodes = self.context.model.nodes
-        return [(pd, ms) for pd, ms in self._deadlines.items() if pd in nodes]
 
     def begin(self, pd: str, cause: str) -> None:
         """A cleanup begins and names this PD and cause."""
@@ -186,7 +172,7 @@ class Triggers(Concern):
         """The PD is stopped because its cleanup begins."""
         protected = self.context.authority.would_destroy(pd)
         if protected is not None:
-            text = f"STOP: {pd}: its cleanup would destroy {protected}, which is PROTECTED"
+            text = f"STOP: {pd}: its cleanup would destroy {protected}, which is protected"
             self.context.bad("authority.protected", text)
         self._later.discard(pd)
         self.context.blame.forget(pd)
@@ -203,18 +189,6 @@ class Triggers(Concern):
             self.context.bad("triggers.end", f"END: {what} was never cleaned up")
 
     # -- events
-
-    def deadline(self, event: Event) -> None:
-        """DEADLINE: the time that a PD has to finish a notice."""
-        pd, ms = event["pd"], event.number("ms")
-        before = self.context.previous
-        if before is None or before.name != "BODY" or before["pd"] != pd:
-            text = f"DEADLINE: pd={pd}: expected it right after the BODY of {pd}"
-            self.context.bad("triggers.deadline", text)
-        if ms == 0:
-            text = "DEADLINE: ms=0: expected none where there is no deadline"
-            self.context.bad("triggers.deadline", text)
-        self._deadlines[pd] = ms
 
     def told(self, event: Event) -> None:
         """TRIGGER."""
@@ -309,7 +283,7 @@ class Triggers(Concern):
             text = f"TRIGGER never: {pd}: expected it where the cleanup of its TRIGGER is due"
             context.bad("triggers.order", text)
         if context.authority.would_destroy(pd) is None:
-            text = f"TRIGGER never: {pd}: its cleanup would destroy no PD that is PROTECTED"
+            text = f"TRIGGER never: {pd}: its cleanup would destroy no PD that is protected"
             context.bad("authority.protected", text)
         self.cancel(pd)
         context.tickets.prevent(pd)
@@ -317,11 +291,11 @@ class Triggers(Concern):
     def _late(self, event: Event, pd: str) -> None:
         context = self.context
         token, ms = event.number("token"), event.number("ms")
-        deadline = self._deadlines.get(pd)
+        deadline = context.authority.number(pd, "deadline_ms")
         if not context.actors.may_answer(pd):
             text = f"TRIGGER late: {pd} {context.actors.silence(pd)}: nobody waits for it"
             context.bad("triggers.late", text)
-        if deadline is None:
+        if deadline == 0:
             context.bad("triggers.late", f"TRIGGER late: {pd} has no deadline")
         elif ms < deadline:
             text = f"TRIGGER late: ms={ms}: {pd} has {deadline} ms to acknowledge a notice"
@@ -346,7 +320,6 @@ class Triggers(Concern):
         context.report.late.append(late)
 
     handlers: ClassVar[Handlers] = {
-        "DEADLINE": deadline,
         "FAULT": trigger,
         "EXIT": trigger,
         "TRIGGER": told,
