@@ -245,7 +245,7 @@ def board_of(sdk: Path | None, board: str | None) -> Path | None:
 
 
 def boards_in(sdk: Path) -> dict[str, list[str]]:
-    """The boards of Microkit's SDK that the table of machines has, and the configurations of each."""
+    """The boards of Microkit's SDK that the table of machines has, with their configurations."""
     found: dict[str, list[str]] = {}
     for kernel in sorted((sdk / _BOARDS).glob(f"*/*/{_MICROKIT.kernel}")):
         folder = kernel.parents[len(_MICROKIT.kernel.parts) - 1]
