@@ -86,10 +86,11 @@ static cr_status describe(const cr_component_system *system)
                : CR_ERR_ARG;
 }
 
-static int has_budget(const cr_component_system *system)
+static int needs_mcs(const cr_component_system *system)
 {
     for (uint32_t i = 0; i < system->n_pds; i++) {
-        if (system->pds[i].budget_us != 0) {
+        const cr_image_pd *pd = &system->pds[i];
+        if (pd->budget_us != 0 || (pd->flags & CR_IMAGE_PASSIVE) != 0) {
             return 1;
         }
     }
@@ -172,7 +173,7 @@ cr_status cr_component_init(const cr_component_room *room, const cr_component_sy
     if (status == CR_OK && room->put != 0) {
         cr_console_use(room->put);
     }
-    if (status == CR_OK && (!cr_console_exists() || (!CR_MCS && has_budget(system)))) {
+    if (status == CR_OK && (!cr_console_exists() || (!CR_MCS && needs_mcs(system)))) {
         status = CR_ERR_ABSENT;
     }
     if (status == CR_OK) {

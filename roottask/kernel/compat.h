@@ -116,6 +116,17 @@ static inline seL4_Error cr_set_timeout(seL4_CPtr tcb, seL4_CPtr fault)
     return (seL4_Error)seL4_TCB_SetTimeoutEndpoint(tcb, fault);
 }
 
+/* `to`: a thread or a notification. */
+static inline seL4_Error cr_bind_sc(seL4_CPtr sc, seL4_CPtr to)
+{
+    return (seL4_Error)seL4_SchedContext_Bind(sc, to);
+}
+
+static inline seL4_Error cr_unbind_sc(seL4_CPtr sc, seL4_CPtr from)
+{
+    return (seL4_Error)seL4_SchedContext_UnbindObject(sc, from);
+}
+
 static inline seL4_CPtr cr_sched_control(const seL4_BootInfo *info)
 {
     return info->schedcontrol.start;
@@ -196,6 +207,18 @@ static inline seL4_Error cr_set_timeout(seL4_CPtr tcb, seL4_CPtr fault)
 {
     (void)tcb, (void)fault;
     return seL4_NoError;
+}
+
+static inline seL4_Error cr_bind_sc(seL4_CPtr sc, seL4_CPtr to)
+{
+    (void)sc, (void)to;
+    return seL4_IllegalOperation;
+}
+
+static inline seL4_Error cr_unbind_sc(seL4_CPtr sc, seL4_CPtr from)
+{
+    (void)sc, (void)from;
+    return seL4_IllegalOperation;
 }
 
 static inline seL4_CPtr cr_sched_control(const seL4_BootInfo *info)

@@ -243,6 +243,16 @@ static inline uint64_t cr_time_share(cr_time time, uint64_t interval)
  * kernel call. */
 seL4_Error cr_give_time(seL4_CPtr sc, cr_time time, seL4_Word badge);
 
+/* Has a thread give its scheduling context back to its notification whenever it waits: then it runs
+ * on the time of who calls it, and on its own for its signals. One kernel call. */
+seL4_Error cr_make_passive(seL4_CPtr sc, seL4_CPtr notification);
+/* Takes a scheduling context from a thread. Returns whether the thread had it. */
+int cr_take_time(seL4_CPtr sc, seL4_CPtr from);
+/* Gives a thread that has none its scheduling context. Its budget begins anew if it is used up: the
+ * kernel gives none to a thread that waits otherwise. Returns whether the thread had none. No test
+ * refuses these two. */
+int cr_give_time_back(seL4_CPtr sc, seL4_CPtr to, cr_time time, seL4_Word badge);
+
 /* Prints a message on the console and stops the system. Only for states that a correct root task
  * cannot reach. */
 _Noreturn void cr_panic(const char *what, uint64_t value);

@@ -34,6 +34,32 @@ seL4_Error cr_give_time(seL4_CPtr sc, cr_time time, seL4_Word badge)
     return cr_set_time(time_control, sc, given.budget_us, given.period_us, badge);
 }
 
+seL4_Error cr_make_passive(seL4_CPtr sc, seL4_CPtr notification)
+{
+    cr_count_call(CR_CALL_CONFIGURE);
+    return cr_bind_sc(sc, notification);
+}
+
+int cr_take_time(seL4_CPtr sc, seL4_CPtr from)
+{
+    cr_count_call(CR_CALL_CONFIGURE);
+    return cr_unbind_sc(sc, from) == seL4_NoError;
+}
+
+int cr_give_time_back(seL4_CPtr sc, seL4_CPtr to, cr_time time, seL4_Word badge)
+{
+    cr_count_call(CR_CALL_CONFIGURE);
+    if (cr_bind_sc(sc, to) == seL4_NoError) {
+        return 1;
+    }
+    if (!cr_time_ends(time)) {
+        return 0;
+    }
+    cr_count_call(CR_CALL_CONFIGURE);
+    cr_count_call(CR_CALL_CONFIGURE);
+    return cr_give_time(sc, time, badge) == seL4_NoError && cr_bind_sc(sc, to) == seL4_NoError;
+}
+
 void cr_time_init(const seL4_BootInfo *info, uint32_t senders)
 {
     const uint32_t bits = cr_bits_for((senders + 1ull) << CR_REPLY_BITS);

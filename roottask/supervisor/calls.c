@@ -7,36 +7,6 @@
 #include "kernel/arch/arch.h"
 #include "system/text.h"
 
-/* The manager of what an edge leads to, if the edge's capability is in this slot, else 0. */
-static cr_pd *server_over(uint32_t edge, cr_edge_kind kind, uint32_t slot)
-{
-    cr_edge_info info;
-    return cr_edge_slot(edge, kind) == slot && cr_model_edge(cr_sys.model, edge, &info) == CR_OK
-               ? cr_manager_of(info.to)
-               : 0;
-}
-
-/* The PD that a call with the capability in this slot goes to. For a slot that was emptied, it is
- * the PD that may still reply to a call that was made before. */
-static cr_pd *server_of(const cr_pd *pd, uint32_t slot)
-{
-    static const cr_edge_kind kinds[] = {CR_EDGE_REQUEST, CR_EDGE_HOLD};
-    if (pd->servers[slot] != 0) {
-        cr_pd *server;
-        return cr_find_pd(pd->servers[slot], &server) == CR_RESULT_OK ? server : 0;
-    }
-    for (uint32_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
-        for (uint32_t edge = cr_model_first(cr_sys.model, pd->node, kinds[k], CR_OUT);
-             edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT)) {
-            cr_pd *server = server_over(edge, kinds[k], slot);
-            if (server != 0) {
-                return server;
-            }
-        }
-    }
-    return 0;
-}
-
 /* A thread that runs can have any registers, but it cannot stay at a system call that does not
  * return. */
 int cr_is_at_syscall(const cr_pd *pd, seL4_Word ip)
@@ -89,7 +59,7 @@ cr_pd *cr_called_by(const cr_pd *pd, uint32_t *slot)
         return 0;
     }
     *slot = (uint32_t)invoked;
-    cr_pd *server = server_of(pd, *slot);
+    cr_pd *server = cr_called_over(pd, *slot);
     return server != pd && server != 0 && server != &cr_sys.pds[0] && cr_pd_is_up(server)
                ? server
                : 0;

@@ -470,6 +470,7 @@ static seL4_Error configure_thread(const cr_body_params *params, const cr_body *
 {
     const seL4_CPtr tcb = cr_body_cap(body, CR_BODY_TCB);
     seL4_UserContext registers;
+    seL4_Error error;
     switch (at) {
     case 0:
         cr_count_call(CR_CALL_CONFIGURE);
@@ -480,7 +481,10 @@ static seL4_Error configure_thread(const cr_body_params *params, const cr_body *
     case 2:
         cr_debug_name(tcb, params->name);
         cr_count_call(CR_CALL_CONFIGURE);
-        return seL4_TCB_BindNotification(tcb, cr_body_cap(body, CR_BODY_NOTIFICATION));
+        error = seL4_TCB_BindNotification(tcb, cr_body_cap(body, CR_BODY_NOTIFICATION));
+        return error || !params->passive ? error
+                                         : cr_make_passive(cr_body_cap(body, CR_BODY_SC),
+                                                           cr_body_cap(body, CR_BODY_NOTIFICATION));
     default:
         cr_arch_start_registers(&registers, plan.entry,
                                 CR_VADDR_STACK + (seL4_Word)params->stack_pages * PAGE);

@@ -56,6 +56,7 @@ typedef struct cr_body_params {
     uint32_t stack_pages;
     uint32_t priority;
     cr_time time;
+    int passive;     /* it runs on the time of its callers */
     uint32_t number; /* of the PD, which a timeout fault names */
     uint32_t l1;     /* a free L1 slot */
     const cr_startup *startup;

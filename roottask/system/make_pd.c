@@ -202,6 +202,7 @@ void cr_trace_rights(const cr_pd *pd)
     cr_trace_number(&cr_sys.trace, pd->limits.call_ms);
     cr_trace_number(&cr_sys.trace, pd->time.budget_us);
     cr_trace_number(&cr_sys.trace, pd->time.period_us);
+    cr_trace_number(&cr_sys.trace, pd->passive != 0);
     cr_trace_number(&cr_sys.trace, rule->respawn_budget);
     cr_trace_number(&cr_sys.trace, rule->respawn_window_ms);
     cr_trace_number(&cr_sys.trace, rule->respawn_delay_ms);
@@ -266,11 +267,14 @@ cr_status cr_enter_pd(cr_new_pd *make)
     if (config != 0) {
         pd->limits = (cr_limits){.heartbeat_ms = config->heartbeat_ms, .call_ms = config->call_ms};
         pd->time = (cr_time){config->budget_us, config->period_us};
+        pd->passive = (config->flags & CR_IMAGE_PASSIVE) != 0;
     } else if (creator != 0) {
         pd->limits = (cr_limits){.heartbeat_ms = creator->limits.heartbeat_ms,
                                  .call_ms = creator->limits.call_ms};
         pd->time = creator->time;
+        pd->passive = creator->passive;
     }
+    cr_sys.has_passive |= pd->passive;
     cr_sys.may_listen |= (pd->flags & CR_IMAGE_MAY_LISTEN) != 0;
     cr_text_copy(pd->name, make->name, CR_NAME_BYTES);
     pd->body.cspace_bits = config != 0            ? config->cspace_bits
@@ -290,6 +294,7 @@ cr_status cr_enter_pd(cr_new_pd *make)
         .stack_pages = config != 0 ? config->stack_pages : CR_SPAWNED_STACK_PAGES,
         .priority = pd->priority,
         .time = pd->time,
+        .passive = pd->passive,
         .number = pd->number,
         .l1 = CR_L1_BODIES + index,
         .startup = &startup,

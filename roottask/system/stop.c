@@ -172,6 +172,15 @@ static cr_status stop(cr_pd *pd)
         cr_delete(endpoint)) {
         return CR_ERR_KERNEL;
     }
+    if (pd->passive) {
+        const cr_slot reply = cr_slot_in(cr_body_cap(&pd->body, CR_BODY_CSPACE), CR_SLOT_REPLY,
+                                         pd->body.cspace_bits);
+        if (cr_delete(reply)) {
+            return CR_ERR_KERNEL;
+        }
+        cr_objects_remove(pd->body.block, CR_OBJECT_REPLY);
+    }
+    cr_return_time(pd);
     cr_objects_remove(pd->body.block, CR_OBJECT_ENDPOINT);
     cr_pd_become(pd, CR_LIFE_STOPPED);
     pd->stopping = 1;

@@ -117,6 +117,7 @@ typedef struct cr_pd {
     cr_run run;
     cr_limits limits;
     cr_time time;
+    int passive; /* it runs on the time of its callers, and on its own only for its notices */
     uint64_t last_token;  /* of the notice queued last */
     uint64_t released;    /* last_token when its wait was ended so that it can acknowledge */
     uint32_t lost;        /* slots that wait for its acknowledgement of a loss */
@@ -229,6 +230,7 @@ typedef struct cr_system {
     uint32_t settled;  /* number of cleanups that have ended */
     uint32_t pds_there;   /* number of PDs that exist, with the root task; see cr_pd_become */
     uint32_t allowances;  /* number of entries of `allowed` that are not 0 */
+    int has_passive;      /* a PD may be passive */
     int may_listen;       /* a PD may listen to reports */
     int respawnable_gone; /* a PD that is marked for respawn was destroyed; see population.c */
     int may_be_emptied;   /* a PD may have slots with a server (cr_pd.servers) */
@@ -316,6 +318,13 @@ static inline int cr_pd_is_suspended(const cr_pd *pd)
     return pd->life == CR_LIFE_FROZEN || pd->life == CR_LIFE_FAULTED ||
            pd->life == CR_LIFE_STOPPED;
 }
+
+/* The PD that a call with the capability in this slot goes to, or 0. For a slot that was emptied,
+ * it is the PD that may still reply to a call that was made before. */
+cr_pd *cr_called_over(const cr_pd *pd, uint32_t slot);
+/* The PD's thread is suspended, and nobody is in a call to it any more: time that it has lent on
+ * goes back to whose it is. See lent.c. */
+void cr_return_time(const cr_pd *from);
 
 /* -- ids and trace */
 

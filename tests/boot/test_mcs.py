@@ -7,13 +7,14 @@ The kernel is the installed one of $XDG_DATA_HOME/cellreap/sdk/<arch>-mcs.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from cellreap.system.sdk import ARCHES, data_folder, load_sdk
-from cellreap.testing import Target
+from cellreap.testing import Target, together, with_crashes, with_pd
 from kit.marks import thorough_but
 from kit.outcomes import ALL, LONG, compare
 from kit.paths import BOOT_CONFIGS, CONFIGS
@@ -90,6 +91,42 @@ def test_who_computes_for_ever_goes_by_its_budget_or_its_heartbeat_and_nobody_el
     assert not run.of("TRIGGER", cause="late") + run.of("SERVER_DIED") + run.of("GIVE_UP")
     assert run.alive() == {"server", "client", "nurse"}
     assert len(run.says("client")) == 2
+
+
+@pytest.mark.behaviour("B-04")
+@pytest.mark.parametrize(
+    ("arch", "times"),
+    thorough_but(
+        [(arch, times) for times in (3, 25) for arch in ARCHES], *((arch, 3) for arch in ARCHES)
+    ),
+)
+def test_whoever_dies_in_a_chain_of_passive_servers_the_time_goes_back_to_whose_it_is(
+    mcs: Callable[[str], Target], arch: str, times: int
+) -> None:
+    """A client that lost its time would call no more, and a server without any answer nobody."""
+    who = ("first", "middle", "last", "client")
+    at: dict[str, object] = {"at": 2, "how": "kill", "spread_ns": 1_000_000, "repeat": times}
+    crashes = [{"pd": pd, "seed": seed, **at} for seed, pd in enumerate(who)]
+    run = mcs(arch).run("passive", change=with_crashes(*crashes))
+    assert [run.name(e["trigger"]) for e in run.cleanups()] == [
+        p for p in who for _ in range(times)
+    ]
+    assert not run.of("TRIGGER", cause="late") + run.of("GIVE_UP")
+    assert run.alive() == set(who)
+    calls, answers = map(int, re.findall(r"\d+", run.says("client")[-1]))
+    assert calls == answers > 0
+
+
+@pytest.mark.behaviour("B-04")
+@pytest.mark.parametrize("arch", thorough_but(ARCHES, ARCHES[1]))
+def test_the_sample_servers_may_be_passive(mcs: Callable[[str], Target], arch: str) -> None:
+    """Their code does not change, and neither does what becomes of whom."""
+    servers = ("block_server_1", "block_server_2", "fs", "db")
+    passive = together(*(with_pd(name, passive=True) for name in servers))
+    target = mcs(arch)
+    for depth in (0, 2):
+        run = target.run(SCENARIO, change=passive, pd_depth=depth, rs_depth=depth)
+        compare(run, target.run(SCENARIO, pd_depth=depth, rs_depth=depth))
 
 
 def test_each_pd_has_time_of_its_own_and_a_place_for_its_callers(

@@ -23,7 +23,7 @@ RECORDS: Final = (
     "thread:1,endpoint:1,notification:1,cnode:2,vspace:1,table:4,frame:9,asid:1",
     "RIGHTS pd=PD_1 pinned=0 protected=0 priority=100 account=1 set_depth=0 extract=1 spawn=1 "
     "listen=0 collect=0 reader=0 pd_depth=0 rs_depth=0 deadline_ms=0 heartbeat_ms=0 call_ms=0 "
-    "budget_us=0 period_us=0 respawns=0 window_ms=0 delay_ms=0 asker=- op=-",
+    "budget_us=0 period_us=0 passive=0 respawns=0 window_ms=0 delay_ms=0 asker=- op=-",
     "SAY pd=PD_1 text=hello",
     "USAGE bytes=1114112 slots=42 objects=thread:4,endpoint:3,notification:4,irq-handler:1,cnode:2,"
     "vspace:1,table:4,frame:9,asid:1 "

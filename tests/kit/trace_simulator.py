@@ -43,6 +43,7 @@ EXIT = 2
 ROOT_SLOT = headers.constant("protocol.h", "CR_SLOT_ROOT")
 CONNECT = 8
 CANCELLED = 15
+LIMITS = ("heartbeat_ms", "call_ms", "budget_us", "period_us", "passive")
 RIGHTS = ("set_depth", "extract", "spawn", "listen", "collect")
 LIMITED = ("free", "disconnect", "extract")
 PRECEDENCE = (
@@ -253,7 +254,7 @@ class Target:
         pinned: bool = False,
         size: int = 1 << 16,
         deadline: int = 0,
-        limits: tuple[int, int, int, int] = (0, 0, 0, 0),
+        limits: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0),
         creator: str | None = None,
         account: int | None = None,
         priority: int = 100,
@@ -298,7 +299,7 @@ class Target:
             pd_depth=pd_depth,
             rs_depth=rs_depth,
             deadline_ms=deadline,
-            **dict(zip(("heartbeat_ms", "call_ms", "budget_us", "period_us"), limits, strict=True)),
+            **dict(zip(LIMITS, limits, strict=True)),
             respawns=respawns[0],
             window_ms=respawns[1],
             delay_ms=respawns[2],

@@ -155,7 +155,13 @@ def _pd(
         ),
         reader=[None, *(each.name for each in config.pds)].index(pd.post_mortem),
         deadline_ms=deadline_of(config, pd, timer),
-        limits=(pd.heartbeat_ms or 0, pd.call_ms or 0, pd.budget_us or 0, pd.period_us or 0),
+        limits=(
+            pd.heartbeat_ms or 0,
+            pd.call_ms or 0,
+            pd.budget_us or 0,
+            pd.period_us or 0,
+            int(pd.passive),
+        ),
         depths=None if pd.pd_depth is None and pd.rs_depth is None else depths,
         respawn=(
             (rule["respawn_budget"], rule["respawn_window_ms"], rule["respawn_delay_ms"])

@@ -17,7 +17,7 @@ Depths = tuple[str, str]
 """pd_depth and rs_depth, as a trace prints them."""
 RIGHTS: Final = ("set_depth", "extract", "spawn", "listen", "collect")
 """What a PD may have the right to."""
-LIMITS: Final = ("heartbeat_ms", "call_ms", "budget_us", "period_us")
+LIMITS: Final = ("heartbeat_ms", "call_ms", "budget_us", "period_us", "passive")
 """The columns of its limits."""
 
 
@@ -54,7 +54,7 @@ class ExpectedPd:
     reader: int = 0
     """The account whose first PD may read its memory when it is doomed. 0: none."""
     deadline_ms: int = 0
-    limits: tuple[int, int, int, int] = (0, 0, 0, 0)
+    limits: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
     """Of LIMITS. 0: none."""
     depths: Depths | None = None
     """Its own depths, if it has any."""

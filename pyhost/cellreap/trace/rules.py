@@ -194,7 +194,7 @@ RULES: Final[dict[str, str]] = {
     "of its own, no TRUST, no respawns, and its creator's account, deadline and limits.",
     "authority.right": "A PD that spawns PDs, extracts the model state, is told of cleanups or "
     "asks for a collection has the right to.",
-    "authority.budget": "A budget has a period that is not shorter.",
+    "authority.budget": "A budget has a period that is not shorter. A passive PD has none.",
     "authority.policy": "After its creation, a PD has another pin or other depths only by a PD "
     "that the configuration trusts with its policy, or other depths by itself, if it may set "
     "them.",

@@ -23,7 +23,7 @@ _Static_assert(sizeof(events) / sizeof(events[0]) == CR_EVENT_COUNT, "one row an
 
 /* The forms of events: the print function of each field + 1, and 0 behind the last one. A field is
  * recorded often, so this is one byte to compare, and not two tables to look up. */
-enum { FIELDS_MAX = 23, NO_FORM = 0xff };
+enum { FIELDS_MAX = 24, NO_FORM = 0xff };
 
 typedef enum form_of_type {
 #define CR_TRACE_TYPE(type, print, expected) FORM_##type = CR_PRINT_##print + 1,

@@ -119,8 +119,8 @@ void cr_component_print(const char *text);
  * of the kernel, apart from its console. CR_ERR_ARG: the description is wrong, or the room. Nothing
  * has been taken. CR_ERR_VERSION: the description is for another version of this library.
  * CR_ERR_MEMORY: there is too little. CR_ERR_ABSENT: there is no console, or a PD has a deadline or
- * `cleaner_priority` is not 0, and the kernel leaves no timer to user level, or a PD has a budget,
- * and the kernel is one without MCS. */
+ * `cleaner_priority` is not 0, and the kernel leaves no timer to user level, or a PD has a budget
+ * or is passive, and the kernel is one without MCS. */
 cr_status cr_component_init(const cr_component_room *room, const cr_component_system *system);
 
 /* Creates the PDs. No PD runs before cr_component_step waits. */

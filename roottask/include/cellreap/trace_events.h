@@ -249,7 +249,8 @@ typedef enum cr_print {
                    FIELD(listen, FLAG) FIELD(collect, FLAG) FIELD(reader, NUMBER)                  \
                    FIELD(pd_depth, DEPTH) FIELD(rs_depth, DEPTH) FIELD(deadline_ms, NUMBER)        \
                    FIELD(heartbeat_ms, NUMBER) FIELD(call_ms, NUMBER) FIELD(budget_us, NUMBER)     \
-                   FIELD(period_us, NUMBER) FIELD(respawns, NUMBER) FIELD(window_ms, NUMBER)       \
+                   FIELD(period_us, NUMBER) FIELD(passive, FLAG) FIELD(respawns, NUMBER)           \
+                   FIELD(window_ms, NUMBER)                                                        \
                    FIELD(delay_ms, NUMBER) FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),         \
                    "The rules of a new PD, or its new pin or depths. pinned: policy does not doom "\
                    "it; protected: no PD may terminate it, or another one whose cleanup would "    \
@@ -262,7 +263,8 @@ typedef enum cr_print {
                    "hung that does not wait for a message, and finishes no probe, for "            \
                    "heartbeat_ms, or that keeps the PD waiting in a call for twice call_ms; 0: no "\
                    "such limit. In each period_us it may run for budget_us; if that is less, to "  \
-                   "use it up is a fault; 0: no such limit. It is respawned at most so many "      \
+                   "use it up is a fault; 0: no such limit. passive: it runs on the time of its "  \
+                   "callers. It is respawned at most so many "                                     \
                    "times in a window of window_ms (0: the whole run), the first time at once, "   \
                    "each further time after a delay that doubles, beginning with delay_ms. "       \
                    "Without a timer both are 0, whatever is told.")                                \

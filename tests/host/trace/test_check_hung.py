@@ -72,7 +72,7 @@ def test_nobody_hangs_by_the_call_of_a_pd_that_does_something() -> None:
 def leaves_its_endpoint(ms: int, called: bool = True) -> list[Draft]:
     """A PD with a heartbeat waits for something else while it is called."""
     target = Target(0, 0, "elsewhere")
-    server, client = target.pd("server", limits=(200, 0, 0, 0)), target.pd("client")
+    server, client = target.pd("server", limits=(200, 0, 0, 0, 0)), target.pd("client")
     disk = target.space(server, "BLOCK", "disk")
     if called:
         target.request(client, disk)
@@ -103,7 +103,7 @@ def test_who_leaves_its_endpoint_alone_is_called_by_somebody(
 @pytest.mark.parametrize(("call_ms", "broken"), [(0, set()), (100, {"hung.missing"})])
 def test_no_call_with_a_limit_is_left_at_the_end(call_ms: int, broken: set[str]) -> None:
     target = Target(0, 0, "left")
-    server, client = target.pd("server"), target.pd("client", limits=(100, call_ms, 0, 0))
+    server, client = target.pd("server"), target.pd("client", limits=(100, call_ms, 0, 0, 0))
     target.request(client, target.space(server, "BLOCK", "disk"))
     other = target.pd("other")
     target.quiet()

@@ -172,6 +172,7 @@ BOUND_FIELDS = {
     "RIGHTS.heartbeat_ms": "of a PD that was not probed for it",
     "RIGHTS.budget_us": "to another one below the period",
     "RIGHTS.period_us": "to another one above the budget",
+    "RIGHTS.passive": "of a PD that is not stopped",
     "RIGHTS.pd_depth": "of a PD that is no trigger until they are told again",
     "RIGHTS.rs_depth": "of a PD that is no trigger until they are told again",
     "RIGHTS.respawns": "of a PD that is not destroyed",
@@ -449,6 +450,9 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
         following = next((e for e in mine if e.name in ("RIGHTS", "CLEANUP")), None)
         set_anew = following is None or following.values.get("op") == "set_depth"
         return reason if set_anew else None
+    if mutation.key == "RIGHTS.passive":
+        stopped = any(e.name == "STOP" and e["pd"] == event["pd"] for e in later)
+        return None if stopped else reason
     if mutation.key in ("RIGHTS.budget_us", "RIGHTS.period_us"):
         below = 0 < changed.number("budget_us") <= changed.number("period_us")
         return reason if below and event["budget_us"] != "0" else None

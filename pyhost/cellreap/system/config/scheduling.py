@@ -17,6 +17,8 @@ def scheduled(config: Config) -> Iterator[KeyPath]:
     for i, pd in enumerate(config.pds):
         if pd.budget_us is not None:
             yield ("pd", i, "budget_us")
+        if pd.passive:
+            yield ("pd", i, "passive")
 
 
 def check_scheduling(config: Config, text: str, path: Path, mcs: bool) -> None:

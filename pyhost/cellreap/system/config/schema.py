@@ -367,6 +367,10 @@ class Pd(Table):
     """The period of its budget, which is not larger. If both are the same, it runs in turn with its
     equals, so long at a time, and there is no such fault.
     """
+    passive: _Bool = False
+    """It runs on the time of who calls it, and on its own only until it waits for the first time,
+    and for its notices. Needs a kernel with MCS.
+    """
     may_extract: _Bool = False
     """It may request an extraction of the model state."""
     may_collect: _Bool = False

@@ -19,7 +19,7 @@ _NAMES: Final = frozenset({"pd", "asker", "op"})
 _OF_SAVED: Final = {"priority": "1"}
 """A PD of a saved state never runs: its columns that are not 0."""
 _OF_CREATOR: Final = (
-    "account", "deadline_ms", "heartbeat_ms", "call_ms", "budget_us", "period_us"
+    "account", "deadline_ms", "heartbeat_ms", "call_ms", "budget_us", "period_us", "passive"
 )  # fmt: skip
 """What a spawned PD has from its creator."""
 _SETS: Final = {"set_depth": {"pd_depth", "rs_depth"}, "pin": {"pinned"}}
@@ -200,7 +200,7 @@ class Authority(Concern):
             text = f"RIGHTS: {found}, which the first PD of account {row['account']} has"
             bad("authority.account", text)
         budget, period = event.number("budget_us"), event.number("period_us")
-        if budget > period or (budget == 0) != (period == 0):
+        if budget > period or (budget == 0) != (period == 0) or (budget and row["passive"] == "1"):
             text = f"RIGHTS: pd={pd}: budget_us={budget}: expected 1 to period_us, {period}, or 0s"
             bad("authority.budget", text)
         if row["protected"] == "1":

@@ -10,6 +10,7 @@ from cellreap.trace.check.context import Context
 from cellreap.trace.events import Event, counts_in
 
 _ENDPOINT: Final = "endpoint"
+_REPLY: Final = "reply"
 
 
 class Objects:
@@ -35,9 +36,10 @@ class Objects:
         return self._of[pd] if pd in self._of else Counter()
 
     def stopped(self, pd: str) -> None:
-        """The PD is stopped: its endpoint is destroyed."""
-        count = self.of(pd).pop(_ENDPOINT, 0)
-        self._used[_ENDPOINT] -= count
+        """The PD is stopped: its endpoint is destroyed, and its reply object if it is passive."""
+        passive = self._context.authority.number(pd, "passive")
+        for kind in (_ENDPOINT, _REPLY) if passive else (_ENDPOINT,):
+            self._used[kind] -= self.of(pd).pop(kind, 0)
 
     def gone(self, pd: str) -> None:
         """The PD is destroyed."""
