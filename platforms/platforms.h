@@ -10,25 +10,38 @@
 
 /* UARTs: a byte is written to a register when a bit of the status has a certain value.
  * CR_UART(enumerator, offset of the register for the byte, offset of the status, the bit, its value
- * as long as no byte is taken, whether the root task has a driver for it)
+ * as long as no byte is taken, offset of the control register, what is written there first or 0:
+ * nothing, whether the root task has a driver for it)
  *
  * The registers are 32 bits wide, those of the 16550 are ports of 8 bits. */
 #define CR_UARTS                                                                                   \
-    CR_UART(CR_UART_16550, 0, 5, 0x20, 0, 1)                                                       \
-    CR_UART(CR_UART_PL011, 0, 0x18, 0x20, 0x20, 1)                                                 \
+    CR_UART(CR_UART_16550, 0, 5, 0x20, 0, 0, 0, 1)                                                 \
+    /* on: the UART, its transmitter and its receiver */                                           \
+    CR_UART(CR_UART_PL011, 0, 0x18, 0x20, 0x20, 0x30, 0x301, 1)                                    \
     /* Amlogic Meson GX: "transmit FIFO full" */                                                   \
-    CR_UART(CR_UART_MESON, 0, 0xc, 0x200000, 0x200000, 0)                                          \
+    CR_UART(CR_UART_MESON, 0, 0xc, 0x200000, 0x200000, 0, 0, 0)                                    \
     /* the mini UART of the BCM2711: "transmitter empty" */                                        \
-    CR_UART(CR_UART_BCM2711, 0, 0x14, 0x20, 0, 0)
+    CR_UART(CR_UART_BCM2711, 0, 0x14, 0x20, 0, 0, 0, 0)                                            \
+    /* Cadence: "transmit FIFO full"; on: transmitter and receiver */                              \
+    CR_UART(CR_UART_CADENCE, 0x30, 0x2c, 0x10, 0x10, 0, 0x14, 1)
 
-/* CR_PLATFORM(prefix of enumerators, the kernel's PLAT, SEL4_ARCH, its UART, the UART's address)
+/* CR_PLATFORM(prefix of enumerators, the option that a kernel for it has, the kernel's ARM_PLAT,
+ * SEL4_ARCH, its UART, the UART's address)
  *
  * The UART is the one that the kernel prints to. Only those with a CR_QEMU row have been run. */
 #define CR_PLATFORMS                                                                               \
-    CR_PLATFORM(CR_PC99, "pc99", "x86_64", CR_UART_16550, 0x3f8)                                   \
-    CR_PLATFORM(CR_QEMU_ARM_VIRT, "qemu-arm-virt", "aarch64", CR_UART_PL011, 0x9000000)            \
-    CR_PLATFORM(CR_ODROIDC4, "odroidc4", "aarch64", CR_UART_MESON, 0xff803000)                     \
-    CR_PLATFORM(CR_RPI4, "rpi4", "aarch64", CR_UART_BCM2711, 0xfe215040)
+    CR_PLATFORM(CR_PC99, CONFIG_PLAT_PC99, "pc99", "x86_64", CR_UART_16550, 0x3f8)                 \
+    CR_PLATFORM(CR_QEMU_ARM_VIRT, CONFIG_PLAT_QEMU_ARM_VIRT, "qemu-arm-virt", "aarch64",           \
+                CR_UART_PL011, 0x9000000)                                                          \
+    CR_PLATFORM(CR_ZCU102, CONFIG_PLAT_ZYNQMP_ZCU102, "zcu102", "aarch64", CR_UART_CADENCE,        \
+                0xff000000)                                                                        \
+    CR_PLATFORM(CR_ODROIDC4, CONFIG_PLAT_ODROIDC4, "odroidc4", "aarch64", CR_UART_MESON,           \
+                0xff803000)                                                                        \
+    CR_PLATFORM(CR_RPI4, CONFIG_PLAT_BCM2711, "rpi4", "aarch64", CR_UART_BCM2711, 0xfe215040)
+
+/* Machines that enter the loader in EL3. It gives their interrupts to the lower levels.
+ * CR_EL3(platform, the distributor of their interrupt controller, its CPU interface) */
+#define CR_EL3S CR_EL3(CR_ZCU102, 0xf9010000, 0xf9020000)
 
 /* Interrupt controllers that refkernel drives itself.
  * CR_GIC(prefix of enumerators, distributor, CPU interface) */
@@ -36,7 +49,10 @@
 
 /* Where an emulated machine has its memory, which is filled in the order of the rows. A kernel may
  * begin somewhere behind the start. CR_RAM(platform, start, most bytes) */
-#define CR_RAMS CR_RAM(CR_QEMU_ARM_VIRT, 0x40000000, 0x3fc0000000)
+#define CR_RAMS                                                                                    \
+    CR_RAM(CR_QEMU_ARM_VIRT, 0x40000000, 0x3fc0000000)                                             \
+    CR_RAM(CR_ZCU102, 0, 0x80000000)                                                               \
+    CR_RAM(CR_ZCU102, 0x800000000, 0x800000000)
 
 /* The emulated machines.
  * CR_QEMU(platform, program, Debian package that has it, -machine, -m in MiB or 0: the kernel's
@@ -45,12 +61,15 @@
 #define CR_QEMUS                                                                                   \
     /* The oldest CPU that seL4 supports on x86_64, with the huge pages that it needs. */          \
     CR_QEMU(CR_PC99, "qemu-system-x86_64", "qemu-system-x86", "pc", 512, "Nehalem,+pdpe1gb")       \
-    CR_QEMU(CR_QEMU_ARM_VIRT, "qemu-system-aarch64", "qemu-system-arm", "virt", 0, "")
+    CR_QEMU(CR_QEMU_ARM_VIRT, "qemu-system-aarch64", "qemu-system-arm", "virt", 0, "")             \
+    /* With secure=off no interrupt arrives. */                                                    \
+    CR_QEMU(CR_ZCU102, "qemu-system-aarch64", "qemu-system-arm", "xlnx-zcu102,secure=on", 0, "")
 
 /* What is added to -machine for kernels with an option of gen_config.json.
  * CR_QEMU_MACHINE(platform, key, addition) */
 #define CR_QEMU_MACHINES                                                                           \
-    CR_QEMU_MACHINE(CR_QEMU_ARM_VIRT, "ARM_HYPERVISOR_SUPPORT", ",virtualization=on")
+    CR_QEMU_MACHINE(CR_QEMU_ARM_VIRT, "ARM_HYPERVISOR_SUPPORT", ",virtualization=on")              \
+    CR_QEMU_MACHINE(CR_ZCU102, "ARM_HYPERVISOR_SUPPORT", ",virtualization=on")
 
 /* -cpu for kernels with an option of gen_config.json; the first row that fits counts.
  * CR_QEMU_CPU(platform, key, -cpu) */
@@ -59,7 +78,8 @@
     CR_QEMU_CPU(CR_PC99, "XSAVE", "max")                                                           \
     CR_QEMU_CPU(CR_QEMU_ARM_VIRT, "ARM_CORTEX_A53", "cortex-a53")                                  \
     CR_QEMU_CPU(CR_QEMU_ARM_VIRT, "ARM_CORTEX_A57", "cortex-a57")                                  \
-    CR_QEMU_CPU(CR_QEMU_ARM_VIRT, "ARM_CORTEX_A72", "cortex-a72")
+    CR_QEMU_CPU(CR_QEMU_ARM_VIRT, "ARM_CORTEX_A72", "cortex-a72")                                  \
+    CR_QEMU_CPU(CR_ZCU102, "ARM_CORTEX_A53", "cortex-a53")
 
 /* Options that the kernel must not have, because the emulated machine cannot run it then.
  * CR_QEMU_LACKS(platform, key of gen_config.json, option of CMake) */
@@ -73,17 +93,19 @@
 #define CR_QEMU_FILES                                                                              \
     CR_QEMU_FILE(CR_PC99, "-kernel", "kernel.elf") /* as ELF32 */                                  \
     CR_QEMU_FILE(CR_PC99, "-initrd", "roottask.elf")                                               \
-    CR_QEMU_FILE(CR_QEMU_ARM_VIRT, "-kernel", "loader.elf")
+    CR_QEMU_FILE(CR_QEMU_ARM_VIRT, "-kernel", "loader.elf")                                        \
+    CR_QEMU_FILE(CR_ZCU102, "-kernel", "loader.elf")
 
 enum {
-#define CR_UART(name, data, status, bit, busy, driver)                                             \
-    name##_DATA = data, name##_STATUS = status, name##_BIT = bit,
+#define CR_UART(name, data, status, bit, busy, control, on, driver)                                \
+    name##_DATA = data, name##_STATUS = status, name##_BIT = bit, name##_BUSY = busy,              \
+    name##_CONTROL = control, name##_ON = on, name##_DRIVER = driver,
     CR_UARTS
 #undef CR_UART
 };
 
 /* Addresses may be larger than an int. */
-#define CR_PLATFORM(prefix, name, arch, uart, address)                                             \
+#define CR_PLATFORM(prefix, config, name, arch, uart, address)                                     \
     static const unsigned long prefix##_UART = address##ul;
 CR_PLATFORMS
 #undef CR_PLATFORM

@@ -26,6 +26,10 @@ class Uart:
     """The bit."""
     busy: int
     """The bit's value as long as no byte is taken."""
+    control: int
+    """Offset of the register that turns it on."""
+    on: int
+    """What is written there first. 0: nothing."""
     driven: bool
     """Whether the root task has a driver for it."""
 
@@ -66,15 +70,20 @@ class Platform:
     uart: Uart
     """The one that the kernel prints to."""
     emulation: Emulation | None
+    el3: tuple[int, int] | None
+    """Distributor and CPU interface of the interrupt controller of a machine that enters the loader
+    in EL3. None: it enters in a lower level.
+    """
 
 
 def _read() -> dict[str, Platform]:
     uarts = {str(row[0]): row[1:] for row in headers.own_table(_TABLE, "CR_UART")}
     found = {}
-    for prefix, name, arch, uart, address in headers.own_table(_TABLE, "CR_PLATFORM"):
-        data, status, mask, busy, driven = (int(field) for field in uarts[str(uart)])
-        its = Uart(int(address), data, status, mask, busy, bool(driven))
-        found[str(name)] = Platform(str(name), str(arch), its, _emulation(str(prefix)))
+    for prefix, _, name, arch, uart, address in headers.own_table(_TABLE, "CR_PLATFORM"):
+        data, status, mask, busy, control, on, driven = (int(x) for x in uarts[str(uart)])
+        its = Uart(int(address), data, status, mask, busy, control, on, bool(driven))
+        el3 = next(((int(low), int(cpu)) for low, cpu in _rows("CR_EL3", str(prefix))), None)
+        found[str(name)] = Platform(str(name), str(arch), its, _emulation(str(prefix)), el3)
     return found
 
 

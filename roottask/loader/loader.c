@@ -118,6 +118,22 @@ _Noreturn void cr_loader_fault(uint64_t syndrome, uint64_t ip, uint64_t address)
     stop();
 }
 
+/* Registers of the GICv2 (Arm IHI 0048B), as indices of words. */
+enum { GICD_CTLR = 0, GICD_TYPER = 1, GICD_IGROUPR = 0x80 / 4, GICC_CTLR = 0, GICC_PMR = 1 };
+
+void cr_loader_hand_over(void)
+{
+    volatile uint32_t *const distributor = (volatile uint32_t *)cr_fact_gic_distributor;
+    volatile uint32_t *const cpu = (volatile uint32_t *)cr_fact_gic_cpu;
+    const uint32_t last = distributor[GICD_TYPER] & 31;
+    for (uint32_t i = 0; i <= last; i++) {
+        distributor[GICD_IGROUPR + i] = UINT32_MAX; /* not secure */
+    }
+    distributor[GICD_CTLR] = 3; /* both groups */
+    cpu[GICC_PMR] = 0xf0;       /* every priority that lower levels can give */
+    cpu[GICC_CTLR] = 3;
+}
+
 void cr_loader_map(void)
 {
     cr_tables[0] = (uint64_t)low_gibs | TABLE;
@@ -210,6 +226,9 @@ static void place(uint64_t to, const uint8_t *start, const uint8_t *end, uint64_
 
 _Noreturn void cr_loader_main(uint64_t hint, uint64_t level)
 {
+    if (cr_fact_uart_on != 0) {
+        *(volatile uint32_t *)cr_fact_uart_control = (uint32_t)cr_fact_uart_on;
+    }
     if ((uint64_t)cr_loader_start != cr_fact_loader) {
         fail("it runs at ", (uint64_t)cr_loader_start, cr_fact_loader);
     }
@@ -232,7 +251,10 @@ _Noreturn void cr_loader_main(uint64_t hint, uint64_t level)
     uint64_t kernel_end = cr_fact_kernel + page_up(cr_fact_kernel_bytes);
     uint64_t fdt = kernel_end;
     uint64_t user = page_up(fdt + bytes);
+    /* Behind the root task the kernel's untypeds begin. The better this is aligned, the fewer they
+     * are, and the kernel hands out only so many. */
     uint64_t user_end = user + page_up(cr_fact_user_bytes);
+    user_end = user_end < cr_fact_user_end ? cr_fact_user_end : user_end;
     /* The image builder places the loader after all of this, with room for a device tree. */
     if (user_end > cr_fact_loader) {
         fail("no room for the root task: it ends at ", user_end, cr_fact_loader);
@@ -248,7 +270,7 @@ _Noreturn void cr_loader_main(uint64_t hint, uint64_t level)
         *(volatile uint32_t *)(fdt + 4 * FDT_WORD_TOTAL) = __builtin_bswap32((uint32_t)bytes);
     }
     place(cr_fact_kernel, cr_kernel_start, cr_kernel_end, cr_fact_kernel_bytes);
-    place(user, cr_user_start, cr_user_end, cr_fact_user_bytes);
+    place(user, cr_user_start, cr_user_end, user_end - user);
     cr_loader_clean(cr_fact_kernel, user_end);
 
     say_range("cellreap loader: kernel ", cr_fact_kernel, kernel_end);
@@ -256,7 +278,9 @@ _Noreturn void cr_loader_main(uint64_t hint, uint64_t level)
     say(" from ");
     say(from);
     say_range(", root task ", user, user_end);
-    say(level == 2 ? ", entered in EL2\r\n" : ", entered in EL1\r\n");
+    say(", entered in EL");
+    put((char)('0' + level));
+    say("\r\n");
     cr_loader_enter(user, user_end, user - cr_fact_user_virt, cr_fact_user_entry,
-                    bytes != 0 ? fdt : 0, bytes, cr_fact_kernel_entry);
+                    bytes != 0 ? fdt : 0, user - fdt, cr_fact_kernel_entry);
 }

@@ -11,8 +11,9 @@
  * - x4, x5: address and size of the device tree.
  *
  * The firmware enters the loader at its first byte, in EL1 or EL2, at the address that the loader
- * is linked for. A kernel in EL2 needs an entry in EL2. x0 may contain the address of a device
- * tree. The loader must not assume anything else about the machine. */
+ * is linked for. A kernel in EL2 needs an entry in EL2. A machine without firmware enters it in
+ * EL3: if the table of machines says so, the loader goes down from there. x0 may contain the
+ * address of a device tree. The loader must not assume anything else about the machine. */
 #ifndef CELLREAP_LOADER_H
 #define CELLREAP_LOADER_H
 
@@ -28,6 +29,11 @@ extern const uint64_t cr_fact_uart_data;    /* its register for bytes to be sent
 extern const uint64_t cr_fact_uart_status;  /* its status, of 32 bits */
 extern const uint64_t cr_fact_uart_mask;    /* the bit of the status that says whether it is busy */
 extern const uint64_t cr_fact_uart_busy;    /* that bit's value as long as it takes no byte */
+extern const uint64_t cr_fact_uart_control; /* its control register, of 32 bits */
+extern const uint64_t cr_fact_uart_on;      /* what is written there first; 0: nothing */
+/* The interrupt controller of a machine that enters the loader in EL3. 0: no machine does. */
+extern const uint64_t cr_fact_gic_distributor;
+extern const uint64_t cr_fact_gic_cpu;
 extern const uint64_t cr_fact_loader;       /* where the loader is linked */
 extern const uint64_t cr_fact_kernel;       /* where the kernel is placed */
 extern const uint64_t cr_fact_kernel_bytes; /* in memory */
@@ -38,6 +44,7 @@ extern const uint64_t cr_fact_kernel_level; /* the exception level in which it r
 /* of physical addresses, as TCR_EL2.PS has it: a kernel in EL2 runs with no other */
 extern const uint64_t cr_fact_physical_size;
 extern const uint64_t cr_fact_user_bytes;   /* in memory */
+extern const uint64_t cr_fact_user_end;     /* where the memory of the root task ends at least */
 extern const uint64_t cr_fact_user_virt;    /* the first address of the root task, virtual */
 extern const uint64_t cr_fact_user_entry;   /* virtual */
 
@@ -52,6 +59,8 @@ extern uint8_t cr_loader_start[], cr_loader_end[];
 /* The first translation table, for start.S. In EL1 it is that of both halves. */
 extern uint64_t cr_tables[512];
 
+/* Lets the lower levels have all interrupts. Called in EL3 with the MMU off. */
+void cr_loader_hand_over(void);
 /* Fills the tables. Called with the MMU off. */
 void cr_loader_map(void);
 /* Called with the MMU on. `hint` is the value that the firmware left in x0. `level` is the

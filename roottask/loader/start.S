@@ -24,6 +24,9 @@
 #define TCR_TWO_PHYSICAL_SIZE_SHIFT 16
 #define PHYSICAL_SIZE_48_BITS 5
 
+/* Lower levels are not secure and 64-bit. They may not call EL3, where nothing is. EL2 exists. */
+#define SCR_EL3_BITS 0x5b1
+
     .macro address register, symbol
     adrp \register, \symbol
     add \register, \register, :lo12:\symbol
@@ -54,11 +57,34 @@ _start:
     ldr x21, [x0]
     mrs x20, CurrentEL
     lsr x20, x20, #2
-    cmp x20, #2
-    b.gt refuse
+    cmp x20, #3
+    b.ne at_level
+    address x0, cr_fact_gic_distributor
+    ldr x0, [x0]
+    cbz x0, refuse
+    address x0, stack_top
+    mov sp, x0
+    bl cr_loader_hand_over
+    mov x0, #SCR_EL3_BITS
+    msr scr_el3, x0
+    msr cptr_el3, xzr
+    mov x0, #0x3c9 /* EL2 with its own stack, interrupts off */
+    msr spsr_el3, x0
+    adr x0, at_two
+    msr elr_el3, x0
+    ldr x0, =SCTLR_TWO_ONES
+    msr sctlr_el2, x0
+    isb
+    eret
+at_level:
     cmp x20, x21
     b.eq in_place
     b.lt refuse
+    b 1f
+at_two:
+    cmp x21, #2
+    b.eq in_place
+1:
     mrs x0, sctlr_el2
     bic x0, x0, #SCTLR_MMU
     bic x0, x0, #SCTLR_DATA_CACHE

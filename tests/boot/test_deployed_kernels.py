@@ -16,7 +16,6 @@ import pytest
 from click.testing import CliRunner
 
 from cellreap.cli.main import cli
-from cellreap.system.config import Config, Pd
 from cellreap.system.sdk import board_of, data_folder, load_sdk
 from cellreap.testing import Target
 from kit.marks import thorough_but
@@ -25,9 +24,13 @@ from kit.paths import BOOT_CONFIGS, CONFIGS
 from kit.truth_traces import WITH_TRUTH, WITHOUT_TRUTH
 
 SCENARIO = "block_fs_db_app"
-INSTALLED = ("aarch64-el2", "aarch64-mcs-el2")
+INSTALLED = ("aarch64-el2", "aarch64-mcs-el2", "zcu102-verified")
 """How `ninja install` was told the prefix of each."""
-BOARDS = ("qemu_virt_aarch64/debug", "qemu_virt_aarch64/release")
+BOARDS = tuple(
+    f"{board}/{config}"
+    for board in ("qemu_virt_aarch64", "zcu102")
+    for config in ("debug", "release")
+)
 KERNELS = (*INSTALLED, *BOARDS)
 MICROKIT = "CELLREAP_MICROKIT_SDK"
 SHORT = [name for name in ALL if name not in LONG | {"spawn"}]
@@ -83,23 +86,47 @@ def test_every_configuration_does_the_same(
 @pytest.mark.slow
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_who_computes_for_ever_takes_turns_with_its_equals(
-    machine: Callable[[str], Target], kernel: str
+    machine: Callable[[str], Target], kernel: str, tmp_path: Path
 ) -> None:
-    """A PD that never waits is the first of its priority. While others wait for a server that
-    hangs, its equal comes as far as its exit: only if the kernel's timer interrupts the first.
+    """One of three PDs of a priority computes for long and does not wait. Whichever is the first,
+    another one is behind it, and ends before it only if the kernel's timer interrupts.
     """
-    run = machine(kernel).run("hang", change=spinning)
-    triggers = [run.name(each["trigger"]) for each in run.cleanups()]
-    assert triggers == ["quitter", "equal", "server"]
+    config = tmp_path / "turns.toml"
+    config.write_text(TURNS)
+    (tmp_path / "long.c").write_text(LONG_TIME)
+    sdk = ("--arch", "aarch64", "--sdk", str(machine(kernel).sdk.root))
+    words = ["run", str(config), *sdk, "--until", "SETTLED:n=3", "--json"]
+    done = CliRunner().invoke(cli, words, standalone_mode=False)
+    said = json.loads(done.stdout)
+    *first, last = [said["names"][each["trigger"]] for each in said["cleanups"]]
+    assert (sorted(first), last) == (["after", "before"], "computes")
 
 
-def spinning(config: Config) -> Config:
-    """Two more PDs of the least priority. One computes, and the other exits."""
-    more = (
-        Pd(name=name, program=program, priority=1, background=True)
-        for name, program in (("first", "spinner"), ("equal", "quitter"))
-    )
-    return config.model_copy(update={"pds": (*config.pds, *more)})
+LONG_TIME = """
+#include <cellreap/client.h>
+void cr_main(void)
+{
+    for (volatile uint32_t turns = 0; turns < 100000000; turns++) {
+    }
+    cr_exit(0);
+}
+"""
+TURNS = """
+[system]
+name = "turns"
+scenario = false
+
+[[program]]
+name = "long"
+sources = ["long.c"]
+""" + "".join(
+    f"""
+[[pd]]
+name = "{name}"
+program = "{program}"
+"""
+    for name, program in (("before", "quitter"), ("computes", "long"), ("after", "quitter"))
+)
 
 
 @pytest.mark.parametrize("kernel", thorough_but((*INSTALLED, BOARDS[0]), INSTALLED[0]))

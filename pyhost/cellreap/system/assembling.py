@@ -21,7 +21,7 @@ from cellreap.system.capdl.target import Target, read_target
 from cellreap.system.config import on_kernel
 from cellreap.system.elf import Executable, read_executable
 from cellreap.system.image import LOADER, MEMBERS, Overrides, members_of, write_image
-from cellreap.system.linking import link, link_loader
+from cellreap.system.linking import link, link_loader, room_of_sdk
 from cellreap.system.loader import PLATFORM_FILE, bytes_needed, check_memory, read_memory_file
 from cellreap.system.memory import check_slots, memory_of
 from cellreap.system.programs import Source, loadable
@@ -72,7 +72,7 @@ def write_system(
     check_slots(source, programs, root_elf, sdk.options)
     snapshots = takes_snapshots(str(sdk.kernel))
     sizes = sizes_of(config, programs, target, timer_of(sdk), snapshots, saved)
-    machine = _machine_memory(sdk, entry, machine_bytes)
+    machine = _machine_memory(sdk, entry, root_elf, machine_bytes)
     bodies = saved_bytes(saved, programs, target)
     memory = memory_of(source, sizes, root_elf, machine, target, bodies)
     bounds = bounds_of(config, programs, target, sdk.options, memory)
@@ -91,8 +91,10 @@ def write_system(
     return bounds
 
 
-def _machine_memory(sdk: Sdk, kernel: Executable, given: int | None) -> tuple[int, int]:
-    """[start, end) of the machine's memory, in bytes."""
+def _machine_memory(
+    sdk: Sdk, kernel: Executable, root_task: Executable, given: int | None
+) -> tuple[int, int]:
+    """[start, end) of the machine's memory of which the kernel hands out untypeds, in bytes."""
     if LOADER not in members_of(sdk.kernel.arch):
         emulation = emulated(sdk.kernel.arch).emulation
         assert emulation is not None
@@ -100,7 +102,8 @@ def _machine_memory(sdk: Sdk, kernel: Executable, given: int | None) -> tuple[in
     regions = read_memory_file(sdk.platform_file)
     needed = bytes_needed(sdk.options, regions, kernel, str(sdk.platform_file))
     check_memory(given, needed)
-    return 0, sum(end - start for start, end in regions)
+    lost = room_of_sdk(sdk, kernel, root_task).lost
+    return 0, sum(end - start for start, end in regions) - lost
 
 
 def _check_layouts(source: Source, programs: Mapping[str, bytes], target: Target) -> None:

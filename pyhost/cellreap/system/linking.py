@@ -9,10 +9,11 @@ from pathlib import Path
 
 from cellreap.system.blob import build_blob
 from cellreap.system.config import Config
-from cellreap.system.elf import read_executable
+from cellreap.system.elf import Executable, read_executable
 from cellreap.system.image import LOADER
 from cellreap.system.loader import (
     check_loader,
+    least_end,
     memory_around,
     plan_load,
     read_memory_file,
@@ -22,6 +23,7 @@ from cellreap.system.parts import Parts, checkout
 from cellreap.system.saved import NOTHING, Saved
 from cellreap.system.sdk import Sdk, timer_missing
 from cellreap.system.toolchain import Toolchain, run_tool
+from cellreap.system.untypeds import Room, place
 
 _LINKER_SCRIPT = Path("roottask/roottask.ld")
 _LOADER_SCRIPT = Path("roottask/loader/loader.ld")
@@ -69,12 +71,20 @@ def link_loader(sdk: Sdk, toolchain: Toolchain, parts: Parts, roottask: bytes) -
     kernel = read_executable(sdk.kernel_elf.read_bytes(), str(sdk.kernel_elf), arch)
     memory = memory_around(read_memory_file(sdk.platform_file), kernel, str(sdk.platform_file))
     user = read_executable(roottask, "roottask.elf", arch)
-    load = plan_load(kernel, user, memory, sdk.fdt(), str(sdk.fdt_file), sdk.options)
+    end = room_of_sdk(sdk, kernel, user).user_end
+    load = plan_load(kernel, user, memory, sdk.fdt(), str(sdk.fdt_file), sdk.options, end)
     files = {**load.blobs, "facts.S": source(load).encode()}
     more = (f"-Wl,--defsym=cr_loader_base={load.base:#x}",)
     raw = _link(toolchain, parts.loader, _LOADER_SCRIPT, files, "facts.S", more)
     check_loader(read_executable(raw, LOADER, arch), load)
     return raw
+
+
+def room_of_sdk(sdk: Sdk, kernel: Executable, user: Executable) -> Room:
+    """What becomes of the memory of a machine with a boot loader."""
+    regions = read_memory_file(sdk.platform_file)
+    least = least_end(kernel, user, sdk.fdt())
+    return place(sdk.options, kernel, sdk.platform_file, regions, least)
 
 
 def _link(

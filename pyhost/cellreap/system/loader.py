@@ -138,12 +138,13 @@ def plan_load(
     fdt: bytes,
     fdt_name: str,
     options: Mapping[str, Any],
+    user_end: int = 0,
 ) -> Load:
     """Lays out memory: kernel, room for a device tree, root task, loader.
 
     memory: the region that contains the kernel. fdt: the device tree for firmware that provides
     none; empty: the kernel starts without one then. options: the kernel's gen_config.json.
-    InputError if they do not fit.
+    user_end: where the memory of the root task ends at least. InputError if they do not fit.
     """
     if fdt and (fdt[:4] != _FDT_MAGIC or len(fdt) > _FDT_ROOM):
         begin = f"that begins with {_FDT_MAGIC.hex()}"
@@ -153,7 +154,7 @@ def plan_load(
     if platform not in loaded_platforms():
         message = f"is {platform}: expected {' or '.join(loaded_platforms())}"
         raise InputError(kernel.name, None, "ARM_PLAT (KernelPlatform)", message)
-    uart = PLATFORMS[platform].uart
+    uart, el3 = PLATFORMS[platform].uart, PLATFORMS[platform].el3 or (0, 0)
     start = min(segment.paddr for segment in kernel.segments)
     end = max(segment.paddr + segment.memory_bytes for segment in kernel.segments)
     away = {segment.vaddr - segment.paddr for segment in kernel.segments}
@@ -165,7 +166,7 @@ def plan_load(
         raise InputError(kernel.name, None, "p_vaddr", f"{message}: {expected}")
     user_virt = min(segment.vaddr for segment in user.segments) & -_PAGE
     user_bytes = max(segment.vaddr + segment.memory_bytes for segment in user.segments) - user_virt
-    base = _up(end, _PAGE) + _FDT_ROOM + _up(user_bytes, _PAGE)
+    base = max(_up(end, _PAGE) + _FDT_ROOM + _up(user_bytes, _PAGE), user_end)
     facts = {
         "ram_start": _first(options, memory[0]),
         "ram_end": memory[1],
@@ -174,6 +175,10 @@ def plan_load(
         "uart_status": uart.address + uart.status,
         "uart_mask": uart.mask,
         "uart_busy": uart.busy,
+        "uart_control": uart.address + uart.control,
+        "uart_on": uart.on,
+        "gic_distributor": el3[0],
+        "gic_cpu": el3[1],
         "loader": _up(base, _BLOCK),
         "kernel": start,
         "kernel_level": 2 if options.get("ARM_HYPERVISOR_SUPPORT") is True else 1,
@@ -182,6 +187,7 @@ def plan_load(
         "kernel_virt": virt,
         "kernel_entry": kernel.entry,
         "user_bytes": user_bytes,
+        "user_end": user_end,
         "user_virt": user_virt,
         "user_entry": user.entry,
     }
@@ -191,6 +197,14 @@ def plan_load(
         FDT_BLOB: fdt,
     }
     return Load(facts, blobs)
+
+
+def least_end(kernel: Executable, user: Executable, fdt: bytes) -> int:
+    """Where the memory of the root task ends if nothing is put between the parts."""
+    end = _up(max(segment.paddr + segment.memory_bytes for segment in kernel.segments), _PAGE)
+    start = min(segment.vaddr for segment in user.segments) & -_PAGE
+    user_bytes = max(segment.vaddr + segment.memory_bytes for segment in user.segments) - start
+    return end + _up(len(fdt), _PAGE) + _up(user_bytes, _PAGE)
 
 
 def check_loader(loader: Executable, load: Load) -> None:

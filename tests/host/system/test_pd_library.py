@@ -86,7 +86,7 @@ def test_an_sdk_that_was_moved_away_is_named(
 ) -> None:
     config = installed / "lib/cmake/cellreap_pd/cellreap_pd-config.cmake"
     text = config.read_text()
-    sdk = text.split('set(CELLREAP_SDK "')[1].split('"')[0]
+    sdk = text.split('set(CELLREAP_LIBSEL4 "')[1].split('"')[0]
     config.write_text(text.replace(sdk, str(tmp_path / "gone")))
     with pytest.raises(CellreapError, match="CELLREAP_SDK"):
         _build(tmp_path / "outside", installed, toolchain)

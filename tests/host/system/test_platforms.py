@@ -26,6 +26,7 @@ def addresses() -> set[int]:
     """All addresses of the table."""
     rows = headers.own_table("platforms/platforms.h", "CR_GIC")
     controllers = {int(field) for _, *fields in rows for field in fields}
+    controllers |= {address for each in PLATFORMS.values() for address in each.el3 or ()}
     return controllers | {each.uart.address for each in PLATFORMS.values()}
 
 
@@ -61,8 +62,8 @@ def test_a_second_table_is_found(tmp_path: Path, copy: str) -> None:
 
 
 def test_c_and_the_host_read_the_same_rows(tmp_path: Path) -> None:
-    uarts = {str(prefix): str(uart) for prefix, _, _, uart, _ in _rows("CR_PLATFORM")}
-    names = {str(prefix): str(name) for prefix, name, *_ in _rows("CR_PLATFORM")}
+    uarts = {str(prefix): str(uart) for prefix, _, _, _, uart, _ in _rows("CR_PLATFORM")}
+    names = {str(prefix): str(name) for prefix, _, name, *_ in _rows("CR_PLATFORM")}
     lines = [
         f'printf("{names[prefix]} %lu %d %d %d\\n", {prefix}_UART, {uart}_DATA, {uart}_STATUS, '
         f"{uart}_BIT);"
@@ -88,9 +89,7 @@ def _rows(macro: str) -> list[tuple[str | int, ...]]:
     return headers.own_table("platforms/platforms.h", macro)
 
 
-def test_each_architecture_has_one_machine_that_is_emulated() -> None:
-    machines = [each for each in PLATFORMS.values() if each.emulation is not None]
-    assert sorted(each.arch for each in machines) == sorted(ARCHES)
+def test_the_first_machine_of_an_architecture_that_is_emulated_stands_for_it() -> None:
     assert {arch: emulated(arch).name for arch in ARCHES} == {
         "x86_64": "pc99",
         "aarch64": "qemu-arm-virt",

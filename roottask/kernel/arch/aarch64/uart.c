@@ -1,25 +1,50 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A PL011, where the platform has one. Its registers take the place of a page of the root
- * task's image, so they need no table of their own. */
+ * The UART of the platform, if there is a driver for it. Its registers take the place of a page of
+ * the root task's image, so they need no table of their own. */
 #include "kernel/arch/arch.h"
 #include "kernel/uart.h"
 #include "platforms/platforms.h"
 
-#ifdef CONFIG_PLAT_QEMU_ARM_VIRT
-#define PADDR CR_QEMU_ARM_VIRT_UART
-#endif
+/* 1 if an option of the kernel is defined as 1, else 0. */
+#define PAIR_1 0,
+#define SECOND(first, second, ...) second
+#define IS_ON(option) IS_ON_(option)
+#define IS_ON_(value) IS_ON__(PAIR_##value)
+#define IS_ON__(pair) SECOND(pair 1, 0, 0)
 
-#ifdef PADDR
-
+/* What the rows of the platforms say of the one that the kernel is for. */
 enum {
-    PAGE = 1 << seL4_PageBits,
-    DATA = CR_UART_PL011_DATA / 4,
-    FLAGS = CR_UART_PL011_STATUS / 4,
-    CONTROL = 0x30 / 4,
-    FULL = CR_UART_PL011_BIT,
-    ON = 0x301 /* UART, transmitter, receiver */
+#define CR_PLATFORM(prefix, config, name, arch, uart, address)                                     \
+    prefix##_HERE = IS_ON(config) * uart##_DRIVER,
+    CR_PLATFORMS
+#undef CR_PLATFORM
+#define CR_PLATFORM(prefix, config, name, arch, uart, address) +prefix##_HERE
+    DRIVEN = 0 CR_PLATFORMS,
+#undef CR_PLATFORM
+#define CR_PLATFORM(prefix, config, name, arch, uart, address) +prefix##_HERE * uart##_DATA / 4
+    DATA = 0 CR_PLATFORMS,
+#undef CR_PLATFORM
+#define CR_PLATFORM(prefix, config, name, arch, uart, address) +prefix##_HERE * uart##_STATUS / 4
+    STATUS = 0 CR_PLATFORMS,
+#undef CR_PLATFORM
+#define CR_PLATFORM(prefix, config, name, arch, uart, address) +prefix##_HERE * uart##_BIT
+    BIT = 0 CR_PLATFORMS,
+#undef CR_PLATFORM
+#define CR_PLATFORM(prefix, config, name, arch, uart, address) +prefix##_HERE * uart##_BUSY
+    BUSY = 0 CR_PLATFORMS,
+#undef CR_PLATFORM
+#define CR_PLATFORM(prefix, config, name, arch, uart, address) +prefix##_HERE * uart##_CONTROL / 4
+    CONTROL = 0 CR_PLATFORMS,
+#undef CR_PLATFORM
+#define CR_PLATFORM(prefix, config, name, arch, uart, address) +prefix##_HERE * uart##_ON
+    ON = 0 CR_PLATFORMS,
+#undef CR_PLATFORM
+    PAGE = 1 << seL4_PageBits
 };
+#define CR_PLATFORM(prefix, config, name, arch, uart, address) +(uint64_t)prefix##_HERE * address
+static const uint64_t PADDR = 0 CR_PLATFORMS;
+#undef CR_PLATFORM
 
 static _Alignas(4096) uint32_t page[PAGE / sizeof(uint32_t)];
 static volatile uint32_t *const registers = page;
@@ -52,6 +77,9 @@ static seL4_Error make_frame(const seL4_UntypedDesc *from, seL4_CPtr untyped, se
 cr_status cr_uart_open(const seL4_BootInfo *info, seL4_CPtr slots, uintptr_t image_start)
 {
     const seL4_CPtr own = cr_image_frame(info, image_start, page);
+    if (!DRIVEN) {
+        return CR_ERR_ABSENT;
+    }
     for (seL4_SlotPos i = 0; i < info->untyped.end - info->untyped.start; i++) {
         const seL4_UntypedDesc *desc = &info->untypedList[i];
         seL4_CPtr frame;
@@ -66,7 +94,9 @@ cr_status cr_uart_open(const seL4_BootInfo *info, seL4_CPtr slots, uintptr_t ima
                               seL4_ARM_ExecuteNever)) {
             return CR_ERR_ABSENT;
         }
-        registers[CONTROL] = ON;
+        if (ON != 0) {
+            registers[CONTROL] = ON;
+        }
         return CR_OK;
     }
     return CR_ERR_ABSENT;
@@ -75,24 +105,7 @@ cr_status cr_uart_open(const seL4_BootInfo *info, seL4_CPtr slots, uintptr_t ima
 void cr_uart_put(char c)
 {
     /* No character is lost, however long the other end takes. */
-    for (uint64_t i = 0; i < UINT64_MAX && (registers[FLAGS] & FULL) != 0; i++) {
+    for (uint64_t i = 0; i < UINT64_MAX && (registers[STATUS] & BIT) == BUSY; i++) {
     }
     registers[DATA] = (uint8_t)c;
 }
-
-#else
-
-cr_status cr_uart_open(const seL4_BootInfo *info, seL4_CPtr slots, uintptr_t image_start)
-{
-    (void)info;
-    (void)slots;
-    (void)image_start;
-    return CR_ERR_ABSENT;
-}
-
-void cr_uart_put(char c)
-{
-    (void)c;
-}
-
-#endif
