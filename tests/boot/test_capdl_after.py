@@ -120,7 +120,7 @@ def test_a_description_that_differs_from_the_kernel_is_told_apart(run: Booted, s
     assert made is not None
     assert differences(made, pds, found.snapshot) == []
     holder = "cspace_db"
-    *others, last = sorted(made.caps[holder], key=slot_number)
+    *others, last = sorted(made.caps[holder], key=lambda cap: (bool(cap.params), slot_number(cap)))
     moved = replace(last, slot=slot_number(last) + 1)
     badge = replace(last, params=(last.params[0], "badge: 0x1"))
     rights = replace(last, params=("RWP", *last.params[1:]))

@@ -73,12 +73,15 @@ type = "FILE"
 KERNEL_WINDOW = 0xFFFF_FF80_0000_0000  # PPTR_BASE: where the kernel maps physical memory
 KERNEL_ENTRY = 511  # the kernel's entry in a PML4
 SIZES = {"tcb": 1 << 11, "ep": 1 << 4, "notification": 1 << 5, "frame": 4096}
+SIZES |= {"sc": 1 << 7, "rtreply": 1 << 5}
 SIZES |= dict.fromkeys(("pml4", "pdpt", "pd", "pt"), 4096)
 # A TCB begins with its capabilities. The kernel prints the address of what follows them.
 TCB_OFFSET = 1 << 10
 SLOT = 1 << 5
 HEX = ("addr", "ip", "sp")
 THREAD = (*HEX, "prio", "max_prio", "dom")
+FAULT_EP = re.compile(r"(?<=, )fault_ep: 0x\w+, ")
+"""With MCS, the kernel prints it with the thread and again in its slot."""
 
 
 @dataclass
@@ -105,6 +108,7 @@ def read_snapshot(console: str) -> Printed:
         # The last entry of the PML4 leads to the kernel's tables and frames.
         kernels = (kernels and name.startswith(("pd_", "pt_", "frame_"))) or _is_kernels(name)
         if not kernels:
+            rest = FAULT_EP.sub("", rest)
             assert printed.objects.setdefault(name, rest) == rest
     holder = ""
     for line in lines[middle + 1 : end - 1]:
@@ -132,6 +136,8 @@ def expected(spec: Spec, bodies: dict[str, tuple[int, int]], root_ep: str) -> Pr
 
     `bodies`: address and bytes of each PD's untyped, by the PD's name.
     """
+    mcs = any(thing.kind == "sc" for thing in spec.objects.values())
+    sizes = SIZES | ({"notification": 1 << 6} if mcs else {})
     address: dict[str, int] = {}
     names = {"root_ep": root_ep}
     printed = Printed({root_ep: "ep"})
@@ -141,7 +147,7 @@ def expected(spec: Spec, bodies: dict[str, tuple[int, int]], root_ep: str) -> Pr
         at = base
         for name in covered:
             thing = spec.objects[name]
-            size = SIZES[thing.kind] if thing.kind != "cnode" else SLOT << int(thing.params["bits"])
+            size = sizes[thing.kind] if thing.kind != "cnode" else SLOT << int(thing.params["bits"])
             at += -at % size
             address[name] = at
             at += size
@@ -151,8 +157,8 @@ def expected(spec: Spec, bodies: dict[str, tuple[int, int]], root_ep: str) -> Pr
         high, kind = at + KERNEL_WINDOW, spec.objects[name].kind
         if kind == "tcb":
             names[name] = f"{high + TCB_OFFSET:#x}_tcb"
-        elif kind in ("ep", "notification", "cnode"):
-            names[name] = f"{high:#x}_{kind}"
+        elif kind in ("ep", "notification", "cnode", "sc", "rtreply"):
+            names[name] = f"{high:#x}_{kind.removeprefix('rt')}"
         elif kind == "pml4":
             names[name] = f"{high:#x}_pd"
     # Tables and frames are named after the entry that maps them.
@@ -178,7 +184,7 @@ def expected(spec: Spec, bodies: dict[str, tuple[int, int]], root_ep: str) -> Pr
         elif thing.kind == "frame":
             # the kernel prints 0x twice
             printed.objects[names[name]] = f"frame (4k, paddr: 0x{address[name]:#x})"
-        else:
+        elif thing.kind != "sc":  # in no CSpace
             printed.objects[names[name]] = thing.kind
     for holder, slots in spec.caps.items():
         if holder == "root_cspace" or holder.startswith("body_"):

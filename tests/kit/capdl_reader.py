@@ -16,9 +16,13 @@ _TOKEN = re.compile(
     r"|(?P<name>[A-Za-z][\w@.-]*)|(?P<sign>[{}()=,:\[\]])"
 )
 _RIGHTS = re.compile(r"[RWGXP]+\Z")
-_KINDS = ("ep", "notification", "tcb", "cnode", "pt", "pd", "pml4", "pdpt", "pud", "pgd", "frame")
+_TABLES = ("pt", "pd", "pml4", "pdpt", "pud", "pgd")
+_KINDS = ("ep", "notification", "tcb", "cnode", *_TABLES, "frame", "sc", "rtreply")
 _TCB_NUMBERS = ("addr", "ip", "sp", "prio", "max_prio", "affinity", "fault_ep", "dom")
-_TCB_SLOTS = ("cspace", "vspace", "reply_slot", "ipc_buffer_slot", "bound_notification")
+_MCS_SLOTS = ("fault_ep_slot", "sc_slot", "temp_fault_ep_slot")
+_BUFFER_SLOTS = ("ipc_buffer_slot", "bound_notification")
+_TCB_SLOTS = ("cspace", "vspace", "reply_slot", *_BUFFER_SLOTS, *_MCS_SLOTS)
+_SC_NUMBERS = ("period", "budget")
 
 Slot = int | str
 Ref = tuple[str, Slot]
@@ -194,7 +198,7 @@ def _params(reader: _Reader) -> dict[str, int | str]:
             reader.expect("[")
             reader.expect("]")
         else:
-            key = reader.expect(*_TCB_NUMBERS, "paddr")
+            key = reader.expect(*_TCB_NUMBERS, *_SC_NUMBERS, "paddr")
             reader.expect(":")
             params[key] = reader.number()
         if reader.expect(",", ")") == ")":

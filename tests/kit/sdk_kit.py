@@ -61,7 +61,7 @@ FEATURES: dict[str, dict[str, str]] = {
 ARCH = """\
 #include <stdint.h>
 enum { seL4_SlotBits = 5, seL4_TCBBits = 11, seL4_PageBits = 12 };
-enum { CR_SC_BITS = 0, CR_REPLY_BITS = 0 }; /* of compat.h */
+enum { CR_SC_BITS = 0, CR_REPLY_BITS = 0, CR_SLICE_US = 0 }; /* of compat.h */
 enum { seL4_NotificationBits = 5, seL4_EndpointBits = 4 };
 const uint32_t cr_arch_table_span[] = {39, 30, 21};
 const uint32_t cr_arch_table_bits[] = {12, 12, 12};

@@ -14,14 +14,14 @@ from cellreap.model.ids import ROOT, parse_id
 from cellreap.runs.entries import Entries
 from cellreap.runs.expectation import config_of, expected_of_image
 from cellreap.system.capdl.layout import spawned_pd
-from cellreap.system.capdl.objects import Description, places_of
+from cellreap.system.capdl.objects import Description, Slot, places_of
 from cellreap.system.capdl.running import Given, RunningPd, describe_running
 from cellreap.system.config import tables
 from cellreap.system.image import Image, read_image
 from cellreap.trace.check import Report
 from cellreap.trace.check.replay import Replay
 from cellreap.trace.check.snapshot import Cap as KernelCap
-from cellreap.trace.check.snapshot import Snapshot, SnapshotError, read_snapshot
+from cellreap.trace.check.snapshot import Snapshot, SnapshotError, physical, read_snapshot
 from cellreap.trace.check.stream import check_stream
 from cellreap.trace.events import Event
 
@@ -162,9 +162,14 @@ def differences(made: Description, pds: Sequence[RunningPd], lines: tuple[str, .
     found = []
     for pd in pds:
         holder = f"cspace_{pd.config.name}"
-        there = snapshot.cspaces.get(places[holder], {})
-        listed = {
-            cap.slot: KernelCap(
+        there = {
+            slot: physical(cap, "reply") if isinstance(cap, str) and cap.endswith("_reply") else cap
+            for slot, cap in snapshot.cspaces.get(places[holder], {}).items()
+        }
+        listed: dict[Slot, KernelCap | int] = {
+            cap.slot: places[cap.target]
+            if kinds[cap.target] == "rtreply"
+            else KernelCap(
                 kinds[cap.target],
                 places[cap.target],
                 "".join(letter for letter in "RWGP" if letter in cap.params[0]),

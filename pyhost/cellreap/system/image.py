@@ -81,6 +81,7 @@ class TargetEntry(_Table):
     page_bits: _Bits
     sc_bits: _Bits = 0
     reply_bits: _Bits = 0
+    slice_us: int = Field(0, ge=0)
     vspace_bits: _Bits
     table_bits: list[_Bits] = Field(min_length=LEVELS[0], max_length=LEVELS[1])
     table_spans: list[_Bits] = Field(min_length=LEVELS[0], max_length=LEVELS[1])

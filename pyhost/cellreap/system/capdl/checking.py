@@ -19,7 +19,16 @@ from cellreap.system.capdl.objects import (
 )
 
 # capDL's names for the slots of a TCB.
-_TCB_SLOTS: Final = ("cspace", "vspace", "reply_slot", "ipc_buffer_slot", "bound_notification")
+_TCB_SLOTS: Final = (
+    "cspace",
+    "vspace",
+    "reply_slot",
+    "ipc_buffer_slot",
+    "fault_ep_slot",
+    "sc_slot",
+    "temp_fault_ep_slot",
+    "bound_notification",
+)
 
 
 def problems(made: Description) -> Iterator[str]:

@@ -47,7 +47,7 @@ class Parts(Layout):
         ]
         objects.append(Object(self.name("tcb"), "tcb", target.tcb_bits, self._thread()))
         if target.sc_bits:
-            objects.append(Object(self.name("sc"), "sc", target.sc_bits))
+            objects.append(Object(self.name("sc"), "sc", target.sc_bits, self._time()))
         objects.append(Object(self.name("ntfn"), "notification", target.notification_bits))
         if target.reply_bits:
             objects.append(Object(self.name("reply"), "rtreply", target.reply_bits))
@@ -85,7 +85,8 @@ class Parts(Layout):
             f"prio: {self.pd.priority}",
             "max_prio: 0",
             "affinity: 0",
-            f"fault_ep: {protocol('CR_SLOT_FAULT'):#x}",
+            # With MCS, the endpoint is in a slot of the TCB.
+            *(() if self.target.sc_bits else (f"fault_ep: {protocol('CR_SLOT_FAULT'):#x}",)),
             "dom: 0",
         )
 
@@ -99,8 +100,7 @@ class Parts(Layout):
             self.name("tcb"): (
                 Cap("cspace", self.name("cspace"), guard(WORD_BITS - self.pd.cspace_bits)),
                 Cap("vspace", self.name("vspace")),
-                # The kernel makes this one when the thread starts.
-                Cap("reply_slot", self.name("tcb"), ("master_reply",)),
+                *self._answering(pds, generation),
                 Cap("ipc_buffer_slot", self.frame(protocol("CR_VADDR_IPC_BUFFER")), ("RW",)),
                 Cap("bound_notification", self.name("ntfn"), ("R",)),
             ),
@@ -120,6 +120,24 @@ class Parts(Layout):
         return made | {
             name: tuple(sorted(listed, key=slot_number)) for name, listed in entries.items()
         }
+
+    def _time(self) -> tuple[str, ...]:
+        period = self.pd.period_us or self.target.slice_us
+        budget = self.pd.budget_us or period
+        return f"period: {period}", f"budget: {budget}", f"{self.target.sc_bits} bits"
+
+    def _answering(self, pds: Mapping[str, int], generation: int) -> tuple[Cap, ...]:
+        """The thread's capabilities for its callers, its faults and its time."""
+        if not self.target.sc_bits:
+            # The kernel makes this one when the thread starts.
+            return (Cap("reply_slot", self.name("tcb"), ("master_reply",)),)
+        told = ("WP", badge("CR_BADGE_FAULT", pds[self.pd.name], generation))
+        ends = (self.pd.budget_us or 0) < (self.pd.period_us or 0)
+        return (
+            Cap("fault_ep_slot", "root_ep", told),
+            Cap("sc_slot", self.name("sc")),
+            *((Cap("temp_fault_ep_slot", "root_ep", told),) if ends else ()),
+        )
 
     def _rights(self, stretch: Stretch) -> str:
         # seL4 on x86_64 never sets execute-disable, so every mapping is executable there.

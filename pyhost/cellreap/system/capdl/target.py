@@ -37,6 +37,7 @@ class Target:
     # of a scheduling context and a reply object; 0: the kernel has none, being without MCS
     sc_bits: int = 0
     reply_bits: int = 0
+    slice_us: int = 0  # of a PD without a budget, and its period
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -46,7 +47,9 @@ class Target:
 
 def facts_source(arch: str) -> str:
     """C source to be compiled against roottask/ and an SDK. `read_target` reads the object file."""
-    sizes = ", ".join([*(f"seL4_{name}" for name in _SIZES), "CR_SC_BITS", "CR_REPLY_BITS"])
+    sizes = ", ".join(
+        [*(f"seL4_{name}" for name in _SIZES), "CR_SC_BITS", "CR_REPLY_BITS", "CR_SLICE_US"]
+    )
     return f'#include "kernel/arch/{arch}/arch.c"\nconst uint32_t cr_capdl_sizes[] = {{{sizes}}};\n'
 
 
@@ -64,7 +67,9 @@ def read_target(arch: str, raw: bytes) -> Target:
         data = sections.data(sections.all[found.section])
         return struct.unpack_from(f"<{found.bytes // 4}I", data, found.value)
 
-    slot, tcb, notification, endpoint, page, sc, reply = words("cr_capdl_sizes", len(_SIZES) + 2)
+    slot, tcb, notification, endpoint, page, sc, reply, time = words(
+        "cr_capdl_sizes", len(_SIZES) + 3
+    )
     return Target(
         arch,
         slot_bits=slot,
@@ -74,6 +79,7 @@ def read_target(arch: str, raw: bytes) -> Target:
         page_bits=page,
         sc_bits=sc,
         reply_bits=reply,
+        slice_us=time,
         vspace_bits=words("cr_arch_vspace_bits", 1)[0],
         table_bits=words("cr_arch_table_bits", *LEVELS),
         table_spans=words("cr_arch_table_span", *LEVELS),

@@ -30,6 +30,8 @@ _CLASSES: Final = {
     "pud": "PUD",
     "pd": "PageDirectory",
     "pt": "PageTable",
+    "sc": "SC",
+    "rtreply": "RTReply",
 }
 """Kind of an object -> its class in capdl.Object."""
 _SIZES: Final = {
@@ -43,6 +45,8 @@ _SIZES: Final = {
     "pud": "seL4_AARCH64_PUD",
     "pd": "seL4_PageDirectoryObject",
     "pt": "seL4_PageTableObject",
+    "sc": "seL4_SchedContextObject",
+    "rtreply": "seL4_RTReplyObject",
 }
 """Kind of an object -> the name of its size in capdl.Object."""
 _THREAD: Final = {
@@ -109,6 +113,9 @@ def _object(kinds: Any, thing: Object) -> Any:
     if thing.kind == "tcb":
         numbers = {_THREAD.get(name, name): int(value, 0) for name, value in params.items()}
         return make(thing.name, **numbers)
+    if thing.kind == "sc":
+        times = {name: int(params[name]) for name in ("period", "budget")}
+        return make(thing.name, **times, size_bits=thing.bits)
     return make(thing.name)
 
 
