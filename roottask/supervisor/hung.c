@@ -18,7 +18,8 @@ void cr_hung_init(const cr_image_header *image)
 {
     for (uint32_t i = 0; i < image->pds.count; i++) {
         const cr_image_pd *pd = &cr_image_pds(image)[i];
-        cr_sup.hung.any |= pd->heartbeat_ms != 0 || pd->call_ms != 0;
+        cr_sup.hung.any |= pd->heartbeat_ms != 0 || pd->call_ms != 0 ||
+                           (pd->flags & CR_IMAGE_PASSIVE) != 0;
     }
     if (cr_sup.hung.any) {
         cr_clock_watch(); /* for as long as the system runs */
@@ -143,6 +144,38 @@ static void tick_call(cr_pd *pd, uint64_t elapsed)
     }
 }
 
+/* -- passive PDs without time */
+
+/* The sum of the registers of a passive PD that neither waits nor calls, as they show. Else 0. */
+static uint64_t still_at(const cr_pd *pd)
+{
+    return pd->passive && pd->life == CR_LIFE_RUNS && pd->wait == CR_WAIT_NOTHING && !pd->rests &&
+                   waits_for(pd) == 0 && cr_receives_from(pd) == 0
+               ? cr_sum_of_pd(pd)
+               : 0;
+}
+
+/* A message that is sent, and not called, starts a passive PD without time. No rights of its sender
+ * forbid that. Such a PD stays where it is. So may one that had no processor for a while: only the
+ * kernel knows whether it has time, and gives none to one that has. */
+static void look_for_time(cr_pd *pd)
+{
+    const uint64_t sum = still_at(pd);
+    const int stays = sum != 0 && sum == pd->still && sum != pd->has_time;
+    pd->still = sum;
+    if (!stays) {
+        return;
+    }
+    pd->has_time = sum;
+    if (cr_give_time_back(cr_body_cap(&pd->body, CR_BODY_SC), cr_body_cap(&pd->body, CR_BODY_TCB),
+                          pd->time, pd->number)) {
+        cr_clock_tell();
+        cr_trace_begin(&cr_sys.trace, CR_EV_STRANDED);
+        cr_trace_pd(pd);
+        cr_trace_end(&cr_sys.trace);
+    }
+}
+
 /* -- probes */
 
 int cr_hung_is_probe(const cr_pd *pd, const cr_work_notice *notice)
@@ -196,6 +229,7 @@ int cr_hung_look(uint64_t elapsed, uint64_t passed, int others)
         if (cr_pd_is_served(pd)) {
             tick(pd, elapsed, passed);
             tick_call(pd, elapsed);
+            look_for_time(pd);
         }
     }
     for (uint32_t i = 1; i < cr_most.pds; i++) {
@@ -329,6 +363,10 @@ static int is_pending(const cr_pd *pd)
     int circle;
     if (!cr_pd_is_served(pd) || pd->wait != CR_WAIT_NOTHING) {
         return 0;
+    }
+    const uint64_t still = still_at(pd);
+    if (still != 0 && still != pd->has_time) {
+        return 1;
     }
     return waits_for(pd) == 0 ? at->heartbeat_ms != 0 && !is_seen_to_wait(pd)
                               : at->call_ms != 0 &&

@@ -118,6 +118,8 @@ typedef struct cr_pd {
     cr_limits limits;
     cr_time time;
     int passive; /* it runs on the time of its callers, and on its own only for its notices */
+    uint64_t still;    /* passive: the sum of its registers at the last look; see hung.c */
+    uint64_t has_time; /* passive: the same, when it stood still and had time */
     uint64_t last_token;  /* of the notice queued last */
     uint64_t released;    /* last_token when its wait was ended so that it can acknowledge */
     uint32_t lost;        /* slots that wait for its acknowledgement of a loss */

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from cellreap.system.config import Config, Pd
 from cellreap.system.sdk import ARCHES, data_folder, load_sdk
 from cellreap.testing import Target, together, with_crashes, with_pd
 from kit.marks import thorough_but
@@ -113,6 +114,23 @@ def test_whoever_dies_in_a_chain_of_passive_servers_the_time_goes_back_to_whose_
     ]
     assert not run.of("TRIGGER", cause="late") + run.of("GIVE_UP")
     assert run.alive() == set(who)
+    calls, answers = map(int, re.findall(r"\d+", run.says("client")[-1]))
+    assert calls == answers > 0
+
+
+@pytest.mark.behaviour("B-04", "S-05")
+@pytest.mark.parametrize("arch", thorough_but(ARCHES, *ARCHES))
+def test_a_message_that_is_no_call_leaves_a_passive_server_without_time_for_a_moment_only(
+    mcs: Callable[[str], Target], arch: str
+) -> None:
+    stranger = Pd(name="stranger", program="stranger", requests=("first_space",), args=(3,))
+
+    def change(config: Config) -> Config:
+        return config.model_copy(update={"pds": (*config.pds, stranger)})
+
+    run = mcs(arch).run("passive", change=change)
+    assert {run.name(e["pd"]) for e in run.of("STRANDED")} == {"first"}
+    assert not run.cleanups()
     calls, answers = map(int, re.findall(r"\d+", run.says("client")[-1]))
     assert calls == answers > 0
 

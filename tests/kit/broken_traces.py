@@ -556,6 +556,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "hung.hung": lambda: edited("hung", "TRIGGER", {"ms": 199}, cause="hung", pd="PD_1"),
     "hung.passed": lambda: edited("hung", "TRIGGER", {"ms": 900}, cause="hung", pd="PD_1"),
     "hung.unanswered": lambda: edited("hung", "UNANSWERED", {"ran": 300}),
+    "hung.stranded": lambda: edited("hung", "STRANDED", {"pd": "PD_4"}),
     "hung.missing": lambda: of_drafts(hung_run("")),
     "freed.stop": lambda: edited("depths-1-0", "STOP", None, pd="PD_3"),
     "freed.when": emitted("SERVER_DIED", pd="PD_5", server="PD_4"),

@@ -10,20 +10,21 @@ from kit.trace_simulator import Target
 def hung_run(word: str = "UNANSWERED") -> list[Draft]:
     """A client waits in a call through a middle PD. The last one leaves its probe; later the middle
     one itself only waits for messages. A third PD answers its probe late, as it could not run, and
-    leaves another one. A fourth uses its budget up.
+    leaves another one. A fourth uses its budget up. The client is passive, and stranded once.
 
     word: what is said when its time is over for the first; "": nothing.
     """
     target = Target(0, 0, "hung")
     last = target.pd("last", deadline=1000)
     middle = target.pd("middle")
-    client = target.pd("client", limits=(0, 200, 0, 0, 0))
+    client = target.pd("client", limits=(0, 200, 0, 0, 1))
     busy = target.pd("busy", limits=(300, 0, 0, 0, 0))
     spinner = target.pd("spinner", limits=(0, 0, 1000, 5000, 0))
     target.request(middle, target.space(last, "BLOCK", "disk"))
     target.request(client, target.space(middle, "FILE", "files"))
     target.quiet()
     target.emit("CLOCK", ms=200)
+    target.emit("STRANDED", pd=client)
     target.probe(busy, None, 300)
     probe = target.queues[busy][-1]
     for ms in (400, 600):

@@ -268,6 +268,7 @@ RULES: Final[dict[str, str]] = {
     "in a call did nothing meanwhile.",
     "hung.unanswered": "UNANSWERED names a probe of a limit that was not finished in its time. A "
     "PD that could have finished the probe of its heartbeat_ms has hung instead.",
+    "hung.stranded": "A PD that is STRANDED is passive and can answer.",
     "hung.missing": "A PD that has not finished the probe of a limit in its time has hung or is "
     "UNANSWERED. No PD with a call_ms is left in a call when the run ends and nobody can run.",
     # stopping

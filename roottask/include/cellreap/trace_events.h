@@ -557,7 +557,11 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_MODEL, "MODEL", FIELD(x, NUMBER) FIELD(row, TEXT),                        \
                    "One row of the extracted state, in canonical order.")                          \
     CR_TRACE_EVENT(CR_EV_EXTRACTED, "EXTRACTED", FIELD(x, NUMBER) FIELD(rows, NUMBER),             \
-                   "The extraction is over. rows: the number of its MODEL rows.")
+                   "The extraction is over. rows: the number of its MODEL rows.")                  \
+    /* MCS */                                                                                      \
+    CR_TRACE_EVENT(CR_EV_STRANDED, "STRANDED", FIELD(pd, PD),                                      \
+                   "The passive PD was found without time, and not waiting: a message was sent "   \
+                   "to it that is no call. It runs on on its own time.")
 
 typedef enum cr_mode {
 #define CR_MODE(enumerator, number, ...) enumerator = number,

@@ -187,7 +187,7 @@ BOUND_FIELDS = {
     "TICKET.ticket": "to another ticket of its owner's that is exactly as far",
     "TRIGGER.by": "to the root task or another holder of the capability to the victim's body",
 }
-FREE_EVENTS = {"SAY", "REFUSE", "REFUSED", "UNREACHED", "REPORT", "DUMP"}
+FREE_EVENTS = {"SAY", "REFUSE", "REFUSED", "UNREACHED", "REPORT", "DUMP", "STRANDED"}
 
 
 @functools.cache

@@ -34,7 +34,7 @@ class Probe:
 
 
 class Hung(Concern):
-    """UNANSWERED, and PDs that have hung."""
+    """UNANSWERED, STRANDED, and PDs that have hung."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -190,4 +190,12 @@ class Hung(Concern):
         self._has_passed(event, ms, probe.since, "its last UNANSWERED, or the probe")
         probe.since = self.context.timing.now
 
-    handlers: ClassVar[Handlers] = {"UNANSWERED": unanswered}
+    def stranded(self, event: Event) -> None:
+        """STRANDED: a passive PD had no time."""
+        pd = event["pd"]
+        if not self.context.actors.may_answer(pd) or not self.context.authority.number(
+            pd, "passive"
+        ):
+            self.context.bad("hung.stranded", f"STRANDED: {pd} is down, or not passive")
+
+    handlers: ClassVar[Handlers] = {"UNANSWERED": unanswered, "STRANDED": stranded}
