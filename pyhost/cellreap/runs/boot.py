@@ -16,13 +16,13 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from cellreap.runs.console import Console
 from cellreap.runs.process import Process
-from cellreap.runs.qemu import find_emulator, machine_for, memory_in, qemu_command
+from cellreap.runs.qemu import Machine, find_emulator, machine_for, memory_in, qemu_command
 from cellreap.system.elf import Executable, multiboot_elf32, read_executable
 from cellreap.system.image import LOADER, Image
 from cellreap.system.loader import check_memory
@@ -159,7 +159,31 @@ def boot_files_with(
         folder = Path(name)
         for file, content in files.items():
             (folder / file).write_bytes(content)
-        return record_as(qemu_command(machine, emulator, folder, memory, extra))
+        boot = record_as(qemu_command(machine, emulator, folder, memory, extra))
+    return with_diagnosis(boot, kernel.values, machine, memory)
+
+
+def with_diagnosis(
+    boot: Boot, options: Mapping[str, Any], machine: Machine, memory: int | None
+) -> Boot:
+    """A run whose console went silent before the first event tells what was checked before it.
+
+    options: the kernel's gen_config.json. memory: the bytes that the kernel expects.
+    """
+    if boot.events or boot.end not in (End.SILENT, End.TIMEOUT):
+        return boot
+    checked = [f"the machine ({' '.join(machine.arguments)})"]
+    if memory is not None:
+        checked.append(f"its memory (at least the {memory >> 20} MiB that the kernel has built in)")
+    if options.get("ARM_HYPERVISOR_SUPPORT") is True:
+        bits = 44 if options.get("ARM_PA_SIZE_BITS_44") is True else 40
+        checked.append(f"the entry in EL2 with TCR_EL2 for {bits} bits")
+    said = f"{boot.detail}; no event ever came. Right by all that is known: {', '.join(checked)}"
+    if options.get("PRINTING") is not True:
+        said += ". The kernel prints nothing (KernelPrinting is off), not even why it stopped"
+    elif boot.bytes == 0:
+        said += ". The kernel prints, and printed nothing: it was not entered, or stopped at once"
+    return replace(boot, detail=said)
 
 
 def boot_files(image: Image) -> dict[str, bytes]:

@@ -6,17 +6,19 @@ from __future__ import annotations
 import io
 import itertools
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cellreap.errors import CellreapError, UsageError
-from cellreap.runs.boot import Boot, End, record, record_from
+from cellreap.runs.boot import Boot, End, record, record_from, with_diagnosis
 from cellreap.runs.qemu import Machine, find_emulator, machine_for, qemu_command, split_arguments
 from cellreap.trace.writer import NO_SECRET
 from kit.records import line_of
@@ -430,3 +432,34 @@ def test_an_emulator_that_is_not_installed_is_named_with_its_package() -> None:
         CellreapError, match="qemu-system-none is not installed: on Debian, apt install qemu-none"
     ):
         find_emulator(machine)
+
+
+@pytest.mark.behaviour("B-05")
+@pytest.mark.parametrize(
+    ("changed", "count", "said"),
+    [
+        ({}, 0, "KernelPrinting is off"),
+        ({"PRINTING": True}, 0, "it was not entered, or stopped at once"),
+        ({"PRINTING": True}, 80, r"EL2 with TCR_EL2 for 40 bits$"),
+        ({"ARM_PA_SIZE_BITS_44": True}, 0, "TCR_EL2 for 44 bits"),
+    ],
+)
+def test_a_kernel_that_stays_silent_is_told_with_what_was_checked(
+    changed: dict[str, bool], count: int, said: str
+) -> None:
+    options = {
+        "SEL4_ARCH": "aarch64",
+        "ARM_PLAT": "zcu102",
+        "ARM_CORTEX_A53": True,
+        "ARM_HYPERVISOR_SUPPORT": True,
+        **changed,
+    }
+    machine = machine_for(options, "x")
+    silent = Boot(End.SILENT, 5.0, count, 0, "nothing for 5 s")
+    detail = with_diagnosis(silent, options, machine, 4 << 30).detail
+    assert detail.startswith("nothing for 5 s; no event ever came. ")
+    for part in ("xlnx-zcu102,secure=on,virtualization=on", "cortex-a53", "4096 MiB"):
+        assert part in detail
+    assert re.search(said, detail)
+    for other in (replace(silent, events=1), replace(silent, end=End.FATAL)):
+        assert with_diagnosis(other, options, machine, 4 << 30) == other

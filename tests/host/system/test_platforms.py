@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import shutil
 import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -102,3 +106,86 @@ def test_each_architecture_has_its_file(arch: str) -> None:
     spans = [int(row[3]) for row in headers.own_table(f"platforms/{arch}.h", "CR_TABLE_LEVEL")]
     assert len(levels(arch)) == len(spans) + 1
     assert [wide - narrow for wide, narrow in pairwise(spans)] == [9, 9]
+
+
+BOARD = {
+    "CR_PLATFORMS": "    CR_PLATFORM(CR_NEW, CONFIG_PLAT_NEW, "
+    '"new", "aarch64", CR_UART_NEW, 0x7f001000) \\\n',
+    "CR_UARTS": "    CR_UART(CR_UART_NEW, 8, 0x10, 4, 4, 0xc, 3, 1) \\\n",
+    "CR_RAMS": "    CR_RAM(CR_NEW, 0x80000000, 0x40000000) \\\n",
+    "CR_QEMUS": '    CR_QEMU(CR_NEW, "qemu-new", "qemu-system-new", "new-board", 0, "") \\\n',
+    "CR_QEMU_CPUS": '    CR_QEMU_CPU(CR_NEW, "ARM_CORTEX_A55", "cortex-a55") \\\n',
+    "CR_QEMU_FILES": '    CR_QEMU_FILE(CR_NEW, "-kernel", "loader.elf") \\\n',
+}
+"""A row of a new board in each table."""
+ASKED = """
+import json
+from cellreap.platforms import PLATFORMS
+from cellreap.runs.qemu import machine_for
+options = {"SEL4_ARCH": "aarch64", "ARM_PLAT": "new", "ARM_CORTEX_A55": True}
+print(json.dumps([machine_for(options, "x").arguments, PLATFORMS["new"].uart.address]))
+"""
+DRIVER = """
+#include <stdint.h>
+#include <stdio.h>
+#define CONFIG_PLAT_NEW 1
+%s
+int main(void) { printf("%%d %%d %%d %%lx\\n", DRIVEN, DATA, ON, (unsigned long)PADDR); }
+"""
+
+
+@pytest.mark.behaviour("B-07")
+def test_a_new_board_is_rows_of_one_file(tmp_path: Path) -> None:
+    """The host knows how to emulate it, and the root task has a driver for its UART."""
+    table = tmp_path / "platforms" / "platforms.h"
+    shutil.copytree(ROOT / "platforms", table.parent)
+    shutil.copytree(ROOT / "roottask" / "include", tmp_path / "roottask" / "include")
+    text = table.read_text()
+    for name, row in BOARD.items():
+        head = re.findall(rf"#define {name} *\\\n", text)
+        assert len(head) == 1, name
+        text = text.replace(head[0], head[0] + row)
+    table.write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-c", ASKED],
+        env={**os.environ, "CELLREAP_HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    arguments, uart = json.loads(done.stdout)
+    assert (arguments[:2], uart) == (["-machine", "new-board"], 0x7F00_1000)
+    driver = (ROOT / "roottask/kernel/arch/aarch64/uart.c").read_text()
+    start, end = driver.index("/* 1 if an option"), driver.index("static _Alignas")
+    constants = driver[start:end].replace("1 << seL4_PageBits", "4096")
+    source = tmp_path / "driver.c"
+    source.write_text('#include "platforms/platforms.h"\n' + DRIVER % constants)
+    program = tmp_path / "driver"
+    subprocess.run(["cc", "-I", str(tmp_path), str(source), "-o", str(program)], check=True)
+    said = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+    assert said == "1 2 3 7f001000\n"
+
+
+# What the kernel gives the root task, and which files use it. What is not here is used by nothing,
+# so no PD can get it: seL4_CapSMC, seL4_CapDomain, seL4_CapSMMUSIDControl and the like.
+KEPT = {
+    "ASIDControl": {"kernel/arch/aarch64/arch.c", "kernel/arch/x86_64/arch.c"},
+    "IOPortControl": {"kernel/arch/x86_64/timer.c", "kernel/arch/x86_64/uart.c"},
+    "IRQControl": {"kernel/arch/aarch64/timer.c", "kernel/arch/x86_64/timer.c"},
+}
+DEVICES = {"kernel/arch/aarch64/uart.c", "kernel/untyped.c", "setup.c"}
+"""The UART is made of one, and no other becomes anything."""
+
+
+@pytest.mark.behaviour("B-05")
+def test_what_could_end_the_machine_is_used_by_nothing_but_the_kernel_layer() -> None:
+    used: dict[str, set[str]] = {}
+    devices = set()
+    root = ROOT / "roottask"
+    for path in sorted(path for path in root.rglob("*.[ch]") if "conformance" not in path.parts):
+        text, name = path.read_text(), str(path.relative_to(root))
+        for cap in re.findall(r"\bseL4_Cap(\w+(?:Control|SMC|Domain|Port))\b", text):
+            used.setdefault(cap, set()).add(name)
+        devices |= {name} if "isDevice" in text else set()
+    assert used == KEPT
+    assert devices == DEVICES
