@@ -25,7 +25,13 @@ from kit.paths import BOOT_CONFIGS, CONFIGS
 from kit.truth_traces import WITH_TRUTH, WITHOUT_TRUTH
 
 SCENARIO = "block_fs_db_app"
-INSTALLED = ("aarch64-el2", "aarch64-mcs-el2", "x86_64-verified", "zcu102-verified")
+INSTALLED = (
+    "aarch64-el2",
+    "aarch64-mcs-el2",
+    "aarch64-microkit-el1",  # with the options of Microkit 2.3's board qemu_virt_aarch64_el1
+    "x86_64-verified",
+    "zcu102-verified",
+)
 """How `ninja install` was told the prefix of each."""
 BOARDS = tuple(
     f"{board}/{config}"
