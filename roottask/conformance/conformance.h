@@ -37,6 +37,9 @@ extern const cf_check cf_caps_checks[];
 extern const cf_check cf_memory_checks[];
 extern const cf_check cf_ipc_checks[];
 extern const cf_check cf_thread_checks[];
+extern const cf_check cf_plain_ipc_checks[]; /* these two: only of kernels without MCS */
+extern const cf_check cf_plain_thread_checks[];
+extern const cf_check cf_mcs_checks[]; /* only of those with it */
 extern const cf_check cf_timer_checks[]; /* only if the kernel leaves a timer to user level */
 
 /* Makes one assertion. A check fails with its first failed assertion. */
@@ -71,6 +74,8 @@ int cf_empty_in(cr_slot at);
 typedef struct cf_worker {
     void (*run)(volatile struct cf_worker *self);
     seL4_CPtr tcb;
+    seL4_CPtr sc;    /* with MCS: its time */
+    seL4_CPtr reply; /* with MCS: where it receives callers */
     seL4_CPtr cap;
     seL4_CPtr other;
     uintptr_t address;
@@ -90,8 +95,8 @@ extern volatile cf_worker cf_workers[CF_WORKERS];
 extern volatile uint32_t cf_clock;
 
 /* Creates the next worker: a thread in the root task's CSpace and address space, with its own
- * IPC buffer. Its faults go to `fault`, an address in its CSpace; 0: no handler. Its registers
- * are set, but it is not started. */
+ * IPC buffer. Its faults go to `fault`, an address in its CSpace, or with MCS in the root task's;
+ * 0: no handler. Its registers are set, but it is not started. */
 volatile cf_worker *cf_worker_make(void (*run)(volatile cf_worker *self), seL4_CPtr cap,
                                    seL4_CPtr fault);
 /* The same, with a CSpace of its own. */

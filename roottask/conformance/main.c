@@ -9,6 +9,7 @@
 #include <cellreap/trace.h>
 
 enum { ROOT_STACK = 32768, IDLE_STACK = 4096, WORKER_STACK = 4096, OWN_BLOCK_BITS = 13, TEXT = 24 };
+enum { SAVED = 3 }; /* callers at once that a check answers later */
 
 _Alignas(16) char cr_root_stack[ROOT_STACK];
 __asm__(".globl cr_root_stack_top\n.set cr_root_stack_top, cr_root_stack + 32768");
@@ -47,10 +48,9 @@ void cr_root_main(const seL4_BootInfo *info);
 /* The idle thread has the lowest priority. Whenever it runs, all other threads wait. */
 _Noreturn void cr_idle_main(void)
 {
-    seL4_Word badge;
     for (;;) {
         seL4_Signal(idle_done);
-        (void)seL4_RecvWithMRs(idle_again, &badge, 0, 0, 0, 0);
+        cr_wait_for(idle_again);
     }
 }
 
@@ -69,14 +69,14 @@ static seL4_CPtr own(seL4_CPtr untyped, seL4_Word type)
     return cap;
 }
 
-static void start_idle_thread(seL4_CPtr tcb)
+static void start_idle_thread(seL4_CPtr tcb, seL4_CPtr sc)
 {
     seL4_UserContext registers;
     cr_arch_start_registers(&registers, (seL4_Word)cr_idle_start,
                             (seL4_Word)(idle_stack + IDLE_STACK));
     must(seL4_TCB_SetSpace(tcb, 0, cr_l1_cnode(), cr_l1_data(), seL4_CapInitThreadVSpace, 0),
          "no space for the idle thread");
-    must(seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, 0),
+    must(cr_set_priority(tcb, 0, sc, 0),
          "no priority for the idle thread");
     must(cr_write_registers(tcb, 1, &registers), "the idle thread does not start");
 }
@@ -113,13 +113,14 @@ static void set_up(const seL4_BootInfo *info)
         cr_panic("the kernel gave too little to start with",
                  info->untyped.end - info->untyped.start);
     }
+    cr_time_init(info, SAVED);
     cf_untyped = cr_untyped_cap(block);
     seL4_CPtr untyped = cr_untyped_cap(own_block);
     seL4_CPtr tcb = own(untyped, seL4_TCBObject);
     idle_done = own(untyped, seL4_NotificationObject);
     idle_again = own(untyped, seL4_NotificationObject);
     nothing = own(untyped, seL4_NotificationObject);
-    start_idle_thread(tcb);
+    start_idle_thread(tcb, cr_make_sc(untyped));
     must(cr_arch_unmap_frame(cf_window_frame()), "a page of the image cannot be unmapped");
 }
 
@@ -256,10 +257,9 @@ static void worker_main(void)
 {
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     volatile cf_worker *self = &cf_workers[(here - (uintptr_t)worker_stacks) / WORKER_STACK];
-    seL4_Word badge;
     self->run(self);
     for (;;) {
-        (void)seL4_RecvWithMRs(nothing, &badge, 0, 0, 0, 0);
+        cr_wait_for(nothing);
     }
 }
 
@@ -291,11 +291,17 @@ volatile cf_worker *cf_worker_make_in(void (*run)(volatile cf_worker *self), seL
     uint32_t index = n_workers++;
     volatile cf_worker *w = &cf_workers[index];
     seL4_Word buffer = (seL4_Word)worker_buffers[index];
-    *w = (cf_worker){.run = run, .cap = cap, .tcb = cf_make(seL4_TCBObject, 0, 1)};
-    cf_is(seL4_TCB_Configure(w->tcb, fault, cspace, data, seL4_CapInitThreadVSpace, 0, buffer,
-                             cf_image_frame(worker_buffers[index])),
+    *w = (cf_worker){
+        .run = run, .cap = cap, .tcb = cf_make(seL4_TCBObject, 0, 1)};
+    if (CR_MCS) {
+        w->reply = cf_make((seL4_Word)CR_REPLY_OBJECT, 0, 1);
+        w->sc = cf_make((seL4_Word)CR_SC_OBJECT, CR_SC_BITS, 1);
+        cf_is(cr_give_time(w->sc, (cr_time){0}, 0), seL4_NoError);
+    }
+    cf_is(cr_set_spaces(w->tcb, fault, cspace, data, seL4_CapInitThreadVSpace, buffer,
+                        cf_image_frame(worker_buffers[index])),
           seL4_NoError);
-    cf_set_priority(w, CF_PRIORITY);
+    cf_is(cr_set_priority(w->tcb, CF_PRIORITY, w->sc, fault), seL4_NoError);
     write_start(w, 0);
     return w;
 }
@@ -315,7 +321,7 @@ volatile cf_worker *cf_start(void (*run)(volatile cf_worker *self), seL4_CPtr ca
 
 void cf_set_priority(volatile cf_worker *worker, seL4_Word priority)
 {
-    cf_is(seL4_TCB_SetSchedParams(worker->tcb, seL4_CapInitThreadTCB, 0, priority), seL4_NoError);
+    cf_is(seL4_TCB_SetPriority(worker->tcb, seL4_CapInitThreadTCB, priority), seL4_NoError);
 }
 
 void cf_go(volatile cf_worker *worker)
@@ -405,8 +411,7 @@ void cf_do_recv(volatile cf_worker *self)
 {
     seL4_Word words[4] = {0};
     seL4_Word badge = 0;
-    seL4_MessageInfo_t tag = seL4_RecvWithMRs(self->cap, &badge, &words[0], &words[1], &words[2],
-                                              &words[3]);
+    seL4_MessageInfo_t tag = cr_recv_with(self->cap, &badge, words, self->reply);
     self->badge = badge;
     note_message(self, tag, words);
 }
@@ -442,7 +447,7 @@ cf_message cf_receive(seL4_CPtr endpoint)
 {
     cf_message m = {0};
     cf_settle();
-    m.tag = seL4_NBRecv(endpoint, &m.badge);
+    m.tag = cr_nb_recv(endpoint, &m.badge, cr_caller_now);
     m.label = seL4_MessageInfo_get_label(m.tag);
     m.length = seL4_MessageInfo_get_length(m.tag);
     m.extra = seL4_MessageInfo_get_extraCaps(m.tag);
@@ -469,7 +474,7 @@ void cf_expect_vm_fault(seL4_CPtr endpoint, seL4_Word badge, uintptr_t address)
 void cf_reply(seL4_Word label, seL4_Word word)
 {
     seL4_SetMR(0, word);
-    seL4_Reply(seL4_MessageInfo_new(label, 0, 0, 1));
+    cr_reply(cr_caller_now, seL4_MessageInfo_new(label, 0, 0, 1));
     cf_settle();
 }
 
@@ -505,8 +510,14 @@ static void run_check(const cf_check *check)
 
 void cr_root_main(const seL4_BootInfo *info)
 {
-    static const cf_check *const tables[] = {cf_caps_checks, cf_memory_checks, cf_ipc_checks,
-                                             cf_thread_checks, cf_timer_checks};
+    static const cf_check none[] = {{0, 0}};
+    static const cf_check *const tables[] = {cf_caps_checks,
+                                             cf_memory_checks,
+                                             cf_ipc_checks,
+                                             CR_MCS ? none : cf_plain_ipc_checks,
+                                             cf_thread_checks,
+                                             CR_MCS ? cf_mcs_checks : cf_plain_thread_checks,
+                                             cf_timer_checks};
     uint32_t checks = 0;
     uint32_t failed = 0;
     uint32_t left_out = 0;

@@ -122,7 +122,7 @@ static void interrupt_wakes_a_receiver_that_it_is_bound_to(void)
     open();
     cf_is(seL4_TCB_BindNotification(seL4_CapInitThreadTCB, notification), seL4_NoError);
     (void)cr_device_start(SHORT);
-    (void)seL4_Recv(endpoint, &badge);
+    (void)cr_recv(endpoint, &badge, cr_caller_now);
     cf_is(badge, TICK);
     cf_is(seL4_TCB_UnbindNotification(seL4_CapInitThreadTCB), seL4_NoError);
 }

@@ -81,6 +81,19 @@ static inline seL4_MessageInfo_t cr_reply_recv(seL4_CPtr from, seL4_MessageInfo_
     return seL4_ReplyRecv(from, answer, badge, reply);
 }
 
+/* The same two with a word in a register. They use no IPC buffer. */
+static inline void cr_reply_with(seL4_CPtr reply, seL4_MessageInfo_t answer, seL4_Word word)
+{
+    seL4_SendWithMRs(reply, answer, &word, 0, 0, 0);
+}
+
+static inline seL4_MessageInfo_t cr_reply_recv_with(seL4_CPtr from, seL4_MessageInfo_t answer,
+                                                    seL4_Word *badge, seL4_Word *word,
+                                                    seL4_CPtr reply)
+{
+    return seL4_ReplyRecvWithMRs(from, answer, badge, word, 0, 0, 0, reply);
+}
+
 /* Waits for a signal. Uses no IPC buffer. */
 static inline void cr_wait_for(seL4_CPtr notification)
 {
@@ -173,6 +186,20 @@ static inline seL4_MessageInfo_t cr_reply_recv(seL4_CPtr from, seL4_MessageInfo_
 {
     (void)reply;
     return seL4_ReplyRecv(from, answer, badge);
+}
+
+static inline void cr_reply_with(seL4_CPtr reply, seL4_MessageInfo_t answer, seL4_Word word)
+{
+    (void)reply;
+    seL4_ReplyWithMRs(answer, &word, 0, 0, 0);
+}
+
+static inline seL4_MessageInfo_t cr_reply_recv_with(seL4_CPtr from, seL4_MessageInfo_t answer,
+                                                    seL4_Word *badge, seL4_Word *word,
+                                                    seL4_CPtr reply)
+{
+    (void)reply;
+    return seL4_ReplyRecvWithMRs(from, answer, badge, word, 0, 0, 0);
 }
 
 /* Waits for a signal. Uses no IPC buffer. */

@@ -22,7 +22,7 @@ from cellreap.cli.conformance_cmd import Conformance, run_conformance
 from cellreap.progress import Progress
 from cellreap.system.parts import CONFORMANCE, build_conformance, build_parts
 from cellreap.system.refkernel import build_refkernel
-from cellreap.system.sdk import ARCHES, Sdk, load_sdk, timer_of
+from cellreap.system.sdk import ARCHES, Sdk, data_folder, is_mcs, load_sdk, timer_of
 from cellreap.system.toolchain import find_toolchain
 from kit.marks import slow_but
 from kit.paths import ROOT
@@ -46,18 +46,19 @@ def results(root: Path, arch: str) -> Conformance:
         return run_conformance(sdk, console, Progress(quiet=True), extra=(), timeout=600, idle=90)
 
 
-def names_in_sources(only: str | None = None) -> list[str]:
-    """The names of the checks of one table, or of all tables in the order of main.c."""
+def names_in_sources(of: str, mcs: bool) -> list[str]:
+    """The names of the checks of one table, or of `tables`, in the order of main.c."""
     main = (ROOT / "roottask" / "conformance" / "main.c").read_text()
     order = re.search(r"tables\[\] = \{([^}]*)\}", main)
     assert order is not None
     text = "".join(path.read_text() for path in SOURCES)
     names = []
-    tables: list[str] = re.findall(r"\w+", order[1])
-    for table in tables if only is None else [only]:
-        rows = re.search(rf"{table}\[\] = \{{\n(.*?)\n\}};", text, re.DOTALL)
-        assert rows is not None
-        names += re.findall(r'^    \{"([a-z0-9-]+)",\s+\w+\},$', rows[1], re.MULTILINE)
+    tables = [entry.split(" : ") for entry in order[1].replace("CR_MCS ? ", "").split(",")]
+    for table in [(each[0] if mcs else each[-1]).strip() for each in tables]:
+        if of in ("tables", table) and table not in ("", "none"):
+            rows = re.search(rf"{table}\[\] = \{{\n(.*?)\n\}};", text, re.DOTALL)
+            assert rows is not None
+            names += re.findall(r'^    \{"([a-z0-9-]+)",\s+\w+\},$', rows[1], re.MULTILINE)
     return names
 
 
@@ -71,9 +72,10 @@ def verify(result: Conformance, sdk: Sdk) -> None:
     names = [check.name for check in result.checks]
     assert len(names) >= LEAST
     assert len(set(names)) == len(names)
-    assert names == names_in_sources()
+    assert names == names_in_sources("tables", is_mcs(sdk.options))
     left_out = [check.name for check in result.checks if not check.made]
-    assert left_out == ([] if timer_of(sdk) else names_in_sources("cf_timer_checks"))
+    timer = names_in_sources("cf_timer_checks", is_mcs(sdk.options))
+    assert left_out == ([] if timer_of(sdk) else timer)
 
 
 @pytest.mark.slow
@@ -105,10 +107,27 @@ def test_all_architectures_and_kernels_print_the_same(sdk_of: Callable[[str], Sd
     own = {of: build_refkernel(of, Progress(quiet=True)) for of in ARCHES}
     lines |= {f"refkernel {of}": results(root, of).lines for of, root in own.items()}
     with_timer = [(of, root) for of, root in MORE if timer_of(load_sdk(root, of))]
-    lines |= {str(root): results(root, of).lines for of, root in with_timer}
+    lines |= {
+        str(root): results(root, of).lines
+        for of, root in with_timer
+        if not is_mcs(load_sdk(root, of).options)
+    }
     first = lines[f"refkernel {ARCHES[0]}"]
     for name, found in lines.items():
         assert found == first, name
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("B-02")
+def test_kernels_with_mcs_have_checks_of_their_own_and_print_the_same() -> None:
+    """The rows of mcs.c say where lent time goes, and what frees who waits."""
+    prefixes = {of: data_folder(os.environ) / "sdk" / f"{of}-mcs" for of in ARCHES}
+    found = {of: root for of, root in prefixes.items() if root.is_dir()}
+    if not found:
+        pytest.skip("no MCS kernel")
+    for of, root in found.items():
+        verify(results(root, of), load_sdk(root, of))
+    assert len({results(root, of).lines for of, root in found.items()}) == 1
 
 
 @pytest.mark.slow
@@ -117,6 +136,8 @@ def test_all_architectures_and_kernels_print_the_same(sdk_of: Callable[[str], Sd
     ("of", "root"), MORE, ids=[f"{root.parent.name}-{of}" for of, root in MORE]
 )
 def test_a_kernel_without_a_timer_prints_the_same_of_what_it_has(of: str, root: Path) -> None:
+    if is_mcs(load_sdk(root, of).options):
+        pytest.skip("it has checks of its own, being one with MCS")
     own = build_refkernel(ARCHES[0], Progress(quiet=True))
     all_lines = results(own, ARCHES[0]).lines[:-1]
     found = results(root, of)

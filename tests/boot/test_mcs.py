@@ -94,7 +94,7 @@ def test_who_computes_for_ever_goes_by_its_budget_or_its_heartbeat_and_nobody_el
     assert len(run.says("client")) == 2
 
 
-@pytest.mark.behaviour("B-04")
+@pytest.mark.behaviour("B-02", "B-04")
 @pytest.mark.parametrize(
     ("arch", "times"),
     thorough_but(

@@ -31,7 +31,7 @@ from cellreap.runs.qemu import check_before_build, split_arguments
 from cellreap.runs.root_task import boot_root_task
 from cellreap.system.parts import CONFORMANCE, Parts, build_conformance, build_parts
 from cellreap.system.refkernel import find_kernel
-from cellreap.system.sdk import Sdk, load_sdk, require_option
+from cellreap.system.sdk import Sdk, load_sdk
 from cellreap.system.toolchain import find_toolchain
 
 _CHECK = re.compile(
@@ -200,8 +200,6 @@ def conformance(
     progress = Progress()
     found = load_sdk(find_kernel(arch, sdk, progress), arch)
     config = str(found.config_file)
-    reason = "the checks are of the interface without MCS"
-    require_option(found.options, config, "KERNEL_MCS", "KernelIsMCS", False, reason)
     check_before_build(found.options, config)
     with _console(output) as console:
         result = run_conformance(found, console, progress, extra=extra, timeout=timeout, idle=idle)

@@ -189,11 +189,3 @@ def test_a_bad_sdk_or_file_is_one_line(bench: Bench) -> None:
     bench.emulator(CONSOLE)
     assert "no such directory" in error_of(bench.cellreap("conformance", "--sdk", "nowhere"))
     assert "cannot be written" in error_of(bench.cellreap("conformance", "-o", "no/folder"))
-    assert "KernelIsMCS" in error_of_mcs(bench)
-
-
-def error_of_mcs(bench: Bench) -> str:
-    path = bench.sdk / "libsel4" / "include" / "kernel" / "gen_config.json"
-    options = json.loads(path.read_text())
-    path.write_text(json.dumps({**options, "KERNEL_MCS": True}))
-    return error_of(bench.cellreap("conformance"))
