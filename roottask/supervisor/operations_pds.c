@@ -211,13 +211,15 @@ cr_result cr_check_set_depth(cr_asked *a)
 void cr_do_set_depth(cr_asked *a)
 {
     cr_pd *pd = a->found.pd;
-    if (cr_depth_of(pd->pd_depth, cr_sys.image->pd_depth) == a->args.pd_depth &&
-        cr_depth_of(pd->rs_depth, cr_sys.image->rs_depth) == a->args.rs_depth) {
-        return;
-    }
+    const uint32_t pd_depth = cr_depth_of(a->args.pd_depth, cr_sys.image->pd_depth);
+    const uint32_t rs_depth = cr_depth_of(a->args.rs_depth, cr_sys.image->rs_depth);
+    const int changes = cr_depth_of(pd->pd_depth, cr_sys.image->pd_depth) != pd_depth ||
+                        cr_depth_of(pd->rs_depth, cr_sys.image->rs_depth) != rs_depth;
     pd->pd_depth = a->args.pd_depth;
     pd->rs_depth = a->args.rs_depth;
-    cr_trace_rights(pd);
+    if (changes) {
+        cr_trace_rights(pd);
+    }
 }
 
 cr_result cr_check_pin(cr_asked *a)

@@ -72,7 +72,7 @@ TABLE: Final[dict[str, Lie]] = {
     "H": Lie("a fault is told as an EXIT, with its registers", "stack", _ANNOUNCED),
     "w": Lie("GIVE tells of another slot", "recycle", "answers.words"),
     "x": Lie("a respawn is told to be due later than it is", "respawn", "respawn.delay"),
-    "y": Lie("a deadline is told that is not kept", "hang", "config.deadline"),
+    "y": Lie("a deadline is told that is not kept", "hang", "config.rights"),
     "z": Lie("a doomed PD is told at another depth", "block_fs_db_app", "cleanup.plan"),
     "1": Lie("a doomed node is told in another group", "block_fs_db_app", "cleanup.plan"),
     "2": Lie("a late PD is told to owe another notice", "hang", "triggers.late"),

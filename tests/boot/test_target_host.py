@@ -216,7 +216,8 @@ def test_a_time_limit_ends_the_run_and_keeps_what_there_is(target: Target, tmp_p
     done = cellreap("boot", image, "-o", str(trace), "--timeout", "2.5", *slow, "--json")
     assert done.returncode == 4
     shown = json.loads(done.stdout)
-    assert (shown["end"], shown["detail"]) == ("timeout", "limit 2.5 s")
+    assert shown["end"] == "timeout"
+    assert shown["detail"].startswith("limit 2.5 s")
     assert trace.stat().st_size == shown["bytes"] > 0
 
 

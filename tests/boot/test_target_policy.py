@@ -189,7 +189,7 @@ def test_the_root_task_outlives_everybody(target: Target) -> None:
 def test_linked_pds_die_together_at_depth_0_and_a_pin_does_not_help(target: Target) -> None:
     run = target.run("linked")
     assert run.cleanups()[0]["pd_depth"] == "0"
-    assert [event["pinned"] for event in run.of("PD", name="app")] == ["1"]
+    assert [event["pinned"] for event in run.of("RIGHTS", pd=run.id("app"))] == ["1"]
     assert run.doomed() == {"block_server_1": "0", "app": "0"}
     assert run.notices() == {
         ("db", "free", "database:1", "app"),
