@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -97,10 +97,9 @@ def _free(
     first = min(segment.paddr for segment in kernel.segments)
     yield first, first + _boot_bytes(kernel)
     size, alignment = _root_bytes(options)
-    *before, last = regions
-    for start, end in chain(before, [last]):
+    for start, end in regions:
         low = user_end if start <= first < end else start
-        if (start, end) != last:
+        if (start, end) != regions[-1]:
             yield low, end
             continue
         objects = (end - size) & -alignment
