@@ -56,6 +56,11 @@ static void resume(volatile cf_worker *worker)
     cf_is(cr_resume(worker->tcb), seL4_NoError);
 }
 
+static void bind(volatile cf_worker *worker)
+{
+    cf_is(cr_bind_sc(worker->sc, worker->tcb), seL4_NoError);
+}
+
 /* The call arrives once more, and is answered. */
 static void repeats(volatile cf_worker *client, seL4_CPtr endpoint)
 {
@@ -87,7 +92,7 @@ static void send_leaves_a_passive_server_without_time(void)
     seL4_NBSend(cf_mint(endpoint, CLIENT, 6), seL4_MessageInfo_new(1, 0, 0, 0));
     cf_settle();
     cf_is(server->progress, 0); /* It has the message, and no time. */
-    cf_is(cr_bind_sc(server->sc, server->tcb), seL4_NoError);
+    bind(server);
     cf_settle();
     cf_is(server->progress, 1);
     cf_is(server->badge, 6);
@@ -112,7 +117,7 @@ static void caller_when_reply_of_passive_server_goes(void)
     resume(l.client);
     repeats(l.client, l.endpoint);
     /* The server has no time any more. */
-    cf_is(cr_bind_sc(l.server->sc, l.server->tcb), seL4_NoError);
+    bind(l.server);
 }
 
 static void caller_when_passive_server_goes_alone(void)
@@ -121,7 +126,7 @@ static void caller_when_passive_server_goes_alone(void)
     destroy(l.server->tcb);
     resume(l.client);
     does_not_run(l.client, l.endpoint);
-    cf_is(cr_bind_sc(l.client->sc, l.client->tcb), seL4_NoError);
+    bind(l.client);
     repeats(l.client, l.endpoint);
 }
 
@@ -133,7 +138,7 @@ static void caller_when_passive_server_is_suspended(void)
     does_not_run(l.client, l.endpoint);
     cf_is((uint64_t)(cr_bind_sc(l.client->sc, l.client->tcb) != seL4_NoError), 1);
     cf_is(cr_unbind_sc(l.client->sc, l.server->tcb), seL4_NoError);
-    cf_is(cr_bind_sc(l.client->sc, l.client->tcb), seL4_NoError);
+    bind(l.client);
     repeats(l.client, l.endpoint);
 }
 
@@ -148,7 +153,7 @@ static void caller_when_next_server_takes_the_reply(void)
     resume(l.client);
     cf_settle();
     cf_is(next->progress, 0); /* The client has no time. */
-    cf_is(cr_bind_sc(l.client->sc, l.client->tcb), seL4_NoError);
+    bind(l.client);
     cf_settle();
     cf_is(next->progress, 1);
     cf_is(next->badge, 5);
@@ -185,7 +190,7 @@ static void caller_when_the_middle_of_a_chain_goes(void)
     resume(c.client);
     does_not_run(c.client, c.first);
     cf_is(cr_unbind_sc(c.client->sc, c.b->tcb), seL4_NoError);
-    cf_is(cr_bind_sc(c.client->sc, c.client->tcb), seL4_NoError);
+    bind(c.client);
     repeats(c.client, c.first);
 }
 
@@ -262,44 +267,6 @@ static void fault_handler_is_taken_when_it_is_set(void)
     cf_expect_vm_fault(handler, 9, (uintptr_t)cf_window);
 }
 
-static void senders_are_served_by_priority(void)
-{
-    static const seL4_Word order[] = {1, 3, 2, 4};
-    seL4_CPtr endpoint = cf_endpoint();
-    for (seL4_Word i = 1; i <= 4; i++) {
-        volatile cf_worker *w = cf_worker_make(cf_do_send, cf_mint(endpoint, CLIENT, i), 0);
-        cf_set_priority(w, CF_PRIORITY + (i % 2) * 10);
-        cf_go(w);
-        cf_settle();
-    }
-    for (uint32_t i = 0; i < 4; i++) {
-        cf_is(cf_receive(endpoint).badge, order[i]);
-    }
-}
-
-static void copy_of_a_reply_object_answers(void)
-{
-    seL4_CPtr endpoint = cf_endpoint();
-    seL4_CPtr saved = cf_slots(1);
-    volatile cf_worker *a = cf_start(cf_do_call, cf_mint(endpoint, CLIENT, 5), 0);
-    cf_is(cf_receive(endpoint).badge, 5);
-    cf_is(cr_save_caller(cr_slot_at(saved), 0), seL4_NoError);
-    cf_reply(1, 0); /* The object that receives now keeps nobody. */
-    cf_is(a->progress, 0);
-    volatile cf_worker *b = cf_start(cf_do_call, cf_mint(endpoint, CLIENT, 6), 0);
-    cf_is(cf_receive(endpoint).badge, 6);
-    cf_reply(2, 0);
-    cf_is(b->label, 2);
-    seL4_SetMR(0, 77);
-    seL4_Send(saved, seL4_MessageInfo_new(3, 0, 0, 1));
-    cf_settle();
-    cf_is(a->label, 3);
-    cf_is(a->words[0], 77);
-    seL4_Send(saved, seL4_MessageInfo_new(4, 0, 0, 1)); /* It keeps nobody any more. */
-    cf_settle();
-    cf_is(a->label, 3);
-}
-
 const cf_check cf_mcs_checks[] = {
     {"send-leaves-a-passive-server-without-time", send_leaves_a_passive_server_without_time},
     {"caller-when-passive-server-and-reply-go", caller_when_passive_server_and_reply_go},
@@ -313,7 +280,5 @@ const cf_check cf_mcs_checks[] = {
     {"timeout-names-who-pays", timeout_names_who_pays},
     {"timeout-is-raised-in-who-runs", timeout_is_raised_in_who_runs},
     {"fault-handler-is-taken-when-it-is-set", fault_handler_is_taken_when_it_is_set},
-    {"copy-of-a-reply-object-answers", copy_of_a_reply_object_answers},
-    {"senders-are-served-by-priority", senders_are_served_by_priority},
     {0, 0},
 };
