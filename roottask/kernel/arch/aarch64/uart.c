@@ -13,38 +13,31 @@
 #define IS_ON_(value) IS_ON__(PAIR_##value)
 #define IS_ON__(pair) SECOND(pair 1, 0, 0)
 
-/* What the rows of the platforms say of the one that the kernel is for. */
+/* The row of the platform that the kernel is for; 0: it is none of them. */
 enum {
-#define CR_PLATFORM(prefix, config, name, arch, uart, address)                                     \
-    prefix##_HERE = IS_ON(config) * uart##_DRIVER,
+    NONE,
+#define CR_PLATFORM(prefix, config, name, arch, uart, address) prefix##_ROW,
     CR_PLATFORMS
 #undef CR_PLATFORM
-#define CR_PLATFORM(prefix, config, name, arch, uart, address) +prefix##_HERE
-    DRIVEN = 0 CR_PLATFORMS,
-#undef CR_PLATFORM
-#define CR_PLATFORM(prefix, config, name, arch, uart, address) +prefix##_HERE * uart##_DATA / 4
-    DATA = 0 CR_PLATFORMS,
-#undef CR_PLATFORM
-#define CR_PLATFORM(prefix, config, name, arch, uart, address) +prefix##_HERE * uart##_STATUS / 4
-    STATUS = 0 CR_PLATFORMS,
-#undef CR_PLATFORM
-#define CR_PLATFORM(prefix, config, name, arch, uart, address) +prefix##_HERE * uart##_BIT
-    BIT = 0 CR_PLATFORMS,
-#undef CR_PLATFORM
-#define CR_PLATFORM(prefix, config, name, arch, uart, address) +prefix##_HERE * uart##_BUSY
-    BUSY = 0 CR_PLATFORMS,
-#undef CR_PLATFORM
-#define CR_PLATFORM(prefix, config, name, arch, uart, address) +prefix##_HERE * uart##_CONTROL / 4
-    CONTROL = 0 CR_PLATFORMS,
-#undef CR_PLATFORM
-#define CR_PLATFORM(prefix, config, name, arch, uart, address) +prefix##_HERE * uart##_ON
-    ON = 0 CR_PLATFORMS,
+#define CR_PLATFORM(prefix, config, name, arch, uart, address) +IS_ON(config) * prefix##_ROW
+    HERE = NONE CR_PLATFORMS,
 #undef CR_PLATFORM
     PAGE = 1 << seL4_PageBits
 };
-#define CR_PLATFORM(prefix, config, name, arch, uart, address) +(uint64_t)prefix##_HERE * address
-static const uint64_t PADDR = 0 CR_PLATFORMS;
+
+static const struct {
+    int driven;
+    uint32_t data, status, bit, busy, control, on;
+    uint64_t paddr;
+} rows[] = {
+    [NONE] = {0},
+#define CR_PLATFORM(prefix, config, name, arch, uart, address)                                     \
+    [prefix##_ROW] = {uart##_DRIVER, uart##_DATA,    uart##_STATUS, uart##_BIT,                    \
+                      uart##_BUSY,   uart##_CONTROL, uart##_ON,     address},
+    CR_PLATFORMS
 #undef CR_PLATFORM
+};
+#define UART rows[HERE]
 
 static _Alignas(4096) uint32_t page[PAGE / sizeof(uint32_t)];
 static volatile uint32_t *const registers = page;
@@ -54,7 +47,7 @@ static volatile uint32_t *const registers = page;
 static seL4_Error make_frame(const seL4_UntypedDesc *from, seL4_CPtr untyped, seL4_CPtr slots,
                              seL4_CPtr *frame)
 {
-    const uint64_t offset = PADDR - from->paddr;
+    const uint64_t offset = UART.paddr - from->paddr;
     *frame = slots;
     for (uint32_t bit = from->sizeBits; bit-- > seL4_PageBits;) {
         if (((offset >> bit) & 1) == 0) {
@@ -77,14 +70,14 @@ static seL4_Error make_frame(const seL4_UntypedDesc *from, seL4_CPtr untyped, se
 cr_status cr_uart_open(const seL4_BootInfo *info, seL4_CPtr slots, uintptr_t image_start)
 {
     const seL4_CPtr own = cr_image_frame(info, image_start, page);
-    if (!DRIVEN) {
+    if (!UART.driven) {
         return CR_ERR_ABSENT;
     }
     for (seL4_SlotPos i = 0; i < info->untyped.end - info->untyped.start; i++) {
         const seL4_UntypedDesc *desc = &info->untypedList[i];
         seL4_CPtr frame;
-        if (!desc->isDevice || desc->paddr > PADDR ||
-            (PADDR - desc->paddr) >> desc->sizeBits != 0) {
+        if (!desc->isDevice || desc->paddr > UART.paddr ||
+            (UART.paddr - desc->paddr) >> desc->sizeBits != 0) {
             continue;
         }
         /* Without seL4_ARM_PageCacheable it is device memory. */
@@ -94,8 +87,8 @@ cr_status cr_uart_open(const seL4_BootInfo *info, seL4_CPtr slots, uintptr_t ima
                               seL4_ARM_ExecuteNever)) {
             return CR_ERR_ABSENT;
         }
-        if (ON != 0) {
-            registers[CONTROL] = ON;
+        if (UART.on != 0) {
+            registers[UART.control / 4] = UART.on;
         }
         return CR_OK;
     }
@@ -105,7 +98,8 @@ cr_status cr_uart_open(const seL4_BootInfo *info, seL4_CPtr slots, uintptr_t ima
 void cr_uart_put(char c)
 {
     /* No character is lost, however long the other end takes. */
-    for (uint64_t i = 0; i < UINT64_MAX && (registers[STATUS] & BIT) == BUSY; i++) {
+    const volatile uint32_t *const status = &registers[UART.status / 4];
+    for (uint64_t i = 0; i < UINT64_MAX && (*status & UART.bit) == UART.busy; i++) {
     }
-    registers[DATA] = (uint8_t)c;
+    registers[UART.data / 4] = (uint8_t)c;
 }
