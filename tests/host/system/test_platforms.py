@@ -130,7 +130,10 @@ DRIVER = """
 #include <stdio.h>
 #define CONFIG_PLAT_NEW 1
 %s
-int main(void) { printf("%%d %%d %%d %%lx\\n", DRIVEN, DATA, ON, (unsigned long)PADDR); }
+int main(void)
+{
+    printf("%%d %%d %%d %%lx\\n", UART.driven, UART.data, UART.on, (unsigned long)UART.paddr);
+}
 """
 
 
@@ -163,7 +166,7 @@ def test_a_new_board_is_rows_of_one_file(tmp_path: Path) -> None:
     program = tmp_path / "driver"
     subprocess.run(["cc", "-I", str(tmp_path), str(source), "-o", str(program)], check=True)
     said = subprocess.run([program], check=True, capture_output=True, text=True).stdout
-    assert said == "1 2 3 7f001000\n"
+    assert said == "1 8 3 7f001000\n"
 
 
 # What the kernel gives the root task, and which files use it. What is not here is used by nothing,
