@@ -111,12 +111,12 @@ static void handle_signals(uint64_t badge)
  * next message. */
 static void follow_up(void)
 {
+    cr_fill_due_slots(); /* Before a cleanup begins, everything configured must be there. */
     cr_cleaner_follow_up();
     cr_waits_follow_up();
     cr_extract_follow_up();
     cr_tickets_follow_up();
     cr_population_follow_up();
-    cr_fill_due_slots();
     cr_connect_follow_up();
     cr_reports_follow_up();
 }

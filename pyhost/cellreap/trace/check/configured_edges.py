@@ -26,7 +26,7 @@ class ConfiguredEdges:
         """(holder, PD): the holder dropped the capability"""
         self._ungiven: dict[str, bool] = {}
         """A PD that a capability could not be given to -> whether a PD asked for anything since.
-        It is tried again after each message, behind the cleanups that follow from the message.
+        It is tried again after each message, before what follows from the message.
         """
         self._first = headers.constant("protocol.h", "CR_SLOT_FIRST_FREE")
 
