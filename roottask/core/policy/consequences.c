@@ -225,6 +225,32 @@ static int carries(cr_planner *planner, uint32_t resource)
     return 0;
 }
 
+/* Whether no survivor holds a core resource, and it does not go with a body. */
+static int is_unwanted(cr_planner *planner, uint32_t resource)
+{
+    return !cr_scratch_of(planner, resource)->is_body && nobody_left(planner, resource) &&
+           !is_let_go(planner, resource);
+}
+
+/* What a core resource that goes maps to goes with it, if nobody holds that. What a doomed PD holds
+ * is known already. */
+static void add_lower(cr_planner *planner, uint32_t upper)
+{
+    cr_walk lowers = cr_walk_start(planner, upper, CR_EDGE_MAP, CR_OUT);
+    while (cr_walk_next(planner, &lowers)) {
+        cr_scratch *scratch = cr_scratch_of(planner, lowers.other);
+        const uint32_t space = cr_parent_of(planner, cr_look(planner, lowers.other));
+        uint32_t place = 0;
+        if (scratch->lost_holds == 0 && scratch->local != CR_GOES &&
+            (cr_look(planner, space)->flags & CR_FLAG_CORE) != 0 &&
+            !cr_was_left(planner, lowers.other) && is_unwanted(planner, lowers.other) &&
+            cr_take_place(planner, CR_ROOM_LOSSES, &planner->n_core, &place)) {
+            planner->core[place] = lowers.other;
+            scratch->local = CR_GOES;
+        }
+    }
+}
+
 static void keep(cr_planner *planner, uint32_t resource, uint32_t *kept)
 {
     uint32_t place = 0;
@@ -234,17 +260,17 @@ static void keep(cr_planner *planner, uint32_t resource, uint32_t *kept)
     }
 }
 
-/* Frees the core resources that no PD holds any more. One to which something maps that stays is
- * kept, and then so is what it maps to itself. At first all count as going, so that those that map
- * to each other keep nothing. The queue of the traversal is not needed any more. */
+/* Frees the core resources that no PD holds any more, and what they map to. One to which something
+ * maps that stays is kept, and then so is what it maps to itself. At first all count as going, so
+ * that those that map to each other keep nothing. The queue of the traversal is not needed any
+ * more. */
 static void free_core(cr_planner *planner)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < planner->n_core && planner->status == CR_OK; i++) {
-        cr_scratch *scratch = cr_scratch_of(planner, planner->core[i]);
-        if (!scratch->is_body && nobody_left(planner, planner->core[i]) &&
-            !is_let_go(planner, planner->core[i])) {
-            scratch->local = CR_GOES;
+        if (is_unwanted(planner, planner->core[i])) {
+            cr_scratch_of(planner, planner->core[i])->local = CR_GOES;
+            add_lower(planner, planner->core[i]);
         }
     }
     for (uint32_t i = 0; i < planner->n_core && planner->status == CR_OK; i++) {

@@ -513,7 +513,28 @@ def test_what_a_survivor_s_resource_maps_to_stays() -> None:
     after = apply(model, reference_plan(model, "PD_1", 0, 0))
     assert kept <= after.nodes.keys()
     assert ("VMR_7_3", "VMR_7_5") in after.maps
-    assert both(after, "PD_2", 0, 0)["core_freed"] == ["VMR_7_2", "VMR_7_3"]
+    last = both(after, "PD_2", 0, 0)["core_freed"]
+    assert last == sorted({*kept, "VMR_7_2", "VMR_7_3"} - {"MO_4_4"}), "nobody else refers to it"
+
+
+@pytest.mark.behaviour("S-01")
+def test_memory_that_nobody_holds_goes_with_the_last_that_maps_to_it() -> None:
+    text = """
+        PD_0 manages MO_SPACE_4 with MO_4_1 MO_4_2 MO_4_3
+        PD_0 manages VMR_SPACE_7 with VMR_7_1 VMR_7_2 VMR_7_3
+        PD_0 holds MO_4_2
+        PD_1 holds VMR_7_1
+        PD_3 holds MO_4_3
+        VMR_7_1 maps VMR_7_2
+        VMR_7_2 maps MO_4_1
+        VMR_7_2 maps MO_4_2
+        VMR_7_2 maps MO_4_3
+        VMR_7_3 maps MO_4_2
+        """
+    freed = both(system(text), "PD_1", 0, 0)["core_freed"]
+    assert freed == ["MO_4_1", "VMR_7_1", "VMR_7_2"], (
+        "MO_4_2 is mapped by VMR_7_3, which stays, and PD_3 holds MO_4_3"
+    )
 
 
 def test_a_body_goes_with_its_pd_even_if_the_creator_holds_it() -> None:
