@@ -216,6 +216,23 @@ static void caller_when_its_time_goes(void)
     does_not_run(l.client, l.endpoint);
 }
 
+/* Where kernels tell it at all. */
+static void who_has_time_can_be_asked(void)
+{
+    lent l = lend();
+    if (!cr_tells_time()) {
+        return;
+    }
+    cf_is((uint64_t)cr_has_time(l.client->sc, l.server->tcb), 1);
+    cf_is((uint64_t)cr_has_time(l.client->sc, l.client->tcb), 0);
+    cf_is((uint64_t)cr_has_time(l.server->sc, l.server->tcb), 0);
+    destroy(l.server->reply);
+    cf_is((uint64_t)cr_has_time(l.client->sc, l.server->tcb), 0);
+    cf_is((uint64_t)cr_has_time(l.client->sc, l.client->tcb), 1);
+    resume(l.client);
+    repeats(l.client, l.endpoint);
+}
+
 /* Whose budget is used up is told, and only in a thread with such an endpoint. */
 static void timeout_names_who_pays(void)
 {
@@ -277,6 +294,7 @@ const cf_check cf_mcs_checks[] = {
     {"caller-when-the-middle-of-a-chain-goes", caller_when_the_middle_of_a_chain_goes},
     {"caller-when-the-end-of-a-chain-goes", caller_when_the_end_of_a_chain_goes},
     {"caller-when-its-time-goes", caller_when_its_time_goes},
+    {"who-has-time-can-be-asked", who_has_time_can_be_asked},
     {"timeout-names-who-pays", timeout_names_who_pays},
     {"timeout-is-raised-in-who-runs", timeout_is_raised_in_who_runs},
     {"fault-handler-is-taken-when-it-is-set", fault_handler_is_taken_when_it_is_set},

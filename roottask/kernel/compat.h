@@ -140,6 +140,14 @@ static inline seL4_Error cr_unbind_sc(seL4_CPtr sc, seL4_CPtr from)
     return (seL4_Error)seL4_SchedContext_UnbindObject(sc, from);
 }
 
+/* Never changes anything: no thread is a fault handler. That is refused only after the scheduling
+ * context is, which the thread must have, or can be given. */
+static inline seL4_Error cr_ask_sc(seL4_CPtr sc, seL4_CPtr tcb)
+{
+    return (seL4_Error)seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, 0, sc,
+                                               seL4_CapInitThreadTCB);
+}
+
 static inline seL4_CPtr cr_sched_control(const seL4_BootInfo *info)
 {
     return info->schedcontrol.start;
@@ -245,6 +253,12 @@ static inline seL4_Error cr_bind_sc(seL4_CPtr sc, seL4_CPtr to)
 static inline seL4_Error cr_unbind_sc(seL4_CPtr sc, seL4_CPtr from)
 {
     (void)sc, (void)from;
+    return seL4_IllegalOperation;
+}
+
+static inline seL4_Error cr_ask_sc(seL4_CPtr sc, seL4_CPtr tcb)
+{
+    (void)sc, (void)tcb;
     return seL4_IllegalOperation;
 }
 

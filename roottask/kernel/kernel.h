@@ -252,6 +252,12 @@ int cr_take_time(seL4_CPtr sc, seL4_CPtr from);
  * kernel gives none to a thread that waits otherwise. Returns whether the thread had none. No test
  * refuses these two. */
 int cr_give_time_back(seL4_CPtr sc, seL4_CPtr to, cr_time time, seL4_Word badge);
+/* Whether a thread has a scheduling context. So it seems, too, if nobody has it and the thread has
+ * none. Of a thread that waits and has used up the time, the kernel does not say. Changes nothing,
+ * and is not counted. */
+int cr_has_time(seL4_CPtr sc, seL4_CPtr tcb);
+/* Whether the kernel can be asked that; some releases have one answer for all. */
+int cr_tells_time(void);
 
 /* Prints a message on the console and stops the system. Only for states that a correct root task
  * cannot reach. */

@@ -60,6 +60,16 @@ int cr_give_time_back(seL4_CPtr sc, seL4_CPtr to, cr_time time, seL4_Word badge)
     return cr_give_time(sc, time, badge) == seL4_NoError && cr_bind_sc(sc, to) == seL4_NoError;
 }
 
+int cr_has_time(seL4_CPtr sc, seL4_CPtr tcb)
+{
+    return cr_ask_sc(sc, tcb) == seL4_InvalidCapability;
+}
+
+int cr_tells_time(void)
+{
+    return CR_MCS && cr_has_time(seL4_CapInitThreadSC, seL4_CapInitThreadTCB);
+}
+
 void cr_time_init(const seL4_BootInfo *info, uint32_t senders)
 {
     const uint32_t bits = cr_bits_for((senders + 1ull) << CR_REPLY_BITS);

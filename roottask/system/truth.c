@@ -9,6 +9,8 @@
  *   (seL4_DebugCapIdentify), with the root task's own CNodes, which a snapshot leaves out.
  * - The free bytes of an untyped are in the kernel's answer to a retype that needs more than any
  *   untyped has.
+ * - Which thread has a scheduling context is in the kernel's answer to a call that gives it to each
+ *   thread and can never succeed (cr_ask_sc).
  *
  * seL4 stops in an assertion of its own if a snapshot has a thread that has received a call: it
  * takes the reply capability for one to a thread. On aarch64 the same happens for a thread whose
@@ -71,6 +73,8 @@ static seL4_CPtr *probes;
 /* An address space without a page, for probes that must not have their PD's. A thread cannot have a
  * CSpace alone, so they lose it again before a snapshot. */
 static seL4_CPtr nothing_mapped;
+
+static int tells_time; /* the kernel tells who has whose */
 
 /* Of the last snapshot: the number of PDs, and the number that the next PD was to get. */
 static uint32_t pds_then;
@@ -157,6 +161,7 @@ void cr_truth_init(seL4_CPtr notification)
     made_then = cr_sys.pds_made;
     if (takes_snapshots()) {
         make_probes();
+        tells_time = cr_tells_time();
     }
 }
 
@@ -340,6 +345,61 @@ static void print_snapshot(void)
     }
 }
 
+/* -- whose time is where */
+
+static const cr_pd *who_has_time_of(const cr_pd *pd)
+{
+    const seL4_CPtr sc = cr_body_cap(&pd->body, CR_BODY_SC);
+    if (cr_has_time(sc, probes[0])) {
+        return 0; /* The probe would be given it. */
+    }
+    if (cr_has_time(sc, cr_body_cap(&pd->body, CR_BODY_TCB))) {
+        return pd;
+    }
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
+        const cr_pd *other = &cr_sys.pds[i];
+        if (cr_pd_exists(other) && cr_has_time(sc, cr_body_cap(&other->body, CR_BODY_TCB))) {
+            return other;
+        }
+    }
+    return &cr_sys.pds[0];
+}
+
+static const cr_pd *called_by(const cr_pd *pd)
+{
+    uint32_t slot;
+    return cr_called_slot(pd, &slot) == CR_OK && slot != 0 ? cr_called_over(pd, slot) : 0;
+}
+
+static void trace_pd_or_none(const cr_pd *pd)
+{
+    if (pd != 0) {
+        cr_trace_pd(pd);
+    } else {
+        cr_trace_string(&cr_sys.trace, "-");
+    }
+}
+
+static void tell_times(void)
+{
+    if (!tells_time) {
+        return;
+    }
+    /* The kernel of a debug build prints a line about each call that it refuses. */
+    cr_trace_flush(&cr_sys.trace);
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
+        const cr_pd *pd = &cr_sys.pds[i];
+        if (cr_pd_exists(pd)) {
+            const cr_pd *at = who_has_time_of(pd);
+            cr_trace_begin(&cr_sys.trace, CR_EV_TIME);
+            cr_trace_pd(pd);
+            trace_pd_or_none(at);
+            trace_pd_or_none(called_by(pd));
+            cr_trace_end(&cr_sys.trace);
+        }
+    }
+}
+
 static void take_snapshot(int wanted)
 {
     const int can = wanted && takes_snapshots() && has_room_for_snapshot();
@@ -364,8 +424,9 @@ void cr_truth(cr_truth_when when)
             walk_pd(&cr_sys.pds[i]);
         }
     }
+    tell_times();
     count_own();
-    /* The kernel of a debug build prints a line about each refused retype. */
+    /* So it does about each retype that it refuses. */
     cr_trace_flush(&cr_sys.trace);
     const cr_untyped_sums sums = cr_untyped_ask(anew);
     cr_trace_begin(&cr_sys.trace, CR_EV_UNTYPEDS);

@@ -13,13 +13,17 @@ from pathlib import Path
 
 import pytest
 
+from cellreap.headers import source_root
 from cellreap.system.config import Config, Pd
 from cellreap.system.sdk import ARCHES, data_folder, load_sdk
-from cellreap.testing import Target, together, with_crashes, with_pd
+from cellreap.testing import Run, Target, together, with_crashes, with_pd
 from kit.marks import thorough_but
 from kit.outcomes import ALL, LONG, compare
 from kit.paths import BOOT_CONFIGS, CONFIGS
-from kit.truth_traces import WITH_TRUTH, WITHOUT_TRUTH
+from kit.planted import run_planted
+from kit.truth_traces import WITH_SOME_TRUTH, WITH_TRUTH, WITHOUT_TRUTH
+from mutation.copies import Copy, files_of
+from mutation.faults import Edit, Fault, edited
 
 SCENARIO = "block_fs_db_app"
 TIMED = LONG | {"spawn"}
@@ -94,28 +98,77 @@ def test_who_computes_for_ever_goes_by_its_budget_or_its_heartbeat_and_nobody_el
     assert len(run.says("client")) == 2
 
 
+SERVERS = ("first", "middle", "last")
+CLIENTS = ("client", "other")
+
+
+def check_chain(run: Run) -> None:
+    """Each call has its answer, and the kernel says that everybody has his own time at the end."""
+    assert run.alive() == {*SERVERS, *CLIENTS}
+    for client in CLIENTS:
+        calls, answers = map(int, re.findall(r"\d+", run.says(client)[-1]))
+        assert calls == answers > 0
+    last = run.events[max(map(run.at, run.of("TRUTH"))) :]
+    has = {run.name(e["pd"]): e["at"] for e in last if e.name == "TIME"}
+    assert has == {
+        **dict.fromkeys(SERVERS, "-"), **{name: run.ids(name)[-1] for name in CLIENTS}
+    }  # fmt: skip
+
+
 @pytest.mark.behaviour("B-02", "B-04")
 @pytest.mark.parametrize(
     ("arch", "times"),
     thorough_but(
-        [(arch, times) for times in (3, 25) for arch in ARCHES], *((arch, 3) for arch in ARCHES)
+        [(arch, times) for times in (3, 100) for arch in ARCHES], *((arch, 3) for arch in ARCHES)
     ),
 )
 def test_whoever_dies_in_a_chain_of_passive_servers_the_time_goes_back_to_whose_it_is(
     mcs: Callable[[str], Target], arch: str, times: int
 ) -> None:
-    """A client that lost its time would call no more, and a server without any answer nobody."""
-    who = ("first", "middle", "last", "client")
+    """A client that lost its time would call no more, and a server without any answer nobody. Each
+    dies at so many instants, and the kernel is asked before and after each.
+    """
+    who = (*SERVERS, "client")
     at: dict[str, object] = {"at": 2, "how": "kill", "spread_ns": 1_000_000, "repeat": times}
     crashes = [{"pd": pd, "seed": seed, **at} for seed, pd in enumerate(who)]
-    run = mcs(arch).run("passive", change=with_crashes(*crashes))
+    run = mcs(arch).run("passive", change=together(WITH_SOME_TRUTH, with_crashes(*crashes)))
     assert [run.name(e["trigger"]) for e in run.cleanups()] == [
         p for p in who for _ in range(times)
     ]
     assert not run.of("TRIGGER", cause="late") + run.of("GIVE_UP")
-    assert run.alive() == set(who)
-    calls, answers = map(int, re.findall(r"\d+", run.says("client")[-1]))
-    assert calls == answers > 0
+    check_chain(run)
+    lent = {(run.name(e["pd"]), run.name(e["at"])) for e in run.of("TIME") if e["calls"] != "-"}
+    assert len(lent & {(client, server) for client in CLIENTS for server in SERVERS}) > 1
+
+
+@pytest.mark.behaviour("B-04", "H-10")
+@pytest.mark.slow
+@pytest.mark.thorough
+def test_time_that_is_not_taken_back_is_found(mcs: Callable[[str], Target], tmp_path: Path) -> None:
+    """The middle one dies when it has lent the time on: the last one keeps it."""
+    root = source_root()
+    files = files_of(root)
+    copy = Copy(root, files, tmp_path)
+    file, old = "roottask/system/lent.c", b"    return_time(from);\n"
+    edit = Edit(file, files[file].index(old), old, b"    (void)return_time, (void)from;\n")
+    copy.plant(edited(files, Fault("time is not taken back", (edit,), named=True)))
+    text = (BOOT_CONFIGS / "passive.toml").read_text()
+    config = copy.folder / "kept.toml"
+    config.write_text(text + KEPT)
+    sdk = mcs(ARCHES[0]).sdk.root
+    shown = run_planted(copy, config, "--arch", ARCHES[0], "--sdk", str(sdk))
+    assert any(": truth.time: " in found for found in shown["violations"])
+
+
+KEPT = """
+[[crash]]
+pd = "middle"
+at = 2
+how = "kill"
+spread_ns = 1000000
+seed = 1
+repeat = 5
+"""
 
 
 @pytest.mark.behaviour("B-04", "S-05")
@@ -131,8 +184,9 @@ def test_a_message_that_is_no_call_leaves_a_passive_server_without_time_for_a_mo
     run = mcs(arch).run("passive", change=change)
     assert {run.name(e["pd"]) for e in run.of("STRANDED")} == {"first"}
     assert not run.cleanups()
-    calls, answers = map(int, re.findall(r"\d+", run.says("client")[-1]))
-    assert calls == answers > 0
+    for client in CLIENTS:
+        calls, answers = map(int, re.findall(r"\d+", run.says(client)[-1]))
+        assert calls == answers > 0
 
 
 @pytest.mark.behaviour("B-04")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -139,6 +139,29 @@ def _more(text: str) -> str:
     return str(int(text) + 4096)
 
 
+def with_times(
+    events: list[Event], changed: Mapping[str, tuple[str, str]], passive: Sequence[str] = ()
+) -> list[Event]:
+    """The events as of a kernel with MCS.
+
+    changed: PD -> who has its time after the cleanup, and whom it calls. Each other PD has its own.
+    """
+    after = groups(events)[-2]
+    timed: list[Event] = []
+    for at, event in enumerate(events):
+        if event.name == "RIGHTS" and event["pd"] in passive:
+            event = valued(event, passive="1")
+        if event.name == "OWN_CAPS" and events[at - 1].name == "CAPS":
+            start = max(group.start for group in groups(events) if group.start < at)
+            pds = dict.fromkeys(e["pd"] for e in events[start:at] if e.name == "CAPS")
+            for pd in pds:
+                has, calls = changed.get(pd, (pd, "-")) if at in after else (pd, "-")
+                values = {"pd": pd, "at": has, "calls": calls}
+                timed.append(replace(event, name="TIME", values=values, said=(), text=()))
+        timed.append(event)
+    return timed
+
+
 def place(events: list[Event], name: str, *, last: bool = False, **values: str) -> int:
     """Where the first or last event of this name with these values is."""
     found = [
@@ -198,6 +221,7 @@ def reports() -> dict[str, Callable[[], Report]]:
         "truth.own": on(
             lambda events: with_value(events, "OWN_CAPS", "endpoints", _more, cnode="pool")
         ),
+        "truth.time": on(lambda events: with_times(events, {"PD_5": ("PD_4", "PD_4")})),
         "statements.same": on(_another_text),
         "statements.announced": on(_one_more),
         "statements.stopped": on(_from_the_dead),

@@ -393,8 +393,8 @@ RULES: Final[dict[str, str]] = {
     "between.over": "Between PAUSE and RESUME, only what the PD asked for happens.",
     "between.calls": "RESUME has the sum of its kernel calls.",
     # the kernel's word
-    "truth.form": "TRUTH, the CAPS of both CNodes of each PD, the OWN_CAPS of each CNode of the "
-    "root task and UNTYPEDS stand together, each once.",
+    "truth.form": "TRUTH, the CAPS of both CNodes of each PD, the TIME of each PD or of none, the "
+    "OWN_CAPS of each CNode of the root task and UNTYPEDS stand together, each once.",
     "truth.when": "A trace with TRUTH has it before the first crash, between each crash and the "
     "STOP of its PD, directly after each cleanup, and directly before END.",
     "truth.snapshot": "The text after a TRUTH with a snapshot is a snapshot of the kernel.",
@@ -405,6 +405,8 @@ RULES: Final[dict[str, str]] = {
     "truth.tables": "In the kernel, the address space of a PD is in its body and stays as it was.",
     "truth.walk": "The slots of a PD's CNodes that the kernel says are not empty are those of the "
     "model, each with a capability of the right type.",
+    "truth.time": "The scheduling context of a PD is with the PD, or with a passive one along the "
+    "chain of its calls. That of a passive PD, or of one that was stopped, may be with nobody.",
     "truth.own": "In the CNodes of the root task are, besides what was there at first, the "
     "capabilities that the model needs and no others.",
     "truth.memory": "The bytes in use by the model, and those that are free by the kernel, are "

@@ -561,7 +561,12 @@ typedef enum cr_print {
     /* MCS */                                                                                      \
     CR_TRACE_EVENT(CR_EV_STRANDED, "STRANDED", FIELD(pd, PD),                                      \
                    "The passive PD was found without time, and not waiting: a message was sent "   \
-                   "to it that is no call. It runs on on its own time.")
+                   "to it that is no call. It runs on on its own time.")                           \
+    CR_TRACE_EVENT(CR_EV_TIME, "TIME", FIELD(pd, PD) FIELD(at, PD_OR_NONE)                         \
+                   FIELD(calls, PD_OR_NONE),                                                       \
+                   "Whose thread has the PD's scheduling context: nobody's, or that of a PD; "     \
+                   "PD_0: another one, or the PD's own if it waits and has used its budget up. "   \
+                   "calls: the PD that it calls, as its registers show.")
 
 typedef enum cr_mode {
 #define CR_MODE(enumerator, number, ...) enumerator = number,

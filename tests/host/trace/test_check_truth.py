@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pickle
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -15,7 +15,15 @@ from cellreap.trace.check import Replay, Report
 from cellreap.trace.check.truth import EVENTS, slots_of
 from cellreap.trace.events import Event
 from cellreap.trace.report import report_json
-from kit.truth_traces import groups, line_with, recorded, report_on, with_text, with_value
+from kit.truth_traces import (
+    groups,
+    line_with,
+    recorded,
+    report_on,
+    with_text,
+    with_times,
+    with_value,
+)
 
 
 @pytest.fixture(scope="module")
@@ -262,6 +270,40 @@ def test_a_walk_alone_is_compared_too(events: list[Event]) -> None:
     (violation,) = report_on(changed).violations
     assert violation.rule == "truth.walk"
     assert "slot 63 is an endpoint: expected empty" in violation.text
+
+
+CHAIN = ("PD_4", "PD_3")
+"""The application PD_5 calls the database PD_4, which calls the file system PD_3."""
+CALLS = {"PD_4": ("-", "PD_3"), "PD_3": ("-", "-")}
+TIMES: dict[str, tuple[dict[str, tuple[str, str]], Sequence[str], bool]] = {
+    "everybody has his own": ({}, (), True),
+    "two that wait": ({"PD_4": ("-", "-"), "PD_3": ("-", "-")}, CHAIN, True),
+    "lent": ({"PD_5": ("PD_4", "PD_4")}, CHAIN, True),
+    "lent on": ({"PD_5": ("PD_3", "PD_4"), **CALLS}, CHAIN, True),
+    "lent on and kept": ({"PD_5": ("PD_3", "PD_4")}, CHAIN, False),
+    "kept after the call": ({"PD_5": ("PD_4", "-")}, CHAIN, False),
+    "lent to an active one": ({"PD_5": ("PD_3", "PD_4"), **CALLS}, CHAIN[1:], False),
+    "taken from an active one": ({"PD_5": ("-", "PD_4")}, CHAIN, False),
+    "with nobody known": ({"PD_5": ("PD_0", "PD_4")}, CHAIN, False),
+    "with the dead": ({"PD_5": ("PD_1", "PD_1")}, CHAIN, False),
+}
+
+
+@pytest.mark.behaviour("B-04")
+@pytest.mark.parametrize("name", TIMES)
+def test_time_is_where_calls_have_taken_it(events: list[Event], name: str) -> None:
+    changed, passive, right = TIMES[name]
+    report = report_on(with_times(events, changed, passive))
+    rules = {problem.rule for problem in report.violations}
+    assert rules == (set() if right else {"truth.time"})
+
+
+@pytest.mark.behaviour("H-10")
+def test_the_time_of_each_pd_is_told_or_of_none(events: list[Event]) -> None:
+    timed = with_times(events, {})
+    for lost in [i for i, event in enumerate(timed) if event.name == "TIME"]:
+        report = report_on([*timed[:lost], *timed[lost + 1 :]])
+        assert {problem.rule for problem in report.violations} == {"truth.form"}
 
 
 @pytest.mark.behaviour("H-10")

@@ -13,9 +13,10 @@ from cellreap.model.ids import ROOT
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.kernel_caps import KernelCaps
 from cellreap.trace.check.snapshot import SnapshotError, read_snapshot
+from cellreap.trace.check.times import Times
 from cellreap.trace.events import Event, cause_of
 
-EVENTS: Final = frozenset({"TRUTH", "CAPS", "OWN_CAPS", "UNTYPEDS"})
+EVENTS: Final = frozenset({"TRUTH", "CAPS", "TIME", "OWN_CAPS", "UNTYPEDS"})
 """Events that change nothing. They may stand between events that must follow each other."""
 TRIGGERS: Final = frozenset({"FAULT", "EXIT", "TRIGGER"})
 
@@ -63,7 +64,7 @@ def slots_of(text: str, size: int) -> Slots | None:
 
 
 class Truth(Concern):
-    """TRUTH, CAPS, OWN_CAPS, UNTYPEDS."""
+    """TRUTH, CAPS, TIME, OWN_CAPS, UNTYPEDS."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -87,6 +88,7 @@ class Truth(Concern):
         self._snapshot = False
         self._had_snapshot = False  # whether the last TRUTH announced one
         self._caps: dict[tuple[str, str], tuple[int, Slots]] = {}
+        self._times = Times(context)
         self._counts: dict[str, dict[str, int]] = {}
         self._sizes: dict[tuple[str, str], int] = {}  # (PD, CNode) -> its slots
         self._first: dict[str, dict[str, int]] = {}  # CNode -> what is the root task's own in it
@@ -188,6 +190,11 @@ class Truth(Concern):
             size, slots = before[0], {**before[1], **slots}
         self._caps[key] = (size, slots)
 
+    def time(self, event: Event) -> None:
+        """TIME: who has the scheduling context of a PD."""
+        if self.part(event):
+            self._times.told(event)
+
     def own_caps(self, event: Event) -> None:
         """OWN_CAPS: a CNode of the root task."""
         if not self.part(event):
@@ -204,6 +211,7 @@ class Truth(Concern):
             return
         self._open, self._fresh = False, True
         self._compare_pds()
+        self._times.compare()
         self._compare_own(event.number("halves"))
         context = self.context
         total = event.number("bytes") + context.memory.bytes_in_use
@@ -340,6 +348,7 @@ class Truth(Concern):
     handlers: ClassVar[Handlers] = {
         "TRUTH": truth,
         "CAPS": caps,
+        "TIME": time,
         "OWN_CAPS": own_caps,
         "UNTYPEDS": untypeds,
     }
