@@ -50,17 +50,27 @@ class InputError(CellreapError):
     """The file as the user named it."""
     line_number: int | None
     """The line, from 1. None: the whole file."""
+    column: int | None
+    """Where in the line, from 1. None: not told."""
     field: str | None
-    """The column or key, such as `pd[0].program`. None: the whole line."""
+    """The key, or the column of a table, such as `pd[0].program`. None: the whole line."""
     expected: str
     """What is wrong, and what the file should contain there."""
 
-    def __init__(self, path: str, line: int | None, field: str | None, expected: str) -> None:
+    def __init__(
+        self,
+        path: str,
+        line: int | None,
+        field: str | None,
+        expected: str,
+        column: int | None = None,
+    ) -> None:
         self.path = path
         self.line_number = line
         self.field = field
         self.expected = expected
-        where = path if line is None else f"{path}:{line}"
+        self.column = column
+        where = ":".join(str(part) for part in (path, line, column) if part is not None)
         super().__init__(
             f"{where}: {expected}" if field is None else f"{where}: {field}: {expected}"
         )

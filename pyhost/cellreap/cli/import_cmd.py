@@ -9,11 +9,13 @@ import click
 
 from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
-from cellreap.cli.params import json_option
+from cellreap.cli.params import json_option, sdk_options
+from cellreap.errors import UsageError
 from cellreap.system.capdl_import import import_capdl
 from cellreap.system.files import refuse_output, write_atomically
 from cellreap.system.importing import counted
-from cellreap.system.microkit import import_system
+from cellreap.system.microkit import ANY_BOARD, board_facts, import_system
+from cellreap.system.sdk import kernel_options
 from cellreap.trace.events import printable
 
 
@@ -29,18 +31,29 @@ from cellreap.trace.events import printable
 @click.option(
     "--strict", is_flag=True, help="Exit with 1 if something of SYSTEM is not in the configuration."
 )
+@sdk_options("The SDK whose kernel says what SYSTEM may have, for Microkit. Default: any.")
 @json_option
-def import_command(system: Path, output: Path | None, strict: bool, as_json: bool) -> int:
+def import_command(
+    system: Path, output: Path | None, strict: bool, sdk: Path | None, as_json: bool
+) -> int:
     """Make a configuration of a Microkit system description, or of one in capDL.
 
     SYSTEM is the XML file that the Microkit tool reads, or a file NAME.cdl in capDL. PDs, their
     priorities and stacks, protected procedures, child PDs and capabilities to PDs become a
     configuration; of capDL, threads, endpoints and capabilities to threads. stderr tells what has
-    no counterpart, with its line.
+    no counterpart, with its line. What Microkit refuses is refused.
     """
-    reads = import_capdl if system.suffix == ".cdl" else import_system
     refuse_output(output, system)
-    found = reads(system, Path.cwd() if output is None else output.parent)
+    folder = Path.cwd() if output is None else output.parent
+    if system.suffix == ".cdl":
+        if sdk is not None:
+            raise UsageError(
+                "--sdk: capDL names no board; expected it with a description for Microkit only"
+            )
+        found = import_capdl(system, folder)
+    else:
+        board = ANY_BOARD if sdk is None else board_facts(kernel_options(sdk))
+        found = import_system(system, folder, board)
     if output is not None:
         write_atomically(output, found.text.encode())
     if as_json:

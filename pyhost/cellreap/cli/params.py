@@ -91,23 +91,31 @@ def _with_board(ctx: click.Context, param: click.Parameter, value: Path | None) 
     return board_of(value, ctx.meta.get(_BOARD))
 
 
-sdk_option: Decorator = _together(
-    click.option(
-        "--sdk",
-        type=click.Path(path_type=Path),
-        callback=_with_board,
-        metavar="DIR",
-        help="The seL4 SDK, or that of Microkit with --board. If not given: $CELLREAP_SDK_<ARCH>, "
-        "else the SDK installed for the user, else refkernel.",
-    ),
-    click.option(
-        "--board",
-        is_eager=True,  # before --sdk, which it completes
-        expose_value=False,
-        callback=_keep_board,
-        metavar="NAME[/CONFIG]",
-        help="A board of Microkit's SDK, such as qemu_virt_aarch64. CONFIG is debug if not given.",
-    ),
+def sdk_options(meaning: str) -> Decorator:
+    """--sdk and --board. meaning: the help of --sdk."""
+    return _together(
+        click.option(
+            "--sdk",
+            type=click.Path(path_type=Path),
+            callback=_with_board,
+            metavar="DIR",
+            help=meaning,
+        ),
+        click.option(
+            "--board",
+            is_eager=True,  # before --sdk, which it completes
+            expose_value=False,
+            callback=_keep_board,
+            metavar="NAME[/CONFIG]",
+            help="A board of Microkit's SDK, such as qemu_virt_aarch64. CONFIG is debug if not "
+            "given.",
+        ),
+    )
+
+
+sdk_option: Decorator = sdk_options(
+    "The seL4 SDK, or that of Microkit with --board. If not given: $CELLREAP_SDK_<ARCH>, else the "
+    "SDK installed for the user, else refkernel."
 )
 
 

@@ -277,9 +277,19 @@ def _named(path: Path, said: str) -> Path:
     return path.absolute()
 
 
+def kernel_options(root: Path) -> dict[str, Any]:
+    """The options that the kernel of an SDK directory was built with."""
+    path = root / _layout(root).config
+    return parse_options(_read(path), str(path))
+
+
+def _layout(root: Path) -> Layout:
+    return _MICROKIT if (root / _MICROKIT.kernel).is_file() else _SEL4
+
+
 def load_sdk(root: Path, arch: str) -> Sdk:
     """Checks an SDK directory and identifies its kernel. InputError if something is wrong."""
-    layout = _MICROKIT if (root / _MICROKIT.kernel).is_file() else _SEL4
+    layout = _layout(root)
     config = root / layout.config
     _require_files(root, (layout.kernel, layout.config, layout.include / "sel4" / "sel4.h"))
     options = parse_options(_read(config), str(config))

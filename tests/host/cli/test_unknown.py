@@ -264,9 +264,7 @@ SYSTEM = """<?xml version="1.0" encoding="UTF-8"?>
     </protection_domain>
     <protection_domain name="vmm" priority="100">
         <program_image path="vmm.elf" />
-        <virtual_machine name="linux" priority="1">
-            <vcpu id="0" /><map mr="guest" vaddr="0x40000000" perms="rwx" />
-        </virtual_machine>
+        <map mr="guest" vaddr="0x40000000" perms="rwx" />
     </protection_domain>
     <channel><end pd="client" id="1" pp="true" /><end pd="driver" id="1" /></channel>
     <channel>

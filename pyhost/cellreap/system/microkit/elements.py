@@ -1,146 +1,106 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every element and attribute of a system description, and what becomes of it.
-
-Source: the chapter "System Description File" of the Microkit manual, version 2.3.
-"""
+"""The elements of a system description, with their places in the file."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
+from xml.parsers import expat
 
-TIME = "time is not shared out between PDs"
-SYMBOL = "no symbol of a program is rewritten"
-MEMORY = "a configuration has no memory regions"
-DEVICE = "PDs have no devices"
-MACHINE = "there are no virtual machines"
+from cellreap.errors import InputError
+from cellreap.inputs import read_at_most
 
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of element."""
-
-    used: tuple[str, ...] = ()
-    """Attributes that the importer reads."""
-    lost: dict[str, str] = field(default_factory=dict)
-    """Attribute -> why it has no counterpart."""
-    within: tuple[str, ...] = ()
-    """Elements that may be in it."""
-    reason: str | None = None
-    """Why the element itself has no counterpart. None: it has one."""
+MAX_FILE_BYTES = 16 << 20
+MAX_DEPTH = 64
+"""PDs within PDs. Microkit has at most 63 PDs."""
 
 
-_VARIABLE = {"setvar_id": SYMBOL}
-_SCHEDULING = {"budget": TIME, "period": TIME}
+@dataclass
+class Element:
+    """An element of the file."""
 
-KINDS = {
-    "system": Kind(
-        within=("protection_domain", "memory_region", "channel", "io_address_space", "domains")
-    ),
-    "protection_domain": Kind(
-        used=("name", "priority", "stack_size"),
-        lost={
-            **_SCHEDULING,
-            **_VARIABLE,
-            "passive": TIME,
-            "cpu": "there is one processor",
-            "smc": "PDs do not call the firmware",
-            "fpu": "the kernel decides about the FPU",
-            "domain": "there is one scheduling domain",
-            "id": "a fault names the PD itself",
-        },
-        within=(
-            "program_image",
-            "map",
-            "irq",
-            "setvar",
-            "protection_domain",
-            "virtual_machine",
-            "ioport",
-            "cspace",
-        ),
-    ),
-    "program_image": Kind(used=("path",), lost={"path_for_symbols": SYMBOL}),
-    "map": Kind(
-        used=("mr",),
-        lost=dict.fromkeys(
-            (
-                "vaddr",
-                "perms",
-                "cached",
-                "setvar_vaddr",
-                "setvar_size",
-                "setvar_prefill_size",
-            ),
-            MEMORY,
-        ),
-        reason=MEMORY,
-    ),
-    "irq": Kind(
-        lost=dict.fromkeys(
-            (
-                "irq",
-                "id",
-                "trigger",
-                "setvar_id",
-                "pin",
-                "vector",
-                "ioapic",
-                "polarity",
-                "pcidev",
-                "handle",
-            ),
-            DEVICE,
-        ),
-        reason=DEVICE,
-    ),
-    "ioport": Kind(
-        lost=dict.fromkeys(("id", "addr", "size", "setvar_id", "setvar_addr"), DEVICE),
-        reason=DEVICE,
-    ),
-    "setvar": Kind(lost=dict.fromkeys(("symbol", "region_paddr"), SYMBOL), reason=SYMBOL),
-    "virtual_machine": Kind(
-        used=("name",),
-        lost={**_SCHEDULING, "priority": MACHINE},
-        within=("vcpu", "map"),
-        reason=MACHINE,
-    ),
-    "vcpu": Kind(lost=dict.fromkeys(("id", "cpu", "setvar_id"), MACHINE), reason=MACHINE),
-    "cspace": Kind(within=("cap_tcb", "cap_sc", "cap_vspace")),
-    "cap_tcb": Kind(
-        used=("pd",), lost={"slot": "the root task chooses the slot; the library finds it"}
-    ),
-    "cap_sc": Kind(used=("pd",), lost={"slot": TIME}, reason=TIME),
-    "cap_vspace": Kind(
-        used=("pd",),
-        lost={"slot": "no PD has another one's address space"},
-        reason="no PD has another one's address space",
-    ),
-    "memory_region": Kind(
-        used=("name",),
-        lost=dict.fromkeys(
-            ("size", "page_size", "phys_addr", "prefill_path", "prefill_bootinfo"), MEMORY
-        ),
-        reason=MEMORY,
-    ),
-    "io_address_space": Kind(
-        lost=dict.fromkeys(("name", "peripheral_id", "domain_id"), DEVICE),
-        within=("iomap",),
-        reason=DEVICE,
-    ),
-    "iomap": Kind(lost=dict.fromkeys(("mr", "iovaddr", "perms"), DEVICE), reason=DEVICE),
-    "domains": Kind(within=("domain", "domain_schedule"), reason="there is one scheduling domain"),
-    "domain": Kind(lost=dict.fromkeys(("name", "id"), TIME), reason=TIME),
-    "domain_schedule": Kind(
-        lost=dict.fromkeys(("start_index", "index_shift"), TIME),
-        within=("schedule_entry", "schedule_end_marker"),
-        reason=TIME,
-    ),
-    "schedule_entry": Kind(lost=dict.fromkeys(("domain", "duration"), TIME), reason=TIME),
-    "schedule_end_marker": Kind(reason=TIME),
-    "channel": Kind(within=("end",)),
-    "end": Kind(
-        used=("pd", "pp", "notify"),
-        lost={"id": "capabilities are in slots that the root task chooses", **_VARIABLE},
-    ),
-}
-"""Name of an element -> its kind."""
+    path: str
+    """The file, for messages."""
+    line: int
+    """Its line, from 1."""
+    column: int
+    """Where it begins in the line, from 1."""
+    tag: str
+    """Its name."""
+    attributes: dict[str, str]
+    """Its attributes, in the order of the file."""
+    children: list[Element] = field(default_factory=list)
+    """The elements in it, in the order of the file."""
+
+    def error(self, expected: str, attribute: str | None = None) -> InputError:
+        """What is wrong with it, or with one of its attributes."""
+        where = self.tag if attribute is None else f"{self.tag}.{attribute}"
+        return InputError(self.path, self.line, where, expected, self.column)
+
+
+def read_elements(path: Path) -> Element:
+    """The element `system` of a description. InputError if the file is no XML, or of another kind.
+
+    Names count without their namespaces, and declarations of namespaces are no attributes, as for
+    Microkit.
+
+    Documents that define entities are refused: a small one can stand for a very large one.
+    """
+    raw = _read(path)
+    root: list[Element] = []
+    opened: list[Element] = []
+    parser = expat.ParserCreate(namespace_separator=" ")
+
+    def begin(tag: str, attributes: dict[str, str]) -> None:
+        names = {name.rpartition(" ")[2]: value for name, value in attributes.items()}
+        row, column = parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
+        element = Element(str(path), row, column, tag.rpartition(" ")[2], names)
+        if len(opened) == MAX_DEPTH:
+            raise element.error(f"more than {MAX_DEPTH} elements within each other")
+        (opened[-1].children if opened else root).append(element)
+        opened.append(element)
+
+    def end(_: str) -> None:
+        opened.pop()
+
+    def text(characters: str) -> None:
+        if characters.strip():
+            line, column = parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
+            before = len(characters) - len(characters.lstrip())
+            where = opened[-1].tag if opened else None
+            expected = f'expected elements, got the text "{characters.strip()}"'
+            raise InputError(str(path), line, where, expected, column + before)
+
+    def entity(*_: object) -> None:
+        raise InputError(
+            str(path), parser.CurrentLineNumber, None, "expected no definition of an entity"
+        )
+
+    parser.StartElementHandler = begin
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = text
+    parser.EntityDeclHandler = entity
+    try:
+        parser.Parse(raw, True)
+    except expat.ExpatError as error:
+        message = expat.ErrorString(error.code)
+        raise InputError(
+            str(path), error.lineno, None, f"not valid XML: {message}", error.offset + 1
+        ) from None
+    if root[0].tag != "system":
+        raise root[0].error("expected the element system: a Microkit system description")
+    return root[0]
+
+
+def _read(path: Path) -> bytes:
+    raw = read_at_most(path, MAX_FILE_BYTES)
+    if len(raw) > MAX_FILE_BYTES:
+        raise InputError(
+            str(path),
+            None,
+            None,
+            f"larger than {MAX_FILE_BYTES} bytes: not a system description",
+        )
+    if not raw.strip():
+        raise InputError(str(path), 1, None, "the file is empty: expected <system>")
+    return raw

@@ -8,7 +8,8 @@
 | PD within a PD | the outer one is its fault handler and has its PD capability |
 | cap_tcb of another PD | `holds_pds` |
 
-Everything else has no counterpart, and is noted with its line.
+Everything else has no counterpart, and is noted with its line. Virtual machines and several
+processors are refused: a configuration is there to be run.
 """
 
 from __future__ import annotations
@@ -35,23 +36,52 @@ from cellreap.system.importing import (
     ranked,
     table,
 )
-from cellreap.system.microkit.elements import KINDS
-from cellreap.system.microkit.reading import Element, read_system
+from cellreap.system.microkit import rows
+from cellreap.system.microkit.board import ANY_BOARD, Board
+from cellreap.system.microkit.reading import read_system
+from cellreap.system.microkit.rows import Row, System
 
 _PAGE = 4096
 _MAX_STACK_PAGES = 64
-_MICROKIT_MAX_PRIORITY = 254
-_MICROKIT_STACKS = (_PAGE, 16 << 20)
+
+_TIME = "time is not shared out between PDs"
+_SYMBOL = "no symbol of a program is rewritten"
+_MEMORY = "a configuration has no memory regions"
+_DEVICE = "PDs have no devices"
+_DOMAINS = "there is one scheduling domain"
+
+LOST = {
+    "map": _MEMORY,
+    "memory_region": _MEMORY,
+    "irq": _DEVICE,
+    "ioport": _DEVICE,
+    "io_address_space": _DEVICE,
+    "setvar": _SYMBOL,
+    "program_image.path_for_symbols": _SYMBOL,
+    "domains": _DOMAINS,
+    "protection_domain.domain": _DOMAINS,
+    "protection_domain.budget": _TIME,
+    "protection_domain.period": _TIME,
+    "protection_domain.passive": _TIME,
+    "protection_domain.smc": "PDs do not call the firmware",
+    "protection_domain.fpu": "the kernel decides about the FPU",
+    "protection_domain.id": "a fault names the PD itself",
+    "protection_domain.setvar_id": _SYMBOL,
+    "cap_tcb.slot": "the root task chooses the slot; the library finds it",
+    "cap_sc": _TIME,
+    "cap_vspace": "no PD has another one's address space",
+    "end.id": "capabilities are in slots that the root task chooses",
+    "end.setvar_id": _SYMBOL,
+}
+"""Element or attribute that the configuration does not have -> why."""
 
 
 @dataclass
 class _Pd:
-    element: Element
+    row: rows.Pd
     parent: _Pd | None
-    microkit_name: str
     name: str
     program: str
-    microkit_priority: int
     priority: int = 0
     stack_pages: int | None = None
     space: str | None = None
@@ -66,7 +96,7 @@ class _Pd:
 
 
 class _Import:
-    def __init__(self, root: Element, system: str, programs_from: str) -> None:
+    def __init__(self, described: System, system: str, programs_from: str) -> None:
         self.notes: list[Note] = []
         self.dropped: list[Dropped] = []
         self._programs_from = programs_from
@@ -75,97 +105,36 @@ class _Import:
         self._program_names = Names()
         self._programs: dict[str, str] = {}
         self._pds: dict[str, _Pd] = {}
-        self._check_elements(root)
         self._system = Names().give(system)
-        for element in root.of("protection_domain"):
-            self._add_pds(element)
-        if not self._pds:
-            raise root.error("no protection_domain: expected at least one")
+        for row, parent in described.families():
+            self._add_pd(row, None if parent is None else self._pds[parent.name])
         self._set_priorities()
-        self._check_maps(root)
         for pd in self._pds.values():
             self._add_capabilities(pd)
-        for channel in root.of("channel"):
+        for channel in described.channels:
             self._add_channel(channel)
-        self.dropped += _without_calls(root, list(self._pds.values()))
-        self._note_lost(root)
-
-    # -- what may be in the file
-
-    @staticmethod
-    def _check_elements(root: Element) -> None:
-        for element in root.walk():
-            kind = KINDS[element.tag]
-            for name in element.attributes:
-                if name not in kind.used and name not in kind.lost:
-                    known = ", ".join((*kind.used, *kind.lost)) or "no attribute"
-                    raise element.error(f"unknown attribute; expected {known}", name)
-            for child in element.children:
-                if child.tag not in kind.within:
-                    known = ", ".join(kind.within) or "nothing"
-                    raise child.error(f"is not expected in {element.tag}; expected {known}")
-
-    @staticmethod
-    def _check_maps(root: Element) -> None:
-        regions: dict[str, Element] = {}
-        for region in root.of("memory_region"):
-            name = region.text("name")
-            if name in regions:
-                raise region.error(
-                    f'"{name}" is also the memory region of line {regions[name].line}', "name"
-                )
-            regions[name] = region
-        for mapping in root.walk():
-            if mapping.tag == "map" and mapping.text("mr") not in regions:
-                raise mapping.error(
-                    f'there is no memory region "{mapping.text("mr")}"; expected one of this file',
-                    "mr",
-                )
+        self.dropped += _without_calls(described, list(self._pds.values()))
+        self._note_lost(described)
 
     # -- PDs
 
-    def _add_pds(self, outermost: Element) -> None:
-        waiting: list[tuple[Element, _Pd | None]] = [(outermost, None)]
-        while waiting:
-            element, parent = waiting.pop(0)
-            pd = self._add_pd(element, parent)
-            waiting.extend((child, pd) for child in element.of("protection_domain"))
-
-    def _add_pd(self, element: Element, parent: _Pd | None) -> _Pd:
-        name = element.text("name")
-        if name in self._pds:
-            raise element.error(
-                f'"{name}" is also the PD of line {self._pds[name].element.line}', "name"
-            )
-        images = element.of("program_image")
-        if len(images) != 1:
-            raise element.error(f"expected one element program_image, got {len(images)}")
-        pd = _Pd(
-            element,
-            parent,
-            name,
-            self._names.give(name),
-            self._program(images[0]),
-            element.number("priority", 0, 0, _MICROKIT_MAX_PRIORITY),
-        )
-        self._pds[name] = pd
-        if pd.name != name:
-            self._note(element, "name", f'"{name}" is "{pd.name}": names are lower-case')
-        if "stack_size" in element.attributes:
-            size = element.number("stack_size", None, *_MICROKIT_STACKS)
-            if size % _PAGE != 0:
-                raise element.error(f"expected a multiple of {_PAGE}, got {size}", "stack_size")
-            pd.stack_pages = min(size // _PAGE, _MAX_STACK_PAGES)
-            if size // _PAGE > _MAX_STACK_PAGES:
+    def _add_pd(self, row: rows.Pd, parent: _Pd | None) -> None:
+        name = self._names.give(row.name)
+        pd = self._pds[row.name] = _Pd(row, parent, name, self._program(row.image))
+        if name != row.name:
+            self._note(row, "name", f'"{row.name}" is "{name}": names are lower-case')
+        if row.given("stack_size"):
+            pages = row.stack_size // _PAGE
+            pd.stack_pages = min(pages, _MAX_STACK_PAGES)
+            if pages > _MAX_STACK_PAGES:
                 self._note(
-                    element, "stack_size", f"is cut to {_MAX_STACK_PAGES} pages, the most there is"
+                    row, "stack_size", f"is cut to {_MAX_STACK_PAGES} pages, the most there is"
                 )
         if parent is not None:
-            parent.takes(pd.name)
-        return pd
+            parent.takes(name)
 
-    def _program(self, image: Element) -> str:
-        path = image.text("path")
+    def _program(self, image: rows.ProgramImage) -> str:
+        path = image.path
         if path not in self._programs:
             self._programs[path] = self._program_names.give(PurePosixPath(path).stem)
         self._note(
@@ -178,64 +147,49 @@ class _Import:
 
     def _set_priorities(self) -> None:
         """Keeps the order of the priorities, and those that are allowed as far as it can."""
-        new = ranked(pd.microkit_priority for pd in self._pds.values())
-        if new is None:
-            first = next(iter(self._pds.values())).element
-            raise first.error(f"expected at most {len(PRIORITIES)} different priorities")
+        new = ranked(pd.row.priority for pd in self._pds.values())
+        assert new is not None, "there are fewer PDs than priorities"
         for pd in self._pds.values():
-            pd.priority = new[pd.microkit_priority]
-            if pd.priority != pd.microkit_priority:
+            told = pd.row.priority
+            pd.priority = new[told]
+            if pd.priority != told:
                 self._note(
-                    pd.element,
+                    pd.row,
                     "priority",
-                    f"{pd.microkit_priority} is {pd.priority} here: priorities are "
+                    f"{told} is {pd.priority} here: priorities are "
                     f"{PRIORITIES[0]} to {PRIORITIES[-1]}, and keep their order",
                 )
 
     # -- edges
 
-    def _pd_of(self, element: Element) -> _Pd:
-        name = element.text("pd")
-        if name not in self._pds:
-            raise element.error(f'there is no PD "{name}"; expected one of this file', "pd")
-        return self._pds[name]
-
     def _add_capabilities(self, pd: _Pd) -> None:
-        for cspace in pd.element.of("cspace"):
-            for cap in cspace.children:
-                other = self._pd_of(cap)
-                if cap.tag != "cap_tcb":
-                    if other is not pd:
-                        self._drop(cap, "capability", cap.tag, (pd, other))
-                    continue
-                if other is pd:
-                    self._note(cap, None, "a PD has no capability to itself")
-                    continue
-                pd.takes(other.name)
-                self._note(
-                    cap,
-                    None,
-                    f'is the PD capability of "{other.name}", with which "{pd.name}" can '
-                    "terminate it; its registers stay its own",
-                )
+        for cap in () if pd.row.cspace is None else pd.row.cspace.caps:
+            other = self._pds[cap.pd]
+            if not isinstance(cap, rows.CapTcb):
+                if other is not pd:
+                    self._drop(cap, "capability", cap.tag, (pd, other))
+                continue
+            if other is pd:
+                self._note(cap, None, "a PD has no capability to itself")
+                continue
+            pd.takes(other.name)
+            self._note(
+                cap,
+                None,
+                f'is the PD capability of "{other.name}", with which "{pd.name}" can '
+                "terminate it; its registers stay its own",
+            )
 
-    def _add_channel(self, channel: Element) -> None:
-        ends = channel.of("end")
-        if len(ends) != 2:
-            raise channel.error(f"expected two elements end, got {len(ends)}")
-        first, second = (self._pd_of(end) for end in ends)
+    def _add_channel(self, channel: rows.Channel) -> None:
+        first, second = (self._pds[end.pd] for end in channel.ends)
+        for end, caller, callee in zip(channel.ends, (first, second), (second, first), strict=True):
+            if end.pp:
+                if callee.space is None:
+                    callee.space = self._spaces.give(f"{callee.name[: MAX_NAME - 6]}_calls")
+                caller.asks(callee.space)
         if first is second:
-            raise channel.error(f'both ends are "{first.microkit_name}": expected two PDs')
-        calls = [end.flag("pp", False) for end in ends]
-        if all(calls):
-            raise channel.error("both ends may call the other one: expected at most one")
-        for end, may, caller, callee in zip(
-            ends, calls, (first, second), (second, first), strict=True
-        ):
-            if may:
-                self._add_call(end, caller, callee)
-        notify = [end.flag("notify", True) for end in ends]
-        if any(notify):
+            self._note(channel, None, f'"{first.name}" cannot notify itself')
+        elif any(end.notify for end in channel.ends):
             self._note(
                 channel,
                 None,
@@ -244,56 +198,42 @@ class _Import:
             )
             self._drop(channel, "channel", "", (first, second))
 
-    def _add_call(self, end: Element, caller: _Pd, callee: _Pd) -> None:
-        if callee.microkit_priority <= caller.microkit_priority:
-            raise end.error(
-                f'"{callee.microkit_name}" has priority {callee.microkit_priority}, and '
-                f'"{caller.microkit_name}", which calls it, {caller.microkit_priority}: expected a '
-                "higher one",
-                "pp",
-            )
-        if callee.space is None:
-            callee.space = self._spaces.give(f"{callee.name[: MAX_NAME - 6]}_calls")
-        caller.asks(callee.space)
-
     # -- what is lost
 
-    def _drop(self, element: Element, kind: str, name: str, pds: Iterable[_Pd]) -> None:
+    def _drop(self, row: Row, kind: str, name: str, pds: Iterable[_Pd]) -> None:
         between = tuple(pd.name for pd in pds)
-        self.dropped.append(Dropped(element.line, kind, name, between))
+        self.dropped.append(Dropped(row.line, kind, name, between))
 
-    def _note(self, element: Element, attribute: str | None, text: str) -> None:
-        where = element.tag if attribute is None else f"{element.tag}.{attribute}"
-        self.notes.append(Note(element.line, where, text))
+    def _note(self, row: Row, attribute: str | None, text: str) -> None:
+        where = row.tag if attribute is None else f"{row.tag}.{attribute}"
+        self.notes.append(Note(row.line, where, text))
 
-    def _note_lost(self, root: Element) -> None:
-        waiting = [root]
+    def _note_lost(self, described: System) -> None:
+        waiting: list[Row] = [described]
         while waiting:
-            element = waiting.pop()
-            kind = KINDS[element.tag]
-            if kind.reason is not None:
-                self._note(element, None, f"no counterpart: {self._about(root, element)}")
+            row = waiting.pop()
+            if row.tag in LOST:
+                self._note(row, None, f"no counterpart: {self._about(row)}")
                 continue
-            for name, reason in kind.lost.items():
-                if name in element.attributes:
-                    self._note(element, name, f"no counterpart: {reason}")
-            waiting.extend(element.children)
+            for attribute in row.element.attributes:
+                reason = LOST.get(f"{row.tag}.{attribute}")
+                if reason is not None:
+                    self._note(row, attribute, f"no counterpart: {reason}")
+            waiting.extend(row.inner())
 
-    def _about(self, root: Element, element: Element) -> str:
-        reason = KINDS[element.tag].reason
-        assert reason is not None
-        if element.tag == "map":
-            return f'"{element.text("mr")}": {reason}'
-        if element.tag != "memory_region":
+    def _about(self, row: Row) -> str:
+        reason = LOST[row.tag]
+        if isinstance(row, rows.Map):
+            return f'"{row.mr}": {reason}'
+        if not isinstance(row, rows.Region):
             return reason
-        region = element.text("name")
         users = [
             pd.name
             for pd in self._pds.values()
-            if any(mapping.text("mr") == region for mapping in pd.element.of("map"))
+            if any(mapping.mr == row.name for mapping in pd.row.maps)
         ]
         shared = f"; {', '.join(users)} share it, and no edge says so" if len(users) > 1 else ""
-        return f'"{region}": {reason}{shared}'
+        return f'"{row.name}": {reason}{shared}'
 
     # -- the configuration
 
@@ -338,37 +278,43 @@ class _Import:
         return {name: pd.name for name, pd in self._pds.items()}
 
 
-def _without_calls(root: Element, pds: list[_Pd]) -> Iterator[Dropped]:
+def _without_calls(described: System, pds: list[_Pd]) -> Iterator[Dropped]:
     """Memory that PDs share, or their virtual machines, and what connects PDs with devices."""
     users: dict[str, list[str]] = {}
     for pd in pds:
-        for holder in (pd.element, *pd.element.of("virtual_machine")):
-            for mapping in holder.of("map"):
-                users.setdefault(mapping.text("mr"), []).append(pd.name)
-        for tag in ("irq", "ioport"):
-            for element in pd.element.of(tag):
-                yield Dropped(element.line, "device", tag, (pd.name,))
+        machine = pd.row.machine
+        for mapping in (*pd.row.maps, *(() if machine is None else machine.maps)):
+            users.setdefault(mapping.mr, []).append(pd.name)
+        for device in (*pd.row.irqs, *pd.row.ports):
+            yield Dropped(device.line, "device", device.tag, (pd.name,))
     using = {region: tuple(dict.fromkeys(names)) for region, names in users.items()}
-    for region in root.of("memory_region"):
-        name = region.text("name")
-        if len(using.get(name, ())) > 1:
-            yield Dropped(region.line, "memory", name, using[name])
-    for space in root.of("io_address_space"):
-        for mapping in space.of("iomap"):
-            name = mapping.text("mr")
-            if name in using:
-                yield Dropped(mapping.line, "device", name, using[name])
+    for region in described.regions:
+        if len(using.get(region.name, ())) > 1:
+            yield Dropped(region.line, "memory", region.name, using[region.name])
+    for space in described.devices:
+        for iomap in space.maps:
+            if iomap.mr in using:
+                yield Dropped(iomap.line, "device", iomap.mr, using[iomap.mr])
 
 
-def import_system(path: Path, folder: Path) -> Imported:
+def _refuse(described: System) -> None:
+    for pd in described.pds():
+        if pd.machine is not None:
+            raise pd.machine.error("virtual machines cannot be run")
+        if pd.cpu != 0:
+            raise pd.error(f"expected 0, got {pd.cpu}: there is one processor", "cpu")
+
+
+def import_system(path: Path, folder: Path, board: Board = ANY_BOARD) -> Imported:
     """Makes a configuration of a Microkit system description.
 
     path: the description. folder: where the configuration will be; the paths of programs are
-    relative to it. InputError if the description is not valid, or names what configurations do not
-    allow, such as more PDs than there may be.
+    relative to it. InputError if Microkit refuses the description on this board, or if it has a
+    virtual machine or several processors.
     """
-    root = read_system(path)
+    described = read_system(path, board)
+    _refuse(described)
     programs_from = relpath(path.resolve().parent, folder.resolve())
-    found = _Import(root, path.stem, programs_from)
+    found = _Import(described, path.stem, programs_from)
     document = found.document(path.name)
     return configuration(document, path, found.names(), found.notes, found.dropped)

@@ -1,143 +1,146 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The elements of a system description, with their lines."""
+"""Reads a system description as Microkit does: typed rows that keep Microkit's rules."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from xml.parsers import expat
+from types import NoneType
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
-from cellreap.errors import InputError
-from cellreap.inputs import read_at_most
+from cellreap.system.microkit.board import ANY_BOARD, Board
+from cellreap.system.microkit.elements import Element, read_elements
+from cellreap.system.microkit.rows import Row, System
+from cellreap.system.microkit.rules import problems
+from cellreap.system.microkit.values import Value
 
-MAX_FILE_BYTES = 16 << 20
-MAX_DEPTH = 64
-"""PDs within PDs. Microkit has at most 63 PDs."""
-
-
-@dataclass
-class Element:
-    """An element of the file."""
-
-    path: str
-    """The file, for messages."""
-    line: int
-    """Its line, from 1."""
-    tag: str
-    """Its name."""
-    attributes: dict[str, str]
-    """Its attributes, in the order of the file."""
-    children: list[Element] = field(default_factory=list)
-    """The elements in it, in the order of the file."""
-
-    def of(self, tag: str) -> list[Element]:
-        """The elements of this name that are directly in it."""
-        return [child for child in self.children if child.tag == tag]
-
-    def walk(self) -> Iterator[Element]:
-        """It and all elements in it, in the order of the file."""
-        waiting = [self]
-        while waiting:
-            element = waiting.pop()
-            yield element
-            waiting.extend(reversed(element.children))
-
-    def error(self, expected: str, attribute: str | None = None) -> InputError:
-        """What is wrong with it, or with one of its attributes."""
-        where = self.tag if attribute is None else f"{self.tag}.{attribute}"
-        return InputError(self.path, self.line, where, expected)
-
-    def text(self, attribute: str) -> str:
-        """An attribute that it must have. InputError if it does not, or if it is empty."""
-        value = self.attributes.get(attribute)
-        if not value:
-            problem = "missing" if value is None else "empty"
-            raise self.error(f"{problem}: this attribute is required", attribute)
-        return value
-
-    def number(self, attribute: str, default: int | None, least: int, most: int) -> int:
-        """A number, decimal or with 0x, whose digits _ may divide. default: None: required."""
-        value = self.attributes.get(attribute)
-        if value is None and default is not None:
-            return default
-        plain = self.text(attribute).replace("_", "").lower()
-        digits, base = (plain[2:], 16) if plain.startswith("0x") else (plain, 10)
-        known = "0123456789abcdef"[:base]
-        if digits and len(digits) <= 20 and all(digit in known for digit in digits):
-            number = int(digits, base)
-            if least <= number <= most:
-                return number
-        raise self.error(f'expected a number from {least} to {most}, got "{value}"', attribute)
-
-    def flag(self, attribute: str, default: bool) -> bool:
-        """An attribute that is true or false."""
-        value = self.attributes.get(attribute)
-        if value not in (None, "true", "false"):
-            raise self.error(f'expected true or false, got "{value}"', attribute)
-        return default if value is None else value == "true"
+_R = TypeVar("_R", bound=Row)
 
 
-def read_system(path: Path) -> Element:
-    """The element `system` of a description. InputError if the file is no XML, or of another kind.
+@dataclass(frozen=True)
+class _Children:
+    """A field of a row for elements in it."""
 
-    Names count without their namespaces, and declarations of namespaces are no attributes, as for
-    Microkit.
+    name: str
+    kinds: tuple[type[Row], ...]
+    many: bool
+    required: bool
 
-    Documents that define entities are refused: a small one can stand for a very large one.
-    """
-    raw = _read(path)
-    root: list[Element] = []
-    opened: list[Element] = []
-    parser = expat.ParserCreate(namespace_separator=" ")
 
-    def begin(tag: str, attributes: dict[str, str]) -> None:
-        names = {name.rpartition(" ")[2]: value for name, value in attributes.items()}
-        element = Element(str(path), parser.CurrentLineNumber, tag.rpartition(" ")[2], names)
-        if len(opened) == MAX_DEPTH:
-            raise element.error(f"more than {MAX_DEPTH} elements within each other")
-        (opened[-1].children if opened else root).append(element)
-        opened.append(element)
+@dataclass(frozen=True)
+class _Shape:
+    """What may be in an element."""
 
-    def end(_: str) -> None:
-        opened.pop()
+    values: dict[str, tuple[Value, bool]]
+    """Attribute -> how it is read, and whether it is required."""
+    children: tuple[_Children, ...]
 
-    def text(characters: str) -> None:
-        if characters.strip():
-            line = parser.CurrentLineNumber
-            where = opened[-1].tag if opened else None
-            raise InputError(
-                str(path), line, where, f'expected elements, got the text "{characters.strip()}"'
+
+_SHAPES: dict[type[Row], _Shape] = {}
+
+
+def _shape(kind: type[Row]) -> _Shape:
+    if kind not in _SHAPES:
+        _SHAPES[kind] = _read_shape(kind)
+    return _SHAPES[kind]
+
+
+def _read_shape(kind: type[Row]) -> _Shape:
+    values: dict[str, tuple[Value, bool]] = {}
+    children: list[_Children] = []
+    hints = get_type_hints(kind, include_extras=True)
+    for each in fields(kind):
+        hint = hints[each.name]
+        required = each.default is MISSING
+        if get_origin(hint) is Annotated:
+            values[each.name] = (hint.__metadata__[0], required)
+        elif each.name != "element":
+            children.append(
+                _Children(each.name, tuple(_rows_in(hint)), get_origin(hint) is tuple, required)
             )
-
-    def entity(*_: object) -> None:
-        raise InputError(
-            str(path), parser.CurrentLineNumber, None, "expected no definition of an entity"
-        )
-
-    parser.StartElementHandler = begin
-    parser.EndElementHandler = end
-    parser.CharacterDataHandler = text
-    parser.EntityDeclHandler = entity
-    try:
-        parser.Parse(raw, True)
-    except expat.ExpatError as error:
-        message = expat.ErrorString(error.code)
-        raise InputError(str(path), error.lineno, None, f"not valid XML: {message}") from None
-    if root[0].tag != "system":
-        raise root[0].error("expected the element system: a Microkit system description")
-    return root[0]
+    return _Shape(values, tuple(children))
 
 
-def _read(path: Path) -> bytes:
-    raw = read_at_most(path, MAX_FILE_BYTES)
-    if len(raw) > MAX_FILE_BYTES:
-        raise InputError(
-            str(path),
-            None,
-            None,
-            f"larger than {MAX_FILE_BYTES} bytes: not a system description",
-        )
-    if not raw.strip():
-        raise InputError(str(path), 1, None, "the file is empty: expected <system>")
-    return raw
+def _rows_in(hint: Any) -> Iterator[type[Row]]:
+    if isinstance(hint, type) and issubclass(hint, Row):
+        yield hint
+    for inner in get_args(hint):
+        if inner is not NoneType:
+            yield from _rows_in(inner)
+
+
+def read_system(
+    path: Path, board: Board = ANY_BOARD, prefills: tuple[Path, ...] | None = None
+) -> System:
+    """The description at `path`, for this board. InputError if Microkit refuses it.
+
+    prefills: the folders in which the files are that regions are filled from. None: they are not
+    looked for.
+    """
+    system = _row(System, read_elements(path), board)
+    for found in problems(system, board, prefills):
+        raise found.row.error(found.expected, found.attribute)
+    return system
+
+
+def _row(kind: type[_R], element: Element, board: Board) -> _R:
+    shape = _shape(kind)
+    _require_arch(element, None, kind.arches, board)
+    given: dict[str, Any] = {"element": element}
+    for name, text in element.attributes.items():
+        if name not in shape.values:
+            if kind.open_:
+                continue
+            known = ", ".join(shape.values) or "no attribute"
+            raise element.error(f"unknown attribute; expected {known}", name)
+        _require_arch(element, name, kind.only.get(name, ()), board)
+        try:
+            given[name] = shape.values[name][0].read(text)
+        except ValueError as error:
+            raise element.error(str(error), name) from None
+    for name, (_, required) in shape.values.items():
+        if required and name not in given:
+            raise element.error("missing: this attribute is required", name)
+    given.update(_children(shape, element, board))
+    return kind(**given)
+
+
+def _require_arch(
+    element: Element, attribute: str | None, arches: tuple[str, ...], board: Board
+) -> None:
+    if arches and board.arch not in (None, *arches):
+        raise element.error(f"is for {' and '.join(arches)} only, not for {board.arch}", attribute)
+
+
+def _children(shape: _Shape, element: Element, board: Board) -> dict[str, object]:
+    slots = {kind.tag: slot for slot in shape.children for kind in slot.kinds}
+    found: dict[str, list[Row]] = {slot.name: [] for slot in shape.children}
+    for child in element.children:
+        slot = slots.get(child.tag)
+        if slot is None:
+            known = ", ".join(slots) or "nothing"
+            raise child.error(f"is not expected in {element.tag}; expected {known}")
+        found[slot.name].append(_row(_kind_of(slot, child), child, board))
+    given: dict[str, object] = {}
+    for slot in shape.children:
+        rows = found[slot.name]
+        if slot.many:
+            given[slot.name] = tuple(rows)
+            continue
+        tag = slot.kinds[0].tag
+        if len(rows) > 1 or (slot.required and not rows):
+            where = rows[1] if rows else element
+            most = "one" if slot.required else "at most one"
+            raise where.error(f"expected {most} element {tag} in {element.tag}, got {len(rows)}")
+        given[slot.name] = rows[0] if rows else None
+    return given
+
+
+def _kind_of(slot: _Children, child: Element) -> type[Row]:
+    of_tag = [kind for kind in slot.kinds if kind.tag == child.tag]
+    for kind in of_tag:
+        if kind.key is None or kind.key in child.attributes:
+            return kind
+    keys = ", ".join(str(kind.key) for kind in of_tag)
+    raise child.error(f"expected one of the attributes {keys}")
