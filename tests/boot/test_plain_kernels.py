@@ -62,6 +62,7 @@ def test_a_panic_before_anything_is_set_up_is_heard(plain: Target, tmp_path: Pat
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.behaviour("C-14")
 def test_a_panic_amid_a_cleanup_stops_all_pds(
     plain: Target, tmp_path_factory: pytest.TempPathFactory

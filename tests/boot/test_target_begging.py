@@ -13,7 +13,7 @@ import pytest
 
 from cellreap.testing import Target, with_pd
 from kit.counted import COUNTED
-from kit.marks import slow_but
+from kit.marks import slow_but, thorough_but
 
 KINDS = {
     "a space that is not there": 0,
@@ -52,14 +52,14 @@ def test_an_equal_does_its_rounds_beside_a_pd_that_asks_for_ever(
 
 @pytest.mark.slow
 @pytest.mark.behaviour("S-12")
-@pytest.mark.parametrize("system", SYSTEMS[1:])
+@pytest.mark.parametrize("system", thorough_but(SYSTEMS[1:], "x86_64-refkernel"))
 def test_it_does_so_on_all_kernels(system: str, target_on: Callable[[str], Target]) -> None:
     assert slowdown(target_on(system), KINDS["beyond the quota"]) <= MOST
 
 
 @pytest.mark.slow
 @pytest.mark.behaviour("S-12")
-@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("system", thorough_but(SYSTEMS, *SYSTEMS[:2]))
 def test_a_pd_that_calls_its_capability_to_a_pd_has_its_turns_as_one_that_computes(
     system: str, target_on: Callable[[str], Target]
 ) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from cellreap.testing import Run, Target, with_crashes
-from kit.marks import slow_but
+from kit.marks import thorough_but
 
 ARCHES = ("x86_64", "aarch64")
 
@@ -19,7 +19,7 @@ def lives(run: Run, name: str) -> list[list[str]]:
 
 
 @pytest.mark.behaviour("S-18")
-@pytest.mark.parametrize("arch", slow_but(ARCHES, "x86_64"))
+@pytest.mark.parametrize("arch", thorough_but(ARCHES, "aarch64"))
 @pytest.mark.parametrize("at", [1, 3, 5])
 def test_a_crash_is_at_the_nth_checkpoint_that_the_pd_passes(
     target_of: Callable[[str], Target], arch: str, at: int

@@ -10,7 +10,7 @@ import pytest
 from cellreap.system.config import Config
 from cellreap.testing import Run, Target
 from cellreap.trace.events import Event
-from kit.marks import slow_but
+from kit.marks import thorough_but
 
 KERNELS = ("x86_64-seL4", "aarch64-seL4", "aarch64-refkernel")
 
@@ -103,7 +103,7 @@ def test_a_server_collects_while_it_serves_a_request(target: Target, mode: str) 
 
 
 @pytest.mark.behaviour("S-09")
-@pytest.mark.parametrize("kernel", slow_but(KERNELS, KERNELS[0]))
+@pytest.mark.parametrize("kernel", thorough_but(KERNELS, KERNELS[1]))
 def test_what_its_creator_has_let_go_goes_while_the_creator_lives(
     target_on: Callable[[str], Target], kernel: str
 ) -> None:
@@ -119,7 +119,7 @@ def test_what_its_creator_has_let_go_goes_while_the_creator_lives(
 
 
 @pytest.mark.behaviour("S-11", "S-09")
-@pytest.mark.parametrize("kernel", slow_but(KERNELS, KERNELS[0]))
+@pytest.mark.parametrize("kernel", thorough_but(KERNELS, KERNELS[1]))
 def test_what_a_cleanup_left_holds_up_no_collection_that_does_not_touch_it(
     target_on: Callable[[str], Target], kernel: str
 ) -> None:

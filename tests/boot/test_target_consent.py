@@ -9,19 +9,19 @@ import pytest
 
 from cellreap import headers
 from cellreap.testing import Run, Target, with_pd
-from kit.marks import slow_but
+from kit.marks import thorough_but
 
 ARCHES = ("x86_64", "aarch64")
 RESULTS = headers.names_of("protocol.h", "cr_result", "CR_RESULT_")
 DENIED, UNWANTED = RESULTS["denied"], RESULTS["unwanted"]
 
 
-@pytest.fixture(params=slow_but(ARCHES, "x86_64"))
+@pytest.fixture(params=thorough_but(ARCHES, "x86_64"))
 def impose(request: pytest.FixtureRequest, target_of: Callable[[str], Target]) -> Run:
     return target_of(str(request.param)).run("impose")
 
 
-@pytest.fixture(params=slow_but(ARCHES, "x86_64"))
+@pytest.fixture(params=thorough_but(ARCHES, "x86_64"))
 def climb(request: pytest.FixtureRequest, target_of: Callable[[str], Target]) -> Run:
     return target_of(str(request.param)).run("climb")
 

@@ -9,7 +9,7 @@ import pytest
 
 from cellreap import headers
 from cellreap.testing import Run, Target, with_pd
-from kit.marks import slow_but
+from kit.marks import thorough_but
 
 KERNELS = ("x86_64-seL4", "aarch64-seL4", "x86_64-refkernel")
 MOST = headers.constant("limits.h", "CR_MAX_CONSENTS")
@@ -28,7 +28,7 @@ def beside(target: Target, what: int) -> Run:
 
 
 @pytest.mark.behaviour("S-12")
-@pytest.mark.parametrize("kernel", slow_but(KERNELS, "x86_64-refkernel"))
+@pytest.mark.parametrize("kernel", thorough_but(KERNELS, "x86_64-refkernel"))
 def test_allowances_that_nobody_uses_are_limited(
     target_on: Callable[[str], Target], kernel: str
 ) -> None:
@@ -47,7 +47,7 @@ def test_an_allowance_by_which_an_edge_was_made_does_not_count(target: Target) -
 
 
 @pytest.mark.behaviour("S-12")
-@pytest.mark.parametrize("kernel", slow_but(KERNELS, "x86_64-refkernel"))
+@pytest.mark.parametrize("kernel", thorough_but(KERNELS, "x86_64-refkernel"))
 def test_subscriptions_that_are_dropped_again_are_limited(
     target_on: Callable[[str], Target], kernel: str
 ) -> None:

@@ -15,7 +15,7 @@ from cellreap.headers import constant
 from cellreap.runs.boot import End
 from cellreap.testing import Change, Run, Target, together, with_pd, with_system
 from kit.counted import COUNTED
-from kit.marks import slow_but, thorough_but
+from kit.marks import thorough_but
 from kit.muted import needs_debug
 
 pytestmark = pytest.mark.behaviour("S-13")
@@ -88,7 +88,7 @@ def halted(target_on: Callable[[str], Target]) -> Callable[..., tuple[int, Run]]
     return run
 
 
-@pytest.mark.parametrize("system", slow_but(SYSTEMS, "aarch64-seL4", "x86_64-refkernel"))
+@pytest.mark.parametrize("system", thorough_but(SYSTEMS, "aarch64-seL4", "x86_64-refkernel"))
 def test_of_a_pd_that_always_runs_only_the_last_lines_are_lost(
     system: str, halted: Callable[..., tuple[int, Run]]
 ) -> None:
@@ -97,7 +97,7 @@ def test_of_a_pd_that_always_runs_only_the_last_lines_are_lost(
     assert recorded(ended) > 2 * BEHIND
 
 
-@pytest.mark.parametrize("system", slow_but(SYSTEMS, "aarch64-seL4", "x86_64-refkernel"))
+@pytest.mark.parametrize("system", thorough_but(SYSTEMS, "aarch64-seL4", "x86_64-refkernel"))
 def test_what_there_was_before_any_pd_ran_is_never_lost(
     system: str, halted: Callable[..., tuple[int, Run]]
 ) -> None:
@@ -131,7 +131,7 @@ def test_in_the_middle_of_a_cleanup_no_more_is_lost_either(
     assert ended.of("PAUSE")
 
 
-@pytest.mark.parametrize("system", slow_but(SYSTEMS, "aarch64-seL4"))
+@pytest.mark.parametrize("system", thorough_but(SYSTEMS, "aarch64-seL4"))
 def test_what_is_old_is_not_lost(system: str, halted: Callable[..., tuple[int, Run]]) -> None:
     """The PD has always run since, and asked for nothing."""
     lost, ended = halted(system, MAKES, SOME, PAUSE)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from cellreap.testing import Change, Run, Target, together, with_pd
-from kit.marks import slow_but
+from kit.marks import slow_but, thorough_but
 
 KERNELS = ("x86_64-seL4", "aarch64-seL4", "aarch64-refkernel")
 MARK = 0xC1EA4
@@ -91,7 +91,7 @@ def test_surplus_unsubscriptions_drop_nothing_and_who_goes_itself_is_told(target
 
 
 @pytest.mark.behaviour("S-07")
-@pytest.mark.parametrize("kernel", slow_but(KERNELS, KERNELS[0]))
+@pytest.mark.parametrize("kernel", thorough_but(KERNELS, KERNELS[1]))
 @pytest.mark.parametrize("drops", slow_but((0, 1), 0))
 def test_a_handler_for_a_pd_that_is_listed_later_or_came_back_runs(
     target_on: Callable[[str], Target], kernel: str, drops: int
@@ -110,7 +110,7 @@ PRIORITIES = ((100, 100), (150, 60), (60, 150))
 
 
 @pytest.mark.behaviour("G-31", "G-45")
-@pytest.mark.parametrize("kernel", slow_but(KERNELS, KERNELS[0]))
+@pytest.mark.parametrize("kernel", thorough_but(KERNELS, KERNELS[1]))
 @pytest.mark.parametrize(("table", "files"), PRIORITIES)
 def test_nothing_is_marked_before_the_last_write_at_any_priority(
     target_on: Callable[[str], Target], kernel: str, table: int, files: int

@@ -13,13 +13,13 @@ import pytest
 
 from cellreap.arches import ARCHES
 from cellreap.testing import Run, Target
-from kit.marks import slow_but
+from kit.marks import thorough_but
 
 REFUSED = "kernel error 2"
 """seL4_InvalidCapability: the slot is empty."""
 
 
-@pytest.fixture(params=slow_but(sorted(ARCHES), "x86_64"))
+@pytest.fixture(params=thorough_but(sorted(ARCHES), "x86_64"))
 def each(request: pytest.FixtureRequest, target_of: Callable[[str], Target]) -> Target:
     """The target of each architecture."""
     return target_of(str(request.param))

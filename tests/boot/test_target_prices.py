@@ -14,13 +14,13 @@ import pytest
 from cellreap.system.sdk import ARCHES
 from cellreap.testing import Target
 from kit.counted import COUNTED
-from kit.marks import slow_but
+from kit.marks import thorough_but
 
 KINDS = 10
 
 
 @pytest.mark.behaviour("S-12")
-@pytest.mark.parametrize("arch", slow_but(ARCHES, "aarch64"))
+@pytest.mark.parametrize("arch", thorough_but(ARCHES, "aarch64"))
 def test_a_refusal_costs_no_more_than_a_service(
     arch: str, target_of: Callable[[str], Target]
 ) -> None:

@@ -339,7 +339,7 @@ def test_a_result_is_of_what_it_was_made_from(bench: Bench, sources: Path, tmp_p
     ):
         change()
         assert resumed() == ("pass", [], 1)
-        assert resumed() == ("pass", [], 0)
+    assert resumed() == ("pass", [], 0)
     before = server.read_text()
     added(server, "#error no more\n")
     (told,) = json.loads(bench.cellreap(*arguments, "--tasks", "--json").stdout)["tasks"]
