@@ -314,7 +314,7 @@ class LeftOut(TypedDict):
 class Input(TypedDict):
     """What a plan was made of."""
 
-    kind: Literal["configuration", "trace", "csv"]
+    kind: Literal["configuration", "description", "trace", "csv"]
     """What the file is."""
     notes: list[str]
     """What is to be known of the state, for people."""

@@ -15,9 +15,9 @@ class Unknown:
 
     kind: UnknownKind
     """`made`: what programs make when they run. `requests`: whether PDs make those that they may
-    make. `pds`: PDs that are made later. `connection`: one that an import left out. `rows`: nodes
-    that a CSV file does not describe in full. `trace`: what a trace that is wrong or broke off does
-    not tell."""
+    make. `pds`: PDs that are made later. `connection`: one that an import left out, or that has no
+    direction. `rows`: nodes that a CSV file does not describe in full. `trace`: what a trace that
+    is wrong or broke off does not tell."""
     text: str
     """What it is, for people."""
 

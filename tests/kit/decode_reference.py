@@ -17,7 +17,7 @@ from cellreap.headers import operation_forms
 
 MAGIC: Final = 0x6372700000000001
 NO_NUMBER: Final = 2**32 - 1
-CORE: Final = frozenset(b"ADS VMR MO VCPU PCPU CPU EP PD RESSPC".split())
+CORE: Final = frozenset(b"ADS VMR MO VCPU PCPU CPU EP PD RESSPC IRQ PORT CHANNEL".split())
 
 Value = int | bytes | list[tuple[int, ...]]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The model state that a configuration, a trace or a CSV file describes."""
+"""The model state that a configuration, a description, a trace or a CSV file describes."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # the check is imported for traces alone
     from cellreap.trace.report import Report
 
 CONFIGURATION: Final = "configuration"
+DESCRIPTION: Final = "description"
 TRACE: Final = "trace"
 CSV: Final = "csv"
 
@@ -37,7 +38,7 @@ class State:
 
     model: Model
     kind: str
-    """`configuration`, `trace` or `csv`."""
+    """`configuration`, `description`, `trace` or `csv`."""
     depths_of: Callable[[str], Depths] = lambda pd: (0, 0)
     """The depths that the source gives the crash of a PD, by its id."""
     kept: frozenset[str] = frozenset()
@@ -67,7 +68,8 @@ class State:
 
 
 def state_of(path: Path, *, after: int | None = None, strict: bool = False) -> State:
-    """The state in a file. The suffix .toml means a configuration, a line with TRACE a trace.
+    """The state in a file. The suffix .toml means a configuration, .system a description for
+    Microkit, a line with TRACE a trace.
 
     after: of a trace, the state after this cleanup; 0: before the first; None: at the end. strict:
     a state is refused if something must be left out or if it is illegal. InputError, UsageError.
@@ -78,6 +80,10 @@ def state_of(path: Path, *, after: int | None = None, strict: bool = False) -> S
         from cellreap.api.systems import System
 
         found = of_system(System.read(path))
+    elif path.suffix == ".system":
+        from cellreap.api.described import of_description
+
+        found = of_description(path)
     elif has_trace(path):
         from cellreap.api.traced import of_trace
 

@@ -13,13 +13,13 @@ from cellreap.api.auditing import Audit, Difference, Outcome, PairAudit, audit_s
 from cellreap.api.states import state_of
 from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
-from cellreap.cli.params import after_option, json_option
+from cellreap.cli.params import SOURCE, after_option, json_option
 from cellreap.cli.unknowns import concluded, incomplete_option, unknown_json, unknown_lines
 from cellreap.model.plan import depth_text
 
 
 @click.command()
-@click.argument("source", type=click.Path(path_type=Path), metavar="CONFIG.toml|TRACE|MODEL.csv")
+@click.argument("source", type=click.Path(path_type=Path), metavar=SOURCE)
 @click.option(
     "--max-depth",
     type=click.IntRange(0, 64),

@@ -13,7 +13,7 @@ import click
 from cellreap.api.planning import plan_state
 from cellreap.api.states import State, has_trace, state_of
 from cellreap.cli.echo import echo_json
-from cellreap.cli.params import Depth, after_option, depth_options, given, json_option
+from cellreap.cli.params import SOURCE, Depth, after_option, depth_options, given, json_option
 from cellreap.cli.unknowns import concluded, incomplete_option, unknown_json, unknown_lines
 from cellreap.errors import UsageError
 from cellreap.model.graph import Model
@@ -37,7 +37,7 @@ FORMS: Final = {
 
 
 @click.command()
-@click.argument("source", type=click.Path(path_type=Path), metavar="MODEL.csv|TRACE|CONFIG.toml")
+@click.argument("source", type=click.Path(path_type=Path), metavar=SOURCE)
 @click.option(
     "-o",
     "--output",

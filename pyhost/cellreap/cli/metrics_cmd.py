@@ -14,14 +14,22 @@ from cellreap.api.planning import Engine
 from cellreap.api.states import state_of
 from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
-from cellreap.cli.params import Depth, after_option, engine_option, given, json_option, to_depth
+from cellreap.cli.params import (
+    SOURCE,
+    Depth,
+    after_option,
+    engine_option,
+    given,
+    json_option,
+    to_depth,
+)
 from cellreap.cli.unknowns import concluded, incomplete_option, unknown_json, unknown_lines
 from cellreap.errors import UsageError
 from cellreap.model.metrics import Metrics
 
 
 @click.command()
-@click.argument("source", type=click.Path(path_type=Path), metavar="CONFIG.toml|TRACE|MODEL.csv")
+@click.argument("source", type=click.Path(path_type=Path), metavar=SOURCE)
 @click.argument("pds", nargs=-1, metavar="[PD_A PD_B]")
 @click.option("--with-root", is_flag=True, help="Let the root task be a PD on which both depend.")
 @click.option(

@@ -80,6 +80,9 @@ json_option: Decorator = click.option(
 )
 
 
+SOURCE = "CONFIG.toml|X.system|TRACE|MODEL.csv"
+"""What a model state is read from, in the usage of a command."""
+
 _BOARD = "cellreap.board"
 
 

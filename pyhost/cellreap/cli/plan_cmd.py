@@ -13,6 +13,7 @@ import click
 from cellreap.api.planning import Engine, collect_state, plan_state
 from cellreap.api.states import TRACE, state_of
 from cellreap.cli.params import (
+    SOURCE,
     Depth,
     after_option,
     chosen_policy,
@@ -33,7 +34,7 @@ from cellreap.model.reference import label
 
 
 @click.command()
-@click.argument("source", type=click.Path(path_type=Path), metavar="CONFIG.toml|TRACE|MODEL.csv")
+@click.argument("source", type=click.Path(path_type=Path), metavar=SOURCE)
 @click.option("--crash", metavar="PD", help="The PD that crashes: its id or its name.")
 @click.option(
     "--subtree",

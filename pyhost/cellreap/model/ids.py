@@ -16,7 +16,9 @@ NodeKind = Literal["PD", "RESOURCE_SPACE", "RESOURCE"]
 ROOT: Final = "PD_0"
 """The root task. It is never destroyed."""
 
-CORE_TYPES: Final = frozenset({"ADS", "VMR", "MO", "VCPU", "PCPU", "CPU", "EP", "PD", "RESSPC"})
+CORE_TYPES: Final = frozenset(
+    {"ADS", "VMR", "MO", "VCPU", "PCPU", "CPU", "EP", "PD", "RESSPC", "IRQ", "PORT", "CHANNEL"}
+)
 """Types of resources that the root task itself serves."""
 
 MAX_ID_LENGTH: Final = 96

@@ -104,7 +104,10 @@ typedef enum cr_edge_kind {
     CR_CORE_TYPE("CPU", "a thread's processor state")                                              \
     CR_CORE_TYPE("EP", "an endpoint")                                                              \
     CR_CORE_TYPE("PD", "the capability to a PD's body")                                            \
-    CR_CORE_TYPE("RESSPC", "the right to create spaces")
+    CR_CORE_TYPE("RESSPC", "the right to create spaces")                                           \
+    CR_CORE_TYPE("IRQ", "an interrupt line")                                                       \
+    CR_CORE_TYPE("PORT", "a range of I/O ports")                                                   \
+    CR_CORE_TYPE("CHANNEL", "two PDs that may signal each other")
 
 typedef enum cr_direction { CR_OUT = 0, CR_IN = 1 } cr_direction;
 

@@ -14,7 +14,6 @@ processors are refused: a configuration is there to be run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from os.path import relpath
 from pathlib import Path, PurePosixPath
@@ -38,6 +37,7 @@ from cellreap.system.importing import (
 )
 from cellreap.system.microkit import rows
 from cellreap.system.microkit.board import ANY_BOARD, Board
+from cellreap.system.microkit.connections import connections
 from cellreap.system.microkit.reading import read_system
 from cellreap.system.microkit.rows import Row, System
 
@@ -113,7 +113,10 @@ class _Import:
             self._add_capabilities(pd)
         for channel in described.channels:
             self._add_channel(channel)
-        self.dropped += _without_calls(described, list(self._pds.values()))
+        for lost in connections(described):
+            if lost.name != rows.CapTcb.tag:
+                between = tuple(self._pds[pd.name].name for pd in lost.between)
+                self.dropped.append(Dropped(lost.row.line, lost.kind, lost.name, between))
         self._note_lost(described)
 
     # -- PDs
@@ -166,8 +169,6 @@ class _Import:
         for cap in () if pd.row.cspace is None else pd.row.cspace.caps:
             other = self._pds[cap.pd]
             if not isinstance(cap, rows.CapTcb):
-                if other is not pd:
-                    self._drop(cap, "capability", cap.tag, (pd, other))
                 continue
             if other is pd:
                 self._note(cap, None, "a PD has no capability to itself")
@@ -196,13 +197,8 @@ class _Import:
                 f'"{first.name}" and "{second.name}" cannot notify each other: PDs do not signal '
                 "each other",
             )
-            self._drop(channel, "channel", "", (first, second))
 
     # -- what is lost
-
-    def _drop(self, row: Row, kind: str, name: str, pds: Iterable[_Pd]) -> None:
-        between = tuple(pd.name for pd in pds)
-        self.dropped.append(Dropped(row.line, kind, name, between))
 
     def _note(self, row: Row, attribute: str | None, text: str) -> None:
         where = row.tag if attribute is None else f"{row.tag}.{attribute}"
@@ -276,25 +272,6 @@ class _Import:
 
     def names(self) -> dict[str, str]:
         return {name: pd.name for name, pd in self._pds.items()}
-
-
-def _without_calls(described: System, pds: list[_Pd]) -> Iterator[Dropped]:
-    """Memory that PDs share, or their virtual machines, and what connects PDs with devices."""
-    users: dict[str, list[str]] = {}
-    for pd in pds:
-        machine = pd.row.machine
-        for mapping in (*pd.row.maps, *(() if machine is None else machine.maps)):
-            users.setdefault(mapping.mr, []).append(pd.name)
-        for device in (*pd.row.irqs, *pd.row.ports):
-            yield Dropped(device.line, "device", device.tag, (pd.name,))
-    using = {region: tuple(dict.fromkeys(names)) for region, names in users.items()}
-    for region in described.regions:
-        if len(using.get(region.name, ())) > 1:
-            yield Dropped(region.line, "memory", region.name, using[region.name])
-    for space in described.devices:
-        for iomap in space.maps:
-            if iomap.mr in using:
-                yield Dropped(iomap.line, "device", iomap.mr, using[iomap.mr])
 
 
 def _refuse(described: System) -> None:
