@@ -29,4 +29,7 @@
  * The kernel uses the virtual timer, user level the physical one. */
 enum { CR_TIMER_VIRTUAL = 27, CR_TIMER_PHYSICAL = 30 };
 
+/* Whether a kernel with MCS has a thread run at the time that it should. */
+enum { CR_MCS_IS_EXACT = 1 };
+
 #endif

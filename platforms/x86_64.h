@@ -23,6 +23,12 @@ enum {
     CR_PIT_LINE = 0
 };
 
+/* Whether a kernel with MCS has a thread run at the time that it should. On a CPU without a TSC
+ * deadline, seL4 divides the frequencies of TSC and local APIC as whole numbers. With those that
+ * QEMU emulates, all times are longer by as much as a half. With -icount, when the TSC is the
+ * slower one by a hair, the kernel takes the CPU for one with a deadline, and no time ever ends. */
+enum { CR_MCS_IS_EXACT = 0 };
+
 enum { CR_PIC_FIRST = 0x20, CR_PIC_SECOND = 0xa0 };
 
 #endif

@@ -132,6 +132,11 @@ def emulator_of(arch: str) -> str:
     return emulation.program
 
 
+def mcs_is_exact(arch: str) -> bool:
+    """Whether a kernel with MCS gives the root task the time, so that it needs no device."""
+    return headers.own_constant(f"../platforms/{arch}.h", "CR_MCS_IS_EXACT") == 1
+
+
 def levels(arch: str) -> tuple[str, ...]:
     """capDL's words for an address space and its tables, the one that spans most first.
 

@@ -3,6 +3,7 @@
  * The main program of the conformance image: it sets up the image, runs the checks, and prints
  * one line for each check and one at the end. */
 #include "conformance.h"
+#include "kernel/arch/timer_device.h"
 #include "kernel/timer.h"
 #include "kernel/uart.h"
 #include "kernel/untyped.h"
@@ -517,14 +518,16 @@ void cr_root_main(const seL4_BootInfo *info)
                                              CR_MCS ? none : cf_plain_ipc_checks,
                                              cf_thread_checks,
                                              CR_MCS ? cf_mcs_checks : cf_plain_thread_checks,
-                                             cf_timer_checks};
+                                             cf_device_checks,
+                                             cf_time_checks};
     uint32_t checks = 0;
     uint32_t failed = 0;
     uint32_t left_out = 0;
     set_up(info);
     for (uint32_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
         for (const cf_check *check = tables[t]; check->name != 0; check++) {
-            if (tables[t] == cf_timer_checks && !cr_timer_exists()) {
+            if ((tables[t] == cf_device_checks && !cr_device_exists()) ||
+                (tables[t] == cf_time_checks && !cr_timer_exists())) {
                 left_out++;
                 cr_console_string("\nconformance: ");
                 cr_console_string(check->name);

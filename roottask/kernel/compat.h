@@ -46,6 +46,8 @@ enum {
     CR_REPLY_BITS = seL4_ReplyBits,
     CR_SYS_WAIT = seL4_SysWait, /* without a place for a caller */
     CR_SLICE_US = CONFIG_BOOT_THREAD_TIME_SLICE * 1000, /* that of the root task's first thread */
+    CR_BUDGET_MIN_US = 20 * CONFIG_KERNEL_WCET_SCALE, /* the kernel refuses less */
+    CR_SPORADIC = seL4_SchedContext_Sporadic,
     CR_TIMEOUT_FAULT = seL4_Fault_Timeout, /* the label */
     CR_TIMEOUT_PAYER = seL4_Timeout_Data   /* the word with the badge of the scheduling context */
 };
@@ -118,10 +120,10 @@ static inline seL4_Error cr_set_priority(seL4_CPtr tcb, seL4_Word priority, seL4
 }
 
 static inline seL4_Error cr_set_time(seL4_CPtr control, seL4_CPtr sc, uint32_t budget_us,
-                                     uint32_t period_us, seL4_Word badge)
+                                     uint32_t period_us, seL4_Word badge, seL4_Word flags)
 {
     return (seL4_Error)seL4_SchedControl_ConfigureFlags(control, sc, budget_us, period_us, 0,
-                                                        badge, 0);
+                                                        badge, flags);
 }
 
 static inline seL4_Error cr_set_timeout(seL4_CPtr tcb, seL4_CPtr fault)
@@ -163,6 +165,7 @@ static inline seL4_Error cr_save_reply(seL4_CPtr root, seL4_Word index, uint8_t 
 /* No object has these types. */
 enum { CR_MCS = 0, CR_SC_OBJECT = -1, CR_SC_BITS = 0, CR_REPLY_OBJECT = -1, CR_REPLY_BITS = 0 };
 enum { CR_SYS_WAIT = seL4_SysRecv, CR_SLICE_US = 0, CR_TIMEOUT_FAULT = -1, CR_TIMEOUT_PAYER = 0 };
+enum { CR_BUDGET_MIN_US = 0, CR_SPORADIC = 0 };
 
 static inline seL4_MessageInfo_t cr_recv(seL4_CPtr from, seL4_Word *badge, seL4_CPtr reply)
 {
@@ -232,9 +235,9 @@ static inline seL4_Error cr_set_priority(seL4_CPtr tcb, seL4_Word priority, seL4
 }
 
 static inline seL4_Error cr_set_time(seL4_CPtr control, seL4_CPtr sc, uint32_t budget_us,
-                                     uint32_t period_us, seL4_Word badge)
+                                     uint32_t period_us, seL4_Word badge, seL4_Word flags)
 {
-    (void)control, (void)sc, (void)budget_us, (void)period_us, (void)badge;
+    (void)control, (void)sc, (void)budget_us, (void)period_us, (void)badge, (void)flags;
     return seL4_NoError;
 }
 

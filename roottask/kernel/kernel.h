@@ -242,6 +242,8 @@ static inline uint64_t cr_time_share(cr_time time, uint64_t interval)
 /* Gives a scheduling context time. `badge`: of whom it is, in the message of a timeout fault. One
  * kernel call. */
 seL4_Error cr_give_time(seL4_CPtr sc, cr_time time, seL4_Word badge);
+/* Gives it nearly its whole period, which begins when its thread is resumed. */
+seL4_Error cr_give_sporadic_time(seL4_CPtr sc, uint32_t period_us);
 
 /* Has a thread give its scheduling context back to its notification whenever it waits: then it runs
  * on the time of who calls it, and on its own for its signals. One kernel call. */

@@ -31,7 +31,12 @@ seL4_Error cr_save_caller(cr_slot at, uint32_t of)
 seL4_Error cr_give_time(seL4_CPtr sc, cr_time time, seL4_Word badge)
 {
     const cr_time given = time.budget_us != 0 ? time : (cr_time){CR_SLICE_US, CR_SLICE_US};
-    return cr_set_time(time_control, sc, given.budget_us, given.period_us, badge);
+    return cr_set_time(time_control, sc, given.budget_us, given.period_us, badge, 0);
+}
+
+seL4_Error cr_give_sporadic_time(seL4_CPtr sc, uint32_t period_us)
+{
+    return cr_set_time(time_control, sc, period_us - 1, period_us, 0, CR_SPORADIC);
 }
 
 seL4_Error cr_make_passive(seL4_CPtr sc, seL4_CPtr notification)

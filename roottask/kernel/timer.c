@@ -1,26 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Real time for the root task. See timer.h. This file must not access the device itself:
- * timer_device.h does.
+ * timer_device.h does. A kernel with MCS may need none: sleeper.h.
  *
  * cr_timer_init succeeds only after an interrupt has arrived. A device that exists but raises no
  * interrupt would otherwise leave every deadline without effect. */
 #include "timer.h"
+#include "kernel/arch/arch.h"
 #include "kernel/arch/timer_device.h"
 #include "objects.h"
+#include "sleeper.h"
+#include "platforms/arch.h"
 #include "untyped.h"
 
 enum {
     PROBE_BADGE = 1,
     /* polls for the first interrupt: seconds on any machine; the interrupt takes microseconds */
-    PATIENCE = 1 << 22
+    PATIENCE = 1 << 22,
+    /* the time is from the sleeper, and no device is taken */
+    SLEEPS = CR_MCS && CR_MCS_IS_EXACT
 };
 
 static seL4_CPtr handler;
 
 int cr_timer_exists(void)
 {
-    return cr_device_exists();
+    return SLEEPS || cr_device_exists();
 }
 
 /* Waits for one interrupt on a notification that has no other use. This shows that interrupts
@@ -91,6 +96,9 @@ static cr_status probe_device(void)
 /* If this fails, the capabilities stay in their slots. The root task does not try again. */
 cr_status cr_timer_init(seL4_CPtr notification, seL4_Word badge)
 {
+    if (SLEEPS) {
+        return cr_sleeper_init(notification, badge);
+    }
     if (!cr_device_exists()) {
         return CR_ERR_ABSENT;
     }
@@ -125,11 +133,14 @@ uint64_t cr_timer_start(uint64_t ns)
     if (ns > CR_TIMER_MAX_NS) {
         cr_panic("the timer is asked for more than it can count", ns);
     }
-    return cr_device_start(ns == 0 ? 1 : ns);
+    return SLEEPS ? cr_sleeper_start(ns) : cr_device_start(ns == 0 ? 1 : ns);
 }
 
 void cr_timer_ack(void)
 {
+    if (SLEEPS) {
+        return;
+    }
     cr_device_quiet();
     cr_count_call(CR_CALL_TIMER);
     seL4_Error error = seL4_IRQHandler_Ack(handler);
@@ -140,10 +151,10 @@ void cr_timer_ack(void)
 
 uint64_t cr_timer_counter_hz(void)
 {
-    return cr_device_counter_hz();
+    return SLEEPS ? cr_arch_counter_hz() : cr_device_counter_hz();
 }
 
 uint64_t cr_timer_elapsed(void)
 {
-    return cr_device_elapsed();
+    return SLEEPS ? cr_sleeper_elapsed() : cr_device_elapsed();
 }

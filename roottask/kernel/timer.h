@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Real time, from a device that the kernel leaves to user level. On x86_64 this is the PIT. On
- * aarch64 it is the physical generic timer, which needs a kernel with KernelArmExportPCNTUser and
- * KernelArmExportPTMRUser.
+ * Real time. On aarch64, a kernel with MCS gives it (sleeper.h). Else it comes from a device that
+ * the kernel leaves to user level. On x86_64 this is the PIT. On aarch64 it is the physical generic
+ * timer, which needs a kernel with KernelArmExportPCNTUser and KernelArmExportPTMRUser.
  *
  * The timer raises one interrupt for each start. Without a start there is no interrupt and no time
  * is counted. */
@@ -15,10 +15,11 @@
 /* The longest time that can be set for one interrupt, in nanoseconds. */
 enum { CR_TIMER_MAX_NS = 50000000 };
 /* The slots that the timer keeps once its device was found: the interrupt, the ports, the
- * signal. */
+ * signal. The sleeper keeps CR_SLEEPER_SLOTS. */
 enum { CR_TIMER_SLOTS = 3 };
 
-/* Whether the kernel's configuration leaves a timer to user level (a constant of the build). */
+/* Whether the kernel's configuration gives time or leaves a timer to user level (a constant of the
+ * build). */
 int cr_timer_exists(void);
 /* Takes the timer. `notification` is bound to the root task's thread. The interrupt signals it
  * through a capability minted with `badge`. Must be called after cr_untyped_init, because it takes
@@ -28,9 +29,10 @@ int cr_timer_exists(void);
 cr_status cr_timer_init(seL4_CPtr notification, seL4_Word badge);
 /* Requests an interrupt in at least `ns` nanoseconds. `ns` is at most CR_TIMER_MAX_NS. This
  * replaces the interrupt that was requested before. Returns the time that was set, rounded up to
- * the resolution of the device. */
+ * the resolution of the device. The sleeper's: microseconds, at least 100. */
 uint64_t cr_timer_start(uint64_t ns);
-/* How often cr_arch_boot_counter counts in a second. Where no register tells, it is measured with
+/* How often cr_arch_boot_counter counts in a second. 0: there is no counter for user threads. Where
+ * no register tells, it is measured with
  * the device, which replaces what was set before and takes 10 ms. Must be called after
  * cr_timer_init, and only if that succeeded. */
 uint64_t cr_timer_counter_hz(void);

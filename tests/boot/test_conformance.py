@@ -22,7 +22,15 @@ from cellreap.cli.conformance_cmd import Conformance, run_conformance
 from cellreap.progress import Progress
 from cellreap.system.parts import CONFORMANCE, build_conformance, build_parts
 from cellreap.system.refkernel import build_refkernel
-from cellreap.system.sdk import ARCHES, Sdk, data_folder, is_mcs, load_sdk, timer_of
+from cellreap.system.sdk import (
+    ARCHES,
+    Sdk,
+    data_folder,
+    device_missing,
+    is_mcs,
+    load_sdk,
+    timer_of,
+)
 from cellreap.system.toolchain import find_toolchain
 from kit.marks import slow_but
 from kit.paths import ROOT
@@ -74,8 +82,11 @@ def verify(result: Conformance, sdk: Sdk) -> None:
     assert len(set(names)) == len(names)
     assert names == names_in_sources("tables", is_mcs(sdk.options))
     left_out = [check.name for check in result.checks if not check.made]
-    timer = names_in_sources("cf_timer_checks", is_mcs(sdk.options))
-    assert left_out == ([] if timer_of(sdk) else timer)
+    mcs = is_mcs(sdk.options)
+    device = names_in_sources("cf_device_checks", mcs)
+    time = names_in_sources("cf_time_checks", mcs)
+    without = device_missing(sdk.options, sdk.kernel.arch) is not None
+    assert left_out == device * without + time * (not timer_of(sdk))
 
 
 @pytest.mark.slow

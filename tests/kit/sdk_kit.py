@@ -74,6 +74,7 @@ def make_sel4_sources(roottask: Path) -> None:
     for name in (
         "root.h",
         "kernel/kernel.h",
+        "kernel/sleeper.h",
         "kernel/timer.h",
         "kernel/untyped.h",
         "kernel/witness.h",

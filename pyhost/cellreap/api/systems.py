@@ -26,6 +26,7 @@ from cellreap.system.programs import Source, check_programs
 from cellreap.system.refkernel import build_refkernel, find_kernel
 from cellreap.system.sdk import (
     Sdk,
+    counter_missing,
     debug_missing,
     installed_sdk,
     is_mcs,
@@ -107,9 +108,10 @@ class System:
         """InputError if the file needs what the kernel has not: a timer, debug calls, MCS."""
         timer, debug = timer_missing(sdk.options, sdk.kernel.arch), debug_missing(sdk.options)
         mcs = is_mcs(sdk.options)
-        if timer is not None or debug is not None or not mcs:
+        counter = counter_missing(sdk.options, sdk.kernel.arch)
+        if counter is not None or debug is not None or not mcs:
             as_written = parse_config(self.text, self.path)
-            check_timer(as_written, self.text, self.path, timer)
+            check_timer(as_written, self.text, self.path, timer, counter)
             check_debug(as_written, self.text, self.path, debug)
             check_scheduling(as_written, self.text, self.path, mcs)
 

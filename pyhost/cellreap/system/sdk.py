@@ -23,7 +23,7 @@ from typing import Any
 
 from cellreap.arches import ARCHES as ARCHES  # an SDK is for one of these
 from cellreap.errors import InputError, UsageError
-from cellreap.platforms import PLATFORMS
+from cellreap.platforms import PLATFORMS, mcs_is_exact
 from cellreap.system.elf import read_executable
 from cellreap.system.loader import FDT_FILE, PLATFORM_FILE, loaded_platforms, platform_of
 
@@ -394,16 +394,34 @@ def prints_tables(arch: str) -> bool:
 
 
 def timer_missing(options: Mapping[str, Any], arch: str) -> str | None:
-    """The first option because of which a kernel leaves no timer to the root task. None: it leaves
-    one.
+    """The first option because of which the root task has no timer. None: it has one.
 
     options: gen_config.json. The name is that of the CMake option. The result must agree with
     cr_timer_exists of roottask/kernel/timer.h.
+    """
+    sleeps = is_mcs(options) and mcs_is_exact(arch)
+    return None if sleeps else device_missing(options, arch)
+
+
+def device_missing(options: Mapping[str, Any], arch: str) -> str | None:
+    """The first option because of which a kernel leaves no timer's device to user level, as
+    cr_device_exists of roottask/kernel/arch/timer_device.h. None: it leaves one.
     """
     for keys, option in _TIMER_BY_ARCH[arch]:
         if not any(options.get(key) is True for key in keys):
             return option
     return None
+
+
+def counter_missing(options: Mapping[str, Any], arch: str) -> str | None:
+    """The option because of which the root task has no counter to tell times with. None: it has
+    one. If it has the time from a device, it has.
+    """
+    reads = options.get("EXPORT_PCNT_USER") is True
+    sleeps = is_mcs(options) and mcs_is_exact(arch)
+    if sleeps and reads and options.get("ARM_HYPERVISOR_SUPPORT") is not True:
+        return None
+    return device_missing(options, arch)
 
 
 def timer_of(sdk: Sdk) -> bool:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
+from cellreap.platforms import mcs_is_exact
 from cellreap.system.capdl.constants import roottask
 from cellreap.system.capdl.layout import spawned_pd
 from cellreap.system.capdl.objects import Body
@@ -55,7 +56,9 @@ def sizes_of(
     own = 1 << roottask("root.h", "CR_OWN_BLOCK_BITS")
     mcs = target.sc_bits > 0
     replies = mcs * (_probes(config, saved) + 1)
-    scs = mcs * (3 + witnesses + config.system.scenario)
+    sleeper = timer and mcs > 0 and mcs_is_exact(target.arch)
+    device = timer and not sleeper
+    scs = mcs * (3 + witnesses + config.system.scenario + sleeper)
     probes = snapshots and config.system.truth is not False
     rows = tables(config)
     large = roottask("kernel/arch/arch.h", "CR_ARCH_LARGE_BITS")
@@ -68,9 +71,11 @@ def sizes_of(
         + (pools << target.page_bits)
         + _witness_bytes(witnesses, target)
         + _reply_bytes(config, saved, target)
+        + sleeper * _block(1)
         + probes * _probe_bytes(_probes(config, saved), target),
         base_slots=roottask("root.h", "CR_OWN_SLOTS")
-        + timer * roottask("kernel/timer.h", "CR_TIMER_SLOTS")
+        + device * roottask("kernel/timer.h", "CR_TIMER_SLOTS")
+        + sleeper * roottask("kernel/sleeper.h", "CR_SLEEPER_SLOTS")
         + witnesses * roottask("kernel/witness.h", "CR_WITNESS_SLOTS")
         + config.system.scenario * roottask("scenario/scenario.h", "CR_QUIET_SLOTS")
         + probes * _probe_slots(config, saved)
@@ -80,7 +85,12 @@ def sizes_of(
         bodies={name: 1 << each.bits for name, each in bodies.items()},
         spawned={program: 1 << each.bits for program, each in spawned.items()},
         base_objects=_own_objects(
-            witnesses, timer, config.system.scenario, _probes(config, saved) if probes else 0, pages
+            witnesses,
+            device,
+            sleeper,
+            config.system.scenario,
+            _probes(config, saved) if probes else 0,
+            pages,
         )
         | ({"sched-context": scs, "reply": replies} if mcs else {}),
         objects={name: _objects(each, target) for name, each in bodies.items()},
@@ -109,19 +119,20 @@ def _objects(body: Body, target: Target) -> dict[str, int]:
 
 
 def _own_objects(
-    witnesses: int, timer: bool, scenario: bool, probes: int, pages: int
+    witnesses: int, device: bool, sleeper: bool, scenario: bool, probes: int, pages: int
 ) -> dict[str, int]:
     """An endpoint for operations, a notification, the worker with its endpoint, the writer and the
-    pump with three notifications; a thread and a notification for each witness and for the quiet
-    thread; probes, which share an address space; large pages of the tables.
+    pump with three notifications, the timer's device or the sleeper; a thread and a notification
+    for each witness and for the quiet thread; probes, which share an address space; large pages of
+    the tables.
     """
     objects = {
-        "thread": 3 + witnesses + scenario + probes,
+        "thread": 3 + witnesses + scenario + probes + sleeper,
         "endpoint": 2,
         "notification": 4 + witnesses + scenario,
         "vspace": int(probes > 0),
         "asid": int(probes > 0),
-        "irq-handler": int(timer),
+        "irq-handler": int(device),
         "frame": pages,
     }
     return {kind: count for kind, count in objects.items() if count}

@@ -37,7 +37,7 @@ from cellreap.system.config import (
 from cellreap.system.image import read_image
 from cellreap.system.parts import build_parts
 from cellreap.system.programs import Source, build_programs, keep_programs
-from cellreap.system.sdk import Sdk, debug_missing, is_mcs, timer_missing
+from cellreap.system.sdk import Sdk, counter_missing, debug_missing, is_mcs, timer_missing
 from cellreap.system.toolchain import find_toolchain
 from cellreap.testing.changes import Change, validated
 from cellreap.testing.run import Run
@@ -151,6 +151,9 @@ class Target:
             config = change(config)
         config = _checked(config)
         missing = timer_missing(self.sdk.options, self.sdk.kernel.arch)
+        counter = counter_missing(self.sdk.options, self.sdk.kernel.arch)
+        if missing is None and counter is not None and config.system.trace_time:
+            raise NoTimer(f"{self.sdk.kernel} leaves no counter to user level: it has no {counter}")
         if missing is not None and any(timed(config)):
             raise NoTimer(f"{self.sdk.kernel} leaves no timer to user level: it has no {missing}")
         missing = debug_missing(self.sdk.options)

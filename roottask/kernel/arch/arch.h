@@ -55,6 +55,11 @@ _Noreturn void cr_pump_main(void);
 void cr_worker_begin(void);
 _Noreturn void cr_worker_main(void);
 
+/* The entry point of the sleeper (kernel/sleeper.h), in threads.S. It runs cr_sleeper_main if the
+ * root task has that function. */
+void cr_sleeper_begin(void);
+_Noreturn void cr_sleeper_main(void);
+
 /* Sets the registers of a thread that starts at `entry` with this stack. `entry` is assembler code
  * that calls a C function, not a C function itself. `stack_top` is aligned to 16. */
 void cr_arch_start_registers(seL4_UserContext *out, seL4_Word entry, seL4_Word stack_top);
@@ -101,5 +106,7 @@ uint64_t cr_arch_cycles(void);
 /* A counter that has another value at each boot. 0: there is none, or user threads may not read
  * it. */
 uint64_t cr_arch_boot_counter(void);
+/* How often it counts in a second, if there is one and a register tells; else 0. */
+uint64_t cr_arch_counter_hz(void);
 
 #endif

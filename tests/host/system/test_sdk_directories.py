@@ -21,6 +21,7 @@ from cellreap.system.sdk import (
     CONFIG_FILE,
     board_of,
     boards_in,
+    counter_missing,
     debug_missing,
     find_sdk,
     load_sdk,
@@ -248,6 +249,8 @@ def test_an_aarch64_kernel_that_the_emulator_cannot_run_is_refused(
             "KernelArmExportPCNTUser",
         ),
         ("aarch64", {"EXPORT_PCNT_USER": "true"}, "KernelArmExportPCNTUser"),
+        ("x86_64", {"IRQ_IOAPIC": False, "KERNEL_MCS": True}, "KernelIRQController"),
+        ("aarch64", {"EXPORT_PTMR_USER": False, "KERNEL_MCS": True}, None),
     ],
 )
 def test_a_kernel_without_a_timer_for_users_is_known_by_its_option(
@@ -357,6 +360,26 @@ def test_the_option_without_which_a_kernel_leaves_no_timer_is_named() -> None:
         timer_missing({**both, "EXPORT_PTMR_USER": False}, "aarch64") == "KernelArmExportPTMRUser"
     )
     assert timer_missing({"EXPORT_PCNT_USER": True}, "aarch64") == "KernelArmExportPTMRUser"
+
+
+@pytest.mark.behaviour("N-11", "B-01")
+@pytest.mark.parametrize(
+    ("options", "missing"),
+    [
+        ({"EXPORT_PCNT_USER": True}, None),
+        ({"EXPORT_PTMR_USER": True}, "KernelArmExportPCNTUser"),
+        (
+            {"EXPORT_PCNT_USER": True, "ARM_HYPERVISOR_SUPPORT": True},
+            "KernelArmExportPTMRUser",
+        ),
+    ],
+)
+def test_a_kernel_with_mcs_gives_time_and_not_always_a_counter_to_tell_it_with(
+    options: dict[str, Any], missing: str | None
+) -> None:
+    with_mcs = {**options, "KERNEL_MCS": True}
+    assert timer_missing(with_mcs, "aarch64") is None
+    assert counter_missing(with_mcs, "aarch64") == missing
 
 
 def microkits(root: Path, *boards: str, **options: Any) -> Path:

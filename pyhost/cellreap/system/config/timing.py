@@ -66,15 +66,19 @@ def timed(config: Config) -> Iterator[KeyPath]:
             yield ("crash", i, "how")
 
 
-def check_timer(config: Config, text: str, path: Path, missing: str | None) -> None:
+def check_timer(
+    config: Config, text: str, path: Path, missing: str | None, counter: str | None = None
+) -> None:
     """InputError if a configuration needs a timer and the kernel leaves none.
 
     config: as in the file. text: the text of that file. missing: the kernel's option without which
-    there is no timer (`sdk.timer_missing`); None if there is a timer.
+    there is no timer (`sdk.timer_missing`); None if there is a timer. counter: the same of a
+    counter to tell times with.
     """
-    if missing is None:
-        return
     for at in timed(config):
+        lacks = counter if missing is None and at[-1] == "trace_time" else missing
+        if lacks is None:
+            continue
         value = "a deadline"
         if at[0] == "crash" and isinstance(at[1], int):
             value = config.crashes[at[1]].how
@@ -84,5 +88,5 @@ def check_timer(config: Config, text: str, path: Path, missing: str | None) -> N
             value = "a limit of time"
         elif at[-1] == "trace_time":
             value = "a trace with times"
-        message = f"{value} needs a timer: expected a kernel with {missing}, which this one has not"
+        message = f"{value} needs a timer: expected a kernel with {lacks}, which this one has not"
         raise InputError(str(path), Lines(text).of(at), dotted(at), message)

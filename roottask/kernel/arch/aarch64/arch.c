@@ -159,15 +159,28 @@ uint64_t cr_arch_cycles(void)
     return count; /* Without that option the kernel denies user threads access to the counter. */
 }
 
-uint64_t cr_arch_boot_counter(void)
-{
 /* Below a kernel in EL2, QEMU 7.2 denies the counter to those who have no timer. */
 #if defined(CONFIG_EXPORT_PCNT_USER) &&                                                            \
     (defined(CONFIG_EXPORT_PTMR_USER) || !defined(CONFIG_ARM_HYPERVISOR_SUPPORT))
+#define HAS_COUNTER
+#endif
+
+uint64_t cr_arch_boot_counter(void)
+{
+#ifdef HAS_COUNTER
     uint64_t count;
     __asm__ volatile("isb\n\tmrs %0, cntpct_el0" : "=r"(count));
     return count;
 #else
     return cr_arch_cycles();
 #endif
+}
+
+uint64_t cr_arch_counter_hz(void)
+{
+    uint64_t hz = 0;
+#ifdef HAS_COUNTER
+    __asm__ volatile("mrs %0, cntfrq_el0" : "=r"(hz));
+#endif
+    return hz;
 }

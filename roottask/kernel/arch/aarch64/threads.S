@@ -20,4 +20,5 @@
     entry cr_writer_start, cr_writer_main
     entry cr_pump_start, cr_pump_main
     entry cr_worker_begin, cr_worker_main
+    entry cr_sleeper_begin, cr_sleeper_main
     .section .note.GNU-stack, "", %progbits

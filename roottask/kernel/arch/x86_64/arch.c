@@ -154,3 +154,8 @@ uint64_t cr_arch_boot_counter(void)
 {
     return cr_arch_cycles();
 }
+
+uint64_t cr_arch_counter_hz(void)
+{
+    return 0;
+}
