@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import Any
 
 from cellreap.api.crashes import Blast, Crashes
-from cellreap.api.states import CONFIGURATION, TRACE, Depths, State
+from cellreap.api.states import CSV, Depths, State
 from cellreap.model.ids import ROOT
 from cellreap.model.plan import depth_text
 from cellreap.model.reference import Broken
@@ -235,7 +235,7 @@ def audit_state(state: State, max_depth: int, *, pairs: bool = False) -> Audit:
     of two PDs too.
     """
     model, close = state.model, state.closeness
-    given = state.kind in (CONFIGURATION, TRACE)
+    given = state.kind != CSV
     own = {pd: state.depths_of(pd) for pd in model.pds() if pd != ROOT and given}
     finite = [depth for both in own.values() for depth in both if depth is not None]
     crashes = Crashes(model, close, max([max_depth, *finite]))

@@ -7,44 +7,64 @@
 | a protected procedure | a REQUEST to the space of calls that the callee manages |
 | a memory region; a map of it | an MO; a VMR of the PD that is built on it |
 | a channel over which the ends may notify | a CHANNEL that both hold |
+| `[[serves]]` of the policy | a REQUEST of each client to a space that the server manages |
 | an interrupt, I/O ports | an IRQ, a PORT that the PD holds |
 | a capability to another PD, its time or its address space | a hold of its body |
 
-PDs that share a region or a channel, and of which neither calls the other one or is its parent, are
-connected in no direction: no depth follows that, and the state says so.
+PDs that share a region or a channel, and of which neither calls or serves the other one, or is its
+parent, are connected in no direction: no depth follows that, and the state says so.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 from typing import Final
 
-from cellreap.api.states import DESCRIPTION, State
+from cellreap.api.states import DESCRIPTION, Depths, State, limit
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT, pd_id, resource_id, space_id
 from cellreap.system.microkit.connections import Connection, connections, maps_of
+from cellreap.system.microkit.policy import Policy, read_policy
 from cellreap.system.microkit.reading import read_system
 from cellreap.system.microkit.rows import Pd, Row, System
 from cellreap.unknown import Unknown
 
 _ROOT_NAME: Final = "ROOT_TASK"
 _CALLS: Final = "CALLS"
+_SERVES: Final = "SERVES"
 _CORE: Final = {
     name: number for number, name in enumerate(("PD", "MO", "VMR", "CHANNEL", "IRQ", "PORT"), 1)
 }
 """Type of the root task's spaces -> the number of the space."""
 
 
-def of_description(path: Path) -> State:
-    """The state of a described system when all its PDs are there. InputError as Microkit."""
+def of_description(path: Path, policy_path: Path | None = None) -> State:
+    """The state of a described system when all its PDs are there. InputError as Microkit.
+
+    policy_path: the policy beside it, with its depths and its directions.
+    """
     system = read_system(path)
+    policy = Policy() if policy_path is None else read_policy(policy_path, system)
     made = _Made(system)
+    for serves in policy.serves:
+        made.add_service(serves.server, serves.clients)
     model = made.model
-    model.unknown = tuple(_undirected(system, model, made.ids))
+    model.unknown = tuple(Unknown("connection", _told(it)) for it in _undirected(system, made))
+    of_pd = {made.ids[pd.name]: pd for pd in policy.pd}
+
+    def depths_of(pd: str) -> Depths:
+        own, common = of_pd.get(pd), policy.policy
+        chosen = (
+            common.pd_depth if own is None or own.pd_depth is None else own.pd_depth,
+            common.rs_depth if own is None or own.rs_depth is None else own.rs_depth,
+        )
+        return limit(chosen[0]), limit(chosen[1])
+
     kept, notes = frozenset(made.ids.values()), tuple(_notes(path, system))
-    return State(model, DESCRIPTION, kept=kept, names=made.names, notes=notes)
+    return State(model, DESCRIPTION, depths_of, kept, names=made.names, notes=notes)
 
 
 class _Made:
@@ -53,6 +73,7 @@ class _Made:
         self.names: dict[str, str] = {}
         self.ids = {pd.name: pd_id(n) for n, pd in enumerate(system.pds(), 1)}
         self._numbers = {pd.name: n for n, pd in enumerate(system.pds(), 1)}
+        self._services: dict[tuple[str, str], str] = {}
         self._counts = dict.fromkeys(_CORE, 0)
         self.model.add_pd(ROOT, _ROOT_NAME, pinned=True)
         for name, number in _CORE.items():
@@ -84,20 +105,41 @@ class _Made:
         return body
 
     def _add_calls(self, system: System) -> None:
-        spaces: dict[str, str] = {}
         for channel in system.channels:
             for end, other in (channel.ends, channel.ends[::-1]):
-                if not end.pp:
-                    continue
-                if other.pd not in spaces:
-                    space = space_id(_CALLS, len(_CORE) + len(spaces) + 1)
-                    spaces[other.pd] = space
-                    self.names[space] = f"{other.pd}_calls"
-                    self.model.add_space(space, self.ids[other.pd])
-                    self.model.add_hold(self.ids[other.pd], space)
-                request = (self.ids[end.pd], spaces[other.pd])
-                if request not in self.model.requests:
-                    self.model.add_request(*request)
+                if end.pp:
+                    self._request(end.pd, self._space_of(other.pd, _CALLS))
+
+    def add_service(self, server: str, clients: tuple[str, ...]) -> None:
+        """The clients depend on the server."""
+        space = self._space_of(server, _SERVES)
+        for client in clients:
+            self._request(client, space)
+
+    def directs(self, each: Connection) -> bool:
+        """Whether of every two of its PDs, one needs the other one or has it for a parent."""
+        model = self.model
+        return all(
+            model.faults.get(a) == b
+            or any((a, space) in model.requests for space in model.spaces_of(b))
+            or model.faults.get(b) == a
+            or any((b, space) in model.requests for space in model.spaces_of(a))
+            for a, b in combinations((self.ids[pd.name] for pd in each.between), 2)
+        )
+
+    def _space_of(self, server: str, type_name: str) -> str:
+        """The space of this type that stands for what a PD serves."""
+        if (server, type_name) not in self._services:
+            space = space_id(type_name, len(_CORE) + len(self._services) + 1)
+            self._services[server, type_name] = space
+            self.names[space] = f"{server}_{type_name.lower()}"
+            self.model.add_space(space, self.ids[server])
+            self.model.add_hold(self.ids[server], space)
+        return self._services[server, type_name]
+
+    def _request(self, client: str, space: str) -> None:
+        if (self.ids[client], space) not in self.model.requests:
+            self.model.add_request(self.ids[client], space)
 
     def _add_regions(self, system: System) -> dict[str, str]:
         """The memory objects by name. One that nobody maps is none: nobody has it."""
@@ -131,26 +173,46 @@ class _Made:
                 model.add_hold(own, self._body(cap.pd))
 
 
-def _undirected(system: System, model: Model, ids: dict[str, str]) -> Iterator[Unknown]:
+def first_policy(path: Path) -> str:
+    """A policy to begin with, as the text of a file: with a line for each connection that has no
+    direction, and how to give it one.
+    """
+    system = read_system(path)
+    lines = [
+        f"# The policy beside {path.name}.",
+        "",
+        "[policy]",
+        "pd_depth = 0",
+        "rs_depth = 0",
+    ]
+    for each in _undirected(system, _Made(system)):
+        server, *clients = (json.dumps(pd.name, ensure_ascii=False) for pd in each.between)
+        lines += [
+            "",
+            f"# line {each.row.line}: {_told(each)}. If one depends on the other:",
+            "# [[serves]]",
+            f"# server = {server}",
+            f"# clients = [{', '.join(clients)}]",
+        ]
+    for pd in system.pds():
+        name = json.dumps(pd.name, ensure_ascii=False)
+        lines += ["", "[[pd]]", f"name = {name}", "respawn = true"]
+    for region in system.regions:
+        name = json.dumps(region.name, ensure_ascii=False)
+        lines += ["", "[[region]]", f"name = {name}", 'after = "keep"']
+    return "\n".join(lines) + "\n"
+
+
+def _undirected(system: System, made: _Made) -> Iterator[Connection]:
     """The connections between PDs that depend on each other by nothing else that is told."""
     for each in connections(system):
-        if each.kind in ("channel", "memory") and not _directed(each, model, ids):
-            pds = " and ".join(pd.name for pd in each.between)
-            name = f' "{each.name}"' if each.name else ""
-            yield Unknown("connection", f"{each.kind}{name} of {pds}, in no direction")
+        if each.kind in ("channel", "memory") and not made.directs(each):
+            yield each
 
 
-def _directed(each: Connection, model: Model, ids: dict[str, str]) -> bool:
-    """Whether of every two of its PDs, one calls the other one or is its parent."""
-    for first, second in combinations((ids[pd.name] for pd in each.between), 2):
-        asks = any(
-            (a, space) in model.requests
-            for a, b in ((first, second), (second, first))
-            for space in model.spaces_of(b)
-        )
-        if not asks and model.faults.get(first) != second and model.faults.get(second) != first:
-            return False
-    return True
+def _told(each: Connection) -> str:
+    name = f' "{each.name}"' if each.name else ""
+    return f"{each.kind}{name} of {' and '.join(pd.name for pd in each.between)}, in no direction"
 
 
 def _notes(path: Path, system: System) -> Iterator[str]:

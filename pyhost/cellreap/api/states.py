@@ -67,13 +67,18 @@ class State:
             raise ModelError(f"{error}{'' if what is None else f': {what}'}") from None
 
 
-def state_of(path: Path, *, after: int | None = None, strict: bool = False) -> State:
+def state_of(
+    path: Path, *, after: int | None = None, strict: bool = False, policy: Path | None = None
+) -> State:
     """The state in a file. The suffix .toml means a configuration, .system a description for
     Microkit, a line with TRACE a trace.
 
     after: of a trace, the state after this cleanup; 0: before the first; None: at the end. strict:
-    a state is refused if something must be left out or if it is illegal. InputError, UsageError.
+    a state is refused if something must be left out or if it is illegal. policy: the one beside a
+    description. InputError, UsageError.
     """
+    if policy is not None and path.suffix != ".system":
+        raise UsageError(f"--policy {policy}: {path} is no description for Microkit (.system)")
     # What only one of the kinds needs is imported for it alone: a CSV file is planned at once.
     if path.suffix == ".toml":
         from cellreap.api.configured import of_system
@@ -83,7 +88,7 @@ def state_of(path: Path, *, after: int | None = None, strict: bool = False) -> S
     elif path.suffix == ".system":
         from cellreap.api.described import of_description
 
-        found = of_description(path)
+        found = of_description(path, policy)
     elif has_trace(path):
         from cellreap.api.traced import of_trace
 

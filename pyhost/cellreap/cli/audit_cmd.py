@@ -13,7 +13,7 @@ from cellreap.api.auditing import Audit, Difference, Outcome, PairAudit, audit_s
 from cellreap.api.states import state_of
 from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
-from cellreap.cli.params import SOURCE, after_option, json_option
+from cellreap.cli.params import SOURCE, after_option, json_option, policy_file_option
 from cellreap.cli.unknowns import concluded, incomplete_option, unknown_json, unknown_lines
 from cellreap.model.plan import depth_text
 
@@ -38,6 +38,7 @@ from cellreap.model.plan import depth_text
 @after_option(
     0, "Of a trace: the state after the N-th cleanup; 0: before the first. Default: at the end."
 )
+@policy_file_option
 @incomplete_option
 @json_option
 def audit(
@@ -47,6 +48,7 @@ def audit(
     with_chains: bool,
     diff: Path | None,
     after: int | None,
+    policy: Path | None,
     incomplete: bool,
     as_json: bool,
 ) -> int:
@@ -57,7 +59,7 @@ def audit(
     leaves with such a thing. A configuration does not tell what programs make when they run, so
     only a trace or a model state lets the audit conclude.
     """
-    state = state_of(source, after=after)
+    state = state_of(source, policy=policy, after=after)
     found = audit_state(state, max_depth, pairs=pairs)
     different, unknown = None, list(found.unknown)
     if diff is not None:

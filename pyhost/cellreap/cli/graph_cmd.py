@@ -13,7 +13,15 @@ import click
 from cellreap.api.planning import plan_state
 from cellreap.api.states import State, has_trace, state_of
 from cellreap.cli.echo import echo_json
-from cellreap.cli.params import SOURCE, Depth, after_option, depth_options, given, json_option
+from cellreap.cli.params import (
+    SOURCE,
+    Depth,
+    after_option,
+    depth_options,
+    given,
+    json_option,
+    policy_file_option,
+)
 from cellreap.cli.unknowns import concluded, incomplete_option, unknown_json, unknown_lines
 from cellreap.errors import UsageError
 from cellreap.model.graph import Model
@@ -70,6 +78,7 @@ FORMS: Final = {
     metavar="N",
     help="Draw the resources of a space with more than N of them as one node.",
 )
+@policy_file_option
 @incomplete_option
 @json_option
 def graph(
@@ -83,6 +92,7 @@ def graph(
     core: bool,
     splits: bool,
     fold: int,
+    policy: Path | None,
     incomplete: bool,
     as_json: bool,
 ) -> int:
@@ -110,7 +120,7 @@ def graph(
     if trace and after is None and crash is None:
         drawings, checked = _around(source, cleanup or 1, look, notes)
     if not drawings:
-        state = state_of(source, after=after)
+        state = state_of(source, policy=policy, after=after)
         notes += state.notes
         unknown, checked = state.model.unknown, state.check
         plan = None

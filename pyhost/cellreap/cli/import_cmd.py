@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from cellreap.api.described import first_policy
 from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import json_option, sdk_options
@@ -31,10 +32,21 @@ from cellreap.trace.events import printable
 @click.option(
     "--strict", is_flag=True, help="Exit with 1 if something of SYSTEM is not in the configuration."
 )
+@click.option(
+    "--write-policy",
+    type=click.Path(path_type=Path),
+    metavar="FILE.toml",
+    help="Also write a first policy for SYSTEM, a description for Microkit.",
+)
 @sdk_options("The SDK whose kernel says what SYSTEM may have, for Microkit. Default: any.")
 @json_option
 def import_command(
-    system: Path, output: Path | None, strict: bool, sdk: Path | None, as_json: bool
+    system: Path,
+    output: Path | None,
+    strict: bool,
+    write_policy: Path | None,
+    sdk: Path | None,
+    as_json: bool,
 ) -> int:
     """Make a configuration of a Microkit system description, or of one in capDL.
 
@@ -44,16 +56,18 @@ def import_command(
     no counterpart, with its line. What Microkit refuses is refused.
     """
     refuse_output(output, system)
+    refuse_output(write_policy, system, output)
     folder = Path.cwd() if output is None else output.parent
     if system.suffix == ".cdl":
-        if sdk is not None:
-            raise UsageError(
-                "--sdk: capDL names no board; expected it with a description for Microkit only"
-            )
+        for option, given in (("--sdk", sdk), ("--write-policy", write_policy)):
+            if given is not None:
+                raise UsageError(f"{option}: is for descriptions for Microkit, not for capDL")
         found = import_capdl(system, folder)
     else:
         board = ANY_BOARD if sdk is None else board_facts(kernel_options(sdk))
         found = import_system(system, folder, board)
+    if write_policy is not None:
+        write_atomically(write_policy, first_policy(system).encode())
     if output is not None:
         write_atomically(output, found.text.encode())
     if as_json:

@@ -21,6 +21,7 @@ from cellreap.cli.params import (
     engine_option,
     given,
     json_option,
+    policy_file_option,
     to_depth,
 )
 from cellreap.cli.unknowns import concluded, incomplete_option, unknown_json, unknown_lines
@@ -48,6 +49,7 @@ from cellreap.model.metrics import Metrics
 )
 @engine_option("measures a state")
 @click.option("--strict", is_flag=True, help="Refuse a state that is illegal or incomplete.")
+@policy_file_option
 @incomplete_option
 @json_option
 def metrics(
@@ -59,6 +61,7 @@ def metrics(
     after: int | None,
     engine: Engine,
     strict: bool,
+    policy: Path | None,
     incomplete: bool,
     as_json: bool,
 ) -> int:
@@ -75,7 +78,7 @@ def metrics(
         if pds or after is not None:
             raise UsageError("--cleanups: expected no PDs and no --after")
         return _cleanups(source, with_root, within, incomplete, as_json)
-    state = state_of(source, after=after, strict=strict)
+    state = state_of(source, policy=policy, after=after, strict=strict)
     measures = measuring(state.model, engine, with_root)
     if pds:
         a, b = (find_pd(state, source, name) for name in pds)

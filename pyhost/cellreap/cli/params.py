@@ -268,13 +268,43 @@ def _to_shares(
     return found
 
 
+_POLICY_FILE = ".toml"
+
+
+class _PolicyType(click.ParamType[str | Path]):
+    """One of some words, or the file of a policy."""
+
+    name = "policy"
+
+    def __init__(self, words: tuple[str, ...]) -> None:
+        self._words = words
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | Path:
+        if value in self._words:
+            return value
+        if not value.endswith(_POLICY_FILE):
+            known = ", ".join((*self._words, f"FILE{_POLICY_FILE}"))
+            self.fail(f"expected one of {known}, got '{value}'", param, ctx)
+        return Path(value)
+
+
+policy_file_option: Decorator = click.option(
+    "--policy",
+    type=_PolicyType(()),
+    metavar="FILE.toml",
+    help="The policy beside X.system: its depths, and the directions of connections.",
+)
+
 policy_options: Decorator = _together(
     click.option(
         "--policy",
-        type=click.Choice(("depth", "metric", "both")),
+        type=_PolicyType(("depth", "metric", "both")),
+        metavar="depth|metric|both|FILE.toml",
         help="Whom policy dooms: dependents up to --pd-depth, PDs that are close to the one that "
         "crashes, or dependents that are. Default: as the configuration or the trace has it, "
-        "depth for CSV.",
+        "depth for CSV. Or the policy beside X.system.",
     ),
     click.option(
         "--fr-max",

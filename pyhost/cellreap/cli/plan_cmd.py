@@ -60,7 +60,7 @@ def plan(
     collect: bool,
     pd_depth: Depth | None,
     rs_depth: Depth | None,
-    policy: str | None,
+    policy: str | Path | None,
     fr_max: int | None,
     rsi_min: dict[str, tuple[int, int]],
     after: int | None,
@@ -82,8 +82,9 @@ def plan(
         raise click.UsageError("expected one of --crash, --subtree and --collect")
     if collect and (pd_depth is not None or rs_depth is not None):
         raise UsageError("--collect: expected no --pd-depth and no --rs-depth with it")
-    state = state_of(source, after=after, strict=strict)
-    closeness = chosen_policy(policy, fr_max, rsi_min)
+    beside = policy if isinstance(policy, Path) else None
+    state = state_of(source, after=after, strict=strict, policy=beside)
+    closeness = chosen_policy(None if isinstance(policy, Path) else policy, fr_max, rsi_min)
     if crash is None and closeness is not None:
         raise UsageError("--policy: expected --crash with it")
     node = None if explained is None else node_of(state.model, explained, source)

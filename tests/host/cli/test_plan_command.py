@@ -215,7 +215,7 @@ def test_bad_file_ends_with_one_line_and_exit_2(run: Run, path: Path) -> None:
         ),
         (
             ("--crash", "PD_1"),
-            "Missing argument 'CONFIG.toml|TRACE|MODEL.csv'. (see cellreap plan --help)",
+            "Missing argument 'CONFIG.toml|X.system|TRACE|MODEL.csv'. (see cellreap plan --help)",
         ),
         (
             ("nowhere.csv", "--crash", "PD_1"),
