@@ -152,6 +152,8 @@ void cf_reply(seL4_Word label, seL4_Word word);
 /* Creates, from an untyped, an address space with the root task's image in it, except the
  * window. */
 seL4_CPtr cf_vspace(seL4_CPtr untyped);
+/* The pages of the image. It may be loaded with more behind them (docs/machines.md). */
+seL4_Word cf_image_pages(void);
 /* Moves a worker that has not started yet into that address space. */
 void cf_move_to(volatile cf_worker *worker, seL4_CPtr vspace, seL4_CPtr fault);
 

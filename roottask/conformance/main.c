@@ -330,6 +330,13 @@ void cf_go(volatile cf_worker *worker)
     cf_is(cr_resume(worker->tcb), seL4_NoError);
 }
 
+seL4_Word cf_image_pages(void)
+{
+    extern char cr_image_base[];
+    extern char cr_root_end[];
+    return ((uintptr_t)cr_root_end - (uintptr_t)cr_image_base + CF_PAGE - 1) / CF_PAGE;
+}
+
 seL4_CPtr cf_vspace(seL4_CPtr untyped)
 {
     extern char cr_image_base[];
@@ -345,9 +352,9 @@ seL4_CPtr cf_vspace(seL4_CPtr untyped)
               seL4_NoError);
         cf_is(cr_arch_map_table(level, table, vspace, base & ~(span - 1)), seL4_NoError);
     }
-    for (seL4_CPtr frame = boot_info->userImageFrames.start; frame < boot_info->userImageFrames.end;
-         frame++) {
-        seL4_Word vaddr = base + (frame - boot_info->userImageFrames.start) * CF_PAGE;
+    for (seL4_Word page = 0; page < cf_image_pages(); page++) {
+        seL4_CPtr frame = boot_info->userImageFrames.start + page;
+        seL4_Word vaddr = base + page * CF_PAGE;
         if (frame != cf_window_frame()) {
             cf_is(cr_arch_map_frame(cf_copy(frame, seL4_AllRights), vspace, vaddr, 1, 1),
                   seL4_NoError);

@@ -621,11 +621,11 @@ static void boot_empty_slots(void)
 
 static void boot_image_frames(void)
 {
-    extern char cr_image_base[];
-    extern char cr_root_end[];
     const seL4_BootInfo *info = cf_info();
-    seL4_Word pages = ((uintptr_t)cr_root_end - (uintptr_t)cr_image_base + CF_PAGE - 1) / CF_PAGE;
-    cf_is(info->userImageFrames.end - info->userImageFrames.start, pages);
+    cf_is(info->userImageFrames.end - info->userImageFrames.start >= cf_image_pages(), 1);
+    seL4_CPtr last = cf_copy(info->userImageFrames.end - 1, seL4_AllRights);
+    cf_is((uint64_t)map_at_window(last, 1), 0);
+    cf_is(cr_arch_unmap_frame(last), seL4_NoError);
 }
 
 /* The n-th capability is to the n-th page of the image. */

@@ -142,6 +142,17 @@ def test_kernels_with_mcs_have_checks_of_their_own_and_print_the_same() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
+@pytest.mark.behaviour("B-05")
+@pytest.mark.parametrize("name", ["zcu102-verified", "aarch64-el2-verified"])
+def test_verified_kernels_do_too_and_the_image_is_padded_for_the_first(name: str) -> None:
+    root = data_folder(os.environ) / "sdk" / name
+    if not root.is_dir():
+        pytest.skip(f"no kernel {root}")
+    verify(results(root, "aarch64"), load_sdk(root, "aarch64"))
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(not MORE, reason="CELLREAP_SDKS names no more SDKs")
 @pytest.mark.parametrize(
     ("of", "root"), MORE, ids=[f"{root.parent.name}-{of}" for of, root in MORE]

@@ -27,6 +27,7 @@ from kit.truth_traces import WITH_TRUTH, WITHOUT_TRUTH
 SCENARIO = "block_fs_db_app"
 INSTALLED = (
     "aarch64-el2",
+    "aarch64-el2-verified",  # with KernelVerificationBuild
     "aarch64-mcs-el2",
     "aarch64-microkit-el1",  # with the options of Microkit 2.3's board qemu_virt_aarch64_el1
     "x86_64-verified",
@@ -44,7 +45,12 @@ ALWAYS = (INSTALLED[0], VERIFIED, *BOARDS[:1])
 """Those that stand for the others: in EL2, from EL3, and with MCS."""
 WITH_SMC = "zcu102-debug"
 """A debug kernel for zynqmp, with all options of the verified one that it can have."""
-DEBUG = (*INSTALLED[:2], WITH_SMC, *(board for board in BOARDS if board.endswith("/debug")))
+DEBUG = (
+    "aarch64-el2",
+    "aarch64-mcs-el2",
+    WITH_SMC,
+    *(board for board in BOARDS if board.endswith("/debug")),
+)
 MICROKIT = "CELLREAP_MICROKIT_SDK"
 SHORT = [name for name in ALL if name not in LONG | {"spawn"}]
 
