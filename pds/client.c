@@ -157,6 +157,7 @@ static __attribute__((noinline)) cr_result pass_on(cr_op op, uint32_t pd_slot,
     , (const char *m, put_words(&words[count], CR_NAME_WORDS, m); count += CR_NAME_WORDS)
 #define FLAG(m) , (int m, words[count++] = m != 0)
 #define DEPTH(m) , (uint32_t m, words[count++] = m)
+#define COUNT(m) DEPTH(m)
 #define PD(m) , (uint32_t m, pd_slot = m)
 #define PD_OR_NOT(m) PD(m)
 #define RESULT(m) , (uint32_t *m, results[taken++] = m)
@@ -170,9 +171,11 @@ static __attribute__((noinline)) cr_result pass_on(cr_op op, uint32_t pd_slot,
 #define EACH_2(f, comma, a, ...) f(a) comma() EACH_1(f, comma, __VA_ARGS__)
 #define EACH_3(f, comma, a, ...) f(a) comma() EACH_2(f, comma, __VA_ARGS__)
 #define EACH_4(f, comma, a, ...) f(a) comma() EACH_3(f, comma, __VA_ARGS__)
+#define EACH_5(f, comma, a, ...) f(a) comma() EACH_4(f, comma, __VA_ARGS__)
+#define EACH_6(f, comma, a, ...) f(a) comma() EACH_5(f, comma, __VA_ARGS__)
 #define EACH(f, comma, ...) \
-    EACH_OF(__VA_ARGS__, EACH_4, EACH_3, EACH_2, EACH_1)(f, comma, __VA_ARGS__)
-#define EACH_OF(a, b, c, d, each, ...) each
+    EACH_OF(__VA_ARGS__, EACH_6, EACH_5, EACH_4, EACH_3, EACH_2, EACH_1)(f, comma, __VA_ARGS__)
+#define EACH_OF(a, b, c, d, e, f, each, ...) each
 #define COMMA() ,
 #define NOTHING()
 #define FUNCTION(op, word, first, ...)                                                            \

@@ -176,6 +176,16 @@ void cr_set_up_system(void)
         cr_core_space("PD", &cr_sys.pd_space) != CR_OK) {
         cr_panic("the core spaces cannot be made", 0);
     }
+    for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
+        if ((cr_image_pds(cr_sys.image)[i].flags & CR_IMAGE_MAY_ALLOCATE) == 0) {
+            continue;
+        }
+        if (cr_core_space("MO", &cr_sys.mo_space) != CR_OK ||
+            cr_core_space("VMR", &cr_sys.vmr_space) != CR_OK) {
+            cr_panic("the spaces of memory cannot be made", i);
+        }
+        break;
+    }
     cr_accounts_init();
 }
 

@@ -299,15 +299,15 @@ seL4_Error cr_retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, uint32_t
 }
 
 seL4_Error cr_retype_into(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, cr_slot cnode,
-                          uint32_t slot)
+                          uint32_t slot, uint32_t count)
 {
     if (cr_is_refused(CR_CALL_RETYPE)) {
         return seL4_IllegalOperation;
     }
     seL4_Error error = seL4_Untyped_Retype(untyped, type, bits, cnode.root, cnode.index,
-                                           cnode.depth, slot, 1);
+                                           cnode.depth, slot, count);
     if (!error) {
-        cr_objects_retyped(untyped, type, 1);
+        cr_objects_retyped(untyped, type, count);
     }
     return error;
 }

@@ -4,6 +4,7 @@
  * dropping. See operations.h for the rules of checks. A PD must obtain a capability only by the
  * configuration, or from a PD that manages the space or has the capability itself. */
 #include "supervisor.h"
+#include "system/memory.h"
 #include "system/text.h"
 
 /* -- consent */
@@ -191,7 +192,8 @@ cr_result cr_check_send(cr_asked *a)
         return result;
     }
     if (cr_model_count(cr_sys.model, CR_EDGE_HOLD, a->from->node, a->found.node) == 0 ||
-        a->found.pd == a->from || cr_manager_of(a->found.node) == a->found.pd) {
+        a->found.pd == a->from || cr_manager_of(a->found.node) == a->found.pd ||
+        cr_is_region(a->found.node) /* It is of one address space. */) {
         return CR_RESULT_DENIED;
     }
     return cr_can_make_hold(a->from, a->found.pd, a->found.node, &a->found.slot);

@@ -320,7 +320,7 @@ static seL4_Error make_objects(const cr_body_params *params, const cr_body *body
     return object->slot != IN_ITS_CSPACE
                ? cr_retype(untyped, object->type, object->bits, l1, object->slot, 1)
                : cr_retype_into(untyped, object->type, object->bits,
-                                cr_slot_at(cr_body_cap(body, CR_BODY_CSPACE)), CR_SLOT_REPLY);
+                                cr_slot_at(cr_body_cap(body, CR_BODY_CSPACE)), CR_SLOT_REPLY, 1);
 }
 
 /* Fills a page through the window and maps it at its address in the PD. If this fails, the frame

@@ -5,6 +5,7 @@
 #include "charge.h"
 #include "backlog.h"
 #include "kernel/untyped.h"
+#include "memory.h"
 #include "text.h"
 #include <cellreap/accounts.h>
 
@@ -89,17 +90,20 @@ static uint64_t need_of(uint32_t config, cr_quota kind)
 static int may_use(uint32_t config, cr_quota kind)
 {
     int manages = configured[config].spaces > 0;
-    int spawns = (cr_image_pds(cr_sys.image)[config].flags & CR_IMAGE_MAY_SPAWN) != 0;
+    const uint32_t flags = cr_image_pds(cr_sys.image)[config].flags;
+    int spawns = (flags & CR_IMAGE_MAY_SPAWN) != 0;
+    int allocates = (flags & CR_IMAGE_MAY_ALLOCATE) != 0;
     switch (kind) {
     case CR_QUOTA_SPACES:
     case CR_QUOTA_TYPES:
     case CR_QUOTA_MAPS:
         return manages;
     case CR_QUOTA_PDS:
-    case CR_QUOTA_BYTES:
         return spawns;
+    case CR_QUOTA_BYTES:
+        return spawns || allocates;
     case CR_QUOTA_NODES:
-        return manages || spawns;
+        return manages || spawns || allocates;
     default:
         return 1;
     }
@@ -110,19 +114,21 @@ static uint64_t available(cr_quota kind)
 {
     const cr_image_header *image = cr_sys.image;
     const uint64_t pds = image->pds.count;
-    /* The root task and its two spaces; each PD and its PD capability. The edges of those, two
-     * requests to core spaces and the fault handler of each PD. */
-    const uint64_t nodes = 3 + 2 * pds;
-    const uint64_t edges = 2 + 5 * pds + image->holds.count + image->links.count;
+    /* The root task and its spaces; each PD and its PD capability. The edges of those, the requests
+     * to core spaces and the fault handler of each PD. */
+    const uint64_t memory = cr_sys.mo_space.index != CR_NONE ? 1 : 0;
+    const uint64_t spaces = 2 + 2 * memory;
+    const uint64_t nodes = 1 + spaces + 2 * pds;
+    const uint64_t edges = spaces + (5 + memory) * pds + image->holds.count + image->links.count;
     switch (kind) {
     case CR_QUOTA_NODES:
         return cr_most.nodes - nodes;
     case CR_QUOTA_EDGES:
         return edges < cr_most.edges ? cr_most.edges - edges : 0;
     case CR_QUOTA_SPACES:
-        return cr_most.spaces - 2;
+        return cr_most.spaces - spaces;
     case CR_QUOTA_TYPES:
-        return cr_most.types - 2;
+        return cr_most.types - spaces;
     case CR_QUOTA_REQUESTS:
         return cr_most.requests;
     case CR_QUOTA_TICKETS:
@@ -311,8 +317,11 @@ void cr_charge_node(cr_ref node, const cr_node_info *info, int sign)
         charge_pd(node, sign);
     } else if (info->kind == CR_NODE_SPACE) {
         charge_space(node, info, sign);
+    } else if (cr_is_memory(node)) {
+        count(account_of(node), CR_QUOTA_NODES, 1, 0, sign);
+        count(account_of(node), CR_QUOTA_EDGES, 1, 0, sign); /* SUBSET */
     } else {
-        /* Those of core spaces are the root task's, which has no account. */
+        /* Those of other core spaces are the root task's, which has no account. */
         count(account_of(info->manager), CR_QUOTA_NODES, 1, 0, sign);
         count(account_of(info->manager), CR_QUOTA_EDGES, 2, 0, sign);
     }
@@ -327,7 +336,9 @@ void cr_charge_edge(const cr_edge_info *edge, uint32_t entry, int alone, int sig
     case CR_EDGE_HOLD:
         /* A manager's hold comes with its node. One that the configuration gives is set aside. */
         pd = &cr_sys.pds[cr_sys.node_entry[edge->from.index]];
-        if (entry != 0 && entry >= CR_SLOT_FIRST_FREE + pd->pd_slots) {
+        if (cr_is_memory(edge->to)) {
+            count(account, CR_QUOTA_EDGES, 1, 0, sign);
+        } else if (entry != 0 && entry >= CR_SLOT_FIRST_FREE + pd->pd_slots) {
             tallies[account][CR_QUOTA_EDGES].used += signed_of(1, sign);
         }
         break;
@@ -342,7 +353,9 @@ void cr_charge_edge(const cr_edge_info *edge, uint32_t entry, int alone, int sig
         count(account, CR_QUOTA_EDGES, alone ? 2 : 1, 0, sign);
         break;
     case CR_EDGE_MAP:
-        if (cr_model_get(cr_sys.model, edge->from, &info) == CR_OK) {
+        if (cr_is_region(edge->from)) {
+            count(account, CR_QUOTA_EDGES, 1, 0, sign);
+        } else if (cr_model_get(cr_sys.model, edge->from, &info) == CR_OK) {
             count(account_of(info.manager), CR_QUOTA_EDGES, 1, 0, sign);
         }
         break;

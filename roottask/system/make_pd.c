@@ -115,6 +115,9 @@ static void add_initial_edges(const cr_new_pd *make)
     if ((config->flags & CR_IMAGE_MAY_SPAWN) != 0) {
         add_core_request(pd, &cr_sys.pd_space);
     }
+    if ((config->flags & CR_IMAGE_MAY_ALLOCATE) != 0) {
+        add_core_request(pd, &cr_sys.mo_space);
+    }
     const cr_pd *handler = config->fault_handler != CR_IMAGE_NONE
                                ? cr_find_configured(config->fault_handler)
                                : 0;
@@ -341,13 +344,7 @@ void cr_commit_pd(const cr_new_pd *make)
     cr_trace_pd(pd);
     cr_trace_string(&cr_sys.trace, pd->name);
     cr_trace_change_end();
-    cr_trace_change(CR_EV_BODY);
-    cr_trace_pd(pd);
-    cr_trace_address(&cr_sys.trace, cr_untyped_paddr(pd->body.block));
-    cr_trace_number(&cr_sys.trace, 1ull << cr_untyped_bits(pd->body.block));
-    cr_trace_number(&cr_sys.trace, CR_BODY_ROOT_SLOTS);
-    cr_trace_objects(cr_objects_of(pd->body.block));
-    cr_trace_end(&cr_sys.trace);
+    cr_trace_body(pd->node, pd->body.block, CR_BODY_ROOT_SLOTS);
     cr_trace_rights(pd);
     trace_trusts_of(pd);
 }

@@ -58,13 +58,24 @@ void cr_making_add_resource(void)
     cr_making_add(CR_MAKE_PARENT, CR_OF_RESOURCE);
 }
 
+void cr_making_add_memory(void)
+{
+    cr_make_step step;
+    cr_making_add(CR_MAKE_SLOT, CR_OF_RESOURCE);
+    cr_making_add(CR_MAKE_BLOCK, CR_OF_RESOURCE);
+    for (uint32_t i = 0; cr_memory_step(&cr_now_made.memory, i, &step); i++) {
+        cr_making_add(step.kind, step.what);
+    }
+    cr_making_add(CR_MAKE_NODE, CR_OF_RESOURCE);
+}
+
 void cr_making_add_hold(cr_pd *pd, const cr_ref *resource, uint32_t slot)
 {
     const uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, *resource);
     cr_now_made.hold = (cr_new_cap){.pd = pd, .slot = slot, .node = resource};
     cr_making_add_edge(
         &(cr_new_edge){.kind = CR_EDGE_HOLD, .from = &pd->node, .to = resource, .entry = slot});
-    if (known == CR_NONE) {
+    if (known == CR_NONE && !cr_is_memory(*resource)) {
         cr_making_add(CR_MAKE_SLOT, CR_OF_HOLD);
         cr_making_add(CR_MAKE_GRANT, CR_OF_HOLD);
     }
@@ -130,21 +141,27 @@ static cr_status of_kernel(seL4_Error error)
     return error == seL4_NoError ? CR_OK : CR_ERR_MEMORY;
 }
 
-static cr_status add_resource_node(cr_new_resource *make)
+static cr_status add_resource_node(cr_making *now)
 {
+    cr_new_resource *make = &now->resource;
     cr_status status = cr_model_add_resource(cr_sys.model, make->space, *make->number, &make->ref);
-    if (status == CR_OK) {
-        cr_sys.node_entry[make->ref.index] = make->pool_slot;
-        cr_rows_added(make->ref);
+    if (status != CR_OK) {
+        return status;
     }
-    return status;
+    cr_sys.node_entry[make->ref.index] = make->pool_slot;
+    if (cr_is_memory(make->ref)) {
+        cr_sys.pd_account[make->ref.index] = (uint16_t)now->memory.owner;
+        *cr_memory_block(make->ref) = now->memory.block;
+    }
+    cr_rows_added(make->ref);
+    return CR_OK;
 }
 
 static cr_status add_node(cr_making *now, uint32_t what)
 {
     return what == CR_OF_PD      ? cr_add_pd_node(&now->pd)
            : what == CR_OF_SPACE ? cr_add_space_node(&now->space)
-                                 : add_resource_node(&now->resource);
+                                 : add_resource_node(now);
 }
 
 static cr_status take_slot(cr_making *now, uint32_t what)
@@ -153,6 +170,7 @@ static cr_status take_slot(cr_making *now, uint32_t what)
     switch (what) {
     case CR_OF_RESOURCE:
         now->resource.pool_slot = cr_pool_take(CR_POOL_PARENT);
+        now->memory.pool_slot = now->resource.pool_slot;
         return now->resource.pool_slot != 0 ? CR_OK : CR_ERR_FULL_NODES;
     case CR_OF_REQUEST: {
         if (request->request == CR_NONE) {
@@ -250,14 +268,16 @@ static cr_status apply(void *context, const cr_make_step *step)
     case CR_MAKE_LAYOUT:
         return cr_body_lay_out(&now->pd.params);
     case CR_MAKE_BLOCK:
-        return cr_body_take(&now->pd.params, &now->pd.pd->body);
+        return now->has_pd ? cr_body_take(&now->pd.params, &now->pd.pd->body)
+                           : cr_memory_take(&now->memory);
     case CR_MAKE_OBJECTS:
     case CR_MAKE_ASID:
     case CR_MAKE_TABLE:
     case CR_MAKE_PAGE:
     case CR_MAKE_CAP:
     case CR_MAKE_THREAD:
-        return cr_body_apply(&now->pd.params, &now->pd.pd->body, step);
+        return now->has_pd ? cr_body_apply(&now->pd.params, &now->pd.pd->body, step)
+                           : cr_memory_apply(&now->memory, step);
     case CR_MAKE_NODE:
         return add_node(now, step->what);
     case CR_MAKE_EDGE:
@@ -308,7 +328,8 @@ static cr_status undo(void *context, const cr_make_step *step, const cr_make_res
         cr_leave_pd(&now->pd);
         return CR_OK;
     case CR_MAKE_BLOCK:
-        return cr_body_destroy(&now->pd.pd->body);
+        return now->has_pd ? cr_body_destroy(&now->pd.pd->body)
+                           : cr_memory_give(&now->memory.block);
     case CR_MAKE_NODE:
         return remove_node(now, step->what);
     case CR_MAKE_EDGE:
@@ -338,6 +359,10 @@ static void commit_resource(cr_new_resource *made)
     cr_trace_node(made->space);
     cr_trace_number(&cr_sys.trace, CR_RESOURCE_ROOT_SLOTS);
     cr_trace_change_end();
+    if (cr_is_memory(made->ref)) {
+        cr_sys.memories++;
+        cr_trace_body(made->ref, *cr_memory_block(made->ref), CR_MEMORY_ROOT_SLOTS);
+    }
     if (made->body_of == 0) {
         cr_space_entry_of(made->space)->next_object++;
     }

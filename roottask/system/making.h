@@ -6,8 +6,7 @@
 #ifndef CELLREAP_SYSTEM_MAKING_H
 #define CELLREAP_SYSTEM_MAKING_H
 
-#include "system.h"
-#include <cellreap/make_steps.h>
+#include "memory.h"
 
 /* An owner, two core spaces, a fault handler, links to all others, and a PD capability. */
 static inline uint32_t cr_making_edges(void)
@@ -72,6 +71,7 @@ typedef struct cr_making {
     cr_new_pd pd;
     cr_new_space space;
     cr_new_resource resource;
+    cr_new_memory memory; /* of the resource */
     cr_new_cap request;
     cr_new_cap hold;
     uint32_t was; /* the state of the hold's slot before */
@@ -95,6 +95,7 @@ void cr_making_add(cr_make_kind kind, uint32_t what);
 void cr_making_add_edge(const cr_new_edge *edge);
 /* Add the parts that `cr_now_made` describes. */
 void cr_making_add_resource(void);
+void cr_making_add_memory(void);
 void cr_making_add_hold(cr_pd *pd, const cr_ref *resource, uint32_t slot);
 /* A hold of the resource of a PD's body, with that resource if there is none. */
 void cr_making_add_body_hold(cr_pd *holder, const cr_pd *pd, uint32_t slot);

@@ -292,7 +292,7 @@ cr_status cr_rows_add_edge(cr_edge_kind kind, cr_ref from, cr_ref to, uint32_t e
     }
     cr_sys.digest += edge_terms(&info);
     uint32_t count = 1;
-    if (kind == CR_EDGE_HOLD || kind == CR_EDGE_REQUEST) {
+    if (kind == CR_EDGE_HOLD || kind == CR_EDGE_REQUEST || kind == CR_EDGE_MAP) {
         const uint32_t index = cr_model_find(cr_sys.model, kind, from, to);
         cr_sys.edge_entry[index] = entry;
         count = count_of(index);

@@ -214,6 +214,17 @@ void cr_trace_memory(void)
     cr_trace_objects(&cr_objects_used);
 }
 
+void cr_trace_body(cr_ref node, uint32_t block, uint32_t slots)
+{
+    cr_trace_change(CR_EV_BODY);
+    cr_trace_node(node);
+    cr_trace_address(&cr_sys.trace, cr_untyped_paddr(block));
+    cr_trace_number(&cr_sys.trace, 1ull << cr_untyped_bits(block));
+    cr_trace_number(&cr_sys.trace, slots);
+    cr_trace_objects(cr_objects_of(block));
+    cr_trace_end(&cr_sys.trace);
+}
+
 void cr_trace_usage(void)
 {
     const cr_model_stats stats = cr_model_get_stats(cr_sys.model);

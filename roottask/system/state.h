@@ -38,6 +38,8 @@ static inline uint32_t cr_rows_of_edge(const cr_edge_info *edge)
 void cr_trace_objects(const cr_objects *objects);
 /* The same for all bytes, slots and kernel objects in use. */
 void cr_trace_memory(void);
+/* BODY: the untyped that a node is made from. `slots`: of the root task's CSpace. */
+void cr_trace_body(cr_ref node, uint32_t block, uint32_t slots);
 /* Prints a setting, or in an INJECTED one that takes effect now. */
 void cr_trace_setting(cr_event event, cr_setting what, const char *word, uint64_t value,
                       uint64_t second, uint64_t third);

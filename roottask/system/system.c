@@ -180,7 +180,8 @@ void cr_trace_pd(const cr_pd *pd)
 uint64_t cr_slots_used(void)
 {
     const uint64_t bodies = (uint64_t)(cr_sys.pds_there - 1); /* not the root task's */
-    return bodies * CR_BODY_ROOT_SLOTS + cr_pool_used(CR_POOL_OWN) + cr_pool_used(CR_POOL_PARENT);
+    return bodies * CR_BODY_ROOT_SLOTS + (uint64_t)cr_sys.memories * CR_MEMORY_ROOT_SLOTS +
+           cr_pool_used(CR_POOL_OWN) + cr_pool_used(CR_POOL_PARENT);
 }
 
 void cr_account(void)
@@ -384,6 +385,9 @@ cr_result cr_find_map_ends(const cr_pd *from, const cr_map_ends *ends, cr_ref *s
     if (result != CR_RESULT_OK) {
         return result;
     }
+    if (cr_is_memory(*target)) {
+        return CR_RESULT_DENIED; /* Only regions keep memory. */
+    }
     int may = cr_model_count(cr_sys.model, CR_EDGE_REQUEST, from->node, space) > 0 ||
               cr_model_count(cr_sys.model, CR_EDGE_HOLD, from->node, *target) > 0;
     return may ? CR_RESULT_OK : CR_RESULT_DENIED;
@@ -461,6 +465,8 @@ cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
     make_tables();
     cr_sys.image = image;
     cr_sys.endpoint = endpoint;
+    cr_sys.mo_space.index = CR_NONE;
+    cr_sys.vmr_space.index = CR_NONE;
     cr_sys.next_pd = 1;
     cr_sys.next_space = 1;
     cr_sys.first_object = 1;

@@ -221,6 +221,9 @@ typedef struct cr_system {
     cr_work *work;
     cr_ref root;
     cr_ref pd_space;     /* core: capabilities to PDs */
+    cr_ref mo_space;     /* core: memory objects; index CR_NONE: nobody may allocate */
+    cr_ref vmr_space;    /* core: regions; the same */
+    uint32_t memories;   /* number of memory objects and regions */
     cr_ref resspc_space; /* core: the right to create spaces */
     seL4_CPtr endpoint;  /* for faults and operations */
     uint32_t next_pd;    /* numbers of PDs and spaces are never reused */
@@ -269,8 +272,9 @@ typedef struct cr_system {
     uint32_t *allowed;
     /* PD: index in pds; space: index in spaces; resource: pool slot of its parent capability */
     uint32_t *node_entry;
-    uint16_t *pd_account; /* of the PD that the node is or was */
-    /* HOLD: slot in the PD's CSpace; REQUEST: index in requests */
+    uint16_t *pd_account; /* of the PD that the node is or was; of who made the memory */
+    /* HOLD: slot in the PD's CSpace; REQUEST: index in requests; MAP of a region: where it is
+     * mapped (protocol.h); SUBSET of memory: its block */
     uint32_t *edge_entry;
 } cr_system;
 
@@ -476,6 +480,10 @@ cr_result cr_make_request(cr_pd *pd, cr_ref space, uint32_t slot);
 cr_result cr_can_make_hold(const cr_pd *by, const cr_pd *pd, cr_ref resource, uint32_t *slot);
 cr_result cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t slot);
 cr_result cr_make_map(cr_ref from, cr_ref to);
+/* A memory object that the PD holds, and a region of the PD's with a memory object. There must be
+ * room (operations_memory.c). */
+cr_result cr_make_memory(cr_pd *pd, uint32_t pages, cr_ref *out);
+cr_result cr_make_region(cr_pd *pd, cr_ref object, uint64_t vaddr, int writable, cr_ref *out);
 cr_result cr_make_subscription(const cr_pd *pd, cr_ref node, uint32_t handler);
 /* The core resource that stands for a PD's body. Returns 0 if there is none: it is made with the
  * first capability to the PD. */
@@ -489,8 +497,9 @@ uint32_t cr_nodes_left(void);
 /* Whether one of the PD's holds can be dropped. CR_RESULT_NO_SUCH. DENIED: the PD manages the
  * resource. */
 cr_result cr_can_drop_hold(const cr_pd *pd, cr_ref resource);
-/* Drops one hold and returns the number of holds left. `by` is the PD itself or the manager of the
- * resource. Messages that were sent with a removed capability and not received yet are removed. */
+/* Drops one hold and returns the number of holds left. `by` is the PD itself or the manager of
+ * the resource. Memory that nobody holds and no region maps any more is destroyed. Messages that
+ * were sent with a removed capability and not received yet are removed. */
 uint32_t cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource);
 /* The PD must have a request to the space. */
 void cr_drop_request(cr_pd *pd, cr_ref space);

@@ -7,6 +7,7 @@
  * that are still queued. A PD may run between the two (cleaner_priority), but then it has no
  * capability any more with which it could send another message. The capabilities to a stopped
  * server were destroyed with its endpoint (stop.c). */
+#include "memory.h"
 #include "rows.h"
 #include <cellreap/numbers.h>
 
@@ -67,6 +68,41 @@ void cr_free_lost_slots(cr_pd *pd, const cr_work_notice *loss)
     }
 }
 
+/* -- memory */
+
+static cr_status take_memory(cr_ref node, int cleanup)
+{
+    cr_status status = cr_memory_give(cr_memory_block(node));
+    if (status != CR_OK) {
+        return status;
+    }
+    cr_pool_give(cr_sys.node_entry[node.index]);
+    cr_sys.memories--;
+    cr_sys.memory_changed = 1;
+    status = cr_rows_destroy(node, cleanup);
+    return status == CR_OK ? cr_model_release(cr_sys.model, node) : status;
+}
+
+/* Memory that nobody refers to any more goes, and a region takes what only it mapped along. */
+static void free_memory(cr_ref node)
+{
+    for (cr_ref at = node, lower; at.index != CR_NONE; at = lower) {
+        cr_edge_info info;
+        const uint32_t map = cr_model_first(cr_sys.model, at, CR_EDGE_MAP, CR_OUT);
+        lower = (cr_ref){CR_NONE, 0};
+        if (cr_model_first(cr_sys.model, at, CR_EDGE_HOLD, CR_IN) != CR_NONE ||
+            cr_model_first(cr_sys.model, at, CR_EDGE_MAP, CR_IN) != CR_NONE) {
+            return;
+        }
+        if (map != CR_NONE && cr_model_edge(cr_sys.model, map, &info) == CR_OK) {
+            lower = info.to;
+        }
+        if (take_memory(at, 0) != CR_OK) {
+            cr_panic("memory cannot be given back", at.index);
+        }
+    }
+}
+
 /* -- dropping, by a PD that lives on */
 
 cr_result cr_can_drop_hold(const cr_pd *pd, cr_ref resource)
@@ -93,6 +129,10 @@ uint32_t cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource)
     uint32_t left = cr_model_count(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
     if (left > 0) {
         return left;
+    }
+    if (cr_is_memory(resource)) {
+        free_memory(resource);
+        return 0;
     }
     /* A queued message must not arrive after its capability is gone. The parent has the badge of
      * all holders' capabilities, so calls of other holders may be queued too. The kernel restarts
@@ -190,6 +230,9 @@ static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)
     }
     if (status != CR_OK || (status = cr_model_get(cr_sys.model, info.space, &space)) != CR_OK) {
         return status;
+    }
+    if (cr_is_memory(resource)) {
+        return take_memory(resource, deleted_by == 0);
     }
     int core = (space.flags & CR_FLAG_CORE) != 0;
     uint32_t pool_slot = cr_sys.node_entry[resource.index];

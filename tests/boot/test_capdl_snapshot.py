@@ -249,7 +249,7 @@ def bodies_of(console: str) -> dict[str, tuple[int, int]]:
     events, _ = events_in(console.encode())
     names = {event["id"]: event["name"] for event in events if event.name == "PD"}
     found = {
-        names[event["pd"]]: (event.number("paddr"), event.number("bytes"))
+        names[event["of"]]: (event.number("paddr"), event.number("bytes"))
         for event in events
         if event.name == "BODY"
     }

@@ -169,7 +169,7 @@ def test_the_memory_of_spawned_pds_is_an_account_too(
     change = together(filling(PDS), limited("bytes", BYTES))
     run = target_of(arch).run("accounts", change=change, qemu_args=COUNTED)
     check_return(run)
-    (size,) = {e.number("bytes") for e in run.of("BODY") if run.name(e["pd"]) == "idler"}
+    (size,) = {e.number("bytes") for e in run.of("BODY") if run.name(e["of"]) == "idler"}
     for name in FILLERS:
         limit = quota(run, name, "bytes")
         assert 0 < limit <= BYTES

@@ -101,14 +101,14 @@ def test_a_latecomer_gets_the_memory_that_was_set_aside_for_it(target: Target) -
     """Not that of the PD that crashed before. That memory is counted as free, whoever may come."""
     run = target.run("second_crash")
     (freed,) = run.of("STEP", name="destroy-pd", n=1)
-    (late,) = run.of("BODY", pd=run.id("late"))
+    (late,) = run.of("BODY", of=run.id("late"))
     assert run.names[freed["pd"]] == "block_server_1"
     assert run.at(late) > run.at(freed)
     others = [(e.number("paddr"), e.number("bytes")) for e in run.of("BODY") if e is not late]
     start, end = late.number("paddr"), late.number("paddr") + late.number("bytes")
     assert all(end <= paddr or paddr + size <= start for paddr, size in others)
     before, after = (_used(e)[0] for e, alive in _accounts(run)[:1] + _accounts(run)[-1:])
-    gone = [e for e in run.of("BODY") if run.name(e["pd"]) not in run.alive()]
+    gone = [e for e in run.of("BODY") if run.name(e["of"]) not in run.alive()]
     made = sum(event.number("bytes") for event in [late])
     assert before - after == sum(event.number("bytes") for event in gone) - made
 
@@ -193,7 +193,7 @@ def test_a_childs_memory_is_free_though_its_creator_held_capabilities_to_it(spaw
         assert len(held) == 1
         assert revoked.rpartition("_")[2] == child.rpartition("_")[2]
     children = [
-        event for event in spawn.of("BODY") if spawn.names[event["pd"]] in ("crasher", "idler")
+        event for event in spawn.of("BODY") if spawn.names[event["of"]] in ("crasher", "idler")
     ]
     assert len(children) == CHILDREN
     assert len({event["paddr"] for event in children}) == 1

@@ -19,7 +19,7 @@ RECORDS: Final = (
     "SETTING what=await word=- value=1000 second=0 third=0",
     "PD id=PD_0 name=ROOT_TASK asker=- op=-",
     "PD id=PD_1 name=server asker=- op=-",
-    "BODY pd=PD_1 paddr=0x100000000 bytes=65536 slots=2 objects="
+    "BODY of=PD_1 paddr=0x100000000 bytes=65536 slots=2 objects="
     "thread:1,endpoint:1,notification:1,cnode:2,vspace:1,table:4,frame:9,asid:1",
     "RIGHTS pd=PD_1 pinned=0 protected=0 priority=100 account=1 set_depth=0 extract=1 spawn=1 "
     "listen=0 collect=0 reader=0 pd_depth=0 rs_depth=0 deadline_ms=0 heartbeat_ms=0 call_ms=0 "

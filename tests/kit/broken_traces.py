@@ -219,7 +219,15 @@ def _squatter(target: Target) -> None:
 
 def _odd_body(target: Target) -> None:
     target.emit("PD", id="PD_9", name="x")
-    target.emit("BODY", pd="PD_9", paddr="0x200000800", bytes=4096, slots=1, objects="-")
+    target.emit("BODY", of="PD_9", paddr="0x200000800", bytes=4096, slots=1, objects="-")
+
+
+def _two_regions(target: Target) -> None:
+    """Both are at the same address."""
+    pd = target.pd("attacher")
+    memory = target.memory(pd)
+    target.memory(pd, memory)
+    target.memory(pd, memory)
 
 
 def quota(target: Target, name: str, **quotas: int) -> None:
@@ -433,6 +441,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "memory.body": lambda: scenario(_no_body),
     "memory.block": lambda: scenario(_odd_body),
     "memory.overlap": lambda: scenario(_squatter),
+    "memory.region": lambda: scenario(_two_regions),
     "memory.sums": lambda: edited("depths-0-0", "USAGE", {"bytes": 1}, skip=1),
     "memory.in_use": lambda: edited("depths-0-0", "USAGE", {"nodes": 0}),
     "memory.objects": lambda: edited("depths-0-0", "SETTLED", {"objects": "thread:1"}, n=1),

@@ -16,4 +16,4 @@ def freed(run: Run, n: int) -> int:
 def bodies_of(run: Run, n: int) -> int:
     """The bytes of the bodies of the PDs that the n-th cleanup destroyed."""
     gone = {node for node, _ in run.destroys(n)}
-    return sum(body.number("bytes") for body in run.of("BODY") if body["pd"] in gone)
+    return sum(body.number("bytes") for body in run.of("BODY") if body["of"] in gone)

@@ -203,7 +203,9 @@ def core_types() -> None:
     """The types that the root task manages: of the core, the two references and the docs."""
     wanted = {str(row[0]) for row in headers.table("model.h", "CR_CORE_TYPE")}
     ids = listed(
-        "pyhost/cellreap/model/ids.py", r"CORE_TYPES: Final = frozenset\(\{(.*?)\}\)", r'"(\w+)"'
+        "pyhost/cellreap/model/ids.py",
+        r"CORE_TYPES: Final = frozenset\(\s*\{(.*?)\}\s*\)",
+        r'"(\w+)"',
     )
     decoder = listed("tests/kit/decode_reference.py", r'CORE: Final = frozenset\(b"(.*?)"', r"\w+")
     docs = listed("docs/semantics.md", r"The types `([A-Z ]+)` are \*core\* types", r"\w+")

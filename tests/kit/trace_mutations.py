@@ -394,10 +394,10 @@ def _makes(first: Event, second: Event) -> bool:
     """Whether the first creates what the second names."""
     if first.name in ("PD", "SPACE", "RESOURCE"):
         return first["id"] in _ids(second) or (
-            second.name == "BODY" and second["pd"] == first["id"]
+            second.name == "BODY" and second["of"] == first["id"]
         )
     if first.name == "BODY":
-        return second.name == "PD" or (second.name in _TRIGGERS and second["pd"] == first["pd"])
+        return second.name == "PD" or (second.name in _TRIGGERS and second["pd"] == first["of"])
     return False
 
 

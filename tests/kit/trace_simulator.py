@@ -21,7 +21,18 @@ from cellreap.model.closeness import Closeness
 from cellreap.model.csvstate import state_rows
 from cellreap.model.digest import of_plan
 from cellreap.model.graph import DESTRUCTOR, Model
-from cellreap.model.ids import ROOT, number_of, parse_id, pd_id, resource_id, space_id
+from cellreap.model.ids import (
+    MEMORY as MEMORY_TYPE,
+)
+from cellreap.model.ids import (
+    REGION,
+    ROOT,
+    number_of,
+    parse_id,
+    pd_id,
+    resource_id,
+    space_id,
+)
 from cellreap.trace.writer import NO_SECRET, Draft
 from kit.answering import answered
 from kit.digests import digest_of
@@ -35,6 +46,7 @@ BODY_OBJECTS = Counter(
     | {"asid": 1}
 )
 RESOURCE_SLOTS = 1
+MEMORY_SLOTS = 1
 MEMORY = 0x1_0000_0000
 RESSPC_NUMBER = 0xFFF
 WORK_MAX = 16
@@ -147,6 +159,7 @@ class Target:
         self.n_spaces = 0
         self.objects: dict[str, int] = {}
         self.bodies: dict[str, tuple[int, int]] = {}
+        self.memories: dict[str, tuple[int, int]] = {}
         self.slots: dict[str, dict[int, tuple[str, str] | str]] = {}
         """PD -> slot -> (kind, node) of the capability; "lost <what>" until that is acknowledged"""
         self.base = (1 << 20, 40)
@@ -281,7 +294,7 @@ class Target:
         self.emit("PD", id=pd, name=name)
         place = {"paddr": hex(self.bodies[pd][0]), "bytes": size, "slots": BODY_SLOTS}
         self.body_objects[pd] = body_objects
-        self.emit("BODY", pd=pd, **place, objects=counted(body_objects))
+        self.emit("BODY", of=pd, **place, objects=counted(body_objects))
         own = self.n_pds if account is None else account
         self.accounts[pd] = own if creator is None else self.accounts[creator]
         if rights is None:
@@ -347,7 +360,7 @@ class Target:
     def _memory(self, size: int) -> int:
         """The lowest aligned address that no body covers."""
         at = MEMORY
-        for start, used in sorted(self.bodies.values()):
+        for start, used in sorted([*self.bodies.values(), *self.memories.values()]):
             if start < at + size and at < start + used:
                 at = -(-(start + used) // size) * size
         return at
@@ -394,6 +407,31 @@ class Target:
             self.model.add_hold(manager, res)
             self.edge("made", "HOLD", manager, res)
         return res
+
+    def memory(self, pd: str, lower: str | None = None) -> str:
+        """A memory object that a PD allocates, or a region of the PD's that maps one."""
+        op = "allocate" if lower is None else "attach"
+        if lower is None:
+            self.core_request(pd, MEMORY_TYPE)
+        space = self.core_space(MEMORY_TYPE if lower is None else REGION)
+        made = self.resource(space, asker=pd, op=op)
+        self.memories[made] = (self._memory(1 << 13), 1 << 13)
+        self.body_objects[made] = Counter({"cnode": 1, "frame": 1} if lower is None
+                                          else {"cnode": 1, "table": 2})  # fmt: skip
+        place = {"paddr": hex(self.memories[made][0]), "bytes": 1 << 13, "slots": MEMORY_SLOTS}
+        self.emit("BODY", of=made, **place, objects=counted(self.body_objects[made]))
+        self.model.add_hold(pd, made)
+        self.edge("made", "HOLD", pd, made, asker=pd, op=op)
+        if lower is not None:
+            self.model.add_map(made, lower)
+            self.edge("made", "MAP", made, lower, 1 << 18 | 1, asker=pd, op=op)
+        return made
+
+    def send_memory(self, pd: str, memory: str, to: str) -> None:
+        """A PD that holds a memory object gives it to another."""
+        self.emit("ALLOW", pd=to, by=pd, count=1)
+        self.model.add_hold(to, memory)
+        self.edge("made", "HOLD", to, memory, asker=pd, op="send")
 
     def body_cap(self, holder: str, pd: str) -> str:
         """Gives the holder the capability to a PD's body."""
@@ -875,10 +913,9 @@ class Target:
     def used(self) -> dict[str, int | str]:
         """Bytes, slots and kernel objects in use."""
         return {
-            "bytes": self.base[0] + sum(size for _, size in self.bodies.values()),
-            "slots": self.base[1]
-            + BODY_SLOTS * len(self.bodies)
-            + RESOURCE_SLOTS * len(self.model.space_of),
+            "bytes": self.base[0]
+            + sum(size for _, size in (*self.bodies.values(), *self.memories.values())),
+            "slots": self.base[1] + self._body_slots() + RESOURCE_SLOTS * len(self.model.space_of),
             "objects": self.kernel_objects(),
         }
 
@@ -903,19 +940,24 @@ class Target:
             nodes=max(len(model.nodes), 1) + self.tombstones + self.going + self.mourning.count(),
             edges=len(set(edges)) + parts + bodies,
             notices=self.notices_in_use(),
-            blocks=1 + len(self.bodies),
+            blocks=1 + len(self.bodies) + len(self.memories),
             tickets=sum(
                 ticket.owner in self.bodies and self._state_of(ticket)[0] < 3
                 for ticket in self.tickets.values()
             ),
             own=self.base[1],
             parents=RESOURCE_SLOTS * len(self.model.space_of),
-            bodies=BODY_SLOTS * len(self.bodies),
+            bodies=self._body_slots(),
         )
+
+    def _body_slots(self) -> int:
+        return BODY_SLOTS * len(self.bodies) + MEMORY_SLOTS * len(self.memories)
 
     def kernel_objects(self) -> str:
         """All that there are, as a line tells them. PDs that are stopped have no endpoint."""
         objects = self.own_objects.copy()
+        for node in self.memories:
+            objects += self.body_objects[node]
         for pd in self.bodies:
             objects += self.body_objects[pd]
             objects["endpoint"] -= pd in self.silent
@@ -1205,7 +1247,8 @@ class Target:
         self.going = 0
         self.leave(n)
         for res in plan.core_freed:
-            step("destroy-resource", res, "-", *take(res))
+            kinds = ("revoke",) if res in self.memories else take(res)
+            step("destroy-resource", res, "-", *kinds, effect=partial(self.free_memory, res))
         self._empty_slots(plan, before)
         for to, notices in self._batches(self._still_owed(plan)):
             effect = partial(self._put_all, n, notices)
@@ -1264,6 +1307,10 @@ class Target:
         """What becomes of a PD that is destroyed."""
         del self.bodies[pd], self.slots[pd]
         self._forget(pd)
+
+    def free_memory(self, node: str) -> None:
+        """The same of memory."""
+        self.memories.pop(node, None)
 
     def _planned(self, n: int) -> None:
         """CLEANUP tells the steps that were carried out since."""
@@ -1515,12 +1562,12 @@ def rich_run() -> list[Draft]:
     target.hold(init, "BLOCK_1_1")
     target.hold(init, "BLOCK_1_1")
     target.hold(init, "BLOCK_SPACE_1")
-    memory = target.resource(target.core_space("MO"))
-    target.hold(app, memory)
-    target.hold(thread, memory)
-    shared = target.resource(target.core_space("MO"))
-    target.hold(app, shared)
-    target.hold(init, shared)
+    memory, shared = target.memory(init), target.memory(init)
+    target.send_memory(init, memory, app)
+    target.send_memory(init, shared, app)
+    target.memory(app, shared)
+    target.model.drop_hold(init, memory)
+    target.edge("dropped", "HOLD", init, memory)
     target.body_cap(watcher, app)
     target.subscribe(watcher, app)
     target.subscribe(watcher, app)

@@ -76,6 +76,14 @@ cr_result cr_holds(uint32_t space, uint32_t object, uint32_t *own, uint32_t *all
 cr_result cr_map(uint32_t space, uint32_t object, uint32_t target_space, uint32_t target_object);
 cr_result cr_unmap(uint32_t space, uint32_t object, uint32_t target_space, uint32_t target_object);
 
+/* Memory objects: `pages` pages, all zero. The caller holds one that it allocates; cr_send and
+ * cr_release apply to it. The last who refers to it, by a hold or a region, takes it along. */
+cr_result cr_allocate(uint32_t pages, uint32_t *space, uint32_t *object);
+/* Maps a memory object that the caller holds. The address is a multiple of 2^CR_REGION_SPAN_BITS,
+ * not 0, and below 2^CR_REGIONS_END_BITS. The caller holds the region; cr_release unmaps it. */
+cr_result cr_attach(uint32_t space, uint32_t object, uint64_t address, int writable,
+                    uint32_t *region_space, uint32_t *region);
+
 /* Creates a PD that runs a program which the configuration lets the caller spawn. *slot: the
  * capability to it; *pd: its number. */
 cr_result cr_spawn(const char *program, uint32_t *slot, uint32_t *pd);

@@ -21,6 +21,10 @@ CORE_TYPES: Final = frozenset(
 )
 """Types of resources that the root task itself serves."""
 
+MEMORY: Final = "MO"
+REGION: Final = "VMR"
+"""The types of a memory object, and of a region: one that is mapped into an address space."""
+
 MAX_ID_LENGTH: Final = 96
 
 _NUMBER = r"(0|[1-9a-f][0-9a-f]{0,7})"
@@ -87,6 +91,17 @@ def number_of(id_: str) -> int:
     parts = parse_id(id_)
     assert parts is not None, id_
     return parts.number
+
+
+def is_memory(id_: str) -> bool:
+    """Whether this is the id of a memory object or a region."""
+    parts = parse_id(id_)
+    return parts is not None and parts.kind == "RESOURCE" and parts.type in (MEMORY, REGION)
+
+
+def is_region(id_: str) -> bool:
+    """Whether this is the id of a region."""
+    return is_memory(id_) and id_.startswith(REGION)
 
 
 def kind_of(id_: str) -> NodeKind:

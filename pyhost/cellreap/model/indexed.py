@@ -106,6 +106,11 @@ class IndexedModel(Model):
             or ("resources", pd, space) in self._ties
         )
 
+    def sources(self, kind: str, node: str) -> set[str]:
+        """The nodes from which an edge of that kind runs to the node."""
+        edges = self._near.get(node, ())
+        return {source for its, source, target in edges if (its, target) == (kind, node)}
+
     def counted_holds(self, node: str) -> int:
         """The HOLDs of the node by all PDs, each as often as it is counted."""
         edges = self._near.get(node, ())

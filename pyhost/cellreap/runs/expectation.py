@@ -173,6 +173,7 @@ def _pd(
         requests=frozenset(pd.requests),
         spaces={space.name: space.type for space in pd.spaces},
         spawns=frozenset(pd.spawns),
+        allocates=pd.allocates,
         spawn_priority=pd.priority if pd.spawn_priority is None else pd.spawn_priority,
         spawn_allow=pd.spawn_allow,
         cspace_slots=1 << pd.cspace_bits,

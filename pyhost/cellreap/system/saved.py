@@ -21,13 +21,12 @@ from cellreap.model.csvstate import read_state
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT, number_of
 from cellreap.system.config import Config, quotas
-from cellreap.system.config.tables import need
+from cellreap.system.config.tables import core_spaces, need
 from cellreap.system.naming import carried_by, named_by, unnamed_by
 from cellreap.system.programs import Source
 from cellreap.system.toml_lines import KeyPath
 
 _KEY: Final[KeyPath] = ("system", "reconcile")
-_CORE_SPACES: Final = 2
 """The spaces that the root task makes for itself: they have the first numbers."""
 _NO_NAME: Final = "-"
 """The name of a space that the configuration does not name."""
@@ -207,8 +206,9 @@ class _Collecting:
     def _space(self, space: str, at: dict[str, int]) -> SavedNode:
         model = self.model
         number = number_of(space)
-        if number <= _CORE_SPACES:
-            said = f"expected a number above {_CORE_SPACES}: those are of core spaces"
+        core = core_spaces(self.source.config)
+        if number <= core:
+            said = f"expected a number above {core}: those are of core spaces"
             raise self._refuse(f"{space}: {said}")
         last = max(
             (number_of(node) for node, of in model.space_of.items() if of == space), default=0

@@ -12,9 +12,12 @@ from functools import cached_property
 from typing import Final, Literal
 
 from cellreap.model.closeness import Closeness
+from cellreap.model.ids import MEMORY, REGION
 
 Depths = tuple[str, str]
 """pd_depth and rs_depth, as a trace prints them."""
+CORE_SPACES: Final = ("RESSPC", "PD")
+"""The types of the spaces that every root task has."""
 RIGHTS: Final = ("set_depth", "extract", "spawn", "listen", "collect")
 """What a PD may have the right to."""
 LIMITS: Final = ("heartbeat_ms", "call_ms", "budget_us", "period_us", "passive")
@@ -67,6 +70,7 @@ class ExpectedPd:
     spaces: Mapping[str, str] = field(default_factory=dict)
     """Name -> type."""
     spawns: frozenset[str] = frozenset()
+    allocates: bool = False
     spawn_priority: int = 100
     spawn_allow: int = 0
     cspace_slots: int = 256
@@ -185,6 +189,14 @@ class Expected:
     """The kernel's word has a snapshot as long as no more PDs were created, with the root task."""
     without_timer: Expected | None = None
     """What is expected if there is no timer. None: it is known whether there is one."""
+
+    @cached_property
+    def core_spaces(self) -> tuple[str, ...]:
+        """The types of the root task's spaces, in the order of their creation. Those of memory are
+        there if a PD may allocate.
+        """
+        memory = any(pd.allocates for pd in self.pds)
+        return CORE_SPACES + (MEMORY, REGION) * memory
 
     def pd(self, name: str) -> ExpectedPd | None:
         """The PD of that name."""

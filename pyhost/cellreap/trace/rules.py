@@ -33,7 +33,9 @@ RULES: Final[dict[str, str]] = {
     "model.possible": "The model allows the change: nodes and edges that it uses exist, and new "
     "ones are new.",
     # memory
-    "memory.body": "Each PD has one BODY before the next PD, USAGE, trigger, cleanup or snapshot.",
+    "memory.body": "Each PD, memory object and region has one BODY before the next PD, USAGE, "
+    "trigger, cleanup or snapshot.",
+    "memory.region": "A region is mapped at addresses at which no other region of its PD is.",
     "memory.block": "The size of a body is a power of two, at least 16 bytes, and the body is "
     "aligned to it.",
     "memory.overlap": "The bodies of live PDs do not overlap.",

@@ -54,7 +54,7 @@ typedef struct cr_operation_args {
     uint64_t token;         /* SUBGRAPH, FAULT_INFO; LISTEN, PROGRESS: the number */
     uint64_t ticket;        /* TICKET, CANCEL */
     uint64_t code;          /* EXIT */
-    uint64_t address;       /* DUMP: any value */
+    uint64_t address;       /* DUMP, ATTACH: any value */
     uint32_t round_boundary; /* CHECKPOINT: 0 or 1 */
     uint32_t wait;           /* TICKET: 0 or 1 */
     uint32_t no_wait;        /* CONNECT: 0 or 1 */
@@ -65,6 +65,8 @@ typedef struct cr_operation_args {
     uint32_t rs_depth;
     uint32_t pd_number; /* ALLOW: 0 unless `space` is 0 */
     uint32_t allowed;   /* ALLOW */
+    uint32_t pages;     /* ALLOCATE */
+    uint32_t writable;  /* ATTACH: 0 or 1 */
     uint32_t count; /* number of bytes in `text`, or of rows in `answers` or `items` */
     char name[CR_NAME_WORDS * 8]; /* printable, not empty, NUL-terminated */
     char type[CR_TYPE_WORDS * 8]; /* [A-Z][A-Z0-9_]*, no core type, NUL-terminated */

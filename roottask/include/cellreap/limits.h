@@ -87,7 +87,8 @@
  * CR_QUOTA(enumerator, number, word, what is counted) */
 #define CR_QUOTAS                                                                                  \
     CR_QUOTA(CR_QUOTA_NODES, 0, "nodes",                                                           \
-        "spaces and resources that it manages, and 2 for each PD that it spawned")                 \
+        "spaces and resources that it manages, memory objects and regions that it made, and 2 "    \
+        "for each PD that it spawned")                                                             \
     CR_QUOTA(CR_QUOTA_EDGES, 1, "edges",                                                           \
         "its edges, those between its spaces and resources, the notices that they left behind, "   \
         "and those that it has fetched; the first subscription to a node counts twice")            \
@@ -96,7 +97,8 @@
     CR_QUOTA(CR_QUOTA_REQUESTS, 4, "requests", "REQUEST edges that it has")                        \
     CR_QUOTA(CR_QUOTA_TICKETS, 5, "tickets", "tickets that it has")                                \
     CR_QUOTA(CR_QUOTA_PDS, 6, "pds", "PDs that it spawned")                                        \
-    CR_QUOTA(CR_QUOTA_BYTES, 7, "bytes", "kernel memory of the PDs that it spawned")               \
+    CR_QUOTA(CR_QUOTA_BYTES, 7, "bytes",                                                           \
+        "kernel memory of the PDs that it spawned, and of its memory objects and regions")         \
     CR_QUOTA(CR_QUOTA_MAPS, 8, "maps", "maps that it reports, in all extractions under way")
 
 typedef enum cr_quota {

@@ -25,7 +25,9 @@ extern "C" {
     CR_MADE(CR_MADE_REQUEST, 3, "request", "a request")                                            \
     CR_MADE(CR_MADE_HOLD, 4, "hold", "a hold; of a PD's body also the resource for it")            \
     CR_MADE(CR_MADE_MAP, 5, "map", "a map")                                                        \
-    CR_MADE(CR_MADE_SUBSCRIPTION, 6, "subscription", "a subscription")
+    CR_MADE(CR_MADE_SUBSCRIPTION, 6, "subscription", "a subscription")                             \
+    CR_MADE(CR_MADE_MEMORY, 7, "memory", "a memory object")                                        \
+    CR_MADE(CR_MADE_REGION, 8, "region", "a region: a memory object in an address space")
 
 typedef enum cr_made {
 #define CR_MADE(enumerator, number, ...) enumerator = number,
@@ -40,8 +42,8 @@ typedef enum cr_made {
         "the entry is free again")                                                                 \
     CR_MAKE_STEP(CR_MAKE_LAYOUT, 1, "layout", "reads the ELF file and computes the body",          \
         "nothing is to be undone")                                                                 \
-    CR_MAKE_STEP(CR_MAKE_BLOCK, 2, "block", "takes the untyped of the body",                       \
-        "the untyped is revoked, which destroys all objects of the body, and given back")          \
+    CR_MAKE_STEP(CR_MAKE_BLOCK, 2, "block", "takes the untyped",                                   \
+        "the untyped is revoked, which destroys all objects of it, and given back")                \
     CR_MAKE_STEP(CR_MAKE_OBJECTS, 3, "objects", "retypes objects of one kind", "with the untyped") \
     CR_MAKE_STEP(CR_MAKE_ASID, 4, "asid", "gives the address space an ASID", "with the untyped")   \
     CR_MAKE_STEP(CR_MAKE_TABLE, 5, "table", "maps a page table", "with the untyped")               \

@@ -28,7 +28,8 @@
     CR_LIMIT(CR_SAY_MAX, 400, "bytes of a SAY")                                                    \
     CR_LIMIT(CR_STARTUP_SPACES, 16, "spaces that the configuration has one PD create")             \
     CR_LIMIT(CR_STARTUP_REQUESTS, 32, "spaces that a PD may connect to by name")                   \
-    CR_LIMIT(CR_STARTUP_PDS, 32, "PD capabilities that the configuration gives a PD")
+    CR_LIMIT(CR_STARTUP_PDS, 32, "PD capabilities that the configuration gives a PD")              \
+    CR_LIMIT(CR_MEMORY_PAGES_MAX, 512, "pages of a memory object")
 
 enum {
 #define CR_LIMIT(enumerator, number, ...) enumerator = number,
@@ -298,7 +299,15 @@ typedef enum cr_asker {
     CR_OPERATION(CR_OP_SAVE, 41, save, "collect",                                                  \
         NUMBER(pd_number), RESULT(slot), PLAIN, TOLD_SOME, CR_FROM_LIVE,                           \
         "Saves a PD from the collection that told the caller of its end, and gives the caller "    \
-        "the capability to it.")
+        "the capability to it.")                                                                   \
+    CR_OPERATION(CR_OP_ALLOCATE, 42, allocate, "memory",                                           \
+        COUNT(pages), RESULT(space) RESULT(object), PLAIN, TOLD_SOME, CR_FROM_LIVE,                \
+        "Creates a memory object of so many pages, which are zero. The caller holds it.")          \
+    CR_OPERATION(CR_OP_ATTACH, 43, attach, "memory",                                               \
+        NUMBER(space) NUMBER(object) WORD(address) FLAG(writable),                                 \
+        RESULT(region_space) RESULT(region), PLAIN, TOLD_SOME, CR_FROM_LIVE,                       \
+        "Maps a memory object that the caller holds at this address of the caller's. The caller "  \
+        "holds the region.")
 
 /* The contents of a row of ROWS(member). There is at least one row.
  *
@@ -533,6 +542,14 @@ enum {
     CR_VADDR_IPC_BUFFER = 0x10001000, /* one page */
     CR_VADDR_STACK = 0x10010000       /* upwards from here; the page below is not mapped */
 };
+
+/* Each region has so many addresses of its own, log2, and begins at a multiple of that. The first
+ * of them, and those from this log2 on, are not for regions. So a region shares no page table with
+ * anything else, and its tables go with it. */
+enum { CR_REGION_SPAN_BITS = 30, CR_REGIONS_END_BITS = 39 };
+/* What is told of the MAP edge of a region: its address by pages of 2^CR_PAGE_BITS bytes, with
+ * CR_REGION_WRITABLE in it if the PD may write there. */
+enum { CR_PAGE_BITS = 12, CR_REGION_WRITABLE = 1 };
 
 /* The contents of the page at CR_VADDR_STARTUP. */
 typedef struct cr_startup {

@@ -239,10 +239,10 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_PD, "PD", FIELD(id, PD) FIELD(name, TEXT)                                 \
                    FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
                    "A PD was made.")                                                               \
-    CR_TRACE_EVENT(CR_EV_BODY, "BODY", FIELD(pd, PD) FIELD(paddr, ADDRESS) FIELD(bytes, NUMBER)    \
+    CR_TRACE_EVENT(CR_EV_BODY, "BODY", FIELD(of, NODE) FIELD(paddr, ADDRESS) FIELD(bytes, NUMBER)  \
                    FIELD(slots, NUMBER) FIELD(objects, OBJECTS),                                   \
-                   "The untyped that the PD is made from, the number of slots that the PD uses "   \
-                   "in the root task's CSpace, and its kernel objects.")                           \
+                   "The untyped that the PD, memory object or region is made from, the number of " \
+                   "slots that it uses in the root task's CSpace, and its kernel objects.")        \
     CR_TRACE_EVENT(CR_EV_RIGHTS, "RIGHTS", FIELD(pd, PD) FIELD(pinned, FLAG)                       \
                    FIELD(protected, FLAG) FIELD(priority, NUMBER) FIELD(account, NUMBER)           \
                    FIELD(set_depth, FLAG) FIELD(extract, FLAG) FIELD(spawn, FLAG)                  \
@@ -296,8 +296,9 @@ typedef enum cr_print {
                    FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
                    "An edge was made or dropped, or one was added to or taken off its count. "     \
                    "number: of a HOLD or REQUEST the slot of its capability in the CSpace of "     \
-                   "`from`, 0: no capability; of a SUBSCRIBE its handler; else 0. The edges of a " \
-                   "node that goes are not told: they go with it.")                                \
+                   "`from`, 0: no capability; of a SUBSCRIBE its handler; of the MAP of a region " \
+                   "where it is mapped (protocol.h); else 0. The edges of a node that goes are "   \
+                   "not told: they go with it. Memory goes with the last HOLD and MAP of it.")     \
     CR_TRACE_EVENT(CR_EV_ALLOW, "ALLOW", FIELD(pd, PD) FIELD(by, PD) FIELD(count, NUMBER)          \
                    FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
                    "The PD `by` may make this many edges for the PD, and no more. Each HOLD and "  \

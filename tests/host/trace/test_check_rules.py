@@ -53,12 +53,12 @@ def body_overlaps(target: Target) -> None:
 
 def body_not_aligned(target: Target) -> None:
     target.emit("PD", id="PD_9", name="x")
-    target.emit("BODY", pd="PD_9", paddr="0x200000800", bytes=4096, slots=1, objects="-")
+    target.emit("BODY", of="PD_9", paddr="0x200000800", bytes=4096, slots=1, objects="-")
 
 
 def body_not_a_power_of_two(target: Target) -> None:
     target.emit("PD", id="PD_9", name="x")
-    target.emit("BODY", pd="PD_9", paddr="0x200000000", bytes=5000, slots=1, objects="-")
+    target.emit("BODY", of="PD_9", paddr="0x200000000", bytes=5000, slots=1, objects="-")
 
 
 def no_body(target: Target) -> None:
@@ -520,7 +520,7 @@ def test_memory_of_a_dead_pd_may_be_given_again() -> None:
     target.serve_all()
     target.pd("new")
     bodies = [values for name, values in target.events if name == "BODY"]
-    assert bodies[-1]["paddr"] == next(body["paddr"] for body in bodies if body["pd"] == gone)
+    assert bodies[-1]["paddr"] == next(body["paddr"] for body in bodies if body["of"] == gone)
     target.quiet()
     assert said(target.end()) == []
 

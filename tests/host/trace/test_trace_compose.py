@@ -405,7 +405,7 @@ def test_numbers_and_addresses(core: tuple[Any, Any]) -> None:
     composer.lib.cr_trace_string(composer.trace, b"frame:9")
     composer.lib.cr_trace_end(composer.trace)
     assert str(composer.events()[0]) == (
-        "BODY pd=PD_1 paddr=0x1ff80000 bytes=18446744073709551615 slots=10 objects=frame:9"
+        "BODY of=PD_1 paddr=0x1ff80000 bytes=18446744073709551615 slots=10 objects=frame:9"
     )
 
 

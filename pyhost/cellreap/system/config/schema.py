@@ -322,6 +322,8 @@ class Pd(Table):
     """The priority of the PDs that it spawns. The default, and the highest, is its own."""
     spawn_allow: _Word = 0
     """How many edges a PD that it spawns allows it to make, from the start."""
+    allocates: _Bool = False
+    """Whether it may ask the root task for memory objects. What it spawns may not."""
     start: _Start = "boot"
     """Whether it is created at boot, or only after the first cleanup."""
     priority: _Priority = 100

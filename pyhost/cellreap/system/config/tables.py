@@ -36,7 +36,7 @@ _TOMBSTONES: Final = 128
 _OWN_BLOCKS: Final = 32
 """For the root task's threads, numbers of address spaces, probes, and the tables themselves."""
 _SIZES: Final = 16
-"""Of the blocks that are set aside for a PD that spawns: CR_RESERVE_MIN_BITS to 31."""
+"""Of the blocks that are set aside for an account: CR_RESERVE_MIN_BITS to 31."""
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,11 @@ def may(pd: Pd, word: str) -> bool:
     """Whether a PD can use more than its need: only managers make resources, for example."""
     if word in ("spaces", "types", "maps"):
         return bool(pd.spaces)
-    if word in ("pds", "bytes"):
+    if word == "pds":
         return bool(pd.spawns)
-    return word != "nodes" or bool(pd.spaces or pd.spawns)
+    if word == "bytes":
+        return bool(pd.spawns) or pd.allocates
+    return word != "nodes" or bool(pd.spaces or pd.spawns) or pd.allocates
 
 
 def claims(config: Config, word: str) -> list[Claim]:
@@ -90,16 +92,22 @@ def claims(config: Config, word: str) -> list[Claim]:
     return [Claim(need(pd, word), getattr(pd.quota, word), may(pd, word)) for pd in config.pds]
 
 
+def core_spaces(config: Config) -> int:
+    """The spaces of the root task: two, and two for memory if a PD may allocate."""
+    return 2 + 2 * any(pd.allocates for pd in config.pds)
+
+
 def taken(config: Config, word: str) -> int:
     """What the root task and the PDs as such take of a table."""
     count = len(config.pds)
     holds = sum(len(pd.holds_pds) for pd in config.pds)
+    spaces = core_spaces(config)
     counts = {
-        # the root task and its two spaces
-        "nodes": 3,
-        "edges": 2 + holds + len(config.links),
-        "spaces": 2,
-        "types": 2,
+        "nodes": 1 + spaces,
+        # all PDs may request memory if one may
+        "edges": spaces + (spaces // 2 - 1) * count + holds + len(config.links),
+        "spaces": spaces,
+        "types": spaces,
         "pds": 1,
     }
     return counts.get(word, 0) + _OF_PD.get(word, 0) * count
@@ -151,11 +159,12 @@ def _blocks(config: Config, pds: int) -> int:
 
     Those of boot time; and those that are split off: each PD has one, and the memory set aside for
     a PD that spawns is one of each size. To have a block split off takes two entries, and as many
-    are for free blocks between those in use.
+    are for free blocks between those in use. Each memory object and each region has one, too.
     """
     spawners = sum(may(pd, "bytes") or bool(pd.quota.bytes) for pd in config.pds)
     of_boot = headers.own_constant("kernel/untyped.h", "CR_FIRST_BLOCKS")
-    return of_boot + 4 * (pds + _SIZES * spawners + _OWN_BLOCKS)
+    memory = entries(config, "nodes") if any(pd.allocates for pd in config.pds) else 0
+    return of_boot + 4 * (pds + _SIZES * spawners + _OWN_BLOCKS) + 2 * memory
 
 
 def bytes_of(sizes: dict[str, int]) -> int:

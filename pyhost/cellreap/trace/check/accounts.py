@@ -8,12 +8,12 @@ model. So the cost does not depend on how much is made and dropped.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar
 
 from cellreap import headers
 from cellreap.model.graph import Model
-from cellreap.model.ids import ROOT, parse_id, pd_id
+from cellreap.model.ids import ROOT, is_memory, parse_id, pd_id
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.work import LEFT_BEHIND
 from cellreap.trace.events import Event
@@ -32,6 +32,8 @@ class Accounts(Concern):
         self._account_of: dict[str, str] = {}
         """PD -> account; destroyed PDs too"""
         self._spawned: set[str] = set()
+        self._memory: dict[str, str] = {}
+        """memory object or region -> the account of who made it"""
         self._most: dict[str, Counter[str]] = {}
         """account -> at most so much is in use"""
         self._left: dict[int, str] = {}
@@ -68,7 +70,9 @@ class Accounts(Concern):
 
     def _use(self, pd: str | None, **uses: int) -> None:
         """The PD makes this now."""
-        name = self._account_of.get(pd or "")
+        self._use_of(self._account_of.get(pd or ""), uses)
+
+    def _use_of(self, name: str | None, uses: Mapping[str, int]) -> None:
         if name is not None and name in self._quotas:
             self._most[name].update(uses)
             self._check(name, uses)
@@ -136,10 +140,17 @@ class Accounts(Concern):
     def _resource(self, event: Event) -> None:
         manager = self.context.model.manager.get(event["space"])
         pd = self._body_of(event["id"])
-        if pd in self._spawned:
+        if is_memory(event["id"]) and event["asker"] in self._account_of:
+            self._memory[event["id"]] = self._account_of[event["asker"]]
+            self._use(event["asker"], nodes=1, edges=1)
+        elif pd in self._spawned:
             self._use(pd, nodes=1, edges=2)
         elif manager != ROOT:
             self._use(manager, nodes=1, edges=1)
+
+    def _body(self, event: Event) -> None:
+        """The body of a PD counts with its OWN."""
+        self._use_of(self._memory.get(event["of"]), {"bytes": event.number("bytes")})
 
     def _edge(self, event: Event) -> None:
         count = _EDGES.get(event.told)
@@ -158,6 +169,7 @@ class Accounts(Concern):
     def _map(self, event: Event) -> None:
         model = self.context.model
         node = event["from"]
+        self._use_of(self._memory.get(node), {"edges": 1})
         self._use(model.manager.get(model.space_of.get(node, node)), edges=1)
 
     def _subscribe(self, event: Event) -> None:
@@ -255,6 +267,12 @@ class Accounts(Concern):
                     uses["edges"] += sum(len(model.built_on(each)) for each in (space, *resources))
                     parts = parse_id(space)
                     types.add(parts.type if parts is not None else "")
+        self._memory = {node: of for node, of in self._memory.items() if node in model.nodes}
+        for node, account in self._memory.items():
+            if account == name:
+                body = self.context.memory.body(node)
+                uses.update(nodes=1, edges=1 + len(model.built_on(node)))
+                uses["bytes"] += 0 if body is None else body.bytes
         self._left = {
             token: account
             for token, account in self._left.items()
@@ -298,6 +316,7 @@ USES: dict[str, Callable[[Accounts, Event], None]] = {
     "RIGHTS": Accounts._rights,
     "SPACE": Accounts._space,
     "RESOURCE": Accounts._resource,
+    "BODY": Accounts._body,
     "EDGE": Accounts._edge,
     "QUEUE": Accounts._queue,
     "SETTLED": Accounts._settled,

@@ -263,6 +263,14 @@ class Answers(Concern):
         made = self._just(event, "made HOLD")
         return None if made is None else [[_place(made["to"])[1]]]
 
+    def _allocated(self, event: Event, due: bool) -> Wanted:
+        made = self._just(event, "made HOLD")
+        return None if made is None else [list(_place(made["to"])[:2])]
+
+    def _attached(self, event: Event, due: bool) -> Wanted:
+        made = self._just(event, "made MAP")
+        return None if made is None else [list(_place(made["from"])[:2])]
+
     def _left(self, event: Event, due: bool) -> Wanted:
         """The HOLDs that are left."""
         dropped = self._just(event, "dropped HOLD")
@@ -360,6 +368,8 @@ _WORDS: Final[Mapping[str, Callable[[Answers, Event, bool], Wanted]]] = {
     "share_request": Answers._slot,
     "spawn": Answers._spawned,
     "create_resource": Answers._resource_made,
+    "allocate": Answers._allocated,
+    "attach": Answers._attached,
     "release": Answers._left,
     "connect": Answers._connected,
     "look": Answers._look,

@@ -182,7 +182,7 @@ class Authority(Concern):
     def _made(self, event: Event, pd: str, row: Row) -> None:
         """The rules of a new PD."""
         bad, before = self.context.bad, self.context.previous
-        follows = before is not None and before.name == "BODY" and before["pd"] == pd
+        follows = before is not None and before.name == "BODY" and before["of"] == pd
         if not follows or self._without != pd:
             bad("authority.rights", f"RIGHTS: pd={pd}: expected it once, right after its BODY")
         self._without = None

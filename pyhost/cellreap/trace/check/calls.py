@@ -29,7 +29,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from cellreap.model.ids import ROOT
+from cellreap.model.ids import ROOT, is_memory
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.running import QUEUEING, Running
 from cellreap.trace.events import Event, counts_in
@@ -131,10 +131,10 @@ class Calls(Concern):
         """The calls that a step needs. None if the step itself is wrong."""
         if name == "suspend":
             return self._stops.get(pd)
+        if name == "destroy-pd" or (name == "destroy-resource" and is_memory(node)):
+            return DESTROYS_BODY
         if name in ("cut-request", "destroy-resource"):
             return TAKES if self._is_served(node) else {}
-        if name == "destroy-pd":
-            return DESTROYS_BODY
         if name in ("tell", "notify"):
             signals = self._signals(pd) if self._signal is None else self._signal
             self._signal = None

@@ -71,7 +71,9 @@ class Causes(Concern):
 
     def _follow(self, event: Event) -> None:
         needs, self.powers.needs = self.powers.needs, None
-        if needs is not None and not (event.made("HOLD") and event["to"] == needs):
+        if event.name == "BODY" and event["of"] == needs:
+            self.powers.needs = needs
+        elif needs is not None and not (event.made("HOLD") and event["to"] == needs):
             self._bad("core", event, f"expected the HOLD for which {needs} was made")
         making = self.powers.making
         if making is not None and not self._belongs(event, making):

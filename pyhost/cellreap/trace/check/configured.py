@@ -7,14 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from cellreap.model.closeness import policy_text
-from cellreap.model.ids import ROOT
+from cellreap.model.ids import ROOT, is_memory
 from cellreap.trace.check.configured_edges import ConfiguredEdges
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.events import Event
 from cellreap.trace.expected import Expected, ExpectedPd
 
-CORE_SPACES: Final = ("RESSPC", "PD")
-"""The types of the root task's spaces, in the order of their creation."""
 CREATION: Final = frozenset(
     {
         "BODY", "TRUST", "made OWN", "made FAULT", "made LINK", "INJECTED", "MAKE_FAILED",
@@ -176,16 +174,19 @@ class Configured(Concern):
         if event["id"] == ROOT:
             self._settings(event, expected)
             return
-        if tuple(self._core) != CORE_SPACES:
-            self._bad("space", event, f"expected the spaces {' and '.join(CORE_SPACES)} before")
+        if tuple(self._core) != expected.core_spaces:
+            text = f"expected the spaces {' and '.join(expected.core_spaces)} before"
+            self._bad("space", event, text)
         if not self.context.saved.is_pd(event["id"]):
             self._making = Making(event["id"], event["name"])
 
     def _body(self, event: Event, expected: Expected) -> None:
-        if self._making is not None and event["pd"] == self._making.pd:
+        if self._making is not None and event["of"] == self._making.pd:
             self._making.body = event.number("bytes")
             self._making.objects = dict(event.counts("objects"))
         sizes = expected.sizes
+        if is_memory(event["of"]):
+            return
         if sizes is not None and event.number("slots") != sizes.body_slots:
             self._bad("sizes", event, f"slots={event['slots']}: expected {sizes.body_slots}")
 
@@ -276,7 +277,8 @@ class Configured(Concern):
     def _space(self, event: Event, expected: Expected) -> None:
         if event["manager"] == ROOT:
             self._core.append(event["type"])
-            if tuple(self._core) != CORE_SPACES[: len(self._core)] or event["name"] != "-":
+            wanted = expected.core_spaces[: len(self._core)]
+            if tuple(self._core) != wanted or event["name"] != "-":
                 self._bad("space", event, f"{event['id']}: the root task has no such space")
             return
         owner = expected.owner(event["name"])

@@ -11,7 +11,7 @@ from cellreap.trace.check.context import Context
 from cellreap.trace.events import RECONCILED, Event
 from cellreap.trace.expected import Expected, ExpectedPd
 
-NEEDED_CORE: Final = ("RESSPC", "PD")
+NEEDED_CORE: Final = ("RESSPC", "PD", "MO")
 """The types of the root task's spaces that PDs may request: to create spaces, and to spawn."""
 
 
@@ -68,6 +68,8 @@ class ConfiguredEdges:
             wanted.add(NEEDED_CORE[0])
         if "spawn" in config.rights:
             wanted.add(NEEDED_CORE[1])
+        if config.allocates:
+            wanted.add(NEEDED_CORE[2])
         if asks != wanted:
             text = f"{config.name}: requests {sorted(asks)} at first: expected {sorted(wanted)}"
             self._bad("request", "PD", text)

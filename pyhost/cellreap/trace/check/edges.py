@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar, Final
 
 from cellreap.model.graph import Model
-from cellreap.model.ids import ROOT
+from cellreap.model.ids import ROOT, is_memory, is_region
 from cellreap.trace.check.context import Concern, Handlers
 from cellreap.trace.events import RECONCILED, Event
 
@@ -24,7 +24,9 @@ class Edges(Concern):
         fold(self.context.model, event["from"], event["to"], number)
         if event.told in _FOLLOWS:
             _FOLLOWS[event.told](self, event, event["from"], event["to"])
-        if number != 0 and event["kind"] not in _NUMBERED:
+        if event.told == "made MAP" and is_region(event["from"]):
+            self.context.memory.mapped(event, event["from"], number)
+        elif number != 0 and event["kind"] not in _NUMBERED:
             self.context.bad("edges.number", f"EDGE: number={number}: {event['kind']} has none")
 
     def _capability(self, event: Event, pd: str, node: str) -> None:
@@ -36,6 +38,8 @@ class Edges(Concern):
         slot = slots.give_back(event, pd, node, (pd, node) not in self.context.model.holds)
         if slot and event["asker"] != pd:
             slots.tell(pd, slot, node)
+        if is_memory(node):
+            self.context.memory.unheld(node)
 
     def _unrequest(self, event: Event, pd: str, space: str) -> None:
         """The manager is owed a notice."""

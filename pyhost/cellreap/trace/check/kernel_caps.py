@@ -16,10 +16,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cellreap import headers
-from cellreap.model.ids import ROOT, parse_id
+from cellreap.model.ids import ROOT, is_memory, is_region, parse_id
 from cellreap.trace.check.context import Context
 from cellreap.trace.check.slots import Capability
-from cellreap.trace.check.snapshot import Cap, Snapshot, SnapshotError, physical
+from cellreap.trace.check.snapshot import (
+    Cap,
+    Snapshot,
+    SnapshotError,
+    entry_of,
+    physical,
+    place_of,
+)
 
 THREAD_NAME = "rootserver"
 """The name of the threads of PDs, and of the root task's own: snapshots leave them out."""
@@ -172,9 +179,10 @@ class KernelCaps:
 
     def _compare_pool(self, has: _CSpace) -> None:
         """Checks that it has the parent of each resource, and besides only what is the root's."""
-        wanted = Counter(map(self._parent, filter(self.exists, self._context.model.space_of)))
-        rest = Counter(has.values())
-        left = filter(self.may_lack, self._context.model.space_of)
+        resources = self._context.model.space_of
+        wanted = Counter(map(self._parent, filter(self.exists, resources)))
+        rest = Counter(map(_without_guard, has.values()))
+        left = filter(self.may_lack, resources)
         for cap in wanted - rest - Counter(map(self._parent, left)):
             self._bad("truth.own", f"the pool has no {_shown(cap)}")
         rest -= wanted
@@ -185,7 +193,12 @@ class KernelCaps:
             self._bad("truth.own", f"the pool has no {_shown(lost)} any more")
 
     def _parent(self, resource: str) -> Cap | str:
-        """The capability from which those to a resource are derived."""
+        """The capability from which those to a resource are derived: of memory, its CNode, which is
+        the first object in its untyped.
+        """
+        if is_memory(resource):
+            body = self._context.memory.body(resource)
+            return Cap("cnode", 0 if body is None else body.paddr, "", 0)
         address, badge = self._of_resource(resource)
         return Cap("ep", address, "RWGP", badge)
 
@@ -279,17 +292,38 @@ class KernelCaps:
     # -- address spaces
 
     def _address_space(self, pd: str, root: int, snapshot: Snapshot) -> None:
+        """Its own part is in its body and never changes. Regions have tables in their own untypeds,
+        and pages of what they map.
+        """
         lines = snapshot.tables.get(root)
         if lines is None:
             self._bad("truth.tables", f"{pd} has no address space")
             return
-        for address in sorted(snapshot.entries[root]):
-            if not self._inside(pd, address):
+        memory, model = self._context.memory, self._context.model
+        regions = {node: memory.region(node) for held, node in model.holds if held == pd
+                   and is_region(node)}  # fmt: skip
+        objects = {lower for region in regions for lower in model.built_on(region)}
+        pages: Counter[tuple[str, str]] = Counter()
+        own: list[str] = []
+        for line in lines:
+            mapped = line.partition(": ")[2]
+            address, spans = entry_of(mapped), place_of(mapped)
+            within = next((node for node in regions if self._inside(node, address)), None)
+            if within is not None:
+                pages[within, mapped.rpartition(" ")[2]] += mapped.startswith("frame")
+            elif not self._inside(pd, address):
                 self._bad("truth.tables", f"{pd} has an entry at {address:#x}, not in its body")
+            elif spans is None or not any(at.span == spans for at in regions.values()):
+                own.append(line)
+        for region, at in regions.items():
+            frames = sum(memory.objects.of(node)["frame"] for node in model.built_on(region))
+            wanted = Counter({(region, "(RWX)" if at.writable else "(RX)"): frames})
+            if +Counter({key: n for key, n in pages.items() if key[0] == region}) != wanted:
+                self._bad("truth.tables", f"{pd} has not the pages of {region}, or other rights")
         for address in snapshot.frames.get(root, ()):
-            if not self._inside(pd, address):
+            if not any(self._inside(node, address) for node in (pd, *objects)):
                 self._bad("truth.tables", f"{pd} has a frame at {address:#x}, not in its body")
-        if self._tables.setdefault(pd, lines) != lines:
+        if self._tables.setdefault(pd, own) != own:
             self._bad("truth.tables", f"the address space of {pd} is not as it was")
 
 
@@ -297,6 +331,12 @@ def _number(node: str) -> int:
     parts = parse_id(node)
     assert parts is not None  # the reader lets no malformed id through
     return parts.number
+
+
+def _without_guard(cap: Cap | str) -> Cap | str:
+    """The same; a CNode, which is printed with its guard, by its address."""
+    name = cap.split(" ")[0] if isinstance(cap, str) else ""
+    return Cap("cnode", physical(name, "cnode"), "", 0) if name.endswith("_cnode") else cap
 
 
 def _shown(cap: Cap | str | None) -> str:

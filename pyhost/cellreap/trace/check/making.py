@@ -21,6 +21,8 @@ STEPS: Final = {
     "hold": _RESOURCE,
     "map": frozenset({"edge"}),
     "subscription": frozenset({"edge"}),
+    "memory": frozenset({"slot", "block", "objects", "node", "edge"}),
+    "region": frozenset({"slot", "block", "objects", "table", "page", "node", "edge"}),
 }
 """What is made -> the kinds of steps that this can take."""
 

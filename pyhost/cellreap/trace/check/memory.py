@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import functools
 from bisect import bisect_left, insort
 from dataclasses import dataclass
 from typing import ClassVar
 
+from cellreap import headers
 from cellreap.model.graph import Model
+from cellreap.model.ids import is_memory
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.objects import Objects
 from cellreap.trace.events import Event
@@ -23,6 +26,14 @@ class Body:
     paddr: int
     bytes: int
     slots: int
+
+
+@dataclass(frozen=True)
+class Region:
+    """Where a region is mapped: which span of addresses it has, and whether its PD may write."""
+
+    span: int
+    writable: bool
 
 
 class AddressMap:
@@ -70,6 +81,7 @@ class Memory(Concern):
         self._bodies: dict[str, Body] = {}
         self._addresses = AddressMap()
         self._resource_slots: dict[str, int] = {}
+        self._regions: dict[str, Region] = {}
 
     # -- for other concerns
 
@@ -105,6 +117,38 @@ class Memory(Concern):
         self._slots -= slots
         self._parent_slots -= slots
         self.changed = True
+        self._regions.pop(resource, None)
+        if is_memory(resource):
+            self.free_body(resource)
+
+    def mapped(self, event: Event, region: str, where: int) -> None:
+        """A region is mapped. It has a span of addresses of its own."""
+        model, bad = self.context.model, self.context.bad
+        pds = model.sources("HOLD", region)
+        pages, last = _region_pages()
+        flag = headers.constant("protocol.h", "CR_REGION_WRITABLE")
+        at = Region((where & ~flag) // pages, bool(where & flag))
+        if (where & ~flag) % pages or not 0 < at.span <= last:
+            bad("memory.region", f"{event.told}: number={where}: no place for a region")
+        for other, its in self._regions.items():
+            if its.span == at.span and model.sources("HOLD", other) & pds:
+                bad("memory.region", f"{event.told}: number={where}: {other} is mapped there")
+        self._regions[region] = at
+
+    def region(self, region: str) -> Region:
+        """Where a region is mapped."""
+        return self._regions.get(region, Region(0, False))
+
+    def unheld(self, node: str) -> None:
+        """A PD has let memory go. What nobody refers to any more is freed."""
+        model = self.context.model
+        rest = {node}
+        while rest:
+            at = rest.pop()
+            if not model.sources("HOLD", at) and not model.sources("MAP", at):
+                rest.update(model.built_on(at))
+                model.remove_resource(at)
+                self.free_resource(at)
 
     def free_body(self, pd: str) -> None:
         """Frees the body of a destroyed PD."""
@@ -170,10 +214,11 @@ class Memory(Concern):
     def new_body(self, event: Event) -> None:
         """BODY: the memory of a new PD."""
         bad = self.context.bad
-        pd = event["pd"]
+        pd = event["of"]
         body = Body(event.number("paddr"), event.number("bytes"), event.number("slots"))
         if pd != self.bodyless:
-            bad("memory.body", f"BODY: pd={pd}: expected it once for each PD, after its PD event")
+            text = "expected it once for each PD, after its PD event, and for memory"
+            bad("memory.body", f"BODY: of={pd}: {text}")
             return
         self.bodyless = None
         if body.bytes < SMALLEST_BODY or body.bytes & (body.bytes - 1):
@@ -202,6 +247,14 @@ def _subscriptions(model: Model) -> int:
     if not model.handlers:
         return len(model.subscribes)
     return sum(len(model.subscriptions(*pair)) for pair in model.subscribes)
+
+
+@functools.cache
+def _region_pages() -> tuple[int, int]:
+    """The pages of the span of a region, and the number of the last span."""
+    span = headers.constant("protocol.h", "CR_REGION_SPAN_BITS")
+    pages = 1 << span - headers.constant("protocol.h", "CR_PAGE_BITS")
+    return pages, (1 << headers.constant("protocol.h", "CR_REGIONS_END_BITS") - span) - 1
 
 
 def _is_block(body: Body) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from cellreap.model.ids import ROOT, parse_id
+from cellreap.model.ids import ROOT, is_memory, parse_id
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event
 
@@ -83,6 +83,8 @@ class Nodes(Concern):
             context.actors.may_act(event, manager)
         context.model.add_resource(resource, space)
         context.memory.give_resource(resource, event.number("slots"))
+        if is_memory(resource):
+            context.memory.need_body(resource)
 
     def delete(self, event: Event) -> None:
         """A manager deletes a resource or an empty space."""

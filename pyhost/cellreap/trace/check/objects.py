@@ -26,9 +26,9 @@ class Objects:
         self._used.update(event.counts("objects"))
 
     def made(self, event: Event) -> None:
-        """BODY: the objects of a PD."""
-        self.gone(event["pd"])
-        objects = self._of[event["pd"]] = event.counts("objects")
+        """BODY: the objects of a PD or of memory."""
+        self.gone(event["of"])
+        objects = self._of[event["of"]] = event.counts("objects")
         self._used.update(objects)
 
     def of(self, pd: str) -> Counter[str]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from cellreap.model.ids import ROOT, parse_id, pd_id
+from cellreap.model.ids import MEMORY, REGION, ROOT, is_memory, is_region, parse_id, pd_id
 from cellreap.trace.check.context import Context
 from cellreap.trace.events import RECONCILED as SAVED
 from cellreap.trace.events import Event
@@ -118,6 +118,16 @@ class Powers:
                 return f"{asker} did not spawn {pd} just now"
         return None
 
+    def _memory(self, event: Event, asker: str) -> str | None:
+        """A memory object, or a region with one that the PD holds."""
+        parts = parse_id(event["id"])
+        wanted = MEMORY if event["op"] == "allocate" else REGION
+        if parts is None or parts.type != wanted:
+            return f"{event['id']}: expected a {wanted}"
+        if wanted == MEMORY and (wrong := self._wants_request(asker, MEMORY)) is not None:
+            return wrong
+        return self._core_resource(event, asker)
+
     def _delete(self, event: Event, asker: str) -> str | None:
         if event["by"] != asker:
             return f"by={event['by']}: {asker} asked"
@@ -131,12 +141,18 @@ class Powers:
     def _own_hold(self, event: Event, asker: str) -> str | None:
         """A manager holds what it makes."""
         before = self.context.previous
-        made = "SPACE" if event["op"] == "create_space" else "RESOURCE"
-        if before is None or before.name != made or before["id"] != event["to"]:
+        made, field = {"create_space": ("SPACE", "id"), "create_resource": ("RESOURCE", "id")}.get(
+            event["op"], ("BODY", "of")
+        )
+        if before is None or before.name != made or before[field] != event["to"]:
             return f"expected it right after the {made} of {event['to']}"
         if event["from"] != asker:
             return f"from={event['from']}: expected from={asker}"
-        return None if self._manages(asker, event["to"]) else f"{asker} does not manage it"
+        return (
+            None
+            if made == "BODY" or self._manages(asker, event["to"])
+            else f"{asker} does not manage it"
+        )
 
     def _given(self, event: Event, asker: str) -> str | None:
         if not self._manages(asker, event["to"]):
@@ -147,6 +163,8 @@ class Powers:
         pd, node = event["from"], event["to"]
         if (asker, node) not in self.context.model.holds:
             return f"{asker} does not hold {node}"
+        if is_region(node):
+            return f"{node} is of one address space"
         return self._named(asker, pd, node)
 
     def _named(self, asker: str, pd: str, node: str) -> str | None:
@@ -229,8 +247,24 @@ class Powers:
         if not self._manages(asker, event["from"]):
             return f"{asker} does not manage {event['from']}"
         space = model.space_of.get(lower, lower)
+        if is_memory(lower):
+            return f"{lower} is memory, which only regions map"
         if (asker, lower) not in model.holds and (asker, space) not in model.requests:
             return f"{asker} neither holds {lower} nor has a request to its space"
+        return None
+
+    def _attach(self, event: Event, asker: str) -> str | None:
+        """A region is mapped directly after its PD got it."""
+        before, lower = self.context.previous, event["to"]
+        made = before is not None and before.made("HOLD") and before["op"] == "attach"
+        if before is None or not made or before["to"] != event["from"]:
+            return f"expected it right after the HOLD of {event['from']}"
+        if (
+            not is_memory(lower)
+            or is_region(lower)
+            or (asker, lower) not in self.context.model.holds
+        ):
+            return f"{asker} holds no memory object {lower}"
         return None
 
     def _subscription(self, event: Event, asker: str) -> str | None:
@@ -283,10 +317,14 @@ _POWERS: Final[Mapping[tuple[str, str], Callable[[Powers, Event, str], str | Non
     ("RESOURCE", "spawn"): Powers._core_resource,
     ("RESOURCE", "save"): Powers._core_resource,
     ("RESOURCE", NOBODY): Powers._core_resource,
+    ("RESOURCE", "allocate"): Powers._memory,
+    ("RESOURCE", "attach"): Powers._memory,
     ("DELETE", "delete_space"): Powers._delete,
     ("DELETE", "delete_resource"): Powers._delete,
     ("made HOLD", "create_space"): Powers._own_hold,
     ("made HOLD", "create_resource"): Powers._own_hold,
+    ("made HOLD", "allocate"): Powers._own_hold,
+    ("made HOLD", "attach"): Powers._own_hold,
     ("made HOLD", "give"): Powers._given,
     ("made HOLD", "send"): Powers._sent,
     ("made HOLD", "spawn"): Powers._creators_hold,
@@ -300,6 +338,7 @@ _POWERS: Final[Mapping[tuple[str, str], Callable[[Powers, Event, str], str | Non
     ("made REQUEST", NOBODY): Powers._configured_request,
     ("dropped REQUEST", "disconnect"): Powers._own_edge,
     ("made MAP", "map"): Powers._map,
+    ("made MAP", "attach"): Powers._attach,
     ("dropped MAP", "unmap"): Powers._map,
     ("made FAULT", NOBODY): Powers._from_start,
     ("made LINK", NOBODY): Powers._from_start,

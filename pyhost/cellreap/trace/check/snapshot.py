@@ -66,9 +66,7 @@ class Snapshot:
     cspaces: dict[int, dict[int, Cap | str]] = field(default_factory=dict)
     """CNode -> slot -> its capability; a text if it is to something else"""
     tables: dict[int, list[str]] = field(default_factory=dict)
-    """root table -> the lines about everything below it"""
-    entries: dict[int, set[int]] = field(default_factory=dict)
-    """root table -> the addresses of all entries below it that map something"""
+    """root table -> the lines about everything below it, which name the entries of tables"""
     frames: dict[int, list[int]] = field(default_factory=dict)
     """root table -> the addresses of its frames, if they are in this snapshot"""
     interrupts: tuple[str, ...] = ()
@@ -98,6 +96,15 @@ def entry_of(cap: str) -> int:
     if found is None:
         raise SnapshotError(f"{cap!r}: expected a frame or a table")
     return _down(found[2])
+
+
+def place_of(cap: str) -> int | None:
+    """The number of a mapped table of the third level in its table; None if it is something else.
+
+    Each spans as much as a region.
+    """
+    found = _MAPPED.match(cap)
+    return int(found[3]) if found is not None and found[1] == "pd" else None
 
 
 def _is_kernels(name: str) -> bool:
@@ -182,7 +189,7 @@ def _read_caps(snapshot: Snapshot, lines: Sequence[str]) -> None:
                 _read_table(snapshot, below, holder, inside)
         elif holder.endswith("_pd"):
             below = physical(holder, "pd")
-            snapshot.tables[below], snapshot.entries[below] = [], set()
+            snapshot.tables[below] = []
             _read_table(snapshot, below, holder, inside)
         elif holder.endswith("_cnode"):
             snapshot.cspaces[physical(holder, "cnode")] = dict(map(_read_slot, inside))
@@ -202,7 +209,6 @@ def _read_table(snapshot: Snapshot, root: int, holder: str, lines: Sequence[str]
         _, mapped = _split(line)
         if not _is_kernels(mapped):
             snapshot.tables[root].append(f"{holder} {line}")
-            snapshot.entries[root].add(entry_of(mapped))
 
 
 def _read_slot(line: str) -> tuple[int, Cap | str]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Final
 
 from cellreap import headers
-from cellreap.model.ids import ROOT
+from cellreap.model.ids import ROOT, is_memory
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.kernel_caps import KernelCaps
 from cellreap.trace.check.snapshot import SnapshotError, read_snapshot
@@ -342,7 +342,9 @@ class Truth(Concern):
         if cnode == "level-1":
             return {_CNODE: sum(1 for _ in model.pds())}
         if cnode == "pool":
-            return {_ENDPOINT: sum(map(self._kernel.exists, model.space_of))}
+            memories = sum(map(is_memory, model.space_of))
+            there = sum(map(self._kernel.exists, model.space_of))
+            return {_ENDPOINT: there - memories, _CNODE: memories}
         return {_UNTYPED: halves} if cnode == "untypeds" else {}
 
     handlers: ClassVar[Handlers] = {

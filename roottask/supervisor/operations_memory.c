@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Operations on memory objects. See operations.h for the rules of checks. RELEASE gives memory and
+ * regions back, and SEND gives memory to others (operations_holds.c). */
+#include "supervisor.h"
+#include "system/charge.h"
+#include "system/memory.h"
+#include <cellreap/numbers.h>
+
+/* Whether there is room for a resource in a core space, and so many edges for the account. */
+static cr_result has_room(const cr_pd *pd, cr_ref space, uint32_t edges)
+{
+    if (cr_nodes_left() == 0 ||
+        !cr_number_left(cr_space_entry_of(space)->next_object, CR_LAST_OBJECT)) {
+        return CR_RESULT_FULL;
+    }
+    const cr_result result = cr_fits(pd, CR_QUOTA_NODES, 1, 0);
+    return result == CR_RESULT_OK ? cr_fits(pd, CR_QUOTA_EDGES, edges, 0) : result;
+}
+
+static void answer(cr_asked *a, cr_ref space, cr_ref resource)
+{
+    if (a->undone == CR_RESULT_OK) {
+        a->results[0] = cr_number_of(space);
+        a->results[1] = cr_number_of(resource);
+        a->count = 2;
+    }
+}
+
+cr_result cr_check_allocate(cr_asked *a)
+{
+    if (cr_model_count(cr_sys.model, CR_EDGE_REQUEST, a->from->node, cr_sys.mo_space) == 0) {
+        return CR_RESULT_DENIED;
+    }
+    if (a->args.pages == 0 || a->args.pages > CR_MEMORY_PAGES_MAX) {
+        return CR_RESULT_FAILED;
+    }
+    return has_room(a->from, cr_sys.mo_space, 2);
+}
+
+void cr_do_allocate(cr_asked *a)
+{
+    cr_ref object;
+    a->undone = cr_make_memory(a->from, a->args.pages, &object);
+    answer(a, cr_sys.mo_space, object);
+}
+
+cr_result cr_check_attach(cr_asked *a)
+{
+    const uint64_t span = 1ull << CR_REGION_SPAN_BITS;
+    const uint64_t vaddr = a->args.address;
+    const cr_result result = cr_find_resource(a->args.space, a->args.object, &a->found.node);
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    if (!cr_is_memory(a->found.node) || cr_is_region(a->found.node) ||
+        cr_model_count(cr_sys.model, CR_EDGE_HOLD, a->from->node, a->found.node) == 0) {
+        return CR_RESULT_DENIED;
+    }
+    if (vaddr % span != 0 || vaddr == 0 || vaddr >> CR_REGIONS_END_BITS != 0) {
+        return CR_RESULT_FAILED;
+    }
+    if (cr_has_region(a->from, vaddr)) {
+        return CR_RESULT_EXISTS;
+    }
+    return has_room(a->from, cr_sys.vmr_space, 3);
+}
+
+void cr_do_attach(cr_asked *a)
+{
+    cr_ref region;
+    a->undone = cr_make_region(a->from, a->found.node, a->args.address,
+                               a->args.writable != 0, &region);
+    answer(a, cr_sys.vmr_space, region);
+}

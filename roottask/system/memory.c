@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Makes and destroys memory objects and regions. See memory.h. A step that fails may leave
+ * something behind that the revocation of the untyped removes: nothing but descendants of that
+ * untyped, and what is in its CNode. */
+#include "memory.h"
+#include "kernel/arch/arch.h"
+#include "kernel/untyped.h"
+
+enum { PAGE = 1 << CR_PAGE_BITS };
+
+/* The number of page tables that a region has of its own: one of each level that spans no more than
+ * it. Its pages fit one table of the last level. */
+static uint32_t count_tables(void)
+{
+    uint32_t count = 0;
+    for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
+        count += cr_arch_table_span[level] <= CR_REGION_SPAN_BITS ? 1u : 0u;
+    }
+    return count;
+}
+
+_Static_assert((uint64_t)CR_MEMORY_PAGES_MAX * PAGE <= 1u << 21, "one table of the last level");
+
+/* The slot of the first page in the CNode: behind the tables. */
+static uint32_t first_page(const cr_new_memory *make)
+{
+    return make->pd != 0 ? count_tables() : 0;
+}
+
+/* The kernel makes no CNode with one slot. */
+static uint32_t cnode_bits(const cr_new_memory *make)
+{
+    const uint32_t bits = cr_bits_for(first_page(make) + make->pages);
+    return bits > 0 ? bits : 1;
+}
+
+/* A slot of a CNode in the pool. */
+static cr_slot slot_in(uint32_t pool_slot, uint32_t slot, uint32_t bits)
+{
+    return cr_slot_in(cr_cptr(CR_L1_POOL, pool_slot), slot, bits);
+}
+
+/* The CNode comes first, and what follows is as large as a page or a multiple of that. */
+cr_status cr_memory_take(cr_new_memory *make)
+{
+    const uint64_t cnode = 1ull << (cnode_bits(make) + seL4_SlotBits);
+    uint64_t bytes = (cnode + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+    bytes += make->pd != 0 ? 0 : (uint64_t)make->pages * PAGE;
+    for (uint32_t level = CR_ARCH_TABLE_LEVELS - first_page(make); level < CR_ARCH_TABLE_LEVELS;
+         level++) {
+        bytes += 1ull << cr_arch_table_bits[level];
+    }
+    return cr_untyped_take(cr_bits_for(bytes), make->owner, &make->block);
+}
+
+/* How many calls make the pages of a memory object. */
+static uint32_t batches(const cr_new_memory *make)
+{
+    return (make->pages + CONFIG_RETYPE_FAN_OUT_LIMIT - 1) / CONFIG_RETYPE_FAN_OUT_LIMIT;
+}
+
+int cr_memory_step(const cr_new_memory *make, uint32_t at, cr_make_step *out)
+{
+    const uint32_t objects = make->pd != 0 ? 1 : 1 + batches(make);
+    const uint32_t tables = first_page(make);
+    if (at < objects) {
+        *out = (cr_make_step){CR_MAKE_OBJECTS, at};
+    } else if (at < objects + tables) {
+        *out = (cr_make_step){CR_MAKE_TABLE, at - objects};
+    } else {
+        *out = (cr_make_step){CR_MAKE_PAGE, 0};
+    }
+    return at < objects + tables + (make->pd != 0 ? 1 : 0);
+}
+
+/* The CNode; of a region, it is visible until its pages are mapped. */
+static seL4_Error make_cnode(const cr_new_memory *make)
+{
+    const uint32_t bits = cnode_bits(make);
+    const seL4_Error error = cr_retype(cr_untyped_cap(make->block), seL4_CapTableObject, bits,
+                                       CR_L1_POOL, make->pool_slot, 1);
+    return error || make->pd == 0
+               ? error
+               : cr_mint(cr_slot_l1(cr_l1_spare()),
+                         cr_slot_at(cr_cptr(CR_L1_POOL, make->pool_slot)), seL4_AllRights,
+                         cr_cnode_data(CR_SUBSPACE_BITS - bits));
+}
+
+static seL4_Error make_objects(const cr_new_memory *make, uint32_t at)
+{
+    if (at == 0) {
+        return make_cnode(make);
+    }
+    const uint32_t made = (at - 1) * CONFIG_RETYPE_FAN_OUT_LIMIT;
+    const uint32_t left = make->pages - made;
+    return cr_retype_into(cr_untyped_cap(make->block), cr_arch_frame_type, CR_PAGE_BITS,
+                          cr_slot_at(cr_cptr(CR_L1_POOL, make->pool_slot)), made,
+                          left < CONFIG_RETYPE_FAN_OUT_LIMIT ? left : CONFIG_RETYPE_FAN_OUT_LIMIT);
+}
+
+static seL4_CPtr vspace_of(const cr_new_memory *make)
+{
+    return cr_body_cap(&make->pd->body, CR_BODY_VSPACE);
+}
+
+static seL4_Error map_table(const cr_new_memory *make, uint32_t at)
+{
+    const uint32_t level = CR_ARCH_TABLE_LEVELS - count_tables() + at;
+    const seL4_Error error =
+        cr_retype(cr_untyped_cap(make->block), cr_arch_table_type[level], cr_arch_table_bits[level],
+                  cr_l1_spare(), at, 1);
+    return error ? error
+                 : cr_arch_map_table(level, cr_cptr(cr_l1_spare(), at), vspace_of(make),
+                                     make->vaddr);
+}
+
+static seL4_Error map_pages(const cr_new_memory *make)
+{
+    const cr_new_memory object = {.pages = make->pages};
+    for (uint32_t i = 0; i < make->pages; i++) {
+        const uint32_t slot = first_page(make) + i;
+        const seL4_CPtr page = cr_cptr(cr_l1_spare(), slot);
+        seL4_Error error = cr_copy(slot_in(make->pool_slot, slot, cnode_bits(make)),
+                                   slot_in(make->from, i, cnode_bits(&object)), seL4_AllRights);
+        if (!error) {
+            error = cr_arch_map_frame(page, vspace_of(make), make->vaddr + (uint64_t)i * PAGE,
+                                      make->writable, 0);
+        }
+        if (error) {
+            return error;
+        }
+    }
+    return cr_delete(cr_slot_l1(cr_l1_spare()));
+}
+
+cr_status cr_memory_apply(const cr_new_memory *make, const cr_make_step *step)
+{
+    const seL4_Error error = step->kind == CR_MAKE_OBJECTS ? make_objects(make, step->what)
+                             : step->kind == CR_MAKE_TABLE ? map_table(make, step->what)
+                                                           : map_pages(make);
+    return error ? CR_ERR_MEMORY : CR_OK;
+}
+
+cr_status cr_memory_give(uint32_t *block)
+{
+    if (*block == CR_BLOCK_NONE) {
+        return CR_OK;
+    }
+    if (cr_untyped_revoke(*block)) {
+        return CR_ERR_KERNEL;
+    }
+    cr_untyped_give(*block);
+    *block = CR_BLOCK_NONE;
+    return CR_OK;
+}
+
+/* -- what there is */
+
+static int is_in(cr_ref resource, cr_ref space)
+{
+    cr_node_info info;
+    return cr_model_get(cr_sys.model, resource, &info) == CR_OK &&
+           info.kind == CR_NODE_RESOURCE && cr_same(info.space, space);
+}
+
+int cr_is_region(cr_ref resource)
+{
+    return is_in(resource, cr_sys.vmr_space);
+}
+
+int cr_is_memory(cr_ref resource)
+{
+    return is_in(resource, cr_sys.mo_space) || cr_is_region(resource);
+}
+
+uint32_t *cr_memory_block(cr_ref resource)
+{
+    const uint32_t subset = cr_model_first(cr_sys.model, resource, CR_EDGE_SUBSET, CR_OUT);
+    if (subset == CR_NONE) {
+        cr_panic("memory is not there", resource.index);
+    }
+    return &cr_sys.edge_entry[subset];
+}
+
+uint32_t cr_memory_pages(cr_ref object)
+{
+    return (uint32_t)cr_objects_of(*cr_memory_block(object))->of[CR_OBJECT_FRAME];
+}
+
+int cr_has_region(const cr_pd *pd, uint64_t vaddr)
+{
+    for (uint32_t hold = cr_model_first(cr_sys.model, pd->node, CR_EDGE_HOLD, CR_OUT);
+         hold != CR_NONE; hold = cr_model_next(cr_sys.model, hold, pd->node, CR_OUT)) {
+        cr_edge_info info;
+        if (cr_model_edge(cr_sys.model, hold, &info) != CR_OK || !cr_is_region(info.to)) {
+            continue;
+        }
+        const uint32_t map = cr_model_first(cr_sys.model, info.to, CR_EDGE_MAP, CR_OUT);
+        if (map != CR_NONE &&
+            (cr_sys.edge_entry[map] & ~(uint32_t)CR_REGION_WRITABLE) == vaddr >> CR_PAGE_BITS) {
+            return 1;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Memory objects (MO), and the regions of address spaces into which they are mapped (VMR).
+ *
+ * Each is made of one untyped: a memory object of a CNode and its pages, a region of a CNode, the
+ * page tables of its addresses, and in the CNode copies of the pages' capabilities, which are
+ * mapped. The CNode's capability is in the slot of the root task's pool that belongs to the
+ * resource. So one revoke takes a memory object from all address spaces, or a region from its
+ * own, and zeroes nothing that stays. The kernel zeroes an untyped before it is used again.
+ *
+ * Nothing of a PD's body is retyped from these, and nothing of these from a body. */
+#ifndef CELLREAP_SYSTEM_MEMORY_H
+#define CELLREAP_SYSTEM_MEMORY_H
+
+#include "system.h"
+#include <cellreap/make_steps.h>
+
+enum { CR_MEMORY_ROOT_SLOTS = 1 /* the slot of its untyped; that in the pool is the resource's */ };
+
+/* A memory object or a region that is being made. */
+typedef struct cr_new_memory {
+    uint32_t pages;
+    uint32_t owner; /* of the memory: an account */
+    uint32_t block;
+    uint32_t pool_slot; /* of its CNode */
+    const cr_pd *pd;    /* whose region it is; 0: it is a memory object */
+    uint64_t vaddr;
+    int writable;
+    uint32_t from; /* the slot of the pool with the CNode of the memory object that is mapped */
+} cr_new_memory;
+
+/* Memory is made in steps: take, then each step of cr_memory_step in order. cr_memory_give removes
+ * everything from cr_memory_take on. */
+cr_status cr_memory_take(cr_new_memory *make);
+/* Step `at`, from 0. Returns 0 if there is no such step. */
+int cr_memory_step(const cr_new_memory *make, uint32_t at, cr_make_step *out);
+cr_status cr_memory_apply(const cr_new_memory *make, const cr_make_step *step);
+cr_status cr_memory_give(uint32_t *block);
+
+/* Whether the resource is a memory object or a region, and which of these. */
+int cr_is_memory(cr_ref resource);
+int cr_is_region(cr_ref resource);
+/* Where the block of such a resource is kept. */
+uint32_t *cr_memory_block(cr_ref resource);
+/* The pages of a memory object. */
+uint32_t cr_memory_pages(cr_ref object);
+/* Whether a region of the PD is at this address. */
+int cr_has_region(const cr_pd *pd, uint64_t vaddr);
+
+#endif

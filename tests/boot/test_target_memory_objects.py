@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Memory objects and regions: allocated, attached, given away, let go, and left by a dead PD."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from cellreap.model.ids import is_memory, is_region
+from cellreap.system.sdk import ARCHES
+from cellreap.testing import Run, Target, with_pd
+from kit.marks import thorough_but
+
+CYCLES = 100
+
+
+def left(run: Run) -> list[str]:
+    """The memory objects and regions in the last state."""
+    return [row[1] for row in run.last_state() if is_memory(row[1])]
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_memory_goes_with_the_last_that_refers_to_it(
+    target_of: Callable[[str], Target], arch: str
+) -> None:
+    """It is zero at first, cannot be written where that is not allowed, and stays as it was for a
+    survivor that was given it.
+    """
+    run = target_of(arch).run("memory")
+    said = [text for name in ("giver", "keeper", "poor") for text in run.says(name)]
+    checks = [text for text in said if text.startswith("check")]
+    assert {text.rpartition(": ")[2] for text in checks} == {"ok"}
+    assert [text for text in said if text not in checks] == [
+        *("zero", "shared"),
+        *("zero", "kept", "kept"),
+    ], "the giver faulted when it wrote; the keeper read the memory when its last hold was gone"
+    (fault,) = run.of("FAULT")
+    assert fault["address"] == "0x7fc0000000"
+    gone = [node for node, _ in run.destroys() if is_memory(node)]
+    assert list(map(is_region, gone)) == [True, True], "the keeper held the memory itself"
+    steps = run.of("STEP", name="destroy-resource")
+    assert {step["kinds"] for step in steps if step["node"] in gone} == {"revoke:1"}
+
+
+@pytest.mark.parametrize("cycles", thorough_but([CYCLES, 10_000], CYCLES))
+def test_cycles_leave_everything_as_it_was(target: Target, cycles: int) -> None:
+    """What there is at the end, the check of the trace holds against what was made."""
+    run = target.run("memory", change=with_pd("keeper", args=(1, cycles)))
+    assert len(run.of("RESOURCE", op="allocate", asker=run.id("keeper"))) == cycles + 1
+    (mine,), (region,) = ([node for node in left(run) if is_region(node) == of] for of in (0, 1))
+    bodies = run.of("BODY")
+    there = {run.id("keeper"), run.id("poor"), mine, region}
+    base = run.of("USAGE")[0].number("bytes")
+    assert run.of("SETTLED")[-1].number("bytes") == base + sum(
+        body.number("bytes") for body in bodies if body["of"] in there
+    )
+    assert len({body["paddr"] for body in bodies if is_memory(body["of"])}) < 20, "it is used again"
