@@ -290,19 +290,23 @@ class _PolicyType(click.ParamType[str | Path]):
         return Path(value)
 
 
-policy_file_option: Decorator = click.option(
-    "--policy",
-    type=_PolicyType(()),
-    metavar="FILE.toml",
-    help="The policy beside X.system: its depths, and the directions of connections.",
+def _policy_option(words: tuple[str, ...], meaning: str) -> Decorator:
+    return click.option(
+        "--policy",
+        type=_PolicyType(words),
+        metavar="|".join((*words, f"FILE{_POLICY_FILE}")),
+        help=meaning,
+    )
+
+
+policy_file_option: Decorator = _policy_option(
+    (), "The policy beside X.system: its depths, and the directions of connections."
 )
 
 policy_options: Decorator = _together(
-    click.option(
-        "--policy",
-        type=_PolicyType(("depth", "metric", "both")),
-        metavar="depth|metric|both|FILE.toml",
-        help="Whom policy dooms: dependents up to --pd-depth, PDs that are close to the one that "
+    _policy_option(
+        ("depth", "metric", "both"),
+        "Whom policy dooms: dependents up to --pd-depth, PDs that are close to the one that "
         "crashes, or dependents that are. Default: as the configuration or the trace has it, "
         "depth for CSV. Or the policy beside X.system.",
     ),
