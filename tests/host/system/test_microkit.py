@@ -179,6 +179,40 @@ def test_a_channel_of_a_pd_with_itself_connects_nobody(tmp_path: Path) -> None:
     assert '"a" cannot notify itself' in [note.text for note in found.notes]
 
 
+def test_what_is_included_is_read_as_if_it_stood_there(tmp_path: Path) -> None:
+    path, inner = tmp_path / "some.system", tmp_path / "sub" / "domains.xml"
+    inner.parent.mkdir()
+    domains = """
+<domains><domain name="d" /><domain_schedule>
+    <xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="entry.xml" parse="xml" />
+</domain_schedule></domains>
+"""
+    inner.write_text(domains)
+    entry = inner.with_name("entry.xml")
+    entry.write_text('<schedule_entry domain="d" duration="1 us" />')
+    include = '<xi:include href="sub/domains.xml" />'
+    told = '<system xmlns:xi="http://www.w3.org/2001/XInclude">{}{}</system>'
+    path.write_text(told.format(include, pd("a", 'domain="d"')))
+    found = read_system(path).domains
+    assert found is not None
+    assert [entry.tag for entry in found.schedule.entries] == ["schedule_entry"]
+    for below in (include, include * 2):
+        path.write_text(told.format(pd("a", 'domain="d"'), below))
+        with pytest.raises(InputError, match=r"above the PD|at most one element domains"):
+            read_system(path)
+    path.write_text(told.format(include, pd("a", 'domain="d"')))
+    entry.write_text('<schedule_entry domain="e" duration="1 us" />')
+    with pytest.raises(InputError, match="there is no domain") as caught:
+        read_system(path)
+    assert (caught.value.path, caught.value.line_number) == (str(entry), 1)
+    inner.write_text(
+        '<protection_domain name="a"><program_image path="b.elf" /></protection_domain>'
+    )
+    path.write_text(told.format(pd("a"), include))
+    with pytest.raises(InputError, match=f'"a" is also the PD of line 1 of {path}'):
+        read_system(path)
+
+
 def test_the_facts_of_a_board_are_those_of_its_kernel() -> None:
     told = {"SEL4_ARCH": "aarch64", "NUM_DOMAINS": "16", "ALLOW_SMC_CALLS": True}
     expected = Board("aarch64", 0x7FFF_FFFF_FFFF, False, False, True, 1, 16, None)

@@ -74,9 +74,14 @@ class Row:
         return self.element.line
 
     @property
-    def place(self) -> tuple[int, int]:
-        """Its line and its column."""
-        return self.element.line, self.element.column
+    def order(self) -> int:
+        """Its number in the description."""
+        return self.element.order
+
+    def seen_from(self, other: Row) -> str:
+        """Its place, in a message about the other one."""
+        file = "" if self.element.path == other.element.path else f" of {self.element.path}"
+        return f"line {self.line}{file}"
 
     def inner(self) -> Iterator[Row]:
         """The rows of the elements in it."""

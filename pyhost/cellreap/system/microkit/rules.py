@@ -136,7 +136,7 @@ def _not_unique(what: str, named: Iterable[_Named]) -> Iterator[Problem]:
         value = getattr(row, attribute)
         other = first.setdefault(value, row)
         if other is not row:
-            yield Problem(row, attribute, f'"{value}" is also the {what} of line {other.line}')
+            yield Problem(row, attribute, f'"{value}" is also the {what} of {other.seen_from(row)}')
 
 
 # -- what must be there
@@ -223,10 +223,10 @@ def _overlaps(ranges: list[_Range]) -> Iterator[Problem]:
     ranges = sorted(ranges, key=lambda it: it[2:])
     for below, above in pairwise(ranges):
         if above[2] < below[3]:
-            first, second = sorted((below, above), key=lambda it: it[0].place)
+            first, second = sorted((below, above), key=lambda it: it[0].order)
             row, attribute, start, end = second
-            expected = f"{start:#x} to {end:#x} overlaps {first[2]:#x} to {first[3]:#x} of line"
-            yield Problem(row, attribute, f"{expected} {first[0].line}")
+            expected = f"{start:#x} to {end:#x} overlaps {first[2]:#x} to {first[3]:#x} of"
+            yield Problem(row, attribute, f"{expected} {first[0].seen_from(row)}")
 
 
 def _maps(system: System, sizes: dict[str, int], board: Board) -> Iterator[Problem]:
@@ -276,7 +276,7 @@ def _pd(system: System, pd: Pd, board: Board) -> Iterator[Problem]:
     yield from _cores(pd, board)
     # Microkit reads from the top: domains that are declared below a PD are none for it.
     domains = system.domains
-    above = domains is not None and domains.place < pd.place
+    above = domains is not None and domains.order < pd.order
     if above and pd.domain is None:
         yield Problem(pd, "domain", "missing: with the element domains each PD needs it")
     if not above and pd.domain is not None:
