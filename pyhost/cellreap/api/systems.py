@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from cellreap.arches import ARCHES
-from cellreap.errors import UsageError
+from cellreap.errors import InputError, UsageError
 from cellreap.progress import Progress
 from cellreap.system.config import (
     Config,
@@ -68,6 +68,9 @@ class System:
     @classmethod
     def read(cls, path: str | Path) -> System:
         """Reads a configuration. InputError for the first thing that is wrong in it."""
+        if Path(path).suffix == ".system":
+            expected = "a description for Microkit; cellreap import makes a configuration of it"
+            raise InputError(str(path), None, None, expected)
         text = read_text(Path(path))
         config = parse_config(text, Path(path))
         check_programs(Source(config, text, Path(path)))

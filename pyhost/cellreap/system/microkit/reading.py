@@ -16,6 +16,11 @@ from cellreap.system.microkit.rules import problems
 from cellreap.system.microkit.values import Value
 
 _R = TypeVar("_R", bound=Row)
+_ELSEWHERE = {
+    "domain_schedule": "; Microkit has it in the element domains",
+    "pp": "; since Microkit 2.0, the end that calls has it",
+}
+"""Where descriptions for other tools have it at another place: what Microkit has."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,8 @@ def _row(kind: type[_R], element: Element, board: Board) -> _R:
             if kind.open_:
                 continue
             known = ", ".join(shape.values) or "no attribute"
-            raise element.error(f"unknown attribute; expected {known}", name)
+            hint = _ELSEWHERE.get(name, "")
+            raise element.error(f"unknown attribute; expected {known}{hint}", name)
         _require_arch(element, name, kind.only.get(name, ()), board)
         try:
             given[name] = shape.values[name][0].read(text)
@@ -120,7 +126,8 @@ def _children(shape: _Shape, element: Element, board: Board) -> dict[str, object
         slot = slots.get(child.tag)
         if slot is None:
             known = ", ".join(slots) or "nothing"
-            raise child.error(f"is not expected in {element.tag}; expected {known}")
+            hint = _ELSEWHERE.get(child.tag, "")
+            raise child.error(f"is not expected in {element.tag}; expected {known}{hint}")
         found[slot.name].append(_row(_kind_of(slot, child), child, board))
     given: dict[str, object] = {}
     for slot in shape.children:
