@@ -91,6 +91,8 @@ FORGED = [
     "what it holds and does not serve",
     "calling a PD capability",
     "a label beyond all operations",
+    "most slots are not its own",
+    "what only a root task may do",
     "a notice comes",
     "of the space that is lost",
     "one right and one made up",

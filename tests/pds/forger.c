@@ -135,6 +135,54 @@ static void forge_calls(void)
                  CR_RESULT_BAD_OP);
 }
 
+/* What the capabilities of a root task do, at each number that the kernel gives such a capability:
+ * it calls firmware, takes interrupts, ports, memory, time, numbers of address spaces and domains.
+ * No PD has anything there but what is its own. */
+static void use_what_is_withheld(void)
+{
+    enum { LAST = 15 /* seL4_CapSMC */, OWN_REPLY = CR_MCS ? CR_SLOT_REPLY : CR_SLOT_ROOT };
+    static const seL4_Word labels[] = {
+        UntypedRetype,
+        TCBSuspend,
+        CNodeRevoke,
+        IRQIssueIRQHandler,
+        CR_WITH_MCS(SchedControlConfigureFlags, )
+#ifdef CONFIG_ARCH_X86_64
+        X86IOPortControlIssue,
+        X86ASIDControlMakePool,
+#else
+        ARMASIDControlMakePool,
+        ARMIRQIssueIRQHandlerTrigger,
+#endif
+#ifdef CONFIG_ALLOW_SMC_CALLS
+        ARMSMCCall,
+#endif
+#if CONFIG_NUM_DOMAINS > 1
+        DomainSetSet,
+#endif
+    };
+    uint32_t refused = 0;
+    uint32_t slots = 0;
+    for (seL4_CPtr slot = 0; slot <= LAST; slot++) {
+        /* Over these it asks the root task, or is answered. */
+        if (slot == CR_SLOT_ROOT || slot == CR_SLOT_FAULT || slot == OWN_REPLY ||
+            slot == request || slot == block[2] || slot == cr_info()->pds[0].slot) {
+            continue;
+        }
+        slots++;
+        for (uint32_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
+            for (int word = 0; word < 8; word++) {
+                seL4_SetMR(word, 0);
+            }
+            seL4_MessageInfo_t tag = seL4_Call(slot, seL4_MessageInfo_new(labels[i], 0, 0, 8));
+            refused += seL4_MessageInfo_get_label(tag) == seL4_InvalidCapability;
+        }
+    }
+    cr_say_check("most slots are not its own", slots >= LAST - 6, 1);
+    cr_say_check("what only a root task may do",
+                 refused == slots * (sizeof(labels) / sizeof(labels[0])), 1);
+}
+
 /* Acknowledges the first notice together with a made-up one, and then twice in one message. The
  * root task must refuse both messages as a whole. */
 static void forge_acknowledgements(void)
@@ -179,6 +227,7 @@ void cr_main(void)
     forge_numbers();
     forge_edges();
     forge_calls();
+    use_what_is_withheld();
     while (cr_next_round()) {
         if (!lost &&
             cr_call((uint32_t)block[2], ST_READ, 0, 0, &value, 1, &received) == CR_CALL_LOST) {
