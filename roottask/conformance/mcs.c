@@ -238,7 +238,7 @@ static void timeout_names_who_pays(void)
 {
     seL4_CPtr handler = cf_endpoint();
     volatile cf_worker *w = cf_worker_make(cf_do_spin, 0, 0);
-    cf_is(cr_give_time(w->sc, (cr_time){BUDGET_US, PERIOD_US}, PAYER), seL4_NoError);
+    cf_is(cr_give_time(w->sc, (cr_time){BUDGET_US, PERIOD_US, 0}, PAYER), seL4_NoError);
     cf_is(cr_set_timeout(w->tcb, cf_fault_cap(handler, 9)), seL4_NoError);
     cf_go(w);
     cf_message m = cf_receive(handler);
@@ -256,7 +256,7 @@ static void timeout_is_raised_in_who_runs(void)
     cf_is(cr_set_timeout(server->tcb, cf_fault_cap(handler, 9)), seL4_NoError);
     volatile cf_worker *client = cf_start(cf_do_call, cf_mint(endpoint, CLIENT, 5), 0);
     cf_settle();
-    cf_is(cr_give_time(client->sc, (cr_time){BUDGET_US, PERIOD_US}, PAYER), seL4_NoError);
+    cf_is(cr_give_time(client->sc, (cr_time){BUDGET_US, PERIOD_US, 0}, PAYER), seL4_NoError);
     seL4_Signal(server->other);
     cf_message m = cf_receive(handler);
     cf_is(m.badge, 9);

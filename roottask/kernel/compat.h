@@ -142,6 +142,12 @@ static inline seL4_Error cr_unbind_sc(seL4_CPtr sc, seL4_CPtr from)
     return (seL4_Error)seL4_SchedContext_UnbindObject(sc, from);
 }
 
+/* In microseconds, since the last call. */
+static inline uint64_t cr_sc_used(seL4_CPtr sc)
+{
+    return seL4_SchedContext_Consumed(sc).consumed;
+}
+
 /* Never changes anything: no thread is a fault handler. That is refused only after the scheduling
  * context is, which the thread must have, or can be given. */
 static inline seL4_Error cr_ask_sc(seL4_CPtr sc, seL4_CPtr tcb)
@@ -257,6 +263,12 @@ static inline seL4_Error cr_unbind_sc(seL4_CPtr sc, seL4_CPtr from)
 {
     (void)sc, (void)from;
     return seL4_IllegalOperation;
+}
+
+static inline uint64_t cr_sc_used(seL4_CPtr sc)
+{
+    (void)sc;
+    return 0;
 }
 
 static inline seL4_Error cr_ask_sc(seL4_CPtr sc, seL4_CPtr tcb)

@@ -225,12 +225,19 @@ seL4_CPtr cr_make_sc(seL4_CPtr untyped);
 typedef struct cr_time {
     uint32_t budget_us;
     uint32_t period_us;
+    int waits; /* who has used it up waits for the next period, and makes no fault */
 } cr_time;
 
-/* Whether a thread with this time can use it up, which is a fault. */
+/* Whether a thread with this time can use it up. */
 static inline int cr_time_ends(cr_time time)
 {
     return time.budget_us < time.period_us;
+}
+
+/* Whether that is a fault. */
+static inline int cr_time_faults(cr_time time)
+{
+    return cr_time_ends(time) && !time.waits;
 }
 
 /* Of an interval in which a thread with this time could run, how long it could. */
@@ -258,7 +265,9 @@ int cr_give_time_back(seL4_CPtr sc, seL4_CPtr to, cr_time time, seL4_Word badge)
  * none. Of a thread that waits and has used up the time, the kernel does not say. Changes nothing,
  * and is not counted. */
 int cr_has_time(seL4_CPtr sc, seL4_CPtr tcb);
-/* Whether the kernel can be asked that; some releases have one answer for all. */
+/* The microseconds for which a scheduling context was used since it was asked last. */
+uint64_t cr_time_used(seL4_CPtr sc);
+/* Whether the kernel can be asked who has one; some releases have one answer for all. */
 int cr_tells_time(void);
 
 /* Prints a message on the console and stops the system. Only for states that a correct root task

@@ -30,7 +30,7 @@ seL4_Error cr_save_caller(cr_slot at, uint32_t of)
 
 seL4_Error cr_give_time(seL4_CPtr sc, cr_time time, seL4_Word badge)
 {
-    const cr_time given = time.budget_us != 0 ? time : (cr_time){CR_SLICE_US, CR_SLICE_US};
+    const cr_time given = time.budget_us != 0 ? time : (cr_time){CR_SLICE_US, CR_SLICE_US, 0};
     return cr_set_time(time_control, sc, given.budget_us, given.period_us, badge, 0);
 }
 
@@ -68,6 +68,11 @@ int cr_give_time_back(seL4_CPtr sc, seL4_CPtr to, cr_time time, seL4_Word badge)
 int cr_has_time(seL4_CPtr sc, seL4_CPtr tcb)
 {
     return cr_ask_sc(sc, tcb) == seL4_InvalidCapability;
+}
+
+uint64_t cr_time_used(seL4_CPtr sc)
+{
+    return cr_sc_used(sc);
 }
 
 int cr_tells_time(void)

@@ -7,6 +7,7 @@
 #include "scenario.h"
 #include "kernel/arch/arch.h"
 #include "kernel/untyped.h"
+#include "supervisor/hung.h"
 #include "system/text.h"
 
 enum { IDLE_STACK = 4096 };
@@ -66,7 +67,7 @@ void cr_quiet_signal(uint64_t badge)
         }
         /* The signal may have made a PD able to run, so the thread must look again. */
     } else {
-        cr_idle what = cr_director_idle();
+        cr_idle what = cr_hung_awaits_time() ? CR_IDLE_WAIT : cr_director_idle();
         if (what != CR_IDLE_AGAIN) {
             quiet.rests = 1;
             quiet.over = what == CR_IDLE_OVER;

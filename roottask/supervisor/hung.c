@@ -5,6 +5,7 @@
 #include "arena.h"
 #include "calls.h"
 #include "kernel/witness.h"
+#include "kernel/writer.h"
 #include "notices.h"
 #include "probes.h"
 #include "system/text.h"
@@ -19,7 +20,12 @@ void cr_hung_init(const cr_image_header *image)
     for (uint32_t i = 0; i < image->pds.count; i++) {
         const cr_image_pd *pd = &cr_image_pds(image)[i];
         cr_sup.hung.any |= pd->heartbeat_ms != 0 || pd->call_ms != 0 ||
-                           (pd->flags & CR_IMAGE_PASSIVE) != 0;
+                           (pd->flags & (CR_IMAGE_PASSIVE | CR_IMAGE_OVERRUN_WAITS)) != 0;
+        const uint64_t period = 1000ull * pd->period_us;
+        if ((pd->flags & CR_IMAGE_OVERRUN_WAITS) != 0 && cr_clock_exists() &&
+            period > cr_sup.hung.out_of_time.longest) {
+            cr_sup.hung.out_of_time.longest = period;
+        }
     }
     if (cr_sup.hung.any) {
         cr_clock_watch(); /* for as long as the system runs */
@@ -107,7 +113,7 @@ static void tick(cr_pd *pd, uint64_t elapsed, uint64_t passed)
         at->silent = 0;
         at->unanswered = 0;
     } else if (could_run(pd) && (!calls || is_in_circle(pd))) {
-        const uint64_t could = cr_time_share(pd->time, elapsed);
+        const uint64_t could = cr_could_run_for(pd, elapsed);
         at->silent += calls ? 0 : could;
         at->unanswered += could;
     }
@@ -167,6 +173,7 @@ static void look_for_time(cr_pd *pd)
         return;
     }
     pd->has_time = sum;
+    cr_writer_wait(1); /* A debug kernel prints that it refused, and not into a line. */
     if (cr_give_time_back(cr_body_cap(&pd->body, CR_BODY_SC), cr_body_cap(&pd->body, CR_BODY_TCB),
                           pd->time, pd->number)) {
         cr_clock_tell();
@@ -174,6 +181,25 @@ static void look_for_time(cr_pd *pd)
         cr_trace_pd(pd);
         cr_trace_end(&cr_sys.trace);
     }
+}
+
+/* The kernel merges parts of a budget, which then come later than a period after their use. */
+enum { PERIODS = 5 };
+
+int cr_hung_awaits_time(void)
+{
+    cr_out_of_time *at = &cr_sup.hung.out_of_time;
+    const uint64_t looked = at->looked;
+    at->looked = cr_clock_now();
+    for (uint32_t i = 1; at->longest != 0 && i < cr_most.pds; i++) {
+        const cr_pd *pd = &cr_sys.pds[i];
+        if (cr_pd_exists(pd) && cr_time_ends(pd->time) &&
+            cr_time_used(cr_body_cap(&pd->body, CR_BODY_SC)) != 0) {
+            at->since = at->looked;
+        }
+    }
+    /* No PD could run at some time after the last look. If these were over then, none will. */
+    return at->longest != 0 && looked < at->since + PERIODS * at->longest;
 }
 
 /* -- probes */

@@ -32,6 +32,13 @@ typedef struct cr_hanging {
     uint64_t ns;    /* for so long */
 } cr_hanging;
 
+/* Whether PDs wait for the next period of their budget. */
+typedef struct cr_out_of_time {
+    uint64_t longest; /* period, in ns; 0: nobody waits for one */
+    uint64_t since;   /* when a budget was seen to be used */
+    uint64_t looked;  /* when that was looked for last */
+} cr_out_of_time;
+
 typedef struct cr_hung {
     int any; /* the configuration has such a limit */
     int rests; /* at the last look no other clock ran, and no probe was to be finished */
@@ -39,6 +46,7 @@ typedef struct cr_hung {
     uint32_t *on;    /* the index of the PD that this one waits for; 0: none */
     uint8_t *called; /* somebody waits for the PD */
     cr_hanging *found;
+    cr_out_of_time out_of_time;
 } cr_hung;
 
 /* Must be called once, during setup. */
@@ -50,6 +58,10 @@ int cr_hung_look(uint64_t elapsed, uint64_t passed, int others);
 /* Whether the clock goes on for these limits only, and nothing happened since the trace was told
  * the time. So a system in which nothing happens does not fill its trace with times. */
 int cr_hung_is_quiet(void);
+/* When no PD can run: whether one may run on in the next period of its budget or of its caller's.
+ * Then the clock ticks until it does. Registers do not show it: the kernel stops a PD whose time is
+ * used up also right before a system call, where it looks as if it waited. */
+int cr_hung_awaits_time(void);
 /* After a look: makes the PDs triggers that have hung, and tells of those that have not. */
 void cr_hung_find(void);
 /* The PD finished a notice. */

@@ -169,7 +169,7 @@ static void advance(cr_pd *pd, uint64_t elapsed)
         run->waited += elapsed;
     }
     if (counts && run->chance) {
-        const uint64_t could = cr_time_share(pd->time, elapsed);
+        const uint64_t could = cr_could_run_for(pd, elapsed);
         run->ran += could;
         run->mark += cr_notices_has_general(pd) ? 0 : could;
     }

@@ -454,7 +454,7 @@ static seL4_Error set_priority(const cr_body_params *params, const cr_body *body
         cr_count_call(CR_CALL_CONFIGURE);
         error = cr_give_time(sc, params->time, params->number);
         error = error ? error : cr_set_priority(tcb, params->priority, sc, fault);
-        if (!error && cr_time_ends(params->time)) {
+        if (!error && cr_time_faults(params->time)) {
             cr_count_call(CR_CALL_CONFIGURE);
             error = cr_set_timeout(tcb, fault);
         }

@@ -65,6 +65,19 @@ static int leads_to(const cr_pd *pd, const cr_pd *to)
     return pd == to;
 }
 
+uint64_t cr_could_run_for(const cr_pd *pd, uint64_t interval)
+{
+    uint64_t least = cr_time_share(pd->time, interval);
+    for (uint32_t i = 1; pd->passive && i < cr_most.pds; i++) {
+        const cr_pd *owner = &cr_sys.pds[i];
+        const uint64_t share = cr_time_share(owner->time, interval);
+        if (share < least && cr_pd_is_up(owner) && leads_to(owner, pd)) {
+            least = share;
+        }
+    }
+    return least;
+}
+
 static seL4_CPtr sc_of(const cr_pd *pd)
 {
     return cr_body_cap(&pd->body, CR_BODY_SC);

@@ -269,7 +269,8 @@ cr_status cr_enter_pd(cr_new_pd *make)
                                                 : 0};
     if (config != 0) {
         pd->limits = (cr_limits){.heartbeat_ms = config->heartbeat_ms, .call_ms = config->call_ms};
-        pd->time = (cr_time){config->budget_us, config->period_us};
+        pd->time = (cr_time){config->budget_us, config->period_us,
+                             (config->flags & CR_IMAGE_OVERRUN_WAITS) != 0};
         pd->passive = (config->flags & CR_IMAGE_PASSIVE) != 0;
     } else if (creator != 0) {
         pd->limits = (cr_limits){.heartbeat_ms = creator->limits.heartbeat_ms,

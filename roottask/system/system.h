@@ -331,6 +331,9 @@ cr_pd *cr_called_over(const cr_pd *pd, uint32_t slot);
 /* The PD's thread is suspended, and nobody is in a call to it any more: time that it has lent on
  * goes back to whose it is. See lent.c. */
 void cr_return_time(const cr_pd *from);
+/* Of an interval in which a PD could run, how long it had time for. A passive PD has that of a
+ * caller; which one's is not known, so it counts as that of the one with the least. */
+uint64_t cr_could_run_for(const cr_pd *pd, uint64_t interval);
 
 /* -- ids and trace */
 

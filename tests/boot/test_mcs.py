@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cellreap.headers import source_root
+from cellreap.headers import constant, source_root
 from cellreap.system.config import Config, Pd
 from cellreap.system.sdk import ARCHES, data_folder, load_sdk
 from cellreap.testing import Run, Target, together, with_crashes, with_pd
@@ -83,7 +83,7 @@ def test_who_hangs_is_found_and_who_is_made_again_is_there(
 def test_who_computes_for_ever_goes_by_its_budget_or_its_heartbeat_and_nobody_else_is_late(
     mcs: Callable[[str], Target], arch: str
 ) -> None:
-    run = mcs(arch).run("budget")
+    run = mcs(arch).run("budget", change=WITH_SOME_TRUTH)
     faults = run.of("FAULT")
     assert [(run.name(e["pd"]), e["kind"]) for e in faults] == [("bounded", "timeout")] * 4
     assert all(e.number("address") == int(e["pd"].removeprefix("PD_"), 16) for e in faults)
@@ -91,13 +91,19 @@ def test_who_computes_for_ever_goes_by_its_budget_or_its_heartbeat_and_nobody_el
     assert len(run.of("FAULT_RESUMED")) == 2
     assert run.says("nurse")[0] == "fault of PD_4: kind 4, address 0x4"
     hung = [run.name(e["pd"]) for e in run.of("TRIGGER", cause="hung")]
-    assert hung == ["unbounded"]
-    assert len(run.cleanups()) == 5
-    assert not run.of("TRIGGER", cause="late") + run.of("SERVER_DIED") + run.of("GIVE_UP")
-    assert run.alive() == {"server", "client", "nurse"}
+    assert hung == ["unbounded", "borrower"]
+    assert len(run.cleanups()) == 6
+    assert not run.of("TRIGGER", cause="late") + run.of("GIVE_UP")
+    # Who computes on the time of its client goes, and not the client, whose budget it used up.
+    assert [run.name(e["pd"]) for e in run.of("SERVER_DIED")] == ["lender"]
+    assert run.says("lender")[0] == "answer: server died"
+    lent = [e for e in run.of("TIME", pd=run.id("lender")) if e["at"] == run.id("borrower")]
+    assert {e["calls"] for e in lent} == {run.id("borrower")}
+    assert run.alive() == {"server", "client", "nurse", "lender"}
     assert len(run.says("client")) == 2
 
 
+DENIED = constant("protocol.h", "CR_RESULT_DENIED")
 SERVERS = ("first", "middle", "last")
 CLIENTS = ("client", "other")
 
@@ -110,9 +116,25 @@ def check_chain(run: Run) -> None:
         assert calls == answers > 0
     last = run.events[max(map(run.at, run.of("TRUTH"))) :]
     has = {run.name(e["pd"]): e["at"] for e in last if e.name == "TIME"}
-    assert has == {
-        **dict.fromkeys(SERVERS, "-"), **{name: run.ids(name)[-1] for name in CLIENTS}
-    }  # fmt: skip
+    if has["other"] == "PD_0":  # It waits, and has used up its budget.
+        has["other"] = run.id("other")
+    assert has == {**dict.fromkeys(SERVERS, "-"), **{each: run.ids(each)[-1] for each in CLIENTS}}
+
+
+@pytest.mark.behaviour("B-03", "B-04")
+@pytest.mark.parametrize("overrun", thorough_but(["fault", "wait"], "fault"))
+def test_nobody_is_sent_what_would_have_another_use_up_its_budget(
+    mcs: Callable[[str], Target], overrun: str
+) -> None:
+    """If that is a fault. The resource is of a passive PD."""
+    change = together(
+        with_pd("registry", passive=True),
+        with_pd("peer", budget_us=10_000, period_us=20_000, overrun=overrun),
+    )
+    said = mcs(ARCHES[0]).run("protocol", change=change).says("tester")
+    answer = "ok" if overrun == "wait" else f"FAILED, got {DENIED:x}, wanted 0"
+    assert f"check a resource is sent: {answer}" in said
+    assert f"check a request is shared: {answer}" in said
 
 
 @pytest.mark.behaviour("B-02", "B-04")

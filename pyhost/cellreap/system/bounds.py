@@ -114,12 +114,14 @@ def bounds_of(
         return Making(steps + more_steps, calls + more_calls)
 
     def spawned_by(pd: Pd, program: str) -> Pd:
-        time = {"budget_us": pd.budget_us, "period_us": pd.period_us}
+        time = {"budget_us": pd.budget_us, "period_us": pd.period_us, "overrun": pd.overrun}
         return spawned_pd(program).model_copy(update=time)
 
     spawned = {
         program: chain(spawned_by(pd, program), 1 + _CAPABILITY, 2)  # 1: OWN
-        for pd in sorted(config.pds, key=_has_timeout)  # the last one of a program counts
+        for pd in sorted(
+            config.pds, key=lambda pd: pd.has_timeout
+        )  # the last one of a program counts
         for program in pd.spawns
     }
     pds = {pd.name: chain(pd, _edges(config, pd), 0) for pd in config.pds}
@@ -141,11 +143,6 @@ def _edges(config: Config, pd: Pd) -> int:
     return bool(pd.spaces) + bool(pd.spawns) + (pd.fault_handler is not None) + links
 
 
-def _has_timeout(pd: Pd) -> bool:
-    """Whether it can use its budget up, which one more call has the kernel tell."""
-    return (pd.budget_us or 0) < (pd.period_us or 0)
-
-
 def _body(layout: Layout, fan_out: int) -> tuple[int, int]:
     """Steps and kernel calls from the entry to the start, without edges and capabilities."""
     frames, tables = len(layout.frames), sum(map(len, layout.tables))
@@ -162,7 +159,7 @@ def _body(layout: Layout, fan_out: int) -> tuple[int, int]:
         code += from_file and stretch.executable
     # A CNode is moved. A page with contents is mapped, synchronized if it is code, and unmapped.
     calls = objects + 1 + _ASID + tables + frames + 2 * filled + code + _CAPS + _THREAD + 1
-    calls += mcs * (_MCS_CALLS + _has_timeout(layout.pd))
+    calls += mcs * (_MCS_CALLS + layout.pd.has_timeout)
     return steps, calls
 
 

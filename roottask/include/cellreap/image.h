@@ -54,7 +54,8 @@ enum {
     CR_IMAGE_PREVENT_DESTROY = 256, /* no TERMINATE destroys it; it is PINNED too */
     CR_IMAGE_MAY_COLLECT = 512,
     CR_IMAGE_PASSIVE = 1024, /* it runs on the time of its callers; needs MCS */
-    CR_IMAGE_MAY_ALLOCATE = 2048
+    CR_IMAGE_MAY_ALLOCATE = 2048,
+    CR_IMAGE_OVERRUN_WAITS = 4096 /* to use its budget up is no fault */
 };
 
 /* How a PD is made to crash. */

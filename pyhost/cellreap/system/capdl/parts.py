@@ -132,11 +132,10 @@ class Parts(Layout):
             # The kernel makes this one when the thread starts.
             return (Cap("reply_slot", self.name("tcb"), ("master_reply",)),)
         told = ("WP", badge("CR_BADGE_FAULT", pds[self.pd.name], generation))
-        ends = (self.pd.budget_us or 0) < (self.pd.period_us or 0)
         return (
             Cap("fault_ep_slot", "root_ep", told),
             Cap("sc_slot", self.name("sc")),
-            *((Cap("temp_fault_ep_slot", "root_ep", told),) if ends else ()),
+            *((Cap("temp_fault_ep_slot", "root_ep", told),) if self.pd.has_timeout else ()),
         )
 
     def _rights(self, stretch: Stretch) -> str:

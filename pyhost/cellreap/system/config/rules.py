@@ -198,16 +198,18 @@ def _budgets(config: Config) -> Iterator[Problem]:
             yield ("pd", i, "budget_us"), "has no period; expected a period_us too"
         elif budget is not None and period is not None and budget > period:
             yield ("pd", i, "budget_us"), f"is {budget}; expected at most period_us, {period}"
+        if pd.overrun is not None and (budget or 0) >= (period or 0):
+            yield ("pd", i, "overrun"), "there is no budget below its period that could be used up"
     passive = {space.name: pd.name for pd in config.pds if pd.passive for space in pd.spaces}
     for i, pd in enumerate(config.pds):
         if pd.passive and (pd.budget_us is not None or pd.background):
             key = "background" if pd.background else "budget_us"
             yield ("pd", i, key), "a passive PD runs on the time of its callers"
-        if (pd.budget_us or 0) < (pd.period_us or 0):
+        if pd.has_timeout:
             for j, name in enumerate(pd.requests):
                 if name in passive:
                     said = f'"{name}" is of "{passive[name]}", which is passive, and would use up '
-                    said += f'the budget of "{pd.name}"; expected a period_us of {pd.budget_us}'
+                    said += f'the budget of "{pd.name}"; expected overrun = "wait"'
                     yield ("pd", i, "requests", j), said
 
 

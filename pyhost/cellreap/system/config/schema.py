@@ -112,6 +112,7 @@ _Delay = Annotated[
 _Few = Annotated[int, Field(ge=1, le=1_000_000), expect("an integer from 1 to 1000000")]
 _Mode = Annotated[Literal["async", "sync"], expect('"async" or "sync"')]
 _Collect = Annotated[Literal["never", "after-cleanup"], expect('"never" or "after-cleanup"')]
+_Overrun = Annotated[Literal["fault", "wait"], expect('"fault" or "wait"')]
 _Start = Annotated[Literal["boot", "after-cleanup"], expect('"boot" or "after-cleanup"')]
 
 
@@ -361,13 +362,17 @@ class Pd(Table):
     only waits for messages for twice the time. By default a call may last for ever.
     """
     budget_us: _Time | None = None
-    """It may run for so many microseconds in each period, and needs a kernel with MCS. If that is
-    less than the period, to use it up is a fault, `timeout`. What it spawns has the same. By
-    default it runs in turn with its equals.
+    """It may run for so many microseconds in each period, and needs a kernel with MCS. What it
+    spawns has the same. By default it runs in turn with its equals.
     """
     period_us: _Time | None = None
     """The period of its budget, which is not larger. If both are the same, it runs in turn with its
-    equals, so long at a time, and there is no such fault.
+    equals, so long at a time, and cannot use it up.
+    """
+    overrun: _Overrun | None = None
+    """What it is to use up its budget: a fault, `timeout`, which is the default, or nothing but to
+    wait for the next period. A PD that requests a space of a passive PD must wait: it lends its
+    time, and would be blamed for what the other does.
     """
     passive: _Bool = False
     """It runs on the time of who calls it, and on its own only until it waits for the first time,
@@ -399,6 +404,11 @@ class Pd(Table):
     """What it may use of the root task's tables."""
     spaces: Annotated[tuple[Space, ...], Field(strict=False, alias="space")] = ()
     """Spaces that it creates."""
+
+    @property
+    def has_timeout(self) -> bool:
+        """Whether it is a fault to use its budget up."""
+        return (self.budget_us or 0) < (self.period_us or 0) and self.overrun != "wait"
 
 
 class Link(Table):
