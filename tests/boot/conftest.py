@@ -16,7 +16,7 @@ import pytest
 from cellreap.progress import Progress
 from cellreap.system.locks import file_lock
 from cellreap.system.refkernel import build_refkernel, find_kernel
-from cellreap.system.sdk import Sdk, installed_sdk, load_sdk
+from cellreap.system.sdk import Sdk, data_folder, installed_sdk, load_sdk
 from cellreap.testing import Target
 from kit.paths import BOOT_CONFIGS, CONFIGS
 from kit.truth_traces import WITHOUT_TRUTH
@@ -83,12 +83,20 @@ def on_refkernel(
 
 @pytest.fixture(scope="session")
 def target_on(
-    target_of: Callable[[str], Target], on_refkernel: Callable[[str], Target]
+    target_of: Callable[[str], Target],
+    on_refkernel: Callable[[str], Target],
+    shared_folder: Callable[[str], Path],
 ) -> Callable[[str], Target]:
-    """Returns the target of an architecture and a kernel, such as "x86_64-seL4"."""
+    """Returns the target of an architecture and a kernel, such as "x86_64-seL4" or "x86_64-mcs"."""
 
     def find(system: str) -> Target:
         arch, kernel = system.split("-")
+        if kernel == "mcs":
+            prefix = data_folder(os.environ) / "sdk" / system
+            if not prefix.is_dir():
+                pytest.skip("no MCS kernel")
+            folder = shared_folder(f"mcs-{arch}")
+            return Target(load_sdk(prefix, arch), folder, CONFIG_FOLDERS, WITHOUT_TRUTH)
         return on_refkernel(arch) if kernel == "refkernel" else target_of(arch)
 
     return find

@@ -6,7 +6,6 @@ The kernel is the installed one of $XDG_DATA_HOME/cellreap/sdk/<arch>-mcs.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -15,13 +14,13 @@ import pytest
 
 from cellreap.headers import constant, source_root
 from cellreap.system.config import Config, Pd
-from cellreap.system.sdk import ARCHES, data_folder, load_sdk
+from cellreap.system.sdk import ARCHES
 from cellreap.testing import Run, Target, together, with_crashes, with_pd
 from kit.marks import thorough_but
 from kit.outcomes import ALL, LONG, compare
-from kit.paths import BOOT_CONFIGS, CONFIGS
+from kit.paths import BOOT_CONFIGS
 from kit.planted import run_planted
-from kit.truth_traces import WITH_SOME_TRUTH, WITH_TRUTH, WITHOUT_TRUTH
+from kit.truth_traces import WITH_SOME_TRUTH, WITH_TRUTH
 from mutation.copies import Copy, files_of
 from mutation.faults import Edit, Fault, edited
 
@@ -34,17 +33,9 @@ SYSTEMS = [f"{name}-{arch}" for name in ALL if name not in TIMED for arch in ARC
 
 
 @pytest.fixture
-def mcs(shared_folder: Callable[[str], Path]) -> Callable[[str], Target]:
+def mcs(target_on: Callable[[str], Target]) -> Callable[[str], Target]:
     """Returns the target of an architecture."""
-
-    def find(arch: str) -> Target:
-        prefix = data_folder(os.environ) / "sdk" / f"{arch}-mcs"
-        if not prefix.is_dir():
-            pytest.skip("no MCS kernel")
-        folder = shared_folder(f"mcs-{arch}")
-        return Target(load_sdk(prefix, arch), folder, (CONFIGS, BOOT_CONFIGS), WITHOUT_TRUTH)
-
-    return find
+    return lambda arch: target_on(f"{arch}-mcs")
 
 
 @pytest.mark.parametrize(

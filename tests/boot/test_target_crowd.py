@@ -31,13 +31,16 @@ SAID = re.compile(
 SYSTEMS = [
     f"{arch}-{kernel}"
     for arch in ARCHES
-    for kernel in ("seL4", "refkernel")
-    if kernel == "refkernel" or installed_sdk(arch) is not None
+    for kernel in ("seL4", "mcs", "refkernel")
+    if kernel != "seL4" or installed_sdk(arch) is not None
 ]
 
 
-# The last one is refkernel's, the first one seL4's if it is installed.
-@pytest.fixture(params=thorough_but(SYSTEMS, SYSTEMS[0], SYSTEMS[-1]))
+# Without MCS, the last one is refkernel's, the first one seL4's if it is installed.
+PLAIN = [system for system in SYSTEMS if not system.endswith("-mcs")]
+
+
+@pytest.fixture(params=thorough_but(SYSTEMS, PLAIN[0], PLAIN[-1]))
 def boots(request: pytest.FixtureRequest, target_on: Callable[[str], Target]) -> Target:
     """The target of the kernel."""
     return target_on(str(request.param))
@@ -85,7 +88,7 @@ def given_before_acknowledged(run: Run) -> list[tuple[Event, str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.behaviour("C-20", "C-21", "X-20")
+@pytest.mark.behaviour("C-20", "C-21", "X-20", "B-01")
 def test_killed_at_any_instant(boots: Target, crowd_seed: int) -> None:
     run = boots.run(
         "crowd",
