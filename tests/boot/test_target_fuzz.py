@@ -229,7 +229,7 @@ def test_who_calls_its_fault_handler_waits_until_its_deadline(target: Target) ->
 
     handled = with_crashes({"pd": CRASHING, "at": 3, "how": "page-fault"})
     # Without the right to extract, the first notice that it is owed is about the quitter.
-    args = (7, 10 * FEWER, CALL_FAULT)
+    args = (3, 10 * FEWER, CALL_FAULT)
     stuck = with_pd("fuzzer", args=args, deadline_ms=100, may_extract=False)
     run = target.run("fuzz", change=together(stuck, quitter, handled))
     fuzzer = run.id("fuzzer")
