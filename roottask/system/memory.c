@@ -160,7 +160,7 @@ cr_status cr_memory_give(uint32_t *block)
 static int is_in(cr_ref resource, cr_ref space)
 {
     cr_node_info info;
-    return cr_model_get(cr_sys.model, resource, &info) == CR_OK &&
+    return space.index != CR_NONE && cr_model_get(cr_sys.model, resource, &info) == CR_OK &&
            info.kind == CR_NODE_RESOURCE && cr_same(info.space, space);
 }
 
