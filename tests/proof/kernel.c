@@ -167,7 +167,7 @@ static void calls(void)
         break;
     case 6:
         (void)cr_asid_assign(any_64());
-        (void)cr_retype_into(any_64(), any_64(), any_64(), a_slot(), any());
+        (void)cr_retype_into(any_64(), any_64(), any_64(), a_slot(), any(), any());
         break;
     case 7:
         (void)cr_delete(cr_slot_l1(any()));
