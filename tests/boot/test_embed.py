@@ -120,7 +120,7 @@ def test_another_root_task_supervises_with_the_component(
     assert {found.rule.split(".")[0] for found in wrong.violations} == {"config"}
 
 
-@pytest.mark.parametrize("prints", [True, False])
+@pytest.mark.parametrize("prints", [True, pytest.param(False, marks=pytest.mark.thorough)])
 def test_the_component_refuses_what_is_wrong(
     prints: bool,
     sdk: Sdk,

@@ -81,6 +81,7 @@ def test_a_kill_is_a_termination_by_the_root_task(target: Target) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.behaviour("N-11", "D-10")
 def test_one_that_goes_by_its_deadline_may_take_the_next_one_along_and_that_ends(
     target: Target,
