@@ -26,9 +26,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--exhaustive-seconds",
         type=float,
-        default=10.0,
+        default=5.0,
         metavar="N",
-        help="processor time for comparing core and reference on larger systems (default: 10)",
+        help="processor time for comparing core and reference on larger systems (default: 5)",
     )
     parser.addoption(
         "--crowd-seeds",

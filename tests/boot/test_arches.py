@@ -69,7 +69,7 @@ def test_the_trace_names_the_architecture(target_of: Callable[[str], Target], ar
 
 @pytest.mark.slow
 @pytest.mark.behaviour("H-02")
-@pytest.mark.parametrize("arch", thorough_but(ARCHES, "aarch64"))
+@pytest.mark.parametrize("arch", thorough_but(ARCHES))
 def test_an_image_built_twice_is_the_same_also_in_another_cache(
     target_of: Callable[[str], Target], arch: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ STACK = [each for each in stage() if each.config == "stack"]
 
 @pytest.mark.behaviour("X-22")
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_the_phases_of_a_cleanup_add_up_and_its_calls_are_those_that_are_known(
     arch: str, tmp_path: Path
 ) -> None:

@@ -32,7 +32,7 @@ from cellreap.system.sdk import (
     timer_of,
 )
 from cellreap.system.toolchain import find_toolchain
-from kit.marks import slow_but
+from kit.marks import slow_but, thorough_but
 from kit.paths import ROOT
 
 MORE = [
@@ -128,11 +128,11 @@ def test_all_architectures_and_kernels_print_the_same(sdk_of: Callable[[str], Sd
         assert found == first, name
 
 
-@pytest.mark.slow
 @pytest.mark.behaviour("B-02")
-def test_kernels_with_mcs_have_checks_of_their_own_and_print_the_same() -> None:
+@pytest.mark.parametrize("count", thorough_but([1, len(ARCHES)], 1))
+def test_kernels_with_mcs_have_checks_of_their_own_and_print_the_same(count: int) -> None:
     """The rows of mcs.c say where lent time goes, and what frees who waits."""
-    prefixes = {of: data_folder(os.environ) / "sdk" / f"{of}-mcs" for of in ARCHES}
+    prefixes = {of: data_folder(os.environ) / "sdk" / f"{of}-mcs" for of in ARCHES[-count:]}
     found = {of: root for of, root in prefixes.items() if root.is_dir()}
     if not found:
         pytest.skip("no MCS kernel")

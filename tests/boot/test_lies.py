@@ -86,7 +86,6 @@ TABLE: Final[dict[str, Lie]] = {
     "0": Lie("a pre-destroy notice is told as acknowledged with `failed`", "subscribed", _SAME),
 }  # fmt: skip
 """Letter -> the lie."""
-QUICK: Final = ("a", "l", "n", "u")
 _OF_SNAPSHOTS: Final = ("truth.threads", "truth.caps")
 
 
@@ -131,12 +130,7 @@ _FOUND: Final = [letter for letter, lie in TABLE.items() if lie.rule]
 @pytest.mark.behaviour("S-14")
 @pytest.mark.parametrize(
     "letter",
-    [
-        letter
-        if letter in QUICK
-        else pytest.param(letter, marks=[pytest.mark.slow, pytest.mark.thorough])
-        for letter in _FOUND
-    ],
+    [pytest.param(letter, marks=[pytest.mark.slow, pytest.mark.thorough]) for letter in _FOUND],
 )
 def test_a_lie_is_found(rules_of: Callable[[str, str], set[str]], arch: str, letter: str) -> None:
     if TABLE[letter].rule in _OF_SNAPSHOTS and installed_sdk(arch) is None:

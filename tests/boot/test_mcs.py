@@ -40,7 +40,7 @@ def mcs(target_on: Callable[[str], Target]) -> Callable[[str], Target]:
 
 @pytest.mark.parametrize(
     "system",
-    thorough_but(SYSTEMS, *(f"{name}-{ARCHES[0]}" for name in ALWAYS)),
+    thorough_but(SYSTEMS, *(f"{name}-{ARCHES[1]}" for name in ALWAYS)),
 )
 def test_every_configuration_does_the_same(
     mcs: Callable[[str], Target], target_of: Callable[[str], Target], system: str
@@ -52,7 +52,7 @@ def test_every_configuration_does_the_same(
 
 
 @pytest.mark.parametrize("depth", thorough_but(range(5), 2))
-@pytest.mark.parametrize("arch", thorough_but(ARCHES, ARCHES[0]))
+@pytest.mark.parametrize("arch", thorough_but(ARCHES, ARCHES[1]))
 def test_the_kernel_agrees_with_the_model_at_every_depth(
     mcs: Callable[[str], Target], arch: str, depth: int
 ) -> None:
@@ -66,11 +66,11 @@ def test_the_kernel_agrees_with_the_model_at_every_depth(
 def test_who_hangs_is_found_and_who_is_made_again_is_there(
     mcs: Callable[[str], Target], name: str
 ) -> None:
-    assert mcs(ARCHES[0]).run(name).cleanups()
+    assert mcs(ARCHES[1]).run(name).cleanups()
 
 
 @pytest.mark.behaviour("B-03")
-@pytest.mark.parametrize("arch", thorough_but(ARCHES, *ARCHES))
+@pytest.mark.parametrize("arch", thorough_but(ARCHES, ARCHES[1]))
 def test_who_computes_for_ever_goes_by_its_budget_or_its_heartbeat_and_nobody_else_is_late(
     mcs: Callable[[str], Target], arch: str
 ) -> None:
@@ -122,7 +122,7 @@ def test_nobody_is_sent_what_would_have_another_use_up_its_budget(
         with_pd("registry", passive=True),
         with_pd("peer", budget_us=10_000, period_us=20_000, overrun=overrun),
     )
-    said = mcs(ARCHES[0]).run("protocol", change=change).says("tester")
+    said = mcs(ARCHES[1]).run("protocol", change=change).says("tester")
     answer = "ok" if overrun == "wait" else f"FAILED, got {DENIED:x}, wanted 0"
     assert f"check a resource is sent: {answer}" in said
     assert f"check a request is shared: {answer}" in said
@@ -131,9 +131,7 @@ def test_nobody_is_sent_what_would_have_another_use_up_its_budget(
 @pytest.mark.behaviour("B-02", "B-04")
 @pytest.mark.parametrize(
     ("arch", "times"),
-    thorough_but(
-        [(arch, times) for times in (3, 100) for arch in ARCHES], *((arch, 3) for arch in ARCHES)
-    ),
+    thorough_but([(arch, times) for times in (3, 100) for arch in ARCHES], (ARCHES[1], 3)),
 )
 def test_whoever_dies_in_a_chain_of_passive_servers_the_time_goes_back_to_whose_it_is(
     mcs: Callable[[str], Target], arch: str, times: int
@@ -185,7 +183,7 @@ repeat = 5
 
 
 @pytest.mark.behaviour("B-04", "S-05")
-@pytest.mark.parametrize("arch", thorough_but(ARCHES, *ARCHES))
+@pytest.mark.parametrize("arch", thorough_but(ARCHES, ARCHES[1]))
 def test_a_message_that_is_no_call_leaves_a_passive_server_without_time_for_a_moment_only(
     mcs: Callable[[str], Target], arch: str
 ) -> None:
@@ -217,7 +215,7 @@ def test_the_sample_servers_may_be_passive(mcs: Callable[[str], Target], arch: s
 def test_each_pd_has_time_of_its_own_and_a_place_for_its_callers(
     mcs: Callable[[str], Target],
 ) -> None:
-    run = mcs(ARCHES[0]).run(SCENARIO)
+    run = mcs(ARCHES[1]).run(SCENARIO)
     for body in run.of("BODY"):
         objects = body.counts("objects")
         assert (objects["sched-context"], objects["reply"]) == (1, 1)

@@ -119,7 +119,7 @@ def test_nothing_is_wrong_with_it_whole(whole: Sdk) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        pytest.param(damage, id=name, marks=[pytest.mark.thorough] if i % 10 else [])
+        pytest.param(damage, id=name, marks=[pytest.mark.thorough] if i % 20 else [])
         for i, (name, damage) in enumerate(DAMAGES.items())
     ],
 )

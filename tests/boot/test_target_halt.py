@@ -88,7 +88,7 @@ def halted(target_on: Callable[[str], Target]) -> Callable[..., tuple[int, Run]]
     return run
 
 
-@pytest.mark.parametrize("system", thorough_but(SYSTEMS, "aarch64-seL4", "x86_64-refkernel"))
+@pytest.mark.parametrize("system", thorough_but(SYSTEMS, "aarch64-seL4"))
 def test_of_a_pd_that_always_runs_only_the_last_lines_are_lost(
     system: str, halted: Callable[..., tuple[int, Run]]
 ) -> None:
@@ -97,7 +97,7 @@ def test_of_a_pd_that_always_runs_only_the_last_lines_are_lost(
     assert recorded(ended) > 2 * BEHIND
 
 
-@pytest.mark.parametrize("system", thorough_but(SYSTEMS, "aarch64-seL4", "x86_64-refkernel"))
+@pytest.mark.parametrize("system", thorough_but(SYSTEMS, "aarch64-seL4"))
 def test_what_there_was_before_any_pd_ran_is_never_lost(
     system: str, halted: Callable[..., tuple[int, Run]]
 ) -> None:
@@ -105,7 +105,7 @@ def test_what_there_was_before_any_pd_ran_is_never_lost(
     assert lost <= recorded(ended) - boot(ended) < FEW
 
 
-@pytest.mark.parametrize("system", thorough_but(SYSTEMS, "aarch64-seL4", "x86_64-refkernel"))
+@pytest.mark.parametrize("system", thorough_but(SYSTEMS, "aarch64-seL4"))
 def test_after_a_large_cleanup_more_is_lost_but_no_more_than_is_promised(
     system: str, halted: Callable[..., tuple[int, Run]]
 ) -> None:

@@ -112,7 +112,7 @@ def stride(length: int, thorough: bool = False) -> int:
 
     The cost of trying everything grows with the square of the length.
     """
-    return 1 if thorough else max(1, (length // 75) ** 2)
+    return 1 if thorough else max(1, (length // 60) ** 2)
 
 
 def every(step: int, items: Iterable[_Item]) -> Iterator[_Item]:

@@ -66,7 +66,7 @@ def sanitized(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", thorough_but(MODULES, "test_core_model"))
+@pytest.mark.parametrize("module", thorough_but(MODULES, "test_work"))
 def test_the_sanitizers_find_nothing(sanitized: dict[str, str], module: str) -> None:
     arguments = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow"]
     done = subprocess.run(

@@ -76,7 +76,10 @@ def run_suite(folder: Path, text: str, *arguments: str) -> subprocess.CompletedP
 
 @pytest.mark.parametrize(
     "more",
-    [pytest.param((), id="one"), pytest.param(("-n", "2"), id="xdist", marks=pytest.mark.slow)],
+    [
+        pytest.param((), id="one"),
+        pytest.param(("-n", "2"), id="xdist", marks=[pytest.mark.slow, pytest.mark.thorough]),
+    ],
 )
 def test_the_matrix_has_one_line_an_id_with_its_verdict(
     tmp_path: Path, more: tuple[str, ...]
