@@ -46,7 +46,7 @@ def test_memory_goes_with_the_last_that_refers_to_it(
 @pytest.mark.parametrize("cycles", thorough_but([CYCLES, 10_000], CYCLES))
 def test_cycles_leave_everything_as_it_was(target: Target, cycles: int) -> None:
     """What there is at the end, the check of the trace holds against what was made."""
-    run = target.run("memory", change=with_pd("keeper", args=(1, cycles)))
+    run = target.run("memory", change=with_pd("keeper", args=(1, cycles), deadline_ms=0))
     assert len(run.of("RESOURCE", op="allocate", asker=run.id("keeper"))) == cycles + 1
     (mine,), (region,) = ([node for node in left(run) if is_region(node) == of] for of in (0, 1))
     bodies = run.of("BODY")

@@ -152,6 +152,9 @@ void cr_main(void)
 {
     const uint64_t role = cr_info()->args[0];
     thing none;
+    if (role == KEEPER) {
+        cr_say_check("allow", cr_allow_pd(cr_info()->pds[0].number, 1), CR_RESULT_OK);
+    }
     if (role == POOR) {
         cr_say_check("allocate", cr_allocate(1, &none.space, &none.object), CR_RESULT_DENIED);
     } else {
@@ -160,7 +163,6 @@ void cr_main(void)
     if (role == KEEPER) {
         mine = allocate(1);
         (void)attach(mine, gib(1), 1);
-        cr_say_check("allow", cr_allow_pd(cr_info()->pds[0].number, 1), CR_RESULT_OK);
     } else if (role == GIVER) {
         give();
     }
