@@ -40,22 +40,13 @@ static const char *const when_names[] = {
 #undef CR_WHEN
 };
 
-static void trace_pd_or_none(const cr_pd *pd)
-{
-    if (pd != 0) {
-        cr_trace_pd(pd);
-    } else {
-        cr_trace_node((cr_ref){CR_NONE, 0});
-    }
-}
-
 void cr_trace_trigger(const cr_triggered *row)
 {
     cr_trace_begin(&cr_sys.trace, CR_EV_TRIGGER);
-    trace_pd_or_none(row->pd);
+    cr_trace_pd_or_none(row->pd);
     cr_trace_name(&cr_sys.trace, cause_names[row->cause]);
     cr_trace_name(&cr_sys.trace, when_names[row->when]);
-    trace_pd_or_none(row->by);
+    cr_trace_pd_or_none(row->by);
     cr_trace_number(&cr_sys.trace, row->token);
     cr_trace_number(&cr_sys.trace, row->ms);
     cr_trace_end(&cr_sys.trace);

@@ -175,6 +175,15 @@ void cr_trace_pd(const cr_pd *pd)
     cr_trace_string(&cr_sys.trace, text);
 }
 
+void cr_trace_pd_or_none(const cr_pd *pd)
+{
+    if (pd != 0) {
+        cr_trace_pd(pd);
+    } else {
+        cr_trace_node((cr_ref){CR_NONE, 0});
+    }
+}
+
 /* The number of slots that PDs, resources and the root task itself use. The allocator's slots for
  * halves of split blocks do not count, because they depend on the history of the allocator. */
 uint64_t cr_slots_used(void)

@@ -370,6 +370,7 @@ static inline void cr_trace_id(const cr_id *id)
 }
 void cr_trace_node(cr_ref node);
 void cr_trace_pd(const cr_pd *pd);
+void cr_trace_pd_or_none(const cr_pd *pd);
 /* Prints an event that is about a notice of a PD and tells nothing else. */
 void cr_trace_notice(cr_event event, const cr_pd *pd, uint64_t token);
 uint64_t cr_slots_used(void);

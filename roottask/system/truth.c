@@ -371,15 +371,6 @@ static const cr_pd *called_by(const cr_pd *pd)
     return cr_called_slot(pd, &slot) == CR_OK && slot != 0 ? cr_called_over(pd, slot) : 0;
 }
 
-static void trace_pd_or_none(const cr_pd *pd)
-{
-    if (pd != 0) {
-        cr_trace_pd(pd);
-    } else {
-        cr_trace_string(&cr_sys.trace, "-");
-    }
-}
-
 static void tell_times(void)
 {
     if (!tells_time) {
@@ -393,8 +384,8 @@ static void tell_times(void)
             const cr_pd *at = who_has_time_of(pd);
             cr_trace_begin(&cr_sys.trace, CR_EV_TIME);
             cr_trace_pd(pd);
-            trace_pd_or_none(at);
-            trace_pd_or_none(called_by(pd));
+            cr_trace_pd_or_none(at);
+            cr_trace_pd_or_none(called_by(pd));
             cr_trace_end(&cr_sys.trace);
         }
     }
