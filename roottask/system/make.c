@@ -114,11 +114,14 @@ cr_result cr_can_take_slot(const cr_pd *pd, uint32_t *slot)
     return *slot != 0 ? CR_RESULT_OK : CR_RESULT_FULL;
 }
 
-/* Who may call a passive PD lends it its time. If to use that up was a fault, it would be a fault
- * of the caller for what the other does. */
-static int may_call(const cr_pd *pd, const cr_pd *server)
+/* `server`: 0 if it is gone. Who may call a passive PD lends it its time. If to use that up was a
+ * fault, it would be a fault of the caller for what the other does. */
+static cr_result can_call(const cr_pd *pd, const cr_pd *server)
 {
-    return !server->passive || !cr_time_faults(pd->time);
+    if (server == 0) {
+        return CR_RESULT_GONE;
+    }
+    return server->passive && cr_time_faults(pd->time) ? CR_RESULT_DENIED : CR_RESULT_OK;
 }
 
 /* `name`: of the space. `beside`: edges that the operation makes for the account besides. */
@@ -139,7 +142,7 @@ cr_result cr_can_make_space(const cr_pd *manager, const char *type, const char *
     if (first != 0 && !cr_is_allowed(first, manager)) {
         return CR_RESULT_UNWANTED;
     }
-    if (first != 0 && !may_call(first, manager)) {
+    if (first != 0 && can_call(first, manager) != CR_RESULT_OK) {
         return CR_RESULT_DENIED;
     }
     const int needed = cr_needs_space(manager, name);
@@ -244,9 +247,9 @@ cr_result cr_make_body_hold(cr_pd *holder, const cr_pd *pd, uint32_t slot)
 
 cr_result cr_can_make_request(const cr_pd *by, const cr_pd *pd, cr_ref space, uint32_t *slot)
 {
-    const cr_pd *server = cr_server_of(space);
-    if (server == 0 || !may_call(pd, server)) {
-        return server == 0 ? CR_RESULT_GONE : CR_RESULT_DENIED;
+    const cr_result reaches = can_call(pd, cr_server_of(space));
+    if (reaches != CR_RESULT_OK) {
+        return reaches;
     }
     uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_REQUEST, pd->node, space);
     if (known != CR_NONE) {
@@ -266,9 +269,9 @@ cr_result cr_make_request(cr_pd *pd, cr_ref space, uint32_t slot)
 
 cr_result cr_can_make_hold(const cr_pd *by, const cr_pd *pd, cr_ref resource, uint32_t *slot)
 {
-    const cr_pd *server = cr_server_of(resource);
-    if (server == 0 || !may_call(pd, server)) {
-        return server == 0 ? CR_RESULT_GONE : CR_RESULT_DENIED;
+    const cr_result reaches = can_call(pd, cr_server_of(resource));
+    if (reaches != CR_RESULT_OK) {
+        return reaches;
     }
     uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
     if (!cr_is_allowed(pd, by)) {
