@@ -128,10 +128,9 @@ _FOUND: Final = [letter for letter, lie in TABLE.items() if lie.rule]
 
 
 @pytest.mark.behaviour("S-14")
-@pytest.mark.parametrize(
-    "letter",
-    [pytest.param(letter, marks=[pytest.mark.slow, pytest.mark.thorough]) for letter in _FOUND],
-)
+@pytest.mark.slow
+@pytest.mark.thorough
+@pytest.mark.parametrize("letter", _FOUND)
 def test_a_lie_is_found(rules_of: Callable[[str, str], set[str]], arch: str, letter: str) -> None:
     if TABLE[letter].rule in _OF_SNAPSHOTS and installed_sdk(arch) is None:
         pytest.skip(f"no seL4 for {arch} is installed: refkernel takes no snapshots")

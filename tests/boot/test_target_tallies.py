@@ -12,14 +12,13 @@ from pathlib import Path
 import pytest
 
 from cellreap.headers import source_root
-from kit.marks import thorough_but
 from kit.paths import BOOT_CONFIGS, CONFIGS, RECOUNT
 from kit.planted import run_planted
 from kit.records import events_in
 from mutation.copies import Copy, files_of
 from mutation.faults import edited, read_named
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
 PASS = (
     CONFIGS / "protocol.toml",  # edges of all kinds, and steps that are undone
@@ -42,12 +41,11 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
 
 
 @pytest.mark.behaviour("S-12")
-@pytest.mark.parametrize("config", thorough_but(PASS), ids=lambda path: path.stem)
+@pytest.mark.parametrize("config", PASS, ids=lambda path: path.stem)
 def test_each_tally_is_what_a_count_finds(copy: Copy, config: Path) -> None:
     assert run_planted(copy, config, passes=True)["verdict"] == "pass"
 
 
-@pytest.mark.thorough
 @pytest.mark.behaviour("S-12")
 def test_each_tally_is_what_a_count_finds_when_notices_are_merged(copy: Copy) -> None:
     shown = run_planted(copy, MERGES, passes=True)
