@@ -21,6 +21,7 @@
 #include "kernel/arch/arch.h"
 #include "notices.h"
 #include "residue.h"
+#include "system/memory.h"
 #include "system/state.h"
 #include "system/text.h"
 #include "system/truth.h"
@@ -134,11 +135,52 @@ static void bury(const cr_cleanup *cleanup)
     }
 }
 
+static int frees(const cr_cleanup *cleanup, cr_ref resource)
+{
+    for (uint32_t i = 0; i < cleanup->plan.n_core_freed; i++) {
+        if (cr_same(cleanup->plan.core_freed[i], resource)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Whether a cleanup is to free the resource, or has left it. */
+static int is_to_be_freed(cr_ref resource)
+{
+    const cr_cleaner *cleaner = &cr_sup.cleaner;
+    int found = frees(&cleaner->now, resource);
+    for (uint32_t i = 0; i < cleaner->n_kept; i++) {
+        found |= frees(&cleaner->kept[i], resource);
+    }
+    return found;
+}
+
+/* Frees the memory objects that survivors let go when it was too late for a plan, and that nobody
+ * refers to now. */
+static void free_let_go(void)
+{
+    uint32_t next = cr_sup.cleaner.let_go
+                        ? cr_model_first(cr_sys.model, cr_sys.mo_space, CR_EDGE_SUBSET, CR_IN)
+                        : CR_NONE;
+    for (uint32_t edge = next; edge != CR_NONE; edge = next) {
+        cr_edge_info member;
+        next = cr_model_next(cr_sys.model, edge, cr_sys.mo_space, CR_IN);
+        if (cr_model_edge(cr_sys.model, edge, &member) == CR_OK &&
+            cr_memory_is_unused(member.from) && !is_to_be_freed(member.from) &&
+            cr_take_resource(member.from) != CR_OK) {
+            cr_panic("memory cannot be given back", member.from.index);
+        }
+    }
+    cr_sup.cleaner.let_go &= cr_sup.cleaner.n_kept > 0;
+}
+
 static void settle(void)
 {
     enter(CR_PHASE_SETTLES);
     cr_report_end();
     const int leaves = cr_residue_tell();
+    free_let_go();
     cr_print_settled(cr_sup.cleaner.now.tag, cr_sup.cleaner.now.calls, cr_sup.cleaner.now.cycles);
     cr_truth(CR_TRUTH_BETWEEN);
     cr_notices_of_lost_pds();

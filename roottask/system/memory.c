@@ -174,6 +174,12 @@ int cr_is_memory(cr_ref resource)
     return is_in(resource, cr_sys.mo_space) || cr_is_region(resource);
 }
 
+int cr_memory_is_unused(cr_ref resource)
+{
+    return cr_model_first(cr_sys.model, resource, CR_EDGE_HOLD, CR_IN) == CR_NONE &&
+           cr_model_first(cr_sys.model, resource, CR_EDGE_MAP, CR_IN) == CR_NONE;
+}
+
 uint32_t *cr_memory_block(cr_ref resource)
 {
     const uint32_t subset = cr_model_first(cr_sys.model, resource, CR_EDGE_SUBSET, CR_OUT);

@@ -40,6 +40,8 @@ cr_status cr_memory_give(uint32_t *block);
 /* Whether the resource is a memory object or a region, and which of these. */
 int cr_is_memory(cr_ref resource);
 int cr_is_region(cr_ref resource);
+/* Whether nobody holds such a resource and no region maps to it. */
+int cr_memory_is_unused(cr_ref resource);
 /* Where the block of such a resource is kept. */
 uint32_t *cr_memory_block(cr_ref resource);
 /* The pages of a memory object. */

@@ -90,8 +90,7 @@ static void free_memory(cr_ref node)
         cr_edge_info info;
         const uint32_t map = cr_model_first(cr_sys.model, at, CR_EDGE_MAP, CR_OUT);
         lower = (cr_ref){CR_NONE, 0};
-        if (cr_model_first(cr_sys.model, at, CR_EDGE_HOLD, CR_IN) != CR_NONE ||
-            cr_model_first(cr_sys.model, at, CR_EDGE_MAP, CR_IN) != CR_NONE) {
+        if (!cr_memory_is_unused(at)) {
             return;
         }
         if (map != CR_NONE && cr_model_edge(cr_sys.model, map, &info) == CR_OK) {

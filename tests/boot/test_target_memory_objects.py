@@ -56,3 +56,12 @@ def test_cycles_leave_everything_as_it_was(target: Target, cycles: int) -> None:
         body.number("bytes") for body in bodies if body["of"] in there
     )
     assert len({body["paddr"] for body in bodies if is_memory(body["of"])}) < 20, "it is used again"
+
+
+def test_what_a_survivor_lets_go_during_a_destructor_goes(target: Target) -> None:
+    """Only a doomed PD still holds the memory, and no plan has it. It goes with that PD."""
+    run = target.run("heir")
+    own, given = (run.of("RESOURCE", op="allocate", asker=run.id(pd)) for pd in ("heir", "owner"))
+    assert left(run) == [own[0]["id"]]
+    (dropped,) = (e for e in run.dropped("HOLD", to=given[0]["id"]) if e["op"] == "release")
+    assert run.of("STEP")[0].seq < dropped.seq < run.of("SETTLED", n=1)[0].seq

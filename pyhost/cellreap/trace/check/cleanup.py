@@ -419,6 +419,8 @@ class Cleanups(Concern):
         context.tickets.settle(running.tag)
         context.tickets.note({running.tag, *context.notices.changed_accounts()})
         later = context.residue.settled(running, gone)
+        unfinished = (*context.residue.of.values(), *self.under_way())
+        context.memory.free_let_go({node for each in unfinished for node in each.core_freed})
         context.tombstones.settled(running, later)
         self.number = self._running = None
         context.state.settled(event, rows - context.model.rows)

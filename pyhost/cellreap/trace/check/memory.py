@@ -150,6 +150,11 @@ class Memory(Concern):
                 model.remove_resource(at)
                 self.free_resource(at)
 
+    def free_let_go(self, planned: set[str]) -> None:
+        """A cleanup is over. What nobody refers to goes, but for what a cleanup is to free."""
+        for node in [node for node in self._bodies if is_memory(node) and node not in planned]:
+            self.unheld(node)
+
     def free_body(self, pd: str) -> None:
         """Frees the body of a destroyed PD."""
         body = self._bodies.pop(pd, None)
