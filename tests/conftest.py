@@ -6,9 +6,7 @@ from __future__ import annotations
 import hypothesis
 import pytest
 
-from cellreap.system.sdk import ARCHES
-
-pytest_plugins = ["kit.behaviours"]
+pytest_plugins = ["kit.acceptance", "kit.behaviours"]
 pytest.register_assert_rewrite("kit")
 
 # No example fails because the machine is busy.
@@ -58,12 +56,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write what tests compare files of this checkout with into those files: "
         "tables in docs",
-    )
-    parser.addoption(
-        "--boot-arch",
-        choices=ARCHES,
-        default=ARCHES[0],
-        help=f"what boot tests boot (default: {ARCHES[0]}); those of test_arches.py boot all",
     )
 
 

@@ -16,8 +16,10 @@ import pytest
 from cellreap.progress import Progress
 from cellreap.system.locks import file_lock
 from cellreap.system.refkernel import build_refkernel, find_kernel
-from cellreap.system.sdk import Sdk, data_folder, installed_sdk, load_sdk
+from cellreap.system.sdk import ARCHES, Sdk, installed_sdk, kernel_options, load_sdk
 from cellreap.testing import Target
+from kit.acceptance import DEFAULT
+from kit.kernels import prefix_of
 from kit.paths import BOOT_CONFIGS, CONFIGS
 from kit.truth_traces import WITHOUT_TRUTH
 from kit.wheels import make_wheel
@@ -87,17 +89,22 @@ def target_on(
     on_refkernel: Callable[[str], Target],
     shared_folder: Callable[[str], Path],
 ) -> Callable[[str], Target]:
-    """Returns the target of an architecture and a kernel, such as "x86_64-seL4" or "x86_64-mcs"."""
+    """Returns the target of a kernel: "aarch64", "x86_64-seL4", "x86_64-refkernel", or as --kernel
+    names one.
+    """
 
-    def find(system: str) -> Target:
-        arch, kernel = system.split("-")
-        if kernel == "mcs":
-            prefix = data_folder(os.environ) / "sdk" / system
-            if not prefix.is_dir():
-                pytest.skip("no MCS kernel")
-            folder = shared_folder(f"mcs-{arch}")
-            return Target(load_sdk(prefix, arch), folder, CONFIG_FOLDERS, WITHOUT_TRUTH)
-        return on_refkernel(arch) if kernel == "refkernel" else target_of(arch)
+    @cache
+    def installed(name: str) -> Target:
+        prefix = prefix_of(name)
+        sdk = load_sdk(prefix, str(kernel_options(prefix)["SEL4_ARCH"]))
+        folder = shared_folder(name.strip("/").replace("/", "-"))
+        return Target(sdk, folder, CONFIG_FOLDERS, WITHOUT_TRUTH)
+
+    def find(name: str) -> Target:
+        arch, _, kernel = name.partition("-")
+        if arch in ARCHES and kernel in ("", "seL4"):
+            return target_of(arch)
+        return on_refkernel(arch) if kernel == "refkernel" else installed(name)
 
     return find
 
@@ -111,18 +118,24 @@ def wheel(shared_folder: Callable[[str], Path]) -> Path:
 
 
 @pytest.fixture(scope="session")
-def arch(request: pytest.FixtureRequest) -> str:
-    """The architecture of the tests that boot a single architecture: --boot-arch."""
-    return str(request.config.getoption("--boot-arch"))
+def boots_on() -> str:
+    """The kernel of the tests that boot one: kit/acceptance.py gives others."""
+    return DEFAULT
 
 
 @pytest.fixture(scope="session")
-def sdk(arch: str, sdk_of: Callable[[str], Sdk]) -> Sdk:
-    """The SDK for that architecture."""
-    return sdk_of(arch)
+def target(boots_on: str, target_on: Callable[[str], Target]) -> Target:
+    """The target of that kernel."""
+    return target_on(boots_on)
 
 
 @pytest.fixture(scope="session")
-def target(arch: str, target_of: Callable[[str], Target]) -> Target:
-    """The target for that architecture."""
-    return target_of(arch)
+def sdk(target: Target) -> Sdk:
+    """The SDK of that kernel."""
+    return target.sdk
+
+
+@pytest.fixture(scope="session")
+def arch(sdk: Sdk) -> str:
+    """The architecture of that kernel."""
+    return sdk.kernel.arch

@@ -2,8 +2,8 @@
 """The effect of a crash does not depend on the architecture.
 
 All architectures give the same lists, by name. Each run has passed the check of its trace. These
-tests compare the runs with each other. The other tests of this folder cover the behaviour of one
-architecture, selected with --boot-arch.
+tests compare the runs with each other. Most other tests of this folder boot one kernel, that of
+--kernel.
 """
 
 from __future__ import annotations

@@ -25,13 +25,13 @@ from cellreap.system.refkernel import build_refkernel
 from cellreap.system.sdk import (
     ARCHES,
     Sdk,
-    data_folder,
     device_missing,
     is_mcs,
     load_sdk,
     timer_of,
 )
 from cellreap.system.toolchain import find_toolchain
+from kit.kernels import prefix_of
 from kit.marks import slow_but, thorough_but
 from kit.paths import ROOT
 
@@ -128,14 +128,11 @@ def test_all_architectures_and_kernels_print_the_same(sdk_of: Callable[[str], Sd
         assert found == first, name
 
 
-@pytest.mark.behaviour("B-02")
+@pytest.mark.behaviour("B-01", "B-02")
 @pytest.mark.parametrize("count", thorough_but([1, len(ARCHES)], 1))
 def test_kernels_with_mcs_have_checks_of_their_own_and_print_the_same(count: int) -> None:
     """The rows of mcs.c say where lent time goes, and what frees who waits."""
-    prefixes = {of: data_folder(os.environ) / "sdk" / f"{of}-mcs" for of in ARCHES[-count:]}
-    found = {of: root for of, root in prefixes.items() if root.is_dir()}
-    if not found:
-        pytest.skip("no MCS kernel")
+    found = {of: prefix_of(f"{of}-mcs") for of in ARCHES[-count:]}
     for of, root in found.items():
         verify(results(root, of), load_sdk(root, of))
     assert len({results(root, of).lines for of, root in found.items()}) == 1
@@ -146,9 +143,7 @@ def test_kernels_with_mcs_have_checks_of_their_own_and_print_the_same(count: int
 @pytest.mark.behaviour("B-05")
 @pytest.mark.parametrize("name", ["zcu102-verified", "aarch64-el2-verified"])
 def test_verified_kernels_do_too_and_the_image_is_padded_for_the_first(name: str) -> None:
-    root = data_folder(os.environ) / "sdk" / name
-    if not root.is_dir():
-        pytest.skip(f"no kernel {root}")
+    root = prefix_of(name)
     verify(results(root, "aarch64"), load_sdk(root, "aarch64"))
 
 

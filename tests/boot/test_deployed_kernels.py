@@ -8,21 +8,19 @@ which CELLREAP_MICROKIT_SDK names. A test of one that is not there is skipped.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from cellreap.arches import ARCHES
 from cellreap.cli.main import cli
-from cellreap.system.sdk import board_of, data_folder, load_sdk
 from cellreap.testing import Target
+from kit.kernels import prefix_of
 from kit.marks import thorough_but
 from kit.outcomes import ALL, LONG, compare
-from kit.paths import BOOT_CONFIGS, CONFIGS
-from kit.truth_traces import WITH_TRUTH, WITHOUT_TRUTH
+from kit.paths import CONFIGS
+from kit.truth_traces import WITH_TRUTH
 
 SCENARIO = "block_fs_db_app"
 INSTALLED = (
@@ -51,36 +49,7 @@ DEBUG = (
     WITH_SMC,
     *(board for board in BOARDS if board.endswith("/debug")),
 )
-MICROKIT = "CELLREAP_MICROKIT_SDK"
 SHORT = [name for name in ALL if name not in LONG | {"spawn"}]
-
-
-@pytest.fixture
-def machine(shared_folder: Callable[[str], Path]) -> Callable[[str], Target]:
-    """Returns the target of a kernel by its name."""
-
-    def find(name: str) -> Target:
-        if "/" not in name:
-            prefix = data_folder(os.environ) / "sdk" / name
-            if not prefix.is_dir():
-                pytest.skip(f"no kernel {prefix}")
-        else:
-            prefix = microkit(name)
-        sdk = load_sdk(prefix, name.split("-")[0] if name.startswith(ARCHES) else "aarch64")
-        folder = shared_folder(name.replace("/", "-"))
-        return Target(sdk, folder, (CONFIGS, BOOT_CONFIGS), WITHOUT_TRUTH)
-
-    return find
-
-
-def microkit(board: str) -> Path:
-    """The SDK directory of a board of Microkit's SDK."""
-    sdk = os.environ.get(MICROKIT)
-    if not sdk:
-        pytest.skip(f"{MICROKIT} names no directory of Microkit's SDK")
-    found = board_of(Path(sdk), board)
-    assert found is not None
-    return found
 
 
 @pytest.mark.behaviour("B-05", "B-06")
@@ -92,10 +61,10 @@ def microkit(board: str) -> Path:
     ),
 )
 def test_every_configuration_does_the_same(
-    machine: Callable[[str], Target], target_of: Callable[[str], Target], system: str
+    target_on: Callable[[str], Target], target_of: Callable[[str], Target], system: str
 ) -> None:
     name, kernel = system.split(":")
-    target = machine(kernel)
+    target = target_on(kernel)
     run = target.run(name)
     assert run.cleanups()
     compare(run, target_of(target.sdk.kernel.arch).run(name))
@@ -105,7 +74,7 @@ def test_every_configuration_does_the_same(
 @pytest.mark.slow
 @pytest.mark.parametrize("kernel", thorough_but(KERNELS, VERIFIED))
 def test_who_computes_for_ever_takes_turns_with_its_equals(
-    machine: Callable[[str], Target], kernel: str, tmp_path: Path
+    target_on: Callable[[str], Target], kernel: str, tmp_path: Path
 ) -> None:
     """One of three PDs of a priority computes for long and does not wait. Whichever is the first,
     another one is behind it, and ends before it only if the kernel's timer interrupts.
@@ -113,7 +82,7 @@ def test_who_computes_for_ever_takes_turns_with_its_equals(
     config = tmp_path / "turns.toml"
     config.write_text(TURNS)
     (tmp_path / "long.c").write_text(LONG_TIME)
-    found = machine(kernel).sdk
+    found = target_on(kernel).sdk
     sdk = ("--arch", found.kernel.arch, "--sdk", str(found.root))
     words = ["run", str(config), *sdk, "--until", "SETTLED:n=3", "--json"]
     done = CliRunner().invoke(cli, words, standalone_mode=False)
@@ -151,11 +120,11 @@ program = "{program}"
 
 @pytest.mark.behaviour("B-05")
 @pytest.mark.parametrize("kernel", thorough_but(DEBUG))
-def test_the_kernel_agrees_with_the_model(machine: Callable[[str], Target], kernel: str) -> None:
+def test_the_kernel_agrees_with_the_model(target_on: Callable[[str], Target], kernel: str) -> None:
     """The check compares what the kernel says it has with what it should have. So no PD has a
     capability that the model does not know, such as the one to call firmware.
     """
-    target = machine(kernel)
+    target = target_on(kernel)
     assert target.sdk.options["ALLOW_SMC_CALLS"] is (kernel == WITH_SMC)
     assert target.run(SCENARIO, change=WITH_TRUTH, pd_depth=1, rs_depth=1).of("TRUTH")
 
@@ -163,7 +132,7 @@ def test_the_kernel_agrees_with_the_model(machine: Callable[[str], Target], kern
 @pytest.mark.behaviour("B-06")
 @pytest.mark.slow
 def test_the_command_takes_a_board_of_microkits_sdk(tmp_path: Path) -> None:
-    sdk = microkit(BOARDS[0]).parents[2]
+    sdk = prefix_of(BOARDS[0]).parents[2]
     command = ["run", str(CONFIGS / f"{SCENARIO}.toml"), "--arch", "aarch64", "--sdk", str(sdk)]
     words = [*command, "--board", BOARDS[1], "-o", str(tmp_path), "--json"]
     done = CliRunner().invoke(cli, words, standalone_mode=False)

@@ -10,11 +10,10 @@ seed17` runs one of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
 
-from cellreap.system.sdk import ARCHES, installed_sdk
+from cellreap.system.sdk import ARCHES
 from cellreap.testing import Run, Target, together
 from cellreap.trace.events import Event
 from kit.counted import COUNTED
@@ -27,23 +26,10 @@ SAID = re.compile(
 )
 
 
-# All kernels of all architectures.
-SYSTEMS = [
-    f"{arch}-{kernel}"
-    for arch in ARCHES
-    for kernel in ("seL4", "mcs", "refkernel")
-    if kernel != "seL4" or installed_sdk(arch) is not None
-]
-
-
-# Without MCS, the last one is refkernel's, the first one seL4's if it is installed.
-PLAIN = [system for system in SYSTEMS if not system.endswith("-mcs")]
-
-
-@pytest.fixture(params=thorough_but(SYSTEMS, PLAIN[0], PLAIN[-1]))
-def boots(request: pytest.FixtureRequest, target_on: Callable[[str], Target]) -> Target:
-    """The target of the kernel."""
-    return target_on(str(request.param))
+SYSTEMS = [f"{arch}{kernel}" for arch in ARCHES for kernel in ("", "-mcs", "-refkernel")]
+on_kernels: pytest.MarkDecorator = pytest.mark.kernels(
+    *thorough_but(SYSTEMS, "x86_64", "aarch64-mcs", "aarch64-refkernel")
+)
 
 
 def counts(run: Run) -> list[tuple[int, ...]]:
@@ -88,9 +74,11 @@ def given_before_acknowledged(run: Run) -> list[tuple[Event, str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.behaviour("C-20", "C-21", "X-20", "B-01")
-def test_killed_at_any_instant(boots: Target, crowd_seed: int) -> None:
-    run = boots.run(
+@pytest.mark.behaviour("C-20", "C-21", "X-20")
+@pytest.mark.acceptance("killed")
+@on_kernels
+def test_killed_at_any_instant(target: Target, crowd_seed: int) -> None:
+    run = target.run(
         "crowd",
         change=together(crowd(later=True), down("kill", crowd_seed, 2)),
         qemu_args=COUNTED,
@@ -109,8 +97,10 @@ def test_killed_at_any_instant(boots: Target, crowd_seed: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.behaviour("C-21", "N-11")
-def test_stopped_at_any_instant(boots: Target, crowd_seed: int) -> None:
-    run = boots.run(
+@pytest.mark.acceptance("hung")
+@on_kernels
+def test_stopped_at_any_instant(target: Target, crowd_seed: int) -> None:
+    run = target.run(
         "crowd", change=together(crowd(), down("freeze", crowd_seed, 1)), qemu_args=COUNTED
     )
     assert [run.name(event["pd"]) for event in run.of("FREEZE")] == ["server"]

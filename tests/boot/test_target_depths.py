@@ -19,6 +19,8 @@ from kit.freed import bodies_of, freed
 from kit.marks import slow_but
 from kit.paths import CONFIGS
 
+pytestmark = pytest.mark.acceptance("depths")
+
 _OK = "ok"
 _IO = "input/output error"
 _DIED = "server died"
@@ -380,7 +382,7 @@ def test_groups_are_destroyed_one_after_the_other(run: Run) -> None:
 @pytest.mark.parametrize("row", ROWS[::6], ids=lambda row: str(row.id))
 def test_the_command_line_says_the_same(target: Target, row: Row) -> None:
     """`run --json` of every third pair, in a process of its own, with exit code and plan."""
-    options = ["--arch", target.sdk.kernel.arch]
+    options = ["--arch", target.sdk.kernel.arch, "--sdk", str(target.sdk.root)]
     options += ["--pd-depth", str(row.pd_depth), "--rs-depth", str(row.rs_depth)]
     code, shown = cellreap_json("run", str(CONFIGS / "block_fs_db_app.toml"), *options)
     assert code == 0

@@ -16,6 +16,8 @@ from cellreap.system.toolchain import find_toolchain
 from cellreap.testing import Run, Target, dangling, with_crashes, with_pd, with_system
 from kit.marks import slow_but
 
+pytestmark = pytest.mark.acceptance("faults")
+
 NOWHERE = 0xDEAD000  # pds/lib/crash.c: an address that is not mapped
 BEYOND = 1 << 40  # pds/lib/crash.c: a capability address beyond any CSpace
 PROGRAMS = ("app", "block_server")

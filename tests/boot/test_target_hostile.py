@@ -7,9 +7,12 @@ import pytest
 
 from cellreap import headers
 from cellreap.system.config import Config
+from cellreap.system.config.schema import Quota
 from cellreap.testing import Change, Run, Target, together, with_pd
 from kit.freed import bodies_of, freed
 from kit.marks import thorough_but
+
+pytestmark = pytest.mark.acceptance("hostile")
 
 FULL, UNACKED = (
     headers.constant("protocol.h", f"CR_RESULT_{name}") for name in ("FULL", "UNACKED")
@@ -265,6 +268,9 @@ def test_its_clients_are_served_until_it_goes_and_are_told_then(hung: Run) -> No
 
 # -- limits
 
+SPACIOUS = with_pd("filler", quota=Quota(spaces=600, nodes=600, edges=1200))
+"""So many spaces."""
+
 
 @pytest.mark.slow
 @pytest.mark.behaviour("M-11")
@@ -274,7 +280,7 @@ def test_its_clients_are_served_until_it_goes_and_are_told_then(hung: Run) -> No
 def test_who_uses_up_what_there_is_gets_an_error_and_can_go_on(
     target: Target, kind: int, least: int
 ) -> None:
-    run = target.run("fill", change=with_pd("filler", args=(kind, 20000)))
+    run = target.run("fill", change=together(with_pd("filler", args=(kind, 20000)), SPACIOUS))
     said = run.says("filler")
     made, result = (int(word) for word in said[0].removeprefix("made: ").split(", then result "))
     assert made >= least
@@ -287,7 +293,7 @@ def test_who_uses_up_what_there_is_gets_an_error_and_can_go_on(
 @pytest.mark.behaviour("M-11", "D-05")
 def test_who_used_up_all_spaces_leaves_nothing_behind(target: Target) -> None:
     """The PD crashes with all it has, is respawned, and can create as many as the first time."""
-    run = target.run("fill", change=with_pd("filler", args=(1, 20000)))
+    run = target.run("fill", change=together(with_pd("filler", args=(1, 20000)), SPACIOUS))
     assert run.doomed() == {"filler": "0"}
     assert len(run.deleted_spaces()) > 500
     said = run.says("filler")

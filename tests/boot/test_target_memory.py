@@ -8,12 +8,15 @@ from collections.abc import Callable
 
 import pytest
 
-from cellreap.testing import Run, Target, with_crashes, with_pd
+from cellreap.system.config import Config
+from cellreap.testing import Change, Run, Target, with_crashes, with_pd
 from cellreap.trace.events import Event
 from kit.freed import bodies_of, freed
 from kit.marks import thorough_but
 
 ROUNDS = 10
+MANY = 72
+"""For 1,000 respawns."""
 PDS = ["block_server_1", "block_server_2", "fs", "db", "app"]
 
 
@@ -38,16 +41,33 @@ def _used(event: Event) -> tuple[int, int]:
     return event.number("bytes"), event.number("slots")
 
 
+def crashing(rounds: int) -> Change:
+    """A change: each PD crashes so often, and may."""
+
+    def change(config: Config) -> Config:
+        pds = [pd.model_copy(update={"respawn_budget": 14 * rounds}) for pd in config.pds]
+        crashes = [crash.model_copy(update={"repeat": rounds}) for crash in config.crashes]
+        return config.model_copy(update={"pds": tuple(pds), "crashes": tuple(crashes)})
+
+    return change
+
+
 @pytest.fixture
 def respawn(target: Target) -> Run:
     return target.run("respawn")
 
 
-@pytest.mark.slow
 @pytest.mark.behaviour("D-05", "D-06", "M-05")
-def test_ten_crashes_of_each_leave_bytes_and_slots_exactly_as_before(respawn: Run) -> None:
+@pytest.mark.acceptance("respawns")
+@pytest.mark.parametrize("rounds", thorough_but([ROUNDS, MANY], ROUNDS))
+def test_crashes_of_each_leave_bytes_slots_and_objects_exactly_as_before(
+    target: Target, rounds: int
+) -> None:
+    """The other PDs that go with each PD are made again, too: 14 in each round."""
+    respawn = target.run("respawn", change=crashing(rounds))
     crashed = Counter(respawn.names[event["trigger"]] for event in respawn.cleanups())
-    assert crashed == dict.fromkeys(PDS, ROUNDS)
+    assert crashed == dict.fromkeys(PDS, rounds)
+    assert len(respawn.of("RESPAWN_DUE")) == 14 * rounds
     assert {event["kind"] for event in respawn.of("FAULT")} == {"vm-fault"}
     accounts = _accounts(respawn)
     started = respawn.at(respawn.cleanups()[0])
@@ -58,6 +78,8 @@ def test_ten_crashes_of_each_leave_bytes_and_slots_exactly_as_before(respawn: Ru
     settled = [_used(account) for account, alive in later if alive == everybody]
     assert len(settled) >= len(respawn.cleanups())
     assert set(settled) == {_used(first)}
+    usages = [respawn.of("SETTLED")[i]["objects"] for i in (0, -1)]
+    assert usages[0] == usages[1]
 
 
 @pytest.mark.slow

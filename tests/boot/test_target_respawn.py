@@ -7,17 +7,16 @@ time is that of the instructions, so the runs repeat exactly.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
 
 from cellreap import headers
 from cellreap.system.config import Config
-from cellreap.system.sdk import ARCHES
 from cellreap.testing import Run, Target, together, with_pd, with_system
 from cellreap.trace.events import Event
 from kit.counted import COUNTED
+from kit.kernels import needs_timer
 from kit.marks import thorough_but
 
 GONE = headers.constant("protocol.h", "CR_RESULT_GONE")
@@ -37,11 +36,13 @@ def rounds(run: Run, since: Event, until: Event) -> int:
 
 
 @pytest.mark.behaviour("J-12", "X-09", "X-10")
-@pytest.mark.parametrize("arch", thorough_but(ARCHES, "x86_64"))
+@pytest.mark.acceptance("respawns")
+@pytest.mark.kernels("x86_64", *thorough_but(["aarch64", "aarch64-mcs"], "aarch64-mcs"))
 def test_a_pd_that_exits_at_once_comes_back_within_its_budget_and_starves_nobody(
-    arch: str, target_of: Callable[[str], Target]
+    target: Target,
 ) -> None:
-    run = target_of(arch).run("hasty", qemu_args=COUNTED)
+    needs_timer(target.sdk)
+    run = target.run("hasty", qemu_args=COUNTED)
     due = lives(run, "hasty")
     assert [event.number("count") for event in due] == list(range(1, BUDGET + 1))
     assert [event.number("delay_ms") for event in due] == DELAYS

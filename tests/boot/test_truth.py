@@ -16,8 +16,11 @@ from cellreap.testing import Run, Target, together, with_bench
 from cellreap.trace.check.truth import EVENTS
 from kit.counted import COUNTED
 from kit.crowds import crowd, down
+from kit.kernels import needs_timer
 from kit.marks import thorough_but
 from kit.truth_traces import WITH_TRUTH, record, recorded
+
+pytestmark = pytest.mark.acceptance("truth")
 
 DEPTHS = ("0-0", "0-1", "0-2", "1-2", "inf-inf")
 
@@ -41,18 +44,10 @@ def run_scenario(target: Target, pd_depth: Depth, rs_depth: Depth) -> Run:
 
 
 @pytest.mark.behaviour("C-20", "C-24")
+@pytest.mark.kernels(*ARCHES, *(f"{arch}-refkernel" for arch in ARCHES))
 @pytest.mark.parametrize("depths", thorough_but(DEPTHS, "0-1"))
 def test_the_scenario(target: Target, depths: str) -> None:
     check_taken(run_scenario(target, *map(_depth, depths.split("-"))), 1, target)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("arch", ARCHES)
-def test_every_architecture_and_kernel(
-    target_of: Callable[[str], Target], on_refkernel: Callable[[str], Target], arch: str
-) -> None:
-    for target in (target_of(arch), on_refkernel(arch)):
-        check_taken(run_scenario(target, 0, 1), 1, target)
 
 
 def test_a_respawned_server_and_its_disks(target: Target) -> None:
@@ -62,6 +57,7 @@ def test_a_respawned_server_and_its_disks(target: Target) -> None:
 def test_a_stopped_client_loses_what_a_cleanup_takes_from_it_before_its_own(
     target: Target,
 ) -> None:
+    needs_timer(target.sdk)
     run = target.run("late_client", change=WITH_TRUTH)
     check_taken(run, 2, target)
     (cut,) = run.of("STEP", name="cut-request", pd=run.id("watcher"))

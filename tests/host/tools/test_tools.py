@@ -15,6 +15,7 @@ import pytest
 from bench import Planned, grown, plan_costs
 from cellreap.headers import source_root
 from demo import DEPTHS
+from kit.acceptance import ROWS, table
 from kit.behaviours import known_behaviours, matrix
 from kit.paths import TESTS
 
@@ -133,6 +134,51 @@ def test_the_list_of_behaviours_is_well_formed() -> None:
     assert {row[1] for row in rows[1:]} == {"C", "Py", "C+Py"}
     assert {row[2] for row in rows[1:]} == {"now", "later"}
     assert matrix([])[-1] == f"0 pass, 0 fail, 0 skip, {len(rows) - 1} none"
+
+
+def test_the_acceptance_has_one_line_a_kernel_and_row() -> None:
+    said = [("a", "faults", "passed"), ("b", "hung", "skipped"), ("a", "faults", "failed")]
+    reports = [
+        pytest.TestReport(
+            "test_it.py::test_it",
+            ("test_it.py", 1, "test_it"),
+            {},
+            outcome,  # type: ignore[arg-type]
+            ("test_it.py", 1, "Skipped: no timer") if outcome == "skipped" else None,
+            "call",
+            user_properties=[("acceptance", (kernel, row))],
+        )
+        for kernel, row, outcome in (*said, said[1])
+    ]
+    found = [line for line in table(reports) if not line.endswith(": not run")]
+    assert found == [
+        "a: all kinds of faults: failed (1 failed, 1 passed)",
+        "b: a crowd whose server hangs: skipped (2 skipped): no timer",
+    ]
+    assert len(table(reports)) == 2 * len(ROWS)
+
+
+@pytest.mark.slow
+def test_the_acceptance_of_a_kernel_that_is_not_there_says_so() -> None:
+    test = "tests/boot/test_target_depths.py::test_the_smallest_cleanup_takes_seven_kernel_calls"
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test),
+            *("--acceptance", "--kernel", "none-mcs", "--kernel", "/nowhere"),
+        ],
+        cwd=source_root(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout
+    for name, what in (
+        ("none-mcs", "MCS kernel: /"),
+        ("/nowhere", "kernel: /nowhere is not there"),
+    ):
+        row = f"{name}: {ROWS['depths']}: skipped (1 skipped): no {what}"
+        assert any(line.startswith(row) for line in done.stdout.splitlines())
 
 
 @pytest.mark.slow
