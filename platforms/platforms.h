@@ -43,6 +43,12 @@
  * CR_EL3(platform, the distributor of their interrupt controller, its CPU interface) */
 #define CR_EL3S CR_EL3(CR_ZCU102, 0xf9010000, 0xf9020000)
 
+/* Cadence's triple timer counters, of which the root task takes the first two where the kernel
+ * leaves it no generic timer. The clock is the one that QEMU emulates; on a board, firmware sets
+ * it. CR_TTC(platform, address, interrupt of the first counter, MHz of the clock) */
+#define CR_TTCS                                                                                    \
+    CR_TTC(CR_ZCU102, 0xff110000, 68, 133)
+
 /* Interrupt controllers that refkernel drives itself.
  * CR_GIC(prefix of enumerators, distributor, CPU interface) */
 #define CR_GICS CR_GIC(CR_QEMU_ARM_VIRT, 0x8000000, 0x8010000)

@@ -45,13 +45,13 @@ int cr_room_valid(const cr_component_room *room)
     return 1;
 }
 
-/* An untyped that is kept counts as a device, which is never taken. */
+/* An untyped that is kept counts as one without room. */
 static void cut_down(const cr_component_room *room)
 {
     given = *room->boot_info;
     given.empty.start = room->slots;
     for (uint32_t i = 0; i < room->n_kept; i++) {
-        given.untypedList[room->kept[i] - given.untyped.start].isDevice = 1;
+        given.untypedList[room->kept[i] - given.untyped.start].sizeBits = 0;
     }
 }
 
@@ -84,6 +84,7 @@ cr_status cr_set_up_objects(const cr_component_room *room, const cr_image_header
         return CR_ERR_MEMORY;
     }
     out->untyped = cr_untyped_cap(block);
+    cr_timer_prepare(&given, (uintptr_t)room->image_start);
     cr_time_init(&given, cr_probes_needed(image));
     out->bound = cr_pool_make(out->untyped, seL4_NotificationObject, "no notification");
     seL4_CPtr endpoint = cr_pool_make(out->untyped, seL4_EndpointObject, "no endpoint");

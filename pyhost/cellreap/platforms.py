@@ -70,6 +70,8 @@ class Platform:
     uart: Uart
     """The one that the kernel prints to."""
     emulation: Emulation | None
+    ttc: int | None
+    """The address of the timer that the root task takes where it gets no other."""
     el3: tuple[int, int] | None
     """Distributor and CPU interface of the interrupt controller of a machine that enters the loader
     in EL3. None: it enters in a lower level.
@@ -83,7 +85,8 @@ def _read() -> dict[str, Platform]:
         data, status, mask, busy, control, on, driven = (int(x) for x in uarts[str(uart)])
         its = Uart(int(address), data, status, mask, busy, control, on, bool(driven))
         el3 = next(((int(low), int(cpu)) for low, cpu in _rows("CR_EL3", str(prefix))), None)
-        found[str(name)] = Platform(str(name), str(arch), its, _emulation(str(prefix)), el3)
+        ttc = next((int(row[0]) for row in _rows("CR_TTC", str(prefix))), None)
+        found[str(name)] = Platform(str(name), str(arch), its, _emulation(str(prefix)), ttc, el3)
     return found
 
 

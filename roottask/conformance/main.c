@@ -115,6 +115,7 @@ static void set_up(const seL4_BootInfo *info)
                  info->untyped.end - info->untyped.start);
     }
     cr_time_init(info, SAVED);
+    cr_device_prepare(info, (uintptr_t)cr_image_base);
     cf_untyped = cr_untyped_cap(block);
     seL4_CPtr untyped = cr_untyped_cap(own_block);
     seL4_CPtr tcb = own(untyped, seL4_TCBObject);

@@ -3,6 +3,7 @@
  * Untypeds and the objects created from them, frames and address spaces, and what the kernel
  * provides at boot. */
 #include "conformance.h"
+#include "kernel/uart.h"
 
 enum {
     VSPACES = 640, /* more than one ASID pool can hold */
@@ -594,7 +595,7 @@ static void boot_untypeds(void)
         cf_is(a->sizeBits >= seL4_MinUntypedBits && a->sizeBits <= seL4_MaxUntypedBits, 1);
         cf_is((uint64_t)cf_empty(info->untyped.start + i), 0);
         if (a->isDevice) {
-            continue; /* The root task uses at most that of its console. */
+            continue; /* The root task uses at most those of its console and its timer. */
         }
         cf_is(a->paddr & (((seL4_Word)1 << a->sizeBits) - 1), 0);
         memory += (uint64_t)1 << a->sizeBits;
@@ -614,9 +615,10 @@ static void boot_empty_slots(void)
     cf_is(info->initThreadCNodeSizeBits, CONFIG_ROOT_CNODE_SIZE_BITS);
     cf_is(info->empty.start < info->empty.end, 1);
     cf_is(info->empty.end, (seL4_Word)1 << CONFIG_ROOT_CNODE_SIZE_BITS);
-    /* The first slots hold the root task's own CNodes and pages at this point. */
+    /* The first slots hold the root task's own CNodes and pages at this point, the last ones its
+     * console. */
     cf_is((uint64_t)cf_empty(cr_boot_free()), 1);
-    cf_is((uint64_t)cf_empty(info->empty.end - 1), 1);
+    cf_is((uint64_t)cf_empty(info->empty.end - CR_UART_SLOTS - 1), 1);
 }
 
 static void boot_image_frames(void)

@@ -39,8 +39,9 @@ _Static_assert(sizeof(call_names) / sizeof(call_names[0]) == CR_CALL_COUNT,
 
 /* The root task's CSpace. Both are slots in the CNode that the kernel gave at boot. */
 enum { OWN_CNODES = 3 };
-_Static_assert((int)CR_BOOT_SLOTS == (int)OWN_CNODES + (int)CR_TABLES_PAGES_MAX,
-               "the CNodes, and pages of the tables");
+_Static_assert((int)CR_BOOT_SLOTS ==
+                   (int)OWN_CNODES + (int)CR_TABLES_PAGES_MAX + (int)CR_REGISTER_SLOTS,
+               "the CNodes, pages of the tables, and the timer's registers");
 static seL4_CPtr l1_cnode;
 static seL4_CPtr pool_cnode;
 static uint32_t boot_cnode_bits;

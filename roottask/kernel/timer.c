@@ -28,6 +28,13 @@ int cr_timer_exists(void)
     return SLEEPS || cr_device_exists();
 }
 
+void cr_timer_prepare(const seL4_BootInfo *info, uintptr_t image_start)
+{
+    if (!SLEEPS) {
+        cr_device_prepare(info, image_start);
+    }
+}
+
 /* Waits for one interrupt on a notification that has no other use. This shows that interrupts
  * arrive. Afterwards the device is at rest, and an interrupt from before the device was taken has
  * passed. No further interrupt arrives without a start. */

@@ -2,7 +2,8 @@
  *
  * Real time. On aarch64, a kernel with MCS gives it (sleeper.h). Else it comes from a device that
  * the kernel leaves to user level. On x86_64 this is the PIT. On aarch64 it is the physical generic
- * timer, which needs a kernel with KernelArmExportPCNTUser and KernelArmExportPTMRUser.
+ * timer, which needs a kernel with KernelArmExportPCNTUser and KernelArmExportPTMRUser, or else a
+ * Cadence TTC, where the machine has one.
  *
  * The timer raises one interrupt for each start. Without a start there is no interrupt and no time
  * is counted. */
@@ -21,6 +22,8 @@ enum { CR_TIMER_SLOTS = 3 };
 /* Whether the kernel's configuration gives time or leaves a timer to user level (a constant of the
  * build). */
 int cr_timer_exists(void);
+/* Must come once before cr_timer_init. image_start: see cr_image_frame. */
+void cr_timer_prepare(const seL4_BootInfo *info, uintptr_t image_start);
 /* Takes the timer. `notification` is bound to the root task's thread. The interrupt signals it
  * through a capability minted with `badge`. Must be called after cr_untyped_init, because it takes
  * a block and gives it back.
@@ -29,7 +32,8 @@ int cr_timer_exists(void);
 cr_status cr_timer_init(seL4_CPtr notification, seL4_Word badge);
 /* Requests an interrupt in at least `ns` nanoseconds. `ns` is at most CR_TIMER_MAX_NS. This
  * replaces the interrupt that was requested before. Returns the time that was set, rounded up to
- * the resolution of the device. The sleeper's: microseconds, at least 100. */
+ * the resolution of the device. The sleeper's: microseconds, at least 100. A TTC's: 128
+ * microseconds. */
 uint64_t cr_timer_start(uint64_t ns);
 /* How often cr_arch_boot_counter counts in a second. 0: there is no counter for user threads. Where
  * no register tells, it is measured with

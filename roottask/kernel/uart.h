@@ -9,7 +9,7 @@
 #include "kernel/kernel.h"
 #include <cellreap/status.h>
 
-enum { CR_UART_SLOTS = 8 };
+enum { CR_UART_SLOTS = CR_REGISTER_SLOTS };
 
 /* Takes the UART and sets it to 115,200 baud where it must be set. `slots`: the first of
  * CR_UART_SLOTS empty slots of the CNode of boot time. image_start: see cr_image_frame. Must come

@@ -405,8 +405,16 @@ def timer_missing(options: Mapping[str, Any], arch: str) -> str | None:
 
 def device_missing(options: Mapping[str, Any], arch: str) -> str | None:
     """The first option because of which a kernel leaves no timer's device to user level, as
-    cr_device_exists of roottask/kernel/arch/timer_device.h. None: it leaves one.
+    cr_device_exists of roottask/kernel/arch/timer_device.h. None: it leaves one, or the machine has
+    one of its own.
     """
+    platform = PLATFORMS.get(platform_of(options))
+    has_its_own = platform is not None and platform.ttc is not None
+    return None if has_its_own else _generic_missing(options, arch)
+
+
+def _generic_missing(options: Mapping[str, Any], arch: str) -> str | None:
+    """The same of a timer that all machines of the architecture have."""
     for keys, option in _TIMER_BY_ARCH[arch]:
         if not any(options.get(key) is True for key in keys):
             return option
@@ -415,13 +423,13 @@ def device_missing(options: Mapping[str, Any], arch: str) -> str | None:
 
 def counter_missing(options: Mapping[str, Any], arch: str) -> str | None:
     """The option because of which the root task has no counter to tell times with. None: it has
-    one. If it has the time from a device, it has.
+    one. If it has the time from a device that all machines of the architecture have, it has.
     """
     reads = options.get("EXPORT_PCNT_USER") is True
     sleeps = is_mcs(options) and mcs_is_exact(arch)
     if sleeps and reads and options.get("ARM_HYPERVISOR_SUPPORT") is not True:
         return None
-    return device_missing(options, arch)
+    return _generic_missing(options, arch)
 
 
 def timer_of(sdk: Sdk) -> bool:

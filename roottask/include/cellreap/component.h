@@ -28,8 +28,8 @@ extern "C" {
 struct seL4_BootInfo;
 
 enum {
-    CR_COMPONENT_SLOTS = 67, /* that the component takes of the CNode that the kernel gave */
-    CR_COMPONENT_CONSOLE_SLOTS = 8, /* that cr_component_console takes of it, at its end */
+    CR_COMPONENT_SLOTS = 69, /* that the component takes of the CNode that the kernel gave */
+    CR_COMPONENT_CONSOLE_SLOTS = 2, /* that cr_component_console takes of it, at its end */
     CR_COMPONENT_STACK = 32768
 };
 

@@ -10,6 +10,9 @@
 
 /* Whether the kernel's configuration leaves the device to user level. */
 int cr_device_exists(void);
+/* Maps the device's registers in the place of a page of the image, if it has any in memory. Once,
+ * before cr_device_open, which fails if this did. image_start: see cr_image_frame. */
+void cr_device_prepare(const seL4_BootInfo *info, uintptr_t image_start);
 /* Takes the device. `ports` receives the capability to its registers if they need one, and
  * `handler` receives its interrupt handler. Both are empty slots of the root task's CSpace.
  *

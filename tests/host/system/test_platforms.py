@@ -31,6 +31,7 @@ def addresses() -> set[int]:
     rows = headers.own_table("platforms/platforms.h", "CR_GIC")
     controllers = {int(field) for _, *fields in rows for field in fields}
     controllers |= {address for each in PLATFORMS.values() for address in each.el3 or ()}
+    controllers |= {each.ttc for each in PLATFORMS.values() if each.ttc is not None}
     return controllers | {each.uart.address for each in PLATFORMS.values()}
 
 
@@ -112,6 +113,7 @@ BOARD = {
     "CR_PLATFORMS": "    CR_PLATFORM(CR_NEW, CONFIG_PLAT_NEW, "
     '"new", "aarch64", CR_UART_NEW, 0x7f001000) \\\n',
     "CR_UARTS": "    CR_UART(CR_UART_NEW, 8, 0x10, 4, 4, 0xc, 3, 1) \\\n",
+    "CR_TTCS": "    CR_TTC(CR_NEW, 0x7f002000, 99, 100) \\\n",
     "CR_RAMS": "    CR_RAM(CR_NEW, 0x80000000, 0x40000000) \\\n",
     "CR_QEMUS": '    CR_QEMU(CR_NEW, "qemu-new", "qemu-system-new", "new-board", 0, "") \\\n',
     "CR_QEMU_CPUS": '    CR_QEMU_CPU(CR_NEW, "ARM_CORTEX_A55", "cortex-a55") \\\n',
@@ -133,13 +135,20 @@ DRIVER = """
 int main(void)
 {
     printf("%%d %%d %%d %%lx\\n", UART.driven, UART.data, UART.on, (unsigned long)UART.paddr);
+    printf("%%lx %%d %%lu\\n", (unsigned long)TTC.paddr, TTC.irq, (unsigned long)TTC.mhz);
 }
 """
+DRIVER_PARTS = (
+    ("registers.h", "/* 1 if an option", "/* Maps"),
+    ("uart.c", "static const struct", "static _Alignas"),
+    ("timer.c", "static const struct", "static _Alignas"),
+)
+"""Where the drivers take their row from the table."""
 
 
 @pytest.mark.behaviour("B-07")
 def test_a_new_board_is_rows_of_one_file(tmp_path: Path) -> None:
-    """The host knows how to emulate it, and the root task has a driver for its UART."""
+    """The host knows how to emulate it, and the root task drives its UART and its timer."""
     table = tmp_path / "platforms" / "platforms.h"
     shutil.copytree(ROOT / "platforms", table.parent)
     shutil.copytree(ROOT / "roottask" / "include", tmp_path / "roottask" / "include")
@@ -158,15 +167,16 @@ def test_a_new_board_is_rows_of_one_file(tmp_path: Path) -> None:
     )
     arguments, uart = json.loads(done.stdout)
     assert (arguments[:2], uart) == (["-machine", "new-board"], 0x7F00_1000)
-    driver = (ROOT / "roottask/kernel/arch/aarch64/uart.c").read_text()
-    start, end = driver.index("/* 1 if an option"), driver.index("static _Alignas")
-    constants = driver[start:end].replace("1 << seL4_PageBits", "4096")
+    constants = ""
+    for name, start, end in DRIVER_PARTS:
+        text = (ROOT / "roottask/kernel/arch/aarch64" / name).read_text()
+        constants += text[text.index(start) : text.index(end)]
     source = tmp_path / "driver.c"
     source.write_text('#include "platforms/platforms.h"\n' + DRIVER % constants)
     program = tmp_path / "driver"
     subprocess.run(["cc", "-I", str(tmp_path), str(source), "-o", str(program)], check=True)
     said = subprocess.run([program], check=True, capture_output=True, text=True).stdout
-    assert said == "1 8 3 7f001000\n"
+    assert said == "1 8 3 7f001000\n7f002000 99 100\n"
 
 
 # What the kernel gives the root task, and which files use it. What is not here is used by nothing,
@@ -176,8 +186,8 @@ KEPT = {
     "IOPortControl": {"kernel/arch/x86_64/timer.c", "kernel/arch/x86_64/uart.c"},
     "IRQControl": {"kernel/arch/aarch64/timer.c", "kernel/arch/x86_64/timer.c"},
 }
-DEVICES = {"kernel/arch/aarch64/uart.c", "kernel/untyped.c", "setup.c"}
-"""The UART is made of one, and no other becomes anything."""
+DEVICES = {"kernel/arch/aarch64/registers.c", "kernel/untyped.c"}
+"""UART and timer are made of one, and no other becomes anything."""
 
 
 @pytest.mark.behaviour("B-05")

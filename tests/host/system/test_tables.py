@@ -93,7 +93,7 @@ def test_an_image_with_more_pages_than_slots_is_refused_with_the_largest_program
         root_task = Executable("root", "x86_64", 0, (segment,), b"")
         check_slots(source, programs, root_task, options)
 
-    most = (1 << bits) - 64 - 100 - 67
+    most = (1 << bits) - 64 - 100 - 69
     check(most)
     with pytest.raises(InputError) as refused:
         check(most + 1)

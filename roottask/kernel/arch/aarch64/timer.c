@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The timer device of aarch64: the physical generic timer. The kernel itself uses the virtual
- * timer.
+ * The timer device of aarch64: the physical generic timer, or where the kernel keeps that, a
+ * Cadence TTC. The kernel itself uses the virtual timer, in EL2 the hypervisor's.
  *
  * The timer asserts its interrupt for as long as the time that was set is over. cr_device_quiet
  * must therefore turn the timer off before the interrupt is acknowledged. Otherwise the same
@@ -9,6 +9,7 @@
 #include "kernel/timer.h"
 #include "platforms/arch.h"
 #include "kernel/arch/timer_device.h"
+#include "registers.h"
 
 #define NS_PER_S 1000000000ull
 
@@ -26,6 +27,12 @@ static uint64_t set;     /* ticks */
 int cr_device_exists(void)
 {
     return 1;
+}
+
+void cr_device_prepare(const seL4_BootInfo *info, uintptr_t image_start)
+{
+    (void)info;
+    (void)image_start;
 }
 
 static uint64_t frequency(void)
@@ -86,36 +93,123 @@ void cr_device_quiet(void)
 
 #else
 
+/* Offsets of the registers, one after the other for each of the three counters; and their bits. */
+enum {
+    CLOCK = 0,
+    CONTROL = 0xc,
+    COUNT = 0x18,
+    INTERVAL = 0x24,
+    STATUS = 0x54, /* reading it clears it, and with it the interrupt */
+    INTERRUPTS = 0x60,
+    PRESCALED = 0x1,
+    STOPPED = 0x1,
+    TO_INTERVAL = 0x2, /* then again from 0 */
+    FROM_0 = 0x10,
+    NO_OUTPUT = 0x20,
+    PASSED = 0x1, /* the interval */
+    WIDTH = 16    /* QEMU's; those of the machine have 32 bits */
+};
+
+/* One counter raises the interrupt, and another one tells the time: in QEMU, reading a counter has
+ * it lose a part of a nanosecond, and with -icount it may then never come to its end. For the same
+ * reason the first one counts units of which each is a whole number of ticks and of nanoseconds. It
+ * ends later than the time that was set, by more than the other one can be behind.
+ * The numbers are log2 of what the clock is divided by. */
+enum { ALARM = 0, WATCH = 1, ALARM_BITS = 7, WATCH_BITS = 11, LATER_NS = 32000 };
+#define UNIT_NS (1000ull << ALARM_BITS)
+#define UNITS_OF(ns) (((ns) + LATER_NS + UNIT_NS - 1) / UNIT_NS)
+
+static const struct {
+    uint64_t paddr, mhz;
+    uint32_t irq;
+} ttcs[CR_ROWS] = {
+#define CR_TTC(platform, address, interrupt, mhz) [platform##_ROW] = {address, mhz, interrupt},
+    CR_TTCS
+#undef CR_TTC
+};
+#define TTC ttcs[CR_ROW]
+
+static _Alignas(CR_REGISTER_BYTES) uint32_t page[CR_REGISTER_BYTES / sizeof(uint32_t)];
+static volatile uint32_t *const registers = page;
+static int mapped;
+static uint64_t set; /* ns */
+static int over;     /* the time that was set */
+
+#define CR_TTC(platform, address, interrupt, mhz)                                                  \
+    _Static_assert(UNITS_OF(CR_TIMER_MAX_NS) * (mhz) <= 1ull << WIDTH, "no time is too long");     \
+    _Static_assert(2000ull << WATCH_BITS < LATER_NS * (uint64_t)(mhz), "two ticks of it");
+CR_TTCS
+#undef CR_TTC
+
 int cr_device_exists(void)
 {
-    return 0;
+    return TTC.paddr != 0;
+}
+
+void cr_device_prepare(const seL4_BootInfo *info, uintptr_t image_start)
+{
+    if (cr_device_exists()) {
+        const seL4_CPtr slots = cr_boot_take();
+        (void)cr_boot_take();
+        mapped = cr_registers_map(info, image_start, TTC.paddr, slots, page) == CR_OK;
+    }
+}
+
+static volatile uint32_t *of(uint32_t counter, uint32_t offset)
+{
+    return &registers[offset / sizeof(uint32_t) + counter];
+}
+
+static void stop(void)
+{
+    *of(ALARM, CONTROL) = STOPPED | NO_OUTPUT;
+    *of(WATCH, CONTROL) = STOPPED | NO_OUTPUT;
+    (void)*of(ALARM, STATUS);
 }
 
 seL4_Error cr_device_open(cr_slot handler, cr_slot ports)
 {
-    (void)handler;
     (void)ports;
-    return seL4_IllegalOperation;
+    if (!mapped) {
+        return seL4_IllegalOperation;
+    }
+    stop();
+    *of(ALARM, CLOCK) = PRESCALED | (ALARM_BITS - 1) << 1;
+    *of(WATCH, CLOCK) = PRESCALED | (WATCH_BITS - 1) << 1;
+    *of(ALARM, INTERRUPTS) = PASSED;
+    return seL4_IRQControl_Get(seL4_CapIRQControl, TTC.irq, handler.root, handler.index,
+                               handler.depth);
 }
 
 uint64_t cr_device_start(uint64_t ns)
 {
-    cr_panic("this kernel has no timer to start", ns);
+    const uint64_t units = UNITS_OF(ns);
+    set = units * UNIT_NS - LATER_NS;
+    over = 0;
+    stop();
+    *of(ALARM, INTERVAL) = (uint32_t)(units * TTC.mhz - 1);
+    *of(WATCH, CONTROL) = FROM_0 | NO_OUTPUT;
+    *of(ALARM, CONTROL) = TO_INTERVAL | FROM_0 | NO_OUTPUT;
+    return set;
 }
 
 uint64_t cr_device_elapsed(void)
 {
-    cr_panic("this kernel has no timer to read", 0);
+    const uint64_t ns = over ? set : *of(WATCH, COUNT) * (1000ull << WATCH_BITS) / TTC.mhz;
+    over = ns >= set;
+    return over ? set : ns;
 }
 
 uint64_t cr_device_counter_hz(void)
 {
-    cr_panic("this kernel has no timer to read", 0);
+    return 0;
 }
 
 void cr_device_quiet(void)
 {
-    cr_panic("this kernel has no timer to quiet", 0);
+    if (cr_device_elapsed() == set) {
+        stop();
+    }
 }
 
 #endif

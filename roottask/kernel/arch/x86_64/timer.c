@@ -38,6 +38,12 @@ int cr_device_exists(void)
 #endif
 }
 
+void cr_device_prepare(const seL4_BootInfo *info, uintptr_t image_start)
+{
+    (void)info;
+    (void)image_start;
+}
+
 static void out(uint16_t port, uint64_t value)
 {
     cr_count_call(CR_CALL_TIMER);
