@@ -169,6 +169,16 @@ static void trace_start(const cr_image_header *image)
     cr_trace_change_end();
 }
 
+/* Whether a PD may allocate memory, or has a region from the start. */
+static int has_memory(const cr_image_header *image)
+{
+    uint32_t flags = 0;
+    for (uint32_t i = 0; i < image->pds.count; i++) {
+        flags |= cr_image_pds(image)[i].flags;
+    }
+    return (flags & CR_IMAGE_MAY_ALLOCATE) != 0 || image->regions.count > 0;
+}
+
 void cr_set_up_system(void)
 {
     trace_start(cr_sys.image);
@@ -177,15 +187,9 @@ void cr_set_up_system(void)
         cr_core_space("PD", &cr_sys.pd_space) != CR_OK) {
         cr_panic("the core spaces cannot be made", 0);
     }
-    for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
-        if ((cr_image_pds(cr_sys.image)[i].flags & CR_IMAGE_MAY_ALLOCATE) == 0) {
-            continue;
-        }
-        if (cr_core_space("MO", &cr_sys.mo_space) != CR_OK ||
-            cr_core_space("VMR", &cr_sys.vmr_space) != CR_OK) {
-            cr_panic("the spaces of memory cannot be made", i);
-        }
-        break;
+    if (has_memory(cr_sys.image) && (cr_core_space("MO", &cr_sys.mo_space) != CR_OK ||
+                                     cr_core_space("VMR", &cr_sys.vmr_space) != CR_OK)) {
+        cr_panic("the spaces of memory cannot be made", 0);
     }
     cr_accounts_init();
 }

@@ -92,6 +92,22 @@ static int is_doomed_beside(uint32_t config)
     return pd != 0 && cr_cleaner_dooms(pd->node);
 }
 
+/* Whether a region of the PD is mapped for a doomed PD. What a plan frees must not be mapped
+ * anew. */
+static int shares_with_doomed(uint32_t index)
+{
+    const cr_image_header *image = cr_sys.image;
+    const cr_image_map *maps = cr_image_maps(image);
+    for (uint32_t i = 0; i < image->maps.count; i++) {
+        for (uint32_t k = 0; maps[i].pd == index && k < image->maps.count; k++) {
+            if (maps[k].region == maps[i].region && is_doomed(maps[k].pd)) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
 /* Whether a PD would have an edge to or from a doomed PD if it were created now. A cleanup that
  * awaits subscribers relies on its doomed PDs staying as they are. A PD capability is not given to
  * a doomed PD, so it does not count if a cleanup left that. */
@@ -102,7 +118,7 @@ static int is_tied_to_doomed(uint32_t index)
     if (!cr_cleaner_waits() && !cr_residue_any()) {
         return 0;
     }
-    if (handler != CR_IMAGE_NONE && is_doomed(handler)) {
+    if ((handler != CR_IMAGE_NONE && is_doomed(handler)) || shares_with_doomed(index)) {
         return 1;
     }
     for (uint32_t i = 0; i < image->links.count; i++) {

@@ -100,6 +100,12 @@ cr_status cr_body_init(const seL4_BootInfo *info, uintptr_t image_start)
     return CR_OK;
 }
 
+seL4_Error cr_window_open(seL4_CPtr frame, uint8_t **out)
+{
+    *out = window;
+    return cr_arch_map_frame(frame, seL4_CapInitThreadVSpace, (seL4_Word)window, 1, 0);
+}
+
 static uint32_t count_tables(void)
 {
     uint32_t count = 0;
@@ -334,11 +340,12 @@ static seL4_Error load_page(const cr_body *body, const stretch *s, uint32_t page
     uint64_t to = s->start + s->count < vaddr + PAGE ? s->start + s->count : vaddr + PAGE;
     /* The kernel zeroes new frames. */
     if (s->count > 0 && from < to) {
-        error = cr_arch_map_frame(frame, seL4_CapInitThreadVSpace, (seL4_Word)window, 1, 0);
+        uint8_t *filled;
+        error = cr_window_open(frame, &filled);
         if (error) {
             return error;
         }
-        (void)memcpy(&window[from - vaddr], &s->bytes[from - s->start], to - from);
+        (void)memcpy(&filled[from - vaddr], &s->bytes[from - s->start], to - from);
         if (s->executable && (error = cr_arch_sync_code(frame)) != seL4_NoError) {
             return error;
         }
@@ -492,12 +499,11 @@ static seL4_Error configure_thread(const cr_body_params *params, const cr_body *
     }
 }
 
-/* The memory of a configured PD is set aside for it from its first body on. */
-static cr_status take_block(uint32_t owner, uint32_t *block)
+cr_status cr_body_take_block(uint32_t bits, uint32_t owner, uint32_t *block)
 {
-    cr_status status = cr_untyped_take(plan.bits, owner, block);
+    cr_status status = cr_untyped_take(bits, owner, block);
     if (status == CR_ERR_MEMORY && owner >= CR_OWNER_BODY) {
-        status = cr_untyped_take(plan.bits, 0, block);
+        status = cr_untyped_take(bits, 0, block);
         if (status == CR_OK) {
             cr_untyped_own(*block, owner);
         }
@@ -510,7 +516,7 @@ cr_status cr_body_reserve(const cr_body_params *params)
     uint32_t block;
     cr_status status = lay_out(params);
     if (status == CR_OK) {
-        status = take_block(params->owner, &block);
+        status = cr_body_take_block(plan.bits, params->owner, &block);
     }
     if (status == CR_OK) {
         cr_untyped_give(block);
@@ -526,7 +532,7 @@ cr_status cr_body_lay_out(const cr_body_params *params)
 cr_status cr_body_take(const cr_body_params *params, cr_body *out)
 {
     *out = (cr_body){CR_BLOCK_NONE, params->l1, params->cspace_bits, plan.parents};
-    return take_block(params->owner, &out->block);
+    return cr_body_take_block(plan.bits, params->owner, &out->block);
 }
 
 static uint32_t count_one(void)

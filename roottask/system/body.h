@@ -31,6 +31,7 @@ enum {
     /* + the index of a configured PD: the owner of the memory for its body. A lower owner is the
      * number of an account, and owns the memory for what it spawns. */
     CR_OWNER_BODY = 0x1000,
+    CR_OWNER_MEMORY = 0x2000, /* + what configured regions have: regions.c */
     /* Slots of the root task that a body uses: the slot of its untyped and its L1 slot. */
     CR_BODY_ROOT_SLOTS = 2,
     CR_RESOURCE_ROOT_SLOTS = 1, /* the slot of the parent of a resource's capabilities */
@@ -70,6 +71,13 @@ typedef struct cr_body_params {
 /* Prepares the address in the root task's image at which frames are filled. Must be called once,
  * before the first body is made. */
 cr_status cr_body_init(const seL4_BootInfo *info, uintptr_t image_start);
+
+/* Maps a frame where the root task may write to it. Close it with cr_arch_unmap_frame. */
+seL4_Error cr_window_open(seL4_CPtr frame, uint8_t **out);
+
+/* Takes a block of 2^bits bytes. What is of the configuration has an owner from CR_OWNER_BODY on,
+ * and its memory is set aside for it from the first time on. */
+cr_status cr_body_take_block(uint32_t bits, uint32_t owner, uint32_t *block);
 
 /* A body is made in steps: cr_body_lay_out, cr_body_take, and each step of cr_body_step. At the end
  * the program is loaded, and the thread is suspended, ready to be resumed. The parameters must stay

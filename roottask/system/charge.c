@@ -6,6 +6,7 @@
 #include "backlog.h"
 #include "kernel/untyped.h"
 #include "memory.h"
+#include "regions.h"
 #include "text.h"
 #include <cellreap/accounts.h>
 
@@ -118,8 +119,10 @@ static uint64_t available(cr_quota kind)
      * to core spaces and the fault handler of each PD. */
     const uint64_t memory = cr_sys.mo_space.index != CR_NONE ? 1 : 0;
     const uint64_t spaces = 2 + 2 * memory;
-    const uint64_t nodes = 1 + spaces + 2 * pds;
-    const uint64_t edges = spaces + (5 + memory) * pds + image->holds.count + image->links.count;
+    const uint64_t nodes = 1 + spaces + 2 * pds + image->regions.count + image->maps.count;
+    /* of a memory object SUBSET, of a region HOLD and MAP, too */
+    const uint64_t edges = spaces + (5 + memory) * pds + image->holds.count + image->links.count +
+                           image->regions.count + 3 * (uint64_t)image->maps.count;
     switch (kind) {
     case CR_QUOTA_NODES:
         return cr_most.nodes - nodes;
@@ -213,7 +216,8 @@ static cr_status reserve_body(uint32_t config)
         .startup = &startup,
         .owner = CR_OWNER_BODY + config,
     };
-    return cr_body_reserve(&params);
+    const cr_status status = cr_body_reserve(&params);
+    return status == CR_OK ? cr_regions_reserve(config) : status;
 }
 
 void cr_accounts_start(void)
@@ -337,7 +341,7 @@ void cr_charge_edge(const cr_edge_info *edge, uint32_t entry, int alone, int sig
         /* A manager's hold comes with its node. One that the configuration gives is set aside. */
         pd = &cr_sys.pds[cr_sys.node_entry[edge->from.index]];
         if (cr_is_memory(edge->to)) {
-            count(account, CR_QUOTA_EDGES, 1, 0, sign);
+            count(account_of(edge->to) != 0 ? account : 0, CR_QUOTA_EDGES, 1, 0, sign);
         } else if (entry != 0 && entry >= CR_SLOT_FIRST_FREE + pd->pd_slots) {
             tallies[account][CR_QUOTA_EDGES].used += signed_of(1, sign);
         }

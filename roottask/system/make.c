@@ -294,44 +294,33 @@ cr_result cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t slot)
     return cr_making_run();
 }
 
-/* What is made stands in `cr_now_made.memory`. `object`: what the region maps; 0: none. `where`: of
- * its MAP edge. */
-static cr_result make_memory(cr_made made, cr_pd *pd, const cr_ref *object, uint32_t where,
-                             cr_ref *out)
+static cr_new_part *add_part_of(const cr_pd *pd, cr_new_part *part)
 {
-    const cr_ref space = object != 0 ? cr_sys.vmr_space : cr_sys.mo_space;
-    cr_making_begin_at(made, pd->node);
-    cr_now_made.memory.owner = pd->account;
-    cr_now_made.resource =
-        (cr_new_resource){.space = space, .number = &cr_space_entry_of(space)->next_object};
-    const cr_ref *made_ref = &cr_now_made.resource.ref;
-    cr_making_add_memory();
-    cr_making_add_edge(&(cr_new_edge){.kind = CR_EDGE_HOLD, .from = &pd->node, .to = made_ref});
-    if (object != 0) {
-        cr_making_add_edge(&(cr_new_edge){
-            .kind = CR_EDGE_MAP, .from = made_ref, .to = object, .entry = where});
-    }
-    const cr_result result = cr_making_run();
-    *out = *made_ref;
-    return result;
+    part->memory.account = pd->account;
+    part->memory.owner = pd->account;
+    cr_making_add_part(part);
+    return part;
 }
 
 cr_result cr_make_memory(cr_pd *pd, uint32_t pages, cr_ref *out)
 {
-    cr_now_made.memory = (cr_new_memory){.pages = pages};
-    return make_memory(CR_MADE_MEMORY, pd, 0, 0, out);
+    cr_making_begin_at(CR_MADE_MEMORY, pd->node);
+    const cr_new_part *part = add_part_of(pd, cr_making_new_object(pages));
+    cr_making_add_edge(
+        &(cr_new_edge){.kind = CR_EDGE_HOLD, .from = &pd->node, .to = &part->resource.ref});
+    const cr_result result = cr_making_run();
+    *out = part->resource.ref;
+    return result;
 }
 
 cr_result cr_make_region(cr_pd *pd, cr_ref object, uint64_t vaddr, int writable, cr_ref *out)
 {
-    cr_now_made.memory = (cr_new_memory){.pages = cr_memory_pages(object),
-                                         .pd = pd,
-                                         .vaddr = vaddr,
-                                         .writable = writable,
-                                         .from = cr_sys.node_entry[object.index]};
-    const uint32_t where =
-        (uint32_t)(vaddr >> CR_PAGE_BITS) | (writable ? (uint32_t)CR_REGION_WRITABLE : 0);
-    return make_memory(CR_MADE_REGION, pd, &object, where, out);
+    cr_making_begin_at(CR_MADE_REGION, pd->node);
+    const cr_new_part *part =
+        add_part_of(pd, cr_making_new_region(pd, 0, object, vaddr, writable));
+    const cr_result result = cr_making_run();
+    *out = part->resource.ref;
+    return result;
 }
 
 static cr_result make_edge(cr_made made, const cr_new_edge *edge)

@@ -4,6 +4,7 @@
  * Before the chain is committed, the PD has no number and no event in the trace. */
 #include "charge.h"
 #include "making.h"
+#include "regions.h"
 #include "rows.h"
 #include "state.h"
 #include "text.h"
@@ -372,6 +373,9 @@ static cr_result make_pd(const cr_new_pd *make, uint32_t slot, cr_pd **out)
     cr_now_made.pd.pd->node.index = CR_NONE; /* The node of the last PD in this entry is gone. */
     cr_making_add(CR_MAKE_NODE, CR_OF_PD);
     add_initial_edges(&cr_now_made.pd);
+    if (make->config != CR_IMAGE_NONE) {
+        cr_regions_add(cr_now_made.pd.pd, make->config);
+    }
     cr_making_add(CR_MAKE_START, CR_OF_PD);
     if (make->creator != 0) {
         cr_making_add_body_hold(make->creator, cr_now_made.pd.pd, slot);

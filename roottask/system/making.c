@@ -24,6 +24,7 @@ void cr_making_begin(cr_made made, const char *name)
     cr_now_made.has_pd = 0;
     cr_now_made.n_edges = 0;
     cr_now_made.n_steps = 0;
+    cr_now_made.n_parts = 0;
     cr_now_made.resource.ref.index = CR_NONE;
 }
 
@@ -58,15 +59,67 @@ void cr_making_add_resource(void)
     cr_making_add(CR_MAKE_PARENT, CR_OF_RESOURCE);
 }
 
-void cr_making_add_memory(void)
+static cr_new_part *new_part(cr_ref space)
 {
-    cr_make_step step;
-    cr_making_add(CR_MAKE_SLOT, CR_OF_RESOURCE);
-    cr_making_add(CR_MAKE_BLOCK, CR_OF_RESOURCE);
-    for (uint32_t i = 0; cr_memory_step(&cr_now_made.memory, i, &step); i++) {
-        cr_making_add(step.kind, step.what);
+    if (cr_now_made.n_parts == CR_NEW_MEMORIES) {
+        cr_panic("a chain has more memory than there can be", cr_now_made.made);
     }
-    cr_making_add(CR_MAKE_NODE, CR_OF_RESOURCE);
+    uint32_t before = 0;
+    for (uint32_t i = 0; i < cr_now_made.n_parts; i++) {
+        before += cr_same(cr_now_made.parts[i].resource.space, space) ? 1u : 0u;
+    }
+    cr_new_part *part = &cr_now_made.parts[cr_now_made.n_parts++];
+    *part = (cr_new_part){.resource = {.space = space, .number = &part->number,
+                                       .ref = {CR_NONE, 0}},
+                          .number = cr_space_entry_of(space)->next_object + before,
+                          .region = CR_IMAGE_NONE};
+    return part;
+}
+
+cr_new_part *cr_making_new_object(uint32_t pages)
+{
+    cr_new_part *part = new_part(cr_sys.mo_space);
+    part->memory.pages = pages;
+    return part;
+}
+
+cr_new_part *cr_making_new_region(const cr_pd *pd, const cr_new_part *object, cr_ref old,
+                                  uint64_t vaddr, int writable)
+{
+    cr_new_part *part = new_part(cr_sys.vmr_space);
+    part->object = old;
+    part->maps = object != 0 ? &object->resource.ref : &part->object;
+    part->memory = (cr_new_memory){
+        .pages = object != 0 ? object->memory.pages : cr_memory_pages(old),
+        .pd = pd,
+        .vaddr = vaddr,
+        .writable = writable,
+        .from = object != 0 ? &object->resource.pool_slot : &cr_sys.node_entry[old.index]};
+    return part;
+}
+
+void cr_making_add_part(cr_new_part *part)
+{
+    const cr_new_memory *memory = &part->memory;
+    const uint32_t of = CR_OF_PART * (uint32_t)(part - cr_now_made.parts + 1);
+    cr_make_step step;
+    cr_making_add(CR_MAKE_SLOT, of);
+    cr_making_add(CR_MAKE_BLOCK, of);
+    for (uint32_t i = 0; cr_memory_step(memory, i, &step); i++) {
+        cr_making_add(step.kind, of + step.what);
+    }
+    cr_making_add(CR_MAKE_NODE, of);
+    if (memory->pd == 0) {
+        return;
+    }
+    cr_making_add_edge(&(cr_new_edge){
+        .kind = CR_EDGE_HOLD, .from = &memory->pd->node, .to = &part->resource.ref});
+    cr_making_add_edge(&(cr_new_edge){
+        .kind = CR_EDGE_MAP,
+        .from = &part->resource.ref,
+        .to = part->maps,
+        .entry = (uint32_t)(memory->vaddr >> CR_PAGE_BITS) |
+                 (memory->writable ? (uint32_t)CR_REGION_WRITABLE : 0)});
 }
 
 void cr_making_add_hold(cr_pd *pd, const cr_ref *resource, uint32_t slot)
@@ -125,6 +178,12 @@ static int step_at(void *context, uint32_t at, cr_make_step *out)
     return 1;
 }
 
+/* The memory that a step is of, or 0. */
+static cr_new_part *part_of(cr_making *now, uint32_t what)
+{
+    return what >= CR_OF_PART ? &now->parts[what / CR_OF_PART - 1] : 0;
+}
+
 static cr_slot parent_of(const cr_making *now, uint32_t what)
 {
     return what == CR_OF_RESOURCE ? cr_slot_at(cr_cptr(CR_L1_POOL, now->resource.pool_slot))
@@ -141,17 +200,17 @@ static cr_status of_kernel(seL4_Error error)
     return error == seL4_NoError ? CR_OK : CR_ERR_MEMORY;
 }
 
-static cr_status add_resource_node(cr_making *now)
+/* `part`: 0 if the resource is no memory. */
+static cr_status add_resource_node(cr_new_resource *make, const cr_new_part *part)
 {
-    cr_new_resource *make = &now->resource;
     cr_status status = cr_model_add_resource(cr_sys.model, make->space, *make->number, &make->ref);
     if (status != CR_OK) {
         return status;
     }
     cr_sys.node_entry[make->ref.index] = make->pool_slot;
-    if (cr_is_memory(make->ref)) {
-        cr_sys.pd_account[make->ref.index] = (uint16_t)now->memory.owner;
-        *cr_memory_block(make->ref) = now->memory.block;
+    if (part != 0) {
+        cr_sys.pd_account[make->ref.index] = (uint16_t)part->memory.account;
+        *cr_memory_block(make->ref) = part->memory.block;
     }
     cr_rows_added(make->ref);
     return CR_OK;
@@ -159,18 +218,25 @@ static cr_status add_resource_node(cr_making *now)
 
 static cr_status add_node(cr_making *now, uint32_t what)
 {
-    return what == CR_OF_PD      ? cr_add_pd_node(&now->pd)
+    cr_new_part *part = part_of(now, what);
+    return part != 0             ? add_resource_node(&part->resource, part)
+           : what == CR_OF_PD    ? cr_add_pd_node(&now->pd)
            : what == CR_OF_SPACE ? cr_add_space_node(&now->space)
-                                 : add_resource_node(now);
+                                 : add_resource_node(&now->resource, 0);
 }
 
 static cr_status take_slot(cr_making *now, uint32_t what)
 {
     cr_new_cap *request = &now->request;
+    cr_new_part *part = part_of(now, what);
+    if (part != 0) {
+        part->resource.pool_slot = cr_pool_take(CR_POOL_PARENT);
+        part->memory.pool_slot = part->resource.pool_slot;
+        return part->resource.pool_slot != 0 ? CR_OK : CR_ERR_FULL_NODES;
+    }
     switch (what) {
     case CR_OF_RESOURCE:
         now->resource.pool_slot = cr_pool_take(CR_POOL_PARENT);
-        now->memory.pool_slot = now->resource.pool_slot;
         return now->resource.pool_slot != 0 ? CR_OK : CR_ERR_FULL_NODES;
     case CR_OF_REQUEST: {
         if (request->request == CR_NONE) {
@@ -197,8 +263,9 @@ static cr_status take_slot(cr_making *now, uint32_t what)
 static void give_slot(cr_making *now, uint32_t what)
 {
     const cr_new_cap *request = &now->request;
-    if (what == CR_OF_RESOURCE) {
-        cr_pool_give(now->resource.pool_slot);
+    const cr_new_part *part = part_of(now, what);
+    if (part != 0 || what == CR_OF_RESOURCE) {
+        cr_pool_give(part != 0 ? part->resource.pool_slot : now->resource.pool_slot);
     } else if (what == CR_OF_REQUEST) {
         cr_request_entry *entry = &cr_sys.requests[request->request];
         entry->used = 0;
@@ -258,6 +325,7 @@ static cr_status grant(const cr_making *now, uint32_t what)
 static cr_status apply(void *context, const cr_make_step *step)
 {
     cr_making *now = context;
+    cr_new_part *part = part_of(now, step->what);
     const cr_new_edge *edge;
     if (cr_injected_at(CR_INJECT_AT_MAKE, 0) != CR_INJECTED_COUNT) {
         return CR_ERR_MEMORY;
@@ -268,16 +336,20 @@ static cr_status apply(void *context, const cr_make_step *step)
     case CR_MAKE_LAYOUT:
         return cr_body_lay_out(&now->pd.params);
     case CR_MAKE_BLOCK:
-        return now->has_pd ? cr_body_take(&now->pd.params, &now->pd.pd->body)
-                           : cr_memory_take(&now->memory);
+        return part != 0 ? cr_memory_take(&part->memory)
+                         : cr_body_take(&now->pd.params, &now->pd.pd->body);
     case CR_MAKE_OBJECTS:
     case CR_MAKE_ASID:
     case CR_MAKE_TABLE:
     case CR_MAKE_PAGE:
     case CR_MAKE_CAP:
     case CR_MAKE_THREAD:
-        return now->has_pd ? cr_body_apply(&now->pd.params, &now->pd.pd->body, step)
-                           : cr_memory_apply(&now->memory, step);
+        return part != 0
+                   ? cr_memory_apply(&part->memory, &(cr_make_step){step->kind,
+                                                                    step->what % CR_OF_PART})
+                   : cr_body_apply(&now->pd.params, &now->pd.pd->body, step);
+    case CR_MAKE_CONTENT:
+        return cr_memory_fill(*part->memory.from, part->memory.pages, &part->content);
     case CR_MAKE_NODE:
         return add_node(now, step->what);
     case CR_MAKE_EDGE:
@@ -300,7 +372,9 @@ static cr_status apply(void *context, const cr_make_step *step)
 /* Removes a node that nothing refers to any more. */
 static cr_status remove_node(cr_making *now, uint32_t what)
 {
-    const cr_ref node = what == CR_OF_PD      ? now->pd.pd->node
+    const cr_new_part *part = part_of(now, what);
+    const cr_ref node = part != 0             ? part->resource.ref
+                        : what == CR_OF_PD    ? now->pd.pd->node
                         : what == CR_OF_SPACE ? now->space.ref
                                               : now->resource.ref;
     cr_status status = cr_model_doom(cr_sys.model, node);
@@ -321,6 +395,7 @@ static cr_status remove_node(cr_making *now, uint32_t what)
 static cr_status undo(void *context, const cr_make_step *step, const cr_make_result *why)
 {
     cr_making *now = context;
+    cr_new_part *part = part_of(now, step->what);
     const cr_new_edge *edge;
     (void)why;
     switch (step->kind) {
@@ -328,8 +403,8 @@ static cr_status undo(void *context, const cr_make_step *step, const cr_make_res
         cr_leave_pd(&now->pd);
         return CR_OK;
     case CR_MAKE_BLOCK:
-        return now->has_pd ? cr_body_destroy(&now->pd.pd->body)
-                           : cr_memory_give(&now->memory.block);
+        return part != 0 ? cr_memory_give(&part->memory.block)
+                         : cr_body_destroy(&now->pd.pd->body);
     case CR_MAKE_NODE:
         return remove_node(now, step->what);
     case CR_MAKE_EDGE:
@@ -352,7 +427,7 @@ static cr_status undo(void *context, const cr_make_step *step, const cr_make_res
 
 /* -- the trace */
 
-static void commit_resource(cr_new_resource *made)
+static void commit_resource(const cr_new_resource *made)
 {
     cr_trace_change(CR_EV_RESOURCE);
     cr_trace_node(made->ref);
@@ -379,7 +454,13 @@ static void commit_edge(const cr_new_edge *edge)
 static void commit(void *context, const cr_make_step *step)
 {
     cr_making *now = context;
-    if (step->kind == CR_MAKE_NODE && step->what == CR_OF_PD) {
+    const cr_new_part *part = part_of(now, step->what);
+    if (step->kind == CR_MAKE_NODE && part != 0) {
+        commit_resource(&part->resource);
+        if (part->region != CR_IMAGE_NONE) {
+            cr_sys.region_objects[part->region] = part->resource.ref;
+        }
+    } else if (step->kind == CR_MAKE_NODE && step->what == CR_OF_PD) {
         cr_commit_pd(&now->pd);
     } else if (step->kind == CR_MAKE_NODE && step->what == CR_OF_SPACE) {
         cr_commit_space(&now->space);

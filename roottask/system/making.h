@@ -8,15 +8,19 @@
 
 #include "memory.h"
 
-/* An owner, two core spaces, a fault handler, links to all others, and a PD capability. */
+/* The regions that the configuration maps for a PD, and the memory objects for them. */
+enum { CR_NEW_MEMORIES = 2 * CR_IMAGE_MAX_MAPS, CR_MEMORY_STEPS = 12 };
+
+/* An owner, three core spaces, a fault handler, links to all others, a PD capability, and two of
+ * each region. */
 static inline uint32_t cr_making_edges(void)
 {
-    return cr_most.pds + 8;
+    return cr_most.pds + 8 + CR_NEW_MEMORIES;
 }
 
 static inline uint32_t cr_making_steps(void)
 {
-    return cr_making_edges() + 16;
+    return cr_making_edges() + 16 + CR_NEW_MEMORIES * CR_MEMORY_STEPS;
 }
 
 /* A new PD. */
@@ -49,6 +53,17 @@ typedef struct cr_new_resource {
     cr_ref ref; /* set when its node is added */
 } cr_new_resource;
 
+/* A memory object or a region. */
+typedef struct cr_new_part {
+    cr_new_resource resource;
+    cr_new_memory memory;
+    cr_content content; /* of the memory object, when the region is there */
+    uint32_t number;
+    uint32_t region; /* a memory object of the configuration: whose it is; else CR_IMAGE_NONE */
+    cr_ref object;   /* a region: what is mapped, if that is not new */
+    const cr_ref *maps; /* the same, or what is new */
+} cr_new_part;
+
 /* The capability of a request or a hold. */
 typedef struct cr_new_cap {
     cr_pd *pd;
@@ -71,7 +86,8 @@ typedef struct cr_making {
     cr_new_pd pd;
     cr_new_space space;
     cr_new_resource resource;
-    cr_new_memory memory; /* of the resource */
+    cr_new_part parts[CR_NEW_MEMORIES];
+    uint32_t n_parts;
     cr_new_cap request;
     cr_new_cap hold;
     uint32_t was; /* the state of the hold's slot before */
@@ -86,6 +102,9 @@ extern cr_making cr_now_made;
 
 /* Which of the steps of a kind. */
 enum { CR_OF_PD = 0, CR_OF_SPACE = 1, CR_OF_RESOURCE = 2, CR_OF_REQUEST = 3, CR_OF_HOLD = 4 };
+/* Of the parts, each has so many numbers, from this one on: that of a step of cr_memory_step is the
+ * lower part. */
+enum { CR_OF_PART = 1 << 24 };
 
 /* `name`: what the trace calls it. */
 void cr_making_begin(cr_made made, const char *name);
@@ -95,7 +114,12 @@ void cr_making_add(cr_make_kind kind, uint32_t what);
 void cr_making_add_edge(const cr_new_edge *edge);
 /* Add the parts that `cr_now_made` describes. */
 void cr_making_add_resource(void);
-void cr_making_add_memory(void);
+/* A part of a memory object, or of a region of `pd` with `object`, which may be new. */
+cr_new_part *cr_making_new_object(uint32_t pages);
+cr_new_part *cr_making_new_region(const cr_pd *pd, const cr_new_part *object, cr_ref old,
+                                  uint64_t vaddr, int writable);
+/* Adds the part, which was made last. Its account and owner are set. */
+void cr_making_add_part(cr_new_part *part);
 void cr_making_add_hold(cr_pd *pd, const cr_ref *resource, uint32_t slot);
 /* A hold of the resource of a PD's body, with that resource if there is none. */
 void cr_making_add_body_hold(cr_pd *holder, const cr_pd *pd, uint32_t slot);

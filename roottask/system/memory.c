@@ -7,6 +7,10 @@
 #include "kernel/arch/arch.h"
 #include "kernel/untyped.h"
 
+/* string.c */
+void *memcpy(void *restrict to, const void *restrict from, size_t count);
+void *memset(void *to, int value, size_t count);
+
 enum { PAGE = 1 << CR_PAGE_BITS };
 
 /* The number of page tables that a region has of its own: one of each level that spans no more than
@@ -51,7 +55,7 @@ cr_status cr_memory_take(cr_new_memory *make)
          level++) {
         bytes += 1ull << cr_arch_table_bits[level];
     }
-    return cr_untyped_take(cr_bits_for(bytes), make->owner, &make->block);
+    return cr_body_take_block(cr_bits_for(bytes), make->owner, &make->block);
 }
 
 /* How many calls make the pages of a memory object. */
@@ -74,17 +78,20 @@ int cr_memory_step(const cr_new_memory *make, uint32_t at, cr_make_step *out)
     return at < objects + tables + (make->pd != 0 ? 1 : 0);
 }
 
+/* Makes what is in the CNode visible, until cr_delete(cr_slot_l1(cr_l1_spare())). */
+static seL4_Error show(uint32_t pool_slot, uint32_t bits)
+{
+    return cr_mint(cr_slot_l1(cr_l1_spare()), cr_slot_at(cr_cptr(CR_L1_POOL, pool_slot)),
+                   seL4_AllRights, cr_cnode_data(CR_SUBSPACE_BITS - bits));
+}
+
 /* The CNode; of a region, it is visible until its pages are mapped. */
 static seL4_Error make_cnode(const cr_new_memory *make)
 {
     const uint32_t bits = cnode_bits(make);
     const seL4_Error error = cr_retype(cr_untyped_cap(make->block), seL4_CapTableObject, bits,
                                        CR_L1_POOL, make->pool_slot, 1);
-    return error || make->pd == 0
-               ? error
-               : cr_mint(cr_slot_l1(cr_l1_spare()),
-                         cr_slot_at(cr_cptr(CR_L1_POOL, make->pool_slot)), seL4_AllRights,
-                         cr_cnode_data(CR_SUBSPACE_BITS - bits));
+    return error || make->pd == 0 ? error : show(make->pool_slot, bits);
 }
 
 static seL4_Error make_objects(const cr_new_memory *make, uint32_t at)
@@ -122,7 +129,7 @@ static seL4_Error map_pages(const cr_new_memory *make)
         const uint32_t slot = first_page(make) + i;
         const seL4_CPtr page = cr_cptr(cr_l1_spare(), slot);
         seL4_Error error = cr_copy(slot_in(make->pool_slot, slot, cnode_bits(make)),
-                                   slot_in(make->from, i, cnode_bits(&object)), seL4_AllRights);
+                                   slot_in(*make->from, i, cnode_bits(&object)), seL4_AllRights);
         if (!error) {
             error = cr_arch_map_frame(page, vspace_of(make), make->vaddr + (uint64_t)i * PAGE,
                                       make->writable, 0);
@@ -153,6 +160,56 @@ cr_status cr_memory_give(uint32_t *block)
     cr_untyped_give(*block);
     *block = CR_BLOCK_NONE;
     return CR_OK;
+}
+
+cr_status cr_memory_reserve(cr_new_memory *make)
+{
+    const cr_status status = cr_memory_take(make);
+    if (status == CR_OK) {
+        cr_untyped_give(make->block);
+    }
+    return status;
+}
+
+/* The capabilities of the memory object itself are mapped nowhere else. */
+static seL4_Error fill_page(uint32_t page, const cr_content *content)
+{
+    const uint32_t begin = page * PAGE;
+    const uint32_t count = content->count > begin ? content->count - begin : 0;
+    const seL4_CPtr frame = cr_cptr(cr_l1_spare(), page);
+    const int counts = content->epoch != CR_IMAGE_NONE && content->epoch / PAGE == page;
+    uint8_t *bytes;
+    uint64_t *word;
+    uint64_t before;
+    seL4_Error error;
+    if (!content->clear && count == 0 && !counts) {
+        return seL4_NoError;
+    }
+    if ((error = cr_window_open(frame, &bytes)) != seL4_NoError) {
+        return error;
+    }
+    word = (uint64_t *)(void *)&bytes[counts ? content->epoch % PAGE : 0];
+    before = *word;
+    if (content->clear) {
+        (void)memset(bytes, 0, PAGE);
+    }
+    if (count > 0) {
+        (void)memcpy(bytes, &content->bytes[begin], count < PAGE ? count : PAGE);
+    }
+    if (counts) {
+        *word = before + 1;
+    }
+    return cr_arch_unmap_frame(frame);
+}
+
+cr_status cr_memory_fill(uint32_t pool_slot, uint32_t pages, const cr_content *content)
+{
+    const cr_new_memory object = {.pages = pages};
+    seL4_Error error = show(pool_slot, cnode_bits(&object));
+    for (uint32_t i = 0; !error && i < pages; i++) {
+        error = fill_page(i, content);
+    }
+    return cr_delete(cr_slot_l1(cr_l1_spare())) || error ? CR_ERR_MEMORY : CR_OK;
 }
 
 /* -- what there is */

@@ -20,13 +20,14 @@ enum { CR_MEMORY_ROOT_SLOTS = 1 /* the slot of its untyped; that in the pool is 
 /* A memory object or a region that is being made. */
 typedef struct cr_new_memory {
     uint32_t pages;
-    uint32_t owner; /* of the memory: an account */
+    uint32_t account; /* 0: the configuration has it made */
+    uint32_t owner;   /* of the block */
     uint32_t block;
     uint32_t pool_slot; /* of its CNode */
     const cr_pd *pd;    /* whose region it is; 0: it is a memory object */
     uint64_t vaddr;
     int writable;
-    uint32_t from; /* the slot of the pool with the CNode of the memory object that is mapped */
+    const uint32_t *from; /* the slot of the pool with the CNode of what is mapped */
 } cr_new_memory;
 
 /* Memory is made in steps: take, then each step of cr_memory_step in order. cr_memory_give removes
@@ -36,6 +37,19 @@ cr_status cr_memory_take(cr_new_memory *make);
 int cr_memory_step(const cr_new_memory *make, uint32_t at, cr_make_step *out);
 cr_status cr_memory_apply(const cr_new_memory *make, const cr_make_step *step);
 cr_status cr_memory_give(uint32_t *block);
+/* Sets the block aside for its owner, if the owner has no such block. Nothing of it must exist. */
+cr_status cr_memory_reserve(cr_new_memory *make);
+
+/* What a memory object is to contain. */
+typedef struct cr_content {
+    int clear; /* it may contain anything */
+    const uint8_t *bytes; /* at its beginning */
+    uint32_t count;
+    uint32_t epoch; /* the offset of a word that is incremented, or CR_IMAGE_NONE */
+} cr_content;
+
+/* `pool_slot`: of its CNode. */
+cr_status cr_memory_fill(uint32_t pool_slot, uint32_t pages, const cr_content *content);
 
 /* Whether the resource is a memory object or a region, and which of these. */
 int cr_is_memory(cr_ref resource);

@@ -224,6 +224,7 @@ typedef struct cr_system {
     cr_ref mo_space;     /* core: memory objects; index CR_NONE: nobody may allocate */
     cr_ref vmr_space;    /* core: regions; the same */
     uint32_t memories;   /* number of memory objects and regions */
+    cr_ref region_objects[CR_IMAGE_MAX_REGIONS]; /* of the configured regions, if they are there */
     cr_ref resspc_space; /* core: the right to create spaces */
     seL4_CPtr endpoint;  /* for faults and operations */
     uint32_t next_pd;    /* numbers of PDs and spaces are never reused */

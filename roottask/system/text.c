@@ -152,10 +152,41 @@ static int saved_fits(const cr_image_header *image)
     return 1;
 }
 
+static int regions_fit(const cr_image_header *image)
+{
+    if (image->regions.count > CR_IMAGE_MAX_REGIONS) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < image->regions.count; i++) {
+        const cr_image_region *region = &cr_image_regions(image)[i];
+        const uint64_t bytes = (uint64_t)region->pages << CR_PAGE_BITS;
+        if (!ends(region->name, CR_NAME_BYTES) || region->pages == 0 ||
+            region->pages > CR_MEMORY_PAGES_MAX || region->after >= CR_AFTER_COUNT ||
+            region->bytes > bytes ||
+            (region->epoch != CR_IMAGE_NONE &&
+             (region->epoch % 8 != 0 || region->epoch >= bytes))) {
+            return 0;
+        }
+    }
+    for (uint32_t i = 0; i < image->maps.count; i++) {
+        const cr_image_map *map = &cr_image_maps(image)[i];
+        uint32_t maps = 0;
+        for (uint32_t k = 0; k <= i; k++) {
+            maps += cr_image_maps(image)[k].pd == map->pd;
+        }
+        if (map->region >= image->regions.count || map->pd >= image->pds.count ||
+            map->span == 0 || map->span >> (CR_REGIONS_END_BITS - CR_REGION_SPAN_BITS) != 0 ||
+            maps > CR_IMAGE_MAX_MAPS) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 int cr_image_rows_valid(const cr_image_header *image)
 {
     if (cr_tables_size(&image->tables) != CR_OK || image->pds.count >= cr_most.pds ||
-        !pds_fit(image) || !policy_fits(image)) {
+        !pds_fit(image) || !policy_fits(image) || !regions_fit(image)) {
         return 0;
     }
     uint32_t pds = image->pds.count;
@@ -230,6 +261,8 @@ int cr_image_valid(const cr_image_header *image, size_t bytes)
         !table_fits(image, image->spawns, sizeof(cr_image_spawn)) ||
         !table_fits(image, image->links, sizeof(cr_image_link)) ||
         !table_fits(image, image->trusts, sizeof(cr_image_trust)) ||
+        !table_fits(image, image->regions, sizeof(cr_image_region)) ||
+        !table_fits(image, image->maps, sizeof(cr_image_map)) ||
         !table_fits(image, image->crashes, sizeof(cr_image_crash)) ||
         !table_fits(image, image->injections, sizeof(cr_image_injection)) ||
         !table_fits(image, image->saved_nodes, sizeof(cr_image_saved_node)) ||
@@ -240,6 +273,12 @@ int cr_image_valid(const cr_image_header *image, size_t bytes)
         const cr_image_program *program = &cr_image_programs(image)[i];
         if (program->offset % 8 != 0 || program->offset > image->bytes ||
             program->bytes > image->bytes - program->offset) {
+            return 0;
+        }
+    }
+    for (uint32_t i = 0; i < image->regions.count; i++) {
+        const cr_image_region *region = &cr_image_regions(image)[i];
+        if (region->offset > image->bytes || region->bytes > image->bytes - region->offset) {
             return 0;
         }
     }

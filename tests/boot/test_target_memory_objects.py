@@ -65,3 +65,19 @@ def test_what_a_survivor_lets_go_during_a_destructor_goes(target: Target) -> Non
     assert left(run) == [own[0]["id"]]
     (dropped,) = (e for e in run.dropped("HOLD", to=given[0]["id"]) if e["op"] == "release")
     assert run.of("STEP")[0].seq < dropped.seq < run.of("SETTLED", n=1)[0].seq
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_who_comes_back_finds_its_regions(target_of: Callable[[str], Target], arch: str) -> None:
+    """What a survivor has stays as it was or is cleared, as the configuration says, and what nobody
+    has is new. The epoch counts on.
+    """
+    run = target_of(arch).run("region")
+    left, right = run.says("left"), run.says("right")
+    assert {left[0], right[0]} == {"first 0, epoch 2", "first 1, epoch 2"}
+    assert left[2:] == [
+        *("first 2, epoch 3", "second 0, epoch 3"),
+        *("first 3, epoch 4", "second 0, epoch 4"),
+    ]
+    assert right[2:] == ["first 4, epoch 5", "second 0, epoch 5"]
+    assert run.says("alone") == ["first 0, epoch 1"] * 2

@@ -17,7 +17,7 @@ from typing import Any, Final
 from cellreap.model.closeness import Closeness
 from cellreap.trace.check import Report, check_stream
 from cellreap.trace.events import Event
-from cellreap.trace.expected import Expected, ExpectedCrash
+from cellreap.trace.expected import Expected, ExpectedCrash, ExpectedMap
 from cellreap.trace.writer import Draft, seal
 from kit.configured_story import (
     expected,
@@ -196,7 +196,13 @@ def of_edit(edit: Edit) -> Report:
     return held(edit(story(expected())), expected())
 
 
+def of_region() -> Report:
+    """A story without regions, held against a configuration with one."""
+    return held(story(expected()), with_pd("app", maps=(ExpectedMap("a", 1, 1, True),))(expected()))
+
+
 def reports() -> dict[str, Callable[[], Report]]:
     """Rule -> the report on a trace that breaks it."""
     stories = {rule: functools.partial(of_story, change) for rule, change in STORIES}
-    return {**{rule: functools.partial(of_edit, edit) for rule, edit in EDITS}, **stories}
+    edits = {rule: functools.partial(of_edit, edit) for rule, edit in EDITS}
+    return {**edits, **stories, "config.region": of_region}

@@ -3,21 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from cellreap.api.states import CONFIGURATION, Depths, State, limit
 from cellreap.api.systems import System
 from cellreap.model.graph import Model
-from cellreap.model.ids import ROOT, pd_id, resource_id, space_id
+from cellreap.model.ids import MEMORY, REGION, ROOT, pd_id, resource_id, space_id
 from cellreap.system.config import Config, Pd, closeness_of
+from cellreap.system.config.tables import core_spaces, has_memory
 from cellreap.unknown import Unknown
 
 _ROOT_NAME: Final = "ROOT_TASK"
 # The root task's own spaces, as it numbers them.
 _SPACES_SPACE: Final = space_id("RESSPC", 1)
 _PDS_SPACE: Final = space_id("PD", 2)
-_FIRST_SPACE: Final = 3
+_MEMORY_SPACE: Final = space_id(MEMORY, 3)
+_REGION_SPACE: Final = space_id(REGION, 4)
 
 
 def of_system(system: System) -> State:
@@ -80,6 +82,10 @@ def _configured(config: Config) -> tuple[Model, dict[str, str]]:
     model.add_pd(ROOT, _ROOT_NAME, pinned=True)
     model.add_space(_SPACES_SPACE, ROOT)
     model.add_space(_PDS_SPACE, ROOT)
+    if has_memory(config):
+        model.add_space(_MEMORY_SPACE, ROOT)
+        model.add_space(_REGION_SPACE, ROOT)
+    first = 1 + core_spaces(config)
     pds = _at_boot(config)
     ids = {pd.name: pd_id(number) for number, pd in pds}
     spaces: dict[str, str] = {}
@@ -91,8 +97,10 @@ def _configured(config: Config) -> tuple[Model, dict[str, str]]:
             model.add_request(ids[pd.name], _SPACES_SPACE)
         if pd.spawns:
             model.add_request(ids[pd.name], _PDS_SPACE)
+        if pd.allocates:
+            model.add_request(ids[pd.name], _MEMORY_SPACE)
         for space in pd.spaces:
-            id_ = space_id(space.type, _FIRST_SPACE + len(spaces))
+            id_ = space_id(space.type, first + len(spaces))
             spaces[space.name] = id_
             model.add_space(id_, ids[pd.name])
             model.add_hold(ids[pd.name], id_)
@@ -106,11 +114,30 @@ def _configured(config: Config) -> tuple[Model, dict[str, str]]:
         for name in pd.holds_pds:
             if name in ids:
                 model.add_hold(ids[pd.name], _body(numbers[name]))
+    _add_regions(model, config, ids)
     for link in config.links:
         a, b = link.between
         if a in ids and b in ids:
             model.add_link(ids[a], ids[b])
     return model, {id_: name for name, id_ in spaces.items()}
+
+
+def _add_regions(model: Model, config: Config, ids: Mapping[str, str]) -> None:
+    """The regions, in the order in which the PDs are made. ids: of the PDs of boot time."""
+    memory: dict[str, str] = {}
+    regions = 0
+    for name, pd in ids.items():
+        for region in config.regions:
+            if all(each.pd != name for each in region.maps):
+                continue
+            if region.name not in memory:
+                memory[region.name] = resource_id(MEMORY, 3, 1 + len(memory))
+                model.add_resource(memory[region.name], _MEMORY_SPACE)
+            regions += 1
+            mine = resource_id(REGION, 4, regions)
+            model.add_resource(mine, _REGION_SPACE)
+            model.add_hold(pd, mine)
+            model.add_map(mine, memory[region.name])
 
 
 def _body(number: int) -> str:

@@ -9,6 +9,8 @@ from pathlib import Path
 from cellreap.inputs import read_at_most
 from cellreap.system.capdl.constants import body_slot, roottask
 from cellreap.system.config import (
+    PAGE,
+    SPAN,
     Config,
     Depth,
     Expect,
@@ -29,6 +31,7 @@ from cellreap.trace.expected import (
     Depths,
     Expected,
     ExpectedCrash,
+    ExpectedMap,
     ExpectedOutcome,
     ExpectedPd,
     ExpectedSizes,
@@ -174,6 +177,12 @@ def _pd(
         spaces={space.name: space.type for space in pd.spaces},
         spawns=frozenset(pd.spawns),
         allocates=pd.allocates,
+        maps=tuple(
+            ExpectedMap(region.name, region.size // PAGE, each.address // SPAN, each.writable)
+            for region in config.regions
+            for each in region.maps
+            if each.pd == pd.name
+        ),
         spawn_priority=pd.priority if pd.spawn_priority is None else pd.spawn_priority,
         spawn_allow=pd.spawn_allow,
         cspace_slots=1 << pd.cspace_bits,

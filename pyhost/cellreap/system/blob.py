@@ -19,6 +19,7 @@ from cellreap.cached import remembered
 from cellreap.errors import CellreapError
 from cellreap.model.closeness import parse_share
 from cellreap.system.config import (
+    SPAN,
     Config,
     Depth,
     Pd,
@@ -197,6 +198,8 @@ _ROW_TYPE = {
     "spawns": "cr_image_spawn",
     "links": "cr_image_link",
     "trusts": "cr_image_trust",
+    "regions": "cr_image_region",
+    "maps": "cr_image_map",
     "crashes": "cr_image_crash",
     "injections": "cr_image_injection",
     "saved_nodes": "cr_image_saved_node",
@@ -249,6 +252,25 @@ def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[s
             {"pd": pds[pd.name], "target": pds[name]}
             for pd in config.pds
             for name in pd.may_set_policy_of
+        ],
+        "regions": [
+            {
+                "name": _text(region.name, "CR_NAME_BYTES"),
+                "pages": region.size >> headers.constant("protocol.h", "CR_PAGE_BITS"),
+                "after": _constant(f"CR_AFTER_{region.after.upper()}"),
+                "epoch": none if region.epoch is None else region.epoch,
+            }
+            for region in config.regions
+        ],
+        "maps": [
+            {
+                "region": number,
+                "pd": pds[each.pd],
+                "span": each.address // SPAN,
+                "writable": each.writable,
+            }
+            for number, region in enumerate(config.regions)
+            for each in region.maps
         ],
         "crashes": [
             {

@@ -18,6 +18,7 @@ from cellreap.system.capdl.target import Target
 from cellreap.system.config import Config, Pd, quotas, tables
 from cellreap.system.elf import read_executable
 from cellreap.system.memory import Memory
+from cellreap.system.regions import steps_of
 
 _BEFORE_BODY: Final = 3
 """entry, layout, block"""
@@ -124,7 +125,10 @@ def bounds_of(
         )  # the last one of a program counts
         for program in pd.spawns
     }
-    pds = {pd.name: chain(pd, _edges(config, pd), 0) for pd in config.pds}
+    pds = {}
+    for pd in config.pds:
+        steps, calls = steps_of(config, pd, target, fan_out)
+        pds[pd.name] = chain(pd, _edges(config, pd) + steps, calls)
     return Bounds(pds, spawned, _cleanup(config), _tables(config), tables(config), memory)
 
 
@@ -140,7 +144,8 @@ def _tables(config: Config) -> dict[str, Table]:
 def _edges(config: Config, pd: Pd) -> int:
     """The edges that a configured PD has from the start."""
     links = sum(pd.name in link.between for link in config.links)
-    return bool(pd.spaces) + bool(pd.spawns) + (pd.fault_handler is not None) + links
+    core = bool(pd.spaces) + bool(pd.spawns) + pd.allocates
+    return core + (pd.fault_handler is not None) + links
 
 
 def _body(layout: Layout, fan_out: int) -> tuple[int, int]:

@@ -18,6 +18,7 @@ from cellreap.system.config.tables import bytes_of
 from cellreap.system.elf import Executable
 from cellreap.system.image import Sizes
 from cellreap.system.programs import Source
+from cellreap.system.regions import bytes_of_map, bytes_of_object
 
 _PAGE: Final = 4096
 _FIRST_SLOTS: Final = 64 + 100
@@ -34,7 +35,7 @@ class Memory:
     own: int
     """Kernel objects of the root task, and the pages of its tables."""
     bodies: int
-    """The bodies of all configured PDs."""
+    """The bodies of all configured PDs, and their regions."""
     quotas: int
     """What the configuration sets aside for PDs that are spawned."""
     machine: int
@@ -107,6 +108,11 @@ def memory_of(
         if taken > room:
             body = f'the body of "{pd.name}" takes {sizes.bodies[pd.name]} bytes of memory'
             raise source.refuse(("pd", i), f"{body}, {taken} with all before it; {has}")
+    for i, region in enumerate(source.config.regions):
+        taken += bytes_of_object(region, target) + len(region.maps) * bytes_of_map(region, target)
+        if taken > room:
+            said = f'"{region.name}" takes {region.size} bytes of memory, {taken} with all before'
+            raise source.refuse(("region", i), f"{said} it and all page tables; {has}")
     if taken + saved > room:
         said = f"the saved state takes {saved} bytes of memory, {taken + saved} with all bodies"
         raise source.refuse(("system", "reconcile"), f"{said}; {has}")

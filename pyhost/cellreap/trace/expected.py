@@ -38,6 +38,17 @@ NO_END: Final = (
 
 
 @dataclass(frozen=True)
+class ExpectedMap:
+    """A region that a PD has from the start."""
+
+    region: str
+    pages: int
+    span: int
+    """Its address, by spans of regions."""
+    writable: bool
+
+
+@dataclass(frozen=True)
 class ExpectedPd:
     """A PD of the configuration."""
 
@@ -71,6 +82,7 @@ class ExpectedPd:
     """Name -> type."""
     spawns: frozenset[str] = frozenset()
     allocates: bool = False
+    maps: tuple[ExpectedMap, ...] = ()
     spawn_priority: int = 100
     spawn_allow: int = 0
     cspace_slots: int = 256
@@ -193,9 +205,9 @@ class Expected:
     @cached_property
     def core_spaces(self) -> tuple[str, ...]:
         """The types of the root task's spaces, in the order of their creation. Those of memory are
-        there if a PD may allocate.
+        there if a PD may allocate or has a region.
         """
-        memory = any(pd.allocates for pd in self.pds)
+        memory = any(pd.allocates or pd.maps for pd in self.pds)
         return CORE_SPACES + (MEMORY, REGION) * memory
 
     def pd(self, name: str) -> ExpectedPd | None:

@@ -119,6 +119,8 @@ RULES: Final[dict[str, str]] = {
     "config.link": "Exactly the configured links exist between live PDs.",
     "config.hold": "The configuration gives PD capabilities, each in its slot, to live PDs that "
     "have acknowledged the loss of the last one.",
+    "config.region": "A PD has the configured regions from its creation on, and of each the memory "
+    "of the others that have it.",
     "config.request": "A PD requests the spaces that it may connect to, and from its creation the "
     "spaces of the root task that it needs.",
     "config.slot": "Other capabilities are in other slots of the PD's CSpace.",

@@ -20,6 +20,8 @@ enum {
     CR_IMAGE_NONE = 0xffffffff,
     CR_IMAGE_MAX_INJECTIONS = 128,
     CR_IMAGE_MAX_RSI_MINS = 16,
+    CR_IMAGE_MAX_REGIONS = 64,
+    CR_IMAGE_MAX_MAPS = 8, /* regions that the configuration maps for one PD */
     CR_IMAGE_STEP_END = 0xffffffff, /* the `call` of an injection at the end of a step */
     CR_RESPAWN_DELAY_MAX_MS = 1000, /* the longest delay of a respawn */
     CR_IMAGE_DEPTH_DEFAULT = 0xfffffffe /* the depth of the system; CR_DEPTH_INF: infinite */
@@ -134,6 +136,8 @@ typedef struct cr_image_header {
     cr_image_table spawns;   /* cr_image_spawn */
     cr_image_table links;    /* cr_image_link */
     cr_image_table trusts;   /* cr_image_trust */
+    cr_image_table regions;  /* cr_image_region, at most CR_IMAGE_MAX_REGIONS */
+    cr_image_table maps;     /* cr_image_map, at most CR_IMAGE_MAX_MAPS of a PD */
     cr_image_table crashes;  /* cr_image_crash, in order */
     cr_image_table injections; /* cr_image_injection, at most CR_IMAGE_MAX_INJECTIONS */
     cr_image_table saved_nodes; /* cr_image_saved_node */
@@ -222,6 +226,34 @@ typedef struct cr_image_link {
     uint32_t a;
     uint32_t b;
 } cr_image_link;
+
+/* What becomes of a region's contents when a PD that maps it comes back and another one has it
+ * mapped. Who finds no other one finds it as it was at first. */
+typedef enum cr_image_after {
+    CR_AFTER_KEEP = 0,  /* they stay */
+    CR_AFTER_ZERO = 1,  /* it is zero */
+    CR_AFTER_REFILL = 2, /* it is as at first */
+    CR_AFTER_COUNT = 3
+} cr_image_after;
+
+/* Memory that PDs have from the start. */
+typedef struct cr_image_region {
+    char name[CR_NAME_BYTES];
+    uint32_t pages; /* 1 .. CR_MEMORY_PAGES_MAX */
+    uint32_t after; /* cr_image_after */
+    /* The offset, in bytes, of a word of 8 bytes that is one larger each time a PD that maps it is
+     * made. CR_IMAGE_NONE: there is none. */
+    uint32_t epoch;
+    uint32_t offset; /* of what it is filled with at first. The rest is zero. */
+    uint32_t bytes;
+} cr_image_region;
+
+typedef struct cr_image_map {
+    uint32_t region;
+    uint32_t pd;
+    uint32_t span; /* the address by spans of regions (protocol.h), from 1 */
+    uint32_t writable;
+} cr_image_map;
 
 /* The PD crashes at its `checkpoint`-th checkpoint. Checkpoints are counted from 1, starting when
  * this entry becomes current. The PD crashes `repeat` times in all. Each repetition starts after

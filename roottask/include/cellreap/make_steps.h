@@ -59,7 +59,9 @@ typedef enum cr_made {
         "the capability is deleted")                                                               \
     CR_MAKE_STEP(CR_MAKE_GRANT, 13, "grant", "copies a capability into a PD's CSpace",             \
         "the capability is deleted")                                                               \
-    CR_MAKE_STEP(CR_MAKE_START, 14, "start", "resumes the thread", "the thread is suspended")
+    CR_MAKE_STEP(CR_MAKE_START, 14, "start", "resumes the thread", "the thread is suspended")      \
+    CR_MAKE_STEP(CR_MAKE_CONTENT, 15, "content", "fills a region of the configuration",            \
+        "nothing is to be undone")
 
 typedef enum cr_make_kind {
 #define CR_MAKE_STEP(enumerator, number, ...) enumerator = number,

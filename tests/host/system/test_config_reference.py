@@ -7,6 +7,7 @@ A key, a default or a message that changes makes the page differ. `--rewrite` wr
 from __future__ import annotations
 
 import re
+import sys
 import textwrap
 import typing
 from collections.abc import Iterator
@@ -53,7 +54,8 @@ def tables() -> dict[tuple[str, ...], type[Table]]:
 
 def hints(table: type[Table]) -> dict[str, Any]:
     """Key, as the file has it -> annotation with its metadata."""
-    found = typing.get_type_hints(table, vars(schema), include_extras=True)
+    names = vars(sys.modules[table.__module__])
+    found = typing.get_type_hints(table, names, include_extras=True)
     fields = table.model_fields
     return {field.alias or name: found[name] for name, field in fields.items()}
 

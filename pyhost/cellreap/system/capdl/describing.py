@@ -95,6 +95,8 @@ def _heading(config: Config, late: list[str]) -> tuple[str, ...]:
         "frame at startup holds what the root task tells the PD. File names are those of programs,",
         "whose ELF files are in roottask.elf.",
     ]
+    if config.regions:
+        lines.append("Not listed either: the regions that the configuration gives.")
     if late:
         lines.append(f"Created after the first cleanup, so not listed: {', '.join(late)}.")
     return tuple(lines)

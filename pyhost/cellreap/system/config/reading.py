@@ -17,10 +17,12 @@ from cellreap.system.config.schema import (
     Dropped,
     Expect,
     Link,
+    Map,
     Pd,
     Policy,
     Program,
     Quota,
+    Region,
     Space,
     System,
 )
@@ -35,12 +37,14 @@ _TABLES: Mapping[tuple[str, ...], type[Table]] = {
     ("pd", "space"): Space,
     ("pd", "quota"): Quota,
     ("link",): Link,
+    ("region",): Region,
+    ("region", "map"): Map,
     ("dropped",): Dropped,
     ("crash",): Crash,
     ("expect",): Expect,
     ("bench",): Bench,
 }
-_LISTED = ("pd", "space", "link", "crash", "program", "dropped")
+_LISTED = ("pd", "space", "link", "crash", "program", "region", "map", "dropped")
 
 
 def load_config(path: Path) -> Config:

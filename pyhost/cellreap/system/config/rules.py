@@ -18,6 +18,8 @@ from cellreap.system.toml_tables import closest
 
 OWN_TYPES: Final = frozenset({"PD", "RESSPC"})
 """The types of the spaces that the root task makes for itself."""
+_WORD: Final = 8
+"""Bytes of the word of an epoch."""
 Problem: TypeAlias = tuple[KeyPath, str]
 
 
@@ -29,6 +31,7 @@ def problems(config: Config) -> Iterator[Problem]:
     yield from _names(config)
     yield from _references(config)
     yield from _links(config)
+    yield from _regions(config)
     yield from _dropped(config)
     yield from _policy(config)
     yield from _cycles(config)
@@ -99,6 +102,44 @@ def _names(config: Config) -> Iterator[Problem]:
                     (*at, "type"),
                     f"{space.type} is a core type, served by the root task; expected another",
                 )
+
+
+def _regions(config: Config) -> Iterator[Problem]:
+    limits = {
+        name: headers.constant("image.h", f"CR_IMAGE_MAX_{name}") for name in ("REGIONS", "MAPS")
+    }
+    names: set[str] = set()
+    places: set[tuple[str, int]] = set()
+    maps = Counter[str]()
+    pds = [pd.name for pd in config.pds]
+    if len(config.regions) > limits["REGIONS"]:
+        yield ("region",), f"expected at most {limits['REGIONS']}"
+    for i, region in enumerate(config.regions):
+        at: KeyPath = ("region", i)
+        if region.name in names:
+            said = f'a region named "{region.name}" was there before'
+            yield (*at, "name"), f"{said}; expected another name"
+        names.add(region.name)
+        if region.epoch is not None and (region.epoch % _WORD or region.epoch >= region.size):
+            yield (
+                (*at, "epoch"),
+                f"expected a multiple of {_WORD} below its size, {region.size}",
+            )
+        if not region.maps:
+            yield at, "expected at least one [[region.map]]"
+        for j, each in enumerate(region.maps):
+            here: KeyPath = (*at, "map", j)
+            if each.pd not in pds:
+                yield (*here, "pd"), unknown("PD", each.pd, pds)
+            if each.pd in [other.pd for other in region.maps[:j]]:
+                yield (*here, "pd"), f"{each.pd} has it already; expected another PD"
+            if (each.pd, each.address) in places:
+                said = f"another region of {each.pd} is there"
+                yield (*here, "address"), f"{said}; expected another address"
+            places.add((each.pd, each.address))
+            maps[each.pd] += 1
+            if maps[each.pd] == limits["MAPS"] + 1:
+                yield (*here, "pd"), f"{each.pd} has more than {limits['MAPS']} regions"
 
 
 def _policy(config: Config) -> Iterator[Problem]:

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import (
     AfterValidator,
-    BeforeValidator,
     Field,
     StringConstraints,
 )
@@ -15,6 +14,8 @@ from pydantic import (
 from cellreap import headers
 from cellreap.model.closeness import MAX_FR
 from cellreap.model.plan import MAX_DEPTH
+from cellreap.system.config.bench import Bench as Bench
+from cellreap.system.config.bench import Bool as _Bool
 from cellreap.system.toml_tables import Expecting as Expecting
 from cellreap.system.toml_tables import Table, expect
 
@@ -81,7 +82,6 @@ _Flags = Annotated[
     Field(strict=False),
     expect('a list of options for the compiler, such as "-DSIZE=8"'),
 ]
-_Bool = Annotated[bool, expect("true or false")]
 _Text = Annotated[str, expect("a string")]
 _Deadline = Annotated[
     int,
@@ -98,6 +98,22 @@ _Limit = Annotated[
     Field(ge=MIN_LIMIT_MS, le=MAX_DEADLINE_MS),
     expect(f"milliseconds from {MIN_LIMIT_MS} to {MAX_DEADLINE_MS}"),
 ]
+PAGE: Final = 1 << headers.constant("protocol.h", "CR_PAGE_BITS")
+_MOST = headers.constant("protocol.h", "CR_MEMORY_PAGES_MAX") * PAGE
+SPAN: Final = 1 << headers.constant("protocol.h", "CR_REGION_SPAN_BITS")
+"""The addresses of a region, which begins at a multiple of that."""
+_LAST = (1 << headers.constant("protocol.h", "CR_REGIONS_END_BITS")) - SPAN
+_RegionSize = Annotated[
+    int,
+    Field(ge=PAGE, le=_MOST, multiple_of=PAGE),
+    expect(f"a multiple of {PAGE} from {PAGE} to {_MOST}"),
+]
+_Address = Annotated[
+    int,
+    Field(ge=SPAN, le=_LAST, multiple_of=SPAN),
+    expect(f"a multiple of {SPAN:#x} from {SPAN:#x} to {_LAST:#x}"),
+]
+_After = Annotated[Literal["keep", "zero"], expect("keep or zero")]
 _Version = Annotated[int, Field(ge=1), expect(f"the version of this format, {CONFIG_VERSION}")]
 _Budget = Annotated[
     int,
@@ -109,7 +125,6 @@ _Delay = Annotated[
     Field(ge=0, le=headers.constant("image.h", "CR_RESPAWN_DELAY_MAX_MS")),
     expect(f"milliseconds from 0 to {headers.constant('image.h', 'CR_RESPAWN_DELAY_MAX_MS')}"),
 ]
-_Few = Annotated[int, Field(ge=1, le=1_000_000), expect("an integer from 1 to 1000000")]
 _Mode = Annotated[Literal["async", "sync"], expect('"async" or "sync"')]
 _Collect = Annotated[Literal["never", "after-cleanup"], expect('"never" or "after-cleanup"')]
 _Overrun = Annotated[Literal["fault", "wait"], expect('"fault" or "wait"')]
@@ -444,6 +459,38 @@ class Dropped(Table):
         return f"{self.kind}{name} of {' and '.join(self.between)}"
 
 
+class Map(Table):
+    """[[region.map]]: a PD that has the region in its address space from the start."""
+
+    pd: _Name
+    """The PD. It has each region once."""
+    address: _Address
+    """Where the region begins there. No other region of the PD is there."""
+    writable: _Bool = False
+    """Whether it may write there."""
+
+
+class Region(Table):
+    """[[region]]: memory that PDs have in their address spaces from the start, and have again when
+    they come back. It is zero at first. It goes with the last PD that has it.
+    """
+
+    name: _Name
+    """Unique among the regions."""
+    size: _RegionSize
+    """Its bytes, a multiple of 4096."""
+    after: _After = "keep"
+    """What becomes of its contents when a PD comes back and another one has it: they stay, or it is
+    zero but for the word of `epoch`. If no other one has it, it is new.
+    """
+    epoch: _Word | None = None
+    """The offset, in bytes, of a word of 8 bytes that is one larger each time a PD that has the
+    region is made, before its first instruction.
+    """
+    maps: Annotated[tuple[Map, ...], Field(strict=False, alias="map")]
+    """The PDs that have it, at least one."""
+
+
 class Crash(Table):
     """[[crash]]: a PD crashes. The entries take effect one after the other, in order."""
 
@@ -509,46 +556,6 @@ class Expect(Table):
     """Whether the run may end with no PD alive. Only without `alive`."""
 
 
-_Injection = Annotated[
-    str,
-    StringConstraints(
-        pattern=r"^(step:[1-9][0-9]{0,8}(\.([1-9][0-9]{0,8}|end))?:(fault|error|hang)"
-        r"|make:[1-9][0-9]{0,8}:error)(:always|:x([2-9]|[1-9][0-9]))?$"
-    ),
-    expect('"step:N:HOW", "step:N.K:HOW", "step:N.end:HOW" or "make:N:error"'),
-]
-
-
-def _listed(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
-class Bench(Table):
-    """[bench]: what only tests of the root task itself turn. It needs the scenario."""
-
-    inject: Annotated[tuple[_Injection, ...], Field(strict=False), BeforeValidator(_listed)] = ()
-    """Failures of the root task, as a string or a list of strings. `step:N:HOW` is before the Nth
-    step of cleanups, counted from boot, `step:N.K:HOW` before its Kth kernel call, and
-    `step:N.end:HOW` at its end. If a step has several notices or resources, a call is counted also
-    before each of them but the first. HOW is fault, error or hang. `make:N:error` is the Nth step
-    of making PDs, spaces, resources and edges. With `:always` at the end each attempt fails, not
-    only the first; of making, each later step. With `:xK` the first K attempts fail, K being 2 to
-    99.
-    """
-    numbers_left: _Few | None = None
-    """So many numbers for PDs, for spaces, and for the resources of each space are left at the
-    start. By default they last for millions of PDs.
-    """
-    generations_left: _Few | None = None
-    """So many uses of each entry of the root task's tables of PDs, requests and nodes are left at
-    the start. By default there are millions.
-    """
-    snapshot: _Bool = False
-    """Whether a debug kernel prints all objects and capabilities before the first PD runs
-    (seL4_DebugSnapshot).
-    """
-
-
 class Config(Table):
     """A whole system."""
 
@@ -562,6 +569,8 @@ class Config(Table):
     """The protection domains, at least one."""
     links: Annotated[tuple[Link, ...], Field(strict=False, alias="link")] = ()
     """Pairs of PDs that live and die together."""
+    regions: Annotated[tuple[Region, ...], Field(strict=False, alias="region")] = ()
+    """Memory that PDs have from the start."""
     dropped: Annotated[tuple[Dropped, ...], Field(strict=False)] = ()
     """What an import left out."""
     crashes: Annotated[tuple[Crash, ...], Field(strict=False, alias="crash")] = ()

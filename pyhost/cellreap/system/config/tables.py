@@ -93,8 +93,17 @@ def claims(config: Config, word: str) -> list[Claim]:
 
 
 def core_spaces(config: Config) -> int:
-    """The spaces of the root task: two, and two for memory if a PD may allocate."""
-    return 2 + 2 * any(pd.allocates for pd in config.pds)
+    """The spaces of the root task: two, and two for memory if there is any."""
+    return 2 + 2 * has_memory(config)
+
+
+def has_memory(config: Config) -> bool:
+    """Whether PDs may allocate memory, or have regions."""
+    return bool(config.regions) or any(pd.allocates for pd in config.pds)
+
+
+def _maps(config: Config) -> int:
+    return sum(len(region.maps) for region in config.regions)
 
 
 def taken(config: Config, word: str) -> int:
@@ -102,10 +111,16 @@ def taken(config: Config, word: str) -> int:
     count = len(config.pds)
     holds = sum(len(pd.holds_pds) for pd in config.pds)
     spaces = core_spaces(config)
+    regions, maps = len(config.regions), _maps(config)
     counts = {
-        "nodes": 1 + spaces,
-        # all PDs may request memory if one may
-        "edges": spaces + (spaces // 2 - 1) * count + holds + len(config.links),
+        "nodes": 1 + spaces + regions + maps,
+        # All PDs may request memory if one may. A region has a hold and a map.
+        "edges": spaces
+        + (spaces // 2 - 1) * count
+        + holds
+        + len(config.links)
+        + regions
+        + 3 * maps,
         "spaces": spaces,
         "types": spaces,
         "pds": 1,
@@ -163,7 +178,7 @@ def _blocks(config: Config, pds: int) -> int:
     """
     spawners = sum(may(pd, "bytes") or bool(pd.quota.bytes) for pd in config.pds)
     of_boot = headers.own_constant("kernel/untyped.h", "CR_FIRST_BLOCKS")
-    memory = entries(config, "nodes") if any(pd.allocates for pd in config.pds) else 0
+    memory = entries(config, "nodes") if has_memory(config) else 0
     return of_boot + 4 * (pds + _SIZES * spawners + _OWN_BLOCKS) + 2 * memory
 
 

@@ -239,8 +239,10 @@ class Accounts(Concern):
 
     def _is_charged(self, node: str) -> bool:
         """Whether a hold of the node is charged for sure. The configuration may give capabilities
-        to configured PDs, and these are not charged.
+        to configured PDs, and regions, and these are not charged.
         """
+        if is_memory(node):
+            return node in self._memory
         pd = self._body_of(node)
         return pd is None or pd in self._spawned
 

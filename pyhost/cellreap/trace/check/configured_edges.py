@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from cellreap import headers
-from cellreap.model.ids import parse_id, pd_id
+from cellreap.model.ids import is_region, parse_id, pd_id
 from cellreap.trace.check.context import Context
 from cellreap.trace.events import RECONCILED, Event
 from cellreap.trace.expected import Expected, ExpectedPd
@@ -28,6 +28,8 @@ class ConfiguredEdges:
         """A PD that a capability could not be given to -> whether a PD asked for anything since.
         It is tried again after each message, before what follows from the message.
         """
+        self._memory: dict[str, str] = {}
+        """Name of a region -> its last memory object"""
         self._first = headers.constant("protocol.h", "CR_SLOT_FIRST_FREE")
 
     def config_of(self, pd: str) -> ExpectedPd | None:
@@ -73,6 +75,32 @@ class ConfiguredEdges:
         if asks != wanted:
             text = f"{config.name}: requests {sorted(asks)} at first: expected {sorted(wanted)}"
             self._bad("request", "PD", text)
+
+        self._regions(pd, config)
+
+    def _regions(self, pd: str, config: ExpectedPd) -> None:
+        """It has its regions, and of each the memory that the others have who are there."""
+        context, model = self.context, self.context.model
+        held = sorted(node for of, node in model.holds if of == pd and is_region(node))
+        has, wanted = (
+            {(at.span, at.writable): node for node in held if (at := context.memory.region(node))},
+            {(each.span, each.writable): each for each in config.maps},
+        )
+        if has.keys() != wanted.keys() or len(held) != len(wanted):
+            text = f"{config.name}: regions {sorted(has)}: expected {sorted(wanted)}"
+            self._bad("region", "PD", text)
+            return
+        for place, each in wanted.items():
+            (memory,) = model.built_on(has[place])
+            last = self._memory.get(each.region)
+            others = {node for name, node in self._memory.items() if name != each.region}
+            if (last in model.nodes and last != memory) or memory in others:
+                self._bad("region", "PD", f"{config.name}: {memory} is not that of {each.region}")
+            pages = context.memory.objects.of(memory)["frame"]
+            if pages != each.pages:
+                text = f"{config.name}: {each.region} has {pages} pages: expected {each.pages}"
+                self._bad("region", "PD", text)
+            self._memory[each.region] = memory
 
     def synchronize(self, event: Event) -> None:
         """Everything that is configured must be there now, and nothing else."""

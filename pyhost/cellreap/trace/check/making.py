@@ -11,7 +11,19 @@ from cellreap.trace.events import Event
 _CAPABILITY: Final = frozenset({"slot", "parent", "grant"})
 _RESOURCE: Final = frozenset({"node", "edge", *_CAPABILITY})
 _BODY: Final = frozenset(
-    {"entry", "layout", "block", "objects", "asid", "table", "page", "cap", "thread", "start"}
+    {
+        "entry",
+        "layout",
+        "block",
+        "objects",
+        "asid",
+        "table",
+        "page",
+        "cap",
+        "thread",
+        "start",
+        "content",
+    }
 )
 STEPS: Final = {
     "pd": _BODY | _RESOURCE,

@@ -110,6 +110,10 @@ class Powers:
             return "expected an operation of the manager"
         self.needs = event["id"]
         parts = parse_id(event["id"])
+        if event["op"] == NOBODY and is_memory(event["id"]):
+            if not is_region(event["id"]):
+                self.needs = None
+            return None if self.making is not None else "no PD is being made that has it"
         if parts is not None and parts.type == "PD":
             pd = pd_id(parts.number)
             if pd not in self.context.model.nodes or pd == ROOT:
@@ -196,6 +200,8 @@ class Powers:
 
     def _configured_hold(self, event: Event, asker: str) -> str | None:
         node, model = event["to"], self.context.model
+        if is_memory(node) and not (is_region(node) and self._makes(event["from"])):
+            return f"{event['from']} is not being made, or {node} is no region"
         if node in model.space_of and model.is_core(model.space_of[node]):
             return None
         return f"the configuration gives no holds of {node}"
@@ -253,19 +259,22 @@ class Powers:
             return f"{asker} neither holds {lower} nor has a request to its space"
         return None
 
-    def _attach(self, event: Event, asker: str) -> str | None:
+    def _makes(self, pd: str) -> bool:
+        return self.making is not None and self.making.pd == pd
+
+    def _maps_region(self, event: Event, asker: str) -> str | None:
         """A region is mapped directly after its PD got it."""
         before, lower = self.context.previous, event["to"]
-        made = before is not None and before.made("HOLD") and before["op"] == "attach"
+        made = before is not None and before.made("HOLD") and before["op"] == event["op"]
         if before is None or not made or before["to"] != event["from"]:
             return f"expected it right after the HOLD of {event['from']}"
-        if (
-            not is_memory(lower)
-            or is_region(lower)
-            or (asker, lower) not in self.context.model.holds
-        ):
-            return f"{asker} holds no memory object {lower}"
-        return None
+        return None if is_memory(lower) and not is_region(lower) else f"{lower}: no memory object"
+
+    def _attach(self, event: Event, asker: str) -> str | None:
+        wrong = self._maps_region(event, asker)
+        if wrong is None and (asker, event["to"]) not in self.context.model.holds:
+            return f"{asker} holds no memory object {event['to']}"
+        return wrong
 
     def _subscription(self, event: Event, asker: str) -> str | None:
         node, model = event["to"], self.context.model
@@ -339,6 +348,7 @@ _POWERS: Final[Mapping[tuple[str, str], Callable[[Powers, Event, str], str | Non
     ("dropped REQUEST", "disconnect"): Powers._own_edge,
     ("made MAP", "map"): Powers._map,
     ("made MAP", "attach"): Powers._attach,
+    ("made MAP", NOBODY): Powers._maps_region,
     ("dropped MAP", "unmap"): Powers._map,
     ("made FAULT", NOBODY): Powers._from_start,
     ("made LINK", NOBODY): Powers._from_start,

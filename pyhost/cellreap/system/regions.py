@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the regions of a configuration take: memory, and steps of making.
+
+system/memory.c of the root task works it out in the same way.
+"""
+
+from __future__ import annotations
+
+from cellreap.system.capdl.target import Target
+from cellreap.system.config import PAGE, SPAN, Config, Pd, Region
+
+_OBJECT_STEPS, _MAP_STEPS = 4, 7
+"""slot, block, CNode, node; and of a region its pages and two edges."""
+
+
+def bytes_of_object(region: Region, target: Target) -> int:
+    """The untyped of the memory object."""
+    pages = region.size // PAGE
+    return _power_of_2(_cnode(pages, target) + region.size)
+
+
+def bytes_of_map(region: Region, target: Target) -> int:
+    """The untyped of the region in an address space."""
+    tables = _tables(target)
+    return _power_of_2(
+        _cnode(len(tables) + region.size // PAGE, target) + sum(1 << bits for bits in tables)
+    )
+
+
+def steps_of(config: Config, pd: Pd, target: Target, fan_out: int) -> tuple[int, int]:
+    """The steps, and at most so many kernel calls, by which a PD gets its regions, if nobody else
+    has them.
+    """
+    steps = calls = 0
+    for region in config.regions:
+        pages = region.size // PAGE
+        batches = -(-pages // fan_out)
+        fills = region.epoch is not None or region.after != "keep"
+        if any(each.pd == pd.name for each in region.maps):
+            tables = len(_tables(target))
+            steps += _OBJECT_STEPS + batches + _MAP_STEPS + 1 + tables + fills
+            calls += 1 + batches + 3 + 2 * tables + 2 * pages + fills * (2 + 2 * pages)
+    return steps, calls
+
+
+def _tables(target: Target) -> list[int]:
+    """The sizes of the page tables that a region has of its own."""
+    both = zip(target.table_bits, target.table_spans, strict=True)
+    return [bits for bits, span in both if 1 << span <= SPAN]
+
+
+def _cnode(slots: int, target: Target) -> int:
+    """The CNode, up to the next page: it has at least two slots."""
+    return -(-(max(_power_of_2(slots), 2) << target.slot_bits) // PAGE) * PAGE
+
+
+def _power_of_2(count: int) -> int:
+    return 1 << (count - 1).bit_length()

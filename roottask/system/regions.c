@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The regions of the configuration. See regions.h. */
+#include "regions.h"
+#include "making.h"
+#include "text.h"
+
+static const cr_image_region *region_at(uint32_t region)
+{
+    return &cr_image_regions(cr_sys.image)[region];
+}
+
+/* The owners of the memory: a number for each memory object, then one for each map. */
+static uint32_t owner_of_object(uint32_t region)
+{
+    return CR_OWNER_MEMORY + region;
+}
+
+static uint32_t owner_of_map(uint32_t map)
+{
+    return CR_OWNER_MEMORY + CR_IMAGE_MAX_REGIONS + map;
+}
+
+static int is_there(cr_ref object)
+{
+    cr_node_info info;
+    return cr_model_get(cr_sys.model, object, &info) == CR_OK && cr_is_memory(object);
+}
+
+static const cr_new_part *new_object(uint32_t region)
+{
+    cr_new_part *part = cr_making_new_object(region_at(region)->pages);
+    part->memory.owner = owner_of_object(region);
+    part->region = region;
+    cr_making_add_part(part);
+    return part;
+}
+
+/* Whose memory object is made in this chain. 0: nobody's. */
+static const cr_new_part *find_new(uint32_t region)
+{
+    for (uint32_t i = 0; i < cr_now_made.n_parts; i++) {
+        if (cr_now_made.parts[i].region == region) {
+            return &cr_now_made.parts[i];
+        }
+    }
+    return 0;
+}
+
+static cr_content content_of(const cr_image_region *region, int is_new)
+{
+    const int fills = is_new || region->after == CR_AFTER_REFILL;
+    return (cr_content){.clear = !is_new && region->after != CR_AFTER_KEEP,
+                        .bytes = cr_image_at(cr_sys.image, region->offset),
+                        .count = fills ? region->bytes : 0,
+                        .epoch = region->epoch};
+}
+
+static void add_map(const cr_pd *pd, uint32_t at)
+{
+    const cr_image_map *map = &cr_image_maps(cr_sys.image)[at];
+    const cr_ref known = cr_sys.region_objects[map->region];
+    const int is_new = !is_there(known);
+    const cr_new_part *object = find_new(map->region);
+    if (is_new && object == 0) {
+        object = new_object(map->region);
+    }
+    cr_new_part *part =
+        cr_making_new_region(pd, object, known, (uint64_t)map->span << CR_REGION_SPAN_BITS,
+                             map->writable != 0);
+    part->memory.owner = owner_of_map(at);
+    part->content = content_of(region_at(map->region), is_new);
+    cr_making_add_part(part);
+    if (part->content.clear || part->content.count > 0 || part->content.epoch != CR_IMAGE_NONE) {
+        cr_making_add(CR_MAKE_CONTENT, CR_OF_PART * (uint32_t)(part - cr_now_made.parts + 1));
+    }
+}
+
+void cr_regions_add(const cr_pd *pd, uint32_t config)
+{
+    for (uint32_t i = 0; i < cr_sys.image->maps.count; i++) {
+        if (cr_image_maps(cr_sys.image)[i].pd == config) {
+            add_map(pd, i);
+        }
+    }
+}
+
+cr_status cr_regions_reserve(uint32_t config)
+{
+    static const cr_pd nobody;
+    cr_status status = CR_OK;
+    for (uint32_t i = 0; status == CR_OK && i < cr_sys.image->maps.count; i++) {
+        const cr_image_map *map = &cr_image_maps(cr_sys.image)[i];
+        cr_new_memory region = {
+            .pages = region_at(map->region)->pages, .owner = owner_of_map(i), .pd = &nobody};
+        cr_new_memory object = {
+            .pages = region.pages, .owner = owner_of_object(map->region)};
+        if (map->pd != config) {
+            continue;
+        }
+        status = cr_memory_reserve(&region);
+        if (status == CR_OK && !is_there(cr_sys.region_objects[map->region])) {
+            status = cr_memory_reserve(&object);
+        }
+    }
+    return status;
+}

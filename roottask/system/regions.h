@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The regions that the configuration gives PDs. A memory object is made with the first PD that maps
+ * it, and goes with the last region of it. So a PD that comes back finds the memory that a survivor
+ * has mapped, or new memory. */
+#ifndef CELLREAP_SYSTEM_REGIONS_H
+#define CELLREAP_SYSTEM_REGIONS_H
+
+#include "system.h"
+
+/* Adds the regions of the PD that is being made, and their contents, to the chain (making.h). */
+void cr_regions_add(const cr_pd *pd, uint32_t config);
+/* Sets memory aside for the regions of a configured PD that does not exist yet. */
+cr_status cr_regions_reserve(uint32_t config);
+
+#endif
