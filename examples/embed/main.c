@@ -64,12 +64,13 @@ enum {
     DESK_BADGE = 1,      /* a signal of the desk to the main thread */
     BELL_BADGE = 2,      /* a call of the clerk to the main thread */
     CLERK_BADGE = 3,     /* a call of the clerk to the desk */
-    DESK_BITS = 12,      /* of the untyped that we keep: a TCB and an endpoint */
+    DESK_BITS = 12,      /* of the untyped that we keep: a TCB, an endpoint, and what MCS needs */
+    DESK_SLICE_US = 5000,
     STACK_WORDS = 512
 };
 
 /* The slots that we use. The component takes those before them. */
-enum { ENDPOINT = CR_COMPONENT_SLOTS, TCB, SIGNAL, BELL_CAP, DESK_CAP, SLOTS };
+enum { ENDPOINT = CR_COMPONENT_SLOTS, TCB, SIGNAL, BELL_CAP, DESK_CAP, CALLER, TIME, SLOTS };
 
 static seL4_CPtr first_slot;
 static _Alignas(16) seL4_Word desk_stack[STACK_WORDS];
@@ -95,22 +96,28 @@ static void must(int failed, const char *text)
 static void desk_main(void)
 {
     for (;;) {
-        seL4_Word badge, entries = 0, losses = 0;
+        seL4_Word badge, words[4] = {0};
         seL4_MessageInfo_t tag =
-            seL4_RecvWithMRs(first_slot + ENDPOINT, &badge, &entries, &losses, 0, 0);
+            cr_recv_with(first_slot + ENDPOINT, &badge, words, first_slot + CALLER);
         if (badge == CLERK_BADGE && seL4_MessageInfo_get_label(tag) == REPORT) {
             desk.reports++;
-            desk.entries = entries;
-            desk.losses = losses;
+            desk.entries = words[0];
+            desk.losses = words[1];
         }
-        seL4_ReplyWithMRs(seL4_MessageInfo_new(CR_REPLY_BASE, 0, 0, 0), 0, 0, 0, 0);
+        cr_reply_with(first_slot + CALLER, seL4_MessageInfo_new(CR_REPLY_BASE, 0, 0, 0), 0);
         seL4_Signal(first_slot + SIGNAL);
     }
 }
 
-static void open_desk(seL4_CPtr untyped)
+static int make(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, seL4_CPtr slot)
+{
+    return seL4_Untyped_Retype(untyped, type, bits, seL4_CapInitThreadCNode, 0, 0, slot, 1);
+}
+
+static void open_desk(const seL4_BootInfo *info, seL4_CPtr untyped)
 {
     const seL4_CPtr cnode = seL4_CapInitThreadCNode, tcb = first_slot + TCB;
+    const seL4_CPtr caller = first_slot + CALLER, time = first_slot + TIME;
     seL4_UserContext registers = {0};
 #ifdef __x86_64__
     registers.rip = (seL4_Word)desk_main;
@@ -119,15 +126,18 @@ static void open_desk(seL4_CPtr untyped)
     registers.pc = (seL4_Word)desk_main;
     registers.sp = (seL4_Word)(desk_stack + STACK_WORDS);
 #endif
-    must(seL4_Untyped_Retype(untyped, seL4_TCBObject, 0, cnode, 0, 0, tcb, 1) ||
-             seL4_Untyped_Retype(untyped, seL4_EndpointObject, 0, cnode, 0, 0,
-                                 first_slot + ENDPOINT, 1) ||
+    must(make(untyped, seL4_TCBObject, 0, tcb) ||
+             make(untyped, seL4_EndpointObject, 0, first_slot + ENDPOINT) ||
+             (CR_MCS && (make(untyped, CR_REPLY_OBJECT, CR_REPLY_BITS, caller) ||
+                         make(untyped, CR_SC_OBJECT, CR_SC_BITS, time) ||
+                         cr_set_time(cr_sched_control(info), time, DESK_SLICE_US, DESK_SLICE_US,
+                                     0, 0))) ||
              seL4_CNode_Mint(cnode, first_slot + DESK_CAP, seL4_WordBits, cnode,
                              first_slot + ENDPOINT, seL4_WordBits,
                              seL4_CapRights_new(1, 0, 0, 1), CLERK_BADGE) ||
              cr_component_mint_signal(first_slot + SIGNAL, DESK_BADGE) != CR_OK ||
-             seL4_TCB_SetSpace(tcb, 0, cnode, 0, seL4_CapInitThreadVSpace, 0) ||
-             seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, DESK_PRIORITY) ||
+             cr_set_spaces(tcb, 0, cnode, 0, seL4_CapInitThreadVSpace, 0, 0) ||
+             cr_set_priority(tcb, DESK_PRIORITY, time, 0) ||
              seL4_TCB_WriteRegisters(tcb, 1, 0, sizeof(registers) / sizeof(seL4_Word), &registers),
          "embed: the desk cannot be opened\n");
 }
@@ -161,7 +171,7 @@ void cr_root_main(const seL4_BootInfo *info)
     programs[CLERK].bytes = (uint32_t)(clerk_elf_end - clerk_elf);
     must(info->empty.end - first_slot < SLOTS, "embed: too few slots\n");
     must(cr_component_init(&room, &system) != CR_OK, "embed: the component does not begin\n");
-    open_desk(kept[0]);
+    open_desk(info, kept[0]);
     cr_component_start();
     must(cr_component_mint_endpoint(first_slot + BELL_CAP, BELL_BADGE) != CR_OK ||
              cr_component_give(CLERK, first_slot + BELL_CAP, BELL_SLOT) != CR_OK ||
@@ -176,7 +186,7 @@ void cr_root_main(const seL4_BootInfo *info)
             must(seL4_MessageInfo_get_label(tag) != RING || seL4_GetMR(0) != 0,
                  "embed: that is no ring\n");
             cr_component_print("embed: the bell rings\n");
-            seL4_Reply(seL4_MessageInfo_new(CR_REPLY_BASE, 0, 0, 0));
+            cr_reply(mine.reply, seL4_MessageInfo_new(CR_REPLY_BASE, 0, 0, 0));
         } else if (mine.badge == DESK_BADGE) {
             cr_component_print("embed: a report at the desk\n");
         }

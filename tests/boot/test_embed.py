@@ -12,22 +12,19 @@ from pathlib import Path
 import pytest
 
 from cellreap.cli.main import main
-from cellreap.progress import Progress
 from cellreap.runs.expectation import expected_by
-from cellreap.system.refkernel import build_refkernel, has_refkernel
-from cellreap.system.sdk import ARCHES, Sdk, installed_sdk, load_sdk
+from cellreap.system.sdk import ARCHES, Sdk
 from cellreap.system.toolchain import build_tree, find_toolchain, run_tool
 from cellreap.trace.expected import UNVERIFIED
 from cellreap.trace.reading import read_file
+from kit.marks import thorough_but
 from kit.muted import muted, pds_print
 from kit.paths import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.behaviour("Y-07")]
 
 EXAMPLE = ROOT / "examples" / "embed"
-QUIET = Progress(quiet=True)
 MOST_LINES = 200
-ALWAYS = (("sel4", "x86_64"),)
 
 
 @pytest.fixture(scope="session")
@@ -67,35 +64,19 @@ def boot(root_task: Path, sdk: Sdk) -> Path:
     return trace
 
 
-def kernels() -> list[object]:
-    """The kernels and architectures that the example boots on."""
-    ours = [("refkernel", arch) for arch in ARCHES if has_refkernel(arch)]
-    pairs = [*(("sel4", arch) for arch in ARCHES), *ours]
-    # One stands for the others.
-    return [
-        pytest.param(
-            *pair, id="-".join(pair), marks=[] if pair in ALWAYS else [pytest.mark.thorough]
-        )
-        for pair in pairs
-    ]
+OTHERS = ("aarch64", "aarch64-mcs", "x86_64-mcs", *(f"{arch}-refkernel" for arch in ARCHES))
 
 
-@pytest.mark.parametrize(("kernel", "arch"), kernels())
+@pytest.mark.kernels.with_args("x86_64", *thorough_but(OTHERS))
 def test_another_root_task_supervises_with_the_component(
-    kernel: str,
-    arch: str,
-    sdk_of: Callable[[str], Sdk],
+    sdk: Sdk,
     prefix_of: Callable[[Sdk], Path],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    if kernel == "sel4" and installed_sdk(arch) is None:
-        pytest.skip("no seL4 SDK")
-    sdk = sdk_of(arch) if kernel == "sel4" else load_sdk(build_refkernel(arch, QUIET), arch)
     project = tmp_path / "embed"
     shutil.copytree(EXAMPLE, project)
     trace = boot(build(project, prefix_of(sdk), sdk), sdk)
-    assert sdk.kernel.name.lower() == kernel
 
     console = trace.read_text(errors="replace")
     assert console.count("embed: the bell rings\n") == 1
@@ -120,11 +101,11 @@ def test_another_root_task_supervises_with_the_component(
     assert {found.rule.split(".")[0] for found in wrong.violations} == {"config"}
 
 
+@pytest.mark.kernels.with_args("x86_64", *thorough_but(OTHERS[:3]))
 @pytest.mark.parametrize("prints", [True, pytest.param(False, marks=pytest.mark.thorough)])
 def test_the_component_refuses_what_is_wrong(
     prints: bool,
     sdk: Sdk,
-    sdk_of: Callable[[str], Sdk],
     prefix_of: Callable[[Sdk], Path],
     tmp_path: Path,
 ) -> None:
@@ -135,7 +116,7 @@ def test_the_component_refuses_what_is_wrong(
     if prints and not pds_print(sdk):
         pytest.skip(f"{sdk.kernel} does not print: KernelPrinting is off")
     if not prints:
-        sdk = muted(sdk_of("x86_64"), tmp_path / "muted")
+        sdk = muted(sdk, tmp_path / "muted")
     project = tmp_path / "refusals"
     shutil.copytree(EXAMPLE, project)
     shutil.copy(ROOT / "tests" / "boot" / "embedding" / "refusals.c", project / "main.c")

@@ -62,7 +62,7 @@ CALLS: dict[str, tuple[int, bool]] = {
     "handles notices and receives no call": (NONE, False),
     "receives the next call and forgets this one": (LOSES, False),
 }
-SYSTEMS = ("x86_64-seL4", "aarch64-seL4", "x86_64-refkernel", "aarch64-refkernel")
+SYSTEMS = ("x86_64-seL4", "aarch64-seL4", "x86_64-refkernel", "aarch64-refkernel", "aarch64-mcs")
 
 
 @pytest.mark.behaviour("S-05")

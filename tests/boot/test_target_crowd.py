@@ -27,7 +27,7 @@ SAID = re.compile(
 
 
 SYSTEMS = [f"{arch}{kernel}" for arch in ARCHES for kernel in ("", "-mcs", "-refkernel")]
-on_kernels: pytest.MarkDecorator = pytest.mark.kernels(
+on_kernels = pytest.mark.kernels.with_args(
     *thorough_but(SYSTEMS, "x86_64", "aarch64-mcs", "aarch64-refkernel")
 )
 

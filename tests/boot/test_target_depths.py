@@ -16,7 +16,7 @@ from cellreap.system.config import Depth
 from cellreap.testing import Run, Target, dangling
 from kit.command_line import cellreap_json
 from kit.freed import bodies_of, freed
-from kit.marks import slow_but
+from kit.marks import WITH_MCS, slow_but
 from kit.paths import CONFIGS
 
 pytestmark = pytest.mark.acceptance("depths")
@@ -245,6 +245,7 @@ def test_kernel_calls_of_the_cleanup_are_these_and_no_more(run: Run, row: Row) -
     assert run.step_calls(1, "destroy-pd") == [1] * doomed
 
 
+@pytest.mark.kernels.with_args(*WITH_MCS)
 def test_the_smallest_cleanup_takes_seven_kernel_calls(target: Target) -> None:
     assert sum(boot(target, (0, 0)).calls().values()) == 7
 

@@ -14,7 +14,7 @@ from cellreap.system.parts import build_parts
 from cellreap.system.programs import build_samples
 from cellreap.system.toolchain import find_toolchain
 from cellreap.testing import Run, Target, dangling, with_crashes, with_pd, with_system
-from kit.marks import slow_but
+from kit.marks import WITH_MCS, slow_but
 
 pytestmark = pytest.mark.acceptance("faults")
 
@@ -63,6 +63,7 @@ def _is_cleaned_up(run: Run, name: str) -> None:
 
 
 @pytest.mark.behaviour("C-02", "D-07")
+@pytest.mark.kernels.with_args(*WITH_MCS)
 @pytest.mark.parametrize("how", FAULTS)
 def test_a_fault_is_named_and_cleaned_up(
     target: Target, text_of: dict[str, range], how: str

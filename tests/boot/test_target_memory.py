@@ -59,6 +59,7 @@ def respawn(target: Target) -> Run:
 
 @pytest.mark.behaviour("D-05", "D-06", "M-05")
 @pytest.mark.acceptance("respawns")
+@pytest.mark.kernels.with_args("x86_64", *thorough_but(["aarch64-mcs", "x86_64-mcs"]))
 @pytest.mark.parametrize("rounds", thorough_but([ROUNDS, MANY], ROUNDS))
 def test_crashes_of_each_leave_bytes_slots_and_objects_exactly_as_before(
     target: Target, rounds: int

@@ -17,7 +17,7 @@ from cellreap.testing import Run, Target, together, with_pd, with_system
 from cellreap.trace.events import Event
 from kit.counted import COUNTED
 from kit.kernels import needs_timer
-from kit.marks import thorough_but
+from kit.marks import WITH_MCS, thorough_but
 
 GONE = headers.constant("protocol.h", "CR_RESULT_GONE")
 BUDGET = 6  # as in the configuration
@@ -37,7 +37,7 @@ def rounds(run: Run, since: Event, until: Event) -> int:
 
 @pytest.mark.behaviour("J-12", "X-09", "X-10")
 @pytest.mark.acceptance("respawns")
-@pytest.mark.kernels("x86_64", *thorough_but(["aarch64", "aarch64-mcs"], "aarch64-mcs"))
+@pytest.mark.kernels.with_args(*WITH_MCS, *thorough_but(["aarch64"]))
 def test_a_pd_that_exits_at_once_comes_back_within_its_budget_and_starves_nobody(
     target: Target,
 ) -> None:

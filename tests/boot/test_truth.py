@@ -44,7 +44,7 @@ def run_scenario(target: Target, pd_depth: Depth, rs_depth: Depth) -> Run:
 
 
 @pytest.mark.behaviour("C-20", "C-24")
-@pytest.mark.kernels(*ARCHES, *(f"{arch}-refkernel" for arch in ARCHES))
+@pytest.mark.kernels.with_args(*ARCHES, *(f"{arch}-refkernel" for arch in ARCHES))
 @pytest.mark.parametrize("depths", thorough_but(DEPTHS, "0-1"))
 def test_the_scenario(target: Target, depths: str) -> None:
     check_taken(run_scenario(target, *map(_depth, depths.split("-"))), 1, target)

@@ -39,3 +39,7 @@ def _named(values: Iterable[Any], names: Sequence[Any]) -> list[tuple[Any, bool]
 
 def _marked(value: Any, *marks: pytest.MarkDecorator) -> Any:
     return pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=marks)
+
+
+WITH_MCS = ("x86_64", *thorough_but(["aarch64-mcs", "x86_64-mcs"], "aarch64-mcs"))
+"""For the mark `kernels`: what stands for what it is on kernels with MCS."""

@@ -135,12 +135,16 @@ static void forge_calls(void)
                  CR_RESULT_BAD_OP);
 }
 
-/* What the capabilities of a root task do, at each number that the kernel gives such a capability:
- * it calls firmware, takes interrupts, ports, memory, time, numbers of address spaces and domains.
- * No PD has anything there but what is its own. */
+/* What the capabilities of a root task do, at each address that the PD has: it calls firmware,
+ * takes interrupts, ports, memory, time, numbers of address spaces and domains. A root task has
+ * such capabilities at the first 16 addresses, and untypeds further on. No PD has anything there
+ * but what is its own. To call an address beyond its CSpace is a fault. */
 static void use_what_is_withheld(void)
 {
-    enum { LAST = 15 /* seL4_CapSMC */, OWN_REPLY = CR_MCS ? CR_SLOT_REPLY : CR_SLOT_ROOT };
+    enum {
+        LAST = 63, /* of cspace_bits = 6, the default */
+        OWN_REPLY = CR_MCS ? CR_SLOT_REPLY : CR_SLOT_ROOT
+    };
     static const seL4_Word labels[] = {
         UntypedRetype,
         TCBSuspend,

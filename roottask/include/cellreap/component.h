@@ -104,6 +104,7 @@ typedef struct cr_component_system {
 typedef struct cr_component_message {
     uint64_t badge; /* yours, or the OR of your signals' badges */
     uint64_t tag;   /* of a message: the word of its seL4_MessageInfo_t */
+    uint64_t reply; /* with MCS, the reply object that keeps its sender; else nothing */
 } cr_component_message;
 
 /* Gives a kernel without KernelPrinting a console: the UART of the platform, a PC's first serial
@@ -146,7 +147,8 @@ uint32_t cr_component_pd(uint32_t pd);
 
 /* Waits for one message, serves it, and does all that follows. Returns 1 if it was for you: a
  * message with a badge of yours, whose registers are as the kernel delivered them, or signals of
- * yours. To a message, reply with seL4_Reply before the next step. */
+ * yours. Reply to a message before the next step, with cr_reply(yours->reply, ...) of
+ * cellreap/kernel/compat.h, or what that does: seL4_Reply, with MCS seL4_Send to `reply`. */
 int cr_component_step(cr_component_message *yours);
 
 /* Ends the trace with its END event. No function may be called afterwards. The PDs go on, and
