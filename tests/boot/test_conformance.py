@@ -138,6 +138,19 @@ def test_kernels_with_mcs_have_checks_of_their_own_and_print_the_same(count: int
     assert len({results(root, of).lines for of, root in found.items()}) == 1
 
 
+def test_the_page_names_a_boot_for_each_check_of_mcs() -> None:
+    page = (ROOT / "docs" / "conformance.md").read_text()
+    rows = re.findall(r"^\| (`[a-z-]+`.*) \| (.*) \|$", page.split("### With MCS")[1], re.MULTILINE)
+    named = [name for checks, _ in rows for name in re.findall("`([a-z-]+)`", checks)]
+    all_rows = names_in_sources("cf_mcs_checks", mcs=True)
+    assert [name for name in named if name in all_rows] == all_rows
+    tests = (ROOT / "tests" / "boot" / "test_mcs.py").read_text().split("\n\n\n")
+    proofs = [text for text in tests if '"B-02"' in text]
+    for _, boots in rows:
+        for test in re.findall(r"`(test_\w+)`", boots):
+            assert any(f"def {test}(" in text for text in proofs), test
+
+
 @pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.behaviour("B-05")
