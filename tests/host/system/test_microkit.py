@@ -159,6 +159,38 @@ def test_every_element_and_attribute_is_used_or_noted(tmp_path: Path) -> None:
     assert lost == set(LOST)
 
 
+@pytest.mark.behaviour("P-07", "B-03")
+def test_budgets_are_waited_for_and_passive_pds_are_passive(tmp_path: Path) -> None:
+    """Microkit gives nobody a handler for timeouts, so to use a budget up is no fault there."""
+    told = {
+        "a": 'budget="1000" period="10_000"',
+        "b": 'budget="2000"',
+        "c": "",
+        "d": 'priority="9" passive="true" budget="500" period="1000"',
+        "e": 'budget="7" period="1000"',
+        "f": 'period="3000"',
+    }
+    pds = "".join(pd(name, attributes) for name, attributes in told.items())
+    calls = '<channel><end pd="a" id="1" pp="true" /><end pd="d" id="1" /></channel>'
+    found = imported(tmp_path, f"<system>{pds}{calls}</system>")
+    times = {
+        each.name: (each.budget_us, each.period_us, each.overrun, each.passive)
+        for each in found.config.pds
+    }
+    assert times == {
+        "a": (1000, 10_000, "wait", False),
+        "b": (2000, 2000, None, False),
+        "c": (None, None, None, False),
+        "d": (None, None, None, True),
+        "e": (100, 1000, "wait", False),
+        "f": (1000, 3000, "wait", False),
+    }
+    noted = [(note.where.split(".")[1], note.text) for note in found.notes if " us" in note.text]
+    assert noted == [("budget", "7 of 1000 us is 100 of 1000 here: expected 100 to 60000000")]
+    left_out = {note.where for note in found.notes if note.text.startswith("is left out")}
+    assert left_out == {"protection_domain.budget", "protection_domain.period"}
+
+
 @pytest.mark.behaviour("P-07")
 def test_guests_and_other_processors_are_refused_by_what_cannot_run_them(tmp_path: Path) -> None:
     path = tmp_path / "some.system"

@@ -51,7 +51,13 @@ _Quota = Annotated[
     Field(ge=0, le=0xFFFF_FFFE),
     expect("an integer from 0 to 4294967294"),
 ]
-_Time = Annotated[int, Field(ge=100, le=60_000_000), expect("microseconds from 100 to 60000000")]
+TIMES_US = (100, 60_000_000)
+"""A budget or a period, in microseconds."""
+_Time = Annotated[
+    int,
+    Field(ge=TIMES_US[0], le=TIMES_US[1]),
+    expect(f"microseconds from {TIMES_US[0]} to {TIMES_US[1]}"),
+]
 _Name = Annotated[
     str,
     StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,30}$"),

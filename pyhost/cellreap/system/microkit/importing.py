@@ -3,7 +3,7 @@
 
 | Microkit | configuration |
 |---|---|
-| PD | `[[pd]]` with its priority and its stack, and a `[[program]]` |
+| PD | `[[pd]]` with its priority, its stack and its time, and a `[[program]]` |
 | an end with pp="true" | the PD requests the space of the other end's PD |
 | PD within a PD | the outer one is its fault handler and has its PD capability |
 | cap_tcb of another PD | `holds_pds` |
@@ -22,7 +22,7 @@ import tomlkit
 from tomlkit import TOMLDocument
 from tomlkit.items import AoT, Table
 
-from cellreap.system.config.schema import Pd
+from cellreap.system.config.schema import TIMES_US, Pd
 from cellreap.system.importing import (
     CALLS,
     MAX_NAME,
@@ -44,7 +44,6 @@ from cellreap.system.microkit.rows import Row, System
 _PAGE = 4096
 _MAX_STACK_PAGES = 64
 
-_TIME = "time is not shared out between PDs"
 _SYMBOL = "no symbol of a program is rewritten"
 _MEMORY = "a configuration has no memory regions"
 _DEVICE = "PDs have no devices"
@@ -60,15 +59,12 @@ LOST = {
     "program_image.path_for_symbols": _SYMBOL,
     "domains": _DOMAINS,
     "protection_domain.domain": _DOMAINS,
-    "protection_domain.budget": _TIME,
-    "protection_domain.period": _TIME,
-    "protection_domain.passive": _TIME,
     "protection_domain.smc": "PDs do not call the firmware",
     "protection_domain.fpu": "the kernel decides about the FPU",
     "protection_domain.id": "a fault names the PD itself",
     "protection_domain.setvar_id": _SYMBOL,
     "cap_tcb.slot": "the root task chooses the slot; the library finds it",
-    "cap_sc": _TIME,
+    "cap_sc": "no PD has another one's time",
     "cap_vspace": "no PD has another one's address space",
     "end.id": "capabilities are in slots that the root task chooses",
     "end.setvar_id": _SYMBOL,
@@ -84,6 +80,7 @@ class _Pd:
     program: str
     priority: int = 0
     stack_pages: int | None = None
+    time: dict[str, object] | None = None
     space: str | None = None
     requests: dict[str, None] | None = None
     holds: dict[str, None] | None = None
@@ -133,8 +130,27 @@ class _Import:
                 self._note(
                     row, "stack_size", f"is cut to {_MAX_STACK_PAGES} pages, the most there is"
                 )
+        pd.time = self._time(row)
         if parent is not None:
             parent.takes(name)
+
+    def _time(self, row: rows.Pd) -> dict[str, object]:
+        """The keys for its time. What it has by default is round robin here as there.
+
+        Microkit gives no PD a handler for timeouts: who has used its budget up waits.
+        """
+        given = [each for each in ("budget", "period") if row.given(each)]
+        if row.passive or not given:
+            for each in given:
+                self._note(row, each, "is left out: a passive PD runs on the time of its callers")
+            return {"passive": True} if row.passive else {}
+        told = row.budget, row.budget if row.period is None else row.period
+        budget, period = (min(max(us, TIMES_US[0]), TIMES_US[1]) for us in told)
+        if (budget, period) != told:
+            text = f"{told[0]} of {told[1]} us is {budget} of {period} here: expected"
+            self._note(row, given[0], f"{text} {TIMES_US[0]} to {TIMES_US[1]}")
+        waits = {"overrun": "wait"} if budget < period else {}
+        return {"budget_us": budget, "period_us": period, **waits}
 
     def _program(self, image: rows.ProgramImage) -> str:
         path = image.path
@@ -257,6 +273,7 @@ class _Import:
             values["priority"] = pd.priority
         if pd.stack_pages is not None:
             values["stack_pages"] = pd.stack_pages
+        values |= pd.time or {}
         if pd.parent is not None:
             values["fault_handler"] = pd.parent.name
         if pd.requests:
