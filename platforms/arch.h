@@ -8,6 +8,8 @@
 #include "platforms/x86_64.h"
 #elif defined(__aarch64__)
 #include "platforms/aarch64.h"
+#elif defined(__riscv) && __riscv_xlen == 64
+#include "platforms/riscv64.h"
 #else
 #error "no file in platforms/ for this architecture"
 #endif

@@ -23,7 +23,9 @@
     /* the mini UART of the BCM2711: "transmitter empty" */                                        \
     CR_UART(CR_UART_BCM2711, 0, 0x14, 0x20, 0, 0, 0, 0)                                            \
     /* Cadence: "transmit FIFO full"; on: transmitter and receiver */                              \
-    CR_UART(CR_UART_CADENCE, 0x30, 0x2c, 0x10, 0x10, 0, 0x14, 1)
+    CR_UART(CR_UART_CADENCE, 0x30, 0x2c, 0x10, 0x10, 0, 0x14, 1)                                   \
+    /* a 16550 in memory, with registers of 8 bits; the loader prints by the firmware */           \
+    CR_UART(CR_UART_16550_MAPPED, 0, 5, 0x20, 0, 0, 0, 0)
 
 /* CR_PLATFORM(prefix of enumerators, the option that a kernel for it has, the kernel's ARM_PLAT,
  * SEL4_ARCH, its UART, the UART's address)
@@ -37,7 +39,9 @@
                 0xff000000)                                                                        \
     CR_PLATFORM(CR_ODROIDC4, CONFIG_PLAT_ODROIDC4, "odroidc4", "aarch64", CR_UART_MESON,           \
                 0xff803000)                                                                        \
-    CR_PLATFORM(CR_RPI4, CONFIG_PLAT_BCM2711, "rpi4", "aarch64", CR_UART_BCM2711, 0xfe215040)
+    CR_PLATFORM(CR_RPI4, CONFIG_PLAT_BCM2711, "rpi4", "aarch64", CR_UART_BCM2711, 0xfe215040)      \
+    CR_PLATFORM(CR_QEMU_RISCV_VIRT, CONFIG_PLAT_QEMU_RISCV_VIRT, "qemu-riscv-virt", "riscv64",     \
+                CR_UART_16550_MAPPED, 0x10000000)
 
 /* Machines that enter the loader in EL3. It gives their interrupts to the lower levels.
  * CR_EL3(platform, the distributor of their interrupt controller, its CPU interface) */
@@ -58,7 +62,8 @@
 #define CR_RAMS                                                                                    \
     CR_RAM(CR_QEMU_ARM_VIRT, 0x40000000, 0x3fc0000000)                                             \
     CR_RAM(CR_ZCU102, 0, 0x80000000)                                                               \
-    CR_RAM(CR_ZCU102, 0x800000000, 0x800000000)
+    CR_RAM(CR_ZCU102, 0x800000000, 0x800000000)                                                    \
+    CR_RAM(CR_QEMU_RISCV_VIRT, 0x80000000, 0x3f80000000)
 
 /* The emulated machines.
  * CR_QEMU(platform, program, Debian package that has it, -machine, -m in MiB or 0: the kernel's
@@ -69,7 +74,8 @@
     CR_QEMU(CR_PC99, "qemu-system-x86_64", "qemu-system-x86", "pc", 512, "Nehalem,+pdpe1gb")       \
     CR_QEMU(CR_QEMU_ARM_VIRT, "qemu-system-aarch64", "qemu-system-arm", "virt", 0, "")             \
     /* With secure=off no interrupt arrives. */                                                    \
-    CR_QEMU(CR_ZCU102, "qemu-system-aarch64", "qemu-system-arm", "xlnx-zcu102,secure=on", 0, "")
+    CR_QEMU(CR_ZCU102, "qemu-system-aarch64", "qemu-system-arm", "xlnx-zcu102,secure=on", 0, "")   \
+    CR_QEMU(CR_QEMU_RISCV_VIRT, "qemu-system-riscv64", "qemu-system-misc", "virt", 0, "rv64")
 
 /* What is added to -machine for kernels with an option of gen_config.json.
  * CR_QEMU_MACHINE(platform, key, addition) */
@@ -100,7 +106,8 @@
     CR_QEMU_FILE(CR_PC99, "-kernel", "kernel.elf") /* as ELF32 */                                  \
     CR_QEMU_FILE(CR_PC99, "-initrd", "roottask.elf")                                               \
     CR_QEMU_FILE(CR_QEMU_ARM_VIRT, "-kernel", "loader.elf")                                        \
-    CR_QEMU_FILE(CR_ZCU102, "-kernel", "loader.elf")
+    CR_QEMU_FILE(CR_ZCU102, "-kernel", "loader.elf")                                               \
+    CR_QEMU_FILE(CR_QEMU_RISCV_VIRT, "-kernel", "loader.elf")
 
 enum {
 #define CR_UART(name, data, status, bit, busy, control, on, driver)                                \

@@ -7,6 +7,7 @@ import hypothesis
 import pytest
 
 pytest_plugins = ["kit.acceptance", "kit.behaviours"]
+
 pytest.register_assert_rewrite("kit")
 
 # No example fails because the machine is busy.

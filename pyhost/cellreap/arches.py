@@ -5,4 +5,4 @@ from __future__ import annotations
 
 from typing import Final
 
-ARCHES: Final = ("x86_64", "aarch64")
+ARCHES: Final = ("x86_64", "aarch64", "riscv64")

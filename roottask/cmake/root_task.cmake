@@ -13,7 +13,7 @@ function(cellreap_add_root_task name)
   target_link_libraries(${name} PRIVATE cellreap::start)
   target_include_directories(${name} SYSTEM PRIVATE "${CELLREAP_LIBSEL4}")
   target_compile_options(${name} PRIVATE -ffreestanding -fno-pic -fno-pie -fno-stack-protector
-                                         -fno-asynchronous-unwind-tables -mgeneral-regs-only)
+                                         -fno-asynchronous-unwind-tables ${CELLREAP_NO_FLOAT})
   set(script "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/roottask.ld")
   target_link_options(${name} PRIVATE ${CELLREAP_ROOT_TASK_LINK_OPTIONS} "-Wl,-T,${script}")
   set_target_properties(${name} PROPERTIES OUTPUT_NAME ${name}.elf LINK_DEPENDS "${script}")

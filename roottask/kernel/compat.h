@@ -65,10 +65,10 @@ static inline seL4_MessageInfo_t cr_nb_recv(seL4_CPtr from, seL4_Word *badge, se
 static inline seL4_MessageInfo_t cr_recv_with(seL4_CPtr from, seL4_Word *badge,
                                               seL4_Word words[4], seL4_CPtr reply)
 {
-#ifdef CONFIG_ARCH_ARM /* The order of the parameters differs. */
-    return seL4_RecvWithMRs(from, badge, reply, &words[0], &words[1], &words[2], &words[3]);
-#else
+#ifdef CONFIG_ARCH_X86 /* The order of the parameters differs. */
     return seL4_RecvWithMRs(from, badge, &words[0], &words[1], &words[2], &words[3], reply);
+#else
+    return seL4_RecvWithMRs(from, badge, reply, &words[0], &words[1], &words[2], &words[3]);
 #endif
 }
 

@@ -6,6 +6,7 @@
 #include "arch/arch.h"
 #include "debug.h"
 #include "objects.h"
+#include "untyped.h"
 #include <cellreap/trace.h>
 
 seL4_IPCBuffer *__sel4_ipc_buffer;
@@ -295,6 +296,19 @@ seL4_Error cr_retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, uint32_t
         seL4_Untyped_Retype(untyped, type, bits, l1_cnode, l1, l1_bits, slot, count);
     if (!error) {
         cr_objects_retyped(untyped, type, count);
+    }
+    return error;
+}
+
+seL4_Error cr_retype_vspace(seL4_CPtr untyped, uint32_t l1, uint32_t slot)
+{
+    if (cr_is_refused(CR_CALL_RETYPE)) {
+        return seL4_IllegalOperation;
+    }
+    seL4_Error error = seL4_Untyped_Retype(untyped, cr_arch_vspace_type, cr_arch_vspace_bits,
+                                           l1_cnode, l1, l1_bits, slot, 1);
+    if (!error) {
+        cr_objects_add(cr_untyped_find(untyped), CR_OBJECT_VSPACE);
     }
     return error;
 }

@@ -153,7 +153,9 @@ seL4_CPtr cr_pool_cnode(void);
  * the CNode in L1 slot `l1`. */
 seL4_Error cr_retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, uint32_t l1, uint32_t slot,
                      uint32_t count);
-/* The same, in slots of the CNode whose capability is in a slot. */
+/* An address space. */
+seL4_Error cr_retype_vspace(seL4_CPtr untyped, uint32_t l1, uint32_t slot);
+/* cr_retype, in slots of the CNode whose capability is in a slot. */
 seL4_Error cr_retype_into(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, cr_slot cnode,
                           uint32_t slot, uint32_t count);
 seL4_Error cr_copy(cr_slot to, cr_slot from, seL4_CapRights_t rights);

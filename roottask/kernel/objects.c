@@ -21,12 +21,9 @@ static cr_objects *of_block(uint32_t block)
     return &of_blocks[block & (cr_most.blocks - 1)];
 }
 
-/* CR_OBJECT_COUNT: the type is not counted. */
+/* CR_OBJECT_COUNT: the type is not counted here. Address spaces may have the type of tables. */
 static cr_object kind_of(seL4_Word type)
 {
-    if (type == cr_arch_vspace_type) {
-        return CR_OBJECT_VSPACE;
-    }
     for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
         if (type == cr_arch_table_type[level]) {
             return CR_OBJECT_TABLE;

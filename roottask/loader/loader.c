@@ -11,7 +11,6 @@
 #define PAGE ((uint64_t)4096)
 
 enum {
-    ENTRIES = 512,
     FDT_MAGIC = 0xd00dfeedu,
     FDT_HEADER = 40,
     FDT_VERSION = 17,
@@ -32,35 +31,10 @@ enum {
     FDT_WORD_STRUCT_BYTES
 };
 
-/* Descriptors (Arm Architecture Reference Manual, D8.3). The attribute index is that of the MAIR in
- * start.S, which the kernel continues to use. */
-enum {
-    TABLE = 3,
-    BLOCK = 1,
-    DEVICE = 0 << 2,
-    NORMAL = 4 << 2,
-    INNER_SHAREABLE = 3 << 8,
-    ACCESSED = 1 << 10
-};
-#define NEVER_EXECUTE ((uint64_t)3 << 53)
-
-_Alignas(4096) uint64_t cr_tables[ENTRIES];
-static _Alignas(4096) uint64_t low_gibs[ENTRIES];
-static _Alignas(4096) uint64_t kernel_gibs[ENTRIES];
-static _Alignas(4096) uint64_t kernel_blocks[ENTRIES];
-
-static void put(char c)
-{
-    const volatile uint32_t *status = (const volatile uint32_t *)cr_fact_uart_status;
-    while ((*status & cr_fact_uart_mask) == cr_fact_uart_busy) {
-    }
-    *(volatile uint32_t *)cr_fact_uart_data = (uint32_t)(uint8_t)c;
-}
-
 static void say(const char *text)
 {
     for (; *text != '\0'; text++) {
-        put(*text);
+        cr_loader_put(*text);
     }
 }
 
@@ -72,7 +46,7 @@ static void say_hex(uint64_t value)
     }
     say("0x");
     for (; shift >= 0; shift -= 4) {
-        put("0123456789abcdef"[(value >> shift) & 15]);
+        cr_loader_put("0123456789abcdef"[(value >> shift) & 15]);
     }
 }
 
@@ -87,12 +61,10 @@ static void say_range(const char *what, uint64_t start, uint64_t end)
 static _Noreturn void stop(void)
 {
     say("\r\n");
-    for (;;) {
-        __asm__ volatile("wfe");
-    }
+    cr_loader_stop();
 }
 
-static _Noreturn void fail(const char *what, uint64_t found, uint64_t expected)
+_Noreturn void cr_loader_fail(const char *what, uint64_t found, uint64_t expected)
 {
     say("\r\ncellreap loader: error: ");
     say(what);
@@ -100,11 +72,6 @@ static _Noreturn void fail(const char *what, uint64_t found, uint64_t expected)
     say(", expected ");
     say_hex(expected);
     stop();
-}
-
-_Noreturn void cr_loader_refuse(uint64_t level, uint64_t expected)
-{
-    fail("entered in exception level ", level, expected);
 }
 
 _Noreturn void cr_loader_fault(uint64_t syndrome, uint64_t ip, uint64_t address)
@@ -118,49 +85,20 @@ _Noreturn void cr_loader_fault(uint64_t syndrome, uint64_t ip, uint64_t address)
     stop();
 }
 
-/* Registers of the GICv2 (Arm IHI 0048B), as indices of words. */
-enum { GICD_CTLR = 0, GICD_TYPER = 1, GICD_IGROUPR = 0x80 / 4, GICC_CTLR = 0, GICC_PMR = 1 };
-
-void cr_loader_hand_over(void)
-{
-    volatile uint32_t *const distributor = (volatile uint32_t *)cr_fact_gic_distributor;
-    volatile uint32_t *const cpu = (volatile uint32_t *)cr_fact_gic_cpu;
-    const uint32_t last = distributor[GICD_TYPER] & 31;
-    for (uint32_t i = 0; i <= last; i++) {
-        distributor[GICD_IGROUPR + i] = UINT32_MAX; /* not secure */
-    }
-    distributor[GICD_CTLR] = 3; /* both groups */
-    cpu[GICC_PMR] = 0xf0;       /* every priority that lower levels can give */
-    cpu[GICC_CTLR] = 3;
-}
-
-void cr_loader_map(void)
-{
-    cr_tables[0] = (uint64_t)low_gibs | TABLE;
-    for (uint64_t at = cr_fact_ram_start & ~(GIB - 1); at < cr_fact_ram_end; at += GIB) {
-        low_gibs[at / GIB] = at | BLOCK | NORMAL | INNER_SHAREABLE | ACCESSED;
-    }
-    /* Memory may share its GiB with the UART. The image is far below it. */
-    low_gibs[cr_fact_uart / GIB] = (cr_fact_uart & ~(GIB - 1)) | BLOCK | DEVICE | ACCESSED |
-                                   NEVER_EXECUTE;
-    /* The kernel replaces this with its own map before it uses more than its image. */
-    const uint64_t virt = cr_fact_kernel_virt;
-    cr_tables[(virt / GIB / ENTRIES) % ENTRIES] = (uint64_t)kernel_gibs | TABLE;
-    kernel_gibs[(virt / GIB) % ENTRIES] = (uint64_t)kernel_blocks | TABLE;
-    for (uint64_t at = 0; at < cr_fact_kernel_bytes; at += BLOCK_BYTES) {
-        kernel_blocks[((virt + at) / BLOCK_BYTES) % ENTRIES] =
-            (cr_fact_kernel + at) | BLOCK | NORMAL | INNER_SHAREABLE | ACCESSED;
-    }
-}
-
 static uint64_t page_up(uint64_t address)
 {
     return (address + PAGE - 1) & ~(PAGE - 1);
 }
 
+/* Without a call of the compiler's library. */
+static uint32_t swapped(uint32_t word)
+{
+    return word >> 24 | (word >> 8 & 0xff00) | (word << 8 & 0xff0000) | word << 24;
+}
+
 static uint64_t fdt_word(uint64_t fdt, uint32_t word)
 {
-    return __builtin_bswap32(((const volatile uint32_t *)fdt)[word]);
+    return swapped(((const volatile uint32_t *)fdt)[word]);
 }
 
 /* The number of bytes of a device tree that are in use. Its blocks may end long before its total
@@ -226,11 +164,9 @@ static void place(uint64_t to, const uint8_t *start, const uint8_t *end, uint64_
 
 _Noreturn void cr_loader_main(uint64_t hint, uint64_t level)
 {
-    if (cr_fact_uart_on != 0) {
-        *(volatile uint32_t *)cr_fact_uart_control = (uint32_t)cr_fact_uart_on;
-    }
+    cr_loader_open();
     if ((uint64_t)cr_loader_start != cr_fact_loader) {
-        fail("it runs at ", (uint64_t)cr_loader_start, cr_fact_loader);
+        cr_loader_fail("it runs at ", (uint64_t)cr_loader_start, cr_fact_loader);
     }
     const char *from = "firmware";
     uint64_t source = hint;
@@ -257,7 +193,7 @@ _Noreturn void cr_loader_main(uint64_t hint, uint64_t level)
     user_end = user_end < cr_fact_user_end ? cr_fact_user_end : user_end;
     /* The image builder places the loader after all of this, with room for a device tree. */
     if (user_end > cr_fact_loader) {
-        fail("no room for the root task: it ends at ", user_end, cr_fact_loader);
+        cr_loader_fail("no room for the root task: it ends at ", user_end, cr_fact_loader);
     }
     /* Copy the device tree first, because the kernel may overwrite its present place. The device
      * tree may overlap its new place. */
@@ -267,7 +203,7 @@ _Noreturn void cr_loader_main(uint64_t hint, uint64_t level)
         copy_from_the_end(fdt, (const void *)source, bytes);
     }
     if (bytes != 0) {
-        *(volatile uint32_t *)(fdt + 4 * FDT_WORD_TOTAL) = __builtin_bswap32((uint32_t)bytes);
+        *(volatile uint32_t *)(fdt + 4 * FDT_WORD_TOTAL) = swapped((uint32_t)bytes);
     }
     place(cr_fact_kernel, cr_kernel_start, cr_kernel_end, cr_fact_kernel_bytes);
     place(user, cr_user_start, cr_user_end, user_end - user);
@@ -278,8 +214,8 @@ _Noreturn void cr_loader_main(uint64_t hint, uint64_t level)
     say(" from ");
     say(from);
     say_range(", root task ", user, user_end);
-    say(", entered in EL");
-    put((char)('0' + level));
+    say(", entered in ");
+    say(cr_loader_level(level));
     say("\r\n");
     cr_loader_enter(user, user_end, user - cr_fact_user_virt, cr_fact_user_entry,
                     bytes != 0 ? fdt : 0, user - fdt, cr_fact_kernel_entry);

@@ -305,7 +305,7 @@ static seL4_Error make_objects(const cr_body_params *params, const cr_body *body
         return cr_retype(untyped, seL4_CapTableObject, params->cspace_bits, l1, CR_BODY_CSPACE, 1);
     }
     if (at == 2) {
-        return cr_retype(untyped, cr_arch_vspace_type, cr_arch_vspace_bits, l1, CR_BODY_VSPACE, 1);
+        return cr_retype_vspace(untyped, l1, CR_BODY_VSPACE);
     }
     if (at < FIRST_FRAMES) {
         const uint32_t level = at - FIRST_TABLES;

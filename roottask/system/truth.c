@@ -134,8 +134,7 @@ static void make_probes(void)
         cr_debug_name(probes[i], "probe");
     }
     nothing_mapped = cr_pool_cap();
-    cr_must(cr_retype(untyped, cr_arch_vspace_type, cr_arch_vspace_bits, CR_L1_POOL,
-                      (uint32_t)nothing_mapped, 1),
+    cr_must(cr_retype_vspace(untyped, CR_L1_POOL, (uint32_t)nothing_mapped),
             "no address space for the probes");
     cr_must(cr_asid_assign(nothing_mapped), "no number for an address space");
     cr_objects_add(block, CR_OBJECT_ASID);

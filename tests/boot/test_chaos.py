@@ -17,9 +17,9 @@ from collections.abc import Callable
 import pytest
 
 from cellreap.system.config import Config
-from cellreap.system.sdk import ARCHES
 from cellreap.testing import Run, Target
 from kit import disturbed
+from kit.arches import ARCHES
 from kit.chaos import CAUGHT, CLIENTS, DEADLINE_MS, ECHOES, HONEST, chaos, counted
 from kit.marks import thorough_but
 from kit.muted import pds_print

@@ -23,7 +23,6 @@ from cellreap.progress import Progress
 from cellreap.system.parts import CONFORMANCE, build_conformance, build_parts
 from cellreap.system.refkernel import build_refkernel
 from cellreap.system.sdk import (
-    ARCHES,
     Sdk,
     device_missing,
     is_mcs,
@@ -31,6 +30,7 @@ from cellreap.system.sdk import (
     timer_of,
 )
 from cellreap.system.toolchain import find_toolchain
+from kit.arches import ARCHES
 from kit.kernels import prefix_of
 from kit.marks import slow_but, thorough_but
 from kit.paths import ROOT

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from cellreap.system.refkernel import has_refkernel
-from cellreap.system.sdk import ARCHES, installed_sdk
+from cellreap.system.sdk import installed_sdk
 from cellreap.testing import Run, Target
+from kit.arches import ARCHES
 from kit.marks import slow_but
 from kit.outcomes import ALL, LONG, compare
 

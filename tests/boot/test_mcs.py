@@ -14,9 +14,9 @@ import pytest
 
 from cellreap.headers import constant, source_root
 from cellreap.system.config import Config, Pd
-from cellreap.system.sdk import ARCHES
 from cellreap.testing import Run, Target, together, with_crashes, with_pd
 from cellreap.trace.events import Event
+from kit.arches import ARCHES
 from kit.counted import COUNTED
 from kit.marks import thorough_but
 from kit.outcomes import ALL, LONG, compare

@@ -16,8 +16,9 @@ from typing import Final
 import pytest
 
 from cellreap.headers import source_root
-from cellreap.system.sdk import ARCHES, Sdk, installed_sdk
+from cellreap.system.sdk import Sdk, installed_sdk
 from cellreap.trace.reader import Reader, read
+from kit.arches import ARCHES
 from kit.marks import thorough_but
 from kit.muted import needs_debug
 from kit.paths import CONFIGS, LEAKS

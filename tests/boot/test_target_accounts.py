@@ -16,9 +16,9 @@ from cellreap import headers
 from cellreap.model.ids import ROOT
 from cellreap.system.config import Config
 from cellreap.system.config.quotas import quotas, words
-from cellreap.system.sdk import ARCHES
 from cellreap.testing import Change, Run, Target, together, with_pd
 from cellreap.trace.check import Replay, Report
+from kit.arches import ARCHES
 from kit.counted import COUNTED
 from kit.marks import slow_but, thorough_but
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 import pytest
 
-from cellreap.arches import ARCHES
 from cellreap.headers import printed_names
 from cellreap.testing import Run, Target, with_pd
+from kit.arches import ARCHES
 
 CYCLES = 50
 MANY = {"refkernel": 10_000, "seL4": 2_000}

@@ -10,9 +10,9 @@ import pytest
 
 from cellreap.runs.boot import End
 from cellreap.runs.console import Console
-from cellreap.system.sdk import ARCHES
 from cellreap.testing import Run, Target
 from cellreap.trace.check import check_stream
+from kit.arches import ARCHES
 from kit.muted import pds_print
 
 BEGINNINGS = 5  # of lines, which the counterfeiter leaves without an end in each round

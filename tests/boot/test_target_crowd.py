@@ -13,9 +13,9 @@ import re
 
 import pytest
 
-from cellreap.system.sdk import ARCHES
 from cellreap.testing import Run, Target, together
 from cellreap.trace.events import Event
+from kit.arches import ARCHES
 from kit.counted import COUNTED
 from kit.crowds import CLIENTS, crowd, down
 from kit.marks import thorough_but

@@ -21,8 +21,8 @@ pytestmark = pytest.mark.acceptance("faults")
 NOWHERE = 0xDEAD000  # pds/lib/crash.c: an address that is not mapped
 BEYOND = 1 << 40  # pds/lib/crash.c: a capability address beyond any CSpace
 PROGRAMS = ("app", "block_server")
-# x86_64: the exception's number. aarch64: the syndrome of an unknown instruction of 32 bits.
-ILLEGAL_INSTRUCTION = {"x86_64": 6, "aarch64": 1 << 25}
+# The exception's number; on aarch64 the syndrome of an unknown instruction of 32 bits.
+ILLEGAL_INSTRUCTION = {"x86_64": 6, "aarch64": 1 << 25, "riscv64": 2}
 
 FAULTS: dict[str, tuple[str, dict[str, int] | int | None]] = {
     "page-fault": ("vm-fault", NOWHERE),

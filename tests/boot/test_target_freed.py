@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from cellreap.arches import ARCHES
 from cellreap.system.config import Config, Depth, Pd
 from cellreap.testing import Change, Run, Target, together, with_pd, with_system
+from kit.arches import ARCHES
 
 CALLERS = {"survivor", "told", "manager", "extractor"}
 """The callers of the hole. Two of their calls are received, and two are queued."""

@@ -18,8 +18,8 @@ import pytest
 
 from cellreap.headers import enums
 from cellreap.system.config import Config, Mode, Pd
-from cellreap.system.sdk import ARCHES
 from cellreap.testing import Run, Target, together, with_crashes, with_pd
+from kit.arches import ARCHES
 
 BYSTANDERS = ("block_server_1", "block_server_2", "fs", "db", "app")
 CRASHING = "block_server_1"

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from cellreap.arches import ARCHES
 from cellreap.testing import Target, with_pd
+from kit.arches import ARCHES
 
 OK, ACTIVE = 0, 0
 HOW = {"take back": 0, "delete the resource": 1, "delete the space": 2}

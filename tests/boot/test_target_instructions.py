@@ -13,9 +13,10 @@ from collections.abc import Callable
 import pytest
 
 from cellreap.system.config import Config
-from cellreap.system.sdk import ARCHES, installed_sdk
+from cellreap.system.sdk import installed_sdk
 from cellreap.testing import Change, Run, Target, together, with_system
 from cellreap.trace.events import Event
+from kit.arches import ARCHES
 from kit.counted import COUNTED
 from kit.crowds import CLIENT_OF_MANY, LEAF, idle, rich
 from kit.marks import thorough_but

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import pytest
 
-from cellreap.arches import ARCHES
 from cellreap.testing import Run, Target
+from kit.arches import ARCHES
 from kit.marks import thorough_but
 
 REFUSED = "kernel error 2"

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from cellreap.arches import ARCHES
 from cellreap.progress import Progress
 from cellreap.system.bounds import Bounds
 from cellreap.system.build import build_image
 from cellreap.testing import Change, Run, Target, together, with_bench, with_system
+from kit.arches import ARCHES
 from kit.marks import thorough_but
 
 STEPS = {

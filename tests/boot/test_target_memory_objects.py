@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from cellreap.model.ids import is_memory, is_region
-from cellreap.system.sdk import ARCHES
 from cellreap.testing import Run, Target, with_pd
+from kit.arches import ARCHES
 from kit.marks import thorough_but
 
 CYCLES = 100

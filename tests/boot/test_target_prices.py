@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import pytest
 
-from cellreap.system.sdk import ARCHES
 from cellreap.testing import Target
+from kit.arches import ARCHES
 from kit.counted import COUNTED
 from kit.marks import thorough_but
 

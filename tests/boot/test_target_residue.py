@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import pytest
 
-from cellreap.arches import ARCHES
 from cellreap.runs.summary import tell
 from cellreap.system.config import Bench, Config, Crash, Depth
 from cellreap.testing import Run, Target
 from cellreap.trace.reading import reading_of
 from cellreap.trace.telling import reading_json
+from kit.arches import ARCHES
 from kit.broken_traces import of_drafts
 from kit.marks import slow_but
 from kit.step_entries import Step, entries_of

@@ -11,8 +11,9 @@ from collections.abc import Callable
 
 import pytest
 
-from cellreap.system.sdk import ARCHES, installed_sdk
+from cellreap.system.sdk import installed_sdk
 from cellreap.testing import Run, Target, together, with_crashes, with_pd
+from kit.arches import ARCHES
 from kit.counted import COUNTED
 from kit.crowds import idle
 

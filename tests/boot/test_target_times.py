@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from cellreap.arches import ARCHES
 from cellreap.system.config import Config
 from cellreap.testing import Target
+from kit.arches import ARCHES
 
 HZ_OF_VIRT = 62_500_000
 """The generic timer of QEMU's aarch64 machine."""

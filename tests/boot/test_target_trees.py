@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from cellreap import headers
-from cellreap.arches import ARCHES
 from cellreap.testing import Run, Target, with_pd, with_system
+from kit.arches import ARCHES
 
 
 def children(run: Run, parent: str) -> list[str]:

@@ -11,9 +11,10 @@ from collections.abc import Callable
 import pytest
 
 from cellreap.system.config import Depth
-from cellreap.system.sdk import ARCHES, installed_sdk
+from cellreap.system.sdk import installed_sdk
 from cellreap.testing import Run, Target, together, with_bench
 from cellreap.trace.check.truth import EVENTS
+from kit.arches import ARCHES
 from kit.counted import COUNTED
 from kit.crowds import crowd, down
 from kit.kernels import needs_timer

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from cellreap.arches import ARCHES
 from cellreap.testing import Target
+from kit.arches import ARCHES
 from kit.truth_traces import WITH_TRUTH
 
 OK, GONE = 0, 6

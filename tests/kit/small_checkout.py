@@ -30,6 +30,7 @@ add_library(cellreap_root STATIC main.c)
 add_library(cellreap_pd STATIC library.c)
 set_target_properties(cellreap_pd PROPERTIES ARCHIVE_OUTPUT_DIRECTORY pd_library)
 file(WRITE "${CMAKE_BINARY_DIR}/pd-compile-options" "-ffreestanding\\n-fno-pic\\n")
+file(WRITE "${CMAKE_BINARY_DIR}/no-float-options" "-mgeneral-regs-only\\n")
 file(WRITE "${CMAKE_BINARY_DIR}/pd-link-options" "-static\\n-nostdlib\\n-no-pie\\n")
 """
 HOST_HEADERS = [name for name in HEADERS if name.startswith("host/")]

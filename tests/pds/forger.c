@@ -154,6 +154,9 @@ static void use_what_is_withheld(void)
 #ifdef CONFIG_ARCH_X86_64
         X86IOPortControlIssue,
         X86ASIDControlMakePool,
+#elif defined(CONFIG_ARCH_RISCV)
+        RISCVASIDControlMakePool,
+        RISCVIRQIssueIRQHandlerTrigger,
 #else
         ARMASIDControlMakePool,
         ARMIRQIssueIRQHandlerTrigger,

@@ -29,12 +29,12 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from cellreap.arches import ARCHES
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.main import run_and_exit
 from cellreap.errors import InputError
 from cellreap.model.core import CoreModel
 from cellreap.progress import Progress
+from cellreap.system.refkernel import arches_of_refkernel
 from demo import available_cores, missing_sdk
 from on_target import Staged, measure, stage, tables
 from pace import checking_speed, dooming_speed, pace, reading_speed
@@ -197,7 +197,7 @@ def bench(
     planned = plan_costs(SIZES)
     compared = compare((*UNAFFECTED, *AFFECTED))
     growing = grown(planned)
-    missing = {arch: missing_sdk(arch) for arch in ARCHES}
+    missing = {arch: missing_sdk(arch) for arch in arches_of_refkernel()}
     arches = [] if no_boot else [arch for arch, where in missing.items() if where is None]
     with tempfile.TemporaryDirectory(prefix="cellreap-bench-") as name:
         measured = on_kernels(arches, jobs or available_cores(), Path(name))

@@ -22,7 +22,6 @@ import tomlkit
 
 from cellreap.api.running import Limits, build_system, checked_run, record_image
 from cellreap.api.systems import System, kernel_for
-from cellreap.arches import ARCHES
 from cellreap.cached import digest_of
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.main import run_and_exit
@@ -33,6 +32,7 @@ from cellreap.runs.boot import Boot, End, Watch
 from cellreap.runs.places import programs_beside
 from cellreap.system.config import parse_config
 from cellreap.system.image import read_image
+from cellreap.system.refkernel import arches_of_refkernel
 from cellreap.trace.reader import Reader
 from kit.chaos import Table
 from kit.disturbed import QEMU, disturbed, shrunk
@@ -249,7 +249,13 @@ def run_seeds(seeds: range, arch: str, kernel: str, folder: Path) -> Iterator[tu
 @click.command()
 @click.option("--seeds", default=100, metavar="N", help="How many systems: 100 by default.")
 @click.option("--first", default=1, metavar="N", help="The first seed: 1 by default.")
-@click.option("--arch", "arches", multiple=True, type=click.Choice(ARCHES), help="Default: both.")
+@click.option(
+    "--arch",
+    "arches",
+    multiple=True,
+    type=click.Choice(arches_of_refkernel()),
+    help="Default: both.",
+)
 @click.option("--kernel", "kernels", multiple=True, default=["refkernel"], metavar="NAME",
               help="seL4, refkernel, or an SDK directory; refkernel by default.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
@@ -272,7 +278,7 @@ def main(
     chosen = range(first, first + seeds)
     failed: list[Outcome] = []
     ends: Counter[str] = Counter()
-    for arch in arches or ARCHES:
+    for arch in arches or arches_of_refkernel():
         for kernel in kernels:
             for outcome, is_new in run_seeds(chosen, arch, kernel, folder):
                 ends[outcome.end] += 1

@@ -23,7 +23,6 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from cellreap.arches import ARCHES
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.main import run_and_exit
 from cellreap.errors import UsageError
@@ -33,7 +32,7 @@ from cellreap.model.csvstate import read_state
 from cellreap.model.reference import check_why
 from cellreap.model.reference import plan as reference_plan
 from cellreap.progress import Progress
-from cellreap.system.refkernel import has_refkernel
+from cellreap.system.refkernel import arches_of_refkernel, has_refkernel
 from cellreap.system.sdk import installed_sdk, no_sdk
 
 # (PD depth, space depth) as options: none, each alone, both, more than the scenario needs,
@@ -89,7 +88,7 @@ TOLD: Final = (ExitCode.DONE, ExitCode.FAILED, ExitCode.UNEXPECTED, ExitCode.NO_
 def run_command(arch: str, depths: tuple[str, str], *more: str) -> list[str]:
     """The arguments with which `cellreap` runs the reference scenario."""
     pd_depth, rs_depth = depths
-    on = [] if arch == ARCHES[0] else ["--arch", arch]
+    on = [] if arch == arches_of_refkernel()[0] else ["--arch", arch]
     return ["run", str(SCENARIO), *on, "--pd-depth", pd_depth, "--rs-depth", rs_depth, *more]
 
 
@@ -143,7 +142,7 @@ def demo(jobs: int | None) -> int:
     if not console.is_terminal:
         console.width = _WIDTH
     jobs = jobs if jobs is not None else available_cores()
-    missing = {arch: missing_sdk(arch) for arch in ARCHES}
+    missing = {arch: missing_sdk(arch) for arch in arches_of_refkernel()}
     failures = 0
     for arch in (arch for arch, where in missing.items() if where is None):
         failures += _boots(console, arch, jobs)

@@ -16,8 +16,12 @@ from cellreap.system.files import write_atomically
 from cellreap.system.image import Image
 from cellreap.system.programs import keep_programs
 
-_DEBUGGERS = {"x86_64": "gdb", "aarch64": "gdb-multiarch"}
-_ARCHITECTURES = {"x86_64": "i386:x86-64", "aarch64": "aarch64"}  # gdb's names
+_DEBUGGERS = {"x86_64": "gdb", "aarch64": "gdb-multiarch", "riscv64": "gdb-multiarch"}
+_ARCHITECTURES = {
+    "x86_64": "i386:x86-64",
+    "aarch64": "aarch64",
+    "riscv64": "riscv:rv64",
+}  # gdb's names
 _HOST = "127.0.0.1"  # who reaches the stub controls the emulator, so nobody else may
 _EXECUTE = 1
 

@@ -53,7 +53,7 @@ class Executable:
     raw: bytes
 
 
-_ARCHES = {62: "x86_64", 183: "aarch64"}
+_ARCHES = {62: "x86_64", 183: "aarch64", 243: "riscv64"}
 _MACHINES = {arch: number for number, arch in _ARCHES.items()}
 
 

@@ -3,10 +3,10 @@
 
 The members are manifest.json, which lists the others with their SHA-256; kernel.elf and its
 gen_config.json; roottask.elf, which contains the PDs; system.cdl, which describes in capDL the
-objects of the PDs; and config.toml, unchanged. Images for aarch64 also contain the kernel's
-platform_gen.json and loader.elf, which contains kernel and root task and is what boots. The same
-members yield the same bytes: timestamps are fixed, and nothing is compressed. The reader checks
-everything before any part is used.
+objects of the PDs; and config.toml, unchanged. Images for aarch64 and riscv64 also contain the
+kernel's platform_gen.json and loader.elf, which contains kernel and root task and is what boots.
+The same members yield the same bytes: timestamps are fixed, and nothing is compressed. The reader
+checks everything before any part is used.
 """
 
 from __future__ import annotations
@@ -39,7 +39,11 @@ MANIFEST = "manifest.json"
 MEMBERS = ("kernel.elf", "gen_config.json", "roottask.elf", "system.cdl", "config.toml")
 """Members of every image."""
 LOADER = "loader.elf"
-_MORE_MEMBERS: Mapping[str, tuple[str, ...]] = {"x86_64": (), "aarch64": (PLATFORM_FILE, LOADER)}
+_MORE_MEMBERS: Mapping[str, tuple[str, ...]] = {
+    "x86_64": (),
+    "aarch64": (PLATFORM_FILE, LOADER),
+    "riscv64": (PLATFORM_FILE, LOADER),
+}
 MAX_BYTES = 512 << 20
 _MAX_MANIFEST_BYTES = 1 << 20
 # What zipfile raises for malformed files.
@@ -119,7 +123,7 @@ class Manifest(_Table):
 
     format: Literal[1]
     """To be raised when an older reader would misread the file."""
-    arch: Literal["x86_64", "aarch64"]
+    arch: Literal["x86_64", "aarch64", "riscv64"]
     """The architecture for which the image is built."""
     kernel: KernelEntry
     system: str

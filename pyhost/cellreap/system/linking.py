@@ -19,7 +19,7 @@ from cellreap.system.loader import (
     read_memory_file,
     source,
 )
-from cellreap.system.parts import Parts, checkout
+from cellreap.system.parts import Parts, checkout, no_float_options
 from cellreap.system.saved import NOTHING, Saved
 from cellreap.system.sdk import Sdk, timer_missing
 from cellreap.system.toolchain import Toolchain, run_tool
@@ -105,9 +105,11 @@ def _link(
             (folder / file).write_bytes(content)
         # Compile to a named object file. Otherwise the compiler would choose a random name, which
         # the linker would record.
-        run_tool([toolchain.compiler, "-c", source_name, "-o", "source.o"], folder)
+        cpu = no_float_options(library.parent)
+        run_tool([toolchain.compiler, *cpu, "-c", source_name, "-o", "source.o"], folder)
         command = [
             toolchain.compiler,
+            *cpu,
             *("-static", "-nostdlib", "-nostartfiles", "-no-pie"),
             *more,
             f"-Wl,-T,{checkout() / script}",

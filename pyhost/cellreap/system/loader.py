@@ -21,6 +21,10 @@ PLATFORM_FILE = "platform_gen.json"
 """File in an SDK's support folder that lists the physical addresses of memory."""
 FDT_FILE = "kernel.dtb"
 """File in the same folder: the device tree for which the kernel was built."""
+PLATFORM_KEYS: Mapping[str, str] = {"aarch64": "ARM_PLAT", "riscv64": "PLAT"}
+"""The architectures whose machines need the boot loader, and the key of gen_config.json that names
+the platform of their kernels.
+"""
 KERNEL_BLOB, USER_BLOB, FDT_BLOB = "kernel.bin", "user.bin", "fdt.bin"
 """The files that the output of source() includes."""
 
@@ -238,18 +242,18 @@ def source(load: Load) -> str:
 
 def loaded_platforms() -> tuple[str, ...]:
     """The platforms, as KernelPlatform names them, on which the boot loader runs."""
-    return tuple(name for name, platform in PLATFORMS.items() if platform.arch == "aarch64")
+    return tuple(name for name, platform in PLATFORMS.items() if platform.arch in PLATFORM_KEYS)
 
 
 def platform_of(options: Mapping[str, Any]) -> str:
     """The platform of a kernel, from its gen_config.json.
 
-    A kernel that is not for Arm does not name it: there is only one for its architecture.
+    A kernel for x86_64 does not name it: there is only one.
     """
-    arch = options.get("SEL4_ARCH")
-    if arch == "aarch64":
-        return str(options.get("ARM_PLAT"))
-    return next((name for name, each in PLATFORMS.items() if each.arch == arch), str(arch))
+    arch = str(options.get("SEL4_ARCH"))
+    if arch in PLATFORM_KEYS:
+        return str(options.get(PLATFORM_KEYS[arch]))
+    return next((name for name, each in PLATFORMS.items() if each.arch == arch), arch)
 
 
 def _first(options: Mapping[str, Any], address: int) -> int:

@@ -157,6 +157,11 @@ def cache_key(root: Path, sdk: Sdk, toolchain: Toolchain) -> str:
     return f"{sdk.kernel.arch}-{digest(root, folders, facts)}"
 
 
+def no_float_options(folder: Path) -> list[str]:
+    """The options by which code uses no floating point. folder: with the output of CMake."""
+    return (folder / "no-float-options").read_text().split()
+
+
 def checkout() -> Path:
     """The checkout whose sources are built. CellreapError if there is none."""
     try:
@@ -177,9 +182,9 @@ def _compile_facts(root: Path, folder: Path, sdk: Sdk, toolchain: Toolchain) -> 
             "-w",
             "-ffreestanding",
             "-fno-pic",
-            "-mgeneral-regs-only",
             "-fno-common",
         ),
+        *no_float_options(folder),
         *("-iquote", str(sources), "-iquote", str(root), "-I", str(sources / "include")),
         *("-isystem", str(sdk.include)),
         *("-c", str(source), "-o", str(folder / _FACTS)),

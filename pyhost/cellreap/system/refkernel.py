@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from cellreap.arches import ARCHES
 from cellreap.cached import digest_of
 from cellreap.errors import UsageError
 from cellreap.progress import Progress
@@ -46,6 +47,11 @@ def find_kernel(
 def has_refkernel(arch: str) -> bool:
     """Whether refkernel can be built for an architecture."""
     return (checkout() / "refkernel" / "arch" / arch).is_dir()
+
+
+def arches_of_refkernel() -> tuple[str, ...]:
+    """The architectures on which everything runs without an installed seL4."""
+    return tuple(arch for arch in ARCHES if has_refkernel(arch))
 
 
 def build_refkernel(arch: str, progress: Progress, env: Mapping[str, str] | None = None) -> Path:

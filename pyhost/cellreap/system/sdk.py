@@ -25,7 +25,13 @@ from cellreap.arches import ARCHES as ARCHES  # an SDK is for one of these
 from cellreap.errors import InputError, UsageError
 from cellreap.platforms import PLATFORMS, mcs_is_exact
 from cellreap.system.elf import read_executable
-from cellreap.system.loader import FDT_FILE, PLATFORM_FILE, loaded_platforms, platform_of
+from cellreap.system.loader import (
+    FDT_FILE,
+    PLATFORM_FILE,
+    PLATFORM_KEYS,
+    loaded_platforms,
+    platform_of,
+)
 
 
 @dataclass(frozen=True)
@@ -91,6 +97,7 @@ _AT_LEAST_BY_ARCH: Mapping[str, tuple[tuple[str, str, int, str], ...]] = {
         ),
     ),
     "aarch64": (),
+    "riscv64": (),
 }
 # Options that leave a timer to the root task: of the gen_config.json keys in each row, at least one
 # must be on. The second value is the CMake option that sets them.
@@ -100,6 +107,7 @@ _TIMER_BY_ARCH: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]] = {
         (("EXPORT_PCNT_USER",), "KernelArmExportPCNTUser"),
         (("EXPORT_PTMR_USER",), "KernelArmExportPTMRUser"),
     ),
+    "riscv64": (((), "KernelIsMCS"),),
 }
 # Features by release, oldest first: (header, text in it). 13.0.0 introduced the layout
 # itself.
@@ -294,7 +302,7 @@ def load_sdk(root: Path, arch: str) -> Sdk:
     _require_files(root, (layout.kernel, layout.config, layout.include / "sel4" / "sel4.h"))
     options = parse_options(_read(config), str(config))
     check_options(options, arch, str(config))
-    if arch == "aarch64":
+    if arch in PLATFORM_KEYS:
         _require_files(root, (layout.platform,))
     raw = _read(root / layout.kernel)
     read_executable(raw, str(root / layout.kernel), arch)
@@ -338,12 +346,12 @@ def check_options(options: Mapping[str, Any], arch: str, name: str) -> None:
         require_option(options, name, key, option, wanted, reason)
     platform = platform_of(options)
     loaded = loaded_platforms()
-    if arch == "aarch64" and platform not in loaded:
+    if arch in PLATFORM_KEYS and platform not in loaded:
         message = f"is {platform}: expected {' or '.join(loaded)}, which the boot loader knows"
-        raise InputError(name, None, "ARM_PLAT (KernelPlatform)", message)
+        raise InputError(name, None, f"{PLATFORM_KEYS[arch]} (KernelPlatform)", message)
     # A kernel without printing leaves its UART to user level.
     driven = [each for each in loaded if PLATFORMS[each].uart.driven]
-    if arch == "aarch64" and platform not in driven:
+    if arch in PLATFORM_KEYS and platform not in driven:
         reason = f"the root task has a console of its own only on {' and '.join(driven)}"
         require_option(options, name, "PRINTING", "KernelPrinting", True, reason)
     for key, option, least, reason in (*_AT_LEAST, *_AT_LEAST_BY_ARCH[arch]):
@@ -425,7 +433,7 @@ def counter_missing(options: Mapping[str, Any], arch: str) -> str | None:
     """The option because of which the root task has no counter to tell times with. None: it has
     one. If it has the time from a device that all machines of the architecture have, it has.
     """
-    reads = options.get("EXPORT_PCNT_USER") is True
+    reads = options.get("EXPORT_PCNT_USER") is True or arch == "riscv64"  # the loader's doing
     sleeps = is_mcs(options) and mcs_is_exact(arch)
     if sleeps and reads and options.get("ARM_HYPERVISOR_SUPPORT") is not True:
         return None

@@ -148,7 +148,7 @@ def test_a_member_that_is_not_the_manifests_is_told(tmp_path: Path, name: str) -
         ({"format": 2}, "format: is 2: expected 1"),
         ({"format": None}, "format: is None: expected 1"),
         ({"arch": "aarch64"}, "is not the kernel in the image"),
-        ({"arch": "mips"}, "arch: Input should be 'x86_64' or 'aarch64'"),
+        ({"arch": "mips"}, "arch: Input should be 'x86_64', 'aarch64' or 'riscv64'"),
         ({"pds": "a"}, "pds: Input should be a valid list"),
         ({"surplus": 1}, "surplus: Extra inputs are not permitted"),
         ({"sha256": {}}, "sha256: Dictionary should have at least 5 items"),

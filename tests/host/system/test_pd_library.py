@@ -15,8 +15,8 @@ from cellreap.headers import source_root
 from cellreap.progress import Progress
 from cellreap.system.elf import read_executable
 from cellreap.system.refkernel import build_refkernel, has_refkernel
-from cellreap.system.sdk import ARCHES
 from cellreap.system.toolchain import Toolchain, build_tree, find_toolchain
+from kit.arches import ARCHES
 from kit.paths import ROOT
 
 PROJECT = """\

@@ -18,8 +18,9 @@ from cellreap.headers import source_root
 from cellreap.progress import Progress
 from cellreap.system.elf import read_executable
 from cellreap.system.refkernel import build_refkernel, find_kernel, has_refkernel
-from cellreap.system.sdk import ARCHES, CONFIG_FILE, load_sdk
+from cellreap.system.sdk import CONFIG_FILE, load_sdk
 from cellreap.system.toolchain import find_toolchain
+from kit.arches import ARCHES
 from kit.sdk_kit import make_sdk
 
 QUIET = Progress(quiet=True)

@@ -17,7 +17,6 @@ from cellreap.errors import InputError, UsageError
 from cellreap.headers import source_root
 from cellreap.runs.qemu import machine_for
 from cellreap.system.sdk import (
-    ARCHES,
     CONFIG_FILE,
     board_of,
     boards_in,
@@ -29,6 +28,7 @@ from cellreap.system.sdk import (
     timer_missing,
     timer_of,
 )
+from kit.arches import ARCHES
 from kit.sdk_kit import FEATURES, make_elf, make_sdk
 
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import pytest
 
 from cellreap import headers
-from cellreap.system.sdk import ARCHES
 from cellreap.trace.check.answers import register_names
 from cellreap.trace.check.tickets import TICKETED
 from cellreap.trace.writer import Draft
 from kit.answering import TICKET, answer
+from kit.arches import ARCHES
 from kit.broken_traces import of_drafts
 from kit.reports_run import reports_run
 from kit.trace_simulator import RUNS, Target, block_fs_db_app

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from cellreap.arches import ARCHES
 from cellreap.errors import CellreapError
 from cellreap.headers import HeaderError, event_table
 from cellreap.model.ids import ROOT
@@ -63,7 +64,6 @@ from cellreap.trace.events import Event, asks
 from cellreap.trace.expected import Expected, unverified
 from cellreap.trace.report import Report
 
-ARCHES: Final = ("x86_64", "aarch64")
 NEED_BODIES: Final = frozenset(
     {
         "PD", "USAGE", "FAULT", "FAULT_HELD", "EXIT", "TRIGGER", "CLEANUP",

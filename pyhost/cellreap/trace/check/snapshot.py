@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-KERNEL_WINDOWS: Final = (0xFFFF_FF80_0000_0000, 0x80_0000_0000)
-"""Where the kernel maps physical memory (PPTR_BASE), and where a kernel in EL2 does."""
+KERNEL_WINDOWS: Final = (0xFFFF_FFC0_0000_0000, 0xFFFF_FF80_0000_0000, 0x80_0000_0000)
+"""Where the kernel maps physical memory (PPTR_BASE): on riscv64; on the others; in EL2."""
 KERNEL_ENTRY: Final = 511
 """The entry of the kernel in the root table of an address space."""
 

@@ -3,21 +3,8 @@
  * Paging, registers and system calls of x86_64, as arch.h declares them. Code that depends on
  * x86_64 must not be placed outside this folder. */
 #include "kernel/arch/arch.h"
+#include "kernel/arch/levels.h"
 
-#define CR_TABLE_LEVEL(word, object, bits, span) object,
-const seL4_Word cr_arch_table_type[CR_ARCH_TABLE_LEVELS] = {CR_TABLE_LEVELS};
-#undef CR_TABLE_LEVEL
-#define CR_TABLE_LEVEL(word, object, bits, span) span,
-const uint32_t cr_arch_table_span[CR_ARCH_TABLE_LEVELS] = {CR_TABLE_LEVELS};
-#undef CR_TABLE_LEVEL
-#define CR_TABLE_LEVEL(word, object, bits, span) bits,
-const uint32_t cr_arch_table_bits[CR_ARCH_TABLE_LEVELS] = {CR_TABLE_LEVELS};
-#undef CR_TABLE_LEVEL
-#define CR_VSPACE(word, object, bits)                                                              \
-    const seL4_Word cr_arch_vspace_type = object;                                                  \
-    const uint32_t cr_arch_vspace_bits = bits;
-CR_VSPACE_ROW
-#undef CR_VSPACE
 const seL4_Word cr_arch_frame_type = seL4_X86_4K;
 const seL4_Word cr_arch_large_type = seL4_X86_LargePageObject;
 _Static_assert(seL4_LargePageBits == CR_ARCH_LARGE_BITS, "as arch.h has it");
