@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from cellreap.system.config import Config
-from cellreap.system.sdk import ARCHES
 from cellreap.testing import Run, Target
+from kit.arches import ARCHES
 from kit.marks import thorough_but
 
 BURST = 1000
