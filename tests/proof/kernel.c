@@ -168,6 +168,7 @@ static void calls(void)
     case 6:
         (void)cr_asid_assign(any_64());
         (void)cr_retype_into(any_64(), any_64(), any_64(), a_slot(), any(), any());
+        (void)cr_retype_vspace(any_64(), any(), any());
         break;
     case 7:
         (void)cr_delete(cr_slot_l1(any()));
