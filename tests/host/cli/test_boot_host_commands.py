@@ -203,9 +203,7 @@ def test_boot_takes_another_root_task_without_an_image(bench: Bench) -> None:
     )
     (bench.folder / "mips.elf").write_bytes(raw[:18] + b"\x08" + raw[19:])
     expected = "expected 62 (x86_64) or 183 (aarch64) or 243 (riscv64)"
-    assert f"mips.elf: e_machine: is 8: {expected}" in error_of(
-        bench.cellreap("boot", "mips.elf")
-    )
+    assert f"mips.elf: e_machine: is 8: {expected}" in error_of(bench.cellreap("boot", "mips.elf"))
     (bench.folder / "cut.elf").write_bytes(raw[:40])
     assert "cut.elf: is cut" in error_of(bench.cellreap("boot", "cut.elf"))
 
