@@ -32,7 +32,7 @@ from cellreap.system.sdk import (
 from cellreap.system.toolchain import find_toolchain
 from kit.arches import ARCHES
 from kit.kernels import prefix_of
-from kit.marks import slow_but, thorough_but
+from kit.marks import slow_but
 from kit.paths import ROOT
 
 MORE = [
@@ -129,10 +129,11 @@ def test_all_architectures_and_kernels_print_the_same(sdk_of: Callable[[str], Sd
 
 
 @pytest.mark.behaviour("B-01", "B-02")
-@pytest.mark.parametrize("count", thorough_but([1, len(ARCHES)], 1))
-def test_kernels_with_mcs_have_checks_of_their_own_and_print_the_same(count: int) -> None:
+@pytest.mark.slow
+@pytest.mark.thorough
+def test_kernels_with_mcs_have_checks_of_their_own_and_print_the_same() -> None:
     """The rows of mcs.c say where lent time goes, and what frees who waits."""
-    found = {of: prefix_of(f"{of}-mcs") for of in ARCHES[-count:]}
+    found = {of: prefix_of(f"{of}-mcs") for of in ARCHES}
     for of, root in found.items():
         verify(results(root, of), load_sdk(root, of))
     assert len({results(root, of).lines for of, root in found.items()}) == 1

@@ -96,6 +96,8 @@ def run(home: Path, sdk: Sdk) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.behaviour("L-06")
 def test_a_new_operation_needs_no_new_kind_of_record_and_few_files(
     tmp_path: Path, sdk: Sdk

@@ -245,7 +245,6 @@ ALWAYS = (
     "a node beyond the arena",
     "a step of a row that the plan does not have",
     "a register behind the message",
-    "a block of untyped memory beyond the table",
 )
 """They stand for the others."""
 
