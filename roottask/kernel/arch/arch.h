@@ -66,14 +66,27 @@ void cr_arch_start_registers(seL4_UserContext *out, seL4_Word entry, seL4_Word s
 /* Sets the first argument of the C function that the entry calls. */
 void cr_arch_set_argument(seL4_UserContext *registers, seL4_Word value);
 
-/* Returns whether these are the registers of a thread in a seL4_Call. `invoked` is the address of
- * the capability that the call invokes. */
-int cr_arch_is_call(const seL4_UserContext *registers, seL4_CPtr *invoked);
+/* The number of the system call that a thread with these registers is in, if it is in one.
+ * `invoked` is the address of the capability that the call invokes. */
+seL4_Word cr_arch_syscall(const seL4_UserContext *registers, seL4_CPtr *invoked);
+/* Returns whether these are the registers of a thread in a seL4_Call. */
+static inline int cr_arch_is_call(const seL4_UserContext *registers, seL4_CPtr *invoked)
+{
+    return cr_arch_syscall(registers, invoked) == (seL4_Word)seL4_SysCall;
+}
 /* The same for a seL4_Send. After a Send the registers are unchanged, so the caller must also look
  * at the instruction. */
-int cr_arch_is_send(const seL4_UserContext *registers, seL4_CPtr *invoked);
+static inline int cr_arch_is_send(const seL4_UserContext *registers, seL4_CPtr *invoked)
+{
+    return cr_arch_syscall(registers, invoked) == (seL4_Word)seL4_SysSend;
+}
 /* The same for a receive that waits: seL4_Recv, seL4_Wait, seL4_ReplyRecv. */
-int cr_arch_is_receive(const seL4_UserContext *registers, seL4_CPtr *invoked);
+static inline int cr_arch_is_receive(const seL4_UserContext *registers, seL4_CPtr *invoked)
+{
+    const seL4_Word number = cr_arch_syscall(registers, invoked);
+    return number == (seL4_Word)seL4_SysRecv || number == (seL4_Word)CR_SYS_WAIT ||
+           number == (seL4_Word)seL4_SysReplyRecv;
+}
 /* A register of a seL4_UserContext, under the name that debuggers give it. */
 typedef struct cr_arch_register {
     const char *name;

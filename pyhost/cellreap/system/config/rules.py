@@ -57,15 +57,19 @@ def unknown(what: str, name: str, known: list[str]) -> str:
     return f'no {what} is named "{name}"; {expected}'
 
 
+def _once(what: str, name: str, before: set[str], at: KeyPath) -> Iterator[Problem]:
+    """A name that another one had before. Adds it to those."""
+    if name in before:
+        yield (*at, "name"), f'a {what} named "{name}" was there before; expected another name'
+    before.add(name)
+
+
 def _programs(config: Config) -> Iterator[Problem]:
     """Whether files exist and build is found out by a build, not here."""
     names: set[str] = set()
     for i, program in enumerate(config.programs):
         at: KeyPath = ("program", i)
-        if program.name in names:
-            said = f'a program named "{program.name}" was there before'
-            yield (*at, "name"), f"{said}; expected another name"
-        names.add(program.name)
+        yield from _once("program", program.name, names, at)
         if program.elf is None and not program.sources:
             yield at, "expected elf, or sources with at least one file"
         elif program.elf is not None and program.sources:
@@ -83,20 +87,10 @@ def _names(config: Config) -> Iterator[Problem]:
     pds: set[str] = set()
     spaces: set[str] = set()
     for i, pd in enumerate(config.pds):
-        if pd.name in pds:
-            yield (
-                ("pd", i, "name"),
-                f'a PD named "{pd.name}" was there before; expected another name',
-            )
-        pds.add(pd.name)
+        yield from _once("PD", pd.name, pds, ("pd", i))
         for j, space in enumerate(pd.spaces):
             at: KeyPath = ("pd", i, "space", j)
-            if space.name in spaces:
-                yield (
-                    (*at, "name"),
-                    f'a space named "{space.name}" was there before; expected another name',
-                )
-            spaces.add(space.name)
+            yield from _once("space", space.name, spaces, at)
             if space.type in CORE_TYPES:
                 yield (
                     (*at, "type"),
@@ -116,10 +110,7 @@ def _regions(config: Config) -> Iterator[Problem]:
         yield ("region",), f"expected at most {limits['REGIONS']}"
     for i, region in enumerate(config.regions):
         at: KeyPath = ("region", i)
-        if region.name in names:
-            said = f'a region named "{region.name}" was there before'
-            yield (*at, "name"), f"{said}; expected another name"
-        names.add(region.name)
+        yield from _once("region", region.name, names, at)
         if region.epoch is not None and (region.epoch % _WORD or region.epoch >= region.size):
             yield (
                 (*at, "epoch"),

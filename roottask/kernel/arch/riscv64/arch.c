@@ -70,24 +70,10 @@ void cr_arch_set_argument(seL4_UserContext *registers, seL4_Word value)
     registers->a0 = value;
 }
 
-int cr_arch_is_call(const seL4_UserContext *registers, seL4_CPtr *invoked)
+seL4_Word cr_arch_syscall(const seL4_UserContext *registers, seL4_CPtr *invoked)
 {
     *invoked = registers->a0;
-    return registers->a7 == (seL4_Word)seL4_SysCall;
-}
-
-int cr_arch_is_send(const seL4_UserContext *registers, seL4_CPtr *invoked)
-{
-    *invoked = registers->a0;
-    return registers->a7 == (seL4_Word)seL4_SysSend;
-}
-
-int cr_arch_is_receive(const seL4_UserContext *registers, seL4_CPtr *invoked)
-{
-    *invoked = registers->a0;
-    return registers->a7 == (seL4_Word)seL4_SysRecv ||
-           registers->a7 == (seL4_Word)CR_SYS_WAIT ||
-           registers->a7 == (seL4_Word)seL4_SysReplyRecv;
+    return registers->a7;
 }
 
 const cr_arch_register cr_arch_registers[] = {

@@ -71,24 +71,10 @@ void cr_arch_set_argument(seL4_UserContext *registers, seL4_Word value)
     registers->rdi = value;
 }
 
-int cr_arch_is_call(const seL4_UserContext *registers, seL4_CPtr *invoked)
+seL4_Word cr_arch_syscall(const seL4_UserContext *registers, seL4_CPtr *invoked)
 {
     *invoked = registers->rdi;
-    return registers->rdx == (seL4_Word)seL4_SysCall;
-}
-
-int cr_arch_is_send(const seL4_UserContext *registers, seL4_CPtr *invoked)
-{
-    *invoked = registers->rdi;
-    return registers->rdx == (seL4_Word)seL4_SysSend;
-}
-
-int cr_arch_is_receive(const seL4_UserContext *registers, seL4_CPtr *invoked)
-{
-    *invoked = registers->rdi;
-    return registers->rdx == (seL4_Word)seL4_SysRecv ||
-           registers->rdx == (seL4_Word)CR_SYS_WAIT ||
-           registers->rdx == (seL4_Word)seL4_SysReplyRecv;
+    return registers->rdx;
 }
 
 const cr_arch_register cr_arch_registers[] = {
