@@ -160,7 +160,7 @@ static int is_to_be_freed(cr_ref resource)
  * refers to now. */
 static void free_let_go(void)
 {
-    uint32_t next = cr_sup.cleaner.let_go
+    uint32_t next = cr_sys.let_go
                         ? cr_model_first(cr_sys.model, cr_sys.mo_space, CR_EDGE_SUBSET, CR_IN)
                         : CR_NONE;
     for (uint32_t edge = next; edge != CR_NONE; edge = next) {
@@ -172,7 +172,7 @@ static void free_let_go(void)
             cr_panic("memory cannot be given back", member.from.index);
         }
     }
-    cr_sup.cleaner.let_go &= cr_sup.cleaner.n_kept > 0;
+    cr_sys.let_go &= cr_sup.cleaner.n_kept > 0;
 }
 
 static void settle(void)

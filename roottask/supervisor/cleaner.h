@@ -103,7 +103,6 @@ typedef struct cr_cleaner {
     uint32_t count;
     int looked; /* none of them can begin before a cleanup ends */
     int collect; /* a collection is due: a cleanup ended since the last one, or a PD asked */
-    int let_go;  /* a survivor let memory go since a cleanup that is not over was planned */
     int stop_all; /* the cleanup of all PDs is to begin */
     int stops;    /* it was ordered: no PD is made any more */
     /* For one function at a time: too large for the stack. */

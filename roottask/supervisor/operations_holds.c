@@ -212,8 +212,6 @@ cr_result cr_check_release(cr_asked *a)
 
 void cr_do_release(cr_asked *a)
 {
-    cr_cleaner *cleaner = &cr_sup.cleaner;
-    cleaner->let_go |= cleaner->n_kept > 0 && cr_is_memory(a->found.node);
     a->results[0] = cr_drop_hold(a->from, a->from, a->found.node);
     a->count = 1;
 }

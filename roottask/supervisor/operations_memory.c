@@ -45,6 +45,22 @@ void cr_do_allocate(cr_asked *a)
     answer(a, cr_sys.mo_space, object);
 }
 
+/* Whether the caller may map what it names: a memory object that it holds, or the one that backs a
+ * resource of which it has a capability. Finds that memory object, and the slot of the latter. */
+static int may_attach(cr_asked *a)
+{
+    const uint32_t hold =
+        cr_model_find(cr_sys.model, CR_EDGE_HOLD, a->from->node, a->found.node);
+    int writable = 0;
+    a->found.slot = 0;
+    if (hold == CR_NONE || cr_is_memory(a->found.node)) {
+        return hold != CR_NONE && !cr_is_region(a->found.node);
+    }
+    a->found.slot = cr_sys.edge_entry[hold];
+    return a->found.slot != 0 && cr_backing_of(a->found.node, &a->found.node, &writable) &&
+           (writable || a->args.writable == 0);
+}
+
 cr_result cr_check_attach(cr_asked *a)
 {
     const uint64_t span = 1ull << CR_REGION_SPAN_BITS;
@@ -53,8 +69,7 @@ cr_result cr_check_attach(cr_asked *a)
     if (result != CR_RESULT_OK) {
         return result;
     }
-    if (!cr_is_memory(a->found.node) || cr_is_region(a->found.node) ||
-        cr_model_count(cr_sys.model, CR_EDGE_HOLD, a->from->node, a->found.node) == 0) {
+    if (!may_attach(a)) {
         return CR_RESULT_DENIED;
     }
     if (vaddr % span != 0 || vaddr == 0 || vaddr >> CR_REGIONS_END_BITS != 0) {
@@ -70,6 +85,31 @@ void cr_do_attach(cr_asked *a)
 {
     cr_ref region;
     a->undone = cr_make_region(a->from, a->found.node, a->args.address,
-                               a->args.writable != 0, &region);
+                               a->args.writable != 0, a->found.slot, &region);
     answer(a, cr_sys.vmr_space, region);
+}
+
+cr_result cr_check_back(cr_asked *a)
+{
+    int writable;
+    cr_ref known;
+    cr_result result = cr_find_own_resource(a, &a->found.node);
+    if (result == CR_RESULT_OK) {
+        result = cr_find_resource(a->args.target_space, a->args.target_object, &a->found.target);
+    }
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    if (!cr_is_memory(a->found.target) || cr_is_region(a->found.target) ||
+        cr_model_count(cr_sys.model, CR_EDGE_HOLD, a->from->node, a->found.target) == 0) {
+        return CR_RESULT_DENIED;
+    }
+    return cr_backing_of(a->found.node, &known, &writable) ? CR_RESULT_EXISTS
+                                                           : cr_fits(a->from, CR_QUOTA_EDGES, 1, 0);
+}
+
+void cr_do_back(cr_asked *a)
+{
+    a->undone = cr_make_map(a->found.node, a->found.target,
+                            a->args.writable != 0 ? CR_REGION_WRITABLE : 0);
 }

@@ -146,7 +146,7 @@ cr_result cr_check_map(cr_asked *a)
 
 void cr_do_map(cr_asked *a)
 {
-    a->undone = cr_make_map(a->found.node, a->found.target);
+    a->undone = cr_make_map(a->found.node, a->found.target, 0);
 }
 
 cr_result cr_check_unmap(cr_asked *a)

@@ -313,12 +313,15 @@ cr_result cr_make_memory(cr_pd *pd, uint32_t pages, cr_ref *out)
     return result;
 }
 
-cr_result cr_make_region(cr_pd *pd, cr_ref object, uint64_t vaddr, int writable, cr_ref *out)
+cr_result cr_make_region(cr_pd *pd, cr_ref object, uint64_t vaddr, int writable, uint32_t slot,
+                         cr_ref *out)
 {
     cr_making_begin_at(CR_MADE_REGION, pd->node);
-    const cr_new_part *part =
-        add_part_of(pd, cr_making_new_region(pd, 0, object, vaddr, writable));
+    cr_new_part *part = cr_making_new_region(pd, 0, object, vaddr, writable);
+    part->memory.slot = slot;
+    (void)add_part_of(pd, part);
     const cr_result result = cr_making_run();
+    pd->attached += result == CR_RESULT_OK && slot != 0;
     *out = part->resource.ref;
     return result;
 }
@@ -330,10 +333,12 @@ static cr_result make_edge(cr_made made, const cr_new_edge *edge)
     return cr_making_run();
 }
 
-cr_result cr_make_map(cr_ref from, cr_ref to)
+cr_result cr_make_map(cr_ref from, cr_ref to, uint32_t entry)
 {
-    return make_edge(CR_MADE_MAP,
-                     &(cr_new_edge){.kind = CR_EDGE_MAP, .from = &from, .to = &to});
+    return make_edge(CR_MADE_MAP, &(cr_new_edge){.kind = CR_EDGE_MAP,
+                                                 .from = &from,
+                                                 .to = &to,
+                                                 .entry = entry});
 }
 
 cr_result cr_make_subscription(const cr_pd *pd, cr_ref node, uint32_t handler)

@@ -113,7 +113,10 @@ void cr_making_add_part(cr_new_part *part)
         return;
     }
     cr_making_add_edge(&(cr_new_edge){
-        .kind = CR_EDGE_HOLD, .from = &memory->pd->node, .to = &part->resource.ref});
+        .kind = CR_EDGE_HOLD,
+        .from = &memory->pd->node,
+        .to = &part->resource.ref,
+        .entry = memory->slot});
     cr_making_add_edge(&(cr_new_edge){
         .kind = CR_EDGE_MAP,
         .from = &part->resource.ref,

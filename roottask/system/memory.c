@@ -251,6 +251,20 @@ uint32_t cr_memory_pages(cr_ref object)
     return (uint32_t)cr_objects_of(*cr_memory_block(object))->of[CR_OBJECT_FRAME];
 }
 
+int cr_backing_of(cr_ref resource, cr_ref *object, int *writable)
+{
+    for (uint32_t map = cr_model_first(cr_sys.model, resource, CR_EDGE_MAP, CR_OUT);
+         map != CR_NONE; map = cr_model_next(cr_sys.model, map, resource, CR_OUT)) {
+        cr_edge_info info;
+        if (cr_model_edge(cr_sys.model, map, &info) == CR_OK && cr_is_memory(info.to)) {
+            *object = info.to;
+            *writable = (cr_sys.edge_entry[map] & CR_REGION_WRITABLE) != 0;
+            return 1;
+        }
+    }
+    return 0;
+}
+
 int cr_has_region(const cr_pd *pd, uint64_t vaddr)
 {
     for (uint32_t hold = cr_model_first(cr_sys.model, pd->node, CR_EDGE_HOLD, CR_OUT);

@@ -27,6 +27,7 @@ typedef struct cr_new_memory {
     const cr_pd *pd;    /* whose region it is; 0: it is a memory object */
     uint64_t vaddr;
     int writable;
+    uint32_t slot; /* of the resource by which its PD may map it; 0: the PD needs none */
     const uint32_t *from; /* the slot of the pool with the CNode of what is mapped */
 } cr_new_memory;
 
@@ -60,6 +61,9 @@ int cr_memory_is_unused(cr_ref resource);
 uint32_t *cr_memory_block(cr_ref resource);
 /* The pages of a memory object. */
 uint32_t cr_memory_pages(cr_ref object);
+/* The memory object that backs a resource, and whether its holders may write there. Returns 0 if
+ * there is none. */
+int cr_backing_of(cr_ref resource, cr_ref *object, int *writable);
 /* Whether a region of the PD is at this address. */
 int cr_has_region(const cr_pd *pd, uint64_t vaddr);
 

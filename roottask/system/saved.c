@@ -147,7 +147,7 @@ static void make_edge(const cr_image_saved_edge *edge)
         make_subscription(edge);
         return;
     default:
-        must(cr_make_map(nodes[edge->from], nodes[edge->to]),
+        must(cr_make_map(nodes[edge->from], nodes[edge->to], 0),
              "a map of the saved state cannot be made", edge->to);
     }
 }

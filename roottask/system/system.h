@@ -125,6 +125,7 @@ typedef struct cr_pd {
     uint32_t lost;        /* slots that wait for its acknowledgement of a loss */
     uint32_t just_lost;   /* a slot that the present operation emptied; 0: none, or it is told */
     uint32_t untold;      /* slots that are CR_SLOT_UNTOLD */
+    uint32_t attached;    /* regions that it has by a resource in a slot */
     uint32_t refusals;
     uint32_t refusals_untold;
     uint32_t answers; /* to questions that no other event tells of */
@@ -224,6 +225,7 @@ typedef struct cr_system {
     cr_ref mo_space;     /* core: memory objects; index CR_NONE: nobody may allocate */
     cr_ref vmr_space;    /* core: regions; the same */
     uint32_t memories;   /* number of memory objects and regions */
+    int let_go; /* a PD let memory go, and others still refer to it; all may be doomed */
     cr_ref region_objects[CR_IMAGE_MAX_REGIONS]; /* of the configured regions, if they are there */
     cr_ref resspc_space; /* core: the right to create spaces */
     seL4_CPtr endpoint;  /* for faults and operations */
@@ -274,8 +276,9 @@ typedef struct cr_system {
     /* PD: index in pds; space: index in spaces; resource: pool slot of its parent capability */
     uint32_t *node_entry;
     uint16_t *pd_account; /* of the PD that the node is or was; of who made the memory */
-    /* HOLD: slot in the PD's CSpace; REQUEST: index in requests; MAP of a region: where it is
-     * mapped (protocol.h); SUBSET of memory: its block */
+    /* HOLD: slot in the PD's CSpace, of a region that of the resource that let the PD map it;
+     * REQUEST: index in requests; MAP to memory: where, whether to write (protocol.h); SUBSET of
+     * memory: its block */
     uint32_t *edge_entry;
 } cr_system;
 
@@ -484,11 +487,13 @@ cr_result cr_make_request(cr_pd *pd, cr_ref space, uint32_t slot);
  * one. `by`: as above. CR_RESULT_GONE, FULL, UNACKED, UNWANTED. */
 cr_result cr_can_make_hold(const cr_pd *by, const cr_pd *pd, cr_ref resource, uint32_t *slot);
 cr_result cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t slot);
-cr_result cr_make_map(cr_ref from, cr_ref to);
+cr_result cr_make_map(cr_ref from, cr_ref to, uint32_t entry);
 /* A memory object that the PD holds, and a region of the PD's with a memory object. There must be
  * room (operations_memory.c). */
 cr_result cr_make_memory(cr_pd *pd, uint32_t pages, cr_ref *out);
-cr_result cr_make_region(cr_pd *pd, cr_ref object, uint64_t vaddr, int writable, cr_ref *out);
+/* `slot`: as in cr_new_memory. */
+cr_result cr_make_region(cr_pd *pd, cr_ref object, uint64_t vaddr, int writable, uint32_t slot,
+                         cr_ref *out);
 cr_result cr_make_subscription(const cr_pd *pd, cr_ref node, uint32_t handler);
 /* The core resource that stands for a PD's body. Returns 0 if there is none: it is made with the
  * first capability to the PD. */
@@ -544,8 +549,8 @@ cr_status cr_take_pd(cr_pd *pd);
 /* If the PD has not been told yet that it lost a PD capability in this slot, returns the number of
  * that PD and records that it is told. Else returns 0. */
 uint32_t cr_take_untold(cr_pd *pd, uint32_t slot);
-/* Frees the slots of a loss that the PD has acknowledged. The PD has just sent an operation, so it
- * does not wait for a server's reply. */
+/* Frees the slots of a loss that the PD has acknowledged, and the regions that it had by what was
+ * there. The PD has just sent an operation, so it does not wait for a server's reply. */
 void cr_free_lost_slots(cr_pd *pd, const cr_work_notice *loss);
 /* Whether the PD may get a PD capability, and other PDs one to it. */
 int cr_may_have_caps(const cr_pd *pd);

@@ -57,17 +57,6 @@ uint32_t cr_take_untold(cr_pd *pd, uint32_t slot)
     return pd->slots[slot] & ~(uint32_t)CR_SLOT_LOST_PD;
 }
 
-void cr_free_lost_slots(cr_pd *pd, const cr_work_notice *loss)
-{
-    const uint32_t state = loss->space != 0 ? CR_SLOT_LOST | loss->space
-                                            : CR_SLOT_LOST_PD | loss->pd;
-    for (uint32_t i = CR_SLOT_FIRST_FREE; pd->lost > 0 && i < 1u << pd->body.cspace_bits; i++) {
-        if (pd->slots[i] == state && (loss->slot == 0 || loss->slot == i)) {
-            free_slot(pd, i);
-        }
-    }
-}
-
 /* -- memory */
 
 static cr_status take_memory(cr_ref node, int cleanup)
@@ -91,6 +80,7 @@ static void free_memory(cr_ref node)
         const uint32_t map = cr_model_first(cr_sys.model, at, CR_EDGE_MAP, CR_OUT);
         lower = (cr_ref){CR_NONE, 0};
         if (!cr_memory_is_unused(at)) {
+            cr_sys.let_go = 1;
             return;
         }
         if (map != CR_NONE && cr_model_edge(cr_sys.model, map, &info) == CR_OK) {
@@ -100,6 +90,40 @@ static void free_memory(cr_ref node)
             cr_panic("memory cannot be given back", at.index);
         }
     }
+}
+
+/* The regions that a PD has by a resource go when others can use the slot of that. */
+static void free_regions(cr_pd *pd)
+{
+    uint32_t next = pd->attached > 0
+                        ? cr_model_first(cr_sys.model, pd->node, CR_EDGE_HOLD, CR_OUT)
+                        : CR_NONE;
+    for (uint32_t edge = next; edge != CR_NONE; edge = next) {
+        cr_edge_info info;
+        next = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT);
+        const uint32_t slot = cr_sys.edge_entry[edge];
+        if (slot == 0 || pd->slots[slot] != CR_SLOT_FREE ||
+            cr_model_edge(cr_sys.model, edge, &info) != CR_OK || !cr_is_region(info.to)) {
+            continue;
+        }
+        if (cr_rows_drop_edge(CR_EDGE_HOLD, pd->node, info.to, 0, CR_DROP_UNTOLD) != CR_OK) {
+            cr_panic("a hold that was found is not there", pd->number);
+        }
+        pd->attached--;
+        free_memory(info.to);
+    }
+}
+
+void cr_free_lost_slots(cr_pd *pd, const cr_work_notice *loss)
+{
+    const uint32_t state = loss->space != 0 ? CR_SLOT_LOST | loss->space
+                                            : CR_SLOT_LOST_PD | loss->pd;
+    for (uint32_t i = CR_SLOT_FIRST_FREE; pd->lost > 0 && i < 1u << pd->body.cspace_bits; i++) {
+        if (pd->slots[i] == state && (loss->slot == 0 || loss->slot == i)) {
+            free_slot(pd, i);
+        }
+    }
+    free_regions(pd);
 }
 
 /* -- dropping, by a PD that lives on */
@@ -130,6 +154,7 @@ uint32_t cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource)
         return left;
     }
     if (cr_is_memory(resource)) {
+        pd->attached -= cr_is_region(resource) && slot != 0;
         free_memory(resource);
         return 0;
     }
@@ -143,6 +168,7 @@ uint32_t cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource)
     }
     if (by == pd) {
         pd->slots[slot] = is_configured(pd, slot) ? CR_SLOT_RESERVED : CR_SLOT_FREE;
+        free_regions(pd);
     } else {
         lose_slot(pd, slot, CR_SLOT_LOST | info.number, by);
         pd->just_lost = slot;
@@ -223,6 +249,8 @@ static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)
 {
     cr_node_info info;
     cr_node_info space;
+    cr_ref object;
+    int writable;
     cr_status status = cr_model_get(cr_sys.model, resource, &info);
     if (status == CR_ERR_STALE || (status == CR_OK && info.state == CR_STATE_DESTROYED)) {
         return CR_OK;
@@ -256,8 +284,13 @@ static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)
         }
     }
     cr_pool_give(pool_slot);
+    const int is_backed = deleted_by != 0 && cr_backing_of(resource, &object, &writable);
     status = cr_rows_destroy(resource, deleted_by == 0);
-    return status == CR_OK ? cr_model_release(cr_sys.model, resource) : status;
+    status = status == CR_OK ? cr_model_release(cr_sys.model, resource) : status;
+    if (status == CR_OK && is_backed) {
+        free_memory(object); /* A cleanup has planned that. */
+    }
+    return status;
 }
 
 cr_status cr_take_request(cr_pd *pd, cr_ref space)

@@ -70,6 +70,10 @@ TABLE: Final[dict[str, Lie]] = {
     "F": Lie("a SUBSCRIBE is left out", "subscribed", _SAME),
     "G": Lie("a notice is acknowledged in the name of who never does", "cascade", _ANNOUNCED),
     "H": Lie("a fault is told as an EXIT, with its registers", "stack", _ANNOUNCED),
+    "I": Lie(
+        "what a dead server lent goes before that is acknowledged", "backed", "memory.sums"
+    ),
+    "J": Lie("what was lent stays when its loss is acknowledged", "backed", "memory.sums"),
     "w": Lie("GIVE tells of another slot", "recycle", "answers.words"),
     "x": Lie("a respawn is told to be due later than it is", "respawn", "respawn.delay"),
     "y": Lie("a deadline is told that is not kept", "hang", "config.rights"),

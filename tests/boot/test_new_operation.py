@@ -17,10 +17,9 @@ from cellreap.headers import source_root
 from cellreap.system.sdk import Sdk
 
 COPIED = ("examples", "pds", "platforms", "pyhost", "roottask", "tests/pds")
-LAST = """address of the caller's. The caller "  \\
-        "holds the region.")
+LAST = """        "the resource may attach it.")
 """
-ROW = """    CR_OPERATION(CR_OP_RENEW_MAP, 44, renew_map, "spaces", \\
+ROW = """    CR_OPERATION(CR_OP_RENEW_MAP, 45, renew_map, "spaces", \\
         NUMBER(space) NUMBER(object) NUMBER(target_space) NUMBER(target_object), \\
         NO_RESULTS, PLAIN, NOT_TOLD, CR_FROM_LIVE, "Drops a MAP edge and makes it again.")
 """

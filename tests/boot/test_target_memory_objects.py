@@ -81,3 +81,30 @@ def test_who_comes_back_finds_its_regions(target_of: Callable[[str], Target], ar
     ]
     assert right[2:] == ["first 4, epoch 5", "second 0, epoch 5"]
     assert run.says("alone") == ["first 0, epoch 1"] * 2
+
+
+@pytest.mark.behaviour("E-02")
+@pytest.mark.parametrize("arch", ARCHES)
+def test_what_was_lent_stays_until_the_loss_is_acknowledged(
+    target_of: Callable[[str], Target], arch: str
+) -> None:
+    """By a server, with a resource: then it goes, and with the last one the memory. That a PD which
+    is late does not acknowledge keeps it until that PD goes. Nobody else gets it before.
+    """
+    run = target_of(arch).run("backed")
+    said = [text for name in ("lender", "borrower", "deaf") for text in run.says(name)]
+    checks = [text for text in said if text.startswith("check")]
+    assert {text.rpartition(": ")[2] for text in checks} == {"ok"}
+    assert [text for text in run.says("borrower") if text not in checks] == [
+        *("mapped", "gone"),
+        *("mapped", "ok", "still there", "gone"),
+        *("mapped", "server died", "still there", "gone"),
+    ]
+    lent, first = (
+        run.of("EDGE", kind="MAP", op="attach", asker=run.id(name))[0]
+        for name in ("deaf", "borrower")
+    )
+    crash, late = run.plan(1), run.plan(2)
+    assert crash["core_freed"] == [first["to"]], "only a resource that its client released kept it"
+    assert late["core_freed"] == sorted([lent["from"], lent["to"]])
+    assert left(run) == [], "the borrower has acknowledged all its losses"

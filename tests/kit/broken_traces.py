@@ -230,6 +230,12 @@ def _two_regions(target: Target) -> None:
     target.memory(pd, memory)
 
 
+def _by_no_resource(target: Target) -> None:
+    """It has the region by a slot in which there is no resource that memory backs."""
+    pd = target.pd("attacher")
+    target.memory(pd, target.memory(pd), slot=40)
+
+
 def quota(target: Target, name: str, **quotas: int) -> None:
     """Emits QUOTA. quotas: those that are not 99, by their words."""
     words = ("nodes", "edges", "spaces", "types", "requests", "tickets", "pds", "bytes", "maps")
@@ -442,6 +448,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "memory.block": lambda: scenario(_odd_body),
     "memory.overlap": lambda: scenario(_squatter),
     "memory.region": lambda: scenario(_two_regions),
+    "memory.backed": lambda: scenario(_by_no_resource),
     "memory.sums": lambda: edited("depths-0-0", "USAGE", {"bytes": 1}, skip=1),
     "memory.in_use": lambda: edited("depths-0-0", "USAGE", {"nodes": 0}),
     "memory.objects": lambda: edited("depths-0-0", "SETTLED", {"objects": "thread:1"}, n=1),

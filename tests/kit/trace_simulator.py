@@ -408,7 +408,7 @@ class Target:
             self.edge("made", "HOLD", manager, res)
         return res
 
-    def memory(self, pd: str, lower: str | None = None) -> str:
+    def memory(self, pd: str, lower: str | None = None, slot: int = 0) -> str:
         """A memory object that a PD allocates, or a region of the PD's that maps one."""
         op = "allocate" if lower is None else "attach"
         if lower is None:
@@ -421,7 +421,7 @@ class Target:
         place = {"paddr": hex(self.memories[made][0]), "bytes": 1 << 13, "slots": MEMORY_SLOTS}
         self.emit("BODY", of=made, **place, objects=counted(self.body_objects[made]))
         self.model.add_hold(pd, made)
-        self.edge("made", "HOLD", pd, made, asker=pd, op=op)
+        self.edge("made", "HOLD", pd, made, slot, asker=pd, op=op)
         if lower is not None:
             self.model.add_map(made, lower)
             self.edge("made", "MAP", made, lower, 1 << 18 | 1, asker=pd, op=op)

@@ -79,10 +79,16 @@ cr_result cr_unmap(uint32_t space, uint32_t object, uint32_t target_space, uint3
 /* Memory objects: `pages` pages, all zero. The caller holds one that it allocates; cr_send and
  * cr_release apply to it. The last who refers to it, by a hold or a region, takes it along. */
 cr_result cr_allocate(uint32_t pages, uint32_t *space, uint32_t *object);
-/* Maps a memory object that the caller holds. The address is a multiple of 2^CR_REGION_SPAN_BITS,
- * not 0, and below 2^CR_REGIONS_END_BITS. The caller holds the region; cr_release unmaps it. */
+/* Maps a memory object that the caller holds, or that backs a resource which it holds. The address
+ * is a multiple of 2^CR_REGION_SPAN_BITS, not 0, and below 2^CR_REGIONS_END_BITS. The caller holds
+ * the region; cr_release unmaps it. By a resource it has the region as long as it holds that; if
+ * that is taken from it, until it has finished the notice about it. */
 cr_result cr_attach(uint32_t space, uint32_t object, uint64_t address, int writable,
                     uint32_t *region_space, uint32_t *region);
+/* The memory object, which the caller holds, backs a resource of the caller's from now on. With
+ * writable 0, holders of the resource may only read it. */
+cr_result cr_back(uint32_t space, uint32_t object, uint32_t memory_space, uint32_t memory,
+                  int writable);
 
 /* Creates a PD that runs a program which the configuration lets the caller spawn. *slot: the
  * capability to it; *pd: its number. */

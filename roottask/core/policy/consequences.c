@@ -232,8 +232,8 @@ static int is_unwanted(cr_planner *planner, uint32_t resource)
            !is_let_go(planner, resource);
 }
 
-/* What a core resource that goes maps to goes with it, if nobody holds that. What a doomed PD holds
- * is known already. */
+/* What a resource that goes maps to goes with it, if that is core and nobody holds it. What a doomed
+ * PD holds is known already. */
 static void add_lower(cr_planner *planner, uint32_t upper)
 {
     cr_walk lowers = cr_walk_start(planner, upper, CR_EDGE_MAP, CR_OUT);
@@ -248,6 +248,15 @@ static void add_lower(cr_planner *planner, uint32_t upper)
             planner->core[place] = lowers.other;
             scratch->local = CR_GOES;
         }
+    }
+}
+
+/* The same of the resources of a doomed space. */
+static void add_lower_of_space(cr_planner *planner, uint32_t space)
+{
+    cr_walk members = cr_walk_start(planner, space, CR_EDGE_SUBSET, CR_IN);
+    while (cr_walk_next(planner, &members)) {
+        add_lower(planner, members.other);
     }
 }
 
@@ -267,6 +276,12 @@ static void keep(cr_planner *planner, uint32_t resource, uint32_t *kept)
 static void free_core(cr_planner *planner)
 {
     uint32_t kept = 0;
+    for (uint32_t i = planner->n_pds; i < planner->n_found && planner->status == CR_OK; i++) {
+        const cr_doomed *space = cr_found_at(planner, i);
+        if (cr_must_walk(planner->ordering ? space->group : 0, CR_SEEN_LOWER)) {
+            add_lower_of_space(planner, space->node.index);
+        }
+    }
     for (uint32_t i = 0; i < planner->n_core && planner->status == CR_OK; i++) {
         if (is_unwanted(planner, planner->core[i])) {
             cr_scratch_of(planner, planner->core[i])->local = CR_GOES;

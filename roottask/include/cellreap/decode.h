@@ -46,7 +46,7 @@ typedef struct cr_operation_args {
     cr_op op;
     uint32_t space;
     uint32_t object;        /* LOOK with space 0: a PD's number, or 0 */
-    uint32_t target_space;  /* MAP, UNMAP */
+    uint32_t target_space;  /* MAP, UNMAP, BACK */
     uint32_t target_object; /* 0 if and only if `object` is 0 */
     uint32_t has_pd;        /* whether the message has a capability */
     uint64_t pd;            /* its badge: any value; 0 if it is not to the root task's endpoint */
@@ -66,7 +66,7 @@ typedef struct cr_operation_args {
     uint32_t pd_number; /* ALLOW: 0 unless `space` is 0 */
     uint32_t allowed;   /* ALLOW */
     uint32_t pages;     /* ALLOCATE */
-    uint32_t writable;  /* ATTACH: 0 or 1 */
+    uint32_t writable;  /* ATTACH, BACK: 0 or 1 */
     uint32_t count; /* number of bytes in `text`, or of rows in `answers` or `items` */
     char name[CR_NAME_WORDS * 8]; /* printable, not empty, NUL-terminated */
     char type[CR_TYPE_WORDS * 8]; /* [A-Z][A-Z0-9_]*, no core type, NUL-terminated */

@@ -306,8 +306,13 @@ typedef enum cr_asker {
     CR_OPERATION(CR_OP_ATTACH, 43, attach, "memory",                                               \
         NUMBER(space) NUMBER(object) WORD(address) FLAG(writable),                                 \
         RESULT(region_space) RESULT(region), PLAIN, TOLD_SOME, CR_FROM_LIVE,                       \
-        "Maps a memory object that the caller holds at this address of the caller's. The caller "  \
-        "holds the region.")
+        "Maps a memory object that the caller holds, or that backs a resource which it holds, at " \
+        "this address of the caller's. The caller holds the region.")                              \
+    CR_OPERATION(CR_OP_BACK, 44, back, "memory",                                                   \
+        NUMBER(space) NUMBER(object) NUMBER(target_space) NUMBER(target_object) FLAG(writable),    \
+        NO_RESULTS, PLAIN, NOT_TOLD, CR_FROM_LIVE,                                                 \
+        "Makes a MAP edge from a resource to a memory object that the caller holds: who holds "    \
+        "the resource may attach it.")
 
 /* The contents of a row of ROWS(member). There is at least one row.
  *
@@ -548,7 +553,8 @@ enum {
  * anything else, and its tables go with it. */
 enum { CR_REGION_SPAN_BITS = 30, CR_REGIONS_END_BITS = 39 };
 /* What is told of the MAP edge of a region: its address by pages of 2^CR_PAGE_BITS bytes, with
- * CR_REGION_WRITABLE in it if the PD may write there. */
+ * CR_REGION_WRITABLE in it if the PD may write there. Of the MAP of another resource to a memory
+ * object: CR_REGION_WRITABLE if holders of the resource may write there, or 0. */
 enum { CR_PAGE_BITS = 12, CR_REGION_WRITABLE = 1 };
 
 /* The contents of the page at CR_VADDR_STARTUP. */

@@ -296,9 +296,13 @@ typedef enum cr_print {
                    FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
                    "An edge was made or dropped, or one was added to or taken off its count. "     \
                    "number: of a HOLD or REQUEST the slot of its capability in the CSpace of "     \
-                   "`from`, 0: no capability; of a SUBSCRIBE its handler; of the MAP of a region " \
-                   "where it is mapped (protocol.h); else 0. The edges of a node that goes are "   \
-                   "not told: they go with it. Memory goes with the last HOLD and MAP of it.")     \
+                   "`from`, 0: no capability; of a region the slot of the resource that let its "  \
+                   "PD map it, 0: a HOLD of the memory did; of a SUBSCRIBE its handler; of the "   \
+                   "MAP of a region where it is mapped, of the MAP of another resource to memory " \
+                   "what holders may do there (protocol.h); else 0. The edges of a node that "     \
+                   "goes are not told: they go with it. Memory goes with the last HOLD and MAP "   \
+                   "of it, and a region with the resource that let its PD map it, when its slot "  \
+                   "is free.")                                                                     \
     CR_TRACE_EVENT(CR_EV_ALLOW, "ALLOW", FIELD(pd, PD) FIELD(by, PD) FIELD(count, NUMBER)          \
                    FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
                    "The PD `by` may make this many edges for the PD, and no more. Each HOLD and "  \

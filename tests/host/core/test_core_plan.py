@@ -537,6 +537,25 @@ def test_memory_that_nobody_holds_goes_with_the_last_that_maps_to_it() -> None:
     )
 
 
+@pytest.mark.behaviour("S-01", "E-02")
+def test_memory_that_backs_resources_goes_with_them_unless_a_survivor_has_it_mapped() -> None:
+    text = """
+        PD_0 manages MO_SPACE_4 with MO_4_1 MO_4_2 MO_4_3 MO_4_4
+        PD_0 manages VMR_SPACE_7 with VMR_7_1
+        PD_1 manages STORE_SPACE_5 with STORE_5_1 STORE_5_2 STORE_5_3 STORE_5_4
+        PD_1 holds MO_4_4
+        PD_2 holds STORE_5_1 VMR_7_1
+        PD_3 holds MO_4_3
+        STORE_5_1 maps MO_4_1
+        STORE_5_2 maps MO_4_2
+        STORE_5_3 maps MO_4_3
+        STORE_5_4 maps MO_4_4
+        VMR_7_1 maps MO_4_1
+        """
+    freed = both(system(text), "PD_1", 0, 0)["core_freed"]
+    assert freed == ["MO_4_2", "MO_4_4"], "PD_2 has MO_4_1 mapped, and PD_3 holds MO_4_3"
+
+
 def test_a_body_goes_with_its_pd_even_if_the_creator_holds_it() -> None:
     model = system(
         """

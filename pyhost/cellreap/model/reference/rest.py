@@ -10,20 +10,22 @@ from cellreap.model.ids import ROOT
 
 
 def core_freed(model: Model, pds: set[str], spaces: set[str]) -> set[str]:
-    """Core resources that doomed PDs hold, or to which one that is freed maps, that no survivor
-    except the root task holds, and to which no resource maps that stays. The bodies of doomed PDs
-    are not among them, nor is that of a PD whose creator stays: nobody holding it says that the
-    creator has released it.
+    """Core resources that doomed PDs hold, or to which one maps that goes, that no survivor except
+    the root task holds, and to which no resource maps that stays. The bodies of doomed PDs are not
+    among them, nor is that of a PD whose creator stays: nobody holding it says that the creator has
+    released it.
     """
     bodies = {body for pd in pds if (body := model.body_of(pd)) is not None}
     let_go = {model.body_of(pd) for creator, pd in model.owns if creator not in pds}
     wanted = bodies | let_go | {node for pd, node in model.holds if pd not in pds | {ROOT}}
     freed: set[str] = set()
+    doomed = {res for res, space in model.space_of.items() if space in spaces}
     found = {node for pd, node in model.holds if pd in pds and node in model.space_of}
+    found |= {lower for upper, lower in model.maps if upper in doomed and lower in model.space_of}
     while found := {res for res in found - wanted - freed if model.is_core(model.space_of[res])}:
         freed |= found
         found = {lower for upper, lower in model.maps if upper in found}
-    going = freed | bodies | {res for res, space in model.space_of.items() if space in spaces}
+    going = freed | bodies | doomed
     kept = [lower for upper, lower in model.maps if lower in freed and upper not in going]
     while kept:  # what stays keeps what it is built on
         freed.difference_update(kept)

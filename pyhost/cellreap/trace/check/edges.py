@@ -26,20 +26,28 @@ class Edges(Concern):
             _FOLLOWS[event.told](self, event, event["from"], event["to"])
         if event.told == "made MAP" and is_region(event["from"]):
             self.context.memory.mapped(event, event["from"], number)
+        elif event.told == "made MAP" and is_memory(event["to"]):
+            self.context.memory.backed(event, event["from"], event["to"], number)
         elif number != 0 and event["kind"] not in _NUMBERED:
             self.context.bad("edges.number", f"EDGE: number={number}: {event['kind']} has none")
 
     def _capability(self, event: Event, pd: str, node: str) -> None:
-        self.context.slots.take(event, pd, node)
+        if is_memory(node):
+            self.context.memory.held(event, pd, node)
+        else:
+            self.context.slots.take(event, pd, node)
         self.context.consent.edge(event, pd)
 
     def _unhold(self, event: Event, pd: str, node: str) -> None:
-        slots = self.context.slots
+        slots, memory = self.context.slots, self.context.memory
+        if is_memory(node):
+            memory.let_go(event, node)
+            return
         slot = slots.give_back(event, pd, node, (pd, node) not in self.context.model.holds)
         if slot and event["asker"] != pd:
             slots.tell(pd, slot, node)
-        if is_memory(node):
-            self.context.memory.unheld(node)
+        elif slot:
+            memory.free_slots(pd, [slot])
 
     def _unrequest(self, event: Event, pd: str, space: str) -> None:
         """The manager is owed a notice."""

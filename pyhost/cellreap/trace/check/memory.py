@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import functools
 from bisect import bisect_left, insort
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
 from cellreap import headers
 from cellreap.model.graph import Model
-from cellreap.model.ids import is_memory
+from cellreap.model.ids import is_memory, is_region
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.objects import Objects
 from cellreap.trace.events import Event
@@ -82,6 +83,10 @@ class Memory(Concern):
         self._addresses = AddressMap()
         self._resource_slots: dict[str, int] = {}
         self._regions: dict[str, Region] = {}
+        self._by: dict[str, int] = {}
+        """region -> the slot of the resource that let its PD map it, or 0"""
+        self._backed: dict[str, tuple[str, bool]] = {}
+        """resource -> its memory object, and whether holders of the resource may write there"""
 
     # -- for other concerns
 
@@ -118,8 +123,49 @@ class Memory(Concern):
         self._parent_slots -= slots
         self.changed = True
         self._regions.pop(resource, None)
+        self._by.pop(resource, None)
+        self._backed.pop(resource, None)
         if is_memory(resource):
             self.free_body(resource)
+
+    def held(self, event: Event, pd: str, node: str) -> None:
+        """A PD holds memory. It may have a region by a resource whose capability it has."""
+        slot = self._by[node] = event.number("number")
+        kind, resource = self.context.slots.of(pd).get(slot, ("", ""))
+        if slot and not (is_region(node) and kind == "HOLD" and resource in self._backed):
+            text = f"number={slot}: expected 0, or for a region the slot of a backed resource"
+            self.context.bad("memory.backed", f"{event.told}: {text}")
+
+    def let_go(self, event: Event, node: str) -> None:
+        """A PD has dropped a hold of memory."""
+        if event.number("number") != (slot := self._by.get(node, 0)):
+            text = f"number={event['number']}: {event['from']} has {node} by slot {slot}"
+            self.context.bad("memory.backed", f"{event.told}: {text}")
+        self.unheld(node)
+
+    def backed(self, event: Event, resource: str, memory: str, flags: int) -> None:
+        """A memory object backs a resource."""
+        flag = headers.constant("protocol.h", "CR_REGION_WRITABLE")
+        if flags & ~flag or resource in self._backed:
+            text = f"number={flags}: expected at most {flag}, and one memory object"
+            self.context.bad("memory.backed", f"{event.told}: {resource}: {text}")
+        self._backed[resource] = memory, bool(flags & flag)
+
+    def backing(self, region: str) -> tuple[str, bool] | None:
+        """What a new region may map by the resource that it names, and whether to write; None if it
+        names none.
+        """
+        (pd,) = self.context.model.sources("HOLD", region)
+        _, resource = self.context.slots.of(pd).get(self._by.get(region, 0), ("", ""))
+        return self._backed.get(resource)
+
+    def free_slots(self, pd: str, slots: Collection[int]) -> None:
+        """Slots of the PD are free. The regions go that it has by what was there."""
+        model = self.context.model
+        for region, slot in list(self._by.items()):
+            if slot in slots and (pd, region) in model.holds:
+                model.drop_hold(pd, region)
+                self.unheld(region)
 
     def mapped(self, event: Event, region: str, where: int) -> None:
         """A region is mapped. It has a span of addresses of its own."""

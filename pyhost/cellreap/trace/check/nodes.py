@@ -102,8 +102,11 @@ class Nodes(Concern):
         if part and space is None:
             context.bad("nodes.part", f"DELETE: {node}: part=1: expected it of a resource")
         if space is not None:
+            lower = model.built_on(node)
             model.remove_resource(node)
             context.memory.free_resource(node)
+            for memory in filter(is_memory, lower):
+                context.memory.unheld(memory)
         else:
             model.remove_space(node)
         self.deleting = (space, by) if part and space is not None else None

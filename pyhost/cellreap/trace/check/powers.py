@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from cellreap import headers
 from cellreap.model.ids import MEMORY, REGION, ROOT, is_memory, is_region, parse_id, pd_id
 from cellreap.trace.check.context import Context
 from cellreap.trace.events import RECONCILED as SAVED
@@ -254,7 +255,7 @@ class Powers:
             return f"{asker} does not manage {event['from']}"
         space = model.space_of.get(lower, lower)
         if is_memory(lower):
-            return f"{lower} is memory, which only regions map"
+            return f"{lower} is memory, which regions map, and which backs resources"
         if (asker, lower) not in model.holds and (asker, space) not in model.requests:
             return f"{asker} neither holds {lower} nor has a request to its space"
         return None
@@ -272,9 +273,27 @@ class Powers:
 
     def _attach(self, event: Event, asker: str) -> str | None:
         wrong = self._maps_region(event, asker)
-        if wrong is None and (asker, event["to"]) not in self.context.model.holds:
+        if wrong is not None:
+            return wrong
+        backing = self.context.memory.backing(event["from"])
+        if backing is not None:
+            flag = headers.constant("protocol.h", "CR_REGION_WRITABLE")
+            memory, writable = backing
+            may = memory == event["to"] and (writable or not event.number("number") & flag)
+            return None if may else f"{asker} may map {backing}"
+        if (asker, event["to"]) not in self.context.model.holds:
             return f"{asker} holds no memory object {event['to']}"
-        return wrong
+        return None
+
+    def _back(self, event: Event, asker: str) -> str | None:
+        """A manager backs a resource with a memory object that it holds."""
+        if not self._manages(asker, event["from"]):
+            return f"{asker} does not manage {event['from']}"
+        memory = event["to"]
+        if is_memory(memory) and not is_region(memory):
+            held = (asker, memory) in self.context.model.holds
+            return None if held else f"{asker} does not hold {memory}"
+        return f"{memory}: no memory object"
 
     def _subscription(self, event: Event, asker: str) -> str | None:
         node, model = event["to"], self.context.model
@@ -348,6 +367,7 @@ _POWERS: Final[Mapping[tuple[str, str], Callable[[Powers, Event, str], str | Non
     ("dropped REQUEST", "disconnect"): Powers._own_edge,
     ("made MAP", "map"): Powers._map,
     ("made MAP", "attach"): Powers._attach,
+    ("made MAP", "back"): Powers._back,
     ("made MAP", NOBODY): Powers._maps_region,
     ("dropped MAP", "unmap"): Powers._map,
     ("made FAULT", NOBODY): Powers._from_start,

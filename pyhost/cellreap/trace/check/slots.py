@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from cellreap import headers
-from cellreap.model.ids import ROOT, is_memory
+from cellreap.model.ids import ROOT
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.ways import Ways
 from cellreap.trace.events import Event
@@ -99,12 +99,11 @@ class Slots(Concern):
     def _needs_none(self, pd: str, node: str, kind: str) -> bool:
         """Whether the PD needs no capability in its CSpace.
 
-        A manager needs none to the nodes that it manages. No PD needs one to ask the root task,
-        also about memory.
+        A manager needs none to the nodes that it manages. No PD needs one to ask the root task.
         """
         model = self.context.model
         space = model.space_of.get(node, node)
-        if pd == ROOT or (kind == "REQUEST" and model.is_core(space)) or is_memory(node):
+        if pd == ROOT or (kind == "REQUEST" and model.is_core(space)):
             return True
         return kind == "HOLD" and pd == model.manager.get(space)
 
@@ -234,8 +233,10 @@ class Slots(Concern):
         if cspace is None or not succeeded:
             return
         self.ways.finished(pd, token)
-        for slot in cspace.by_token.pop(token, ()):
+        slots = cspace.by_token.pop(token, ())
+        for slot in slots:
             cspace.lost -= cspace.reserved.pop(slot).lost
+        self.context.memory.free_slots(pd, slots)
 
     def forget(self, pd: str) -> None:
         """The PD is destroyed."""
