@@ -9,23 +9,22 @@
 #define CELLREAP_PLATFORMS_H
 
 /* UARTs: a byte is written to a register when a bit of the status has a certain value.
- * CR_UART(enumerator, offset of the register for the byte, offset of the status, the bit, its value
- * as long as no byte is taken, offset of the control register, what is written there first or 0:
- * nothing, whether the root task has a driver for it)
- *
- * The registers are 32 bits wide, those of the 16550 are ports of 8 bits. */
+ * CR_UART(enumerator, bytes of a register, offset of the register for the byte, offset of the
+ * status, the bit, its value as long as no byte is taken, offset of the control register, what is
+ * written there first or 0: nothing, whether the root task has a driver for it) */
 #define CR_UARTS                                                                                   \
-    CR_UART(CR_UART_16550, 0, 5, 0x20, 0, 0, 0, 1)                                                 \
+    CR_UART(CR_UART_16550, 1, 0, 5, 0x20, 0, 0, 0, 1) /* in ports */                               \
+    CR_UART(CR_UART_16550_MAPPED, 1, 0, 5, 0x20, 0, 0, 0, 1) /* set by the firmware */             \
     /* on: the UART, its transmitter and its receiver */                                           \
-    CR_UART(CR_UART_PL011, 0, 0x18, 0x20, 0x20, 0x30, 0x301, 1)                                    \
+    CR_UART(CR_UART_PL011, 4, 0, 0x18, 0x20, 0x20, 0x30, 0x301, 1)                                 \
     /* Amlogic Meson GX: "transmit FIFO full" */                                                   \
-    CR_UART(CR_UART_MESON, 0, 0xc, 0x200000, 0x200000, 0, 0, 0)                                    \
+    CR_UART(CR_UART_MESON, 4, 0, 0xc, 0x200000, 0x200000, 0, 0, 0)                                 \
     /* the mini UART of the BCM2711: "transmitter empty" */                                        \
-    CR_UART(CR_UART_BCM2711, 0, 0x14, 0x20, 0, 0, 0, 0)                                            \
+    CR_UART(CR_UART_BCM2711, 4, 0, 0x14, 0x20, 0, 0, 0, 0)                                         \
     /* Cadence: "transmit FIFO full"; on: transmitter and receiver */                              \
-    CR_UART(CR_UART_CADENCE, 0x30, 0x2c, 0x10, 0x10, 0, 0x14, 1)                                   \
-    /* a 16550 in memory, with registers of 8 bits; the loader prints by the firmware */           \
-    CR_UART(CR_UART_16550_MAPPED, 0, 5, 0x20, 0, 0, 0, 0)
+    CR_UART(CR_UART_CADENCE, 4, 0x30, 0x2c, 0x10, 0x10, 0, 0x14, 1)                                \
+    /* SiFive: "full" is a bit of the register for the byte; on: the transmitter */                \
+    CR_UART(CR_UART_SIFIVE, 4, 0, 0, 0x80000000, 0x80000000, 8, 1, 1)
 
 /* CR_PLATFORM(prefix of enumerators, the option that a kernel for it has, the kernel's ARM_PLAT,
  * SEL4_ARCH, its UART, the UART's address)
@@ -41,17 +40,19 @@
                 0xff803000)                                                                        \
     CR_PLATFORM(CR_RPI4, CONFIG_PLAT_BCM2711, "rpi4", "aarch64", CR_UART_BCM2711, 0xfe215040)      \
     CR_PLATFORM(CR_QEMU_RISCV_VIRT, CONFIG_PLAT_QEMU_RISCV_VIRT, "qemu-riscv-virt", "riscv64",     \
-                CR_UART_16550_MAPPED, 0x10000000)
+                CR_UART_16550_MAPPED, 0x10000000)                                                  \
+    CR_PLATFORM(CR_HIFIVE, CONFIG_PLAT_HIFIVE, "hifive", "riscv64", CR_UART_SIFIVE, 0x10010000)
 
 /* Machines that enter the loader in EL3. It gives their interrupts to the lower levels.
  * CR_EL3(platform, the distributor of their interrupt controller, its CPU interface) */
 #define CR_EL3S CR_EL3(CR_ZCU102, 0xf9010000, 0xf9020000)
 
-/* Cadence's triple timer counters, of which the root task takes the first two where the kernel
- * leaves it no generic timer. The clock is the one that QEMU emulates; on a board, firmware sets
- * it. CR_TTC(platform, address, interrupt of the first counter, MHz of the clock) */
-#define CR_TTCS                                                                                    \
-    CR_TTC(CR_ZCU102, 0xff110000, 68, 133)
+/* Timers that the root task drives where the kernel leaves it none of the architecture's. The
+ * driver is in the folder of the architecture. A clock is the one that QEMU emulates; on a board,
+ * firmware sets it. CR_TIMER(platform, address, interrupt, MHz of the clock) */
+#define CR_TIMERS                                                                                  \
+    CR_TIMER(CR_ZCU102, 0xff110000, 68, 133) /* Cadence's triple timer counter */                  \
+    CR_TIMER(CR_QEMU_RISCV_VIRT, 0x101000, 11, 1000) /* Goldfish's clock: ns */
 
 /* Interrupt controllers that refkernel drives itself.
  * CR_GIC(prefix of enumerators, distributor, CPU interface) */
@@ -63,7 +64,8 @@
     CR_RAM(CR_QEMU_ARM_VIRT, 0x40000000, 0x3fc0000000)                                             \
     CR_RAM(CR_ZCU102, 0, 0x80000000)                                                               \
     CR_RAM(CR_ZCU102, 0x800000000, 0x800000000)                                                    \
-    CR_RAM(CR_QEMU_RISCV_VIRT, 0x80000000, 0x3f80000000)
+    CR_RAM(CR_QEMU_RISCV_VIRT, 0x80000000, 0x3f80000000)                                           \
+    CR_RAM(CR_HIFIVE, 0x80000000, 0x3f80000000)
 
 /* The emulated machines.
  * CR_QEMU(platform, program, Debian package that has it, -machine, -m in MiB or 0: the kernel's
@@ -75,7 +77,9 @@
     CR_QEMU(CR_QEMU_ARM_VIRT, "qemu-system-aarch64", "qemu-system-arm", "virt", 0, "")             \
     /* With secure=off no interrupt arrives. */                                                    \
     CR_QEMU(CR_ZCU102, "qemu-system-aarch64", "qemu-system-arm", "xlnx-zcu102,secure=on", 0, "")   \
-    CR_QEMU(CR_QEMU_RISCV_VIRT, "qemu-system-riscv64", "qemu-system-misc", "virt", 0, "rv64")
+    CR_QEMU(CR_QEMU_RISCV_VIRT, "qemu-system-riscv64", "qemu-system-misc", "virt", 0, "rv64") \
+    /* Hart 0 cannot run a kernel, and a kernel runs on hart 1. */                                 \
+    CR_QEMU(CR_HIFIVE, "qemu-system-riscv64", "qemu-system-misc", "sifive_u", 0, "sifive-u54")
 
 /* What is added to -machine for kernels with an option of gen_config.json.
  * CR_QEMU_MACHINE(platform, key, addition) */
@@ -107,12 +111,13 @@
     CR_QEMU_FILE(CR_PC99, "-initrd", "roottask.elf")                                               \
     CR_QEMU_FILE(CR_QEMU_ARM_VIRT, "-kernel", "loader.elf")                                        \
     CR_QEMU_FILE(CR_ZCU102, "-kernel", "loader.elf")                                               \
-    CR_QEMU_FILE(CR_QEMU_RISCV_VIRT, "-kernel", "loader.elf")
+    CR_QEMU_FILE(CR_QEMU_RISCV_VIRT, "-kernel", "loader.elf")                                      \
+    CR_QEMU_FILE(CR_HIFIVE, "-kernel", "loader.elf")
 
 enum {
-#define CR_UART(name, data, status, bit, busy, control, on, driver)                                \
-    name##_DATA = data, name##_STATUS = status, name##_BIT = bit, name##_BUSY = busy,              \
-    name##_CONTROL = control, name##_ON = on, name##_DRIVER = driver,
+#define CR_UART(name, bytes, data, status, bit, busy, control, on, driver)                         \
+    name##_BYTES = bytes, name##_DATA = data, name##_STATUS = status, name##_BIT = bit,            \
+    name##_BUSY = busy, name##_CONTROL = control, name##_ON = on, name##_DRIVER = driver,
     CR_UARTS
 #undef CR_UART
 };

@@ -18,6 +18,8 @@ class Uart:
 
     address: int
     """A port on x86_64."""
+    bytes: int
+    """The size of a register."""
     data: int
     """Offset of the register for the byte."""
     status: int
@@ -70,8 +72,9 @@ class Platform:
     uart: Uart
     """The one that the kernel prints to."""
     emulation: Emulation | None
-    ttc: int | None
-    """The address of the timer that the root task takes where it gets no other."""
+    timer: int | None
+    """The address of the timer that the root task drives where it gets none of the architecture's.
+    """
     el3: tuple[int, int] | None
     """Distributor and CPU interface of the interrupt controller of a machine that enters the loader
     in EL3. None: it enters in a lower level.
@@ -82,11 +85,11 @@ def _read() -> dict[str, Platform]:
     uarts = {str(row[0]): row[1:] for row in headers.own_table(_TABLE, "CR_UART")}
     found = {}
     for prefix, _, name, arch, uart, address in headers.own_table(_TABLE, "CR_PLATFORM"):
-        data, status, mask, busy, control, on, driven = (int(x) for x in uarts[str(uart)])
-        its = Uart(int(address), data, status, mask, busy, control, on, bool(driven))
+        *registers, driven = (int(x) for x in uarts[str(uart)])
+        its = Uart(int(address), *registers, bool(driven))
         el3 = next(((int(low), int(cpu)) for low, cpu in _rows("CR_EL3", str(prefix))), None)
-        ttc = next((int(row[0]) for row in _rows("CR_TTC", str(prefix))), None)
-        found[str(name)] = Platform(str(name), str(arch), its, _emulation(str(prefix)), ttc, el3)
+        timer = next((int(row[0]) for row in _rows("CR_TIMER", str(prefix))), None)
+        found[str(name)] = Platform(str(name), str(arch), its, _emulation(str(prefix)), timer, el3)
     return found
 
 

@@ -417,7 +417,7 @@ def device_missing(options: Mapping[str, Any], arch: str) -> str | None:
     one of its own.
     """
     platform = PLATFORMS.get(platform_of(options))
-    has_its_own = platform is not None and platform.ttc is not None
+    has_its_own = platform is not None and platform.timer is not None
     return None if has_its_own else _generic_missing(options, arch)
 
 

@@ -9,7 +9,7 @@
 #include "kernel/timer.h"
 #include "platforms/arch.h"
 #include "kernel/arch/timer_device.h"
-#include "registers.h"
+#include "kernel/arch/mapped/registers.h"
 
 #define NS_PER_S 1000000000ull
 
@@ -119,40 +119,24 @@ enum { ALARM = 0, WATCH = 1, ALARM_BITS = 7, WATCH_BITS = 11, LATER_NS = 32000 }
 #define UNIT_NS (1000ull << ALARM_BITS)
 #define UNITS_OF(ns) (((ns) + LATER_NS + UNIT_NS - 1) / UNIT_NS)
 
-static const struct {
-    uint64_t paddr, mhz;
-    uint32_t irq;
-} ttcs[CR_ROWS] = {
-#define CR_TTC(platform, address, interrupt, mhz) [platform##_ROW] = {address, mhz, interrupt},
-    CR_TTCS
-#undef CR_TTC
-};
-#define TTC ttcs[CR_ROW]
-
 static _Alignas(CR_REGISTER_BYTES) uint32_t page[CR_REGISTER_BYTES / sizeof(uint32_t)];
 static volatile uint32_t *const registers = page;
-static int mapped;
+static cr_status mapped = CR_ERR_ABSENT;
 static uint64_t set; /* ns */
 static int over;     /* the time that was set */
 
-#define CR_TTC(platform, address, interrupt, mhz)                                                  \
-    _Static_assert(UNITS_OF(CR_TIMER_MAX_NS) * (mhz) <= 1ull << WIDTH, "no time is too long");     \
-    _Static_assert(2000ull << WATCH_BITS < LATER_NS * (uint64_t)(mhz), "two ticks of it");
-CR_TTCS
-#undef CR_TTC
+_Static_assert(UNITS_OF(CR_TIMER_MAX_NS) * CR_TIMER_MHZ <= 1ull << WIDTH, "no time is too long");
+_Static_assert(CR_TIMER_MHZ == 0 || 2000ull << WATCH_BITS < (uint64_t)LATER_NS * CR_TIMER_MHZ,
+               "two ticks of it");
 
 int cr_device_exists(void)
 {
-    return TTC.paddr != 0;
+    return cr_timer_paddr != 0;
 }
 
 void cr_device_prepare(const seL4_BootInfo *info, uintptr_t image_start)
 {
-    if (cr_device_exists()) {
-        const seL4_CPtr slots = cr_boot_take();
-        (void)cr_boot_take();
-        mapped = cr_registers_map(info, image_start, TTC.paddr, slots, page) == CR_OK;
-    }
+    mapped = cr_registers_map_timer(info, image_start, page);
 }
 
 static volatile uint32_t *of(uint32_t counter, uint32_t offset)
@@ -170,14 +154,14 @@ static void stop(void)
 seL4_Error cr_device_open(cr_slot handler, cr_slot ports)
 {
     (void)ports;
-    if (!mapped) {
+    if (mapped != CR_OK) {
         return seL4_IllegalOperation;
     }
     stop();
     *of(ALARM, CLOCK) = PRESCALED | (ALARM_BITS - 1) << 1;
     *of(WATCH, CLOCK) = PRESCALED | (WATCH_BITS - 1) << 1;
     *of(ALARM, INTERRUPTS) = PASSED;
-    return seL4_IRQControl_Get(seL4_CapIRQControl, TTC.irq, handler.root, handler.index,
+    return seL4_IRQControl_Get(seL4_CapIRQControl, CR_TIMER_IRQ, handler.root, handler.index,
                                handler.depth);
 }
 
@@ -187,7 +171,7 @@ uint64_t cr_device_start(uint64_t ns)
     set = units * UNIT_NS - LATER_NS;
     over = 0;
     stop();
-    *of(ALARM, INTERVAL) = (uint32_t)(units * TTC.mhz - 1);
+    *of(ALARM, INTERVAL) = (uint32_t)(units * CR_TIMER_MHZ - 1);
     *of(WATCH, CONTROL) = FROM_0 | NO_OUTPUT;
     *of(ALARM, CONTROL) = TO_INTERVAL | FROM_0 | NO_OUTPUT;
     return set;
@@ -195,7 +179,7 @@ uint64_t cr_device_start(uint64_t ns)
 
 uint64_t cr_device_elapsed(void)
 {
-    const uint64_t ns = over ? set : *of(WATCH, COUNT) * (1000ull << WATCH_BITS) / TTC.mhz;
+    const uint64_t ns = over ? set : *of(WATCH, COUNT) * (1000ull << WATCH_BITS) / CR_TIMER_MHZ;
     over = ns >= set;
     return over ? set : ns;
 }

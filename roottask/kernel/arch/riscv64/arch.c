@@ -4,6 +4,7 @@
  * riscv64 must not be placed outside this folder. */
 #include "kernel/arch/arch.h"
 #include "kernel/arch/levels.h"
+#include "kernel/arch/mapped/registers.h"
 
 _Static_assert(CONFIG_PT_LEVELS == CR_ARCH_TABLE_LEVELS + 1 && seL4_PageTableIndexBits == 9,
                "as the spans of platforms/riscv64.h have it");
@@ -37,6 +38,18 @@ seL4_Error cr_arch_unmap_frame(seL4_CPtr frame)
 {
     cr_count_call(CR_CALL_MAP);
     return seL4_RISCV_Page_Unmap(frame);
+}
+
+uint64_t cr_arch_frame_address(seL4_CPtr frame)
+{
+    return seL4_RISCV_Page_GetAddress(frame).paddr;
+}
+
+seL4_Error cr_arch_map_registers(seL4_CPtr frame, seL4_Word vaddr)
+{
+    /* The machine, not the table, says that it is memory of a device. */
+    return seL4_RISCV_Page_Map(frame, seL4_CapInitThreadVSpace, vaddr, seL4_ReadWrite,
+                               seL4_RISCV_ExecuteNever);
 }
 
 seL4_Error cr_arch_sync_code(seL4_CPtr frame)

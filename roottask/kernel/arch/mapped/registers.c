@@ -52,15 +52,25 @@ cr_status cr_registers_map(const seL4_BootInfo *info, uintptr_t image_start, uin
             continue;
         }
         /* A root task that includes the component may have used the untyped: then it is another
-         * page. Without seL4_ARM_PageCacheable it is device memory. */
+         * page. */
         if (own == 0 || make_frame(desc, info->untyped.start + i, paddr, slots, &frame) ||
-            seL4_ARM_Page_GetAddress(frame).paddr != paddr || seL4_ARM_Page_Unmap(own) ||
-            seL4_ARM_Page_Map(frame, seL4_CapInitThreadVSpace, (seL4_Word)page, seL4_ReadWrite,
-                              seL4_ARM_ExecuteNever)) {
+            cr_arch_frame_address(frame) != paddr || cr_arch_unmap_frame(own) ||
+            cr_arch_map_registers(frame, (seL4_Word)page)) {
             return CR_ERR_ABSENT;
         }
         cut = paddr + CR_REGISTER_BYTES;
         return CR_OK;
     }
     return CR_ERR_ABSENT;
+}
+
+cr_status cr_registers_map_timer(const seL4_BootInfo *info, uintptr_t image_start,
+                                 const void *page)
+{
+    if (cr_timer_paddr == 0) {
+        return CR_ERR_ABSENT;
+    }
+    const seL4_CPtr slots = cr_boot_take();
+    (void)cr_boot_take();
+    return cr_registers_map(info, image_start, cr_timer_paddr, slots, page);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * The registers of devices that the root task drives itself. They take the place of a page of its
- * image, so they need no table of their own. Nothing but the UART and the timer may use this. */
+ * image, so they need no table of their own. Nothing but the UART and the timer may use this. These
+ * files are for architectures whose devices are memory. */
 #ifndef CELLREAP_SEL4_REGISTERS_H
 #define CELLREAP_SEL4_REGISTERS_H
 
@@ -30,11 +31,33 @@ enum {
 #undef CR_PLATFORM
 };
 
+/* Its timer, from CR_TIMERS. All are 0: it has none. */
+#define CR_TIMER(platform, address, interrupt, mhz) +(platform##_ROW == CR_ROW) * address##ul
+static const uint64_t cr_timer_paddr = 0 CR_TIMERS;
+#undef CR_TIMER
+enum {
+#define CR_TIMER(platform, address, interrupt, mhz) +(platform##_ROW == CR_ROW) * interrupt
+    CR_TIMER_IRQ = 0 CR_TIMERS,
+#undef CR_TIMER
+#define CR_TIMER(platform, address, interrupt, mhz) +(platform##_ROW == CR_ROW) * mhz
+    CR_TIMER_MHZ = 0 CR_TIMERS
+#undef CR_TIMER
+};
+
 /* Maps the page of registers at a physical address in the place of a page of the image. `slots`:
  * the first of CR_REGISTER_SLOTS empty slots of the CNode of boot time. image_start: see
  * cr_image_frame. Of devices in one untyped of the kernel's, that with the lowest address comes
  * first. CR_ERR_ABSENT: the kernel does not give it. */
 cr_status cr_registers_map(const seL4_BootInfo *info, uintptr_t image_start, uint64_t paddr,
                            seL4_CPtr slots, const void *page);
+/* The same for the timer, if there is one (CR_TIMERS), with slots of boot time of its own. */
+cr_status cr_registers_map_timer(const seL4_BootInfo *info, uintptr_t image_start,
+                                 const void *page);
+
+/* The architectures implement these. */
+/* The physical address of a frame. */
+uint64_t cr_arch_frame_address(seL4_CPtr frame);
+/* Maps a frame of registers in the root task's address space, as memory of a device. */
+seL4_Error cr_arch_map_registers(seL4_CPtr frame, seL4_Word vaddr);
 
 #endif

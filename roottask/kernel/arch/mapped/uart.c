@@ -6,20 +6,33 @@
 
 static const struct {
     int driven;
-    uint32_t data, status, bit, busy, control, on;
+    uint32_t bytes, data, status, bit, busy, control, on;
     uint64_t paddr;
 } rows[] = {
     [CR_NO_ROW] = {0},
 #define CR_PLATFORM(prefix, config, name, arch, uart, address)                                     \
-    [prefix##_ROW] = {uart##_DRIVER, uart##_DATA,    uart##_STATUS, uart##_BIT,                    \
-                      uart##_BUSY,   uart##_CONTROL, uart##_ON,     address},
+    [prefix##_ROW] = {uart##_DRIVER, uart##_BYTES,   uart##_DATA, uart##_STATUS, uart##_BIT,       \
+                      uart##_BUSY,   uart##_CONTROL, uart##_ON,   address},
     CR_PLATFORMS
 #undef CR_PLATFORM
 };
 #define UART rows[CR_ROW]
 
 static _Alignas(CR_REGISTER_BYTES) uint32_t page[CR_REGISTER_BYTES / sizeof(uint32_t)];
-static volatile uint32_t *const registers = page;
+
+static uint32_t read(uint32_t offset)
+{
+    return UART.bytes == 1 ? ((volatile uint8_t *)page)[offset] : ((volatile uint32_t *)page)[offset / 4];
+}
+
+static void write(uint32_t offset, uint32_t value)
+{
+    if (UART.bytes == 1) {
+        ((volatile uint8_t *)page)[offset] = (uint8_t)value;
+    } else {
+        ((volatile uint32_t *)page)[offset / 4] = value;
+    }
+}
 
 cr_status cr_uart_open(const seL4_BootInfo *info, seL4_CPtr slots, uintptr_t image_start)
 {
@@ -28,7 +41,7 @@ cr_status cr_uart_open(const seL4_BootInfo *info, seL4_CPtr slots, uintptr_t ima
     }
     const cr_status status = cr_registers_map(info, image_start, UART.paddr, slots, page);
     if (status == CR_OK && UART.on != 0) {
-        registers[UART.control / 4] = UART.on;
+        write(UART.control, UART.on);
     }
     return status;
 }
@@ -36,8 +49,7 @@ cr_status cr_uart_open(const seL4_BootInfo *info, seL4_CPtr slots, uintptr_t ima
 void cr_uart_put(char c)
 {
     /* No character is lost, however long the other end takes. */
-    const volatile uint32_t *const status = &registers[UART.status / 4];
-    for (uint64_t i = 0; i < UINT64_MAX && (*status & UART.bit) == UART.busy; i++) {
+    for (uint64_t i = 0; i < UINT64_MAX && (read(UART.status) & UART.bit) == UART.busy; i++) {
     }
-    registers[UART.data / 4] = (uint8_t)c;
+    write(UART.data, (uint8_t)c);
 }
