@@ -52,7 +52,13 @@
  * firmware sets it. CR_TIMER(platform, address, interrupt, MHz of the clock) */
 #define CR_TIMERS                                                                                  \
     CR_TIMER(CR_ZCU102, 0xff110000, 68, 133) /* Cadence's triple timer counter */                  \
-    CR_TIMER(CR_QEMU_RISCV_VIRT, 0x101000, 11, 1000) /* Goldfish's clock: ns */
+    CR_TIMER(CR_QEMU_RISCV_VIRT, 0x101000, 11, 1000) /* Goldfish's clock: ns */                    \
+    CR_TIMER(CR_HIFIVE, 0x10020000, 42, 500) /* the first PWM, as QEMU clocks it */
+
+/* How often the time counter of riscv64 counts in a second. CR_TIMEBASE(platform, Hz) */
+#define CR_TIMEBASES                                                                               \
+    CR_TIMEBASE(CR_QEMU_RISCV_VIRT, 10000000)                                                      \
+    CR_TIMEBASE(CR_HIFIVE, 1000000)
 
 /* Interrupt controllers that refkernel drives itself.
  * CR_GIC(prefix of enumerators, distributor, CPU interface) */

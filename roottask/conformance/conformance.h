@@ -41,6 +41,7 @@ extern const cf_check cf_plain_ipc_checks[]; /* these two: only of kernels witho
 extern const cf_check cf_plain_thread_checks[];
 extern const cf_check cf_mcs_checks[]; /* only of those with it */
 extern const cf_check cf_device_checks[]; /* only if the kernel leaves a timer to user level */
+extern const cf_check cf_ack_checks[];    /* only if an interrupt waits for an acknowledgement */
 extern const cf_check cf_time_checks[];   /* only if the root task has the time from anywhere */
 
 /* Makes one assertion. A check fails with its first failed assertion. */

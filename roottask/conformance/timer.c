@@ -343,7 +343,6 @@ const cf_check cf_device_checks[] = {
     {"interrupt-preempts-a-lower-priority", interrupt_preempts_a_lower_priority},
     {"interrupt-does-not-preempt-a-higher-priority", interrupt_does_not_preempt_a_higher_priority},
     {"equals-that-loop-for-ever-share-time", equals_that_loop_for_ever_share_time},
-    {"no-interrupt-before-the-last-is-acknowledged", no_interrupt_before_the_last_is_acknowledged},
     {"second-start-replaces-the-first", second_start_replaces_the_first},
     {"interrupt-is-never-early", interrupt_is_never_early},
     {"elapsed-time-rises", elapsed_time_rises},
@@ -352,6 +351,11 @@ const cf_check cf_device_checks[] = {
     {"handler-outlives-its-notification", handler_outlives_its_notification},
     {"handler-wants-a-notification-that-can-be-signalled",
      handler_wants_a_notification_that_can_be_signalled},
+    {0, 0},
+};
+
+const cf_check cf_ack_checks[] = {
+    {"no-interrupt-before-the-last-is-acknowledged", no_interrupt_before_the_last_is_acknowledged},
     {0, 0},
 };
 

@@ -34,6 +34,15 @@
     "SMP kernels are not supported: quiescence is found by priority on one core (KernelMaxNumNodes)"
 #endif
 
+/* Whether an interrupt waits until the last one was acknowledged. For QEMU's virt machine of
+ * riscv64 the kernel tells the interrupt controller that it is done as soon as it has signalled,
+ * and an acknowledgement does nothing. */
+#ifdef CONFIG_PLAT_QEMU_RISCV_VIRT
+enum { CR_INTERRUPTS_WAIT = 0 };
+#else
+enum { CR_INTERRUPTS_WAIT = 1 };
+#endif
+
 /* With MCS, who receives a call names the reply object that keeps its caller, and answers with it.
  * Without, the kernel keeps the caller in the thread. `reply` is 0 then. */
 #ifdef CONFIG_KERNEL_MCS

@@ -33,7 +33,7 @@ cr_status cr_timer_init(seL4_CPtr notification, seL4_Word badge);
 /* Requests an interrupt in at least `ns` nanoseconds. `ns` is at most CR_TIMER_MAX_NS. This
  * replaces the interrupt that was requested before. Returns the time that was set, rounded up to
  * the resolution of the device. The sleeper's: microseconds, at least 100. A TTC's: 128
- * microseconds. */
+ * microseconds. A PWM's: one. */
 uint64_t cr_timer_start(uint64_t ns);
 /* How often cr_arch_boot_counter counts in a second. 0: there is no counter for user threads. Where
  * no register tells, it is measured with

@@ -147,7 +147,16 @@ uint64_t cr_arch_boot_counter(void)
     return count;
 }
 
+enum {
+#define CR_TIMEBASE(platform, hz) +(platform##_ROW == CR_ROW) * hz
+    timebase = 0 CR_TIMEBASES
+#undef CR_TIMEBASE
+};
+#ifdef CONFIG_TIMER_FREQUENCY /* since 14.0.0 */
+_Static_assert(timebase == CONFIG_TIMER_FREQUENCY, "as the kernel has it");
+#endif
+
 uint64_t cr_arch_counter_hz(void)
 {
-    return CONFIG_TIMER_FREQUENCY;
+    return timebase;
 }

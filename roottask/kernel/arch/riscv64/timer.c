@@ -1,25 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The kernel keeps the only timer of the architecture. On QEMU's virt machine user level has
- * Goldfish's clock, which counts nanoseconds and raises an interrupt at a time that is set. */
+ * The kernel keeps the only timer of the architecture. User level has one of the machine: Goldfish's
+ * clock on QEMU's virt, a pulse width modulator (PWM) on SiFive's. */
 #include "kernel/arch/mapped/registers.h"
 #include "kernel/arch/timer_device.h"
-
-/* Offsets of the registers. */
-enum {
-    LOW = 0,
-    HIGH = 4,
-    ALARM_LOW = 8, /* sets the alarm */
-    ALARM_HIGH = 0xc,
-    ENABLED = 0x10,
-    CLEAR_ALARM = 0x14,
-    CLEAR_INTERRUPT = 0x1c
-};
+#include "kernel/timer.h"
 
 static _Alignas(CR_REGISTER_BYTES) uint32_t page[CR_REGISTER_BYTES / sizeof(uint32_t)];
 static volatile uint32_t *const registers = page;
 static cr_status mapped = CR_ERR_ABSENT;
-static uint64_t started, set; /* ns */
+static uint64_t set; /* ns */
 
 int cr_device_exists(void)
 {
@@ -41,6 +31,78 @@ static void put(uint32_t offset, uint32_t value)
     registers[offset / sizeof(uint32_t)] = value;
 }
 
+#ifdef CONFIG_PLAT_HIFIVE
+
+/* Offsets of the registers, and their bits. */
+enum {
+    CONFIG = 0,
+    COUNT = 8,
+    COMPARE = 0x20, /* and three more: each raises an interrupt of its own, which nobody takes */
+    COMPARERS = 4,
+    SCALE = 9, /* log2 of the ticks in the unit of COMPARE */
+    STICKY = 1 << 8,
+    TO_0 = 1 << 9,   /* when the first COMPARE is reached */
+    ONCE = 1 << 13,  /* counts until then */
+    NEVER = 0xffff
+};
+#define UNITS_OF(ns) (((ns) * CR_TIMER_MHZ + (1000ull << SCALE) - 1) / (1000ull << SCALE))
+_Static_assert(UNITS_OF((uint64_t)CR_TIMER_MAX_NS) < NEVER, "no time is too long");
+
+/* In QEMU, a COMPARE that the count has reached raises its interrupt while it does not count, too.
+ * So the count is 0 before the interrupt is cleared for good. */
+static void stop(void)
+{
+    for (uint32_t i = 0; i < COMPARERS; i++) {
+        put(COMPARE + i * (uint32_t)sizeof(uint32_t), NEVER);
+    }
+    put(CONFIG, 0);
+    put(COUNT, 0);
+    put(CONFIG, 0);
+}
+
+static void prepare(void)
+{
+    stop();
+}
+
+uint64_t cr_device_start(uint64_t ns)
+{
+    const uint64_t units = UNITS_OF(ns);
+    set = units * (1000ull << SCALE) / CR_TIMER_MHZ;
+    stop();
+    put(COMPARE, (uint32_t)units);
+    put(CONFIG, SCALE | STICKY | TO_0 | ONCE);
+    return set;
+}
+
+uint64_t cr_device_elapsed(void)
+{
+    const uint64_t ns = get(COUNT) * 1000ull / CR_TIMER_MHZ; /* before it goes to 0 */
+    return (get(CONFIG) & ONCE) == 0 || ns > set ? set : ns;
+}
+
+void cr_device_quiet(void)
+{
+    if (cr_device_elapsed() == set) {
+        stop();
+    }
+}
+
+#else
+
+/* Offsets of the registers. */
+enum {
+    LOW = 0, /* of the time in ns */
+    HIGH = 4,
+    ALARM_LOW = 8, /* sets the alarm */
+    ALARM_HIGH = 0xc,
+    ENABLED = 0x10,
+    CLEAR_ALARM = 0x14,
+    CLEAR_INTERRUPT = 0x1c
+};
+
+static uint64_t started; /* ns */
+
 /* Newer versions of QEMU keep the high half as it was when the low one was read, older ones do
  * not. With either, the third time is right. */
 static uint64_t now(void)
@@ -53,18 +115,12 @@ static uint64_t now(void)
     return (uint64_t)high << 32 | low;
 }
 
-seL4_Error cr_device_open(cr_slot handler, cr_slot ports)
+static void prepare(void)
 {
-    (void)ports;
-    if (mapped != CR_OK) {
-        return seL4_IllegalOperation;
-    }
     set = 0;
     put(CLEAR_ALARM, 1);
     put(CLEAR_INTERRUPT, 1);
     put(ENABLED, 1);
-    return seL4_IRQControl_Get(seL4_CapIRQControl, CR_TIMER_IRQ, handler.root, handler.index,
-                               handler.depth);
 }
 
 uint64_t cr_device_start(uint64_t ns)
@@ -83,14 +139,27 @@ uint64_t cr_device_elapsed(void)
     return passed < set ? passed : set;
 }
 
-uint64_t cr_device_counter_hz(void)
-{
-    return 0;
-}
-
 void cr_device_quiet(void)
 {
     if (cr_device_elapsed() == set) {
         put(CLEAR_INTERRUPT, 1);
     }
+}
+
+#endif
+
+seL4_Error cr_device_open(cr_slot handler, cr_slot ports)
+{
+    (void)ports;
+    if (mapped != CR_OK) {
+        return seL4_IllegalOperation;
+    }
+    prepare();
+    return seL4_IRQControl_Get(seL4_CapIRQControl, CR_TIMER_IRQ, handler.root, handler.index,
+                               handler.depth);
+}
+
+uint64_t cr_device_counter_hz(void)
+{
+    return 0;
 }
