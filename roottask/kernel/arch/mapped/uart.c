@@ -22,7 +22,8 @@ static _Alignas(CR_REGISTER_BYTES) uint32_t page[CR_REGISTER_BYTES / sizeof(uint
 
 static uint32_t read(uint32_t offset)
 {
-    return UART.bytes == 1 ? ((volatile uint8_t *)page)[offset] : ((volatile uint32_t *)page)[offset / 4];
+    return UART.bytes == 1 ? ((volatile uint8_t *)page)[offset]
+                           : ((volatile uint32_t *)page)[offset / 4];
 }
 
 static void write(uint32_t offset, uint32_t value)
