@@ -232,8 +232,8 @@ static int is_unwanted(cr_planner *planner, uint32_t resource)
            !is_let_go(planner, resource);
 }
 
-/* What a resource that goes maps to goes with it, if that is core and nobody holds it. What a doomed
- * PD holds is known already. */
+/* What a resource that goes maps to goes with it, if that is core and nobody holds it. What a
+ * doomed PD holds is known already. */
 static void add_lower(cr_planner *planner, uint32_t upper)
 {
     cr_walk lowers = cr_walk_start(planner, upper, CR_EDGE_MAP, CR_OUT);

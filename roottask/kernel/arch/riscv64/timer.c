@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The kernel keeps the only timer of the architecture. User level has one of the machine: Goldfish's
- * clock on QEMU's virt, a pulse width modulator (PWM) on SiFive's. */
+ * The kernel keeps the only timer of the architecture. User level has one of the machine:
+ * Goldfish's clock on QEMU's virt, a pulse width modulator (PWM) on SiFive's. */
 #include "kernel/arch/mapped/registers.h"
 #include "kernel/arch/timer_device.h"
 #include "kernel/timer.h"
