@@ -32,7 +32,7 @@ class Uart:
     """Offset of the register that turns it on."""
     on: int
     """What is written there first. 0: nothing."""
-    driven: bool
+    driven: int
     """Whether the root task has a driver for it."""
 
 
@@ -85,8 +85,7 @@ def _read() -> dict[str, Platform]:
     uarts = {str(row[0]): row[1:] for row in headers.own_table(_TABLE, "CR_UART")}
     found = {}
     for prefix, _, name, arch, uart, address in headers.own_table(_TABLE, "CR_PLATFORM"):
-        *registers, driven = (int(x) for x in uarts[str(uart)])
-        its = Uart(int(address), *registers, bool(driven))
+        its = Uart(int(address), *(int(x) for x in uarts[str(uart)]))
         el3 = next(((int(low), int(cpu)) for low, cpu in _rows("CR_EL3", str(prefix))), None)
         timer = next((int(row[0]) for row in _rows("CR_TIMER", str(prefix))), None)
         found[str(name)] = Platform(str(name), str(arch), its, _emulation(str(prefix)), timer, el3)
