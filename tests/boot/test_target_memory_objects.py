@@ -67,6 +67,14 @@ def test_what_a_survivor_lets_go_during_a_destructor_goes(target: Target) -> Non
     assert run.of("STEP")[0].seq < dropped.seq < run.of("SETTLED", n=1)[0].seq
 
 
+def test_cleanups_of_pds_that_share_memory_come_one_after_the_other(target: Target) -> None:
+    """Else neither plan has the memory: in each, the other PD still has it mapped."""
+    run = target.run("heir_faults")
+    (end,), (fault,) = run.of("SETTLED", n=1), run.of("FAULT", pd=run.id("heir"))
+    assert fault.seq < end.seq < run.of("CLEANUP", n=2)[0].seq
+    assert left(run) == []
+
+
 @pytest.mark.parametrize("arch", ARCHES)
 def test_who_comes_back_finds_its_regions(target_of: Callable[[str], Target], arch: str) -> None:
     """What a survivor has stays as it was or is cleared, as the configuration says, and what nobody

@@ -21,8 +21,9 @@ def touched(model: IndexedModel, doomed: Iterable[str]) -> set[str]:
     """What a cleanup that dooms these nodes concerns.
 
     These are the doomed nodes and what an edge joins to one of them, to a resource in a doomed
-    space, or to the body of a doomed PD. A space stands for its manager too, and a resource of a
-    server for its space and server. The root task and its spaces concern nobody.
+    space, or to the body of a doomed PD. A space stands for its manager too, a resource of a server
+    for its space and server, and a region for its memory object. The root task and its spaces
+    concern nobody.
     """
     found: set[str] = set()
     for node in doomed:
@@ -36,13 +37,15 @@ def touched(model: IndexedModel, doomed: Iterable[str]) -> set[str]:
 
 
 def stands_for(model: IndexedModel, node: str) -> set[str]:
-    """What a node stands for: a space for its manager too, a resource for its space and server."""
+    """What a node stands for: a space for its manager too, a resource for its space and server, and
+    a region for its memory object.
+    """
     space = model.space_of.get(node, node)
     manager = model.manager.get(space)
     if manager is None:
         return {node}
     if model.is_core(space):
-        return set() if node == space else {node}
+        return set() if node == space else {node, *model.built_on(node)}
     return {space, manager}
 
 
