@@ -60,6 +60,11 @@
     CR_TIMEBASE(CR_QEMU_RISCV_VIRT, 10000000)                                                      \
     CR_TIMEBASE(CR_HIFIVE, 1000000)
 
+/* Addresses that the kernel hands out though they lead to its own interrupt controller: no PD gets
+ * them. CR_KEPT(platform, start, end) */
+#define CR_KEPTS                                                                                   \
+    CR_KEPT(CR_ZCU102, 0xf9010000, 0xf9080000)
+
 /* Interrupt controllers that refkernel drives itself.
  * CR_GIC(prefix of enumerators, distributor, CPU interface) */
 #define CR_GICS CR_GIC(CR_QEMU_ARM_VIRT, 0x8000000, 0x8010000)

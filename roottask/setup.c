@@ -17,6 +17,7 @@
 #include "supervisor/supervisor.h"
 #include "system/charge.h"
 #include "system/inject.h"
+#include "system/regions.h"
 #include "system/saved.h"
 #include "system/state.h"
 #include "system/text.h"
@@ -93,6 +94,7 @@ cr_status cr_set_up_objects(const cr_component_room *room, const cr_image_header
     cr_worker_init(&given, (uintptr_t)room->image_start, out->untyped,
                    image->cleaner_priority != 0 ? endpoint : 0, cr_carry_out);
     cr_supervisor_init(hooks, out->bound);
+    cr_regions_init(&given, image);
     if (cr_system_init(image, endpoint) != CR_OK || cr_closeness_init(image) != CR_OK) {
         cr_panic("the model does not fit its memory", 0);
     }

@@ -10,6 +10,7 @@ from typing import Final
 from cellreap import headers
 
 _TABLE: Final = "platforms/platforms.h"
+_PAGE: Final = 4096
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,10 @@ class Platform:
     timer: int | None
     """The address of the timer that the root task drives where it gets none of the architecture's.
     """
+    kept: tuple[tuple[int, int], ...]
+    """Addresses [start, end) of devices that no PD gets: the root task's own, and aliases of the
+    kernel's.
+    """
     el3: tuple[int, int] | None
     """Distributor and CPU interface of the interrupt controller of a machine that enters the loader
     in EL3. None: it enters in a lower level.
@@ -88,7 +93,12 @@ def _read() -> dict[str, Platform]:
         its = Uart(int(address), *(int(x) for x in uarts[str(uart)]))
         el3 = next(((int(low), int(cpu)) for low, cpu in _rows("CR_EL3", str(prefix))), None)
         timer = next((int(row[0]) for row in _rows("CR_TIMER", str(prefix))), None)
-        found[str(name)] = Platform(str(name), str(arch), its, _emulation(str(prefix)), timer, el3)
+        kept = [(int(start), int(end)) for start, end in _rows("CR_KEPT", str(prefix))]
+        mapped = () if arch == "x86_64" else (its.address & -_PAGE, timer)
+        kept += [(at, at + _PAGE) for at in mapped if at is not None]
+        found[str(name)] = Platform(
+            str(name), str(arch), its, _emulation(str(prefix)), timer, tuple(kept), el3
+        )
     return found
 
 

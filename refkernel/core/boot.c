@@ -106,23 +106,31 @@ static void fill_page(const struct image *image, word vaddr, uint8_t *page)
     }
 }
 
-/* Makes untypeds of all remaining memory, in the largest aligned blocks possible. */
+/* Makes untypeds in the largest aligned blocks possible. */
+static void put_untypeds_of(const struct region *region, bool device)
+{
+    word at = region->start;
+    while (region->end - at >= PAGE &&
+           next_slot - info->untyped.start < CONFIG_MAX_NUM_BOOTINFO_UNTYPED_CAPS) {
+        word bits = (word)__builtin_ctzl(at - ARCH_WINDOW);
+        for (; BIT(bits) > region->end - at; bits--) {
+        }
+        struct slot cap = {
+            .type = CAP_UNTYPED, .object = at, .bits = (uint8_t)bits, .guard = device};
+        info->untypedList[next_slot - info->untyped.start] = (seL4_UntypedDesc){
+            .paddr = at - ARCH_WINDOW, .sizeBits = (seL4_Uint8)bits, .isDevice = device};
+        put(next_slot++, cap);
+        at += BIT(bits);
+    }
+}
+
+/* Devices, and all remaining memory. */
 static void put_untypeds(void)
 {
     info->untyped.start = next_slot;
+    put_untypeds_of(&arch_devices, true);
     for (word i = 0; i < n_memory; i++) {
-        word at = memory[i].start;
-        while (memory[i].end - at >= PAGE &&
-               next_slot - info->untyped.start < CONFIG_MAX_NUM_BOOTINFO_UNTYPED_CAPS) {
-            word bits = (word)__builtin_ctzl(at - ARCH_WINDOW);
-            for (; BIT(bits) > memory[i].end - at; bits--) {
-            }
-            struct slot cap = {.type = CAP_UNTYPED, .object = at, .bits = (uint8_t)bits};
-            info->untypedList[next_slot - info->untyped.start] =
-                (seL4_UntypedDesc){.paddr = at - ARCH_WINDOW, .sizeBits = (seL4_Uint8)bits};
-            put(next_slot++, cap);
-            at += BIT(bits);
-        }
+        put_untypeds_of(&memory[i], false);
     }
     info->untyped.end = next_slot;
 }

@@ -58,7 +58,7 @@ struct slot {
     uint8_t type;   /* cap_type */
     uint8_t rights; /* RIGHT_... and CAP_ORIGINAL */
     uint8_t bits;   /* untyped, frame: log2 of bytes; CNode: radix; table: its level */
-    uint8_t guard;  /* CNode: bits of guard */
+    uint8_t guard;  /* CNode: bits of guard; untyped: 1 if it is of devices, else 0 */
     uint16_t asid;  /* mapped object: its address space; 0: not mapped */
     uint16_t level; /* depth in the derivation tree */
 };
@@ -306,6 +306,8 @@ struct image {
 struct region {
     word start, end; /* kernel addresses */
 };
+
+extern const struct region arch_devices; /* what the kernel itself does not drive */
 
 void elf_read(const uint8_t *elf, word bytes, struct image *out);
 /* Creates the initial thread from free memory, which must lie in the window. */

@@ -23,16 +23,18 @@ static word object_bits(word type, word size_bits)
     }
 }
 
-static struct slot make_object(word type, word address, word bits, word size_bits)
+/* Nothing of a device is cleared: its registers are not memory. */
+static struct slot make_object(word type, word address, word bits, word size_bits, uint8_t device)
 {
     struct slot cap = {.object = address, .rights = RIGHTS_ALL};
-    if (type != seL4_UntypedObject) {
+    if (type != seL4_UntypedObject && !device) {
         arch_clear((void *)address, BIT(bits));
     }
     switch (type) {
     case seL4_UntypedObject:
         cap.type = CAP_UNTYPED;
         cap.bits = (uint8_t)size_bits;
+        cap.guard = device;
         break;
     case seL4_TCBObject:
         cap.type = CAP_TCB;
@@ -108,6 +110,9 @@ seL4_Error untyped_invoke(struct invocation *call)
         (type == seL4_UntypedObject && size_bits < seL4_MinUntypedBits)) {
         return bad_argument(call, 1);
     }
+    if (untyped->guard && type != seL4_UntypedObject && type != arch_frame_type) {
+        return bad_argument(call, 1);
+    }
     seL4_Error error = find_node(call, message_get(call->from, 2), message_get(call->from, 3),
                                  &node);
     if (error != seL4_NoError) {
@@ -138,7 +143,8 @@ seL4_Error untyped_invoke(struct invocation *call)
         return seL4_NotEnoughMemory;
     }
     for (word i = 0; i < count; i++) {
-        struct slot cap = make_object(type, untyped->object + start + (i << bits), bits, size_bits);
+        struct slot cap = make_object(type, untyped->object + start + (i << bits), bits, size_bits,
+                                      untyped->guard);
         slot_create(&first[i], untyped, cap);
     }
     untyped->data = start + (count << bits);

@@ -5,6 +5,7 @@
  * untyped, and what is in its CNode. */
 #include "memory.h"
 #include "kernel/arch/arch.h"
+#include "kernel/devices.h"
 #include "kernel/untyped.h"
 
 /* string.c */
@@ -25,6 +26,12 @@ static uint32_t count_tables(void)
 }
 
 _Static_assert((uint64_t)CR_MEMORY_PAGES_MAX * PAGE <= 1u << 21, "one table of the last level");
+
+/* Whether its pages are those of something else: what a region maps, or a device. */
+static int has_copies(const cr_new_memory *make)
+{
+    return make->pd != 0 || make->device != 0;
+}
 
 /* The slot of the first page in the CNode: behind the tables. */
 static uint32_t first_page(const cr_new_memory *make)
@@ -50,7 +57,7 @@ cr_status cr_memory_take(cr_new_memory *make)
 {
     const uint64_t cnode = 1ull << (cnode_bits(make) + seL4_SlotBits);
     uint64_t bytes = (cnode + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-    bytes += make->pd != 0 ? 0 : (uint64_t)make->pages * PAGE;
+    bytes += has_copies(make) ? 0 : (uint64_t)make->pages * PAGE;
     for (uint32_t level = CR_ARCH_TABLE_LEVELS - first_page(make); level < CR_ARCH_TABLE_LEVELS;
          level++) {
         bytes += 1ull << cr_arch_table_bits[level];
@@ -66,7 +73,7 @@ static uint32_t batches(const cr_new_memory *make)
 
 int cr_memory_step(const cr_new_memory *make, uint32_t at, cr_make_step *out)
 {
-    const uint32_t objects = make->pd != 0 ? 1 : 1 + batches(make);
+    const uint32_t objects = has_copies(make) ? 1 : 1 + batches(make);
     const uint32_t tables = first_page(make);
     if (at < objects) {
         *out = (cr_make_step){CR_MAKE_OBJECTS, at};
@@ -75,7 +82,7 @@ int cr_memory_step(const cr_new_memory *make, uint32_t at, cr_make_step *out)
     } else {
         *out = (cr_make_step){CR_MAKE_PAGE, 0};
     }
-    return at < objects + tables + (make->pd != 0 ? 1 : 0);
+    return at < objects + tables + (has_copies(make) ? 1 : 0);
 }
 
 /* Makes what is in the CNode visible, until cr_delete(cr_slot_l1(cr_l1_spare())). */
@@ -122,30 +129,42 @@ static seL4_Error map_table(const cr_new_memory *make, uint32_t at)
                                      make->vaddr);
 }
 
-static seL4_Error map_pages(const cr_new_memory *make)
+static seL4_Error map_page(const cr_new_memory *make, uint32_t i)
+{
+    const seL4_CPtr page = cr_cptr(cr_l1_spare(), first_page(make) + i);
+    const seL4_Word vaddr = make->vaddr + (uint64_t)i * PAGE;
+    return make->device != 0
+               ? cr_arch_map_device(page, vspace_of(make), vaddr, make->writable)
+               : cr_arch_map_frame(page, vspace_of(make), vaddr, make->writable, 0);
+}
+
+/* A device's frames count for who has them, as if they were made now. */
+static seL4_Error copy_pages(const cr_new_memory *make)
 {
     const cr_new_memory object = {.pages = make->pages};
+    const uint32_t from = make->pd != 0 ? *make->from : make->device;
     for (uint32_t i = 0; i < make->pages; i++) {
         const uint32_t slot = first_page(make) + i;
-        const seL4_CPtr page = cr_cptr(cr_l1_spare(), slot);
         seL4_Error error = cr_copy(slot_in(make->pool_slot, slot, cnode_bits(make)),
-                                   slot_in(*make->from, i, cnode_bits(&object)), seL4_AllRights);
-        if (!error) {
-            error = cr_arch_map_frame(page, vspace_of(make), make->vaddr + (uint64_t)i * PAGE,
-                                      make->writable, 0);
+                                   slot_in(from, i, cnode_bits(&object)), seL4_AllRights);
+        if (!error && make->pd != 0) {
+            error = map_page(make, i);
         }
         if (error) {
             return error;
         }
+        if (make->pd == 0) {
+            cr_objects_add(make->block, CR_OBJECT_FRAME);
+        }
     }
-    return cr_delete(cr_slot_l1(cr_l1_spare()));
+    return make->pd != 0 ? cr_delete(cr_slot_l1(cr_l1_spare())) : seL4_NoError;
 }
 
 cr_status cr_memory_apply(const cr_new_memory *make, const cr_make_step *step)
 {
     const seL4_Error error = step->kind == CR_MAKE_OBJECTS ? make_objects(make, step->what)
                              : step->kind == CR_MAKE_TABLE ? map_table(make, step->what)
-                                                           : map_pages(make);
+                                                           : copy_pages(make);
     return error ? CR_ERR_MEMORY : CR_OK;
 }
 
@@ -200,6 +219,21 @@ static seL4_Error fill_page(uint32_t page, const cr_content *content)
         *word = before + 1;
     }
     return cr_arch_unmap_frame(frame);
+}
+
+cr_status cr_memory_of_device(const seL4_BootInfo *info, uint64_t paddr, uint32_t pages,
+                              uint32_t *pool_slot)
+{
+    const cr_new_memory object = {.pages = pages};
+    const uint32_t bits = cnode_bits(&object);
+    uint32_t block;
+    cr_status status = cr_untyped_take(bits + seL4_SlotBits, 0, &block);
+    if (status != CR_OK) {
+        return status;
+    }
+    *pool_slot = (uint32_t)cr_pool_make_sized(cr_untyped_cap(block), seL4_CapTableObject, bits,
+                                              "no place for the frames of a device");
+    return cr_device_frames(info, paddr, pages, *pool_slot, bits);
 }
 
 cr_status cr_memory_fill(uint32_t pool_slot, uint32_t pages, const cr_content *content)

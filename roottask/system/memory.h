@@ -29,6 +29,7 @@ typedef struct cr_new_memory {
     int writable;
     uint32_t slot; /* of the resource by which its PD may map it; 0: the PD needs none */
     const uint32_t *from; /* the slot of the pool with the CNode of what is mapped */
+    uint32_t device; /* the slot of the pool with the CNode of the device's frames; 0: memory */
 } cr_new_memory;
 
 /* Memory is made in steps: take, then each step of cr_memory_step in order. cr_memory_give removes
@@ -40,6 +41,11 @@ cr_status cr_memory_apply(const cr_new_memory *make, const cr_make_step *step);
 cr_status cr_memory_give(uint32_t *block);
 /* Sets the block aside for its owner, if the owner has no such block. Nothing of it must exist. */
 cr_status cr_memory_reserve(cr_new_memory *make);
+
+/* Makes the frames of a device, from which a memory object gets copies. *pool_slot: of their CNode.
+ * CR_ERR_ABSENT: see kernel/devices.h. */
+cr_status cr_memory_of_device(const seL4_BootInfo *info, uint64_t paddr, uint32_t pages,
+                              uint32_t *pool_slot);
 
 /* What a memory object is to contain. */
 typedef struct cr_content {

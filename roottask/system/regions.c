@@ -21,6 +21,31 @@ static uint32_t owner_of_map(uint32_t map)
     return CR_OWNER_MEMORY + CR_IMAGE_MAX_REGIONS + map;
 }
 
+/* By region of a device: the slot of the pool with the CNode of its frames. Else 0. */
+static uint32_t devices[CR_IMAGE_MAX_REGIONS];
+
+/* The kernel gives the pages of one untyped in ascending order. */
+void cr_regions_init(const seL4_BootInfo *info, const cr_image_header *image)
+{
+    const cr_image_region *regions = cr_image_regions(image);
+    for (uint32_t round = 0; round < image->regions.count; round++) {
+        uint32_t next = CR_IMAGE_NONE;
+        for (uint32_t i = 0; i < image->regions.count; i++) {
+            if (devices[i] == 0 && regions[i].device != CR_IMAGE_NONE &&
+                (next == CR_IMAGE_NONE || regions[i].device < regions[next].device)) {
+                next = i;
+            }
+        }
+        if (next == CR_IMAGE_NONE) {
+            return;
+        }
+        const uint64_t paddr = (uint64_t)regions[next].device << CR_PAGE_BITS;
+        if (cr_memory_of_device(info, paddr, regions[next].pages, &devices[next]) != CR_OK) {
+            cr_panic("the kernel does not give the device of a region at", paddr);
+        }
+    }
+}
+
 static int is_there(cr_ref object)
 {
     cr_node_info info;
@@ -30,6 +55,7 @@ static int is_there(cr_ref object)
 static const cr_new_part *new_object(uint32_t region)
 {
     cr_new_part *part = cr_making_new_object(region_at(region)->pages);
+    part->memory.device = devices[region];
     part->memory.owner = owner_of_object(region);
     part->region = region;
     cr_making_add_part(part);
@@ -50,6 +76,9 @@ static const cr_new_part *find_new(uint32_t region)
 static cr_content content_of(const cr_image_region *region, int is_new)
 {
     const int fills = is_new || region->after == CR_AFTER_REFILL;
+    if (region->device != CR_IMAGE_NONE) {
+        return (cr_content){.epoch = CR_IMAGE_NONE};
+    }
     return (cr_content){.clear = !is_new && region->after != CR_AFTER_KEEP,
                         .bytes = cr_image_at(cr_sys.image, region->offset),
                         .count = fills ? region->bytes : 0,
@@ -69,6 +98,7 @@ static void add_map(const cr_pd *pd, uint32_t at)
         cr_making_new_region(pd, object, known, (uint64_t)map->span << CR_REGION_SPAN_BITS,
                              map->writable != 0);
     part->memory.owner = owner_of_map(at);
+    part->memory.device = devices[map->region];
     part->content = content_of(region_at(map->region), is_new);
     cr_making_add_part(part);
     if (part->content.clear || part->content.count > 0 || part->content.epoch != CR_IMAGE_NONE) {
@@ -94,7 +124,9 @@ cr_status cr_regions_reserve(uint32_t config)
         cr_new_memory region = {
             .pages = region_at(map->region)->pages, .owner = owner_of_map(i), .pd = &nobody};
         cr_new_memory object = {
-            .pages = region.pages, .owner = owner_of_object(map->region)};
+            .pages = region.pages,
+            .owner = owner_of_object(map->region),
+            .device = devices[map->region]};
         if (map->pd != config) {
             continue;
         }

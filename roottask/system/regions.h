@@ -8,6 +8,8 @@
 
 #include "system.h"
 
+/* Makes the frames of devices. Stops the system if the kernel does not give them. */
+void cr_regions_init(const seL4_BootInfo *info, const cr_image_header *image);
 /* Adds the regions of the PD that is being made, and their contents, to the chain (making.h). */
 void cr_regions_add(const cr_pd *pd, uint32_t config);
 /* Sets memory aside for the regions of a configured PD that does not exist yet. */

@@ -161,7 +161,9 @@ static int regions_fit(const cr_image_header *image)
         const cr_image_region *region = &cr_image_regions(image)[i];
         const uint64_t bytes = (uint64_t)region->pages << CR_PAGE_BITS;
         if (!ends(region->name, CR_NAME_BYTES) || region->pages == 0 ||
-            region->pages > CR_MEMORY_PAGES_MAX || region->after >= CR_AFTER_COUNT ||
+            region->pages > CR_MEMORY_PAGES_MAX ||
+            (region->device != CR_IMAGE_NONE && region->bytes > 0) ||
+            region->after >= CR_AFTER_COUNT ||
             region->bytes > bytes ||
             (region->epoch != CR_IMAGE_NONE &&
              (region->epoch % 8 != 0 || region->epoch >= bytes))) {

@@ -125,7 +125,10 @@ static void make_probes(void)
     const uint32_t needed = cr_probes_needed(cr_sys.image);
     CR_TABLE_MAKE(probes, cr_most.pds);
     uint32_t block;
-    if (cr_untyped_take(cr_bits_for(needed) + seL4_TCBBits + 1, 0, &block) != CR_OK) {
+    const uint32_t bits = cr_bits_for(needed) + seL4_TCBBits;
+    /* its second half is for the address space */
+    if (cr_untyped_take(1 + (bits > cr_arch_vspace_bits ? bits : cr_arch_vspace_bits), 0, &block) !=
+        CR_OK) {
         cr_panic("no kernel memory for the probes of snapshots", 0);
     }
     seL4_CPtr untyped = cr_untyped_cap(block);

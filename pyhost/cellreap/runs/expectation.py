@@ -178,7 +178,13 @@ def _pd(
         spawns=frozenset(pd.spawns),
         allocates=pd.allocates,
         maps=tuple(
-            ExpectedMap(region.name, region.size // PAGE, each.address // SPAN, each.writable)
+            ExpectedMap(
+                region.name,
+                region.size // PAGE,
+                each.address // SPAN,
+                each.writable,
+                region.physical,
+            )
             for region in config.regions
             for each in region.maps
             if each.pd == pd.name

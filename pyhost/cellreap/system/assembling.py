@@ -19,6 +19,7 @@ from cellreap.system.capdl.describing import capdl_text
 from cellreap.system.capdl.layout import Layout
 from cellreap.system.capdl.target import Target, read_target
 from cellreap.system.config import on_kernel
+from cellreap.system.devices import check_devices
 from cellreap.system.elf import Executable, read_executable
 from cellreap.system.image import LOADER, MEMBERS, Overrides, members_of, write_image
 from cellreap.system.linking import link, link_loader, room_of_sdk
@@ -51,6 +52,7 @@ def write_system(
     programs = loadable(ingredients.programs, sdk.kernel.arch)
     target = read_target(sdk.kernel.arch, parts.facts.read_bytes())
     _check_layouts(source, programs, target)
+    check_devices(source, sdk)
     roottask = link(config, programs, sdk, toolchain, parts, trace_key, saved)
     manifest: dict[str, Any] = {
         "arch": sdk.kernel.arch,

@@ -19,6 +19,7 @@ from cellreap.cached import remembered
 from cellreap.errors import CellreapError
 from cellreap.model.closeness import parse_share
 from cellreap.system.config import (
+    PAGE,
     SPAN,
     Config,
     Depth,
@@ -259,6 +260,7 @@ def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[s
                 "pages": region.size >> headers.constant("protocol.h", "CR_PAGE_BITS"),
                 "after": _constant(f"CR_AFTER_{region.after.upper()}"),
                 "epoch": none if region.epoch is None else region.epoch,
+                "device": none if region.physical is None else region.physical // PAGE,
             }
             for region in config.regions
         ],

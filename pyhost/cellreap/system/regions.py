@@ -13,10 +13,15 @@ _OBJECT_STEPS, _MAP_STEPS = 4, 7
 """slot, block, CNode, node; and of a region its pages and two edges."""
 
 
+def cnode_of_device(region: Region, target: Target) -> int:
+    """The untyped of the CNode with the frames of a device."""
+    return _cnode(region.size // PAGE, target)
+
+
 def bytes_of_object(region: Region, target: Target) -> int:
     """The untyped of the memory object."""
-    pages = region.size // PAGE
-    return _power_of_2(_cnode(pages, target) + region.size)
+    pages = 0 if region.physical is not None else region.size
+    return _power_of_2(_cnode(region.size // PAGE, target) + pages)
 
 
 def bytes_of_map(region: Region, target: Target) -> int:
@@ -34,12 +39,20 @@ def steps_of(config: Config, pd: Pd, target: Target, fan_out: int) -> tuple[int,
     steps = calls = 0
     for region in config.regions:
         pages = region.size // PAGE
-        batches = -(-pages // fan_out)
+        device = region.physical is not None
+        batches = 1 if device else -(-pages // fan_out)
         fills = region.epoch is not None or region.after != "keep"
         if any(each.pd == pd.name for each in region.maps):
             tables = len(_tables(target))
             steps += _OBJECT_STEPS + batches + _MAP_STEPS + 1 + tables + fills
-            calls += 1 + batches + 3 + 2 * tables + 2 * pages + fills * (2 + 2 * pages)
+            calls += (
+                1
+                + (pages if device else batches)
+                + 3
+                + 2 * tables
+                + 2 * pages
+                + fills * (2 + 2 * pages)
+            )
     return steps, calls
 
 

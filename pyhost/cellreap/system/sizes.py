@@ -21,6 +21,7 @@ from cellreap.system.config import Config, Pd, tables
 from cellreap.system.config.tables import bytes_of
 from cellreap.system.elf import read_executable
 from cellreap.system.image import Sizes
+from cellreap.system.regions import cnode_of_device
 from cellreap.system.saved import NOTHING, Saved, smallest
 
 _KINDS: Final = {
@@ -65,6 +66,7 @@ def sizes_of(
     pages = -(-bytes_of(rows) >> large)
     asids = rows["pds"] + roottask("kernel/asids.h", "CR_MORE_ASIDS")
     pools = (asids - 1) >> roottask("kernel/asids.h", "CR_ASID_POOL_BITS")
+    devices = [region for region in config.regions if region.physical is not None]
     return Sizes(
         base_bytes=own
         + (pages << large)
@@ -72,6 +74,7 @@ def sizes_of(
         + _witness_bytes(witnesses, target)
         + _reply_bytes(config, saved, target)
         + sleeper * _block(1)
+        + sum(cnode_of_device(region, target) for region in devices)
         + probes * _probe_bytes(_probes(config, saved), target),
         base_slots=roottask("root.h", "CR_OWN_SLOTS")
         + device * roottask("kernel/timer.h", "CR_TIMER_SLOTS")
@@ -81,7 +84,8 @@ def sizes_of(
         + probes * _probe_slots(config, saved)
         + replies
         + scs
-        + pools,
+        + pools
+        + len(devices),
         bodies={name: 1 << each.bits for name, each in bodies.items()},
         spawned={program: 1 << each.bits for program, each in spawned.items()},
         base_objects=_own_objects(
@@ -91,6 +95,7 @@ def sizes_of(
             config.system.scenario,
             _probes(config, saved) if probes else 0,
             pages,
+            len(devices),
         )
         | ({"sched-context": scs, "reply": replies} if mcs else {}),
         objects={name: _objects(each, target) for name, each in bodies.items()},
@@ -119,12 +124,18 @@ def _objects(body: Body, target: Target) -> dict[str, int]:
 
 
 def _own_objects(
-    witnesses: int, device: bool, sleeper: bool, scenario: bool, probes: int, pages: int
+    witnesses: int,
+    device: bool,
+    sleeper: bool,
+    scenario: bool,
+    probes: int,
+    pages: int,
+    cnodes: int,
 ) -> dict[str, int]:
     """An endpoint for operations, a notification, the worker with its endpoint, the writer and the
     pump with three notifications, the timer's device or the sleeper; a thread and a notification
     for each witness and for the quiet thread; probes, which share an address space; large pages of
-    the tables.
+    the tables; CNodes with frames of devices.
     """
     objects = {
         "thread": 3 + witnesses + scenario + probes + sleeper,
@@ -134,6 +145,7 @@ def _own_objects(
         "asid": int(probes > 0),
         "irq-handler": int(device),
         "frame": pages,
+        "cnode": cnodes,
     }
     return {kind: count for kind, count in objects.items() if count}
 
@@ -183,4 +195,4 @@ def _probe_slots(config: Config, saved: Saved) -> int:
 
 def _probe_bytes(probes: int, target: Target) -> int:
     """One block. Its second half is for the address space."""
-    return 1 << (probes - 1).bit_length() + target.tcb_bits + 1
+    return 2 << max((probes - 1).bit_length() + target.tcb_bits, target.vspace_bits)

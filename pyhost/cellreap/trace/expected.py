@@ -46,6 +46,8 @@ class ExpectedMap:
     span: int
     """Its address, by spans of regions."""
     writable: bool
+    physical: int | None = None
+    """Where a device is. None: it is memory."""
 
 
 @dataclass(frozen=True)

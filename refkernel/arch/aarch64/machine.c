@@ -31,6 +31,9 @@ static word no_vspace[512] __attribute__((aligned(4096)));
 static word loaded_vspace;
 static word tick; /* length of a tick in timer counts */
 
+/* the same values as in support/platform_gen.json: behind the interrupt controller */
+const struct region arch_devices = {ARCH_WINDOW + 0x8020000, ARCH_WINDOW + RAM_START};
+
 static volatile uint32_t *device(word address)
 {
     return (volatile uint32_t *)(ARCH_WINDOW + address);

@@ -278,6 +278,9 @@ static word find_memory(const struct multiboot_info *info, word from, struct reg
     return count;
 }
 
+/* The HPET, and what is behind it: the interrupt controllers are around it. */
+const struct region arch_devices = {ARCH_WINDOW + 0xfed00000, ARCH_WINDOW + 0xfee00000};
+
 _Noreturn void kernel_main(uint32_t magic, uint32_t info_address)
 {
     static struct region memory[REGIONS];

@@ -246,6 +246,8 @@ typedef struct cr_image_region {
     uint32_t epoch;
     uint32_t offset; /* of what it is filled with at first. The rest is zero. */
     uint32_t bytes;
+    /* The number of the first page of a device, which is never filled. CR_IMAGE_NONE: memory. */
+    uint32_t device;
 } cr_image_region;
 
 typedef struct cr_image_map {

@@ -26,6 +26,10 @@ extern const seL4_Word cr_arch_large_type; /* a page of 2^CR_ARCH_LARGE_BITS byt
 seL4_Error cr_arch_map_table(uint32_t level, seL4_CPtr table, seL4_CPtr vspace, seL4_Word vaddr);
 seL4_Error cr_arch_map_frame(seL4_CPtr frame, seL4_CPtr vspace, seL4_Word vaddr, int writable,
                              int executable);
+/* Maps a frame of a device, past the caches. Nothing in it is executable. */
+seL4_Error cr_arch_map_device(seL4_CPtr frame, seL4_CPtr vspace, seL4_Word vaddr, int writable);
+/* The physical address, or ~0. */
+uint64_t cr_arch_frame_address(seL4_CPtr frame);
 seL4_Error cr_arch_unmap_frame(seL4_CPtr frame);
 /* Makes code that was written through another mapping visible to instruction fetches. */
 seL4_Error cr_arch_sync_code(seL4_CPtr frame);

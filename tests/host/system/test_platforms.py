@@ -188,7 +188,7 @@ KEPT = {
     "IOPortControl": {"kernel/arch/x86_64/timer.c", "kernel/arch/x86_64/uart.c"},
     "IRQControl": {f"kernel/arch/{arch}/timer.c" for arch in ("aarch64", "riscv64", "x86_64")},
 }
-DEVICES = {"kernel/arch/mapped/registers.c", "kernel/untyped.c"}
+DEVICES = {"kernel/devices.c", "kernel/untyped.c"}
 """UART and timer are made of one, and no other becomes anything."""
 
 

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, StringConstraints
 
+from cellreap.system.config.values import Bool
 from cellreap.system.toml_tables import Table, expect
 
-Bool = Annotated[bool, expect("true or false")]
 _Few = Annotated[int, Field(ge=1, le=1_000_000), expect("an integer from 1 to 1000000")]
 _Injection = Annotated[
     str,

@@ -118,6 +118,7 @@ def _regions(config: Config) -> Iterator[Problem]:
             )
         if not region.maps:
             yield at, "expected at least one [[region.map]]"
+        yield from _device(config, i)
         for j, each in enumerate(region.maps):
             here: KeyPath = (*at, "map", j)
             if each.pd not in pds:
@@ -131,6 +132,29 @@ def _regions(config: Config) -> Iterator[Problem]:
             maps[each.pd] += 1
             if maps[each.pd] == limits["MAPS"] + 1:
                 yield (*here, "pd"), f"{each.pd} has more than {limits['MAPS']} regions"
+
+
+def _device(config: Config, i: int) -> Iterator[Problem]:
+    """The registers of a device have one PD, unless the file says otherwise."""
+    region = config.regions[i]
+    at: KeyPath = ("region", i)
+    if region.physical is None:
+        if region.shared:
+            yield (*at, "shared"), "is for devices; memory is shared by all who map it"
+        return
+    for key, there in (("after", region.after != "keep"), ("epoch", region.epoch is not None)):
+        if there:
+            yield (*at, key), "is for memory, and this is a device"
+    if len(region.maps) > 1 and not region.shared:
+        yield at, f"is a device of {len(region.maps)} PDs; expected one, or shared = true"
+    for other in config.regions[:i]:
+        if other.physical is None or (other.shared and region.shared):
+            continue
+        if region.physical < other.physical + other.size and (
+            other.physical < region.physical + region.size
+        ):
+            said = f'"{other.name}" has some of these addresses'
+            yield (*at, "physical"), f"{said}; expected others, or shared = true for both"
 
 
 def _policy(config: Config) -> Iterator[Problem]:

@@ -15,7 +15,13 @@ from cellreap import headers
 from cellreap.model.closeness import MAX_FR
 from cellreap.model.plan import MAX_DEPTH
 from cellreap.system.config.bench import Bench as Bench
-from cellreap.system.config.bench import Bool as _Bool
+from cellreap.system.config.region import PAGE as PAGE
+from cellreap.system.config.region import SPAN as SPAN
+from cellreap.system.config.region import Map as Map
+from cellreap.system.config.region import Region as Region
+from cellreap.system.config.values import Bool as _Bool
+from cellreap.system.config.values import Name as _Name
+from cellreap.system.config.values import Word as _Word
 from cellreap.system.toml_tables import Expecting as Expecting
 from cellreap.system.toml_tables import Table, expect
 
@@ -44,7 +50,6 @@ BY_TIME = ("kill", "freeze")
 _Priority = Annotated[int, Field(ge=1, le=200), expect("an integer from 1 to 200")]
 _CspaceBits = Annotated[int, Field(ge=5, le=10), expect("an integer from 5 to 10")]
 _StackPages = Annotated[int, Field(ge=1, le=64), expect("an integer from 1 to 64")]
-_Word = Annotated[int, Field(ge=0, le=0xFFFF_FFFF), expect("an integer from 0 to 4294967295")]
 _Count = Annotated[int, Field(ge=1, le=0xFFFF_FFFF), expect("an integer from 1 to 4294967295")]
 _Quota = Annotated[
     int,
@@ -57,11 +62,6 @@ _Time = Annotated[
     int,
     Field(ge=TIMES_US[0], le=TIMES_US[1]),
     expect(f"microseconds from {TIMES_US[0]} to {TIMES_US[1]}"),
-]
-_Name = Annotated[
-    str,
-    StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,30}$"),
-    expect("a lower-case name: a letter, then letters, digits and _, at most 31 characters"),
 ]
 _SystemName = Annotated[
     str,
@@ -104,22 +104,6 @@ _Limit = Annotated[
     Field(ge=MIN_LIMIT_MS, le=MAX_DEADLINE_MS),
     expect(f"milliseconds from {MIN_LIMIT_MS} to {MAX_DEADLINE_MS}"),
 ]
-PAGE: Final = 1 << headers.constant("protocol.h", "CR_PAGE_BITS")
-_MOST = headers.constant("protocol.h", "CR_MEMORY_PAGES_MAX") * PAGE
-SPAN: Final = 1 << headers.constant("protocol.h", "CR_REGION_SPAN_BITS")
-"""The addresses of a region, which begins at a multiple of that."""
-_LAST = (1 << headers.constant("protocol.h", "CR_REGIONS_END_BITS")) - SPAN
-_RegionSize = Annotated[
-    int,
-    Field(ge=PAGE, le=_MOST, multiple_of=PAGE),
-    expect(f"a multiple of {PAGE} from {PAGE} to {_MOST}"),
-]
-_Address = Annotated[
-    int,
-    Field(ge=SPAN, le=_LAST, multiple_of=SPAN),
-    expect(f"a multiple of {SPAN:#x} from {SPAN:#x} to {_LAST:#x}"),
-]
-_After = Annotated[Literal["keep", "zero"], expect("keep or zero")]
 _Version = Annotated[int, Field(ge=1), expect(f"the version of this format, {CONFIG_VERSION}")]
 _Budget = Annotated[
     int,
@@ -463,38 +447,6 @@ class Dropped(Table):
         """It in words."""
         name = f' "{self.name}"' if self.name else ""
         return f"{self.kind}{name} of {' and '.join(self.between)}"
-
-
-class Map(Table):
-    """[[region.map]]: a PD that has the region in its address space from the start."""
-
-    pd: _Name
-    """The PD. It has each region once."""
-    address: _Address
-    """Where the region begins there. No other region of the PD is there."""
-    writable: _Bool = False
-    """Whether it may write there."""
-
-
-class Region(Table):
-    """[[region]]: memory that PDs have in their address spaces from the start, and have again when
-    they come back. It is zero at first. It goes with the last PD that has it.
-    """
-
-    name: _Name
-    """Unique among the regions."""
-    size: _RegionSize
-    """Its bytes, a multiple of 4096."""
-    after: _After = "keep"
-    """What becomes of its contents when a PD comes back and another one has it: they stay, or it is
-    zero but for the word of `epoch`. If no other one has it, it is new.
-    """
-    epoch: _Word | None = None
-    """The offset, in bytes, of a word of 8 bytes that is one larger each time a PD that has the
-    region is made, before its first instruction.
-    """
-    maps: Annotated[tuple[Map, ...], Field(strict=False, alias="map")]
-    """The PDs that have it, at least one."""
 
 
 class Crash(Table):

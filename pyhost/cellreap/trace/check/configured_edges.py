@@ -8,6 +8,7 @@ from typing import Final
 from cellreap import headers
 from cellreap.model.ids import is_region, parse_id, pd_id
 from cellreap.trace.check.context import Context
+from cellreap.trace.check.memory import PAGE
 from cellreap.trace.events import RECONCILED, Event
 from cellreap.trace.expected import Expected, ExpectedPd
 
@@ -100,7 +101,20 @@ class ConfiguredEdges:
             if pages != each.pages:
                 text = f"{config.name}: {each.region} has {pages} pages: expected {each.pages}"
                 self._bad("region", "PD", text)
+            if context.memory.is_device(memory) != (each.physical is not None):
+                what = "is no device" if each.physical is not None else "is a device"
+                self._bad("region", "PD", f"{config.name}: {each.region} {what}")
             self._memory[each.region] = memory
+
+    def frames_of(self, memory: str) -> range | None:
+        """The addresses of the pages of a device, if it is one and they are known."""
+        pages = self.context.memory.objects.of(memory)["frame"]
+        names = [name for name, node in self._memory.items() if node == memory]
+        for config in self._configs.values():
+            for each in config.maps:
+                if each.region in names and each.physical is not None:
+                    return range(each.physical, each.physical + pages * PAGE, PAGE)
+        return None
 
     def synchronize(self, event: Event) -> None:
         """Everything that is configured must be there now, and nothing else."""

@@ -310,19 +310,30 @@ class KernelCaps:
             address, spans = entry_of(mapped), place_of(mapped)
             within = next((node for node in regions if self._inside(node, address)), None)
             if within is not None:
-                pages[within, mapped.rpartition(" ")[2]] += mapped.startswith("frame")
+                pages[within, mapped.partition(" ")[2]] += mapped.startswith("frame")
             elif not self._inside(pd, address):
                 self._bad("truth.tables", f"{pd} has an entry at {address:#x}, not in its body")
             elif spans is None or not any(at.span == spans for at in regions.values()):
                 own.append(line)
         for region, at in regions.items():
-            frames = sum(memory.objects.of(node)["frame"] for node in model.built_on(region))
-            wanted = Counter({(region, "(RWX)" if at.writable else "(RX)"): frames})
+            (node,) = model.built_on(region)
+            uncached = ", uncached" if memory.is_device(node) else ""
+            rights = f"(R{'W' if at.writable else ''}X{uncached})"
+            wanted = Counter({(region, rights): memory.objects.of(node)["frame"]})
             if +Counter({key: n for key, n in pages.items() if key[0] == region}) != wanted:
                 self._bad("truth.tables", f"{pd} has not the pages of {region}, or other rights")
+        places = [self._context.configured.edges.frames_of(node) for node in objects
+                  if memory.is_device(node)]  # fmt: skip
+        devices = Counter(address for each in places for address in each or ())
         for address in snapshot.frames.get(root, ()):
-            if not any(self._inside(node, address) for node in (pd, *objects)):
+            if devices[address] > 0:
+                devices[address] -= 1
+            elif None in places and memory.owner_of(address) is None:
+                pass  # Without the configuration nobody knows where its devices are.
+            elif not any(self._inside(node, address) for node in (pd, *objects)):
                 self._bad("truth.tables", f"{pd} has a frame at {address:#x}, not in its body")
+        for address in +devices if root in snapshot.frames else ():
+            self._bad("truth.tables", f"{pd} has not the frame of its device at {address:#x}")
         if self._tables.setdefault(pd, own) != own:
             self._bad("truth.tables", f"the address space of {pd} is not as it was")
 

@@ -16,6 +16,7 @@ from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.objects import Objects
 from cellreap.trace.events import Event
 
+PAGE = 1 << headers.constant("protocol.h", "CR_PAGE_BITS")
 SMALLEST_BODY = 16
 """Bytes of the smallest seL4 untyped."""
 
@@ -184,6 +185,15 @@ class Memory(Concern):
     def region(self, region: str) -> Region:
         """Where a region is mapped."""
         return self._regions.get(region, Region(0, False))
+
+    def is_device(self, memory: str) -> bool:
+        """Whether the pages of a memory object are those of a device: it has no room for them."""
+        body = self._bodies.get(memory)
+        return body is not None and body.bytes <= self.objects.of(memory)["frame"] * PAGE
+
+    def owner_of(self, address: int) -> str | None:
+        """Of whose body or memory object a page is."""
+        return self._addresses.overlapping(Body(address, PAGE, 0))
 
     def unheld(self, node: str) -> None:
         """A PD has let memory go. What nobody refers to any more is freed."""

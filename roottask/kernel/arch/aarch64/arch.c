@@ -35,22 +35,24 @@ seL4_Error cr_arch_map_frame(seL4_CPtr frame, seL4_CPtr vspace, seL4_Word vaddr,
                              (seL4_ARM_VMAttributes)attributes);
 }
 
-seL4_Error cr_arch_unmap_frame(seL4_CPtr frame)
+seL4_Error cr_arch_map_device(seL4_CPtr frame, seL4_CPtr vspace, seL4_Word vaddr, int writable)
 {
+    /* Without seL4_ARM_PageCacheable it is device memory. */
     cr_count_call(CR_CALL_MAP);
-    return seL4_ARM_Page_Unmap(frame);
+    return seL4_ARM_Page_Map(frame, vspace, vaddr, writable ? seL4_ReadWrite : seL4_CanRead,
+                             seL4_ARM_ExecuteNever);
 }
 
 uint64_t cr_arch_frame_address(seL4_CPtr frame)
 {
-    return seL4_ARM_Page_GetAddress(frame).paddr;
+    const seL4_ARM_Page_GetAddress_t got = seL4_ARM_Page_GetAddress(frame);
+    return got.error ? UINT64_MAX : got.paddr;
 }
 
-seL4_Error cr_arch_map_registers(seL4_CPtr frame, seL4_Word vaddr)
+seL4_Error cr_arch_unmap_frame(seL4_CPtr frame)
 {
-    /* Without seL4_ARM_PageCacheable it is memory of a device. */
-    return seL4_ARM_Page_Map(frame, seL4_CapInitThreadVSpace, vaddr, seL4_ReadWrite,
-                             seL4_ARM_ExecuteNever);
+    cr_count_call(CR_CALL_MAP);
+    return seL4_ARM_Page_Unmap(frame);
 }
 
 seL4_Error cr_arch_sync_code(seL4_CPtr frame)

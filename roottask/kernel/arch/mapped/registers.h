@@ -54,10 +54,4 @@ cr_status cr_registers_map(const seL4_BootInfo *info, uintptr_t image_start, uin
 cr_status cr_registers_map_timer(const seL4_BootInfo *info, uintptr_t image_start,
                                  const void *page);
 
-/* The architectures implement these. */
-/* The physical address of a frame. */
-uint64_t cr_arch_frame_address(seL4_CPtr frame);
-/* Maps a frame of registers in the root task's address space, as memory of a device. */
-seL4_Error cr_arch_map_registers(seL4_CPtr frame, seL4_Word vaddr);
-
 #endif

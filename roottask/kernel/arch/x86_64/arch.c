@@ -35,6 +35,19 @@ seL4_Error cr_arch_map_frame(seL4_CPtr frame, seL4_CPtr vspace, seL4_Word vaddr,
                              seL4_X86_Default_VMAttributes);
 }
 
+seL4_Error cr_arch_map_device(seL4_CPtr frame, seL4_CPtr vspace, seL4_Word vaddr, int writable)
+{
+    cr_count_call(CR_CALL_MAP);
+    return seL4_X86_Page_Map(frame, vspace, vaddr, writable ? seL4_ReadWrite : seL4_CanRead,
+                             seL4_X86_Uncacheable);
+}
+
+uint64_t cr_arch_frame_address(seL4_CPtr frame)
+{
+    const seL4_X86_Page_GetAddress_t got = seL4_X86_Page_GetAddress(frame);
+    return got.error ? UINT64_MAX : got.paddr;
+}
+
 seL4_Error cr_arch_unmap_frame(seL4_CPtr frame)
 {
     cr_count_call(CR_CALL_MAP);

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""[[region]]: memory and devices that PDs have from the start."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+
+from cellreap import headers
+from cellreap.system.config.values import Bool, Name, Word
+from cellreap.system.toml_tables import Table, expect
+
+PAGE: Final = 1 << headers.constant("protocol.h", "CR_PAGE_BITS")
+_MOST = headers.constant("protocol.h", "CR_MEMORY_PAGES_MAX") * PAGE
+SPAN: Final = 1 << headers.constant("protocol.h", "CR_REGION_SPAN_BITS")
+"""The addresses of a region, which begins at a multiple of that."""
+_LAST = (1 << headers.constant("protocol.h", "CR_REGIONS_END_BITS")) - SPAN
+_RegionSize = Annotated[
+    int,
+    Field(ge=PAGE, le=_MOST, multiple_of=PAGE),
+    expect(f"a multiple of {PAGE} from {PAGE} to {_MOST}"),
+]
+_Address = Annotated[
+    int,
+    Field(ge=SPAN, le=_LAST, multiple_of=SPAN),
+    expect(f"a multiple of {SPAN:#x} from {SPAN:#x} to {_LAST:#x}"),
+]
+_Physical = Annotated[
+    int,
+    Field(ge=0, lt=1 << 44, multiple_of=PAGE),
+    expect(f"a multiple of {PAGE} below {1 << 44:#x}"),
+]
+_After = Annotated[Literal["keep", "zero"], expect("keep or zero")]
+
+
+class Map(Table):
+    """[[region.map]]: a PD that has the region in its address space from the start."""
+
+    pd: Name
+    """The PD. It has each region once."""
+    address: _Address
+    """Where the region begins there. No other region of the PD is there."""
+    writable: Bool = False
+    """Whether it may write there."""
+
+
+class Region(Table):
+    """[[region]]: memory that PDs have in their address spaces from the start, and have again when
+    they come back. It is zero at first. It goes with the last PD that has it.
+    """
+
+    name: Name
+    """Unique among the regions."""
+    size: _RegionSize
+    """Its bytes, a multiple of 4096."""
+    after: _After = "keep"
+    """What becomes of its contents when a PD comes back and another one has it: they stay, or it is
+    zero but for the word of `epoch`. If no other one has it, it is new.
+    """
+    epoch: Word | None = None
+    """The offset, in bytes, of a word of 8 bytes that is one larger each time a PD that has the
+    region is made, before its first instruction.
+    """
+    physical: _Physical | None = None
+    """The physical address of a device. The region is then the registers of that device, and no
+    memory: it is not cached, never cleared, and the same whenever a PD comes back. The root task's
+    own devices, and what can stop the machine, are refused. By default it is memory.
+    """
+    shared: Bool = False
+    """For a device: whether several PDs may have it, or regions with the same addresses."""
+    maps: Annotated[tuple[Map, ...], Field(strict=False, alias="map")]
+    """The PDs that have it, at least one."""
