@@ -47,7 +47,9 @@ DAMAGES = {
         "untyped.c", "slot_has_children(untyped) ? untyped->data : 0", "untyped->data"
     ),
     "objects-are-not-cleared": Damage(
-        "untyped.c", "if (type != seL4_UntypedObject) {", "if (type == seL4_CapTableObject) {"
+        "untyped.c",
+        "if (type != seL4_UntypedObject && !device) {",
+        "if (type == seL4_CapTableObject) {",
     ),
     "no-badge-is-cancelled": Damage(
         "ipc.c", "tcb->state == STATE_SENDING && tcb->badge == badge", "tcb->badge != badge"
