@@ -156,6 +156,7 @@ static __attribute__((noinline)) cr_result pass_on(cr_op op, uint32_t pd_slot,
 #define NAME(m) \
     , (const char *m, put_words(&words[count], CR_NAME_WORDS, m); count += CR_NAME_WORDS)
 #define FLAG(m) , (int m, words[count++] = m != 0)
+#define FLAG_OR_NOT(m) FLAG(m)
 #define DEPTH(m) , (uint32_t m, words[count++] = m)
 #define COUNT(m) DEPTH(m)
 #define PD(m) , (uint32_t m, pd_slot = m)

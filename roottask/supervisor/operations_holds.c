@@ -196,7 +196,17 @@ cr_result cr_check_send(cr_asked *a)
         cr_is_region(a->found.node) /* It is of one address space. */) {
         return CR_RESULT_DENIED;
     }
-    return cr_can_make_hold(a->from, a->found.pd, a->found.node, &a->found.slot);
+    const int is_memory = cr_is_memory(a->found.node);
+    if (a->args.read_only != 0 && !is_memory) {
+        return CR_RESULT_FAILED;
+    }
+    result = cr_can_make_hold(a->from, a->found.pd, a->found.node, &a->found.slot);
+    if (result == CR_RESULT_OK && is_memory && a->args.read_only == 0) {
+        /* The right to write, if the caller has it, and what the receiver has already. */
+        a->found.slot |= cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_HOLD,
+                                                         a->from->node, a->found.node)];
+    }
+    return result;
 }
 
 void cr_do_send(cr_asked *a)

@@ -45,6 +45,14 @@ void cr_do_allocate(cr_asked *a)
     answer(a, cr_sys.mo_space, object);
 }
 
+/* Whether the caller holds the memory object with the right that it asks for. */
+static int has_right(const cr_asked *a, cr_ref object)
+{
+    const uint32_t hold = cr_model_find(cr_sys.model, CR_EDGE_HOLD, a->from->node, object);
+    return hold != CR_NONE && (a->args.writable == 0 ||
+                               (cr_sys.edge_entry[hold] & CR_REGION_WRITABLE) != 0);
+}
+
 /* Whether the caller may map what it names: a memory object that it holds, or the one that backs a
  * resource of which it has a capability. Finds that memory object, and the slot of the latter. */
 static int may_attach(cr_asked *a)
@@ -53,8 +61,11 @@ static int may_attach(cr_asked *a)
         cr_model_find(cr_sys.model, CR_EDGE_HOLD, a->from->node, a->found.node);
     int writable = 0;
     a->found.slot = 0;
-    if (hold == CR_NONE || cr_is_memory(a->found.node)) {
-        return hold != CR_NONE && !cr_is_region(a->found.node);
+    if (hold == CR_NONE || cr_is_region(a->found.node)) {
+        return 0;
+    }
+    if (cr_is_memory(a->found.node)) {
+        return has_right(a, a->found.node);
     }
     a->found.slot = cr_sys.edge_entry[hold];
     return a->found.slot != 0 && cr_backing_of(a->found.node, &a->found.node, &writable) &&
@@ -101,7 +112,7 @@ cr_result cr_check_back(cr_asked *a)
         return result;
     }
     if (!cr_is_memory(a->found.target) || cr_is_region(a->found.target) ||
-        cr_model_count(cr_sys.model, CR_EDGE_HOLD, a->from->node, a->found.target) == 0) {
+        !has_right(a, a->found.target)) {
         return CR_RESULT_DENIED;
     }
     return cr_backing_of(a->found.node, &known, &writable) ? CR_RESULT_EXISTS

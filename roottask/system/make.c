@@ -306,8 +306,10 @@ cr_result cr_make_memory(cr_pd *pd, uint32_t pages, cr_ref *out)
 {
     cr_making_begin_at(CR_MADE_MEMORY, pd->node);
     const cr_new_part *part = add_part_of(pd, cr_making_new_object(pages));
-    cr_making_add_edge(
-        &(cr_new_edge){.kind = CR_EDGE_HOLD, .from = &pd->node, .to = &part->resource.ref});
+    cr_making_add_edge(&(cr_new_edge){.kind = CR_EDGE_HOLD,
+                                      .from = &pd->node,
+                                      .to = &part->resource.ref,
+                                      .entry = CR_REGION_WRITABLE});
     const cr_result result = cr_making_run();
     *out = part->resource.ref;
     return result;

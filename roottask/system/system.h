@@ -277,8 +277,8 @@ typedef struct cr_system {
     uint32_t *node_entry;
     uint16_t *pd_account; /* of the PD that the node is or was; of who made the memory */
     /* HOLD: slot in the PD's CSpace, of a region that of the resource that let the PD map it;
-     * REQUEST: index in requests; MAP to memory: where, whether to write (protocol.h); SUBSET of
-     * memory: its block */
+     * REQUEST: index in requests; MAP to memory and HOLD of a memory object: where, and whether to
+     * write (protocol.h); SUBSET of memory: its block */
     uint32_t *edge_entry;
 } cr_system;
 

@@ -230,6 +230,16 @@ def _two_regions(target: Target) -> None:
     target.memory(pd, memory)
 
 
+def _more_rights(target: Target) -> None:
+    """It sends what it may only read, and the receiver may write."""
+    pd, other, last = (target.pd(name) for name in ("allocator", "reader", "writer"))
+    memory = target.memory(pd)
+    target.body_cap(pd, other)
+    target.body_cap(other, last)
+    target.send_memory(pd, memory, other, rights=0)
+    target.send_memory(other, memory, last)
+
+
 def _by_no_resource(target: Target) -> None:
     """It has the region by a slot in which there is no resource that memory backs."""
     pd = target.pd("attacher")
@@ -448,6 +458,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "memory.block": lambda: scenario(_odd_body),
     "memory.overlap": lambda: scenario(_squatter),
     "memory.region": lambda: scenario(_two_regions),
+    "memory.rights": lambda: scenario(_more_rights),
     "memory.backed": lambda: scenario(_by_no_resource),
     "memory.sums": lambda: edited("depths-0-0", "USAGE", {"bytes": 1}, skip=1),
     "memory.in_use": lambda: edited("depths-0-0", "USAGE", {"nodes": 0}),

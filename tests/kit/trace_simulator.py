@@ -421,17 +421,17 @@ class Target:
         place = {"paddr": hex(self.memories[made][0]), "bytes": 1 << 13, "slots": MEMORY_SLOTS}
         self.emit("BODY", of=made, **place, objects=counted(self.body_objects[made]))
         self.model.add_hold(pd, made)
-        self.edge("made", "HOLD", pd, made, slot, asker=pd, op=op)
+        self.edge("made", "HOLD", pd, made, slot if lower else 1, asker=pd, op=op)
         if lower is not None:
             self.model.add_map(made, lower)
             self.edge("made", "MAP", made, lower, 1 << 18 | 1, asker=pd, op=op)
         return made
 
-    def send_memory(self, pd: str, memory: str, to: str) -> None:
+    def send_memory(self, pd: str, memory: str, to: str, rights: int = 1) -> None:
         """A PD that holds a memory object gives it to another."""
         self.emit("ALLOW", pd=to, by=pd, count=1)
         self.model.add_hold(to, memory)
-        self.edge("made", "HOLD", to, memory, asker=pd, op="send")
+        self.edge("made", "HOLD", to, memory, rights, asker=pd, op="send")
 
     def body_cap(self, holder: str, pd: str) -> str:
         """Gives the holder the capability to a PD's body."""

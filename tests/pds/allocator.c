@@ -109,11 +109,11 @@ static void give(void)
     const thing region = attach(object, gib(511), 0);
     at(gib(1))[last] = SECRET;
     cr_say_text(at(gib(511))[last] == SECRET ? "shared" : "not shared");
-    cr_say_check("send region", cr_send(region.space, region.object, to, 0), CR_RESULT_DENIED);
+    cr_say_check("send region", cr_send(region.space, region.object, to, 0, 0), CR_RESULT_DENIED);
     cr_result result = CR_RESULT_UNWANTED;
     for (uint32_t i = 0; i < ATTEMPTS && result == CR_RESULT_UNWANTED; i++) {
         seL4_Yield();
-        result = cr_send(object.space, object.object, to, 0);
+        result = cr_send(object.space, object.object, to, 1, 0);
     }
     cr_say_check("send", result, CR_RESULT_OK);
     at(gib(511))[0] = 1;
@@ -127,10 +127,12 @@ static void look_for_gift(void)
     const uint32_t last = CR_MEMORY_PAGES_MAX * PAGE / 8 - 1;
     for (uint32_t i = 1; i < OBJECTS; i++) {
         thing object = {mine.space, i};
-        thing region;
+        thing region, none;
         if (i != mine.object && cr_attach(object.space, i, gib(2), 0, &region.space,
                                           &region.object) == CR_RESULT_OK) {
             cr_say_text(at(gib(2))[last] == SECRET ? "kept" : "lost");
+            cr_say_check("attach to write", cr_attach(object.space, i, gib(3), 1, &none.space,
+                                                      &none.object), CR_RESULT_DENIED);
             release(object);
             cr_say_text(at(gib(2))[last] == SECRET ? "kept" : "lost");
             release(region);

@@ -29,7 +29,7 @@ static inline void give(child what, uint32_t to)
     cr_result result = CR_RESULT_UNWANTED;
     for (uint32_t i = 0; i < ATTEMPTS && result == CR_RESULT_UNWANTED; i++) {
         seL4_Yield();
-        result = cr_send((uint32_t)cr_info()->args[0], what.number, to, 0);
+        result = cr_send((uint32_t)cr_info()->args[0], what.number, to, 0, 0);
     }
     cr_say_check("send", result, CR_RESULT_OK);
 }

@@ -57,7 +57,8 @@ static void own(void)
     cr_say_check("allocate", cr_allocate(1, &space, &object), CR_RESULT_OK);
     cr_say_check("attach", (uint64_t)attach(object, &region_space, &region), 1);
     (void)cr_next_round();
-    cr_say_check("send", cr_send(space, object, cr_info()->pds[0].slot, &received), CR_RESULT_OK);
+    cr_say_check("send", cr_send(space, object, cr_info()->pds[0].slot, 0, &received),
+                 CR_RESULT_OK);
     while (shared[ATTACHED] == 0) {
         seL4_Yield();
     }

@@ -141,7 +141,7 @@ static void try_sharing(void)
                  cr_call_root_with_pd(CR_OP_SEND, peer_pd, mine, 2, &slot, 1), CR_RESULT_UNWANTED);
     cr_say_check("the peer allows one edge",
                  ask_peer_3(PE_ALLOW, 0, cr_info()->pd, 1, &word), CR_RESULT_OK);
-    cr_say_check("a resource is sent", cr_send(space, object, peer_pd, &sent), CR_RESULT_OK);
+    cr_say_check("a resource is sent", cr_send(space, object, peer_pd, 0, &sent), CR_RESULT_OK);
     cr_say_check("the recipient can use it", ask_peer(PE_USE, sent, 0, &word), RG_OK);
     cr_say_check("it is the same resource", word, object);
     cr_say_check("a request is not shared with a PD that does not allow it",

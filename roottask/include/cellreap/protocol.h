@@ -191,8 +191,10 @@ typedef enum cr_asker {
         NUMBER(space) NUMBER(object) WORD(badge), RESULT(slot), PLAIN, TOLD_SOME, CR_FROM_LIVE,    \
         "Gives a resource to the client whose request has the badge.")                             \
     CR_OPERATION(CR_OP_SEND, 11, send, "holds",                                                    \
-        NUMBER(space) NUMBER(object) PD(pd), RESULT(slot), PLAIN, TOLD_SOME, CR_FROM_LIVE,         \
-        "Gives a resource that the caller holds to another PD.")                                   \
+        NUMBER(space) NUMBER(object) PD(pd) FLAG_OR_NOT(read_only), RESULT(slot), PLAIN,           \
+        TOLD_SOME, CR_FROM_LIVE,                                                                   \
+        "Gives a resource that the caller holds to another PD. Read only: memory, without the "    \
+        "right to write.")                                                                         \
     CR_OPERATION(CR_OP_SHARE_REQUEST, 12, share_request, "holds",                                  \
         NUMBER(space) PD(pd), RESULT(slot), PLAIN, TOLD_SOME, CR_FROM_LIVE,                        \
         "Gives another PD a request to the space.")                                                \
@@ -554,7 +556,8 @@ enum {
 enum { CR_REGION_SPAN_BITS = 30, CR_REGIONS_END_BITS = 39 };
 /* What is told of the MAP edge of a region: its address by pages of 2^CR_PAGE_BITS bytes, with
  * CR_REGION_WRITABLE in it if the PD may write there. Of the MAP of another resource to a memory
- * object: CR_REGION_WRITABLE if holders of the resource may write there, or 0. */
+ * object: CR_REGION_WRITABLE if holders of the resource may write there, or 0. The same of the HOLD
+ * of a memory object, and whether its holder may write. */
 enum { CR_PAGE_BITS = 12, CR_REGION_WRITABLE = 1 };
 
 /* The contents of the page at CR_VADDR_STARTUP. */

@@ -297,9 +297,10 @@ typedef enum cr_print {
                    "An edge was made or dropped, or one was added to or taken off its count. "     \
                    "number: of a HOLD or REQUEST the slot of its capability in the CSpace of "     \
                    "`from`, 0: no capability; of a region the slot of the resource that let its "  \
-                   "PD map it, 0: a HOLD of the memory did; of a SUBSCRIBE its handler; of the "   \
-                   "MAP of a region where it is mapped, of the MAP of another resource to memory " \
-                   "what holders may do there (protocol.h); else 0. The edges of a node that "     \
+                   "PD map it, 0: a HOLD of the memory did; of a memory object whether the "       \
+                   "holder may write; of a SUBSCRIBE its handler; of the MAP of a region where "   \
+                   "it is mapped, of the MAP of another resource to memory whether holders may "   \
+                   "write (protocol.h); else 0. The edges of a node that "                         \
                    "goes are not told: they go with it. Memory goes with the last HOLD and MAP "   \
                    "of it, and a region with the resource that let its PD map it, when its slot "  \
                    "is free.")                                                                     \

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from cellreap import headers
-from cellreap.model.ids import is_region, parse_id, pd_id
+from cellreap.model.ids import is_memory, is_region, parse_id, pd_id
 from cellreap.trace.check.context import Context
 from cellreap.trace.check.memory import PAGE
 from cellreap.trace.events import RECONCILED, Event
@@ -219,7 +219,8 @@ class ConfiguredEdges:
         pd, slot = event["from"], event.number("number")
         config, slots = self.config_of(pd), self.cspace_slots(pd)
         first = self._first + (0 if config is None else len(config.holds))
-        if slots is not None and slot != 0 and not first <= slot < slots:
+        in_slot = slot != 0 and not is_memory(event["to"])
+        if slots is not None and in_slot and not first <= slot < slots:
             text = f"{pd} number={slot}: expected a slot from {first} to {slots - 1}"
             self._bad("slot", event.told, text)
 

@@ -84,6 +84,8 @@ class Memory(Concern):
         self._addresses = AddressMap()
         self._resource_slots: dict[str, int] = {}
         self._regions: dict[str, Region] = {}
+        self._may_write: dict[tuple[str, str], int] = {}
+        """(PD, memory object that it holds) -> CR_REGION_WRITABLE, or 0"""
         self._by: dict[str, int] = {}
         """region -> the slot of the resource that let its PD map it, or 0"""
         self._backed: dict[str, tuple[str, bool]] = {}
@@ -130,27 +132,49 @@ class Memory(Concern):
             self.free_body(resource)
 
     def held(self, event: Event, pd: str, node: str) -> None:
-        """A PD holds memory. It may have a region by a resource whose capability it has."""
+        """A PD holds memory: a memory object with rights, which are no more than those of the PD
+        that gives it, and a region perhaps by a resource whose capability it has.
+        """
+        if not is_region(node):
+            has, number = self._may_write.get((pd, node), 0), event.number("number")
+            by = self._may_write.get((event["asker"], node), 0)
+            most = has | (_writable() if event["op"] == "allocate" else by)
+            if number & ~most or has & ~number:
+                text = f"number={number}: {pd} had {has}, and could get {most}"
+                self.context.bad("memory.rights", f"{event.told}: {text}")
+            self._may_write[pd, node] = number
+            return
         slot = self._by[node] = event.number("number")
         kind, resource = self.context.slots.of(pd).get(slot, ("", ""))
-        if slot and not (is_region(node) and kind == "HOLD" and resource in self._backed):
+        if slot and not (kind == "HOLD" and resource in self._backed):
             text = f"number={slot}: expected 0, or for a region the slot of a backed resource"
             self.context.bad("memory.backed", f"{event.told}: {text}")
 
     def let_go(self, event: Event, node: str) -> None:
         """A PD has dropped a hold of memory."""
-        if event.number("number") != (slot := self._by.get(node, 0)):
-            text = f"number={event['number']}: {event['from']} has {node} by slot {slot}"
-            self.context.bad("memory.backed", f"{event.told}: {text}")
+        pd = event["from"]
+        has = self._by.get(node, 0) if is_region(node) else self._may_write.get((pd, node), 0)
+        if event.number("number") != has:
+            rule = "memory.backed" if is_region(node) else "memory.rights"
+            text = f"number={event['number']}: {pd} has {node} with {has}"
+            self.context.bad(rule, f"{event.told}: {text}")
+        if (pd, node) not in self.context.model.holds:
+            self._may_write.pop((pd, node), None)
         self.unheld(node)
 
     def backed(self, event: Event, resource: str, memory: str, flags: int) -> None:
         """A memory object backs a resource."""
-        flag = headers.constant("protocol.h", "CR_REGION_WRITABLE")
-        if flags & ~flag or resource in self._backed:
-            text = f"number={flags}: expected at most {flag}, and one memory object"
+        if flags & ~_writable() or resource in self._backed:
+            text = f"number={flags}: expected at most {_writable()}, and one memory object"
             self.context.bad("memory.backed", f"{event.told}: {resource}: {text}")
-        self._backed[resource] = memory, bool(flags & flag)
+        self._backed[resource] = memory, bool(flags & _writable())
+
+    def may_map(self, pd: str, memory: str, number: int) -> bool:
+        """Whether the PD holds the memory object, and with the right to write if the number of a
+        MAP has that.
+        """
+        may_write = self._may_write.get((pd, memory), 0)
+        return (pd, memory) in self.context.model.holds and not number & _writable() & ~may_write
 
     def backing(self, region: str) -> tuple[str, bool] | None:
         """What a new region may map by the resource that it names, and whether to write; None if it
@@ -173,7 +197,7 @@ class Memory(Concern):
         model, bad = self.context.model, self.context.bad
         pds = model.sources("HOLD", region)
         pages, last = _region_pages()
-        flag = headers.constant("protocol.h", "CR_REGION_WRITABLE")
+        flag = _writable()
         at = Region((where & ~flag) // pages, bool(where & flag))
         if (where & ~flag) % pages or not 0 < at.span <= last:
             bad("memory.region", f"{event.told}: number={where}: no place for a region")
@@ -308,6 +332,10 @@ def _subscriptions(model: Model) -> int:
     if not model.handlers:
         return len(model.subscribes)
     return sum(len(model.subscriptions(*pair)) for pair in model.subscribes)
+
+
+def _writable() -> int:
+    return headers.constant("protocol.h", "CR_REGION_WRITABLE")
 
 
 @functools.cache

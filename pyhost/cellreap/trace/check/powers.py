@@ -281,9 +281,12 @@ class Powers:
             memory, writable = backing
             may = memory == event["to"] and (writable or not event.number("number") & flag)
             return None if may else f"{asker} may map {backing}"
-        if (asker, event["to"]) not in self.context.model.holds:
-            return f"{asker} holds no memory object {event['to']}"
-        return None
+        return self._holds_memory(event, asker)
+
+    def _holds_memory(self, event: Event, asker: str) -> str | None:
+        if self.context.memory.may_map(asker, event["to"], event.number("number")):
+            return None
+        return f"{asker} holds no memory object {event['to']} with this right"
 
     def _back(self, event: Event, asker: str) -> str | None:
         """A manager backs a resource with a memory object that it holds."""
@@ -291,8 +294,7 @@ class Powers:
             return f"{asker} does not manage {event['from']}"
         memory = event["to"]
         if is_memory(memory) and not is_region(memory):
-            held = (asker, memory) in self.context.model.holds
-            return None if held else f"{asker} does not hold {memory}"
+            return self._holds_memory(event, asker)
         return f"{memory}: no memory object"
 
     def _subscription(self, event: Event, asker: str) -> str | None:
