@@ -52,6 +52,7 @@ DEPTHS: Final = (
 SCENARIO: Final = Path("configs/block_fs_db_app.toml")
 _STATE: Final = Path("tests/data/scenario.csv")
 _TRACES: Final = Path("tests/data/goldens")
+_KEPT: Final = Path("build/demo")
 _TRIGGER: Final = "block_server_1"
 _WIDTH: Final = 100  # width of the tables if the output is not a terminal
 _SHOWN_IN_FULL: Final = ("1", "2")
@@ -144,9 +145,12 @@ def demo(jobs: int | None) -> int:
     jobs = jobs if jobs is not None else available_cores()
     missing = {arch: missing_sdk(arch) for arch in arches_of_refkernel()}
     failures = 0
-    for arch in (arch for arch, where in missing.items() if where is None):
+    booted = [arch for arch, where in missing.items() if where is None]
+    for arch in booted:
         failures += _boots(console, arch, jobs)
-    if all(missing.values()):
+    if booted:
+        failures += _say_next(console, booted[0])
+    else:
         _say_not_booted(console, missing)
         failures += _without_kernel(console)
         console.print(
@@ -157,7 +161,7 @@ def demo(jobs: int | None) -> int:
 
 def _boots(console: Console, arch: str, jobs: int) -> int:
     """Shows one run in full, then all depths as a table. Returns the number of failures."""
-    command = run_command(arch, _SHOWN_IN_FULL)
+    command = run_command(arch, _SHOWN_IN_FULL, "-o", str(_KEPT / arch))
     console.print(f"$ cellreap {' '.join(command)}\n", style="bold", soft_wrap=True)
     code = _show(command)
     if code not in TOLD:
@@ -199,6 +203,22 @@ def _boots(console: Console, arch: str, jobs: int) -> int:
         soft_wrap=True,
     )
     return len(DEPTHS) - passed + code
+
+
+def _say_next(console: Console, arch: str) -> int:
+    """Draws the run that was shown, and names commands to try. Returns the number of failures."""
+    trace = _KEPT / arch / f"{SCENARIO.stem}.trace"
+    console.print(f"\n$ cellreap report {trace}", style="bold", soft_wrap=True)
+    code = _show(["report", str(trace)])
+    console.print(
+        f"\nLook at the picture: {source_root() / trace.with_suffix('.html')}\n"
+        "Try next:\n"
+        f"  .venv/bin/cellreap show {trace} --records\n"
+        f"  .venv/bin/cellreap audit {trace} --after 0\n"
+        "  .venv/bin/cellreap init my-system",
+        soft_wrap=True,
+    )
+    return int(code != ExitCode.DONE)
 
 
 def _say_not_booted(console: Console, missing: Mapping[str, str | None]) -> None:

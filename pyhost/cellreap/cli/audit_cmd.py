@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import SOURCE, after_option, json_option, policy_file_option
 from cellreap.cli.unknowns import concluded, incomplete_option, unknown_json, unknown_lines
 from cellreap.model.plan import depth_text
+from cellreap.trace.report import counted
 
 
 @click.command()
@@ -88,9 +90,9 @@ def audit(
 
 
 def _show(found: Audit) -> None:
-    rows = [
-        (*_texts(each.pd_depth, each.rs_depth), *_cells(found, each)) for each in found.findings
-    ]
+    rows = _folded(
+        [(*_texts(each.pd_depth, each.rs_depth), *_cells(found, each)) for each in found.findings]
+    )
     if found.configured is not None:
         rows.append(("as configured", "", *_cells(found, found.configured)))
     _table(("pd_depth", "rs_depth", "worst crash destroys", "broken chains", "survivors"), rows)
@@ -109,7 +111,7 @@ def _cells(found: Audit, outcome: Outcome) -> tuple[str, str, str]:
     """The columns behind the depths."""
     worst = "nothing"
     if outcome.worst:
-        worst = f"{outcome.destroyed} PDs: {found.label(outcome.worst[0])}"
+        worst = f"{counted(outcome.destroyed, 'PD')}: {found.label(outcome.worst[0])}"
     chains, survivors = str(sum(outcome.chains.values())), str(len(outcome.survivors))
     if found.unknown:
         worst = f"as told {worst}"
@@ -129,7 +131,7 @@ def _show_pairs(found: Audit, pairs: PairAudit) -> None:
     click.echo()
     _table(
         ("pd_depth", "rs_depth", "worst two crashes destroy", "pairs that break", "chains at most"),
-        rows,
+        _folded(rows),
     )
     smallest = "unknown" if found.unknown else listed(pairs.smallest)
     click.echo(f"smallest depths at which no two crashes do: {smallest}")
@@ -152,6 +154,27 @@ def _show_difference(different: Difference) -> None:
         click.echo(f"better: {line}")
     for line in different.other:
         click.echo(f"different: {line}")
+
+
+def _folded(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Rows that say the same of depths that follow each other, as one. The first two cells are the
+    depths.
+    """
+    of_pds = []
+    for pd_depth, group in groupby(rows, lambda row: row[0]):
+        said = []
+        for cells, equal in groupby(group, lambda row: row[2:]):
+            said.append((_range([row[1] for row in equal]), *cells))
+        of_pds.append((pd_depth, said))
+    folded = []
+    for said, equals in groupby(of_pds, lambda each: each[1]):
+        pd_depths = _range([pd_depth for pd_depth, _ in equals])
+        folded += [(pd_depths, *row) for row in said]
+    return folded
+
+
+def _range(depths: Sequence[str]) -> str:
+    return depths[0] if len(depths) == 1 else f"{depths[0]} to {depths[-1]}"
 
 
 def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:

@@ -18,6 +18,7 @@ from cellreap.cli.check_cmd import code_of
 from cellreap.cli.echo import echo_json, json_text
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import Depth, depth_options, given, json_option, kernel_options
+from cellreap.cli.story import echo_story
 from cellreap.progress import Progress
 from cellreap.runs.boot import End, Watch
 from cellreap.runs.evidence import Evidence
@@ -144,15 +145,14 @@ def run(
     if as_json:
         echo_json("run", shown)
     else:
-        for line in result.told(files, follower.told):
-            click.echo(line)
+        echo_story(result.told(files, follower.told))
         if kept.stays:
-            click.echo(kept.told())
+            echo_story(kept.told())
     return code
 
 
 def _echo(line: str) -> None:
-    click.echo(line)
+    echo_story([line])
     sys.stdout.flush()
 
 

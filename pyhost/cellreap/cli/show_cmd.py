@@ -11,6 +11,7 @@ from cellreap.cli.check_cmd import code_of, read_kept
 from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import image_option, json_option, programs_option
+from cellreap.cli.story import echo_story
 from cellreap.errors import UsageError
 from cellreap.inputs import opened
 from cellreap.runs.known import known_of
@@ -64,6 +65,5 @@ def show(
     if as_json:
         echo_json("show", reading_json(reading))
     else:
-        for line in tell(reading, kernel):
-            click.echo(line)
+        echo_story(tell(reading, kernel))
     return code_of(report)

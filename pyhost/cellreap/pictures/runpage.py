@@ -33,7 +33,8 @@ from cellreap.pictures.history import (
 from cellreap.pictures.lanes import CleanupSeen, Lane, Lanes
 from cellreap.pictures.layout import Layout, place
 from cellreap.pictures.nearness import Nearness
-from cellreap.runs.summary import chapter_lines, name_of
+from cellreap.runs.folding import name_of
+from cellreap.runs.summary import chapter_lines
 from cellreap.trace.events import Event, printable
 from cellreap.trace.reading import Reading
 from cellreap.trace.report import Report, Verdict, verdict_of

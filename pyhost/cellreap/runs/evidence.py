@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 import tempfile
@@ -48,7 +49,7 @@ class Evidence:
         if not self.stays:
             shutil.rmtree(self.folder)
         elif error is not None:  # nobody else will tell
-            print(self.told(), file=sys.stderr)
+            print("\n".join(self.told()), file=sys.stderr)
 
     @property
     def image(self) -> Path:
@@ -71,8 +72,13 @@ class Evidence:
         recorded = self.trace.exists() and self.trace.stat().st_size > 0
         return self._output is not None or (recorded and not self.passed)
 
-    def told(self) -> str:
-        """The line that says where the files are."""
+    def told(self) -> list[str]:
+        """Lines that say where the files are, and what to do with them."""
         files = (self.image, programs_beside(self.image), self.trace, self.report)
         names = ", ".join(file.name for file in files if file.exists())
-        return f"kept in {self.folder}: {names or 'nothing'}"
+        told = [f"kept in {self.folder}: {names or 'nothing'}"]
+        if self.trace.exists():
+            trace = shlex.quote(str(self.trace))
+            told.append(f"next: cellreap report {trace} draws it for a browser;")
+            told.append(f"      cellreap show {trace} --records prints its records")
+        return told

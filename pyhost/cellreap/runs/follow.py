@@ -12,7 +12,8 @@ from typing import Final
 from cellreap import headers
 from cellreap.errors import UsageError
 from cellreap.model.ids import ROOT
-from cellreap.runs.summary import chapter_lines, name_of
+from cellreap.runs.folding import name_of
+from cellreap.runs.summary import chapter_lines
 from cellreap.trace.check.replay import Replay
 from cellreap.trace.events import Event, printable
 from cellreap.trace.expected import Expected

@@ -7,7 +7,8 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cellreap.model.ids import ROOT, parse_id
+from cellreap.model.ids import ROOT
+from cellreap.runs.folding import folded, in_ranges, many_of, name_of
 from cellreap.trace.events import Event, printable
 from cellreap.trace.faults import FaultSeen
 from cellreap.trace.reading import Reading
@@ -27,6 +28,7 @@ from cellreap.trace.verdict import first_of, verdict_lines
 # This number of cleanups is shown in detail. Of more, equal ones in a row are shown once.
 _DETAILED = 4
 _MAX_SAYS = 12  # SAY lines that are shown after a cleanup
+_ALIVE = 12  # PDs that are shown with their ids at the end
 _LABEL = 10  # width of the labels on the left
 
 _WHY = {
@@ -71,9 +73,8 @@ def tell(
     if report.refusals:
         told_of = refusals_told(report.refusals, lambda pd: name_of(pd, names))
         lines += [*told_of, ""]
-    alive = [name_of(pd, names) for pd in story.alive() if pd != ROOT]
     when = "when the trace broke off" if report.broken_off else "at the end"
-    lines += [f"Alive {when}: {', '.join(alive) or 'nobody but the root task'}", ""]
+    lines += [f"Alive {when}: {_alive(story.alive(), names)}", ""]
     for name, budget in report.stay_down.items():
         times = counted(budget, "respawn")
         lines += [f"{printable(name)} stays down: its budget of {times} is used up.", ""]
@@ -82,7 +83,7 @@ def tell(
     if report.waits:
         lines += [*waits_told(report), ""]
     if report.undone:
-        undone = [f"{name_of(each.pd, names)} {each.what}." for each in report.undone]
+        undone = folded(((each.pd, f" {each.what}.") for each in report.undone), names)
         lines += [*first_of(undone), ""]
     if report.injected:
         word = injected_told(report)
@@ -122,12 +123,11 @@ def _long(
         return _WHY.get(kind, "").format(name_of(cause, names) if cause else "")
 
     doomed = [
-        f"{name_of(event['node'], names)}, depth {event['depth']}: {reason(event['node'])}"
+        (event["node"], f", depth {event['depth']}: {reason(event['node'])}")
         for event in sorted(chapter.doomed("PD"), key=lambda event: event.number("depth"))
     ]
     doomed += [
-        f"{name_of(event['node'], names)}: {reason(event['node'])}"
-        for event in chapter.doomed("RESOURCE_SPACE")
+        (event["node"], f": {reason(event['node'])}") for event in chapter.doomed("RESOURCE_SPACE")
     ]
     lost: dict[str, list[str]] = {}
     for pd, space in plan.get("removed_requests", ()):
@@ -138,20 +138,20 @@ def _long(
         lost.setdefault(pd, []).append(name_of(space, names))
     for pd, resource in plan.get("revoked_bodies", ()):
         lost.setdefault(pd, []).append(f"{resource} (a dead PD's body)")
-    before = [
-        f"{name_of(pd, names)}: {name_of(node, names)} is about to go"
-        for pd, node in plan.get("pre_destroy", ())
-    ]
+    asked = plan.get("pre_destroy", ())
+    before = folded(
+        ((pd, f": {name_of(node, names)} is about to go") for pd, node in asked), names
+    )
     if before:
-        before.append(f"{chapter.answered} of {len(before)} answered")
-    told = [
-        f"{name_of(to, names)}: {_notice(kind, node, dead, names)}"
-        for to, kind, node, dead in plan.get("notices", ())
-    ]
+        before.append(f"{chapter.answered} of {len(asked)} answered")
+    notices = plan.get("notices", ())
+    told = folded(
+        ((to, f": {_notice(kind, node, dead, names)}") for to, kind, node, dead in notices), names
+    )
     if told:
         done, failed = chapter.finished["ok"], chapter.finished["failed"]
         told.append(
-            f"{done} of {counted(len(told), 'notice')} acknowledged"
+            f"{done} of {counted(len(notices), 'notice')} acknowledged"
             f"{f', {failed} failed' if failed else ''}"
         )
     pd_depth, rs_depth = chapter.depths
@@ -167,12 +167,12 @@ def _long(
         *fault_lines(fault),
         *_section("depths", [f"PDs {pd_depth}, spaces {rs_depth}"]),
     ]
-    lines += _section("doomed", doomed)
+    lines += _section("doomed", folded(doomed, names))
     lines += _section("before", before)
-    lines += _section("lost", [f"{name_of(pd, names)}: {_list(what)}" for pd, what in lost.items()])
-    lines += _section(
-        "broken", [f"{name_of(pd, names)} keeps {_list(what, '; ')}" for pd, what in broken.items()]
-    )
+    loses = ((pd, f": {_list(what)}") for pd, what in lost.items())
+    lines += _section("lost", folded(loses, names))
+    keeps = ((pd, f" keeps {_list(what, '; ')}") for pd, what in broken.items())
+    lines += _section("broken", folded(keeps, names))
     lines += _section("told", told)
     ends = _list([name_of(pd, names) for pd in chapter.ends])
     lines += _section("last", [f"{ends}: destructors"] if ends else [])
@@ -181,10 +181,9 @@ def _long(
     lines += _section("freed", [_freed(chapter, checked)])
     for_good = checked is not None and checked.for_good
     lines += _section("left", list(_left(chapter, names, for_good)))
-    says = [f"{name_of(pd, names)}: {printable(text)}" for pd, text in chapter.says[:_MAX_SAYS]]
-    if len(chapter.says) > _MAX_SAYS:
-        says.append("... and more in the trace")
-    return lines + _section("then said", says)
+    says = folded(((pd, f": {printable(text)}") for pd, text in chapter.says), names)
+    more = ["... and more in the trace"] if len(says) > _MAX_SAYS else []
+    return lines + _section("then said", says[:_MAX_SAYS] + more)
 
 
 def _death(chapter: Chapter, event: Event, names: Mapping[str, str]) -> str:
@@ -204,16 +203,27 @@ def fault_lines(fault: FaultSeen | None) -> list[str]:
     return lines + _section("registers", fault.registers_told())
 
 
+def _alive(pds: Sequence[str], names: Mapping[str, str]) -> str:
+    others = [pd for pd in pds if pd != ROOT]
+    if len(others) > _ALIVE:
+        return many_of(others, names)
+    return ", ".join(name_of(pd, names) for pd in others) or "nobody but the root task"
+
+
 def _silence(silence: Silence, names: Mapping[str, str]) -> list[str]:
     """What each PD did when the trace broke off, as far as anybody knows."""
-    pds = [each.told(lambda node: name_of(node, names)) for each in silence.pds]
-    return [f"{silence.heading()}{':' if pds else '.'}", *(f"  {line}" for line in pds)]
+    pds = [(each.pd, each.told(lambda node: name_of(node, names))) for each in silence.pds]
+    return [
+        f"{silence.heading()}{':' if pds else '.'}", *(f"  {line}" for line in folded(pds, names))
+    ]
 
 
 def waits_told(report: Report) -> list[str]:
     """Who waits for whom at the end of the run. Empty if nobody does."""
-    pds = [each.told(lambda node: name_of(node, report.names)) for each in report.waits]
-    return ["Waiting at the end, and for whom:", *(f"  {line}" for line in pds)] if pds else []
+    names = report.names
+    pds = [(each.pd, each.told(lambda node: name_of(node, names))) for each in report.waits]
+    heading = ["Waiting at the end, and for whom:"] if pds else []
+    return [*heading, *(f"  {line}" for line in folded(pds, names))]
 
 
 def _asked(report: Report, names: Mapping[str, str], files: Mapping[int, str]) -> list[str]:
@@ -305,7 +315,7 @@ def _order(chapter: Chapter, checked: Cleanup | None, names: Mapping[str, str]) 
     """The destroyed nodes in order. Resources are not listed apart from their spaces."""
     doomed = {event["node"] for event in chapter.of("DOOM")}
     gone = [node for node in (checked.destroyed if checked else ()) if node in doomed]
-    return ", then ".join(printable(names.get(node, node)) for node in gone)
+    return ", then ".join(in_ranges([printable(names.get(node, node)) for node in gone]))
 
 
 def _left(chapter: Chapter, names: Mapping[str, str], for_good: bool) -> Iterator[str]:
@@ -359,19 +369,6 @@ def _section(label: str, lines: list[str]) -> list[str]:
         f"  {'' if number else label:<{_LABEL}} {line}".rstrip()
         for number, line in enumerate(lines)
     ]
-
-
-def name_of(node: str, names: Mapping[str, str]) -> str:
-    """The node's name in the configuration with its id.
-
-    Several PDs may have had the same name, one after the other.
-    """
-    if node == ROOT:
-        return "the root task"
-    parts = parse_id(node)
-    if node in names and parts is not None:
-        return f"{printable(names[node])} ({node})"
-    return node
 
 
 def _list(items: list[str], between: str = ", ") -> str:

@@ -62,11 +62,11 @@ class Standing:
         return self.state in WAITS
 
     def told(self, name_of: Callable[[str], str]) -> str:
-        """The line about the PD."""
+        """What a line about the PD says behind its name."""
         doing = self._doing(name_of)
         place = f", in {self.place}" if self.place else ""
         said = "said nothing" if self.said is None else f'last said "{printable(self.said, _SAID)}"'
-        return f"{name_of(self.pd)}: {doing}{place}; {said}"
+        return f": {doing}{place}; {said}"
 
     def _doing(self, name_of: Callable[[str], str]) -> str:
         who = name_of(self.on) if self.on else "somebody, whom the root task does not know"
