@@ -157,7 +157,13 @@ def test_ctrl_c_ends_a_run_that_has_an_end_with_a_code_of_its_own(
         running.send_signal(signal.SIGINT)
         out, err = running.communicate()
     assert running.returncode == 130, out + err
-    assert out.splitlines()[-2].startswith("NO END: right as far as it goes")
+    verdict, kept, *after = out.splitlines()[-4:]
+    assert verdict.startswith("NO END: right as far as it goes")
+    assert kept.startswith("kept in ")
+    assert [line.split()[:3] for line in after] == [
+        ["next:", "cellreap", "report"],
+        ["cellreap", "show", kept.split()[2].rstrip(":") + "/spinning.trace"],
+    ]
     assert "The root task did not look at the PDs: it looks after 5 s of silence" in out
     assert 'spinner (PD_1): what it did is not known; last said "I spin"' in out
 

@@ -16,7 +16,7 @@ _LABELLED: Final = re.compile(r"  ([a-z][a-z ]{9}| {10}) (?=\S)")
 _STYLES: Final = (
     (re.compile(r"(Crash(es)?|Collection|The (end|start)|cleanup) .*:"), "bold red"),
     (re.compile(r"PASS\b.*"), "bold green"),
-    (re.compile(r"(FAIL|NOT AS EXPECTED|NO END)\b.*|.*: the kernel or the root task.*"), "bold red"),
+    (re.compile(r"(FAIL|NOT AS EXPECTED|NO END)\b.*"), "bold red"),
     (re.compile(r"(Not verified|Refused|Waiting)\b[^:]*:"), "yellow"),
     (re.compile(r"(Alive|next)\b[^:]*:"), "bold"),
 )
