@@ -139,9 +139,7 @@ def _long(
     for pd, resource in plan.get("revoked_bodies", ()):
         lost.setdefault(pd, []).append(f"{resource} (a dead PD's body)")
     asked = plan.get("pre_destroy", ())
-    before = folded(
-        ((pd, f": {name_of(node, names)} is about to go") for pd, node in asked), names
-    )
+    before = folded(((pd, f": {name_of(node, names)} is about to go") for pd, node in asked), names)
     if before:
         before.append(f"{chapter.answered} of {len(asked)} answered")
     notices = plan.get("notices", ())
@@ -214,7 +212,8 @@ def _silence(silence: Silence, names: Mapping[str, str]) -> list[str]:
     """What each PD did when the trace broke off, as far as anybody knows."""
     pds = [(each.pd, each.told(lambda node: name_of(node, names))) for each in silence.pds]
     return [
-        f"{silence.heading()}{':' if pds else '.'}", *(f"  {line}" for line in folded(pds, names))
+        f"{silence.heading()}{':' if pds else '.'}",
+        *(f"  {line}" for line in folded(pds, names)),
     ]
 
 

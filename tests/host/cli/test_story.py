@@ -99,8 +99,11 @@ def test_64_equal_lines_are_one() -> None:
 def test_few_lines_and_different_ones_stay() -> None:
     names = {"PD_1": "a", "PD_2": "b", "PD_3": "b_1", "PD_4": "c"}
     rows = [("PD_1", " waits"), ("PD_2", " waits"), ("PD_3", " runs"), ("PD_4", " ends")]
-    assert folded(rows, names) == ["a (PD_1) waits", "b (PD_2) waits", "b_1 (PD_3) runs"] + [
-        "c (PD_4) ends"
+    assert folded(rows, names) == [
+        "a (PD_1) waits",
+        "b (PD_2) waits",
+        "b_1 (PD_3) runs",
+        "c (PD_4) ends",
     ]
     assert folded([(pd, " waits") for pd in names], names) == ["a, b, b_1, c (4) waits"]
 
