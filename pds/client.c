@@ -565,10 +565,21 @@ void cr_do_work(int (*each)(const cr_work_entry *work))
     do_work(each, 0);
 }
 
+/* The bits of channels that were signalled. */
+static uint32_t rung;
+
+uint32_t cr_rung(void)
+{
+    const uint32_t bits = rung;
+    rung = 0;
+    return bits;
+}
+
 void cr_poll_work(int (*each)(const cr_work_entry *work))
 {
     seL4_Word badge = 0;
     (void)seL4_Poll(CR_SLOT_NOTIFICATION, &badge);
+    rung |= cr_badge_index(badge);
     if (badge != 0) {
         cr_do_work(each);
     }
@@ -580,6 +591,7 @@ _Noreturn void cr_wait_for_work(int (*each)(const cr_work_entry *work))
         seL4_Word badge;
         cr_state_sum();
         (void)seL4_Wait(CR_SLOT_NOTIFICATION, &badge);
+        rung |= cr_badge_index(badge);
         cr_do_work(each);
     }
 }
@@ -612,6 +624,7 @@ _Noreturn void cr_serve(const cr_server *server)
     seL4_MessageInfo_t tag = cr_recv(CR_SLOT_ENDPOINT, &badge, CR_SLOT_REPLY);
     for (;;) {
         if (cr_badge_kind_of(badge) == CR_BADGE_SIGNAL) {
+            rung |= cr_badge_index(badge);
             if (server->work != 0) {
                 do_work(server->work, server->extract);
             }

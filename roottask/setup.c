@@ -15,6 +15,7 @@
 #include "supervisor/carry.h"
 #include "supervisor/closeness.h"
 #include "supervisor/supervisor.h"
+#include "system/channels.h"
 #include "system/charge.h"
 #include "system/inject.h"
 #include "system/regions.h"
@@ -101,6 +102,7 @@ cr_status cr_set_up_objects(const cr_component_room *room, const cr_image_header
     cr_writer_init(out->untyped, write_lines, is_line_left);
     cr_trace_written_by_another(&cr_sys.trace, CR_TRACE_MOST, cr_writer_wait);
     cr_before_panic(write_all);
+    cr_channels_init();
     cr_truth_init(out->bound);
     cr_progress_init(image, out->bound);
     return CR_OK;
@@ -192,6 +194,10 @@ void cr_set_up_system(void)
     if (has_memory(cr_sys.image) && (cr_core_space("MO", &cr_sys.mo_space) != CR_OK ||
                                      cr_core_space("VMR", &cr_sys.vmr_space) != CR_OK)) {
         cr_panic("the spaces of memory cannot be made", 0);
+    }
+    if (cr_sys.image->ends.count > 0 &&
+        cr_core_space("CHANNEL", &cr_sys.channel_space) != CR_OK) {
+        cr_panic("the space of channels cannot be made", 0);
     }
     cr_accounts_init();
 }

@@ -5,6 +5,7 @@
 #include "answer.h"
 #include "arena.h"
 #include "residue.h"
+#include "system/channels.h"
 #include "system/text.h"
 
 enum { RETRY_MS = 10 }; /* the first delay after two refused attempts */
@@ -92,12 +93,17 @@ static int is_doomed_beside(uint32_t config)
     return pd != 0 && cr_cleaner_dooms(pd->node);
 }
 
-/* Whether a region of the PD is mapped for a doomed PD. What a plan frees must not be mapped
- * anew. */
+/* Whether a doomed PD has a region of the PD, or the other end of a channel. What a plan frees must
+ * not be held anew. */
 static int shares_with_doomed(uint32_t index)
 {
     const cr_image_header *image = cr_sys.image;
     const cr_image_map *maps = cr_image_maps(image);
+    for (uint32_t i = 0; i < image->ends.count; i++) {
+        if (cr_image_ends(image)[i].pd == index && is_doomed(cr_image_ends(image)[i ^ 1].pd)) {
+            return 1;
+        }
+    }
     for (uint32_t i = 0; i < image->maps.count; i++) {
         for (uint32_t k = 0; maps[i].pd == index && k < image->maps.count; k++) {
             if (maps[k].region == maps[i].region && is_doomed(maps[k].pd)) {
@@ -151,6 +157,9 @@ static void try(uint32_t index)
     cr_result result = cr_make_configured_pd(index, &pd);
     if (result == CR_RESULT_OK) {
         set_coming(index, 0);
+        if (entry->count > 0) {
+            cr_channels_came_back(index);
+        }
         entry->refused = 0;
         entry->tries = 0;
         return;
@@ -214,6 +223,9 @@ void cr_population_follow_up(void)
             !is_tied_to_doomed(i)) {
             try(i);
         }
+    }
+    if (!cr_population_pending()) {
+        cr_channels_ring();
     }
 }
 

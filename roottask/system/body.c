@@ -59,6 +59,7 @@ typedef struct layout {
     uint64_t entry;
     uint32_t body_bits; /* of the body's CNode */
     uint32_t parents;
+    uint32_t signals;
     uint32_t bits; /* of the untyped */
 } layout;
 
@@ -241,6 +242,7 @@ static cr_status lay_out(const cr_body_params *params)
         (status = add_stretch(stack)) != CR_OK) {
         return status;
     }
+    plan.signals = params->n_signals;
     plan.parents = first_frame() + plan.frames;
     plan.body_bits = cr_bits_for(plan.parents + (1u << params->cspace_bits));
     /* The order is the order in which the objects are made. Object sizes decrease wherever
@@ -294,6 +296,15 @@ static uint32_t count_objects(void)
     return FIRST_FRAMES + frame_batches() + LAST_OBJECTS;
 }
 
+/* A notification that outlives its PDs has no bit of the last one. */
+static seL4_Error take_bell(seL4_CPtr bell, cr_slot to)
+{
+    seL4_Word badge;
+    cr_count_call(CR_CALL_CONFIGURE);
+    (void)seL4_Poll(bell, &badge);
+    return cr_copy(to, cr_slot_at(bell), seL4_AllRights);
+}
+
 static seL4_Error make_objects(const cr_body_params *params, const cr_body *body, uint32_t at)
 {
     const seL4_CPtr untyped = cr_untyped_cap(body->block);
@@ -323,6 +334,9 @@ static seL4_Error make_objects(const cr_body_params *params, const cr_body *body
                          left < CONFIG_RETYPE_FAN_OUT_LIMIT ? left : CONFIG_RETYPE_FAN_OUT_LIMIT);
     }
     const small_object *object = &last_objects[at - FIRST_FRAMES - frame_batches()];
+    if (object->slot == CR_BODY_NOTIFICATION && params->bell != 0) {
+        return take_bell(params->bell, cr_slot_at(cr_body_cap(body, CR_BODY_NOTIFICATION)));
+    }
     return object->slot != IN_ITS_CSPACE
                ? cr_retype(untyped, object->type, object->bits, l1, object->slot, 1)
                : cr_retype_into(untyped, object->type, object->bits,
@@ -407,6 +421,7 @@ enum { INITIAL_CAPS = 5 };
 static seL4_Error give_initial_cap(const cr_body_params *params, const cr_body *body, uint32_t at)
 {
     const cr_slot notification = cr_slot_at(cr_body_cap(body, CR_BODY_NOTIFICATION));
+    const cr_signal_cap *signal;
     switch (at) {
     case 0:
         /* Grant right on the capability to the root task: an operation that names a PD transfers a
@@ -421,9 +436,13 @@ static seL4_Error give_initial_cap(const cr_body_params *params, const cr_body *
                        cr_slot_at(cr_body_cap(body, CR_BODY_ENDPOINT)), seL4_CanRead);
     case 3:
         return cr_copy(slot_of(body, CR_SLOT_NOTIFICATION), notification, seL4_CanRead);
-    default:
+    case 4:
         return cr_mint(cr_slot_at(cr_body_cap(body, CR_BODY_SIGNAL)), notification, seL4_CanWrite,
                        cr_badge(CR_BADGE_SIGNAL, 0, 0));
+    default:
+        signal = &params->signals[at - INITIAL_CAPS];
+        return cr_mint(slot_of(body, signal->slot), cr_slot_at(signal->bell), seL4_CanWrite,
+                       signal->badge);
     }
 }
 
@@ -547,7 +566,7 @@ static uint32_t count_pages(void)
 
 static uint32_t count_caps(void)
 {
-    return INITIAL_CAPS;
+    return INITIAL_CAPS + plan.signals;
 }
 
 static uint32_t count_configurations(void)

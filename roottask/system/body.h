@@ -50,6 +50,13 @@ typedef struct cr_body {
     uint32_t parents;
 } cr_body;
 
+/* A capability to another PD's notification. */
+typedef struct cr_signal_cap {
+    uint32_t slot;
+    seL4_CPtr bell;
+    seL4_Word badge;
+} cr_signal_cap;
+
 typedef struct cr_body_params {
     const uint8_t *elf; /* an ELF64 executable, aligned to 8 bytes */
     uint64_t elf_bytes;
@@ -62,6 +69,9 @@ typedef struct cr_body_params {
     uint32_t l1;     /* a free L1 slot */
     const cr_startup *startup;
     seL4_CPtr root_endpoint;  /* unbadged */
+    seL4_CPtr bell; /* its notification, if that outlives it (channels.h); else 0 */
+    const cr_signal_cap *signals; /* with which it signals other PDs */
+    uint32_t n_signals;
     seL4_Word request_badge;  /* for the PD's operations */
     seL4_Word fault_badge;
     const char *name; /* of the thread, for the kernel's own messages */

@@ -2,6 +2,7 @@
  *
  * Makes PDs: one chain of steps from the entry in the table to the first instruction (making.h).
  * Before the chain is committed, the PD has no number and no event in the trace. */
+#include "channels.h"
 #include "charge.h"
 #include "making.h"
 #include "regions.h"
@@ -67,6 +68,15 @@ static void fill_startup(cr_pd *pd, cr_startup *out)
         pd->slots[CR_SLOT_FIRST_FREE + out->n_pds++] = CR_SLOT_RESERVED;
     }
     pd->pd_slots = out->n_pds;
+    for (uint32_t i = 0; i < image->ends.count && out->n_channels < CR_STARTUP_CHANNELS; i++) {
+        const cr_image_channel_end *end = &cr_image_ends(image)[i];
+        if (end->pd == pd->config) {
+            cr_text_copy(out->channels[out->n_channels].name, end->name, CR_NAME_BYTES);
+            out->channels[out->n_channels].slot = end->slot;
+            out->channels[out->n_channels++].id = end->id;
+            pd->slots[end->slot] = CR_SLOT_USED;
+        }
+    }
 }
 
 /* The startup information of the PD that is being made. */
@@ -309,6 +319,9 @@ cr_status cr_enter_pd(cr_new_pd *make)
         .name = pd->name,
         .owner = config != 0 ? CR_OWNER_BODY + config_index : pd->account,
     };
+    if (config != 0) {
+        cr_channels_fill(config_index, &make->params);
+    }
     const cr_status status =
         cr_work_set_receiver(cr_sys.work, cr_receiver(pd), (uint16_t)pd->account, CR_MAX_TAKEN);
     if (status != CR_OK) {
@@ -375,6 +388,7 @@ static cr_result make_pd(const cr_new_pd *make, uint32_t slot, cr_pd **out)
     add_initial_edges(&cr_now_made.pd);
     if (make->config != CR_IMAGE_NONE) {
         cr_regions_add(cr_now_made.pd.pd, make->config);
+        cr_channels_add(cr_now_made.pd.pd, make->config);
     }
     cr_making_add(CR_MAKE_START, CR_OF_PD);
     if (make->creator != 0) {

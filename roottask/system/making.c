@@ -61,8 +61,8 @@ void cr_making_add_resource(void)
 
 static cr_new_part *new_part(cr_ref space)
 {
-    if (cr_now_made.n_parts == CR_NEW_MEMORIES) {
-        cr_panic("a chain has more memory than there can be", cr_now_made.made);
+    if (cr_now_made.n_parts == CR_NEW_PARTS) {
+        cr_panic("a chain has more parts than there can be", cr_now_made.made);
     }
     uint32_t before = 0;
     for (uint32_t i = 0; i < cr_now_made.n_parts; i++) {
@@ -71,8 +71,15 @@ static cr_new_part *new_part(cr_ref space)
     cr_new_part *part = &cr_now_made.parts[cr_now_made.n_parts++];
     *part = (cr_new_part){.resource = {.space = space, .number = &part->number,
                                        .ref = {CR_NONE, 0}},
-                          .number = cr_space_entry_of(space)->next_object + before,
-                          .region = CR_IMAGE_NONE};
+                          .number = cr_space_entry_of(space)->next_object + before};
+    return part;
+}
+
+const cr_new_part *cr_making_new_channel(cr_ref *known)
+{
+    cr_new_part *part = new_part(cr_sys.channel_space);
+    part->known = known;
+    cr_making_add(CR_MAKE_NODE, CR_OF_PART * (uint32_t)(part - cr_now_made.parts + 1));
     return part;
 }
 
@@ -203,7 +210,7 @@ static cr_status of_kernel(seL4_Error error)
     return error == seL4_NoError ? CR_OK : CR_ERR_MEMORY;
 }
 
-/* `part`: 0 if the resource is no memory. */
+/* `part`: 0 if the resource is neither memory nor a channel. */
 static cr_status add_resource_node(cr_new_resource *make, const cr_new_part *part)
 {
     cr_status status = cr_model_add_resource(cr_sys.model, make->space, *make->number, &make->ref);
@@ -211,7 +218,7 @@ static cr_status add_resource_node(cr_new_resource *make, const cr_new_part *par
         return status;
     }
     cr_sys.node_entry[make->ref.index] = make->pool_slot;
-    if (part != 0) {
+    if (part != 0 && cr_is_memory(make->ref)) {
         cr_sys.pd_account[make->ref.index] = (uint16_t)part->memory.account;
         *cr_memory_block(make->ref) = part->memory.block;
     }
@@ -435,7 +442,7 @@ static void commit_resource(const cr_new_resource *made)
     cr_trace_change(CR_EV_RESOURCE);
     cr_trace_node(made->ref);
     cr_trace_node(made->space);
-    cr_trace_number(&cr_sys.trace, CR_RESOURCE_ROOT_SLOTS);
+    cr_trace_number(&cr_sys.trace, cr_is_channel(made->ref) ? 0 : CR_RESOURCE_ROOT_SLOTS);
     cr_trace_change_end();
     if (cr_is_memory(made->ref)) {
         cr_sys.memories++;
@@ -460,8 +467,8 @@ static void commit(void *context, const cr_make_step *step)
     const cr_new_part *part = part_of(now, step->what);
     if (step->kind == CR_MAKE_NODE && part != 0) {
         commit_resource(&part->resource);
-        if (part->region != CR_IMAGE_NONE) {
-            cr_sys.region_objects[part->region] = part->resource.ref;
+        if (part->known != 0) {
+            *part->known = part->resource.ref;
         }
     } else if (step->kind == CR_MAKE_NODE && step->what == CR_OF_PD) {
         cr_commit_pd(&now->pd);

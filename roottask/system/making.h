@@ -9,13 +9,17 @@
 #include "memory.h"
 
 /* The regions that the configuration maps for a PD, and the memory objects for them. */
-enum { CR_NEW_MEMORIES = 2 * CR_IMAGE_MAX_MAPS, CR_MEMORY_STEPS = 12 };
+enum {
+    CR_NEW_MEMORIES = 2 * CR_IMAGE_MAX_MAPS,
+    CR_NEW_PARTS = CR_NEW_MEMORIES + CR_IMAGE_MAX_ENDS,
+    CR_MEMORY_STEPS = 12
+};
 
-/* An owner, three core spaces, a fault handler, links to all others, a PD capability, and two of
- * each region. */
+/* An owner, three core spaces, a fault handler, links to all others, a PD capability, two of each
+ * region, and one of each channel. */
 static inline uint32_t cr_making_edges(void)
 {
-    return cr_most.pds + 8 + CR_NEW_MEMORIES;
+    return cr_most.pds + 8 + CR_NEW_PARTS;
 }
 
 static inline uint32_t cr_making_steps(void)
@@ -53,13 +57,13 @@ typedef struct cr_new_resource {
     cr_ref ref; /* set when its node is added */
 } cr_new_resource;
 
-/* A memory object or a region. */
+/* A memory object, a region, or a channel, which is no kernel object. */
 typedef struct cr_new_part {
     cr_new_resource resource;
     cr_new_memory memory;
     cr_content content; /* of the memory object, when the region is there */
     uint32_t number;
-    uint32_t region; /* a memory object of the configuration: whose it is; else CR_IMAGE_NONE */
+    cr_ref *known; /* a memory object or channel of the configuration: where it is kept; or 0 */
     cr_ref object;   /* a region: what is mapped, if that is not new */
     const cr_ref *maps; /* the same, or what is new */
 } cr_new_part;
@@ -86,7 +90,7 @@ typedef struct cr_making {
     cr_new_pd pd;
     cr_new_space space;
     cr_new_resource resource;
-    cr_new_part parts[CR_NEW_MEMORIES];
+    cr_new_part parts[CR_NEW_PARTS];
     uint32_t n_parts;
     cr_new_cap request;
     cr_new_cap hold;
@@ -114,10 +118,11 @@ void cr_making_add(cr_make_kind kind, uint32_t what);
 void cr_making_add_edge(const cr_new_edge *edge);
 /* Add the parts that `cr_now_made` describes. */
 void cr_making_add_resource(void);
-/* A part of a memory object, or of a region of `pd` with `object`, which may be new. */
+/* A part of a memory object, or of a region of `pd` with `object`, which may be new; a channel. */
 cr_new_part *cr_making_new_object(uint32_t pages);
 cr_new_part *cr_making_new_region(const cr_pd *pd, const cr_new_part *object, cr_ref old,
                                   uint64_t vaddr, int writable);
+const cr_new_part *cr_making_new_channel(cr_ref *known);
 /* Adds the part, which was made last. Its account and owner are set. */
 void cr_making_add_part(cr_new_part *part);
 void cr_making_add_hold(cr_pd *pd, const cr_ref *resource, uint32_t slot);

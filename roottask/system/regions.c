@@ -57,7 +57,7 @@ static const cr_new_part *new_object(uint32_t region)
     cr_new_part *part = cr_making_new_object(region_at(region)->pages);
     part->memory.device = devices[region];
     part->memory.owner = owner_of_object(region);
-    part->region = region;
+    part->known = &cr_sys.region_objects[region];
     cr_making_add_part(part);
     return part;
 }
@@ -66,7 +66,7 @@ static const cr_new_part *new_object(uint32_t region)
 static const cr_new_part *find_new(uint32_t region)
 {
     for (uint32_t i = 0; i < cr_now_made.n_parts; i++) {
-        if (cr_now_made.parts[i].region == region) {
+        if (cr_now_made.parts[i].known == &cr_sys.region_objects[region]) {
             return &cr_now_made.parts[i];
         }
     }

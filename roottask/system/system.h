@@ -227,6 +227,8 @@ typedef struct cr_system {
     uint32_t memories;   /* number of memory objects and regions */
     int let_go; /* a PD let memory go, and others still refer to it; all may be doomed */
     cr_ref region_objects[CR_IMAGE_MAX_REGIONS]; /* of the configured regions, if they are there */
+    cr_ref channel_space; /* core: channels; index CR_NONE: there are none */
+    cr_ref channels[CR_IMAGE_MAX_CHANNELS]; /* of the configuration, if they are there */
     cr_ref resspc_space; /* core: the right to create spaces */
     seL4_CPtr endpoint;  /* for faults and operations */
     uint32_t next_pd;    /* numbers of PDs and spaces are never reused */
@@ -495,6 +497,8 @@ cr_result cr_make_memory(cr_pd *pd, uint32_t pages, cr_ref *out);
 cr_result cr_make_region(cr_pd *pd, cr_ref object, uint64_t vaddr, int writable, uint32_t slot,
                          cr_ref *out);
 cr_result cr_make_subscription(const cr_pd *pd, cr_ref node, uint32_t handler);
+/* Whether the resource is a channel (channels.h). */
+int cr_is_channel(cr_ref resource);
 /* The core resource that stands for a PD's body. Returns 0 if there is none: it is made with the
  * first capability to the PD. */
 int cr_body_resource(const cr_pd *pd, cr_ref *out);

@@ -135,8 +135,9 @@ cr_result cr_can_drop_hold(const cr_pd *pd, cr_ref resource)
         cr_model_get(cr_sys.model, resource, &info) != CR_OK) {
         return CR_RESULT_NO_SUCH;
     }
-    /* A manager holds its resources until it deletes them. */
-    return cr_same(info.manager, pd->node) ? CR_RESULT_DENIED : CR_RESULT_OK;
+    /* A manager holds its resources until it deletes them, and channels are the configuration's. */
+    return cr_same(info.manager, pd->node) || cr_is_channel(resource) ? CR_RESULT_DENIED
+                                                                      : CR_RESULT_OK;
 }
 
 uint32_t cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource)
@@ -260,6 +261,10 @@ static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)
     }
     if (cr_is_memory(resource)) {
         return take_memory(resource, deleted_by == 0);
+    }
+    if (cr_is_channel(resource)) {
+        status = cr_rows_destroy(resource, deleted_by == 0);
+        return status == CR_OK ? cr_model_release(cr_sys.model, resource) : status;
     }
     int core = (space.flags & CR_FLAG_CORE) != 0;
     uint32_t pool_slot = cr_sys.node_entry[resource.index];

@@ -185,10 +185,40 @@ static int regions_fit(const cr_image_header *image)
     return 1;
 }
 
+static int ends_fit(const cr_image_header *image)
+{
+    const cr_image_channel_end *ends_of = cr_image_ends(image);
+    if (image->ends.count > 2 * CR_IMAGE_MAX_CHANNELS || image->ends.count % 2 != 0) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < image->ends.count; i++) {
+        const cr_image_channel_end *end = &ends_of[i];
+        uint32_t of_pd = 0;
+        if (!ends(end->name, CR_NAME_BYTES) || end->pd >= image->pds.count ||
+            end->id >= CR_IMAGE_MAX_IDS || end->pd == ends_of[i ^ 1].pd ||
+            (end->slot != 0 && (end->slot < CR_SLOT_FIRST_FREE ||
+                                end->slot >> cr_image_pds(image)[end->pd].cspace_bits != 0))) {
+            return 0;
+        }
+        for (uint32_t k = 0; k < i; k++) {
+            const int same = ends_of[k].pd == end->pd;
+            of_pd += same ? 1u : 0u;
+            if (same && (ends_of[k].id == end->id ||
+                         (end->slot != 0 && ends_of[k].slot == end->slot))) {
+                return 0;
+            }
+        }
+        if (of_pd >= CR_IMAGE_MAX_ENDS) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 int cr_image_rows_valid(const cr_image_header *image)
 {
     if (cr_tables_size(&image->tables) != CR_OK || image->pds.count >= cr_most.pds ||
-        !pds_fit(image) || !policy_fits(image) || !regions_fit(image)) {
+        !pds_fit(image) || !policy_fits(image) || !regions_fit(image) || !ends_fit(image)) {
         return 0;
     }
     uint32_t pds = image->pds.count;
@@ -265,6 +295,7 @@ int cr_image_valid(const cr_image_header *image, size_t bytes)
         !table_fits(image, image->trusts, sizeof(cr_image_trust)) ||
         !table_fits(image, image->regions, sizeof(cr_image_region)) ||
         !table_fits(image, image->maps, sizeof(cr_image_map)) ||
+        !table_fits(image, image->ends, sizeof(cr_image_channel_end)) ||
         !table_fits(image, image->crashes, sizeof(cr_image_crash)) ||
         !table_fits(image, image->injections, sizeof(cr_image_injection)) ||
         !table_fits(image, image->saved_nodes, sizeof(cr_image_saved_node)) ||

@@ -87,6 +87,8 @@ TABLE: Final[dict[str, Lie]] = {
     "7": Lie("CONNECT tells another space", "second_crash", "answers.words"),
     "8": Lie("PDs run at a lower priority than is told", "terminate", "truth.threads"),
     "9": Lie("clients have more rights than is told", "block_fs_db_app", "truth.caps"),
+    "K": Lie("a PD can signal another one in a channel's name that is not its own", "channel",
+             "truth.caps"),
     "0": Lie("a pre-destroy notice is told as acknowledged with `failed`", "subscribed", _SAME),
 }  # fmt: skip
 """Letter -> the lie."""

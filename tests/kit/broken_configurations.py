@@ -17,7 +17,7 @@ from typing import Any, Final
 from cellreap.model.closeness import Closeness
 from cellreap.trace.check import Report, check_stream
 from cellreap.trace.events import Event
-from cellreap.trace.expected import Expected, ExpectedCrash, ExpectedMap
+from cellreap.trace.expected import Expected, ExpectedCrash, ExpectedEnd, ExpectedMap
 from cellreap.trace.writer import Draft, seal
 from kit.configured_story import (
     expected,
@@ -201,8 +201,14 @@ def of_region() -> Report:
     return held(story(expected()), with_pd("app", maps=(ExpectedMap("a", 1, 1, True),))(expected()))
 
 
+def of_channel() -> Report:
+    """A story without channels, held against a configuration with one."""
+    end = ExpectedEnd("a", "database", 8, 0)
+    return held(story(expected()), with_pd("app", ends=(end,))(expected()))
+
+
 def reports() -> dict[str, Callable[[], Report]]:
     """Rule -> the report on a trace that breaks it."""
     stories = {rule: functools.partial(of_story, change) for rule, change in STORIES}
     edits = {rule: functools.partial(of_edit, edit) for rule, edit in EDITS}
-    return {**edits, **stories, "config.region": of_region}
+    return {**edits, **stories, "config.region": of_region, "config.channel": of_channel}

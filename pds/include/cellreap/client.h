@@ -281,6 +281,12 @@ _Noreturn void cr_wait_for_work(int (*each)(const cr_work_entry *work));
  * notice is being handled. */
 cr_result cr_resume_work(uint32_t space);
 
+/* The channels of the PD are in cr_info()->channels. seL4_Signal with the slot of one signals the
+ * other PD, whether it is there or not. Returns the bits (1 << id) of those that were signalled, as
+ * far as cr_serve, cr_poll_work and cr_wait_for_work saw it, which then fetch work, too. Clears
+ * them. A signal may come without a cause: each comes once when a PD of its channel is back. */
+uint32_t cr_rung(void);
+
 /* A fault of a PD whose fault handler this PD is. */
 typedef struct cr_fault {
     uint32_t pd; /* the PD's number */

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import combinations
 from typing import Final
 
 from cellreap.api.states import CONFIGURATION, Depths, State, limit
 from cellreap.api.systems import System
 from cellreap.model.graph import Model
-from cellreap.model.ids import MEMORY, REGION, ROOT, pd_id, resource_id, space_id
-from cellreap.system.config import Config, Pd, closeness_of
+from cellreap.model.ids import CHANNEL, MEMORY, REGION, ROOT, pd_id, resource_id, space_id
+from cellreap.system.config import Config, Pd, closeness_of, ends_of
 from cellreap.system.config.tables import core_spaces, has_memory
 from cellreap.unknown import Unknown
 
@@ -61,8 +62,25 @@ def _unknown(config: Config) -> Iterator[Unknown]:
     making = [pd.name for pd in config.pds if pd.spawns]
     if making:
         yield Unknown("pds", f"the PDs that {_listed(making)} create")
+    yield from _undirected(config)
     for each in config.dropped:
         yield Unknown("connection", f"what the import left out: {each.text()}")
+
+
+def _undirected(config: Config) -> Iterator[Unknown]:
+    """What connects PDs that do not depend on each other: no depth follows it."""
+    owner = {space.name: pd.name for pd in config.pds for space in pd.spaces}
+    directed = {frozenset((pd.name, owner[name])) for pd in config.pds for name in pd.requests}
+    directed |= {frozenset((pd.name, pd.fault_handler or "")) for pd in config.pds}
+    directed |= {frozenset(link.between) for link in config.links}
+    shared = [
+        *(("memory", it.name, [each.pd for each in it.maps]) for it in config.regions),
+        *(("channel", it.name, [each.pd for each in it.ends]) for it in config.channels),
+    ]
+    for kind, name, pds in shared:
+        if any(frozenset(pair) not in directed for pair in combinations(pds, 2)):
+            told = f'{kind} "{name}" of {" and ".join(pds)}, in no direction'
+            yield Unknown("connection", told)
 
 
 def _listed(names: list[str]) -> str:
@@ -115,6 +133,7 @@ def _configured(config: Config) -> tuple[Model, dict[str, str]]:
             if name in ids:
                 model.add_hold(ids[pd.name], _body(numbers[name]))
     _add_regions(model, config, ids)
+    _add_channels(model, config, ids)
     for link in config.links:
         a, b = link.between
         if a in ids and b in ids:
@@ -138,6 +157,22 @@ def _add_regions(model: Model, config: Config, ids: Mapping[str, str]) -> None:
             model.add_resource(mine, _REGION_SPACE)
             model.add_hold(pd, mine)
             model.add_map(mine, memory[region.name])
+
+
+def _add_channels(model: Model, config: Config, ids: Mapping[str, str]) -> None:
+    """The channels, in the order in which the PDs are made. ids: of the PDs of boot time."""
+    if not config.channels:
+        return
+    number = core_spaces(config)
+    space = space_id(CHANNEL, number)
+    model.add_space(space, ROOT)
+    known: dict[str, str] = {}
+    for name, pd in ids.items():
+        for end in ends_of(config, name):
+            if end.channel not in known:
+                known[end.channel] = resource_id(CHANNEL, number, 1 + len(known))
+                model.add_resource(known[end.channel], space)
+            model.add_hold(pd, known[end.channel])
 
 
 def _body(number: int) -> str:

@@ -23,6 +23,7 @@ CORE_TYPES: Final = frozenset(
 
 MEMORY: Final = "MO"
 REGION: Final = "VMR"
+CHANNEL: Final = "CHANNEL"
 """The types of a memory object, and of a region: one that is mapped into an address space."""
 
 MAX_ID_LENGTH: Final = 96
@@ -97,6 +98,12 @@ def is_memory(id_: str) -> bool:
     """Whether this is the id of a memory object or a region."""
     parts = parse_id(id_)
     return parts is not None and parts.kind == "RESOURCE" and parts.type in (MEMORY, REGION)
+
+
+def is_channel(id_: str) -> bool:
+    """Whether this is the id of a channel."""
+    parts = parse_id(id_)
+    return parts is not None and parts.kind == "RESOURCE" and parts.type == CHANNEL
 
 
 def is_region(id_: str) -> bool:

@@ -15,6 +15,7 @@ from cellreap.system.config import (
     Depth,
     Expect,
     Pd,
+    both_ends,
     closeness_of,
     deadline_of,
     on_kernel,
@@ -31,6 +32,7 @@ from cellreap.trace.expected import (
     Depths,
     Expected,
     ExpectedCrash,
+    ExpectedEnd,
     ExpectedMap,
     ExpectedOutcome,
     ExpectedPd,
@@ -188,6 +190,11 @@ def _pd(
             for region in config.regions
             for each in region.maps
             if each.pd == pd.name
+        ),
+        ends=tuple(
+            ExpectedEnd(end.channel, end.peer, end.slot, other.id)
+            for end, other in both_ends(config)
+            if end.pd == pd.name
         ),
         spawn_priority=pd.priority if pd.spawn_priority is None else pd.spawn_priority,
         spawn_allow=pd.spawn_allow,

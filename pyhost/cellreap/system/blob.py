@@ -25,6 +25,7 @@ from cellreap.system.config import (
     Depth,
     Pd,
     deadline_of,
+    ends,
     quotas,
     respawn_of,
     tables,
@@ -201,6 +202,7 @@ _ROW_TYPE = {
     "trusts": "cr_image_trust",
     "regions": "cr_image_region",
     "maps": "cr_image_map",
+    "ends": "cr_image_channel_end",
     "crashes": "cr_image_crash",
     "injections": "cr_image_injection",
     "saved_nodes": "cr_image_saved_node",
@@ -273,6 +275,15 @@ def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[s
             }
             for number, region in enumerate(config.regions)
             for each in region.maps
+        ],
+        "ends": [
+            {
+                "name": _text(end.channel, "CR_NAME_BYTES"),
+                "pd": pds[end.pd],
+                "id": end.id,
+                "slot": end.slot,
+            }
+            for end in ends(config)
         ],
         "crashes": [
             {

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 
 from cellreap.system.capdl.layout import Layout, spawned_pd
 from cellreap.system.capdl.target import Target
-from cellreap.system.config import Config, Pd, quotas, tables
+from cellreap.system.config import Config, Pd, ends_of, quotas, tables
 from cellreap.system.elf import read_executable
 from cellreap.system.memory import Memory
 from cellreap.system.regions import steps_of
@@ -128,7 +128,10 @@ def bounds_of(
     pds = {}
     for pd in config.pds:
         steps, calls = steps_of(config, pd, target, fan_out)
-        pds[pd.name] = chain(pd, _edges(config, pd) + steps, calls)
+        channels = list(ends_of(config, pd.name))  # each has a node, an edge, perhaps a capability
+        caps = sum(end.slot != 0 for end in channels)
+        more = _edges(config, pd) + steps + 2 * len(channels) + caps
+        pds[pd.name] = chain(pd, more, calls + caps + bool(channels))
     return Bounds(pds, spawned, _cleanup(config), _tables(config), tables(config), memory)
 
 

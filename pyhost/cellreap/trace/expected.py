@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Final, Literal
 
 from cellreap.model.closeness import Closeness
-from cellreap.model.ids import MEMORY, REGION
+from cellreap.model.ids import CHANNEL, MEMORY, REGION
 
 Depths = tuple[str, str]
 """pd_depth and rs_depth, as a trace prints them."""
@@ -51,6 +51,18 @@ class ExpectedMap:
 
 
 @dataclass(frozen=True)
+class ExpectedEnd:
+    """A channel that a PD has."""
+
+    channel: str
+    peer: str
+    slot: int
+    """0: it may not signal the other one."""
+    bit: int
+    """The bit in the badge of what it signals."""
+
+
+@dataclass(frozen=True)
 class ExpectedPd:
     """A PD of the configuration."""
 
@@ -85,6 +97,7 @@ class ExpectedPd:
     spawns: frozenset[str] = frozenset()
     allocates: bool = False
     maps: tuple[ExpectedMap, ...] = ()
+    ends: tuple[ExpectedEnd, ...] = ()
     spawn_priority: int = 100
     spawn_allow: int = 0
     cspace_slots: int = 256
@@ -207,10 +220,11 @@ class Expected:
     @cached_property
     def core_spaces(self) -> tuple[str, ...]:
         """The types of the root task's spaces, in the order of their creation. Those of memory are
-        there if a PD may allocate or has a region.
+        there if a PD may allocate or has a region, that of channels if there are any.
         """
         memory = any(pd.allocates or pd.maps for pd in self.pds)
-        return CORE_SPACES + (MEMORY, REGION) * memory
+        channels = any(pd.ends for pd in self.pds)
+        return CORE_SPACES + (MEMORY, REGION) * memory + (CHANNEL,) * channels
 
     def pd(self, name: str) -> ExpectedPd | None:
         """The PD of that name."""

@@ -125,6 +125,8 @@ RULES: Final[dict[str, str]] = {
     "have acknowledged the loss of the last one.",
     "config.region": "A PD has the configured regions from its creation on, and of each the memory "
     "of the others that have it.",
+    "config.channel": "A PD has the configured channels from its creation on, and shares each with "
+    "the other PD that has it.",
     "config.request": "A PD requests the spaces that it may connect to, and from its creation the "
     "spaces of the root task that it needs.",
     "config.slot": "Other capabilities are in other slots of the PD's CSpace.",

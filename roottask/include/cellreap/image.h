@@ -22,6 +22,9 @@ enum {
     CR_IMAGE_MAX_RSI_MINS = 16,
     CR_IMAGE_MAX_REGIONS = 64,
     CR_IMAGE_MAX_MAPS = 8, /* regions that the configuration maps for one PD */
+    CR_IMAGE_MAX_CHANNELS = 512,
+    CR_IMAGE_MAX_ENDS = 16, /* channels that one PD has */
+    CR_IMAGE_MAX_IDS = 32,  /* numbers of channels within a PD */
     CR_IMAGE_STEP_END = 0xffffffff, /* the `call` of an injection at the end of a step */
     CR_RESPAWN_DELAY_MAX_MS = 1000, /* the longest delay of a respawn */
     CR_IMAGE_DEPTH_DEFAULT = 0xfffffffe /* the depth of the system; CR_DEPTH_INF: infinite */
@@ -138,6 +141,9 @@ typedef struct cr_image_header {
     cr_image_table trusts;   /* cr_image_trust */
     cr_image_table regions;  /* cr_image_region, at most CR_IMAGE_MAX_REGIONS */
     cr_image_table maps;     /* cr_image_map, at most CR_IMAGE_MAX_MAPS of a PD */
+    /* cr_image_channel_end, two of each channel, one after the other. At most
+     * CR_IMAGE_MAX_CHANNELS pairs, and CR_IMAGE_MAX_ENDS of a PD. */
+    cr_image_table ends;
     cr_image_table crashes;  /* cr_image_crash, in order */
     cr_image_table injections; /* cr_image_injection, at most CR_IMAGE_MAX_INJECTIONS */
     cr_image_table saved_nodes; /* cr_image_saved_node */
@@ -256,6 +262,16 @@ typedef struct cr_image_map {
     uint32_t span; /* the address by spans of regions (protocol.h), from 1 */
     uint32_t writable;
 } cr_image_map;
+
+/* An end of a channel. The PDs of its two ends may signal each other. */
+typedef struct cr_image_channel_end {
+    char name[CR_NAME_BYTES]; /* of the channel */
+    uint32_t pd;
+    uint32_t id; /* the bit in the badge of what the other one signals; below CR_IMAGE_MAX_IDS */
+    /* Of its CSpace, where it has the capability with which it signals the other one. 0: it may
+     * not. */
+    uint32_t slot;
+} cr_image_channel_end;
 
 /* The PD crashes at its `checkpoint`-th checkpoint. Checkpoints are counted from 1, starting when
  * this entry becomes current. The PD crashes `repeat` times in all. Each repetition starts after

@@ -29,6 +29,7 @@
     CR_LIMIT(CR_STARTUP_SPACES, 16, "spaces that the configuration has one PD create")             \
     CR_LIMIT(CR_STARTUP_REQUESTS, 32, "spaces that a PD may connect to by name")                   \
     CR_LIMIT(CR_STARTUP_PDS, 32, "PD capabilities that the configuration gives a PD")              \
+    CR_LIMIT(CR_STARTUP_CHANNELS, 16, "channels that the configuration gives a PD")                \
     CR_LIMIT(CR_MEMORY_PAGES_MAX, 512, "pages of a memory object")
 
 enum {
@@ -50,7 +51,9 @@ typedef enum cr_badge_kind {
     CR_BADGE_BODY = 3,     /* the capability to this PD that other PDs hold */
     CR_BADGE_REQUEST = 4,  /* a client's call to a server, through this REQUEST edge */
     CR_BADGE_RESOURCE = 5, /* a client's call on this resource: cr_badge_space, cr_badge_object */
-    CR_BADGE_SIGNAL = 6,   /* the root task has notices for the receiver */
+    /* The root task has notices for the receiver, or the PDs of channels signal it: then the index
+     * has the bits of these channels. */
+    CR_BADGE_SIGNAL = 6,
     /* These three arrive by one notification, which ORs badges. Each has a bit of its own, and one
      * that no kind before them has. */
     CR_BADGE_IDLE = 9,   /* the scenario's: no other thread can run */
@@ -582,6 +585,13 @@ typedef struct cr_startup {
         uint32_t slot;
         uint32_t number;
     } pds[CR_STARTUP_PDS]; /* the PD capabilities that it holds */
+    uint32_t n_channels;
+    uint32_t unused;
+    struct {
+        char name[32];
+        uint32_t slot; /* of the capability with which it signals the other one; 0: it may not */
+        uint32_t id;   /* the bit in the badge when the other one signals it */
+    } channels[CR_STARTUP_CHANNELS];
 } cr_startup;
 
 /* The first label of servers' answers to their clients. Errors of the kernel have labels below 16,

@@ -285,18 +285,17 @@ def test_an_import_names_each_connection_that_it_drops(run: Run, tmp_path: Path)
         ("memory", "guest", ["client", "vmm"]),
         ("device", "irq", ["driver"]),
         ("capability", "cap_sc", ["client", "driver"]),
-        ("channel", "", ["client", "driver"]),
     ]
     told = run("import", source).stderr
-    counts = "5 connections are not in the configuration (capability: 1, channel: 1, device: 1"
+    counts = "4 connections are not in the configuration (capability: 1, device: 1"
     assert counts in told
-    assert len(load_config(made).dropped) == 5
+    assert len(load_config(made).dropped) == 4
     code, audited = run("audit", made, "--json").json()
-    assert (code, kinds(audited).count("connection")) == (1, 5)
+    assert (code, kinds(audited).count("connection")) == (1, 4)
     assert 'memory "ring" of driver and client' in run("audit", made).stdout
     for command in (("plan", made, "--crash", "driver"), ("metrics", made)):
         code, shown = run(*command, "--json").json()
-        assert (code, kinds(shown).count("connection")) == (1, 5)
+        assert (code, kinds(shown).count("connection")) == (1, 4)
 
 
 def test_a_description_without_such_connections_drops_none(run: Run, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ one InputError with file, line, key and the expected value. A `Config` is frozen
 satisfies every rule of this package.
 """
 
+from cellreap.system.config.channels import both_ends, ends, ends_of
 from cellreap.system.config.closeness import closeness_of
 from cellreap.system.config.debugging import asking, check_debug, on_kernel
 from cellreap.system.config.overriding import override
@@ -18,9 +19,11 @@ from cellreap.system.config.schema import (
     PAGE,
     SPAN,
     Bench,
+    Channel,
     Config,
     Crash,
     Depth,
+    End,
     Expect,
     Link,
     Map,
@@ -44,9 +47,11 @@ __all__ = [
     "PAGE",
     "SPAN",
     "Bench",
+    "Channel",
     "Config",
     "Crash",
     "Depth",
+    "End",
     "Expect",
     "Link",
     "Map",
@@ -59,12 +64,15 @@ __all__ = [
     "Space",
     "System",
     "asking",
+    "both_ends",
     "check_debug",
     "check_scheduling",
     "check_timer",
     "closeness_of",
     "deadline_of",
     "dotted",
+    "ends",
+    "ends_of",
     "json_schema",
     "load_config",
     "on_kernel",

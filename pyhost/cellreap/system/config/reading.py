@@ -12,9 +12,11 @@ from cellreap.system.config.rules import problems
 from cellreap.system.config.schema import (
     CONFIG_VERSION,
     Bench,
+    Channel,
     Config,
     Crash,
     Dropped,
+    End,
     Expect,
     Link,
     Map,
@@ -39,12 +41,14 @@ _TABLES: Mapping[tuple[str, ...], type[Table]] = {
     ("link",): Link,
     ("region",): Region,
     ("region", "map"): Map,
+    ("channel",): Channel,
+    ("channel", "end"): End,
     ("dropped",): Dropped,
     ("crash",): Crash,
     ("expect",): Expect,
     ("bench",): Bench,
 }
-_LISTED = ("pd", "space", "link", "crash", "program", "region", "map", "dropped")
+_LISTED = ("pd", "space", "link", "crash", "program", "region", "map", "channel", "end", "dropped")
 
 
 def load_config(path: Path) -> Config:

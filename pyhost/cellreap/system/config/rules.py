@@ -12,6 +12,7 @@ from cellreap.errors import UsageError
 from cellreap.model.closeness import MAX_TYPES, parse_share
 from cellreap.model.ids import CORE_TYPES
 from cellreap.system.config import quotas
+from cellreap.system.config.channels import ends_of
 from cellreap.system.config.schema import BY_TIME, LIMITS, Config, Crash
 from cellreap.system.toml_lines import KeyPath
 from cellreap.system.toml_tables import closest
@@ -32,6 +33,7 @@ def problems(config: Config) -> Iterator[Problem]:
     yield from _references(config)
     yield from _links(config)
     yield from _regions(config)
+    yield from _channels(config)
     yield from _dropped(config)
     yield from _policy(config)
     yield from _cycles(config)
@@ -155,6 +157,43 @@ def _device(config: Config, i: int) -> Iterator[Problem]:
         ):
             said = f'"{other.name}" has some of these addresses'
             yield (*at, "physical"), f"{said}; expected others, or shared = true for both"
+
+
+def _channels(config: Config) -> Iterator[Problem]:
+    most = headers.constant("image.h", "CR_IMAGE_MAX_CHANNELS")
+    each = headers.constant("image.h", "CR_IMAGE_MAX_ENDS")
+    pds = [pd.name for pd in config.pds]
+    names: set[str] = set()
+    has: dict[str, list[int | None]] = {name: [] for name in pds}
+    if len(config.channels) > most:
+        yield ("channel", most), f"{len(config.channels)} channels; expected at most {most}"
+    for i, channel in enumerate(config.channels):
+        at: KeyPath = ("channel", i)
+        if channel.name in names:
+            said = f'a channel named "{channel.name}" was there before'
+            yield (*at, "name"), f"{said}; expected another name"
+        names.add(channel.name)
+        if len(channel.ends) != 2:
+            yield at, f"{len(channel.ends)} ends; expected two [[channel.end]]"
+            return
+        if channel.ends[0].pd == channel.ends[1].pd:
+            yield (*at, "end", 1, "pd"), "is the other end, too; expected another PD"
+        for j, end in enumerate(channel.ends):
+            here: KeyPath = (*at, "end", j)
+            if end.pd not in pds:
+                yield (*here, "pd"), unknown("PD", end.pd, pds)
+                continue
+            if end.id is not None and end.id in has[end.pd]:
+                said = f"another channel of {end.pd} has this number"
+                yield (*here, "id"), f"{said}; expected another number"
+            has[end.pd].append(end.id)
+            if len(has[end.pd]) > each:
+                yield (*here, "pd"), f"{end.pd} has more than {each} channels"
+    for i, pd in enumerate(config.pds):
+        last = max((end.slot for end in ends_of(config, pd.name)), default=0)
+        if last >> pd.cspace_bits:
+            said = f"its channels take slots up to {last}"
+            yield ("pd", i, "cspace_bits"), f"{said}; expected at least {last.bit_length()}"
 
 
 def _policy(config: Config) -> Iterator[Problem]:

@@ -19,6 +19,8 @@ from cellreap.system.config.region import PAGE as PAGE
 from cellreap.system.config.region import SPAN as SPAN
 from cellreap.system.config.region import Map as Map
 from cellreap.system.config.region import Region as Region
+from cellreap.system.config.signals import Channel as Channel
+from cellreap.system.config.signals import End as End
 from cellreap.system.config.values import Bool as _Bool
 from cellreap.system.config.values import Name as _Name
 from cellreap.system.config.values import Word as _Word
@@ -529,6 +531,8 @@ class Config(Table):
     """Pairs of PDs that live and die together."""
     regions: Annotated[tuple[Region, ...], Field(strict=False, alias="region")] = ()
     """Memory that PDs have from the start."""
+    channels: Annotated[tuple[Channel, ...], Field(strict=False, alias="channel")] = ()
+    """PDs that may signal each other."""
     dropped: Annotated[tuple[Dropped, ...], Field(strict=False)] = ()
     """What an import left out."""
     crashes: Annotated[tuple[Crash, ...], Field(strict=False, alias="crash")] = ()

@@ -93,8 +93,8 @@ def claims(config: Config, word: str) -> list[Claim]:
 
 
 def core_spaces(config: Config) -> int:
-    """The spaces of the root task: two, and two for memory if there is any."""
-    return 2 + 2 * has_memory(config)
+    """The spaces of the root task: two, and two for memory and one for channels if there is any."""
+    return 2 + 2 * has_memory(config) + bool(config.channels)
 
 
 def has_memory(config: Config) -> bool:
@@ -111,16 +111,17 @@ def taken(config: Config, word: str) -> int:
     count = len(config.pds)
     holds = sum(len(pd.holds_pds) for pd in config.pds)
     spaces = core_spaces(config)
-    regions, maps = len(config.regions), _maps(config)
+    regions, maps, channels = len(config.regions), _maps(config), len(config.channels)
     counts = {
-        "nodes": 1 + spaces + regions + maps,
-        # All PDs may request memory if one may. A region has a hold and a map.
+        "nodes": 1 + spaces + regions + maps + channels,
+        # All PDs may request memory if one may. A region has a hold and a map, a channel two holds.
         "edges": spaces
-        + (spaces // 2 - 1) * count
+        + has_memory(config) * count
         + holds
         + len(config.links)
         + regions
-        + 3 * maps,
+        + 3 * maps
+        + 3 * channels,
         "spaces": spaces,
         "types": spaces,
         "pds": 1,

@@ -7,6 +7,7 @@
 | an end with pp="true" | the PD requests the space of the other end's PD |
 | PD within a PD | the outer one is its fault handler and has its PD capability |
 | cap_tcb of another PD | `holds_pds` |
+| a channel whose ends may notify | `[[channel]]` |
 
 Everything else has no counterpart, and is noted with its line. Virtual machines and several
 processors are refused: a configuration is there to be run.
@@ -22,6 +23,7 @@ import tomlkit
 from tomlkit import TOMLDocument
 from tomlkit.items import AoT, Table
 
+from cellreap import headers
 from cellreap.system.config.schema import TIMES_US, Pd
 from cellreap.system.importing import (
     CALLS,
@@ -43,6 +45,7 @@ from cellreap.system.microkit.rows import Row, System
 
 _PAGE = 4096
 _MAX_STACK_PAGES = 64
+_MAX_CHANNELS = headers.constant("protocol.h", "CR_STARTUP_CHANNELS")
 
 _SYMBOL = "no symbol of a program is rewritten"
 _MEMORY = "a configuration has no memory regions"
@@ -103,6 +106,7 @@ class _Import:
         self._programs: dict[str, str] = {}
         self._pds: dict[str, _Pd] = {}
         self._system = Names().give(system)
+        self._channels: dict[rows.Channel, list[dict[str, object]]] = {}
         for row, parent in described.families():
             self._add_pd(row, None if parent is None else self._pds[parent.name])
         self._set_priorities()
@@ -111,7 +115,7 @@ class _Import:
         for channel in described.channels:
             self._add_channel(channel)
         for lost in connections(described):
-            if lost.name != rows.CapTcb.tag:
+            if lost.name != rows.CapTcb.tag and lost.row not in self._channels:
                 between = tuple(self._pds[pd.name].name for pd in lost.between)
                 self.dropped.append(Dropped(lost.row.line, lost.kind, lost.name, between))
         self._note_lost(described)
@@ -207,12 +211,15 @@ class _Import:
         if first is second:
             self._note(channel, None, f'"{first.name}" cannot notify itself')
         elif any(end.notify for end in channel.ends):
-            self._note(
-                channel,
-                None,
-                f'"{first.name}" and "{second.name}" cannot notify each other: PDs do not signal '
-                "each other",
-            )
+            names = [end["pd"] for made in self._channels.values() for end in made]
+            full = [pd.name for pd in (first, second) if names.count(pd.name) == _MAX_CHANNELS]
+            if full:
+                said = f'"{first.name}" and "{second.name}" cannot notify each other: "{full[0]}"'
+                self._note(channel, None, f"{said} has {_MAX_CHANNELS} channels, the most there is")
+                return
+            notify = [{} if end.notify else {"notify": False} for end in channel.ends]
+            both = zip((first, second), notify, strict=True)
+            self._channels[channel] = [{"pd": pd.name, **may} for pd, may in both]
 
     # -- what is lost
 
@@ -264,6 +271,16 @@ class _Import:
         for pd in self._pds.values():
             pds.append(self._pd_table(pd))
         document.add("pd", pds)
+        channels = tomlkit.aot()
+        for number, ends in enumerate(self._channels.values(), 1):
+            channel = table({"name": f"channel_{number}"})
+            both: AoT = tomlkit.aot()
+            for end in ends:
+                both.append(table(end))
+            channel.add("end", both)
+            channels.append(channel)
+        if self._channels:
+            document.add("channel", channels)
         return document
 
     @staticmethod

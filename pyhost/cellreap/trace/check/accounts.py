@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from cellreap import headers
 from cellreap.model.graph import Model
-from cellreap.model.ids import ROOT, is_memory, parse_id, pd_id
+from cellreap.model.ids import ROOT, is_channel, is_memory, parse_id, pd_id
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.work import LEFT_BEHIND
 from cellreap.trace.events import Event
@@ -239,8 +239,10 @@ class Accounts(Concern):
 
     def _is_charged(self, node: str) -> bool:
         """Whether a hold of the node is charged for sure. The configuration may give capabilities
-        to configured PDs, and regions, and these are not charged.
+        to configured PDs, regions and channels, and these are not charged.
         """
+        if is_channel(node):
+            return False
         if is_memory(node):
             return node in self._memory
         pd = self._body_of(node)

@@ -29,7 +29,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from cellreap.model.ids import ROOT, is_memory
+from cellreap.model.ids import ROOT, is_channel, is_memory
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.running import QUEUEING, Running
 from cellreap.trace.events import Event, counts_in
@@ -133,6 +133,8 @@ class Calls(Concern):
             return self._stops.get(pd)
         if name == "destroy-pd" or (name == "destroy-resource" and is_memory(node)):
             return DESTROYS_BODY
+        if name == "destroy-resource" and is_channel(node):
+            return {}
         if name in ("cut-request", "destroy-resource"):
             return TAKES if self._is_served(node) else {}
         if name in ("tell", "notify"):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from cellreap.model.closeness import policy_text
-from cellreap.model.ids import ROOT, is_memory
+from cellreap.model.ids import ROOT, is_channel, is_memory
 from cellreap.trace.check.configured_edges import ConfiguredEdges
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.events import Event
@@ -291,8 +291,9 @@ class Configured(Concern):
 
     def _resource(self, event: Event, expected: Expected) -> None:
         sizes = expected.sizes
-        if sizes is not None and event.number("slots") != sizes.resource_slots:
-            self._bad("sizes", event, f"slots={event['slots']}: expected {sizes.resource_slots}")
+        slots = None if sizes is None else sizes.resource_slots * (not is_channel(event["id"]))
+        if slots is not None and event.number("slots") != slots:
+            self._bad("sizes", event, f"slots={event['slots']}: expected {slots}")
 
     # -- points at which everything configured must be there
 

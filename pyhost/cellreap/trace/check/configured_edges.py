@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from cellreap import headers
-from cellreap.model.ids import is_memory, is_region, parse_id, pd_id
+from cellreap.model.ids import is_channel, is_memory, is_region, parse_id, pd_id
 from cellreap.trace.check.context import Context
 from cellreap.trace.check.memory import PAGE
 from cellreap.trace.events import RECONCILED, Event
@@ -31,6 +31,8 @@ class ConfiguredEdges:
         """
         self._memory: dict[str, str] = {}
         """Name of a region -> its last memory object"""
+        self._known: dict[str, str] = {}
+        """Name of a channel -> the last node of it"""
         self._first = headers.constant("protocol.h", "CR_SLOT_FIRST_FREE")
 
     def config_of(self, pd: str) -> ExpectedPd | None:
@@ -78,6 +80,29 @@ class ConfiguredEdges:
             self._bad("request", "PD", text)
 
         self._regions(pd, config)
+        self._channels(pd, config)
+
+    def _channels(self, pd: str, config: ExpectedPd) -> None:
+        """It has its channels, each of them the one that the other PD has, if it is there."""
+        model, slots = self.context.model, self.context.slots.of(pd)
+        held = {node for of, node in model.holds if of == pd and is_channel(node)}
+        has = {node: slot for slot, (_, node) in slots.items() if node in held}
+        wanted = {end.slot: end for end in config.ends if end.slot}
+        if sorted(has.values()) != sorted(wanted) or len(held) != len(config.ends):
+            text = f"{config.name}: {len(held)} channels, in slots {sorted(has.values())}"
+            self._bad("channel", "PD", f"{text}: expected {len(config.ends)}, {sorted(wanted)}")
+            return
+        for end in config.ends:
+            peer = self.live(end.peer)
+            both = {node for node in held if (peer, node) in model.holds}
+            mine = next((node for node, slot in has.items() if slot == end.slot), None)
+            known = self._known.get(end.channel)
+            if mine is not None and known in model.nodes and known != mine:
+                self._bad("channel", "PD", f"{config.name}: {mine} is not {end.channel}")
+            if peer is not None and len(both) < sum(e.peer == end.peer for e in config.ends):
+                self._bad("channel", "PD", f"{config.name} has no channel with {end.peer}")
+            if mine is not None:
+                self._known[end.channel] = mine
 
     def _regions(self, pd: str, config: ExpectedPd) -> None:
         """It has its regions, and of each the memory that the others have who are there."""

@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cellreap import headers
-from cellreap.model.ids import ROOT, is_memory, is_region, parse_id
+from cellreap.model.ids import ROOT, is_channel, is_memory, is_region, parse_id
+from cellreap.trace.check.bells import Bells
 from cellreap.trace.check.context import Context
 from cellreap.trace.check.slots import Capability
 from cellreap.trace.check.snapshot import (
@@ -61,6 +62,7 @@ class KernelCaps:
         self._users: dict[tuple[str, int], object] = {}  # (kind, entry) -> what it names
         self._requests: dict[int, int] = {}  # the filling of a slot -> the badge of its request
         self._endpoints: dict[str, int] = {}  # PD -> the address of its endpoint
+        self._bells = Bells(context)
         self._places: dict[str, _Place] = {}
         self._tables: dict[str, list[str]] = {}  # PD -> its address space
         self._pool: int | None = None  # the address of the root task's pool
@@ -107,6 +109,9 @@ class KernelCaps:
         present = self._spaces(pds, snapshot)
         for pd, place in present.items():
             self._name(pd, snapshot.cspaces.get(place.cspace, {}))
+            cap = snapshot.cspaces.get(place.cspace, {}).get(self._slots["NOTIFICATION"])
+            if isinstance(cap, Cap) and not self._bells.learn(pd, cap.address):
+                self._bad("truth.caps", f"{pd}: its notification is another PD's, or of a body")
         for pd, place in present.items():
             self._cspace(pd, snapshot.cspaces.get(place.cspace, {}))
             if self._context.report.arch == WITH_TABLES:
@@ -179,7 +184,7 @@ class KernelCaps:
 
     def _compare_pool(self, has: _CSpace) -> None:
         """Checks that it has the parent of each resource, and besides only what is the root's."""
-        resources = self._context.model.space_of
+        resources = [each for each in self._context.model.space_of if not is_channel(each)]
         wanted = Counter(map(self._parent, filter(self.exists, resources)))
         rest = Counter(map(_without_guard, has.values()))
         left = filter(self.may_lack, resources)
@@ -260,6 +265,8 @@ class KernelCaps:
         for name, kind in own:
             cap = has.get(self._slots[name])
             address = cap.address if isinstance(cap, Cap) and self._inside(pd, cap.address) else 0
+            if kind == "notification":
+                address = self._bells.of(pd, address)
             yield self._slots[name], (f"its own {kind}", Cap(kind, address, "R", 0))
         if self._context.memory.objects.of(pd)["reply"]:
             kept = has.get(self._slots["REPLY"])
@@ -271,6 +278,8 @@ class KernelCaps:
         kind, node = edge
         if kind == "HOLD" and node not in self._context.model.space_of:
             return None  # The root task gives no capabilities to whole spaces.
+        if kind == "HOLD" and is_channel(node):
+            return self._bells.capability(pd, slot)
         if kind == "HOLD":
             address, badge = self._of_resource(node)
             serves = self._context.model.manager[self._context.model.space_of[node]]

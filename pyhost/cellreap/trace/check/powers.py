@@ -11,7 +11,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from cellreap import headers
-from cellreap.model.ids import MEMORY, REGION, ROOT, is_memory, is_region, parse_id, pd_id
+from cellreap.model.ids import (
+    MEMORY,
+    REGION,
+    ROOT,
+    is_channel,
+    is_memory,
+    is_region,
+    parse_id,
+    pd_id,
+)
 from cellreap.trace.check.context import Context
 from cellreap.trace.events import RECONCILED as SAVED
 from cellreap.trace.events import Event
@@ -111,8 +120,8 @@ class Powers:
             return "expected an operation of the manager"
         self.needs = event["id"]
         parts = parse_id(event["id"])
-        if event["op"] == NOBODY and is_memory(event["id"]):
-            if not is_region(event["id"]):
+        if event["op"] == NOBODY and (is_memory(event["id"]) or is_channel(event["id"])):
+            if is_memory(event["id"]) and not is_region(event["id"]):
                 self.needs = None
             return None if self.making is not None else "no PD is being made that has it"
         if parts is not None and parts.type == "PD":
@@ -166,10 +175,8 @@ class Powers:
 
     def _sent(self, event: Event, asker: str) -> str | None:
         pd, node = event["from"], event["to"]
-        if (asker, node) not in self.context.model.holds:
-            return f"{asker} does not hold {node}"
-        if is_region(node):
-            return f"{node} is of one address space"
+        if (asker, node) not in self.context.model.holds or is_region(node) or is_channel(node):
+            return f"{asker} does not hold {node}, or holds it for itself"
         return self._named(asker, pd, node)
 
     def _named(self, asker: str, pd: str, node: str) -> str | None:
@@ -201,15 +208,16 @@ class Powers:
 
     def _configured_hold(self, event: Event, asker: str) -> str | None:
         node, model = event["to"], self.context.model
-        if is_memory(node) and not (is_region(node) and self._makes(event["from"])):
-            return f"{event['from']} is not being made, or {node} is no region"
+        of_start = is_region(node) or is_channel(node)
+        if (of_start or is_memory(node)) and not (of_start and self._makes(event["from"])):
+            return f"{event['from']} is not being made, or {node} is neither region nor channel"
         if node in model.space_of and model.is_core(model.space_of[node]):
             return None
         return f"the configuration gives no holds of {node}"
 
     def _release(self, event: Event, asker: str) -> str | None:
-        if self._manages(asker, event["to"]):
-            return f"{asker} manages {event['to']} and holds it until it deletes it"
+        if self._manages(asker, event["to"]) or is_channel(event["to"]):
+            return f"{event['to']} is of the configuration, or {asker} manages it"
         return self._own_edge(event, asker)
 
     # -- requests
@@ -254,8 +262,8 @@ class Powers:
         if not self._manages(asker, event["from"]):
             return f"{asker} does not manage {event['from']}"
         space = model.space_of.get(lower, lower)
-        if is_memory(lower):
-            return f"{lower} is memory, which regions map, and which backs resources"
+        if is_memory(lower) or is_channel(lower):
+            return f"{lower} is memory, which regions map and which backs resources, or a channel"
         if (asker, lower) not in model.holds and (asker, space) not in model.requests:
             return f"{asker} neither holds {lower} nor has a request to its space"
         return None

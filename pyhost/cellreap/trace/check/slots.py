@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from cellreap import headers
-from cellreap.model.ids import ROOT
+from cellreap.model.ids import ROOT, is_channel
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.ways import Ways
 from cellreap.trace.events import Event
@@ -70,7 +70,7 @@ class Slots(Concern):
     def take(self, event: Event, pd: str, node: str) -> None:
         """A PD gets a capability. It goes into a slot, or is already in one."""
         slot, kind = event.number("number"), event["kind"]
-        if self._needs_none(pd, node, kind):
+        if self._needs_none(pd, node, kind, slot):
             if slot != 0:
                 text = f"number={slot}: expected number=0, for {pd} needs none for {node}"
                 self.context.bad("slots.none", f"{event.told}: {text}")
@@ -96,15 +96,18 @@ class Slots(Concern):
             text = f"number={slot}: {pd} has its capability to {node} in slot {has}"
             self.context.bad("slots.one", f"{event.told}: {text}")
 
-    def _needs_none(self, pd: str, node: str, kind: str) -> bool:
+    def _needs_none(self, pd: str, node: str, kind: str, slot: int) -> bool:
         """Whether the PD needs no capability in its CSpace.
 
         A manager needs none to the nodes that it manages. No PD needs one to ask the root task.
+        Of a channel it may have none.
         """
         model = self.context.model
         space = model.space_of.get(node, node)
         if pd == ROOT or (kind == "REQUEST" and model.is_core(space)):
             return True
+        if is_channel(node):
+            return slot == 0
         return kind == "HOLD" and pd == model.manager.get(space)
 
     def _unfit(self, pd: str, slot: int, cspace: _CSpace) -> tuple[str, str] | None:

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The ends of channels, with what the configuration leaves open: numbers and slots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cellreap import headers
+from cellreap.system.config.schema import Config
+
+
+@dataclass(frozen=True)
+class ChannelEnd:
+    """An end of a channel."""
+
+    channel: str
+    pd: str
+    peer: str
+    id: int
+    """The bit in the badge of what the other PD signals."""
+    slot: int
+    """Where the PD has the capability to signal the other one. 0: it may not."""
+
+
+def ends(config: Config) -> list[ChannelEnd]:
+    """All ends, in the order of the file: the two of a channel are neighbours.
+
+    The slots are behind those of the PD capabilities that the configuration gives.
+    """
+    first = headers.constant("protocol.h", "CR_SLOT_FIRST_FREE")
+    slots = {pd.name: first + len(pd.holds_pds) for pd in config.pds}
+    taken: dict[str, set[int]] = {pd.name: set() for pd in config.pds}
+    for channel in config.channels:
+        for end in channel.ends:
+            taken[end.pd] |= set() if end.id is None else {end.id}
+    found = []
+    for channel in config.channels:
+        for end, other in zip(channel.ends, reversed(channel.ends), strict=True):
+            id_ = end.id
+            if id_ is None:
+                id_ = next(i for i in range(len(taken[end.pd]) + 1) if i not in taken[end.pd])
+                taken[end.pd].add(id_)
+            slot = slots[end.pd] if end.notify else 0
+            slots[end.pd] += end.notify
+            found.append(ChannelEnd(channel.name, end.pd, other.pd, id_, slot))
+    return found
+
+
+def both_ends(config: Config) -> Iterator[tuple[ChannelEnd, ChannelEnd]]:
+    """Each end with the other one of its channel."""
+    found = ends(config)
+    return ((end, found[i ^ 1]) for i, end in enumerate(found))
+
+
+def ends_of(config: Config, pd: str) -> Iterator[ChannelEnd]:
+    """The ends of a PD."""
+    return (end for end in ends(config) if end.pd == pd)

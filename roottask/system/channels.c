@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The channels of the configuration. See channels.h. */
+#include "channels.h"
+#include "kernel/untyped.h"
+#include "making.h"
+#include "text.h"
+
+/* By the PD's position in the configuration. 0: it has no channel. */
+static seL4_CPtr bells[CR_IMAGE_MAX_PDS];
+static uint8_t is_back[CR_IMAGE_MAX_PDS];
+static int any_is_back;
+
+static cr_signal_cap signals[CR_IMAGE_MAX_ENDS];
+
+static const cr_image_channel_end *end_at(uint32_t end)
+{
+    return &cr_image_ends(cr_sys.image)[end];
+}
+
+/* The ends of a channel are neighbours, the first of them at an even place. */
+static const cr_image_channel_end *other_of(uint32_t end)
+{
+    return end_at(end ^ 1);
+}
+
+/* Of what the PD of this end signals. */
+static seL4_Word badge_of(uint32_t end)
+{
+    return cr_badge(CR_BADGE_SIGNAL, 1u << other_of(end)->id, 0);
+}
+
+void cr_channels_init(void)
+{
+    const cr_image_header *image = cr_sys.image;
+    uint32_t block;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < image->ends.count; i++) {
+        seL4_CPtr *bell = &bells[end_at(i)->pd];
+        count += *bell == 0;
+        *bell = 1;
+    }
+    if (count == 0) {
+        return;
+    }
+    if (cr_untyped_take(cr_bits_for(count) + seL4_NotificationBits, 0, &block) != CR_OK) {
+        cr_panic("no kernel memory for the notifications of channels", count);
+    }
+    for (uint32_t i = 0; i < image->pds.count; i++) {
+        if (bells[i] != 0) {
+            bells[i] = cr_pool_make(cr_untyped_cap(block), seL4_NotificationObject, "no bell");
+        }
+    }
+}
+
+void cr_channels_fill(uint32_t config, cr_body_params *out)
+{
+    out->bell = bells[config];
+    out->signals = signals;
+    out->n_signals = 0;
+    for (uint32_t i = 0; i < cr_sys.image->ends.count; i++) {
+        if (end_at(i)->pd == config && end_at(i)->slot != 0) {
+            signals[out->n_signals++] = (cr_signal_cap){
+                .slot = end_at(i)->slot, .bell = bells[other_of(i)->pd], .badge = badge_of(i)};
+        }
+    }
+}
+
+int cr_is_channel(cr_ref resource)
+{
+    cr_node_info info;
+    return cr_sys.channel_space.index != CR_NONE &&
+           cr_model_get(cr_sys.model, resource, &info) == CR_OK &&
+           info.kind == CR_NODE_RESOURCE && cr_same(info.space, cr_sys.channel_space);
+}
+
+void cr_channels_add(const cr_pd *pd, uint32_t config)
+{
+    for (uint32_t i = 0; i < cr_sys.image->ends.count; i++) {
+        cr_ref *known = &cr_sys.channels[i / 2];
+        if (end_at(i)->pd == config) {
+            cr_making_add_edge(&(cr_new_edge){
+                .kind = CR_EDGE_HOLD,
+                .from = &pd->node,
+                .to = cr_is_channel(*known) ? known : &cr_making_new_channel(known)->resource.ref,
+                .entry = end_at(i)->slot});
+        }
+    }
+}
+
+void cr_channels_came_back(uint32_t config)
+{
+    is_back[config] = 1;
+    any_is_back = 1;
+}
+
+/* Who is not there is signalled when it comes back. */
+static void ring(uint32_t end)
+{
+    const cr_pd *to = cr_find_configured(other_of(end)->pd);
+    const uint32_t temporary = cr_pool_take(CR_POOL_OWN);
+    const cr_slot at = cr_slot_at(cr_cptr(CR_L1_POOL, temporary));
+    if (temporary == 0) {
+        cr_panic("no slot for a signal", end);
+    }
+    if (to != 0 && end_at(end)->slot != 0) {
+        cr_must(cr_mint(at, cr_slot_at(bells[other_of(end)->pd]), seL4_CanWrite, badge_of(end)),
+                "a channel cannot be signalled");
+        cr_signal(cr_cptr(CR_L1_POOL, temporary));
+        cr_must(cr_delete(at), "a channel cannot be signalled");
+    }
+    cr_pool_give(temporary);
+}
+
+void cr_channels_ring(void)
+{
+    for (uint32_t i = 0; any_is_back && i < cr_sys.image->ends.count; i++) {
+        if (is_back[end_at(i)->pd] || is_back[other_of(i)->pd]) {
+            ring(i);
+        }
+    }
+    for (uint32_t i = 0; any_is_back && i < cr_sys.image->pds.count; i++) {
+        is_back[i] = 0;
+    }
+    any_is_back = 0;
+}

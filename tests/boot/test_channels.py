@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Channels: PDs that signal each other, before and after one of them was down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from cellreap.model.ids import is_channel
+from cellreap.testing import Target, with_pd
+from kit.arches import ARCHES
+
+FRESH = "data 17, bss 0, stack 0, rung 0"
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_who_comes_back_is_fresh_and_signals_as_before(
+    target_of: Callable[[str], Target], arch: str
+) -> None:
+    """A signal was pending when it went. Each channel is signalled once, when all are back."""
+    run = target_of(arch).run("channel")
+    left, right = run.says("left"), run.says("right")
+    assert left == [FRESH, FRESH, "rung 20"], "5 is the number of the quiet channel"
+    assert right == [FRESH, "rung 6"], "1 and 2 are those of the quiet one and of the hint"
+    channels = [event["id"] for event in run.of("RESOURCE") if is_channel(event["id"])]
+    assert len(channels) == 3, "they stay as long as one of the two is there"
+    assert {node for node, _ in run.destroys()}.isdisjoint(channels)
+
+
+def test_a_channel_goes_with_the_last_of_its_pds(target: Target) -> None:
+    """They are made anew with the first that comes back. The notifications are the same."""
+    run = target.run("channel", change=with_pd("right", fault_handler="left"))
+    gone = {node for node, _ in run.destroys() if is_channel(node)}
+    assert len(gone) == 3
+    assert [run.says(pd)[-2] for pd in ("left", "right")] == [FRESH, FRESH]
