@@ -35,7 +35,8 @@ cr_result cr_check_allocate(cr_asked *a)
     if (a->args.pages == 0 || a->args.pages > CR_MEMORY_PAGES_MAX) {
         return CR_RESULT_FAILED;
     }
-    return has_room(a->from, cr_sys.mo_space, 2);
+    const cr_result result = cr_fits(a->from, CR_QUOTA_PAGES, a->args.pages, 0);
+    return result == CR_RESULT_OK ? has_room(a->from, cr_sys.mo_space, 2) : result;
 }
 
 void cr_do_allocate(cr_asked *a)

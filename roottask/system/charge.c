@@ -103,6 +103,8 @@ static int may_use(uint32_t config, cr_quota kind)
         return spawns;
     case CR_QUOTA_BYTES:
         return spawns || allocates;
+    case CR_QUOTA_PAGES:
+        return allocates;
     case CR_QUOTA_NODES:
         return manages || spawns || allocates;
     default:
@@ -144,6 +146,8 @@ static uint64_t available(cr_quota kind)
         return cr_untyped_bytes_free();
     case CR_QUOTA_MAPS:
         return cr_most.maps;
+    case CR_QUOTA_PAGES:
+        return cr_untyped_bytes_free() >> CR_PAGE_BITS;
     case CR_QUOTA_COUNT:
         break;
     }
@@ -185,7 +189,7 @@ void cr_accounts_init(void)
 {
     count_needs();
     for (uint32_t kind = 0; kind < CR_QUOTA_COUNT; kind++) {
-        if (kind != CR_QUOTA_BYTES) {
+        if (kind != CR_QUOTA_BYTES && kind != CR_QUOTA_PAGES) { /* of what is not set aside */
             divide((cr_quota)kind);
         }
     }
@@ -232,6 +236,7 @@ void cr_accounts_start(void)
         }
     }
     divide(CR_QUOTA_BYTES);
+    divide(CR_QUOTA_PAGES);
     for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
         cr_tally *bytes = &tallies[i + 1][CR_QUOTA_BYTES];
         bytes->quota = cr_untyped_reserve(i + 1, bytes->quota);
@@ -330,6 +335,14 @@ void cr_charge_node(cr_ref node, const cr_node_info *info, int sign)
         /* Those of other core spaces are the root task's, which has no account. */
         count(account_of(info->manager), CR_QUOTA_NODES, 1, 0, sign);
         count(account_of(info->manager), CR_QUOTA_EDGES, 2, 0, sign);
+    }
+}
+
+void cr_charge_pages(cr_ref object, int sign)
+{
+    if (account_of(object) != 0 && !cr_is_region(object) &&
+        *cr_memory_block(object) != CR_BLOCK_NONE) {
+        count(account_of(object), CR_QUOTA_PAGES, cr_memory_pages(object), 0, sign);
     }
 }
 

@@ -221,6 +221,7 @@ static cr_status add_resource_node(cr_new_resource *make, const cr_new_part *par
     if (part != 0 && cr_is_memory(make->ref)) {
         cr_sys.pd_account[make->ref.index] = (uint16_t)part->memory.account;
         *cr_memory_block(make->ref) = part->memory.block;
+        cr_charge_pages(make->ref, 1);
     }
     cr_rows_added(make->ref);
     return CR_OK;
@@ -388,6 +389,9 @@ static cr_status remove_node(cr_making *now, uint32_t what)
                         : what == CR_OF_SPACE ? now->space.ref
                                               : now->resource.ref;
     cr_status status = cr_model_doom(cr_sys.model, node);
+    if (status == CR_OK && part != 0) {
+        cr_charge_pages(node, -1);
+    }
     if (status == CR_OK) {
         status = cr_rows_destroy(node, 0);
     }

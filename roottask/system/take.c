@@ -7,6 +7,7 @@
  * that are still queued. A PD may run between the two (cleaner_priority), but then it has no
  * capability any more with which it could send another message. The capabilities to a stopped
  * server were destroyed with its endpoint (stop.c). */
+#include "charge.h"
 #include "memory.h"
 #include "rows.h"
 #include <cellreap/numbers.h>
@@ -61,8 +62,10 @@ uint32_t cr_take_untold(cr_pd *pd, uint32_t slot)
 
 static cr_status take_memory(cr_ref node, int cleanup)
 {
+    cr_charge_pages(node, -1);
     cr_status status = cr_memory_give(cr_memory_block(node));
     if (status != CR_OK) {
+        cr_charge_pages(node, 1);
         return status;
     }
     cr_pool_give(cr_sys.node_entry[node.index]);

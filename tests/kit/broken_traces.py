@@ -9,6 +9,7 @@ from typing import Final
 
 from cellreap import headers
 from cellreap.headers import event_table
+from cellreap.system.config import quotas
 from cellreap.trace.check import Report, check, check_stream
 from cellreap.trace.events import Event
 from cellreap.trace.frames import MARK
@@ -246,10 +247,10 @@ def _by_no_resource(target: Target) -> None:
     target.memory(pd, target.memory(pd), slot=40)
 
 
-def quota(target: Target, name: str, **quotas: int) -> None:
-    """Emits QUOTA. quotas: those that are not 99, by their words."""
-    words = ("nodes", "edges", "spaces", "types", "requests", "tickets", "pds", "bytes", "maps")
-    target.emit("QUOTA", account=1, name=name, **{word: quotas.get(word, 99) for word in words})
+def quota(target: Target, name: str, **own: int) -> None:
+    """Emits QUOTA. own: those that are not 99, by their words."""
+    words = quotas.words()
+    target.emit("QUOTA", account=1, name=name, **{word: own.get(word, 99) for word in words})
 
 
 def _quota_twice(target: Target) -> None:

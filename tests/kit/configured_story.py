@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from cellreap import headers
 from cellreap.model.ids import ROOT
+from cellreap.system.config import quotas
 from cellreap.trace.expected import Expected, ExpectedCrash, ExpectedPd, ExpectedSizes
 from cellreap.trace.writer import Draft
 from kit.trace_simulator import (
@@ -26,7 +27,7 @@ from kit.trace_simulator import (
     counted,
 )
 
-WORDS = ("nodes", "edges", "spaces", "types", "requests", "tickets", "pds", "bytes", "maps")
+WORDS = quotas.words()
 BODY: Final = 1 << 16
 FAULTS: Final[dict[str, dict[str, Any]]] = {
     "page-fault": {"kind": "vm-fault", "address": 0xDEAD000},

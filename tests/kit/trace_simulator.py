@@ -33,6 +33,7 @@ from cellreap.model.ids import (
     resource_id,
     space_id,
 )
+from cellreap.system.config import quotas
 from cellreap.trace.writer import NO_SECRET, Draft
 from kit.answering import answered
 from kit.digests import digest_of
@@ -1567,7 +1568,7 @@ def rich_run() -> list[Draft]:
     target.send_memory(init, shared, app)
     target.memory(app, shared)
     target.model.drop_hold(init, memory)
-    target.edge("dropped", "HOLD", init, memory)
+    target.edge("dropped", "HOLD", init, memory, 1)
     target.body_cap(watcher, app)
     target.subscribe(watcher, app)
     target.subscribe(watcher, app)
@@ -1937,7 +1938,7 @@ def merged_run() -> list[Draft]:
     """A client may have few edges, and its server fetches nothing for a while."""
     target = Target(0, 0, "merged")
     for account, (name, quota) in enumerate((("shelf", 20), ("client", 4)), 1):
-        words = ("nodes", "edges", "spaces", "types", "requests", "tickets", "pds", "bytes", "maps")
+        words = quotas.words()
         target.emit("QUOTA", account=account, name=name, **dict.fromkeys(words, quota))
     shelf = target.pd("shelf")
     kept = target.space(shelf, "THING", "kept")

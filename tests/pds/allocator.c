@@ -105,6 +105,9 @@ static void give(void)
     const uint32_t last = CR_MEMORY_PAGES_MAX * PAGE / 8 - 1;
     const uint32_t to = cr_info()->pds[0].slot;
     const thing object = allocate(CR_MEMORY_PAGES_MAX);
+    uint32_t space, number;
+    cr_say_check("over the quota", cr_allocate(PAGES + 1, &space, &number), CR_RESULT_FULL);
+    release(allocate(PAGES)); /* as many as it may */
     (void)attach(object, gib(1), 1);
     const thing region = attach(object, gib(511), 0);
     at(gib(1))[last] = SECRET;

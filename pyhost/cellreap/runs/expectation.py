@@ -208,8 +208,10 @@ def _quotas(shares: dict[str, list[int] | None], account: int, pd: Pd) -> dict[s
     found = {word: each[account - 1] for word, each in shares.items() if each is not None}
     for word in shares.keys() - found.keys():
         asked = getattr(pd.quota, word)
-        if asked is not None:  # memory is set aside in whole blocks
-            found[word] = asked - asked % (1 << roottask("kernel/untyped.h", "CR_RESERVE_MIN_BITS"))
+        if asked is not None:
+            found[word] = asked
+            if word == "bytes":  # memory is set aside in whole blocks
+                found[word] -= asked % (1 << roottask("kernel/untyped.h", "CR_RESERVE_MIN_BITS"))
         elif not may(pd, word):
             found[word] = need(pd, word)
     return found

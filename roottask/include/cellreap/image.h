@@ -16,7 +16,7 @@ enum {
     CR_TYPE_BYTES = 16,
     CR_PD_ARGS = 4,
     CR_IMAGE_KEY_BYTES = 16,
-    CR_IMAGE_QUOTAS = 9, /* the number of rows of CR_QUOTAS in limits.h */
+    CR_IMAGE_QUOTAS = 10, /* the number of rows of CR_QUOTAS in limits.h */
     CR_IMAGE_NONE = 0xffffffff,
     CR_IMAGE_MAX_INJECTIONS = 128,
     CR_IMAGE_MAX_RSI_MINS = 16,

@@ -99,7 +99,8 @@
     CR_QUOTA(CR_QUOTA_PDS, 6, "pds", "PDs that it spawned")                                        \
     CR_QUOTA(CR_QUOTA_BYTES, 7, "bytes",                                                           \
         "kernel memory of the PDs that it spawned, and of its memory objects and regions")         \
-    CR_QUOTA(CR_QUOTA_MAPS, 8, "maps", "maps that it reports, in all extractions under way")
+    CR_QUOTA(CR_QUOTA_MAPS, 8, "maps", "maps that it reports, in all extractions under way")       \
+    CR_QUOTA(CR_QUOTA_PAGES, 9, "pages", "pages of the memory objects that it made")
 
 typedef enum cr_quota {
 #define CR_QUOTA(enumerator, number, ...) enumerator = number,

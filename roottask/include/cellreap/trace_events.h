@@ -232,7 +232,8 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_QUOTA, "QUOTA", FIELD(account, NUMBER) FIELD(name, TEXT)                  \
                    FIELD(nodes, NUMBER) FIELD(edges, NUMBER) FIELD(spaces, NUMBER)                 \
                    FIELD(types, NUMBER) FIELD(requests, NUMBER) FIELD(tickets, NUMBER)             \
-                   FIELD(pds, NUMBER) FIELD(bytes, NUMBER) FIELD(maps, NUMBER),                    \
+                   FIELD(pds, NUMBER) FIELD(bytes, NUMBER) FIELD(maps, NUMBER)                     \
+                   FIELD(pages, NUMBER),                                                           \
                    "The quotas of an account. account: the position of its PD in the "             \
                    "configuration, from 1; name: that PD.")                                        \
     /* The model: nodes */                                                                         \

@@ -2,7 +2,7 @@
 """The quotas of PDs: what each needs, what there is, and whether quotas that were asked for fit.
 
 The root task divides its tables by the same rules (roottask/core/accounts, system/charge.c). It
-alone knows how much memory there is, so nothing is checked for the quota `bytes`.
+alone knows how much memory there is, so nothing is checked for the quotas `bytes` and `pages`.
 """
 
 from __future__ import annotations

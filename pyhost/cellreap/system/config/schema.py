@@ -267,9 +267,11 @@ class Quota(Table):
     pds: _Quota | None = None
     """PDs that it spawned."""
     bytes: _Quota | None = None
-    """Kernel memory of the PDs that it spawned."""
+    """Kernel memory of the PDs that it spawned, and of its memory objects and regions."""
     maps: _Quota | None = None
     """Maps that it reports, in all extractions under way."""
+    pages: _Quota | None = None
+    """Pages of the memory objects that it made."""
 
 
 class Program(Table):

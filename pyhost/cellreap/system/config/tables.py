@@ -84,6 +84,8 @@ def may(pd: Pd, word: str) -> bool:
         return bool(pd.spawns)
     if word == "bytes":
         return bool(pd.spawns) or pd.allocates
+    if word == "pages":
+        return pd.allocates
     return word != "nodes" or bool(pd.spaces or pd.spawns) or pd.allocates
 
 

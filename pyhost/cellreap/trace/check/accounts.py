@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from cellreap import headers
 from cellreap.model.graph import Model
-from cellreap.model.ids import ROOT, is_channel, is_memory, parse_id, pd_id
+from cellreap.model.ids import ROOT, is_channel, is_memory, is_region, parse_id, pd_id
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.work import LEFT_BEHIND
 from cellreap.trace.events import Event
@@ -150,7 +150,9 @@ class Accounts(Concern):
 
     def _body(self, event: Event) -> None:
         """The body of a PD counts with its OWN."""
-        self._use_of(self._memory.get(event["of"]), {"bytes": event.number("bytes")})
+        node = event["of"]
+        uses = {"bytes": event.number("bytes"), "pages": self._pages(node)}
+        self._use_of(self._memory.get(node), uses)
 
     def _edge(self, event: Event) -> None:
         count = _EDGES.get(event.told)
@@ -230,6 +232,10 @@ class Accounts(Concern):
 
     # -- the exact use
 
+    def _pages(self, node: str) -> int:
+        """Those of a memory object. A region has capabilities to them."""
+        return 0 if is_region(node) else self.context.memory.objects.of(node)["frame"]
+
     def _body_of(self, node: str) -> str | None:
         """The PD whose capability the node is; None if it is something else."""
         parts = parse_id(node)
@@ -277,6 +283,7 @@ class Accounts(Concern):
                 body = self.context.memory.body(node)
                 uses.update(nodes=1, edges=1 + len(model.built_on(node)))
                 uses["bytes"] += 0 if body is None else body.bytes
+                uses["pages"] += self._pages(node)
         self._left = {
             token: account
             for token, account in self._left.items()
