@@ -304,7 +304,7 @@ typedef enum cr_print {
                    "write (protocol.h); else 0. The edges of a node that "                         \
                    "goes are not told: they go with it. Memory goes with the last HOLD and MAP "   \
                    "of it, and a region with the resource that let its PD map it, when its slot "  \
-                   "is free.")                                                                     \
+                   "is free. A channel goes with the last HOLD.")                                  \
     CR_TRACE_EVENT(CR_EV_ALLOW, "ALLOW", FIELD(pd, PD) FIELD(by, PD) FIELD(count, NUMBER)          \
                    FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
                    "The PD `by` may make this many edges for the PD, and no more. Each HOLD and "  \
