@@ -23,6 +23,17 @@ EdgeKey = tuple[str, str, str]
 """Its kind, source and target."""
 
 
+GOES: Final = {
+    "fault": "crashes",
+    "exit": "exits",
+    "terminate": "is terminated",
+    "subtree": "is terminated",
+    "late": "is late",
+    "hung": "hangs",
+}
+"""What a cleanup's trigger does, by the cause of the cleanup."""
+
+
 @dataclass
 class Span:
     """From one event up to, and without, another. end: None: until the trace ends."""
@@ -170,7 +181,8 @@ class History:
         doomed = plan.doomed()
         depths = dict(plan.destroyed_pds)
         for id_ in doomed & self.nodes.keys():
-            span = Span(self._at, depth=depths.get(id_))
+            goes = GOES.get(event["cause"], "") if id_ == event["trigger"] else ""
+            span = Span(self._at, depth=depths.get(id_), text=goes)
             self.nodes[id_].doomed.append(span)
             opened.append(span)
             if id_ in self._managers:

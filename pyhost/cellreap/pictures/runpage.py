@@ -21,7 +21,15 @@ from itertools import zip_longest
 from typing import Any, Final
 
 from cellreap.pictures.dot import DEPTH_FILLS, EDGE_STYLES
-from cellreap.pictures.drawing import FOLD, KINDS, Drawing, DrawnEdge, DrawnNode
+from cellreap.pictures.drawing import (
+    FOLD,
+    KINDS,
+    MAX_LABEL,
+    Drawing,
+    DrawnEdge,
+    DrawnNode,
+    NodeDrawn,
+)
 from cellreap.pictures.history import (
     EdgeKey,
     EdgeSeen,
@@ -33,8 +41,8 @@ from cellreap.pictures.history import (
 from cellreap.pictures.lanes import CleanupSeen, Lane, Lanes
 from cellreap.pictures.layout import Layout, place
 from cellreap.pictures.nearness import Nearness
-from cellreap.runs.folding import name_of
-from cellreap.runs.summary import chapter_lines
+from cellreap.runs.folding import in_ranges, name_of, natural, stem_of
+from cellreap.runs.summary import chapter_lines, headline
 from cellreap.trace.events import Event, printable
 from cellreap.trace.reading import Reading
 from cellreap.trace.report import Report, Verdict, verdict_of
@@ -45,6 +53,8 @@ _LABELS: Final = frozenset(
      "freed", "then said"}
 )  # fmt: skip
 """What the lines of a summary may be about."""
+FOLD_PDS: Final = 4
+"""PDs of one kind are one box and one lane if there are more of them."""
 _LABEL_END: Final = 13  # column of a summary's lines behind the label
 
 
@@ -68,6 +78,7 @@ def page_of(reading: Reading, told: Sequence[str], title: str, near: Nearness) -
         ),
         "count": f"{len(events):,}",
         "last": str(max(0, len(events) - 1)),
+        "headline": html.escape(headline(reading)),
         "story": story_html(told),
         "violations": _violations_html(reading),
         "legend": _legend_html(
@@ -179,9 +190,10 @@ def run_data(reading: Reading) -> dict[str, Any]:
     graph = _Graph(history)
     places = place(graph.drawing())
     names = report.names
-    shared: dict[str, list[Lane]] = {}  # who is there one after the other has one lane
+    # Who is there one after the other has one lane, and so have those that are alike.
+    shared: dict[str, list[Lane]] = {}
     for pd, lane in lanes.lanes.items():
-        shared.setdefault(graph.seats.of.get(pd, pd), []).append(lane)
+        shared.setdefault(graph.alike.get(pd, graph.seats.of.get(pd, pd)), []).append(lane)
     at = {lane.pd: number for number, each in enumerate(shared.values()) for lane in each}
     return {
         "events": [_event_text(event) for event in events],
@@ -194,7 +206,8 @@ def run_data(reading: Reading) -> dict[str, Any]:
         **graph.data(places),
         "lanes": [
             {
-                "name": names.get(each[0].pd) or each[0].pd,
+                "name": graph.alike.get(each[0].pd) or names.get(each[0].pd) or each[0].pd,
+                "many": len({names.get(lane.pd) for lane in each}),
                 "lives": [[*_span(lane.life), lane.pd] for lane in each],
                 "waits": [[*_span(wait), wait.text] for lane in each for wait in lane.waits],
                 "marks": [mark for lane in each for mark in lane.marks],
@@ -257,7 +270,7 @@ def _cleanup_data(
         "phases": [[*_span(phase), phase.text] for phase in cleanup.phases],
         "steps": cleanup.steps,
         "calls": cleanup.calls,
-        "told": told,
+        "told": told[0] if told else f"Cleanup {cleanup.number}",
     }
 
 
@@ -275,16 +288,17 @@ class _Graph:
             node.space for node in history.nodes.values() if node.space not in (None, node.id)
         )
         self._folded = {space for space, count in sizes.items() if count > FOLD}
+        self.alike = _alike(history, self.seats)
         self._sizes = sizes
         self._drawn: dict[str, str] = {}
         self._members: dict[str, list[str]] = {}
         self._seats: dict[str, str] = {}  # what is drawn -> at whose place
         for id_, node in history.nodes.items():
             folds = node.space in self._folded and id_ != node.space
-            key = f"{node.space} resources" if folds else id_
+            key = f"{node.space} resources" if folds else self.alike.get(id_, id_)
             self._drawn[id_] = key
             self._members.setdefault(key, []).append(id_)
-            place = self.seats.of[node.space or id_ if folds else id_]
+            place = self.seats.of.get(node.space or key if folds else key, key)
             self._seats[key] = f"{place} resources" if folds else place
         self._edges: dict[EdgeKey, list[EdgeSeen]] = {}
         for (kind, source, target), seen in history.edges.items():
@@ -324,13 +338,21 @@ class _Graph:
         seat = self._seats[key]
         space = None if node.space is None else self._seats[node.space]
         if key != node.id:
-            return DrawnNode(seat, "resource", (f"{len(members):,} resources",), space)
+            kind: NodeDrawn = "resource" if node.space else "pd"
+            return DrawnNode(seat, kind, self._label(key, members), space)
         label: tuple[str, ...] = (node.name, node.id) if node.name else (node.id,)
         if node.doomed and kind_of(key) != "resource":
             label = (*label, "doomed at depth 9" if kind_of(key) == "pd" else "doomed")
         if kind_of(key) == "pd":
             return DrawnNode(seat, "pd", label)
         return DrawnNode(seat, "space" if key == node.space else "resource", label, space)
+
+    def _label(self, key: str, members: Sequence[str]) -> tuple[str, ...]:
+        """What stands for several nodes: how many resources of a space, or which PDs."""
+        nodes = [self.history.nodes[each] for each in members]
+        if nodes[0].space:
+            return (f"{len(members):,} resources",)
+        return key, f"{len({node.name for node in nodes})} protection domains"
 
     def data(self, places: Layout) -> dict[str, Any]:
         """Nodes and edges with their places and their times."""
@@ -339,19 +361,22 @@ class _Graph:
         for key, members in self._members.items():
             seen = [self.history.nodes[each] for each in members]
             folded = key != members[0]
+            kind = kind_of(members[0])
             nodes.append(
                 {
                     "id": key,
-                    "kind": "resource" if folded else kind_of(key),
-                    "label": [f"{len(members):,} resources"]
+                    "kind": kind,
+                    "label": list(self._label(key, members))
                     if folded
                     else [each for each in (seen[0].name, key) if each],
+                    "members": [_span(each.span) for each in seen] if folded else [],
                     "box": places.nodes[self._seats[key]],
                     "spans": _merged(each.span for each in seen),
                     "next": None if folded else self.seats.next.get(key),
                     "doomed": [
-                        [*_span(span), -1 if span.depth is None else span.depth]
-                        for span in seen[0].doomed
+                        [*_span(span), -1 if span.depth is None else span.depth, span.text]
+                        for each in (seen if kind == "pd" else seen[:1])
+                        for span in each.doomed
                     ],
                     "broken": [[*_span(span), span.text] for each in seen for span in each.broken],
                     "space": keys.get(seen[0].space or "", -1),
@@ -372,6 +397,35 @@ class _Graph:
             for (kind, source, target), seen in self._edges.items()
         ]
         return {"nodes": nodes, "edges": edges}
+
+
+def _alike(history: History, seats: _Seats) -> dict[str, str]:
+    """PD -> the name of the box that it shares with its like: those whose names differ in a number,
+    that had edges with the same others, and that were doomed together.
+    """
+    edges: dict[str, set[tuple[str, str, bool]]] = {}
+    for kind, source, target in history.edges:
+        source, target = seats.of[source], seats.of[target]
+        edges.setdefault(source, set()).add((kind, target, True))
+        edges.setdefault(target, set()).add((kind, source, False))
+    dooms: dict[str, set[tuple[int, int | None]]] = {}
+    for id_, node in history.nodes.items():
+        found = {(span.begin, span.depth) for span in node.doomed}
+        dooms.setdefault(seats.of[id_], set()).update(found)
+    groups: dict[object, list[str]] = {}
+    for id_, node in history.nodes.items():
+        seat, stem = seats.of[id_], stem_of(node.name)
+        if node.space is None and stem is not None:
+            ends = (stem, frozenset(edges.get(seat, ())), frozenset(dooms[seat]))
+            groups.setdefault(ends, []).append(id_)
+    alike: dict[str, str] = {}
+    for group in groups.values():
+        names = {history.nodes[id_].name for id_ in group}
+        if len(names) > FOLD_PDS:
+            key = ", ".join(in_ranges(sorted(names, key=natural)))
+            key = f"{key[:MAX_LABEL]}..." if len(key) > MAX_LABEL else key
+            alike |= dict.fromkeys(group, key)
+    return alike
 
 
 class _Seats:

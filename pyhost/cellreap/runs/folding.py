@@ -53,7 +53,7 @@ def folded(rows: Iterable[tuple[str, str]], names: Mapping[str, str]) -> list[st
 
 def many_of(nodes: Sequence[str], names: Mapping[str, str]) -> str:
     """Several nodes as a subject: `client_0 to client_63 (64)`."""
-    shown = in_ranges(sorted((printable(names.get(node, node)) for node in nodes), key=_natural))
+    shown = in_ranges(sorted((printable(names.get(node, node)) for node in nodes), key=natural))
     more = [f"{len(shown) - _RANGES} more"] if len(shown) > _RANGES else []
     return f"{', '.join([*shown[:_RANGES], *more])} ({len(nodes)})"
 
@@ -77,6 +77,13 @@ def _run(at: int, name: str) -> tuple[str, int]:
     return (name, at) if numbered is None else (numbered[1], int(numbered[2]) - at)
 
 
-def _natural(name: str) -> tuple[str, int]:
+def stem_of(name: str) -> str | None:
+    """A name without the number at its end. None: it has none."""
+    numbered = _NUMBERED.fullmatch(name)
+    return None if numbered is None else numbered[1]
+
+
+def natural(name: str) -> tuple[str, int]:
+    """The key by which client_2 comes before client_10."""
     numbered = _NUMBERED.fullmatch(name)
     return (name, -1) if numbered is None else (numbered[1], int(numbered[2]))

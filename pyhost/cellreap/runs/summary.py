@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cellreap.model.ids import ROOT
-from cellreap.runs.folding import folded, in_ranges, many_of, name_of
+from cellreap.runs.folding import folded, in_ranges, many_of, name_of, natural
 from cellreap.trace.events import Event, printable
 from cellreap.trace.faults import FaultSeen
 from cellreap.trace.reading import Reading
@@ -29,6 +29,8 @@ from cellreap.trace.verdict import first_of, verdict_lines
 _DETAILED = 4
 _MAX_SAYS = 12  # SAY lines that are shown after a cleanup
 _ALIVE = 12  # PDs that are shown with their ids at the end
+_HEADLINES = 3  # sentences about cleanups on top of a page
+_NAMED = 6  # names in one of them
 _LABEL = 10  # width of the labels on the left
 
 _WHY = {
@@ -94,6 +96,71 @@ def tell(
     if report.foreign_lines:
         lines += [f"{foreign_told(report.foreign_lines)}.", ""]
     return lines + verdict_lines(report, seconds)
+
+
+def headline(reading: Reading) -> str:
+    """What happened, in a sentence for each cleanup. Equal ones in a row are one."""
+    report, story = reading.report, reading.story
+    if not story.chapters:
+        return "Nothing crashed."
+    told = [
+        (said, len(list(group)))
+        for said, group in itertools.groupby(_sentence(each, report) for each in story.chapters)
+    ]
+    lines = [f"{said}." if count == 1 else f"{count} times: {said}." for said, count in told]
+    more = sum(count for _, count in told[_HEADLINES:])
+    return " ".join([*lines[:_HEADLINES], *([f"{counted(more, 'more cleanup')}."] if more else [])])
+
+
+def _sentence(chapter: Chapter, report: Report) -> str:
+    def name(node: str) -> str:
+        return printable(report.names.get(node, node))
+
+    checked = _checked(chapter, report)
+    plan: Mapping[str, Any] = {} if checked is None else checked.plan
+    others = [name(e["node"]) for e in chapter.doomed("PD") if e["node"] != chapter.trigger]
+    spaces = [name(event["node"]) for event in chapter.doomed("RESOURCE_SPACE")]
+    losers = {
+        pd
+        for key in ("removed_requests", "revoked", "revoked_spaces")
+        for pd, _ in plan.get(key, ())
+    }
+    notices = len(plan.get("notices", ()))
+    parts = [_went(chapter, name)]
+    if losers and spaces:
+        parts.append(f"{_and([name(pd) for pd in losers])} lost {_and(spaces)}")
+    elif spaces:
+        parts.append(f"{_and(spaces)} went too")
+    if chapter.trigger != "-":
+        parts.append(f"{_and(others)} went with it" if others else "nobody else went")
+    if notices:
+        done = chapter.finished["ok"]
+        some = f"{done} of {counted(notices, 'notice')} acknowledged"
+        parts.append("all were told" if done == notices else some)
+    return "; ".join(parts)
+
+
+def _went(chapter: Chapter, name: Callable[[str], str]) -> str:
+    """What became of the trigger, in words that fit its cause."""
+    if chapter.trigger == "-":
+        return {
+            "stop": "All PDs were stopped in order",
+            "reconcile": "What the configuration does not name of a saved state was taken back",
+        }.get(chapter.how, "What nobody could reach was collected")
+    who, how = name(chapter.trigger), chapter.how.partition(", instruction at ")[0]
+    said, by, other = how.rpartition(" by ")
+    if said == "terminated":
+        return f"{who} was {said}{by}{'the root task' if other == ROOT else name(other)}"
+    if how.startswith(("missed", "hung")):
+        return f"{who} {how}"
+    return f"{who} ended ({how})" if how.startswith("exit") else f"{who} crashed ({how})"
+
+
+def _and(names: Iterable[str]) -> str:
+    """Names as a part of a sentence: `a, b and c`."""
+    shown = in_ranges(sorted(names, key=natural))
+    shown = [*shown[:_NAMED], f"{len(shown) - _NAMED} others"] if len(shown) > _NAMED else shown
+    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
 def chapter_lines(chapter: Chapter, report: Report, faults: Sequence[FaultSeen]) -> list[str]:

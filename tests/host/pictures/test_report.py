@@ -18,6 +18,7 @@ from cellreap.pictures.dot import DEPTH_FILLS
 from cellreap.pictures.history import History, history_of
 from cellreap.pictures.lanes import PHASES, Lanes
 from cellreap.pictures.runpage import run_data
+from cellreap.runs.summary import headline
 from cellreap.trace.check.replay import Replay
 from cellreap.trace.events import Event
 from cellreap.trace.reading import read_file
@@ -27,7 +28,7 @@ from kit.browser import NEEDS_CHROMIUM, Page, opened
 from kit.command_line import cellreap, cellreap_json
 from kit.large_run import large_run
 from kit.paths import GOLDENS
-from kit.trace_simulator import RUNS
+from kit.trace_simulator import RUNS, Target
 
 TRACES = sorted(GOLDENS.glob("*.trace"))
 TRACE = GOLDENS / "block_fs_db_app-1-2.trace"
@@ -436,3 +437,108 @@ def test_the_object_says_what_was_written(tmp_path: Path) -> None:
     again = tmp_path / "b.html"
     cellreap_json("report", str(TRACE), "-o", str(again))
     assert again.read_bytes() == path.read_bytes()
+
+
+def crowd(clients: int = 64) -> list[Draft]:
+    """The events of a server that crashes under so many clients that are alike, and one that is
+    not.
+    """
+    target = Target(0, 0, "crowd")
+    server = target.pd("server")
+    space = target.space(server, "THING", "goods")
+    other = target.space(target.pd("bystander"), "THING", "others")
+    for number in range(clients):
+        target.request(target.pd(f"client_{number}"), space)
+    target.request(target.pd(f"client_{clients}"), other)
+    target.quiet()
+    target.fault(server)
+    target.cleanup()
+    target.serve_all()
+    target.account()
+    return target.end()
+
+
+@pytest.mark.behaviour("V-01")
+def test_pds_that_are_alike_are_one_box_and_one_lane(tmp_path: Path) -> None:
+    reading = read_file(written(crowd(), tmp_path / "crowd.trace"), keep_events=True)
+    assert reading.report.passed
+    data = run_data(reading)
+    labels = [node["label"] for node in data["nodes"] if node["kind"] == "pd"]
+    assert ["client_0 to client_63", "64 protection domains"] in labels
+    assert len(labels) == 4
+    (many,) = (node for node in data["nodes"] if node["label"][0] == "client_0 to client_63")
+    assert len(many["members"]) == 64
+    assert [(lane["name"], lane["many"]) for lane in data["lanes"]] == [
+        ("ROOT_TASK", 1),
+        ("server", 1),
+        ("bystander", 1),
+        ("client_0 to client_63", 64),
+        ("client_64", 1),
+    ]
+    lost = [edge for edge in data["edges"] if edge["lost"]]
+    assert [(data["nodes"][end]["label"][0]) for edge in lost for end in edge["ends"]] == [
+        "client_0 to client_63",
+        "goods",
+    ]
+    assert headline(reading) == (
+        "server crashed (page fault at 0x10); client_0 to client_63 lost goods; "
+        "nobody else went; all were told."
+    )
+
+
+@pytest.mark.behaviour("V-01")
+def test_few_and_different_ones_stay_apart(tmp_path: Path) -> None:
+    data = run_data(read_file(written(crowd(4), tmp_path / "few.trace"), keep_events=True))
+    names = [lane["name"] for lane in data["lanes"]]
+    assert names == ["ROOT_TASK", "server", "bystander", *(f"client_{i}" for i in range(5))]
+
+
+@pytest.mark.behaviour("V-01")
+@pytest.mark.parametrize(
+    ("trace", "told"),
+    [
+        (
+            "block_fs_db_app-1-2",
+            "block_server_1 crashed (page fault at 0xdead000); app and db lost database, disk1 "
+            "and files; fs went with it; all were told.",
+        ),
+        (
+            "hang",
+            "quitter ended (exit with code 2); nobody else went; 0 of 1 notice acknowledged. "
+            "server missed its deadline of 100 ms for notice 1",
+        ),
+    ],
+)
+def test_one_sentence_tells_what_happened(trace: str, told: str) -> None:
+    assert headline(read_file(GOLDENS / f"{trace}.trace", keep_events=True)).startswith(told)
+
+
+@pytest.mark.behaviour("V-01")
+def test_only_what_crashed_is_said_to_crash() -> None:
+    data = run_data(read_file(GOLDENS / "hang.trace", keep_events=True))
+    said = {each[3] for node in data["nodes"] for each in node["doomed"]}
+    assert said == {"", "exits", "is late"}
+
+
+@pytest.mark.behaviour("V-01")
+@NEEDS_DOT
+@NEEDS_CHROMIUM
+def test_the_crowd_fits_and_hovering_explains(folder: Path) -> None:
+    trace = written(crowd(), folder / "crowd.trace")
+    with opened(page_for(trace, folder)) as page:
+        page.press(HOME, PAGE_DOWN)
+        assert page.ask("document.querySelectorAll('#graph .pd:not(.off)').length") == 4
+        assert "67 protection domains" in page.text("#alive")
+        doomed = "document.querySelector('#graph .cluster.doomed').getBoundingClientRect().bottom"
+        assert page.ask(f"{doomed} <= innerHeight")
+        hover = "document.querySelector('#graph .pd.doomed title').textContent"
+        assert page.ask(hover) == "server, PD_1, crashes"
+        page.driver.execute_script(
+            "const c = document.querySelector('#canvas'), r = c.getBoundingClientRect();"
+            "c.dispatchEvent(new MouseEvent('mousemove', {clientX: r.right - 12,"
+            "clientY: r.top + 38 + 3 * 20 + 10}))"
+        )
+        assert page.text("canvas") is not None
+        title = page.ask("document.querySelector('#canvas').title")
+        assert title.startswith("client_0 to client_63, event ")
+        assert page.said() == []

@@ -8,7 +8,7 @@
   el("data").remove();
   const count = run.events.length;
   const SVG = "http://www.w3.org/2000/svg";
-  const ROW = 22, LANE = 20, NAMES = 150, TOP = 22;
+  const ROW = 22, LANE = 20, NAMES = 150, TOP = 38;
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   let at = 0;
   let from = 0, to = Math.max(1, count); // the events that the time line shows
@@ -42,6 +42,12 @@
   }
   const badPlaces = [...bad.keys()].sort((a, b) => a - b);
   // A lane has one life after the other: the one at the chosen event, or the last one before it.
+  // A lane for several protection domains that are alike has no id.
+  const laneName = (lane, brackets) => {
+    const id = idOf(lane);
+    if (lane.many > 1 || lane.name === id) return lane.name;
+    return brackets ? `${lane.name} (${id})` : `${lane.name} ${id}`;
+  };
   const idOf = (lane) => (lane.lives.findLast((life) => life[0] <= at) || lane.lives[0])[2];
 
   // -- the graph
@@ -94,7 +100,8 @@
     const round = node.kind === "resource" ? 7 : 0;
     const rect = make("rect", { x, y, width, height, rx: round }, group);
     const lines = text(group, [...node.label, ""], x + width / 2, 0);
-    return { group, rect, lines, x, y, width, height };
+    const hover = make("title", {}, group);
+    return { hover, group, rect, lines, x, y, width, height };
   });
   const reasons = make("g", {}, svg);
   el("graph").append(svg);
@@ -121,7 +128,9 @@
       // What has gone is shown until the next one is at its place.
       const left = node.spans[0][0] <= at && (node.next === null || at < node.next);
       let state = there ? "" : left ? " gone" : " off";
-      if (there) alive[node.kind] += 1;
+      if (there) {
+        alive[node.kind] += node.members.filter((span) => inside(span, at)).length || 1;
+      }
       if (doom) state += " doomed";
       const kept = there ? node.broken.filter((span) => inside(span, at)) : [];
       if (kept.length) state += " broken";
@@ -135,12 +144,14 @@
       let told = "";
       if (state === " gone") told = "gone";
       else if (doom && node.kind !== "resource") {
-        told = depth > 0 ? `doomed at depth ${depth}` : depth === 0 ? "crashes" : "doomed";
+        told = doom[3] || (depth > 0 ? `doomed at depth ${depth}` : "doomed");
       }
       if (node.kind === "resource") told = "";
       if (doom && node.kind !== "resource") doomed.push(`${node.label.join(", ")}: ${told}`);
       const lines = shape.lines, last = lines[lines.length - 1];
       if (last.textContent !== told) last.textContent = told;
+      shape.hover.textContent = [...node.label, told, ...kept.map((span) => span[2])]
+        .filter((each) => each).join(", ");
       const shown = lines.filter((line) => line.textContent).length;
       const top = shape.y + shape.height / 2 - (shown - 1) * 6 + 4;
       lines.forEach((line, which) => line.setAttribute("y", top + which * 12));
@@ -238,10 +249,14 @@
     context.strokeStyle = context.fillStyle = colour("--soft");
     context.lineWidth = 1;
     let arrows = 0;
+    const beside = new Map(); // lanes -> the last arrow between them
     for (const [, , , source, target, queued, taken] of run.arrows) {
       const end = taken === null ? queued : taken;
       if (!seen(queued, end + 1) || (source < first && target < first)) continue;
       if ((source >= last && target >= last) || (arrows += 1) > 2000) continue;
+      const drawn = `${source} ${target}`, near = beside.get(drawn);
+      if (near && Math.abs(x(queued) - near[0]) + Math.abs(x(end) - near[1]) < 12) continue;
+      beside.set(drawn, [x(queued), x(end)]);
       const x0 = x(queued), y0 = y(source) + LANE / 2, x1 = x(end), y1 = y(target) + LANE / 2;
       context.beginPath();
       context.moveTo(x0, y0);
@@ -264,24 +279,73 @@
     context.fillStyle = colour("--ink");
     for (let number = first; number < last; number += 1) {
       const lane = run.lanes[number];
-      const id = idOf(lane);
-      let told = lane.name === id ? id : `${lane.name} ${id}`;
+      let told = laneName(lane, false);
       while (told.length > 4 && context.measureText(told).width > NAMES - 12) {
         told = `${told.slice(0, -2)}…`;
       }
       if (y(number) >= TOP - 6) context.fillText(told, 6, y(number) + 14);
     }
+    context.fillStyle = colour("--soft");
+    context.fillText(times ? "time" : "events", 6, 13);
+    for (const [value, told] of ticks(begins, place(to) - begins, width - NAMES)) {
+      const left = NAMES + (value - begins) * per;
+      context.fillRect(left, 16, 1, 4);
+      if (left + context.measureText(told).width < width) context.fillText(told, left + 3, 13);
+    }
+    context.fillStyle = colour("--ink");
     let free = NAMES;
     for (const cleanup of run.cleanups) {
       if (!seen(...cleanup.span)) continue;
       const begin = x(cleanup.span[0]), told = `cleanup ${cleanup.n}`;
       if (begin < free) continue;
-      context.fillText(told, begin + 7, 14);
+      context.fillText(told, begin + 7, 30);
       free = begin + context.measureText(told).width + 14;
     }
     context.fillStyle = colour("--chosen");
     context.fillRect(x(at), 0, Math.max(2, Math.min(x(at + 1) - x(at), 6)), height);
   };
+
+  // The axis: steps of 1, 2 or 5 of a power of 10, of nanoseconds or of events.
+  const ticks = (begins, span, width) => {
+    const least = span * 90 / width, power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
+    const step = power * ([1, 2, 5].find((times) => power * times >= least) || 10);
+    const unit = !times ? [1, ""] : step >= 1e6 ? [1e6, " ms"] : step >= 1e3 ? [1e3, " µs"] :
+      [1, " ns"];
+    const found = [];
+    for (let value = Math.ceil(begins / step) * step; value <= begins + span; value += step) {
+      found.push([value, `${(value / unit[0]).toLocaleString("en")}${unit[1]}`]);
+    }
+    return found;
+  };
+  // What the protection domains of a lane do at an event. Of several, each thing once.
+  const doing = (lane, k) => {
+    const does = lane.waits.filter((wait) => inside(wait, k)).map((wait) => wait[2]);
+    for (const [where, what] of lane.marks) if (where === k) does.push(run.says[what]);
+    if (lane.many === 1) return does;
+    const counts = new Map();
+    for (const each of does) {
+      const told = each.replace(/(notice|ticket) \d+/, "a $1");
+      counts.set(told, (counts.get(told) || 0) + 1);
+    }
+    return [...counts].map(([told, number]) => `${number} of ${lane.many}: ${told}`);
+  };
+  canvas.addEventListener("mousemove", (event) => {
+    const lane = run.lanes[Math.floor((event.offsetY - TOP + lanes.scrollTop) / LANE)];
+    const width = Math.max(320, lanes.clientWidth) - NAMES - 8;
+    const share = (event.offsetX - NAMES) / width;
+    if (!lane || event.offsetY < TOP || share < 0 || share > 1) {
+      canvas.title = "";
+      return;
+    }
+    const wanted = place(from) + share * (place(to) - place(from));
+    let low = from, high = Math.max(from, to - 1);
+    while (low < high) { // the last event that is not later
+      const middle = Math.ceil((low + high) / 2);
+      if (place(middle) <= wanted) low = middle; else high = middle - 1;
+    }
+    const when = times ? `event ${low}, ${milliseconds(times[low])}` : `event ${low}`;
+    canvas.title = [`${laneName(lane, true)}, ${when}`, ...doing(lane, low)].join("\n");
+  });
 
   // -- words
 
@@ -290,10 +354,8 @@
     list.replaceChildren();
     for (const lane of run.lanes) {
       if (!find(lane.lives, at)) continue;
-      const does = lane.waits.filter((wait) => inside(wait, at)).map((wait) => wait[2]);
-      for (const [where, what] of lane.marks) if (where === at) does.push(run.says[what]);
-      const id = idOf(lane), name = lane.name === id ? id : `${lane.name} (${id})`;
-      if (does.length) add(list, "li", `${name}: ${does.join("; ")}`);
+      const does = doing(lane, at);
+      if (does.length) add(list, "li", `${laneName(lane, true)}: ${does.join("; ")}`);
     }
     if (!list.children.length) add(list, "li", "Nobody waits, and no notice is on its way.");
   };
@@ -308,19 +370,8 @@
         add(box, "p", "None has begun.");
         return;
       }
-      let list = null;
-      cleanup.told.forEach((line, number) => {
-        if (!number) {
-          add(box, "h3", line);
-          list = add(box, "dl");
-          return;
-        }
-        const label = line.slice(2, 12).trim();
-        if (label) add(list, "dt", label);
-        add(list, "dd", line.slice(13));
-      });
-      add(box, "h3", `Steps of cleanup ${cleanup.n}: ${cleanup.steps.length} steps, ` +
-        `${cleanup.calls} kernel calls`);
+      add(box, "h3", cleanup.told);
+      add(box, "p", `${cleanup.steps.length} steps, ${cleanup.calls} kernel calls`);
       const table = add(add(box, "div", undefined, "steps"), "table");
       const head = add(add(table, "thead"), "tr");
       const titles = ["Event", "Step", "About", "Kernel calls", "Which"];
