@@ -26,7 +26,8 @@ def on_terminal(columns: int, *arguments: str, **variables: str) -> str:
     """What `cellreap` prints on a terminal of that width."""
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-    environment = {name: text for name, text in os.environ.items() if name != "NO_COLOR"}
+    ours_alone = ("NO_COLOR", "COLUMNS", "LINES")
+    environment = {name: text for name, text in os.environ.items() if name not in ours_alone}
     environment |= {"TERM": "xterm-256color", **variables}
     command = [sys.executable, "-m", "cellreap", *arguments]
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdin=its, stdout=its) as process:
