@@ -34,6 +34,7 @@ from cellreap.pictures.history import (
     EdgeKey,
     EdgeSeen,
     History,
+    NodeSeen,
     Span,
     history_of,
     kind_of,
@@ -53,6 +54,8 @@ _LABELS: Final = frozenset(
      "freed", "then said"}
 )  # fmt: skip
 """What the lines of a summary may be about."""
+MANY: Final = 100
+"""Of a system with more boxes, only what a cleanup touched is drawn."""
 FOLD_PDS: Final = 4
 """PDs of one kind are one box and one lane if there are more of them."""
 _LABEL_END: Final = 13  # column of a summary's lines behind the label
@@ -304,6 +307,27 @@ class _Graph:
         for (kind, source, target), seen in history.edges.items():
             drawn = (kind, self._drawn[source], self._drawn[target])
             self._edges.setdefault(drawn, []).append(seen)
+        self.rest = self._leave_out() if len(self._members) > MANY else []
+
+    def _leave_out(self) -> list[NodeSeen]:
+        """Leaves out what no cleanup touched, if one touched anything. Returns these nodes."""
+        nodes, drawn = self.history.nodes, self._drawn
+        kept = {drawn[id_] for id_, node in nodes.items() if node.doomed or node.broken}
+        for (_, *ends), seen in self._edges.items():
+            if any(each.why or each.lost or each.broken for each in seen):
+                kept.update(ends)
+        kept |= {
+            drawn[space] for id_ in nodes if drawn[id_] in kept and (space := nodes[id_].space)
+        }
+        kept |= {
+            source for kind, source, space in self._edges if kind == "MANAGE" and space in kept
+        }
+        if not kept:
+            return []
+        rest = [node for id_, node in nodes.items() if drawn[id_] not in kept]
+        self._members = {key: ids for key, ids in self._members.items() if key in kept}
+        self._edges = {key: seen for key, seen in self._edges.items() if kept.issuperset(key[1:])}
+        return rest
 
     def drawing(self) -> Drawing:
         """With room for what a node says when it is doomed. A place has the room for all that are
@@ -396,7 +420,8 @@ class _Graph:
             }
             for (kind, source, target), seen in self._edges.items()
         ]
-        return {"nodes": nodes, "edges": edges}
+        rest = [[kind_of(node.id), *_span(node.span)] for node in self.rest]
+        return {"nodes": nodes, "edges": edges, "rest": rest}
 
 
 def _alike(history: History, seats: _Seats) -> dict[str, str]:

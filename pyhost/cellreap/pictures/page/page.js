@@ -175,9 +175,15 @@
       const label = make("text", { x, y: y + 3, class: "reason" }, reasons);
       label.textContent = guilty ? guilty[2] : "lost";
     });
+    const others = { pd: 0, space: 0, resource: 0 };
+    for (const [kind, ...span] of run.rest) if (inside(span, at)) others[kind] += 1;
+    alive.pd += others.pd;
+    alive.space += others.space;
     const counted = (number, what) => `${number} ${what}${number === 1 ? "" : "s"}`;
     const told = `${counted(alive.pd, "protection domain")}, ${counted(alive.space, "space")} ` +
-      `and their resources, without the root task.`;
+      "and their resources, without the root task." + (run.rest.length
+        ? ` ${counted(others.pd, "protection domain")} and ${counted(others.space, "space")} that ` +
+          "no cleanup touched are left out of the picture." : "");
     picture.textContent = told;
     el("alive").textContent = told +
       (doomed.length ? ` Doomed: ${doomed.join("; ")}.` : "") +
