@@ -182,8 +182,8 @@
     const counted = (number, what) => `${number} ${what}${number === 1 ? "" : "s"}`;
     const told = `${counted(alive.pd, "protection domain")}, ${counted(alive.space, "space")} ` +
       "and their resources, without the root task." + (run.rest.length
-        ? ` ${counted(others.pd, "protection domain")} and ${counted(others.space, "space")} that ` +
-          "no cleanup touched are left out of the picture." : "");
+        ? ` ${counted(others.pd, "protection domain")} and ${counted(others.space, "space")} ` +
+          "that no cleanup touched are left out of the picture." : "");
     picture.textContent = told;
     el("alive").textContent = told +
       (doomed.length ? ` Doomed: ${doomed.join("; ")}.` : "") +
