@@ -11,6 +11,7 @@ from cellreap.model.ids import is_memory, is_region
 from cellreap.testing import Run, Target, with_pd
 from kit.arches import ARCHES
 from kit.marks import thorough_but
+from kit.paths import BOOT_CONFIGS
 
 CYCLES = 100
 
@@ -116,3 +117,21 @@ def test_what_was_lent_stays_until_the_loss_is_acknowledged(
     assert crash["core_freed"] == [first["to"]], "only a resource that its client released kept it"
     assert late["core_freed"] == sorted([lent["from"], lent["to"]])
     assert left(run) == [], "the borrower has acknowledged all its losses"
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_a_file_fills_regions_and_fills_them_again(
+    target_of: Callable[[str], Target], arch: str
+) -> None:
+    """Also beyond the first page. Who has them counts in the first word, and clears another one."""
+    run = target_of(arch).run("region_fill")
+    words = memoryview((BOOT_CONFIGS / "region_fill.txt").read_bytes()).cast("Q")
+    count, more = words[0], words[512]
+    untouched, touched, again = f"{count}, more {more}", f"{count + 1}, more 0", f"{count + 2}"
+    left, right = run.says("left"), run.says("right")
+    at_first = {f"{name} {text}" for name in ("first", "second") for text in (untouched, touched)}
+    assert {text.rpartition(", epoch")[0] for text in left[:2] + right} == at_first
+    assert [text.rpartition(", epoch")[0] for text in left[2:]] == [
+        f"first {again}, more 0",
+        f"second {untouched}",
+    ], "what stays was counted on, and the other one is as the file has it"

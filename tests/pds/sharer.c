@@ -2,7 +2,8 @@
  *
  * Has regions of the configuration, the first at 1 GiB and perhaps a second at 2 GiB. It counts in
  * word 0 of both how often it, or who shares them, was made, and says what it finds: the count, and
- * the epoch in word 1. Argument 0: 2 if it must not write into the second one; 3 if it has none. */
+ * the epoch in word 1. Argument 0: 2 if it must not write into the second one; 3 if it has none.
+ * Argument 1: the number of another word of both, which it says and sets to 0. */
 #include <cellreap/client.h>
 
 enum { COUNT = 0, EPOCH = 1, READS = 2, ALONE = 3 };
@@ -16,7 +17,12 @@ static void look(const char *name, uint32_t number, int writes)
     if (writes) {
         words[COUNT] = count + 1;
     }
+    const uint64_t more = cr_info()->args[1];
     cr_put_number(cr_put(&line, name), count);
+    if (more != 0) {
+        cr_put_number(cr_put(&line, ", more "), words[more]);
+        words[more] = 0;
+    }
     cr_say(cr_put_number(cr_put(&line, ", epoch "), words[EPOCH]));
 }
 

@@ -24,6 +24,7 @@ from cellreap.errors import CellreapError
 from cellreap.platforms import emulator_of
 from cellreap.progress import Progress
 from cellreap.system.build import ingredients_of
+from cellreap.system.fills import fills_of
 from cellreap.system.image_cache import made_from
 from cellreap.system.programs import Source, programs_of
 from cellreap.system.saved import saved_of
@@ -106,6 +107,7 @@ class _Finder:
             *(source, sdk, found.parts, found.programs, system.overrides),
             machine_bytes=None,
             saved=saved_of(source),
+            fills=fills_of(source),
         )
 
     def _once(self, key: Hashable, make: Callable[[], T]) -> T:

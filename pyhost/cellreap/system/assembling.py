@@ -45,15 +45,18 @@ def write_system(
     trace_key: bytes | None,
     machine_bytes: int | None,
     saved: Saved,
+    fills: Mapping[str, bytes],
 ) -> Bounds:
-    """Links a system and writes its image. saved: what the image carries of a saved state."""
+    """Links a system and writes its image. saved: what the image carries of a saved state. fills:
+    of `fills_of`.
+    """
     toolchain, parts = ingredients.toolchain, ingredients.parts
     config = on_kernel(source.config, debug_missing(sdk.options))
     programs = loadable(ingredients.programs, sdk.kernel.arch)
     target = read_target(sdk.kernel.arch, parts.facts.read_bytes())
     _check_layouts(source, programs, target)
     check_devices(source, sdk)
-    roottask = link(config, programs, sdk, toolchain, parts, trace_key, saved)
+    roottask = link(config, programs, sdk, toolchain, parts, trace_key, saved, fills)
     manifest: dict[str, Any] = {
         "arch": sdk.kernel.arch,
         "kernel": {

@@ -12,6 +12,7 @@ import re
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from cellreap import headers
@@ -59,12 +60,14 @@ def build_blob(
     timer: bool = True,
     trace_key: bytes | None = None,
     saved: Saved = NOTHING,
+    fills: Mapping[str, bytes] = MappingProxyType({}),
 ) -> bytes:
     """The blob of a configuration.
 
     programs: the ELF file of every program that the configuration names. kernel: name and version.
     timer: whether the kernel leaves a timer to user level. trace_key: the secret of the image;
-    None: one of this image and user. saved: what the image carries of a saved state.
+    None: one of this image and user. saved: what the image carries of a saved state. fills: what
+    regions contain at first, by their names.
 
     CellreapError if a program is missing, if the blob is too large, or if the configuration needs a
     timer and there is none.
@@ -88,6 +91,10 @@ def build_blob(
         offset += -offset % _PROGRAM_ALIGN
         rows["programs"][number].update(offset=offset, bytes=len(programs[name]))
         offset += len(programs[name])
+    for number, region in enumerate(config.regions):
+        fill = fills.get(region.name, b"")
+        rows["regions"][number].update(offset=offset, bytes=len(fill))
+        offset += len(fill)
     if offset > MAX_BYTES:
         raise CellreapError(
             f"the programs and tables take {offset} bytes; expected at most {MAX_BYTES}"
@@ -103,6 +110,9 @@ def build_blob(
     for number, name in enumerate(used):
         at = rows["programs"][number]["offset"]
         body[at : at + len(programs[name])] = programs[name]
+    for number, region in enumerate(config.regions):
+        row = rows["regions"][number]
+        body[row["offset"] : row["offset"] + row["bytes"]] = fills.get(region.name, b"")
     size = layout().sizeof("cr_image_header")
     asked = config.system.truth is not False
     header = {

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from cellreap.progress import Progress
 from cellreap.system.config import Config
+from cellreap.system.fills import fills_of
 from cellreap.system.image import Overrides
 from cellreap.system.image_cache import cached_image, image_key, made_from
 from cellreap.system.parts import Parts, build_parts
@@ -89,11 +90,11 @@ def build_image(
     CellreapError if a tool is missing, or if the sources of cellreap do not build.
     """
     source = Source(config, text, path or Path(f"{config.system.name}.toml"))
-    saved = saved_of(source)
+    saved, fills = saved_of(source), fills_of(source)
     ingredients = ingredients_of(source, sdk, progress)
     parts, built = ingredients.parts, ingredients.programs
     given = overrides or Overrides()
-    made = made_from(source, sdk, parts, built, given, machine_bytes, saved)
+    made = made_from(source, sdk, parts, built, given, machine_bytes, saved, fills)
 
     def make(target: Path) -> bytes:
         # Takes long to import, and most images are in the cache.
@@ -103,7 +104,9 @@ def build_image(
         with progress.step(f"linking {config.system.name}"):
             return to_json(
                 write_system(
-                    target, source, sdk, ingredients, given, trace_key, machine_bytes, saved
+                    *(target, source, sdk, ingredients, given, trace_key, machine_bytes),
+                    saved=saved,
+                    fills=fills,
                 )
             )
 

@@ -38,6 +38,7 @@ def made_from(
     overrides: Overrides,
     machine_bytes: int | None,
     saved: Saved,
+    fills: Mapping[str, bytes],
 ) -> str:
     """A name for all that an image is made from, except the secret of its trace.
 
@@ -52,6 +53,7 @@ def made_from(
         sdk.digest,
         _package(),
         repr(saved),
+        *(digest_of(name, fills[name]) for name in sorted(fills)),
         *sorted(programs),
         *(digest_of(programs[name]) for name in sorted(programs)),
     )

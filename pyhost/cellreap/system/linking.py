@@ -6,6 +6,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from cellreap.system.blob import build_blob
 from cellreap.system.config import Config
@@ -49,15 +50,16 @@ def link(
     parts: Parts,
     trace_key: bytes | None = None,
     saved: Saved = NOTHING,
+    fills: Mapping[str, bytes] = MappingProxyType({}),
 ) -> bytes:
     """The root task's ELF file with the configuration in it.
 
     programs: the ELF files of the PDs' programs. trace_key: the secret of the image; None: one of
-    this image and user. saved: what the image carries of a saved state.
+    this image and user. saved: what the image carries of a saved state. fills: of `fills_of`.
     """
     kernel = f"{sdk.kernel.name} {sdk.kernel.version}"
     timer = timer_missing(sdk.options, sdk.kernel.arch) is None
-    blob = build_blob(config, programs, kernel, sdk.kernel.arch, timer, trace_key, saved)
+    blob = build_blob(config, programs, kernel, sdk.kernel.arch, timer, trace_key, saved, fills)
     files = {"blob.bin": blob, "blob.S": _BLOB_SOURCE.encode()}
     library = parts.library if config.system.scenario else parts.bare_library
     raw = _link(toolchain, library, _LINKER_SCRIPT, files, "blob.S", (_ONLY_USED,))

@@ -34,6 +34,7 @@ from cellreap.system.config import (
     scheduled,
     timed,
 )
+from cellreap.system.fills import fills_of
 from cellreap.system.image import read_image
 from cellreap.system.parts import build_parts
 from cellreap.system.programs import Source, build_programs, keep_programs
@@ -180,13 +181,15 @@ class Target:
         return path
 
     def _own(self, name: str, config: Config, text: str) -> list[str]:
-        """What identifies the programs of the configuration itself, which can change."""
-        if not config.programs:
-            return []
-        toolchain = find_toolchain(self.sdk.kernel.arch)
-        parts = build_parts(self.sdk, toolchain, Progress(quiet=True))
+        """What identifies the programs and other files of the configuration itself, which can
+        change.
+        """
         source = Source(config, text, self.find(name))
-        built = build_programs(source, self.sdk, toolchain, parts, Progress(quiet=True))
+        built = fills_of(source)
+        if config.programs:
+            toolchain = find_toolchain(self.sdk.kernel.arch)
+            parts = build_parts(self.sdk, toolchain, Progress(quiet=True))
+            built |= build_programs(source, self.sdk, toolchain, parts, Progress(quiet=True))
         return [hashlib.sha256(raw).hexdigest() for raw in built.values()]
 
     def _shared(

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from cellreap import headers
-from cellreap.system.config.values import Bool, Name, Word
+from cellreap.system.config.values import Bool, FilePath, Name, Word
 from cellreap.system.toml_tables import Table, expect
 
 PAGE: Final = 1 << headers.constant("protocol.h", "CR_PAGE_BITS")
@@ -31,7 +31,7 @@ _Physical = Annotated[
     Field(ge=0, lt=1 << 44, multiple_of=PAGE),
     expect(f"a multiple of {PAGE} below {1 << 44:#x}"),
 ]
-_After = Annotated[Literal["keep", "zero"], expect("keep or zero")]
+_After = Annotated[Literal["keep", "zero", "refill"], expect("keep, zero or refill")]
 
 
 class Map(Table):
@@ -47,7 +47,7 @@ class Map(Table):
 
 class Region(Table):
     """[[region]]: memory that PDs have in their address spaces from the start, and have again when
-    they come back. It is zero at first. It goes with the last PD that has it.
+    they come back. It goes with the last PD that has it.
     """
 
     name: Name
@@ -56,7 +56,11 @@ class Region(Table):
     """Its bytes, a multiple of 4096."""
     after: _After = "keep"
     """What becomes of its contents when a PD comes back and another one has it: they stay, or it is
-    zero but for the word of `epoch`. If no other one has it, it is new.
+    zero, or as at first, but for the word of `epoch`. If no other one has it, it is new.
+    """
+    fill: FilePath | None = None
+    """The file that it contains at first, from its beginning, relative to the folder of this file.
+    The rest is zero.
     """
     epoch: Word | None = None
     """The offset, in bytes, of a word of 8 bytes that is one larger each time a PD that has the

@@ -118,6 +118,8 @@ def _regions(config: Config) -> Iterator[Problem]:
                 (*at, "epoch"),
                 f"expected a multiple of {_WORD} below its size, {region.size}",
             )
+        if region.after == "refill" and region.fill is None:
+            yield (*at, "after"), 'nothing fills it; expected keep or zero, or a key "fill"'
         if not region.maps:
             yield at, "expected at least one [[region.map]]"
         yield from _device(config, i)
@@ -144,7 +146,8 @@ def _device(config: Config, i: int) -> Iterator[Problem]:
         if region.shared:
             yield (*at, "shared"), "is for devices; memory is shared by all who map it"
         return
-    for key, there in (("after", region.after != "keep"), ("epoch", region.epoch is not None)):
+    given = {"after": region.after != "keep", "epoch": region.epoch is not None}
+    for key, there in (given | {"fill": region.fill is not None}).items():
         if there:
             yield (*at, key), "is for memory, and this is a device"
     if len(region.maps) > 1 and not region.shared:

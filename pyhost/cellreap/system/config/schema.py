@@ -22,6 +22,7 @@ from cellreap.system.config.region import Region as Region
 from cellreap.system.config.signals import Channel as Channel
 from cellreap.system.config.signals import End as End
 from cellreap.system.config.values import Bool as _Bool
+from cellreap.system.config.values import FilePath
 from cellreap.system.config.values import Name as _Name
 from cellreap.system.config.values import Word as _Word
 from cellreap.system.toml_tables import Expecting as Expecting
@@ -79,12 +80,7 @@ _Depth = Annotated[
     Annotated[int, Field(ge=0, le=MAX_DEPTH)] | Literal["inf"],
     expect(f'an integer from 0 to {MAX_DEPTH}, or "inf"'),
 ]
-_Path = Annotated[
-    str,
-    StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=4096),
-    expect("a path relative to this file"),
-]
-_Paths = Annotated[tuple[_Path, ...], Field(strict=False)]
+_Paths = Annotated[tuple[FilePath, ...], Field(strict=False)]
 _Flags = Annotated[
     tuple[Annotated[str, StringConstraints(pattern=r"^-[^\x00]+$", max_length=4096)], ...],
     Field(strict=False),
@@ -189,7 +185,7 @@ class System(Table):
     """When the root task destroys what cannot be reached (docs/semantics.md, "Plans without a
     crash"): never, or after each cleanup.
     """
-    reconcile: _Path | None = None
+    reconcile: FilePath | None = None
     """A saved state (CSV), relative to this file. The image carries what this file no longer names
     of it, and cleans it up before any PD runs (docs/semantics.md, "A saved state").
     """
@@ -281,7 +277,7 @@ class Program(Table):
 
     name: _Name
     """Unique among these programs. `program` and `spawns` refer to it."""
-    elf: _Path | None = None
+    elf: FilePath | None = None
     """A static ELF executable for the architecture. It need not know cellreap."""
     sources: _Paths = ()
     """C sources (.c) and assembler sources (.S). They are linked with the library for PDs, and one

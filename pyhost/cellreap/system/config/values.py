@@ -16,3 +16,8 @@ Name = Annotated[
     StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,30}$"),
     expect("a lower-case name: a letter, then letters, digits and _, at most 31 characters"),
 ]
+FilePath = Annotated[
+    str,
+    StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=4096),
+    expect("a path relative to this file"),
+]
