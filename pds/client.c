@@ -565,7 +565,7 @@ void cr_do_work(int (*each)(const cr_work_entry *work))
     do_work(each, 0);
 }
 
-/* The bits of channels that were signalled. */
+/* The bits of channels and interrupts that were signalled. */
 static uint32_t rung;
 
 uint32_t cr_rung(void)
@@ -625,6 +625,9 @@ _Noreturn void cr_serve(const cr_server *server)
     for (;;) {
         if (cr_badge_kind_of(badge) == CR_BADGE_SIGNAL) {
             rung |= cr_badge_index(badge);
+            if (server->rung != 0 && rung != 0) {
+                server->rung(cr_rung());
+            }
             if (server->work != 0) {
                 do_work(server->work, server->extract);
             }

@@ -183,6 +183,16 @@ static int has_memory(const cr_image_header *image)
     return (flags & CR_IMAGE_MAY_ALLOCATE) != 0 || image->regions.count > 0;
 }
 
+/* Whether a PD has an interrupt, or ports. */
+static int has_line(const cr_image_header *image, cr_line_kind kind)
+{
+    int has = 0;
+    for (uint32_t i = 0; i < image->lines.count; i++) {
+        has |= cr_image_lines(image)[i].kind == kind;
+    }
+    return has;
+}
+
 void cr_set_up_system(void)
 {
     trace_start(cr_sys.image);
@@ -198,6 +208,12 @@ void cr_set_up_system(void)
     if (cr_sys.image->ends.count > 0 &&
         cr_core_space("CHANNEL", &cr_sys.channel_space) != CR_OK) {
         cr_panic("the space of channels cannot be made", 0);
+    }
+    if ((has_line(cr_sys.image, CR_LINE_IRQ) &&
+         cr_core_space("IRQ", &cr_sys.irq_space) != CR_OK) ||
+        (has_line(cr_sys.image, CR_LINE_PORT) &&
+         cr_core_space("PORT", &cr_sys.port_space) != CR_OK)) {
+        cr_panic("the spaces of interrupts and ports cannot be made", 0);
     }
     cr_accounts_init();
 }

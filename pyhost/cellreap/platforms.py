@@ -76,6 +76,8 @@ class Platform:
     timer: int | None
     """The address of the timer that the root task drives where it gets none of the architecture's.
     """
+    timer_irq: int | None
+    """The interrupt of that timer."""
     kept: tuple[tuple[int, int], ...]
     """Addresses [start, end) of devices that no PD gets: the root task's own, and aliases of the
     kernel's.
@@ -92,12 +94,14 @@ def _read() -> dict[str, Platform]:
     for prefix, _, name, arch, uart, address in headers.own_table(_TABLE, "CR_PLATFORM"):
         its = Uart(int(address), *(int(x) for x in uarts[str(uart)]))
         el3 = next(((int(low), int(cpu)) for low, cpu in _rows("CR_EL3", str(prefix))), None)
-        timer = next((int(row[0]) for row in _rows("CR_TIMER", str(prefix))), None)
+        timer, irq = next(
+            ((int(row[0]), int(row[1])) for row in _rows("CR_TIMER", str(prefix))), (None, None)
+        )
         kept = [(int(start), int(end)) for start, end in _rows("CR_KEPT", str(prefix))]
         mapped = () if arch == "x86_64" else (its.address & -_PAGE, timer)
         kept += [(at, at + _PAGE) for at in mapped if at is not None]
         found[str(name)] = Platform(
-            str(name), str(arch), its, _emulation(str(prefix)), timer, tuple(kept), el3
+            str(name), str(arch), its, _emulation(str(prefix)), timer, irq, tuple(kept), el3
         )
     return found
 

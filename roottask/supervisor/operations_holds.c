@@ -194,7 +194,8 @@ cr_result cr_check_send(cr_asked *a)
     if (cr_model_count(cr_sys.model, CR_EDGE_HOLD, a->from->node, a->found.node) == 0 ||
         a->found.pd == a->from || cr_manager_of(a->found.node) == a->found.pd ||
         cr_is_region(a->found.node) /* It is of one address space. */ ||
-        cr_is_channel(a->found.node) /* It is of two PDs. */) {
+        cr_is_channel(a->found.node) /* It is of two PDs. */ ||
+        cr_is_line(a->found.node) /* It is of one PD. */) {
         return CR_RESULT_DENIED;
     }
     const int is_memory = cr_is_memory(a->found.node);

@@ -120,13 +120,18 @@ static uint64_t available(cr_quota kind)
     /* The root task and its spaces; each PD and its PD capability. The edges of those, the requests
      * to core spaces and the fault handler of each PD. */
     const uint64_t memory = cr_sys.mo_space.index != CR_NONE ? 1 : 0;
-    const uint64_t spaces = 2 + 2 * memory + (image->ends.count > 0 ? 1 : 0);
+    const uint64_t lines = image->lines.count;
+    const uint64_t spaces = 2 + 2 * memory + (image->ends.count > 0 ? 1 : 0) +
+                            (cr_sys.irq_space.index != CR_NONE ? 1 : 0) +
+                            (cr_sys.port_space.index != CR_NONE ? 1 : 0);
     const uint64_t channels = image->ends.count / 2;
     const uint64_t nodes =
-        1 + spaces + 2 * pds + image->regions.count + image->maps.count + channels;
-    /* SUBSET of a memory object; HOLD and MAP of a region, too; a channel: SUBSET and two HOLDs */
+        1 + spaces + 2 * pds + image->regions.count + image->maps.count + channels + lines;
+    /* SUBSET of a memory object; HOLD and MAP of a region, too; a channel: SUBSET and two HOLDs; a
+     * line: SUBSET and HOLD */
     const uint64_t edges = spaces + (5 + memory) * pds + image->holds.count + image->links.count +
-                           image->regions.count + 3 * (uint64_t)image->maps.count + 3 * channels;
+                           image->regions.count + 3 * (uint64_t)image->maps.count + 3 * channels +
+                           2 * lines;
     switch (kind) {
     case CR_QUOTA_NODES:
         return cr_most.nodes - nodes;
@@ -355,7 +360,7 @@ void cr_charge_edge(const cr_edge_info *edge, uint32_t entry, int alone, int sig
     case CR_EDGE_HOLD:
         /* A manager's hold comes with its node. One that the configuration gives is set aside. */
         pd = &cr_sys.pds[cr_sys.node_entry[edge->from.index]];
-        if (cr_is_channel(edge->to)) {
+        if (cr_is_channel(edge->to) || cr_is_line(edge->to)) {
             break;
         }
         if (cr_is_memory(edge->to)) {

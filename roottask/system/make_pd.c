@@ -4,6 +4,7 @@
  * Before the chain is committed, the PD has no number and no event in the trace. */
 #include "channels.h"
 #include "charge.h"
+#include "lines.h"
 #include "making.h"
 #include "regions.h"
 #include "rows.h"
@@ -77,6 +78,7 @@ static void fill_startup(cr_pd *pd, cr_startup *out)
             pd->slots[end->slot] = CR_SLOT_USED;
         }
     }
+    cr_lines_fill(pd, out);
 }
 
 /* The startup information of the PD that is being made. */
@@ -389,6 +391,7 @@ static cr_result make_pd(const cr_new_pd *make, uint32_t slot, cr_pd **out)
     if (make->config != CR_IMAGE_NONE) {
         cr_regions_add(cr_now_made.pd.pd, make->config);
         cr_channels_add(cr_now_made.pd.pd, make->config);
+        cr_lines_add(cr_now_made.pd.pd, make->config);
     }
     cr_making_add(CR_MAKE_START, CR_OF_PD);
     if (make->creator != 0) {

@@ -4,6 +4,7 @@
 #include "making.h"
 #include "charge.h"
 #include "inject.h"
+#include "lines.h"
 #include "kernel/untyped.h"
 #include "rows.h"
 #include "state.h"
@@ -71,7 +72,8 @@ static cr_new_part *new_part(cr_ref space)
     cr_new_part *part = &cr_now_made.parts[cr_now_made.n_parts++];
     *part = (cr_new_part){.resource = {.space = space, .number = &part->number,
                                        .ref = {CR_NONE, 0}},
-                          .number = cr_space_entry_of(space)->next_object + before};
+                          .number = cr_space_entry_of(space)->next_object + before,
+                          .line = CR_IMAGE_NONE};
     return part;
 }
 
@@ -130,6 +132,21 @@ void cr_making_add_part(cr_new_part *part)
         .to = part->maps,
         .entry = (uint32_t)(memory->vaddr >> CR_PAGE_BITS) |
                  (memory->writable ? (uint32_t)CR_REGION_WRITABLE : 0)});
+}
+
+void cr_making_add_line(const cr_pd *pd, uint32_t line, cr_ref space, uint32_t slot)
+{
+    cr_new_part *part = new_part(space);
+    const uint32_t of = CR_OF_PART * (uint32_t)(part - cr_now_made.parts + 1);
+    part->line = line;
+    part->pd_slot = slot;
+    part->memory.pd = pd;
+    cr_making_add(CR_MAKE_SLOT, of);
+    cr_making_add(CR_MAKE_PARENT, of);
+    cr_making_add(CR_MAKE_NODE, of);
+    cr_making_add_edge(&(cr_new_edge){
+        .kind = CR_EDGE_HOLD, .from = &pd->node, .to = &part->resource.ref, .entry = slot});
+    cr_making_add(CR_MAKE_GRANT, of);
 }
 
 void cr_making_add_hold(cr_pd *pd, const cr_ref *resource, uint32_t slot)
@@ -196,12 +213,21 @@ static cr_new_part *part_of(cr_making *now, uint32_t what)
 
 static cr_slot parent_of(const cr_making *now, uint32_t what)
 {
+    if (what >= CR_OF_PART) {
+        const cr_new_part *part = &now->parts[what / CR_OF_PART - 1];
+        return cr_slot_at(cr_cptr(CR_L1_POOL, part->resource.pool_slot));
+    }
     return what == CR_OF_RESOURCE ? cr_slot_at(cr_cptr(CR_L1_POOL, now->resource.pool_slot))
                                   : cr_pd_parent(now->request.pd, now->request.slot);
 }
 
-static cr_slot slot_of(const cr_new_cap *cap)
+static cr_slot slot_of(const cr_making *now, uint32_t what)
 {
+    if (what >= CR_OF_PART) {
+        const cr_new_part *part = &now->parts[what / CR_OF_PART - 1];
+        return cr_pd_slot(part->memory.pd, part->pd_slot);
+    }
+    const cr_new_cap *cap = what == CR_OF_REQUEST ? &now->request : &now->hold;
     return cr_pd_slot(cap->pd, cap->slot);
 }
 
@@ -210,7 +236,7 @@ static cr_status of_kernel(seL4_Error error)
     return error == seL4_NoError ? CR_OK : CR_ERR_MEMORY;
 }
 
-/* `part`: 0 if the resource is neither memory nor a channel. */
+/* `part`: 0 if the resource is none of them. */
 static cr_status add_resource_node(cr_new_resource *make, const cr_new_part *part)
 {
     cr_status status = cr_model_add_resource(cr_sys.model, make->space, *make->number, &make->ref);
@@ -293,6 +319,10 @@ static void give_slot(cr_making *now, uint32_t what)
 static cr_status mint_parent(const cr_making *now, uint32_t what)
 {
     cr_node_info info;
+    if (what >= CR_OF_PART) {
+        const cr_new_part *part = &now->parts[what / CR_OF_PART - 1];
+        return cr_line_make(part->memory.pd, part->line, parent_of(now, what));
+    }
     if (what == CR_OF_RESOURCE) {
         const cr_new_resource *made = &now->resource;
         seL4_Word badge;
@@ -320,8 +350,11 @@ static cr_status mint_parent(const cr_making *now, uint32_t what)
 
 static cr_status grant(const cr_making *now, uint32_t what)
 {
+    if (what >= CR_OF_PART) {
+        return of_kernel(cr_copy(slot_of(now, what), parent_of(now, what), seL4_AllRights));
+    }
     if (what == CR_OF_REQUEST) {
-        return of_kernel(cr_copy(slot_of(&now->request), parent_of(now, what), CR_CLIENT_RIGHTS));
+        return of_kernel(cr_copy(slot_of(now, what), parent_of(now, what), CR_CLIENT_RIGHTS));
     }
     cr_node_info info;
     const uint32_t pool_slot = cr_sys.node_entry[now->hold.node->index];
@@ -329,7 +362,7 @@ static cr_status grant(const cr_making *now, uint32_t what)
         return CR_ERR_STALE;
     }
     return of_kernel(
-        cr_copy(slot_of(&now->hold), cr_slot_at(cr_cptr(CR_L1_POOL, pool_slot)),
+        cr_copy(slot_of(now, what), cr_slot_at(cr_cptr(CR_L1_POOL, pool_slot)),
                 cr_same(info.space, cr_sys.pd_space) ? CR_NAMING_RIGHTS : CR_CLIENT_RIGHTS));
 }
 
@@ -430,8 +463,7 @@ static cr_status undo(void *context, const cr_make_step *step, const cr_make_res
     case CR_MAKE_PARENT:
         return of_kernel(cr_delete(parent_of(now, step->what)));
     case CR_MAKE_GRANT:
-        return of_kernel(
-            cr_delete(slot_of(step->what == CR_OF_REQUEST ? &now->request : &now->hold)));
+        return of_kernel(cr_delete(slot_of(now, step->what)));
     case CR_MAKE_START:
         return of_kernel(cr_suspend(cr_body_cap(&now->pd.pd->body, CR_BODY_TCB)));
     default:

@@ -11,12 +11,12 @@
 /* The regions that the configuration maps for a PD, and the memory objects for them. */
 enum {
     CR_NEW_MEMORIES = 2 * CR_IMAGE_MAX_MAPS,
-    CR_NEW_PARTS = CR_NEW_MEMORIES + CR_IMAGE_MAX_ENDS,
+    CR_NEW_PARTS = CR_NEW_MEMORIES + CR_IMAGE_MAX_ENDS + CR_STARTUP_LINES,
     CR_MEMORY_STEPS = 12
 };
 
 /* An owner, three core spaces, a fault handler, links to all others, a PD capability, two of each
- * region, and one of each channel. */
+ * region, and one of each channel and line. */
 static inline uint32_t cr_making_edges(void)
 {
     return cr_most.pds + 8 + CR_NEW_PARTS;
@@ -24,7 +24,7 @@ static inline uint32_t cr_making_edges(void)
 
 static inline uint32_t cr_making_steps(void)
 {
-    return cr_making_edges() + 16 + CR_NEW_MEMORIES * CR_MEMORY_STEPS;
+    return cr_making_edges() + 16 + CR_NEW_PARTS * CR_MEMORY_STEPS;
 }
 
 /* A new PD. */
@@ -57,7 +57,7 @@ typedef struct cr_new_resource {
     cr_ref ref; /* set when its node is added */
 } cr_new_resource;
 
-/* A memory object, a region, or a channel, which is no kernel object. */
+/* A memory object, a region, a channel, which is no kernel object, or a line (lines.h). */
 typedef struct cr_new_part {
     cr_new_resource resource;
     cr_new_memory memory;
@@ -66,6 +66,8 @@ typedef struct cr_new_part {
     cr_ref *known; /* a memory object or channel of the configuration: where it is kept; or 0 */
     cr_ref object;   /* a region: what is mapped, if that is not new */
     const cr_ref *maps; /* the same, or what is new */
+    uint32_t line;      /* a line: which one; else CR_IMAGE_NONE */
+    uint32_t pd_slot;   /* a line: where its PD has the capability */
 } cr_new_part;
 
 /* The capability of a request or a hold. */
@@ -125,6 +127,8 @@ cr_new_part *cr_making_new_region(const cr_pd *pd, const cr_new_part *object, cr
 const cr_new_part *cr_making_new_channel(cr_ref *known);
 /* Adds the part, which was made last. Its account and owner are set. */
 void cr_making_add_part(cr_new_part *part);
+/* Adds a line, which the PD that is being made has in a slot. */
+void cr_making_add_line(const cr_pd *pd, uint32_t line, cr_ref space, uint32_t slot);
 void cr_making_add_hold(cr_pd *pd, const cr_ref *resource, uint32_t slot);
 /* A hold of the resource of a PD's body, with that resource if there is none. */
 void cr_making_add_body_hold(cr_pd *holder, const cr_pd *pd, uint32_t slot);

@@ -394,8 +394,8 @@ cr_result cr_find_map_ends(const cr_pd *from, const cr_map_ends *ends, cr_ref *s
     if (result != CR_RESULT_OK) {
         return result;
     }
-    if (cr_is_memory(*target) || cr_is_channel(*target)) {
-        return CR_RESULT_DENIED; /* Only regions keep memory, and nothing a channel. */
+    if (cr_is_memory(*target) || cr_is_channel(*target) || cr_is_line(*target)) {
+        return CR_RESULT_DENIED; /* Only regions keep memory, and nothing a channel or a line. */
     }
     int may = cr_model_count(cr_sys.model, CR_EDGE_REQUEST, from->node, space) > 0 ||
               cr_model_count(cr_sys.model, CR_EDGE_HOLD, from->node, *target) > 0;
@@ -477,6 +477,8 @@ cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
     cr_sys.mo_space.index = CR_NONE;
     cr_sys.vmr_space.index = CR_NONE;
     cr_sys.channel_space.index = CR_NONE;
+    cr_sys.irq_space.index = CR_NONE;
+    cr_sys.port_space.index = CR_NONE;
     cr_sys.next_pd = 1;
     cr_sys.next_space = 1;
     cr_sys.first_object = 1;

@@ -224,6 +224,8 @@ typedef struct cr_system {
     cr_ref pd_space;     /* core: capabilities to PDs */
     cr_ref mo_space;     /* core: memory objects; index CR_NONE: nobody may allocate */
     cr_ref vmr_space;    /* core: regions; the same */
+    cr_ref irq_space;    /* core: interrupt lines; index CR_NONE: no PD has any */
+    cr_ref port_space;   /* core: ranges of I/O ports; the same */
     uint32_t memories;   /* number of memory objects and regions */
     int let_go; /* a PD let memory go, and others still refer to it; all may be doomed */
     cr_ref region_objects[CR_IMAGE_MAX_REGIONS]; /* of the configured regions, if they are there */
@@ -499,6 +501,8 @@ cr_result cr_make_region(cr_pd *pd, cr_ref object, uint64_t vaddr, int writable,
 cr_result cr_make_subscription(const cr_pd *pd, cr_ref node, uint32_t handler);
 /* Whether the resource is a channel (channels.h). */
 int cr_is_channel(cr_ref resource);
+/* Whether the resource is an interrupt line or a range of I/O ports (lines.h). */
+int cr_is_line(cr_ref resource);
 /* The core resource that stands for a PD's body. Returns 0 if there is none: it is made with the
  * first capability to the PD. */
 int cr_body_resource(const cr_pd *pd, cr_ref *out);

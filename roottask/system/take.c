@@ -75,6 +75,19 @@ static cr_status take_memory(cr_ref node, int cleanup)
     return status == CR_OK ? cr_model_release(cr_sys.model, node) : status;
 }
 
+/* With the last capability to it, the kernel masks a line. */
+static cr_status take_line(cr_ref line, int cleanup)
+{
+    const uint32_t pool_slot = cr_sys.node_entry[line.index];
+    const cr_slot parent = cr_slot_at(cr_cptr(CR_L1_POOL, pool_slot));
+    if (cr_revoke(parent) || cr_delete(parent)) {
+        return CR_ERR_KERNEL;
+    }
+    cr_pool_give(pool_slot);
+    const cr_status status = cr_rows_destroy(line, cleanup);
+    return status == CR_OK ? cr_model_release(cr_sys.model, line) : status;
+}
+
 /* Memory that nobody refers to any more goes, and a region takes what only it mapped along. */
 static void free_memory(cr_ref node)
 {
@@ -138,9 +151,10 @@ cr_result cr_can_drop_hold(const cr_pd *pd, cr_ref resource)
         cr_model_get(cr_sys.model, resource, &info) != CR_OK) {
         return CR_RESULT_NO_SUCH;
     }
-    /* A manager holds its resources until it deletes them, and channels are the configuration's. */
-    return cr_same(info.manager, pd->node) || cr_is_channel(resource) ? CR_RESULT_DENIED
-                                                                      : CR_RESULT_OK;
+    /* A manager holds its resources until it deletes them, and the configuration's stay. */
+    return cr_same(info.manager, pd->node) || cr_is_channel(resource) || cr_is_line(resource)
+               ? CR_RESULT_DENIED
+               : CR_RESULT_OK;
 }
 
 uint32_t cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource)
@@ -268,6 +282,9 @@ static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)
     if (cr_is_channel(resource)) {
         status = cr_rows_destroy(resource, deleted_by == 0);
         return status == CR_OK ? cr_model_release(cr_sys.model, resource) : status;
+    }
+    if (cr_is_line(resource)) {
+        return take_line(resource, deleted_by == 0);
     }
     int core = (space.flags & CR_FLAG_CORE) != 0;
     uint32_t pool_slot = cr_sys.node_entry[resource.index];

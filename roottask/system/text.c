@@ -215,10 +215,38 @@ static int ends_fit(const cr_image_header *image)
     return 1;
 }
 
+static int lines_fit(const cr_image_header *image)
+{
+    if (image->lines.count > CR_IMAGE_MAX_LINES) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < image->lines.count; i++) {
+        const cr_image_line *line = &cr_image_lines(image)[i];
+        uint32_t of_pd = 0;
+        if (line->kind >= CR_LINE_KIND_COUNT || line->pd >= image->pds.count ||
+            line->bit >= CR_IMAGE_MAX_IDS || line->slot < CR_SLOT_FIRST_FREE ||
+            line->slot >> cr_image_pds(image)[line->pd].cspace_bits != 0) {
+            return 0;
+        }
+        for (uint32_t k = 0; k < i; k++) {
+            const cr_image_line *other = &cr_image_lines(image)[k];
+            of_pd += other->pd == line->pd;
+            if (other->pd == line->pd && other->slot == line->slot) {
+                return 0;
+            }
+        }
+        if (of_pd >= CR_STARTUP_LINES) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 int cr_image_rows_valid(const cr_image_header *image)
 {
     if (cr_tables_size(&image->tables) != CR_OK || image->pds.count >= cr_most.pds ||
-        !pds_fit(image) || !policy_fits(image) || !regions_fit(image) || !ends_fit(image)) {
+        !pds_fit(image) || !policy_fits(image) || !regions_fit(image) || !ends_fit(image) ||
+        !lines_fit(image)) {
         return 0;
     }
     uint32_t pds = image->pds.count;
@@ -296,6 +324,7 @@ int cr_image_valid(const cr_image_header *image, size_t bytes)
         !table_fits(image, image->regions, sizeof(cr_image_region)) ||
         !table_fits(image, image->maps, sizeof(cr_image_map)) ||
         !table_fits(image, image->ends, sizeof(cr_image_channel_end)) ||
+        !table_fits(image, image->lines, sizeof(cr_image_line)) ||
         !table_fits(image, image->crashes, sizeof(cr_image_crash)) ||
         !table_fits(image, image->injections, sizeof(cr_image_injection)) ||
         !table_fits(image, image->saved_nodes, sizeof(cr_image_saved_node)) ||

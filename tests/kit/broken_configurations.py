@@ -17,7 +17,7 @@ from typing import Any, Final
 from cellreap.model.closeness import Closeness
 from cellreap.trace.check import Report, check_stream
 from cellreap.trace.events import Event
-from cellreap.trace.expected import Expected, ExpectedCrash, ExpectedEnd, ExpectedMap
+from cellreap.trace.expected import Expected, ExpectedCrash, ExpectedEnd, ExpectedLine, ExpectedMap
 from cellreap.trace.writer import Draft, seal
 from kit.configured_story import (
     expected,
@@ -207,8 +207,15 @@ def of_channel() -> Report:
     return held(story(expected()), with_pd("app", ends=(end,))(expected()))
 
 
+def of_line() -> Report:
+    """A story without interrupts, held against a configuration with one."""
+    line = ExpectedLine("IRQ", 8, 34, 0, 0)
+    return held(story(expected()), with_pd("app", lines=(line,))(expected()))
+
+
 def reports() -> dict[str, Callable[[], Report]]:
     """Rule -> the report on a trace that breaks it."""
     stories = {rule: functools.partial(of_story, change) for rule, change in STORIES}
     edits = {rule: functools.partial(of_edit, edit) for rule, edit in EDITS}
-    return {**edits, **stories, "config.region": of_region, "config.channel": of_channel}
+    own = {"config.region": of_region, "config.channel": of_channel, "config.line": of_line}
+    return {**edits, **stories, **own}

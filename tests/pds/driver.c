@@ -1,24 +1,78 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Drives a clock that the machine has. In its registers, at 1 GiB, it finds a word as the instance
- * before it left it, and says so: no register is ever cleared. aarch64: a PL031. x86_64: a HPET. */
-#include <cellreap/client.h>
+ * Drives a clock that the machine has. It says what it finds in a register that the instance before
+ * it has set: no register is ever cleared. Then it has the clock interrupt it twice, and passes a
+ * checkpoint with the interrupt asserted, and not acknowledged.
+ *
+ * aarch64: a PL031, whose registers are at 1 GiB. x86_64: the clock of a PC, which has ports, and a
+ * HPET for the registers. */
+#include <cellreap/device.h>
 
-#ifdef __aarch64__
-enum { WORD = 0x4 / 4, ID = 0xfe0 / 4, ID_IS = 0x31, ID_MASK = 0xff };
-#else
-enum { WORD = 0x108 / 4, ID = 0x4 / 4, ID_IS = 0, ID_MASK = 0 };
-#endif
+enum { BIT = 1 << 3, SET = 1 };
 
 static volatile uint32_t *const registers =
     (volatile uint32_t *)((uintptr_t)1 << CR_REGION_SPAN_BITS);
 
+#ifdef __aarch64__
+enum { DATA = 0, MATCH = 1, WORD = 4 /* the mask of the interrupt */, CLEAR = 7 };
+
+static void check_ports(void)
+{
+}
+
+static void arm(void)
+{
+    registers[CLEAR] = 1;
+    registers[MATCH] = registers[DATA];
+}
+#else
+enum { WORD = 0x108 / 4 };
+enum { INDEX = 0x70, VALUE = 0x71, OTHER = 0x60 };
+enum { MODE = 0xb, PERIODIC = 0x40, CAUSE = 0xc };
+
+static uint8_t read(uint8_t index)
+{
+    uint8_t value = 0;
+    (void)cr_port_write(0, INDEX, index);
+    (void)cr_port_read(0, VALUE, &value);
+    return value;
+}
+
+static void check_ports(void)
+{
+    uint8_t value;
+    cr_say_check("port of another", (uint64_t)cr_port_read(0, OTHER, &value), 0);
+}
+
+static void arm(void)
+{
+    const uint8_t mode = read(MODE);
+    (void)cr_port_write(0, INDEX, MODE);
+    (void)cr_port_write(0, VALUE, mode | PERIODIC);
+    (void)read(CAUSE);
+}
+#endif
+
+static void await(void)
+{
+    for (seL4_Word badge = 0; (cr_badge_index(badge) & BIT) == 0;) {
+        (void)seL4_Poll(CR_SLOT_NOTIFICATION, &badge);
+    }
+    cr_say_text("interrupted");
+}
+
 void cr_main(void)
 {
     cr_line line = {0};
-    cr_say_check("device", registers[ID] & ID_MASK, ID_IS);
     cr_say(cr_put_number(cr_put(&line, "found "), registers[WORD]));
-    registers[WORD]++;
+    registers[WORD] = SET;
+    check_ports();
+    arm();
+    (void)cr_acknowledge(0);
+    await();
+    arm();
+    cr_say_check("acknowledge", (uint64_t)cr_acknowledge(0), 1);
+    await();
     while (cr_next_round()) {
         cr_checkpoint();
     }

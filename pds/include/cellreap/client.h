@@ -341,6 +341,8 @@ typedef struct cr_server {
     /* Answers an extract notice with cr_report_map. Returns a cr_work_result. A null pointer
      * means that there is nothing to report. */
     int (*extract)(const cr_work_entry *work);
+    /* Channels or interrupts with these bits were signalled. Without it, cr_rung tells. */
+    void (*rung)(uint32_t bits);
 } cr_server;
 
 _Noreturn void cr_serve(const cr_server *server);

@@ -10,8 +10,18 @@ from typing import Final
 from cellreap.api.states import CONFIGURATION, Depths, State, limit
 from cellreap.api.systems import System
 from cellreap.model.graph import Model
-from cellreap.model.ids import CHANNEL, MEMORY, REGION, ROOT, pd_id, resource_id, space_id
-from cellreap.system.config import Config, Pd, closeness_of, ends_of
+from cellreap.model.ids import (
+    CHANNEL,
+    INTERRUPT,
+    MEMORY,
+    PORTS,
+    REGION,
+    ROOT,
+    pd_id,
+    resource_id,
+    space_id,
+)
+from cellreap.system.config import Config, Pd, closeness_of, ends_of, lines
 from cellreap.system.config.tables import core_spaces, has_memory
 from cellreap.unknown import Unknown
 
@@ -134,6 +144,7 @@ def _configured(config: Config) -> tuple[Model, dict[str, str]]:
                 model.add_hold(ids[pd.name], _body(numbers[name]))
     _add_regions(model, config, ids)
     _add_channels(model, config, ids)
+    _add_lines(model, config, ids)
     for link in config.links:
         a, b = link.between
         if a in ids and b in ids:
@@ -163,7 +174,7 @@ def _add_channels(model: Model, config: Config, ids: Mapping[str, str]) -> None:
     """The channels, in the order in which the PDs are made. ids: of the PDs of boot time."""
     if not config.channels:
         return
-    number = core_spaces(config)
+    number = 3 + 2 * has_memory(config)
     space = space_id(CHANNEL, number)
     model.add_space(space, ROOT)
     known: dict[str, str] = {}
@@ -173,6 +184,22 @@ def _add_channels(model: Model, config: Config, ids: Mapping[str, str]) -> None:
                 known[end.channel] = resource_id(CHANNEL, number, 1 + len(known))
                 model.add_resource(known[end.channel], space)
             model.add_hold(pd, known[end.channel])
+
+
+def _add_lines(model: Model, config: Config, ids: Mapping[str, str]) -> None:
+    """The interrupts and ports, in the order in which the PDs are made."""
+    number = 3 + 2 * has_memory(config) + bool(config.channels)
+    for type_ in (INTERRUPT, PORTS):
+        mine = [line for line in lines(config) if line.kind == type_]
+        if not mine:
+            continue
+        space = space_id(type_, number)
+        model.add_space(space, ROOT)
+        made = [(name, line) for name in ids for line in mine if line.pd == name]
+        for i, (name, _) in enumerate(made, 1):
+            model.add_resource(resource_id(type_, number, i), space)
+            model.add_hold(ids[name], resource_id(type_, number, i))
+        number += 1
 
 
 def _body(number: int) -> str:

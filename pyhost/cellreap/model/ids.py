@@ -25,6 +25,9 @@ MEMORY: Final = "MO"
 REGION: Final = "VMR"
 CHANNEL: Final = "CHANNEL"
 """The types of a memory object, and of a region: one that is mapped into an address space."""
+INTERRUPT: Final = "IRQ"
+PORTS: Final = "PORT"
+"""The types of what PDs have of the machine beside memory: a line, and a range of I/O ports."""
 
 MAX_ID_LENGTH: Final = 96
 
@@ -104,6 +107,17 @@ def is_channel(id_: str) -> bool:
     """Whether this is the id of a channel."""
     parts = parse_id(id_)
     return parts is not None and parts.kind == "RESOURCE" and parts.type == CHANNEL
+
+
+def is_line(id_: str) -> bool:
+    """Whether this is the id of an interrupt line or a range of I/O ports."""
+    parts = parse_id(id_)
+    return parts is not None and parts.kind == "RESOURCE" and parts.type in (INTERRUPT, PORTS)
+
+
+def is_given(id_: str) -> bool:
+    """Whether only the configuration gives it: a channel, an interrupt, or ports."""
+    return is_channel(id_) or is_line(id_)
 
 
 def is_region(id_: str) -> bool:

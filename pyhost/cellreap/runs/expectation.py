@@ -18,6 +18,7 @@ from cellreap.system.config import (
     both_ends,
     closeness_of,
     deadline_of,
+    lines,
     on_kernel,
     override,
     parse_config,
@@ -33,6 +34,7 @@ from cellreap.trace.expected import (
     Expected,
     ExpectedCrash,
     ExpectedEnd,
+    ExpectedLine,
     ExpectedMap,
     ExpectedOutcome,
     ExpectedPd,
@@ -195,6 +197,11 @@ def _pd(
             ExpectedEnd(end.channel, end.peer, end.slot, other.id)
             for end, other in both_ends(config)
             if end.pd == pd.name
+        ),
+        lines=tuple(
+            ExpectedLine(line.kind, line.slot, line.first, line.last, line.bit)
+            for line in lines(config)
+            if line.pd == pd.name
         ),
         spawn_priority=pd.priority if pd.spawn_priority is None else pd.spawn_priority,
         spawn_allow=pd.spawn_allow,

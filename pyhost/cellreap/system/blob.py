@@ -27,6 +27,7 @@ from cellreap.system.config import (
     Pd,
     deadline_of,
     ends,
+    lines,
     quotas,
     respawn_of,
     tables,
@@ -213,6 +214,7 @@ _ROW_TYPE = {
     "regions": "cr_image_region",
     "maps": "cr_image_map",
     "ends": "cr_image_channel_end",
+    "lines": "cr_image_line",
     "crashes": "cr_image_crash",
     "injections": "cr_image_injection",
     "saved_nodes": "cr_image_saved_node",
@@ -294,6 +296,19 @@ def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[s
                 "slot": end.slot,
             }
             for end in ends(config)
+        ],
+        "lines": [
+            {
+                "kind": headers.constant("protocol.h", f"CR_LINE_{line.kind}"),
+                "pd": pds[line.pd],
+                "slot": line.slot,
+                "first": line.first,
+                "last": line.last,
+                "edge": line.edge,
+                "bit": line.bit,
+                "acknowledge": line.acknowledge,
+            }
+            for line in lines(config)
         ],
         "crashes": [
             {

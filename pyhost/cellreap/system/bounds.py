@@ -15,11 +15,13 @@ from pydantic import TypeAdapter
 
 from cellreap.system.capdl.layout import Layout, spawned_pd
 from cellreap.system.capdl.target import Target
-from cellreap.system.config import Config, Pd, ends_of, quotas, tables
+from cellreap.system.config import Config, Pd, ends_of, lines, quotas, tables
 from cellreap.system.elf import read_executable
 from cellreap.system.memory import Memory
 from cellreap.system.regions import steps_of
 
+_LINE_STEPS, _LINE_CALLS = 5, 6
+"""slot, parent, node, edge, grant; the line is taken, bound in three calls, acknowledged, given"""
 _BEFORE_BODY: Final = 3
 """entry, layout, block"""
 _OBJECTS: Final = 6
@@ -130,8 +132,10 @@ def bounds_of(
         steps, calls = steps_of(config, pd, target, fan_out)
         channels = list(ends_of(config, pd.name))  # each has a node, an edge, perhaps a capability
         caps = sum(end.slot != 0 for end in channels)
-        more = _edges(config, pd) + steps + 2 * len(channels) + caps
-        pds[pd.name] = chain(pd, more, calls + caps + bool(channels))
+        has = sum(line.pd == pd.name for line in lines(config))
+        more = _edges(config, pd) + steps + 2 * len(channels) + caps + has * _LINE_STEPS
+        calls += caps + bool(channels) + has * _LINE_CALLS
+        pds[pd.name] = chain(pd, more, calls)
     return Bounds(pds, spawned, _cleanup(config), _tables(config), tables(config), memory)
 
 

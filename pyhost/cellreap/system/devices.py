@@ -6,6 +6,10 @@ What cannot be known here, the root task finds when it starts, and says so.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from cellreap import headers
 from cellreap.platforms import PLATFORMS
 from cellreap.system.config import PAGE, Region
 from cellreap.system.loader import platform_of
@@ -13,12 +17,48 @@ from cellreap.system.programs import Source
 from cellreap.system.sdk import Sdk
 from cellreap.system.untypeds import read_devices
 
+_SHARED: Final = 32
+"""The first interrupt of a GIC that is no processor's."""
+_OWN: Final = "is of the root task or the kernel; no PD gets it"
+
 
 def check_devices(source: Source, sdk: Sdk) -> None:
-    """InputError for a device that no PD of this kernel can have."""
+    """InputError for what no PD of this kernel can have of the machine."""
     for i, region in enumerate(source.config.regions):
         if region.physical is not None and (why := _missing(region, region.physical, sdk)):
             raise source.refuse(("region", i, "physical"), why)
+    for i, interrupt in enumerate(source.config.interrupts):
+        if interrupt.number in _own_interrupts(sdk):
+            raise source.refuse(("interrupt", i, "number"), f"{interrupt.number} {_OWN}")
+    for i, port in enumerate(source.config.ports):
+        if sdk.kernel.arch != "x86_64":
+            raise source.refuse(("port", i), f"there are no I/O ports on {sdk.kernel.arch}")
+        for low, high in _own_ports():
+            if port.first <= high and low <= port.last:
+                said = f"{low:#x} to {high:#x} are of the root task or the kernel; no PD gets them"
+                raise source.refuse(("port", i, "first"), said)
+
+
+def _own_interrupts(sdk: Sdk) -> Collection[int]:
+    """On aarch64 those of the processor, on the others that of the root task's timer."""
+    if sdk.kernel.arch == "aarch64":
+        return range(_SHARED)
+    if sdk.kernel.arch == "x86_64":
+        return {_x86_64("CR_PIT_PIN")}
+    platform = PLATFORMS.get(platform_of(sdk.options))
+    return set() if platform is None or platform.timer_irq is None else {platform.timer_irq}
+
+
+def _own_ports() -> Iterator[tuple[int, int]]:
+    """The timer's, the console's, and the old interrupt controllers'."""
+    yield _x86_64("CR_PIT_PORT"), _x86_64("CR_PIT_COMMAND")
+    yield PLATFORMS["pc99"].uart.address, PLATFORMS["pc99"].uart.address + 7
+    for controller in ("CR_PIC_FIRST", "CR_PIC_SECOND"):
+        yield _x86_64(controller), _x86_64(controller) + 1
+
+
+def _x86_64(name: str) -> int:
+    return headers.own_constant("../platforms/x86_64.h", name)
 
 
 def _missing(region: Region, physical: int, sdk: Sdk) -> str | None:

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Final, Literal
 
 from cellreap.model.closeness import Closeness
-from cellreap.model.ids import CHANNEL, MEMORY, REGION
+from cellreap.model.ids import CHANNEL, INTERRUPT, MEMORY, PORTS, REGION
 
 Depths = tuple[str, str]
 """pd_depth and rs_depth, as a trace prints them."""
@@ -63,6 +63,17 @@ class ExpectedEnd:
 
 
 @dataclass(frozen=True)
+class ExpectedLine:
+    """An interrupt or a range of ports that a PD has."""
+
+    kind: str
+    slot: int
+    first: int
+    last: int
+    bit: int
+
+
+@dataclass(frozen=True)
 class ExpectedPd:
     """A PD of the configuration."""
 
@@ -98,6 +109,7 @@ class ExpectedPd:
     allocates: bool = False
     maps: tuple[ExpectedMap, ...] = ()
     ends: tuple[ExpectedEnd, ...] = ()
+    lines: tuple[ExpectedLine, ...] = ()
     spawn_priority: int = 100
     spawn_allow: int = 0
     cspace_slots: int = 256
@@ -220,11 +232,14 @@ class Expected:
     @cached_property
     def core_spaces(self) -> tuple[str, ...]:
         """The types of the root task's spaces, in the order of their creation. Those of memory are
-        there if a PD may allocate or has a region, that of channels if there are any.
+        there if a PD may allocate or has a region, those of channels, interrupts and ports if a PD
+        has any.
         """
         memory = any(pd.allocates or pd.maps for pd in self.pds)
         channels = any(pd.ends for pd in self.pds)
-        return CORE_SPACES + (MEMORY, REGION) * memory + (CHANNEL,) * channels
+        kinds = {line.kind for pd in self.pds for line in pd.lines}
+        more = tuple(kind for kind in (INTERRUPT, PORTS) if kind in kinds)
+        return CORE_SPACES + (MEMORY, REGION) * memory + (CHANNEL,) * channels + more
 
     def pd(self, name: str) -> ExpectedPd | None:
         """The PD of that name."""

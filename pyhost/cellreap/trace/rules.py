@@ -123,6 +123,8 @@ RULES: Final[dict[str, str]] = {
     "config.link": "Exactly the configured links exist between live PDs.",
     "config.hold": "The configuration gives PD capabilities, each in its slot, to live PDs that "
     "have acknowledged the loss of the last one.",
+    "config.line": "A PD has the configured interrupts and ports from its creation on, in their "
+    "slots.",
     "config.region": "A PD has the configured regions from its creation on, and of each the memory "
     "of the others that have it.",
     "config.channel": "A PD has the configured channels from its creation on, and shares each with "

@@ -24,7 +24,8 @@ enum {
     CR_IMAGE_MAX_MAPS = 8, /* regions that the configuration maps for one PD */
     CR_IMAGE_MAX_CHANNELS = 512,
     CR_IMAGE_MAX_ENDS = 16, /* channels that one PD has */
-    CR_IMAGE_MAX_IDS = 32,  /* numbers of channels within a PD */
+    CR_IMAGE_MAX_IDS = 32,  /* numbers of channels and interrupts within a PD */
+    CR_IMAGE_MAX_LINES = 32, /* interrupts and ranges of I/O ports */
     CR_IMAGE_STEP_END = 0xffffffff, /* the `call` of an injection at the end of a step */
     CR_RESPAWN_DELAY_MAX_MS = 1000, /* the longest delay of a respawn */
     CR_IMAGE_DEPTH_DEFAULT = 0xfffffffe /* the depth of the system; CR_DEPTH_INF: infinite */
@@ -144,6 +145,7 @@ typedef struct cr_image_header {
     /* cr_image_channel_end, two of each channel, one after the other. At most
      * CR_IMAGE_MAX_CHANNELS pairs, and CR_IMAGE_MAX_ENDS of a PD. */
     cr_image_table ends;
+    cr_image_table lines;    /* cr_image_line, at most CR_IMAGE_MAX_LINES; see protocol.h */
     cr_image_table crashes;  /* cr_image_crash, in order */
     cr_image_table injections; /* cr_image_injection, at most CR_IMAGE_MAX_INJECTIONS */
     cr_image_table saved_nodes; /* cr_image_saved_node */
@@ -272,6 +274,18 @@ typedef struct cr_image_channel_end {
      * not. */
     uint32_t slot;
 } cr_image_channel_end;
+
+/* An interrupt line, or a range of I/O ports, which one PD has. */
+typedef struct cr_image_line {
+    uint32_t kind; /* cr_line_kind */
+    uint32_t pd;
+    uint32_t slot;  /* of its CSpace, for the kernel's capability */
+    uint32_t first; /* the number of the line, or the first port */
+    uint32_t last;  /* PORT: the last port */
+    uint32_t edge;  /* IRQ: an edge triggers it, else a level */
+    uint32_t bit;   /* IRQ: in the badge of what the PD is signalled */
+    uint32_t acknowledge; /* IRQ: the root task acknowledges it before the PD's first instruction */
+} cr_image_line;
 
 /* The PD crashes at its `checkpoint`-th checkpoint. Checkpoints are counted from 1, starting when
  * this entry becomes current. The PD crashes `repeat` times in all. Each repetition starts after

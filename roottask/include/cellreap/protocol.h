@@ -30,6 +30,7 @@
     CR_LIMIT(CR_STARTUP_REQUESTS, 32, "spaces that a PD may connect to by name")                   \
     CR_LIMIT(CR_STARTUP_PDS, 32, "PD capabilities that the configuration gives a PD")              \
     CR_LIMIT(CR_STARTUP_CHANNELS, 16, "channels that the configuration gives a PD")                \
+    CR_LIMIT(CR_STARTUP_LINES, 8, "interrupts and ranges of I/O ports of a PD")                    \
     CR_LIMIT(CR_MEMORY_PAGES_MAX, 512, "pages of a memory object")
 
 enum {
@@ -51,8 +52,8 @@ typedef enum cr_badge_kind {
     CR_BADGE_BODY = 3,     /* the capability to this PD that other PDs hold */
     CR_BADGE_REQUEST = 4,  /* a client's call to a server, through this REQUEST edge */
     CR_BADGE_RESOURCE = 5, /* a client's call on this resource: cr_badge_space, cr_badge_object */
-    /* The root task has notices for the receiver, or the PDs of channels signal it: then the index
-     * has the bits of these channels. */
+    /* The root task has notices for the receiver, the PDs of channels signal it, or its interrupts
+     * occurred: then the index has the bits of these. */
     CR_BADGE_SIGNAL = 6,
     /* These three arrive by one notification, which ORs badges. Each has a bit of its own, and one
      * that no kind before them has. */
@@ -563,6 +564,13 @@ enum { CR_REGION_SPAN_BITS = 30, CR_REGIONS_END_BITS = 39 };
  * of a memory object, and whether its holder may write. */
 enum { CR_PAGE_BITS = 12, CR_REGION_WRITABLE = 1 };
 
+/* What a PD has of the machine beside memory. */
+typedef enum cr_line_kind {
+    CR_LINE_IRQ = 0,
+    CR_LINE_PORT = 1,
+    CR_LINE_KIND_COUNT = 2
+} cr_line_kind;
+
 /* The contents of the page at CR_VADDR_STARTUP. */
 typedef struct cr_startup {
     uint64_t magic; /* CR_PROTOCOL_MAGIC */
@@ -586,12 +594,18 @@ typedef struct cr_startup {
         uint32_t number;
     } pds[CR_STARTUP_PDS]; /* the PD capabilities that it holds */
     uint32_t n_channels;
-    uint32_t unused;
+    uint32_t n_lines;
     struct {
         char name[32];
         uint32_t slot; /* of the capability with which it signals the other one; 0: it may not */
         uint32_t id;   /* the bit in the badge when the other one signals it */
     } channels[CR_STARTUP_CHANNELS];
+    struct {
+        uint32_t kind; /* cr_line_kind */
+        uint32_t slot; /* of the kernel's capability to it */
+        uint32_t first; /* the number of the line, or the first port */
+        uint32_t bit; /* IRQ: in the badge of the signal */
+    } lines[CR_STARTUP_LINES]; /* interrupts, then ports, as the configuration lists them */
 } cr_startup;
 
 /* The first label of servers' answers to their clients. Errors of the kernel have labels below 16,

@@ -185,8 +185,12 @@ def test_a_new_board_is_rows_of_one_file(tmp_path: Path) -> None:
 # so no PD can get it: seL4_CapSMC, seL4_CapDomain, seL4_CapSMMUSIDControl and the like.
 KEPT = {
     "ASIDControl": {f"kernel/arch/{arch}/arch.c" for arch in ("aarch64", "riscv64", "x86_64")},
-    "IOPortControl": {"kernel/arch/x86_64/timer.c", "kernel/arch/x86_64/uart.c"},
-    "IRQControl": {f"kernel/arch/{arch}/timer.c" for arch in ("aarch64", "riscv64", "x86_64")},
+    "IOPortControl": {f"kernel/arch/x86_64/{name}.c" for name in ("lines", "timer", "uart")},
+    "IRQControl": {
+        f"kernel/arch/{arch}/{name}.c"
+        for arch in ("aarch64", "riscv64", "x86_64")
+        for name in ("lines", "timer")
+    },
 }
 DEVICES = {"kernel/devices.c", "kernel/untyped.c"}
 """UART and timer are made of one, and no other becomes anything."""

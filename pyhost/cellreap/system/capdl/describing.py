@@ -99,6 +99,8 @@ def _heading(config: Config, late: list[str]) -> tuple[str, ...]:
         lines.append("Not listed either: the regions that the configuration gives.")
     if config.channels:
         lines.append("Not listed either: channels, and with what their PDs signal each other.")
+    if config.interrupts or config.ports:
+        lines.append("Not listed either: interrupts and I/O ports.")
     if late:
         lines.append(f"Created after the first cleanup, so not listed: {', '.join(late)}.")
     return tuple(lines)

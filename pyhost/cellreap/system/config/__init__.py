@@ -9,6 +9,7 @@ satisfies every rule of this package.
 from cellreap.system.config.channels import both_ends, ends, ends_of
 from cellreap.system.config.closeness import closeness_of
 from cellreap.system.config.debugging import asking, check_debug, on_kernel
+from cellreap.system.config.lines import Line, lines
 from cellreap.system.config.overriding import override
 from cellreap.system.config.reading import load_config, parse_config
 from cellreap.system.config.rules import unknown
@@ -53,6 +54,7 @@ __all__ = [
     "Depth",
     "End",
     "Expect",
+    "Line",
     "Link",
     "Map",
     "Mode",
@@ -74,6 +76,7 @@ __all__ = [
     "ends",
     "ends_of",
     "json_schema",
+    "lines",
     "load_config",
     "on_kernel",
     "override",

@@ -18,10 +18,12 @@ from cellreap.system.config.schema import (
     Dropped,
     End,
     Expect,
+    Interrupt,
     Link,
     Map,
     Pd,
     Policy,
+    Port,
     Program,
     Quota,
     Region,
@@ -43,12 +45,17 @@ _TABLES: Mapping[tuple[str, ...], type[Table]] = {
     ("region", "map"): Map,
     ("channel",): Channel,
     ("channel", "end"): End,
+    ("interrupt",): Interrupt,
+    ("port",): Port,
     ("dropped",): Dropped,
     ("crash",): Crash,
     ("expect",): Expect,
     ("bench",): Bench,
 }
-_LISTED = ("pd", "space", "link", "crash", "program", "region", "map", "channel", "end", "dropped")
+_LISTED = (
+    *("pd", "space", "link", "crash", "program", "region", "map", "channel", "end"),
+    *("interrupt", "port", "dropped"),
+)
 
 
 def load_config(path: Path) -> Config:

@@ -12,7 +12,8 @@ from cellreap.errors import UsageError
 from cellreap.model.closeness import MAX_TYPES, parse_share
 from cellreap.model.ids import CORE_TYPES
 from cellreap.system.config import quotas
-from cellreap.system.config.channels import ends_of
+from cellreap.system.config.channels import ends, ends_of
+from cellreap.system.config.lines import lines
 from cellreap.system.config.schema import BY_TIME, LIMITS, Config, Crash
 from cellreap.system.toml_lines import KeyPath
 from cellreap.system.toml_tables import closest
@@ -34,6 +35,7 @@ def problems(config: Config) -> Iterator[Problem]:
     yield from _links(config)
     yield from _regions(config)
     yield from _channels(config)
+    yield from _lines(config)
     yield from _dropped(config)
     yield from _policy(config)
     yield from _cycles(config)
@@ -136,6 +138,51 @@ def _regions(config: Config) -> Iterator[Problem]:
             maps[each.pd] += 1
             if maps[each.pd] == limits["MAPS"] + 1:
                 yield (*here, "pd"), f"{each.pd} has more than {limits['MAPS']} regions"
+
+
+def _lines(config: Config) -> Iterator[Problem]:
+    """Interrupts and ports have one PD each."""
+    most = headers.constant("image.h", "CR_IMAGE_MAX_LINES")
+    each = headers.constant("protocol.h", "CR_STARTUP_LINES")
+    pds = {pd.name: i for i, pd in enumerate(config.pds)}
+    names: set[tuple[str, str]] = set()
+    places: list[tuple[str, int, int, str]] = []
+    bits = {(end.pd, end.id) for end in ends(config)}
+    counts = Counter[str]()
+    places_of = [
+        *((("interrupt", i), it.name, it.pd, it.number, it.number, "number", it.bit)
+          for i, it in enumerate(config.interrupts)),
+        *((("port", i), it.name, it.pd, it.first, it.last, "first", None)
+          for i, it in enumerate(config.ports)),
+    ]  # fmt: skip
+    if len(places_of) > most:
+        yield ("interrupt",), f"{len(places_of)} interrupts and ports; expected at most {most}"
+    for at, name, pd, first, last, key, bit in places_of:
+        kind = at[0]
+        if (kind, name) in names:
+            yield (*at, "name"), f'"{name}" is the name of an earlier {kind}; expected another'
+        names.add((kind, name))
+        if pd not in pds:
+            yield (*at, "pd"), unknown("PD", pd, list(pds))
+            return
+        if last < first:
+            yield (*at, "last"), f"is before the first, {first}; expected {first} or more"
+        for other, low, high, whose in places:
+            if other == kind and first <= high and low <= last:
+                yield (*at, key), f'"{whose}" has it; expected another'
+        places.append((kind, first, last, name))
+        if bit is not None and (pd, bit) in bits:
+            yield (*at, "bit"), f"a channel or another interrupt of {pd} has it; expected another"
+        bits |= set() if bit is None else {(pd, bit)}
+        counts[pd] += 1
+        if counts[pd] == each + 1:
+            yield (*at, "pd"), f"{pd} has more than {each} interrupts and ports"
+    for line in lines(config):
+        if line.slot >> config.pds[pds[line.pd]].cspace_bits:
+            said = f"its interrupts and ports take slots up to {line.slot}"
+            needed = line.slot.bit_length()
+            yield ("pd", pds[line.pd], "cspace_bits"), f"{said}; expected at least {needed}"
+            return
 
 
 def _device(config: Config, i: int) -> Iterator[Problem]:

@@ -15,6 +15,8 @@ from cellreap import headers
 from cellreap.model.closeness import MAX_FR
 from cellreap.model.plan import MAX_DEPTH
 from cellreap.system.config.bench import Bench as Bench
+from cellreap.system.config.line import Interrupt as Interrupt
+from cellreap.system.config.line import Port as Port
 from cellreap.system.config.region import PAGE as PAGE
 from cellreap.system.config.region import SPAN as SPAN
 from cellreap.system.config.region import Map as Map
@@ -531,6 +533,10 @@ class Config(Table):
     """Memory that PDs have from the start."""
     channels: Annotated[tuple[Channel, ...], Field(strict=False, alias="channel")] = ()
     """PDs that may signal each other."""
+    interrupts: Annotated[tuple[Interrupt, ...], Field(strict=False, alias="interrupt")] = ()
+    """Interrupts that PDs have."""
+    ports: Annotated[tuple[Port, ...], Field(strict=False, alias="port")] = ()
+    """I/O ports that PDs have."""
     dropped: Annotated[tuple[Dropped, ...], Field(strict=False)] = ()
     """What an import left out."""
     crashes: Annotated[tuple[Crash, ...], Field(strict=False, alias="crash")] = ()

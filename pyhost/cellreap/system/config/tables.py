@@ -95,8 +95,11 @@ def claims(config: Config, word: str) -> list[Claim]:
 
 
 def core_spaces(config: Config) -> int:
-    """The spaces of the root task: two, and two for memory and one for channels if there is any."""
-    return 2 + 2 * has_memory(config) + bool(config.channels)
+    """The spaces of the root task: two, two for memory if there is any, and one each for channels,
+    interrupts and ports.
+    """
+    more = bool(config.channels) + bool(config.interrupts) + bool(config.ports)
+    return 2 + 2 * has_memory(config) + more
 
 
 def has_memory(config: Config) -> bool:
@@ -114,16 +117,19 @@ def taken(config: Config, word: str) -> int:
     holds = sum(len(pd.holds_pds) for pd in config.pds)
     spaces = core_spaces(config)
     regions, maps, channels = len(config.regions), _maps(config), len(config.channels)
+    lines = len(config.interrupts) + len(config.ports)
     counts = {
-        "nodes": 1 + spaces + regions + maps + channels,
-        # All PDs may request memory if one may. A region has a hold and a map, a channel two holds.
+        "nodes": 1 + spaces + regions + maps + channels + lines,
+        # All PDs may request memory if one may. A region has a hold and a map, a channel two
+        # holds, a line one.
         "edges": spaces
         + has_memory(config) * count
         + holds
         + len(config.links)
         + regions
         + 3 * maps
-        + 3 * channels,
+        + 3 * channels
+        + 2 * lines,
         "spaces": spaces,
         "types": spaces,
         "pds": 1,

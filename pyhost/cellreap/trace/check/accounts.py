@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from cellreap import headers
 from cellreap.model.graph import Model
-from cellreap.model.ids import ROOT, is_channel, is_memory, is_region, parse_id, pd_id
+from cellreap.model.ids import ROOT, is_channel, is_line, is_memory, is_region, parse_id, pd_id
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.work import LEFT_BEHIND
 from cellreap.trace.events import Event
@@ -252,7 +252,7 @@ class Accounts(Concern):
         if is_memory(node):
             return node in self._memory
         pd = self._body_of(node)
-        return pd is None or pd in self._spawned
+        return (pd is None or pd in self._spawned) and not is_line(node)
 
     def _exact(self, name: str) -> Counter[str]:
         model = self.context.model

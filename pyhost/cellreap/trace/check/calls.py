@@ -29,13 +29,14 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from cellreap.model.ids import ROOT, is_channel, is_memory
+from cellreap.model.ids import ROOT, is_channel, is_line, is_memory
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.running import QUEUEING, Running
 from cellreap.trace.events import Event, counts_in
 
 STOPS: Final = {"suspend": 1, "revoke": 1, "delete": 1}
 TAKES: Final = {"cancel-sends": 1, "revoke": 1, "delete": 1}
+TAKES_LINE: Final = {"revoke": 1, "delete": 1}
 DESTROYS_BODY: Final = {"revoke": 1}
 SIGNALS: Final = {"signal": 1}
 
@@ -135,6 +136,8 @@ class Calls(Concern):
             return DESTROYS_BODY
         if name == "destroy-resource" and is_channel(node):
             return {}
+        if name == "destroy-resource" and is_line(node):
+            return TAKES_LINE
         if name in ("cut-request", "destroy-resource"):
             return TAKES if self._is_served(node) else {}
         if name in ("tell", "notify"):

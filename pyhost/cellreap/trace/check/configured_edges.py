@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from cellreap import headers
-from cellreap.model.ids import is_channel, is_memory, is_region, parse_id, pd_id
+from cellreap.model.ids import is_channel, is_line, is_memory, is_region, parse_id, pd_id
 from cellreap.trace.check.context import Context
 from cellreap.trace.check.memory import PAGE
 from cellreap.trace.events import RECONCILED, Event
@@ -81,6 +81,7 @@ class ConfiguredEdges:
 
         self._regions(pd, config)
         self._channels(pd, config)
+        self._lines(pd, config)
 
     def _channels(self, pd: str, config: ExpectedPd) -> None:
         """It has its channels, each of them the one that the other PD has, if it is there."""
@@ -103,6 +104,15 @@ class ConfiguredEdges:
                 self._bad("channel", "PD", f"{config.name} has no channel with {end.peer}")
             if mine is not None:
                 self._known[end.channel] = mine
+
+    def _lines(self, pd: str, config: ExpectedPd) -> None:
+        """It has its interrupts and ports, in their slots."""
+        held = {slot: parse_id(node) for slot, (kind, node) in self.context.slots.of(pd).items()
+                if kind == "HOLD" and is_line(node)}  # fmt: skip
+        has = {slot: None if parts is None else parts.type for slot, parts in held.items()}
+        if has != {line.slot: line.kind for line in config.lines}:
+            text = f"{config.name}: lines in slots {has}: expected {config.lines}"
+            self._bad("line", "PD", text)
 
     def _regions(self, pd: str, config: ExpectedPd) -> None:
         """It has its regions, and of each the memory that the others have who are there."""

@@ -16,17 +16,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cellreap import headers
-from cellreap.model.ids import ROOT, is_channel, is_memory, is_region, parse_id
+from cellreap.model.ids import (
+    ROOT,
+    is_channel,
+    is_line,
+    is_memory,
+    parse_id,
+)
+from cellreap.trace.check.address_spaces import AddressSpaces
 from cellreap.trace.check.bells import Bells
 from cellreap.trace.check.context import Context
+from cellreap.trace.check.machine import Machine
 from cellreap.trace.check.slots import Capability
 from cellreap.trace.check.snapshot import (
     Cap,
     Snapshot,
     SnapshotError,
-    entry_of,
     physical,
-    place_of,
 )
 
 THREAD_NAME = "rootserver"
@@ -63,8 +69,9 @@ class KernelCaps:
         self._requests: dict[int, int] = {}  # the filling of a slot -> the badge of its request
         self._endpoints: dict[str, int] = {}  # PD -> the address of its endpoint
         self._bells = Bells(context)
+        self._machine = Machine(context)
+        self._spaces_of = AddressSpaces(context, self._machine)
         self._places: dict[str, _Place] = {}
-        self._tables: dict[str, list[str]] = {}  # PD -> its address space
         self._pool: int | None = None  # the address of the root task's pool
         self._first_pool: Counter[Cap | str] | None = None  # what is the root task's own in it
         self._first_dump: Counter[tuple[str, int]] | None = None  # the root task's own threads
@@ -102,7 +109,7 @@ class KernelCaps:
         """Compares a snapshot with the replay. SnapshotError: it is not one."""
         pds = [node for node, info in self._context.model.nodes.items() if info.kind == "PD"]
         pds.remove(ROOT)
-        for known in (self._places, self._tables, self._entries, self._endpoints):
+        for known in (self._places, self._spaces_of.seen, self._entries, self._endpoints):
             for pd in known.keys() - set(pds):
                 del known[pd]
         self._threads(pds, snapshot)
@@ -113,15 +120,19 @@ class KernelCaps:
             if isinstance(cap, Cap) and not self._bells.learn(pd, cap.address):
                 self._bad("truth.caps", f"{pd}: its notification is another PD's, or of a body")
         for pd, place in present.items():
-            self._cspace(pd, snapshot.cspaces.get(place.cspace, {}))
+            cspace = snapshot.cspaces.get(place.cspace, {})
+            self._cspace(pd, cspace)
+            own = cspace.get(self._slots["NOTIFICATION"])
+            if isinstance(own, Cap) and (wrong := self._machine.unbound(pd, cspace, own, snapshot)):
+                self._bad("truth.caps", f"{pd}: {wrong}")
             if self._context.report.arch == WITH_TABLES:
-                self._address_space(pd, place.tables, snapshot)
+                for text in self._spaces_of.wrong(pd, place.tables, snapshot):
+                    self._bad("truth.tables", text)
         if self._pool is not None:
             self._compare_pool(snapshot.cspaces.get(self._pool, {}))
 
     def _inside(self, pd: str, address: int) -> bool:
-        body = self._context.memory.body(pd)
-        return body is not None and body.paddr <= address < body.paddr + body.bytes
+        return self._context.memory.is_inside(pd, address)
 
     # -- threads, and which spaces belong to whom
 
@@ -145,7 +156,7 @@ class KernelCaps:
         self._probes = set(snapshot.threads) if self._probes is None else self._probes
         if self._probes != set(snapshot.threads):
             self._bad("truth.threads", "the snapshot has other threads than the first one")
-        interrupts = snapshot.interrupts
+        interrupts = self._machine.interrupts_of_nobody(pds, snapshot)
         self._interrupts = interrupts if self._interrupts is None else self._interrupts
         if self._interrupts != interrupts:
             self._bad("truth.threads", "the interrupts are not those of the first snapshot")
@@ -204,6 +215,8 @@ class KernelCaps:
         if is_memory(resource):
             body = self._context.memory.body(resource)
             return Cap("cnode", 0 if body is None else body.paddr, "", 0)
+        if is_line(resource):
+            return self._machine.parent(resource)
         address, badge = self._of_resource(resource)
         return Cap("ep", address, "RWGP", badge)
 
@@ -273,13 +286,17 @@ class KernelCaps:
             inside = isinstance(kept, str) and self._inside(pd, physical(kept, "reply"))
             yield self._slots["REPLY"], ("its callers", kept if inside else None)
 
-    def _client(self, pd: str, slot: int, edge: Capability, cap: Cap | str | None) -> Cap | None:
+    def _client(
+        self, pd: str, slot: int, edge: Capability, cap: Cap | str | None
+    ) -> Cap | str | None:
         """The capability for an edge. `cap` is what is in its slot."""
         kind, node = edge
         if kind == "HOLD" and node not in self._context.model.space_of:
             return None  # The root task gives no capabilities to whole spaces.
         if kind == "HOLD" and is_channel(node):
             return self._bells.capability(pd, slot)
+        if kind == "HOLD" and is_line(node):
+            return self._machine.capability(pd, slot, cap)
         if kind == "HOLD":
             address, badge = self._of_resource(node)
             serves = self._context.model.manager[self._context.model.space_of[node]]
@@ -297,54 +314,6 @@ class KernelCaps:
 
     def _badge(self, kind: str) -> int:
         return self._kinds[kind] << self._kind_shift
-
-    # -- address spaces
-
-    def _address_space(self, pd: str, root: int, snapshot: Snapshot) -> None:
-        """Its own part is in its body and never changes. Regions have tables in their own untypeds,
-        and pages of what they map.
-        """
-        lines = snapshot.tables.get(root)
-        if lines is None:
-            self._bad("truth.tables", f"{pd} has no address space")
-            return
-        memory, model = self._context.memory, self._context.model
-        regions = {node: memory.region(node) for held, node in model.holds if held == pd
-                   and is_region(node)}  # fmt: skip
-        objects = {lower for region in regions for lower in model.built_on(region)}
-        pages: Counter[tuple[str, str]] = Counter()
-        own: list[str] = []
-        for line in lines:
-            mapped = line.partition(": ")[2]
-            address, spans = entry_of(mapped), place_of(mapped)
-            within = next((node for node in regions if self._inside(node, address)), None)
-            if within is not None:
-                pages[within, mapped.partition(" ")[2]] += mapped.startswith("frame")
-            elif not self._inside(pd, address):
-                self._bad("truth.tables", f"{pd} has an entry at {address:#x}, not in its body")
-            elif spans is None or not any(at.span == spans for at in regions.values()):
-                own.append(line)
-        for region, at in regions.items():
-            (node,) = model.built_on(region)
-            uncached = ", uncached" if memory.is_device(node) else ""
-            rights = f"(R{'W' if at.writable else ''}X{uncached})"
-            wanted = Counter({(region, rights): memory.objects.of(node)["frame"]})
-            if +Counter({key: n for key, n in pages.items() if key[0] == region}) != wanted:
-                self._bad("truth.tables", f"{pd} has not the pages of {region}, or other rights")
-        places = [self._context.configured.edges.frames_of(node) for node in objects
-                  if memory.is_device(node)]  # fmt: skip
-        devices = Counter(address for each in places for address in each or ())
-        for address in snapshot.frames.get(root, ()):
-            if devices[address] > 0:
-                devices[address] -= 1
-            elif None in places and memory.owner_of(address) is None:
-                pass  # Without the configuration nobody knows where its devices are.
-            elif not any(self._inside(node, address) for node in (pd, *objects)):
-                self._bad("truth.tables", f"{pd} has a frame at {address:#x}, not in its body")
-        for address in +devices if root in snapshot.frames else ():
-            self._bad("truth.tables", f"{pd} has not the frame of its device at {address:#x}")
-        if self._tables.setdefault(pd, own) != own:
-            self._bad("truth.tables", f"the address space of {pd} is not as it was")
 
 
 def _number(node: str) -> int:

@@ -102,6 +102,11 @@ class Memory(Concern):
         """The body of a live PD."""
         return self._bodies.get(pd)
 
+    def is_inside(self, node: str, address: int) -> bool:
+        """Whether an address is in the body of a PD, or in the untyped of memory."""
+        body = self._bodies.get(node)
+        return body is not None and body.paddr <= address < body.paddr + body.bytes
+
     def need_body(self, pd: str) -> None:
         """Requires the BODY event of the PD."""
         self.bodyless = pd

@@ -15,7 +15,7 @@ from cellreap.model.ids import (
     MEMORY,
     REGION,
     ROOT,
-    is_channel,
+    is_given,
     is_memory,
     is_region,
     parse_id,
@@ -120,7 +120,7 @@ class Powers:
             return "expected an operation of the manager"
         self.needs = event["id"]
         parts = parse_id(event["id"])
-        if event["op"] == NOBODY and (is_memory(event["id"]) or is_channel(event["id"])):
+        if event["op"] == NOBODY and (is_memory(event["id"]) or is_given(event["id"])):
             if is_memory(event["id"]) and not is_region(event["id"]):
                 self.needs = None
             return None if self.making is not None else "no PD is being made that has it"
@@ -175,7 +175,7 @@ class Powers:
 
     def _sent(self, event: Event, asker: str) -> str | None:
         pd, node = event["from"], event["to"]
-        if (asker, node) not in self.context.model.holds or is_region(node) or is_channel(node):
+        if (asker, node) not in self.context.model.holds or is_region(node) or is_given(node):
             return f"{asker} does not hold {node}, or holds it for itself"
         return self._named(asker, pd, node)
 
@@ -208,15 +208,15 @@ class Powers:
 
     def _configured_hold(self, event: Event, asker: str) -> str | None:
         node, model = event["to"], self.context.model
-        of_start = is_region(node) or is_channel(node)
+        of_start = is_region(node) or is_given(node)
         if (of_start or is_memory(node)) and not (of_start and self._makes(event["from"])):
-            return f"{event['from']} is not being made, or {node} is neither region nor channel"
+            return f"{event['from']} is not being made, or {node} is no region, channel or line"
         if node in model.space_of and model.is_core(model.space_of[node]):
             return None
         return f"the configuration gives no holds of {node}"
 
     def _release(self, event: Event, asker: str) -> str | None:
-        if self._manages(asker, event["to"]) or is_channel(event["to"]):
+        if self._manages(asker, event["to"]) or is_given(event["to"]):
             return f"{event['to']} is of the configuration, or {asker} manages it"
         return self._own_edge(event, asker)
 
@@ -262,8 +262,8 @@ class Powers:
         if not self._manages(asker, event["from"]):
             return f"{asker} does not manage {event['from']}"
         space = model.space_of.get(lower, lower)
-        if is_memory(lower) or is_channel(lower):
-            return f"{lower} is memory, which regions map and which backs resources, or a channel"
+        if is_memory(lower) or is_given(lower):
+            return f"{lower} is memory, which regions map and which backs resources, or given"
         if (asker, lower) not in model.holds and (asker, space) not in model.requests:
             return f"{asker} neither holds {lower} nor has a request to its space"
         return None

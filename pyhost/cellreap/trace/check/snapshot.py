@@ -215,11 +215,13 @@ def _read_slot(line: str) -> tuple[int, Cap | str]:
     slot, text = _split(line)
     if not slot.startswith("0x"):
         raise SnapshotError(f"{line!r}: expected a slot")
+    return int(slot, 16), capability(text)
+
+
+def capability(text: str) -> Cap | str:
+    """A capability as it is printed; the same text if it is to something else."""
     found = _CAP.fullmatch(text)
-    if found is None:
-        return int(slot, 16), text
-    cap = Cap(found[2], _down(found[1]), found[3], int(found[4] or 0))
-    return int(slot, 16), cap
+    return text if found is None else Cap(found[2], _down(found[1]), found[3], int(found[4] or 0))
 
 
 def _split(line: str) -> tuple[str, str]:

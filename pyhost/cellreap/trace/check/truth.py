@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Final
 
 from cellreap import headers
-from cellreap.model.ids import ROOT, is_channel, is_memory
+from cellreap.model.ids import ROOT, is_channel, is_line, is_memory
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.kernel_caps import KernelCaps
 from cellreap.trace.check.snapshot import SnapshotError, read_snapshot
@@ -289,7 +289,9 @@ class Truth(Concern):
             slots[self._reply] = _OTHER
         for slot, (_, node) in self._kernel.capabilities(pd):
             if slot in has or not self._kernel.may_lack(node, pd):
-                slots[slot] = _NOTIFICATION if is_channel(node) else _ENDPOINT
+                slots[slot] = (
+                    _NOTIFICATION if is_channel(node) else _OTHER if is_line(node) else _ENDPOINT
+                )
         return slots
 
     def _body(self, pd: str, has: Slots) -> Slots:
@@ -344,8 +346,9 @@ class Truth(Concern):
         if cnode == "pool":
             memories = sum(map(is_memory, model.space_of))
             channels = sum(map(is_channel, model.space_of))
-            there = sum(map(self._kernel.exists, model.space_of))
-            return {_ENDPOINT: there - memories - channels, _CNODE: memories}
+            lines = sum(map(is_line, model.space_of))
+            there = sum(map(self._kernel.exists, model.space_of)) - memories - channels - lines
+            return {_ENDPOINT: there, _CNODE: memories, _OTHER: lines}
         return {_UNTYPED: halves} if cnode == "untypeds" else {}
 
     handlers: ClassVar[Handlers] = {

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Compares address spaces of PDs, as a snapshot of the kernel has them, with the model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from cellreap.model.ids import is_region
+from cellreap.trace.check.context import Context
+from cellreap.trace.check.machine import Machine
+from cellreap.trace.check.snapshot import Snapshot, entry_of, place_of
+
+
+class AddressSpaces:
+    """What snapshots have shown of them."""
+
+    def __init__(self, context: Context, machine: Machine) -> None:
+        self._context = context
+        self._machine = machine
+        self.seen: dict[str, list[str]] = {}
+        """PD -> its address space"""
+
+    def wrong(self, pd: str, root: int, snapshot: Snapshot) -> Iterator[str]:
+        """Its own part is in its body and never changes. Regions have tables in their own untypeds,
+        and pages of what they map.
+        """
+        lines = snapshot.tables.get(root)
+        if lines is None:
+            yield f"{pd} has no address space"
+            return
+        memory, model = self._context.memory, self._context.model
+        regions = {node: memory.region(node) for held, node in model.holds if held == pd
+                   and is_region(node)}  # fmt: skip
+        objects = {lower for region in regions for lower in model.built_on(region)}
+        pages: Counter[tuple[str, str]] = Counter()
+        own: list[str] = []
+        for line in lines:
+            mapped = line.partition(": ")[2]
+            address, spans = entry_of(mapped), place_of(mapped)
+            within = next((node for node in regions if memory.is_inside(node, address)), None)
+            if within is not None:
+                pages[within, mapped.partition(" ")[2]] += mapped.startswith("frame")
+            elif not memory.is_inside(pd, address):
+                yield f"{pd} has an entry at {address:#x}, not in its body"
+            elif spans is None or not any(at.span == spans for at in regions.values()):
+                own.append(line)
+        for region, at in regions.items():
+            (node,) = model.built_on(region)
+            uncached = ", uncached" if memory.is_device(node) else ""
+            rights = f"(R{'W' if at.writable else ''}X{uncached})"
+            wanted = Counter({(region, rights): memory.objects.of(node)["frame"]})
+            if +Counter({key: n for key, n in pages.items() if key[0] == region}) != wanted:
+                yield f"{pd} has not the pages of {region}, or other rights"
+        known = self._machine.frames_of(objects)
+        devices = known or Counter()
+        for address in snapshot.frames.get(root, ()):
+            if devices[address] > 0:
+                devices[address] -= 1
+            elif known is None and memory.owner_of(address) is None:
+                pass  # Without the configuration nobody knows where its devices are.
+            elif not any(memory.is_inside(node, address) for node in (pd, *objects)):
+                yield f"{pd} has a frame at {address:#x}, not in its body"
+        for address in +devices if root in snapshot.frames else ():
+            yield f"{pd} has not the frame of its device at {address:#x}"
+        if self.seen.setdefault(pd, own) != own:
+            yield f"the address space of {pd} is not as it was"

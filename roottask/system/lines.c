@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Interrupt lines and I/O ports. See lines.h. */
+#include "lines.h"
+#include "kernel/lines.h"
+#include "making.h"
+#include "text.h"
+
+static const cr_image_line *line_at(uint32_t line)
+{
+    return &cr_image_lines(cr_sys.image)[line];
+}
+
+int cr_is_line(cr_ref resource)
+{
+    cr_node_info info;
+    return cr_model_get(cr_sys.model, resource, &info) == CR_OK && info.kind == CR_NODE_RESOURCE &&
+           (cr_same(info.space, cr_sys.irq_space) || cr_same(info.space, cr_sys.port_space));
+}
+
+void cr_lines_add(const cr_pd *pd, uint32_t config)
+{
+    for (uint32_t i = 0; i < cr_sys.image->lines.count; i++) {
+        if (line_at(i)->pd == config) {
+            cr_making_add_line(pd, i,
+                               line_at(i)->kind == CR_LINE_IRQ ? cr_sys.irq_space
+                                                               : cr_sys.port_space,
+                               line_at(i)->slot);
+        }
+    }
+}
+
+cr_status cr_line_make(const cr_pd *pd, uint32_t line, cr_slot parent)
+{
+    const cr_image_line *row = line_at(line);
+    if (row->kind == CR_LINE_PORT) {
+        return cr_arch_take_ports(row->first, row->last, parent) ? CR_ERR_KERNEL : CR_OK;
+    }
+    return cr_arch_take_interrupt(row->first, row->edge != 0, 1 + line, parent) ||
+                   cr_bind_interrupt(parent.index, cr_body_cap(&pd->body, CR_BODY_NOTIFICATION),
+                                     cr_badge(CR_BADGE_SIGNAL, 1u << row->bit, 0)) ||
+                   (row->acknowledge != 0 && cr_acknowledge_interrupt(parent.index))
+               ? CR_ERR_KERNEL
+               : CR_OK;
+}
+
+void cr_lines_fill(cr_pd *pd, cr_startup *out)
+{
+    for (uint32_t i = 0; i < cr_sys.image->lines.count && out->n_lines < CR_STARTUP_LINES; i++) {
+        const cr_image_line *row = line_at(i);
+        if (row->pd == pd->config) {
+            out->lines[out->n_lines].kind = row->kind;
+            out->lines[out->n_lines].slot = row->slot;
+            out->lines[out->n_lines].first = row->first;
+            out->lines[out->n_lines++].bit = row->bit;
+            pd->slots[row->slot] = CR_SLOT_USED;
+        }
+    }
+}
