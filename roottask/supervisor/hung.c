@@ -62,7 +62,7 @@ static int could_run(const cr_pd *pd)
 static int is_seen_to_wait(const cr_pd *pd)
 {
     const uint32_t slot = cr_receives_from(pd);
-    return slot == CR_SLOT_ENDPOINT || (slot != 0 && !cr_sup.hung.called[cr_receiver(pd)]);
+    return slot == cr_input_of(pd) || (slot != 0 && !cr_sup.hung.called[cr_receiver(pd)]);
 }
 
 static int is_in_circle(const cr_pd *pd)
@@ -146,7 +146,7 @@ static void tick_call(cr_pd *pd, uint64_t elapsed)
         const uint32_t slot = circle ? 0 : cr_receives_from(end);
         at->call += elapsed;
         at->received = slot != 0 ? at->received + elapsed : 0;
-        at->elsewhere = slot != 0 && slot != CR_SLOT_ENDPOINT ? at->elsewhere + elapsed : 0;
+        at->elsewhere = slot != 0 && slot != cr_input_of(end) ? at->elsewhere + elapsed : 0;
     }
 }
 

@@ -55,7 +55,8 @@ static void look_at_syscall(const cr_pd *pd, const seL4_UserContext *registers, 
     if (out->stand != CR_STAND_SYSCALL && invoked < 1u << pd->body.cspace_bits) {
         out->slot = (uint32_t)invoked;
     }
-    if (out->stand == CR_STAND_CALL && (invoked == CR_SLOT_ROOT || invoked == CR_SLOT_FAULT)) {
+    if (out->stand == CR_STAND_CALL && !cr_pd_is_of_microkit(pd) &&
+        (invoked == CR_SLOT_ROOT || invoked == CR_SLOT_FAULT)) {
         out->on = &cr_sys.pds[0];
     }
 }

@@ -340,7 +340,8 @@ static seL4_Error make_objects(const cr_body_params *params, const cr_body *body
     return object->slot != IN_ITS_CSPACE
                ? cr_retype(untyped, object->type, object->bits, l1, object->slot, 1)
                : cr_retype_into(untyped, object->type, object->bits,
-                                cr_slot_at(cr_body_cap(body, CR_BODY_CSPACE)), CR_SLOT_REPLY, 1);
+                                cr_slot_at(cr_body_cap(body, CR_BODY_CSPACE)),
+                                params->microkit ? CR_MICROKIT_SLOT_REPLY : CR_SLOT_REPLY, 1);
 }
 
 /* Fills a page through the window and maps it at its address in the PD. If this fails, the frame
@@ -426,16 +427,23 @@ static seL4_Error give_initial_cap(const cr_body_params *params, const cr_body *
     case 0:
         /* Grant right on the capability to the root task: an operation that names a PD transfers a
          * PD capability. */
-        return cr_mint(slot_of(body, CR_SLOT_ROOT), cr_slot_at(params->root_endpoint),
-                       seL4_CapRights_new(1, 1, 0, 1), params->request_badge);
+        return params->microkit
+                   ? seL4_NoError
+                   : cr_mint(slot_of(body, CR_SLOT_ROOT), cr_slot_at(params->root_endpoint),
+                             seL4_CapRights_new(1, 1, 0, 1), params->request_badge);
     case 1:
-        return cr_mint(slot_of(body, CR_SLOT_FAULT), cr_slot_at(params->root_endpoint),
-                       seL4_CapRights_new(1, 0, 0, 1), params->fault_badge);
+        return cr_mint(slot_of(body, params->microkit ? CR_MICROKIT_SLOT_FAULT : CR_SLOT_FAULT),
+                       cr_slot_at(params->root_endpoint), seL4_CapRights_new(1, 0, 0, 1),
+                       params->fault_badge);
     case 2:
-        return cr_copy(slot_of(body, CR_SLOT_ENDPOINT),
-                       cr_slot_at(cr_body_cap(body, CR_BODY_ENDPOINT)), seL4_CanRead);
+        return params->microkit
+                   ? seL4_NoError
+                   : cr_copy(slot_of(body, CR_SLOT_ENDPOINT),
+                             cr_slot_at(cr_body_cap(body, CR_BODY_ENDPOINT)), seL4_CanRead);
     case 3:
-        return cr_copy(slot_of(body, CR_SLOT_NOTIFICATION), notification, seL4_CanRead);
+        return cr_copy(
+            slot_of(body, params->microkit ? CR_MICROKIT_SLOT_INPUT : CR_SLOT_NOTIFICATION),
+            notification, seL4_CanRead);
     case 4:
         return cr_mint(cr_slot_at(cr_body_cap(body, CR_BODY_SIGNAL)), notification, seL4_CanWrite,
                        cr_badge(CR_BADGE_SIGNAL, 0, 0));
@@ -454,7 +462,8 @@ static seL4_Error set_spaces(const cr_body_params *params, const cr_body *body)
             buffer = cr_body_cap(body, first_frame() + plan.stretches[i].first_frame);
         }
     }
-    return cr_set_spaces(cr_body_cap(body, CR_BODY_TCB), CR_SLOT_FAULT,
+    return cr_set_spaces(cr_body_cap(body, CR_BODY_TCB),
+                         params->microkit ? CR_MICROKIT_SLOT_FAULT : CR_SLOT_FAULT,
                          cr_body_cap(body, CR_BODY_CSPACE),
                          cr_cnode_data(seL4_WordBits - params->cspace_bits),
                          cr_body_cap(body, CR_BODY_VSPACE), CR_VADDR_IPC_BUFFER, buffer);

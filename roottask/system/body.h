@@ -65,6 +65,7 @@ typedef struct cr_body_params {
     uint32_t priority;
     cr_time time;
     int passive;     /* it runs on the time of its callers */
+    int microkit;    /* it has the slots of protocol.h for that */
     uint32_t number; /* of the PD, which a timeout fault names */
     uint32_t l1;     /* a free L1 slot */
     const cr_startup *startup;

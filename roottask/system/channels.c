@@ -27,7 +27,9 @@ static const cr_image_channel_end *other_of(uint32_t end)
 /* Of what the PD of this end signals. */
 static seL4_Word badge_of(uint32_t end)
 {
-    return cr_badge(CR_BADGE_SIGNAL, 1u << other_of(end)->id, 0);
+    const cr_image_channel_end *to = other_of(end);
+    const int microkit = (cr_image_pds(cr_sys.image)[to->pd].flags & CR_IMAGE_MICROKIT) != 0;
+    return (microkit ? 0 : cr_badge(CR_BADGE_SIGNAL, 0, 0)) | 1ull << to->id;
 }
 
 void cr_channels_init(void)

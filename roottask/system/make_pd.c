@@ -312,6 +312,7 @@ cr_status cr_enter_pd(cr_new_pd *make)
         .priority = pd->priority,
         .time = pd->time,
         .passive = pd->passive,
+        .microkit = cr_pd_is_of_microkit(pd),
         .number = pd->number,
         .l1 = CR_L1_BODIES + index,
         .startup = &startup,

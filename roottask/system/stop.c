@@ -173,8 +173,10 @@ static cr_status stop(cr_pd *pd)
         return CR_ERR_KERNEL;
     }
     if (pd->passive) {
-        const cr_slot reply = cr_slot_in(cr_body_cap(&pd->body, CR_BODY_CSPACE), CR_SLOT_REPLY,
-                                         pd->body.cspace_bits);
+        const cr_slot reply = cr_slot_in(
+            cr_body_cap(&pd->body, CR_BODY_CSPACE),
+            cr_pd_is_of_microkit(pd) ? CR_MICROKIT_SLOT_REPLY : CR_SLOT_REPLY,
+            pd->body.cspace_bits);
         if (cr_delete(reply)) {
             return CR_ERR_KERNEL;
         }

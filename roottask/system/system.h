@@ -326,6 +326,18 @@ static inline int cr_pd_is_protected(const cr_pd *pd)
     return (pd->flags & CR_IMAGE_PREVENT_DESTROY) != 0;
 }
 
+static inline int cr_pd_is_of_microkit(const cr_pd *pd)
+{
+    return (pd->flags & CR_IMAGE_MICROKIT) != 0;
+}
+
+/* The slot over which messages and signals reach it. */
+static inline uint32_t cr_input_of(const cr_pd *pd)
+{
+    return cr_pd_is_of_microkit(pd) ? (uint32_t)CR_MICROKIT_SLOT_INPUT
+                                    : (uint32_t)CR_SLOT_ENDPOINT;
+}
+
 /* Whether the PD's thread is suspended and must not be resumed because of a call. */
 static inline int cr_pd_is_suspended(const cr_pd *pd)
 {

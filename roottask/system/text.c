@@ -193,9 +193,14 @@ static int ends_fit(const cr_image_header *image)
     }
     for (uint32_t i = 0; i < image->ends.count; i++) {
         const cr_image_channel_end *end = &ends_of[i];
+        const int microkit =
+            end->pd < image->pds.count &&
+            (cr_image_pds(image)[end->pd].flags & CR_IMAGE_MICROKIT) != 0;
+        const uint32_t most = microkit ? CR_IMAGE_MAX_ENDS : CR_STARTUP_CHANNELS;
+        const uint32_t ids = microkit ? CR_IMAGE_MICROKIT_IDS : CR_IMAGE_MAX_IDS;
         uint32_t of_pd = 0;
         if (!ends(end->name, CR_NAME_BYTES) || end->pd >= image->pds.count ||
-            end->id >= CR_IMAGE_MAX_IDS || end->pd == ends_of[i ^ 1].pd ||
+            end->id >= ids || end->pd == ends_of[i ^ 1].pd ||
             (end->slot != 0 && (end->slot < CR_SLOT_FIRST_FREE ||
                                 end->slot >> cr_image_pds(image)[end->pd].cspace_bits != 0))) {
             return 0;
@@ -208,7 +213,7 @@ static int ends_fit(const cr_image_header *image)
                 return 0;
             }
         }
-        if (of_pd >= CR_IMAGE_MAX_ENDS) {
+        if (of_pd >= most) {
             return 0;
         }
     }

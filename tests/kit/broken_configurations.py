@@ -203,7 +203,7 @@ def of_region() -> Report:
 
 def of_channel() -> Report:
     """A story without channels, held against a configuration with one."""
-    end = ExpectedEnd("a", "database", 8, 0)
+    end = ExpectedEnd("a", "database", 8, 1)
     return held(story(expected()), with_pd("app", ends=(end,))(expected()))
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -22,6 +23,8 @@ from cellreap.system.config import (
     read_text,
 )
 from cellreap.system.image import Overrides
+from cellreap.system.microkit import ANY_BOARD, runnable_system
+from cellreap.system.microkit.board import Board
 from cellreap.system.programs import Source, check_programs
 from cellreap.system.refkernel import build_refkernel, find_kernel
 from cellreap.system.sdk import (
@@ -75,6 +78,20 @@ class System:
         config = parse_config(text, Path(path))
         check_programs(Source(config, text, Path(path)))
         return cls(Path(path), text, config)
+
+    @classmethod
+    def described(
+        cls,
+        path: Path,
+        search: Sequence[Path] = (),
+        policy: Path | None = None,
+        board: Board = ANY_BOARD,
+    ) -> System:
+        """Reads a system description for Microkit, to run its programs as they are. InputError for
+        the first thing that is wrong in it, or cannot be run.
+        """
+        made = runnable_system(path, search, policy, board)
+        return cls(path, made.text, made.config)
 
     @property
     def name(self) -> str:

@@ -17,8 +17,16 @@ from cellreap.cli.boot_cmd import boot_json, boot_options
 from cellreap.cli.check_cmd import code_of
 from cellreap.cli.echo import echo_json, json_text
 from cellreap.cli.exit_codes import ExitCode
-from cellreap.cli.params import Depth, depth_options, given, json_option, kernel_options
+from cellreap.cli.params import (
+    Depth,
+    depth_options,
+    given,
+    json_option,
+    kernel_options,
+    policy_file_option,
+)
 from cellreap.cli.story import echo_story
+from cellreap.errors import UsageError
 from cellreap.progress import Progress
 from cellreap.runs.boot import End, Watch
 from cellreap.runs.evidence import Evidence
@@ -30,6 +38,8 @@ from cellreap.runs.qemu import check_before_build, memory_in, split_arguments
 from cellreap.system.config import Mode
 from cellreap.system.files import write_atomically
 from cellreap.system.image import read_image
+from cellreap.system.microkit import ANY_BOARD, board_facts
+from cellreap.system.sdk import kernel_options as kernel_options_of
 from cellreap.trace.report import Report, Verdict
 from cellreap.trace.telling import reading_json
 
@@ -39,10 +49,18 @@ def _to_until(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 
 
 @click.command()
-@click.argument("config", type=click.Path(path_type=Path), metavar="CONFIG.toml")
+@click.argument("config", type=click.Path(path_type=Path), metavar="CONFIG.toml|X.system")
 @kernel_options("Architecture to run on.")
 @click.option("--crash", metavar="NAME", help="Crash this PD instead of those in the file.")
 @depth_options(note=". Overrides the file")
+@policy_file_option
+@click.option(
+    "--search",
+    type=click.Path(path_type=Path, file_okay=False),
+    multiple=True,
+    metavar="DIR",
+    help="Where the programs of X.system are, besides its own folder. May be repeated.",
+)
 @click.option(
     "--mode",
     type=click.Choice(get_args(Mode)),
@@ -82,6 +100,8 @@ def run(
     pd_depth: Depth | None,
     rs_depth: Depth | None,
     mode: Mode | None,
+    policy: Path | None,
+    search: tuple[Path, ...],
     qemu_args: tuple[str, ...],
     timeout: float | None,
     idle: float,
@@ -92,6 +112,8 @@ def run(
 ) -> int:
     """Build, boot and check a configuration.
 
+    X.system is a system description for Microkit, whose programs run as they are.
+
     The exit code is 1 if the check fails, 3 if the run is not what the configuration expects, and 4
     if it does not come to its end in time.
 
@@ -101,7 +123,17 @@ def run(
     exit code is 130.
     """
     progress = Progress()
-    system = System.read(config).changed(
+    if config.suffix == ".system":
+        options = {} if sdk is None else kernel_options_of(sdk)
+        arch = str(options.get("SEL4_ARCH", arch))
+        board = ANY_BOARD if sdk is None else board_facts(options)
+        read = System.described(config, search, policy, board)
+    else:
+        for option, given_ in (("--policy", policy), ("--search", search)):
+            if given_:
+                raise UsageError(f"{option}: is for descriptions for Microkit, X.system")
+        read = System.read(config)
+    system = read.changed(
         crash=crash, pd_depth=given(pd_depth), rs_depth=given(rs_depth), mode=mode
     )
     found = kernel_for(arch, sdk, progress)

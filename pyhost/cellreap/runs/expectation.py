@@ -15,6 +15,7 @@ from cellreap.system.config import (
     Depth,
     Expect,
     Pd,
+    badge_of,
     both_ends,
     closeness_of,
     deadline_of,
@@ -193,8 +194,9 @@ def _pd(
             for each in region.maps
             if each.pd == pd.name
         ),
+        microkit=pd.abi == "microkit",
         ends=tuple(
-            ExpectedEnd(end.channel, end.peer, end.slot, other.id)
+            ExpectedEnd(end.channel, end.peer, end.slot, badge_of(config, other))
             for end, other in both_ends(config)
             if end.pd == pd.name
         ),

@@ -385,6 +385,7 @@ def _pd_row(
         "CR_IMAGE_PASSIVE": pd.passive,
         "CR_IMAGE_MAY_ALLOCATE": pd.allocates,
         "CR_IMAGE_OVERRUN_WAITS": pd.overrun == "wait",
+        "CR_IMAGE_MICROKIT": pd.abi == "microkit",
         "CR_IMAGE_MAY_LISTEN": pd.may_listen,
         "CR_IMAGE_BACKGROUND": pd.background,
         "CR_IMAGE_MAY_SET_DEPTH": pd.may_set_depth,

@@ -25,6 +25,7 @@ from cellreap.system.elf import (
     without_sections,
 )
 from cellreap.system.files import write_atomically
+from cellreap.system.microkit.patching import patched
 from cellreap.system.parts import Parts, checkout
 from cellreap.system.sdk import Sdk
 from cellreap.system.toml_lines import KeyPath, Lines
@@ -142,6 +143,13 @@ def _given(source: Source, index: int, arch: str) -> bytes:
     if version not in (None, now):
         message = f"{name}: is built for version {version} of the protocol; expected {now}"
         raise source.refuse(at, message)
+    program = source.config.programs[index].name
+    for pd in source.config.pds:
+        if pd.program == program and pd.abi == "microkit":
+            try:
+                return patched(source.config, pd, read_executable(raw, name, arch))
+            except CellreapError as error:
+                raise source.refuse(at, error.line()) from None
     return raw
 
 

@@ -58,8 +58,8 @@ class ExpectedEnd:
     peer: str
     slot: int
     """0: it may not signal the other one."""
-    bit: int
-    """The bit in the badge of what it signals."""
+    badge: int
+    """The badge of what it signals."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,8 @@ class ExpectedPd:
     maps: tuple[ExpectedMap, ...] = ()
     ends: tuple[ExpectedEnd, ...] = ()
     lines: tuple[ExpectedLine, ...] = ()
+    microkit: bool = False
+    """It was built for Microkit, and has the slots for that."""
     spawn_priority: int = 100
     spawn_allow: int = 0
     cspace_slots: int = 256

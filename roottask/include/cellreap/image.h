@@ -23,8 +23,9 @@ enum {
     CR_IMAGE_MAX_REGIONS = 64,
     CR_IMAGE_MAX_MAPS = 8, /* regions that the configuration maps for one PD */
     CR_IMAGE_MAX_CHANNELS = 512,
-    CR_IMAGE_MAX_ENDS = 16, /* channels that one PD has */
+    CR_IMAGE_MAX_ENDS = 62, /* channels that one PD has */
     CR_IMAGE_MAX_IDS = 32,  /* numbers of channels and interrupts within a PD */
+    CR_IMAGE_MICROKIT_IDS = 62, /* the same of a PD for Microkit */
     CR_IMAGE_MAX_LINES = 32, /* interrupts and ranges of I/O ports */
     CR_IMAGE_STEP_END = 0xffffffff, /* the `call` of an injection at the end of a step */
     CR_RESPAWN_DELAY_MAX_MS = 1000, /* the longest delay of a respawn */
@@ -61,7 +62,8 @@ enum {
     CR_IMAGE_MAY_COLLECT = 512,
     CR_IMAGE_PASSIVE = 1024, /* it runs on the time of its callers; needs MCS */
     CR_IMAGE_MAY_ALLOCATE = 2048,
-    CR_IMAGE_OVERRUN_WAITS = 4096 /* to use its budget up is no fault */
+    CR_IMAGE_OVERRUN_WAITS = 4096, /* to use its budget up is no fault */
+    CR_IMAGE_MICROKIT = 8192 /* built for Microkit: its slots are those of protocol.h for it */
 };
 
 /* How a PD is made to crash. */
@@ -269,7 +271,9 @@ typedef struct cr_image_map {
 typedef struct cr_image_channel_end {
     char name[CR_NAME_BYTES]; /* of the channel */
     uint32_t pd;
-    uint32_t id; /* the bit in the badge of what the other one signals; below CR_IMAGE_MAX_IDS */
+    /* The bit in the badge of what the other one signals, below CR_IMAGE_MAX_IDS; for Microkit
+     * below CR_IMAGE_MICROKIT_IDS. */
+    uint32_t id;
     /* Of its CSpace, where it has the capability with which it signals the other one. 0: it may
      * not. */
     uint32_t slot;

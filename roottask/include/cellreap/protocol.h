@@ -547,6 +547,16 @@ enum {
     CR_SLOT_FIRST_FREE = 8
 };
 
+/* Those of a PD that was built for Microkit are where libmicrokit has them. It asks for no
+ * operations, and has no capability for them. What its clients and its channels send arrives over
+ * one capability. */
+enum {
+    CR_MICROKIT_SLOT_INPUT = 1,
+    CR_MICROKIT_SLOT_FAULT = 2,
+    CR_MICROKIT_SLOT_REPLY = 4,
+    CR_MICROKIT_SLOT_CHANNELS = 10 /* + the number of the channel: with which it signals */
+};
+
 /* Addresses in every PD's address space. */
 enum {
     CR_VADDR_STARTUP = 0x10000000,    /* one read-only page: cr_startup */

@@ -202,9 +202,9 @@ def test_guests_and_other_processors_are_refused_by_what_cannot_run_them(tmp_pat
         path.write_text(f"<system>{told}</system>")
         assert read_system(path)
         assert said in error_of(cellreap("import", str(path)))
-    for command in (("run",), ("build", "-o", str(tmp_path / "image"))):
-        said = error_of(cellreap(command[0], str(path), *command[1:]))
-        assert "a description for Microkit; cellreap import makes a configuration of it" in said
+        assert said in error_of(cellreap("run", str(path)))
+    said = error_of(cellreap("build", str(path), "-o", str(tmp_path / "image")))
+    assert "a description for Microkit; cellreap import makes a configuration of it" in said
 
 
 def test_a_channel_of_a_pd_with_itself_connects_nobody(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ class Parts(Layout):
             "max_prio: 0",
             "affinity: 0",
             # With MCS, the endpoint is in a slot of the TCB.
-            *(() if self.target.sc_bits else (f"fault_ep: {protocol('CR_SLOT_FAULT'):#x}",)),
+            *(() if self.target.sc_bits else (f"fault_ep: {self.slot('FAULT'):#x}",)),
             "dom: 0",
         )
 
@@ -147,18 +147,26 @@ class Parts(Layout):
         index = pds[self.pd.name]
         own, fault = (badge(kind, index, generation) for kind in ("CR_BADGE_PD", "CR_BADGE_FAULT"))
         caps = [
-            Cap(protocol("CR_SLOT_ROOT"), "root_ep", ("WGP", own)),
-            Cap(protocol("CR_SLOT_ENDPOINT"), self.name("ep"), ("R",)),
-            Cap(protocol("CR_SLOT_NOTIFICATION"), self.name("ntfn"), ("R",)),
-            Cap(protocol("CR_SLOT_FAULT"), "root_ep", ("WP", fault)),
+            Cap(self.slot("FAULT"), "root_ep", ("WP", fault)),
+            Cap(self.slot("NOTIFICATION"), self.name("ntfn"), ("R",)),
         ]
+        if self.pd.abi != "microkit":
+            caps.append(Cap(self.slot("ROOT"), "root_ep", ("WGP", own)))
+            caps.append(Cap(self.slot("ENDPOINT"), self.name("ep"), ("R",)))
         if self.target.reply_bits:
-            caps.append(Cap(protocol("CR_SLOT_REPLY"), self.name("reply")))
+            caps.append(Cap(self.slot("REPLY"), self.name("reply")))
         # The index in the list determines the slot, even if some of the PDs do not exist.
         for slot, held in enumerate(self.pd.holds_pds, protocol("CR_SLOT_FIRST_FREE")):
             if held in pds:
                 caps.append(Cap(slot, "root_ep", ("P", badge("CR_BADGE_BODY", pds[held]))))
-        return tuple(caps)
+        return tuple(sorted(caps, key=slot_number))
+
+    def slot(self, name: str) -> int:
+        """A slot of its CSpace, as protocol.h has it for what the PD was built for."""
+        if self.pd.abi == "microkit":
+            word = "INPUT" if name == "NOTIFICATION" else name
+            return protocol(f"CR_MICROKIT_SLOT_{word}")
+        return protocol(f"CR_SLOT_{name}")
 
     def _own(self) -> tuple[Cap, ...]:
         """The capabilities in the CNode that holds the root task's capabilities to the PD."""
@@ -195,9 +203,13 @@ class Parts(Layout):
         return {
             (body, body_slot("CR_BODY_CSPACE")): ((tcb, "cspace"),),
             (body, body_slot("CR_BODY_VSPACE")): ((tcb, "vspace"),),
-            (body, body_slot("CR_BODY_ENDPOINT")): ((cspace, protocol("CR_SLOT_ENDPOINT")),),
+            **(
+                {(body, body_slot("CR_BODY_ENDPOINT")): ((cspace, self.slot("ENDPOINT")),)}
+                if self.pd.abi != "microkit"
+                else {}
+            ),
             (body, body_slot("CR_BODY_NOTIFICATION")): (
-                (cspace, protocol("CR_SLOT_NOTIFICATION")),
+                (cspace, self.slot("NOTIFICATION")),
                 (body, body_slot("CR_BODY_SIGNAL")),
             ),
             (body, self.first_frame() + buffer): ((tcb, "ipc_buffer_slot"),),

@@ -6,7 +6,7 @@ one InputError with file, line, key and the expected value. A `Config` is frozen
 satisfies every rule of this package.
 """
 
-from cellreap.system.config.channels import both_ends, ends, ends_of
+from cellreap.system.config.channels import badge_of, both_ends, ends, ends_of
 from cellreap.system.config.closeness import closeness_of
 from cellreap.system.config.debugging import asking, check_debug, on_kernel
 from cellreap.system.config.lines import Line, lines
@@ -66,6 +66,7 @@ __all__ = [
     "Space",
     "System",
     "asking",
+    "badge_of",
     "both_ends",
     "check_debug",
     "check_scheduling",

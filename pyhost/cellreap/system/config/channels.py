@@ -26,10 +26,13 @@ class ChannelEnd:
 def ends(config: Config) -> list[ChannelEnd]:
     """All ends, in the order of the file: the two of a channel are neighbours.
 
-    The slots are behind those of the PD capabilities that the configuration gives.
+    The slots are behind those of the PD capabilities that the configuration gives. Those of PDs for
+    Microkit depend on the number.
     """
     first = headers.constant("protocol.h", "CR_SLOT_FIRST_FREE")
     slots = {pd.name: first + len(pd.holds_pds) for pd in config.pds}
+    fixed = {pd.name for pd in config.pds if pd.abi == "microkit"}
+    microkit = headers.constant("protocol.h", "CR_MICROKIT_SLOT_CHANNELS")
     taken: dict[str, set[int]] = {pd.name: set() for pd in config.pds}
     for channel in config.channels:
         for end in channel.ends:
@@ -41,7 +44,7 @@ def ends(config: Config) -> list[ChannelEnd]:
             if id_ is None:
                 id_ = next(i for i in range(len(taken[end.pd]) + 1) if i not in taken[end.pd])
                 taken[end.pd].add(id_)
-            slot = slots[end.pd] if end.notify else 0
+            slot = (microkit + id_ if end.pd in fixed else slots[end.pd]) if end.notify else 0
             slots[end.pd] += end.notify
             found.append(ChannelEnd(channel.name, end.pd, other.pd, id_, slot))
     return found
@@ -56,3 +59,13 @@ def both_ends(config: Config) -> Iterator[tuple[ChannelEnd, ChannelEnd]]:
 def ends_of(config: Config, pd: str) -> Iterator[ChannelEnd]:
     """The ends of a PD."""
     return (end for end in ends(config) if end.pd == pd)
+
+
+def badge_of(config: Config, end: ChannelEnd) -> int:
+    """The badge of what the other PD signals over this end. PDs that know cellreap get their
+    notices by the same notification.
+    """
+    kinds = headers.names_of("protocol.h", "cr_badge_kind", "CR_BADGE_")
+    pd = config.pd(end.pd)
+    microkit = pd is not None and pd.abi == "microkit"
+    return (0 if microkit else kinds["signal"] << headers.badge_layout()[0]) | 1 << end.id

@@ -5,24 +5,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final, TypeAlias
+from typing import Final
 
 from cellreap import headers
 from cellreap.errors import UsageError
 from cellreap.model.closeness import MAX_TYPES, parse_share
 from cellreap.model.ids import CORE_TYPES
 from cellreap.system.config import quotas
-from cellreap.system.config.channels import ends, ends_of
+from cellreap.system.config.channel_rules import Problem as Problem
+from cellreap.system.config.channel_rules import channels, microkit
+from cellreap.system.config.channel_rules import unknown as unknown
+from cellreap.system.config.channels import ends
 from cellreap.system.config.lines import lines
 from cellreap.system.config.schema import BY_TIME, LIMITS, Config, Crash
 from cellreap.system.toml_lines import KeyPath
-from cellreap.system.toml_tables import closest
 
 OWN_TYPES: Final = frozenset({"PD", "RESSPC"})
 """The types of the spaces that the root task makes for itself."""
 _WORD: Final = 8
 """Bytes of the word of an epoch."""
-Problem: TypeAlias = tuple[KeyPath, str]
 
 
 def problems(config: Config) -> Iterator[Problem]:
@@ -34,8 +35,9 @@ def problems(config: Config) -> Iterator[Problem]:
     yield from _references(config)
     yield from _links(config)
     yield from _regions(config)
-    yield from _channels(config)
+    yield from channels(config)
     yield from _lines(config)
+    yield from microkit(config)
     yield from _dropped(config)
     yield from _policy(config)
     yield from _cycles(config)
@@ -50,15 +52,6 @@ def problems(config: Config) -> Iterator[Problem]:
     yield from _limits(config)
     yield from _injections(config)
     yield from quotas.problems(config)
-
-
-def unknown(what: str, name: str, known: list[str]) -> str:
-    """The message for a name that refers to nothing."""
-    near = closest(name, known)
-    hint = "" if near is None else f'did you mean "{near}"? '
-    shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
-    expected = f"{hint}expected one of {shown}" if known else "there is none so far"
-    return f'no {what} is named "{name}"; {expected}'
 
 
 def _once(what: str, name: str, before: set[str], at: KeyPath) -> Iterator[Problem]:
@@ -207,43 +200,6 @@ def _device(config: Config, i: int) -> Iterator[Problem]:
         ):
             said = f'"{other.name}" has some of these addresses'
             yield (*at, "physical"), f"{said}; expected others, or shared = true for both"
-
-
-def _channels(config: Config) -> Iterator[Problem]:
-    most = headers.constant("image.h", "CR_IMAGE_MAX_CHANNELS")
-    each = headers.constant("image.h", "CR_IMAGE_MAX_ENDS")
-    pds = [pd.name for pd in config.pds]
-    names: set[str] = set()
-    has: dict[str, list[int | None]] = {name: [] for name in pds}
-    if len(config.channels) > most:
-        yield ("channel", most), f"{len(config.channels)} channels; expected at most {most}"
-    for i, channel in enumerate(config.channels):
-        at: KeyPath = ("channel", i)
-        if channel.name in names:
-            said = f'a channel named "{channel.name}" was there before'
-            yield (*at, "name"), f"{said}; expected another name"
-        names.add(channel.name)
-        if len(channel.ends) != 2:
-            yield at, f"{len(channel.ends)} ends; expected two [[channel.end]]"
-            return
-        if channel.ends[0].pd == channel.ends[1].pd:
-            yield (*at, "end", 1, "pd"), "is the other end, too; expected another PD"
-        for j, end in enumerate(channel.ends):
-            here: KeyPath = (*at, "end", j)
-            if end.pd not in pds:
-                yield (*here, "pd"), unknown("PD", end.pd, pds)
-                continue
-            if end.id is not None and end.id in has[end.pd]:
-                said = f"another channel of {end.pd} has this number"
-                yield (*here, "id"), f"{said}; expected another number"
-            has[end.pd].append(end.id)
-            if len(has[end.pd]) > each:
-                yield (*here, "pd"), f"{end.pd} has more than {each} channels"
-    for i, pd in enumerate(config.pds):
-        last = max((end.slot for end in ends_of(config, pd.name)), default=0)
-        if last >> pd.cspace_bits:
-            said = f"its channels take slots up to {last}"
-            yield ("pd", i, "cspace_bits"), f"{said}; expected at least {last.bit_length()}"
 
 
 def _policy(config: Config) -> Iterator[Problem]:

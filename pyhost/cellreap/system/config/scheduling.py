@@ -19,6 +19,8 @@ def scheduled(config: Config) -> Iterator[KeyPath]:
             yield ("pd", i, "budget_us")
         if pd.passive:
             yield ("pd", i, "passive")
+        if pd.abi == "microkit":
+            yield ("pd", i, "abi")
 
 
 def check_scheduling(config: Config, text: str, path: Path, mcs: bool) -> None:

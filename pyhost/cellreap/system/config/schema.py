@@ -117,6 +117,7 @@ _Delay = Annotated[
 ]
 _Mode = Annotated[Literal["async", "sync"], expect('"async" or "sync"')]
 _Collect = Annotated[Literal["never", "after-cleanup"], expect('"never" or "after-cleanup"')]
+_Abi = Annotated[Literal["cellreap", "microkit"], expect('"cellreap" or "microkit"')]
 _Overrun = Annotated[Literal["fault", "wait"], expect('"fault" or "wait"')]
 _Start = Annotated[Literal["boot", "after-cleanup"], expect('"boot" or "after-cleanup"')]
 
@@ -380,6 +381,11 @@ class Pd(Table):
     """What it is to use up its budget: a fault, `timeout`, which is the default, or nothing but to
     wait for the next period. A PD that requests a space of a passive PD must wait: it lends its
     time, and would be blamed for what the other does.
+    """
+    abi: _Abi = "cellreap"
+    """What the program was built for. A PD for Microkit has its capabilities where libmicrokit
+    expects them, and only for its channels. It asks for no operations. Its program is an ELF file
+    that no other PD runs.
     """
     passive: _Bool = False
     """It runs on the time of who calls it, and on its own only until it waits for the first time,

@@ -11,7 +11,7 @@ from cellreap import headers
 from cellreap.system.config.values import Bool, Name
 from cellreap.system.toml_tables import Table, expect
 
-_IDS = headers.constant("image.h", "CR_IMAGE_MAX_IDS")
+_IDS = headers.constant("image.h", "CR_IMAGE_MICROKIT_IDS")
 _ChannelId = Annotated[int, Field(ge=0, lt=_IDS), expect(f"an integer from 0 to {_IDS - 1}")]
 
 

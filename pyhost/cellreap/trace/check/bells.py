@@ -6,7 +6,6 @@ Which PD has which channel, only the configuration tells.
 
 from __future__ import annotations
 
-from cellreap import headers
 from cellreap.trace.check.context import Context
 from cellreap.trace.check.snapshot import Cap
 
@@ -18,8 +17,6 @@ class Bells:
         self._context = context
         self._addresses: dict[str, int] = {}
         """By the name of the PD."""
-        kinds = headers.names_of("protocol.h", "cr_badge_kind", "CR_BADGE_")
-        self._badge = kinds["signal"] << headers.badge_layout()[0]
 
     def _has_one(self, pd: str) -> bool:
         config = self._context.configured.edges.config_of(pd)
@@ -47,5 +44,5 @@ class Bells:
         for end in () if config is None else config.ends:
             if end.slot == slot:
                 address = self._addresses.get(end.peer, 0)
-                return Cap("notification", address, "W", self._badge | 1 << end.bit)
+                return Cap("notification", address, "W", end.badge)
         return None

@@ -27,6 +27,7 @@ from cellreap.trace.check.address_spaces import AddressSpaces
 from cellreap.trace.check.bells import Bells
 from cellreap.trace.check.context import Context
 from cellreap.trace.check.machine import Machine
+from cellreap.trace.check.own_slots import OwnSlots
 from cellreap.trace.check.slots import Capability
 from cellreap.trace.check.snapshot import (
     Cap,
@@ -58,10 +59,7 @@ class KernelCaps:
         self._context = context
         self._kinds = headers.names_of("protocol.h", "cr_badge_kind", "CR_BADGE_")
         self._kind_shift, _, self._upper_shift = headers.badge_layout()
-        self._slots = {
-            name: headers.constant("protocol.h", f"CR_SLOT_{name}")
-            for name in ("ROOT", "ENDPOINT", "NOTIFICATION", "FAULT", "REPLY")
-        }
+        self.slots = OwnSlots(context)
         self._endpoint: int | None = None  # of the root task
         self._interrupts: tuple[str, ...] | None = None
         self._entries: dict[str, int] = {}  # PD -> its entry in the root task's table, in badges
@@ -116,13 +114,13 @@ class KernelCaps:
         present = self._spaces(pds, snapshot)
         for pd, place in present.items():
             self._name(pd, snapshot.cspaces.get(place.cspace, {}))
-            cap = snapshot.cspaces.get(place.cspace, {}).get(self._slots["NOTIFICATION"])
+            cap = snapshot.cspaces.get(place.cspace, {}).get(self.slots.of(pd)["NOTIFICATION"])
             if isinstance(cap, Cap) and not self._bells.learn(pd, cap.address):
                 self._bad("truth.caps", f"{pd}: its notification is another PD's, or of a body")
         for pd, place in present.items():
             cspace = snapshot.cspaces.get(place.cspace, {})
             self._cspace(pd, cspace)
-            own = cspace.get(self._slots["NOTIFICATION"])
+            own = cspace.get(self.slots.of(pd)["NOTIFICATION"])
             if isinstance(own, Cap) and (wrong := self._machine.unbound(pd, cspace, own, snapshot)):
                 self._bad("truth.caps", f"{pd}: {wrong}")
             if self._context.report.arch == WITH_TABLES:
@@ -237,15 +235,16 @@ class KernelCaps:
 
     def _name(self, pd: str, cspace: _CSpace) -> None:
         """Learns the addresses and the badges by which other PDs' capabilities name the PD."""
-        cap = cspace.get(self._slots["ROOT"])
+        slots = self.slots.of(pd)
+        cap = cspace.get(slots["FAULT"])
         if not isinstance(cap, Cap):
             return
         self._endpoint = cap.address if self._endpoint is None else self._endpoint
-        entry = cap.badge & ~(self._kinds["pd"] << self._kind_shift)
+        entry = cap.badge & ~(self._kinds["fault"] << self._kind_shift)
         known = self._entries.setdefault(pd, entry)
         if known != entry or self._users.setdefault(("pd", entry), pd) != pd:
             self._bad("truth.caps", f"{pd}: its badge {cap.badge:#x} was that of another PD")
-        own = cspace.get(self._slots["ENDPOINT"])
+        own = cspace.get(slots.get("ENDPOINT", 0))
         if isinstance(own, Cap) and self._inside(pd, own.address):
             self._endpoints[pd] = own.address
 
@@ -268,23 +267,24 @@ class KernelCaps:
 
     def _fixed(self, pd: str, has: _CSpace) -> Iterator[tuple[int, tuple[str, Cap | str | None]]]:
         """The capabilities that every PD has."""
-        entry, root = self._entries.get(pd, 0), self._endpoint or 0
-        operations = Cap("ep", root, "WGP", self._badge("pd") | entry)
-        yield self._slots["ROOT"], ("operations", operations)
-        yield self._slots["FAULT"], ("faults", Cap("ep", root, "WP", self._badge("fault") | entry))
+        entry, root, slots = self._entries.get(pd, 0), self._endpoint or 0, self.slots.of(pd)
+        if "ROOT" in slots:
+            operations = Cap("ep", root, "WGP", self._badge("pd") | entry)
+            yield slots["ROOT"], ("operations", operations)
+        yield slots["FAULT"], ("faults", Cap("ep", root, "WP", self._badge("fault") | entry))
         own = [("NOTIFICATION", "notification")]
-        if self._context.freed.keeps_endpoint(pd, self._slots["ENDPOINT"] in has):
+        if "ENDPOINT" in slots and self._context.freed.keeps_endpoint(pd, slots["ENDPOINT"] in has):
             own.append(("ENDPOINT", "ep"))
         for name, kind in own:
-            cap = has.get(self._slots[name])
+            cap = has.get(slots[name])
             address = cap.address if isinstance(cap, Cap) and self._inside(pd, cap.address) else 0
             if kind == "notification":
                 address = self._bells.of(pd, address)
-            yield self._slots[name], (f"its own {kind}", Cap(kind, address, "R", 0))
+            yield slots[name], (f"its own {kind}", Cap(kind, address, "R", 0))
         if self._context.memory.objects.of(pd)["reply"]:
-            kept = has.get(self._slots["REPLY"])
+            kept = has.get(slots["REPLY"])
             inside = isinstance(kept, str) and self._inside(pd, physical(kept, "reply"))
-            yield self._slots["REPLY"], ("its callers", kept if inside else None)
+            yield slots["REPLY"], ("its callers", kept if inside else None)
 
     def _client(
         self, pd: str, slot: int, edge: Capability, cap: Cap | str | None

@@ -68,11 +68,6 @@ class Truth(Concern):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        constant = headers.constant
-        self._root, self._own, self._notification, self._fault, self._reply = (
-            constant("protocol.h", f"CR_SLOT_{name}")
-            for name in ("ROOT", "ENDPOINT", "NOTIFICATION", "FAULT", "REPLY")
-        )
         self._cnodes = headers.printed_names("trace_events.h", "CR_CNODE")
         self._own_cnodes = headers.printed_names("trace_events.h", "CR_OWN_CNODE")
         self._kernel = KernelCaps(context)
@@ -278,15 +273,13 @@ class Truth(Concern):
             self.context.bad("truth.walk", f"CAPS: {pd}: {where}: {text}")
 
     def _cspace(self, pd: str, has: Slots) -> Slots:
-        slots: dict[int, str] = {
-            self._root: _ENDPOINT,
-            self._notification: _NOTIFICATION,
-            self._fault: _ENDPOINT,
-        }
-        if self.context.freed.keeps_endpoint(pd, self._own in has):
-            slots[self._own] = _ENDPOINT
+        own = self._kernel.slots.of(pd)
+        types = {"ROOT": _ENDPOINT, "NOTIFICATION": _NOTIFICATION, "FAULT": _ENDPOINT}
+        slots = {own[name]: letter for name, letter in types.items() if name in own}
+        if "ENDPOINT" in own and self.context.freed.keeps_endpoint(pd, own["ENDPOINT"] in has):
+            slots[own["ENDPOINT"]] = _ENDPOINT
         if self.context.memory.objects.of(pd)["reply"]:
-            slots[self._reply] = _OTHER
+            slots[own["REPLY"]] = _OTHER
         for slot, (_, node) in self._kernel.capabilities(pd):
             if slot in has or not self._kernel.may_lack(node, pd):
                 slots[slot] = (

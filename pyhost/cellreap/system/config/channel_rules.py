@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The rules of channels and of PDs for Microkit, and what all rules have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, TypeAlias
+
+from cellreap import headers
+from cellreap.system.config.channels import ends_of
+from cellreap.system.config.schema import Config
+from cellreap.system.toml_lines import KeyPath
+from cellreap.system.toml_tables import closest
+
+Problem: TypeAlias = tuple[KeyPath, str]
+_OF_MICROKIT: Final = frozenset(
+    {
+        *("name", "program", "abi", "priority", "stack_pages", "cspace_bits", "passive"),
+        *("budget_us", "period_us", "overrun", "respawn", "respawn_budget", "respawn_window_ms"),
+        *("respawn_delay_ms", "pinned", "pd_depth", "rs_depth", "heartbeat_ms"),
+    }
+)
+"""The keys that a PD for Microkit may have."""
+
+
+def unknown(what: str, name: str, known: list[str]) -> str:
+    """The message for a name that refers to nothing."""
+    near = closest(name, known)
+    hint = "" if near is None else f'did you mean "{near}"? '
+    shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
+    expected = f"{hint}expected one of {shown}" if known else "there is none so far"
+    return f'no {what} is named "{name}"; {expected}'
+
+
+def channels(config: Config) -> Iterator[Problem]:
+    """Those of [[channel]]."""
+    most = headers.constant("image.h", "CR_IMAGE_MAX_CHANNELS")
+    limits = ("protocol.h", "CR_STARTUP_CHANNELS"), ("image.h", "CR_IMAGE_MAX_IDS")
+    of_microkit = ("image.h", "CR_IMAGE_MAX_ENDS"), ("image.h", "CR_IMAGE_MICROKIT_IDS")
+    room, microkit = (
+        [headers.constant(*each) for each in found] for found in (limits, of_microkit)
+    )
+    abis = {pd.name: pd.abi for pd in config.pds}
+    pds = [pd.name for pd in config.pds]
+    names: set[str] = set()
+    has: dict[str, list[int | None]] = {name: [] for name in pds}
+    if len(config.channels) > most:
+        yield ("channel", most), f"{len(config.channels)} channels; expected at most {most}"
+    for i, channel in enumerate(config.channels):
+        at: KeyPath = ("channel", i)
+        if channel.name in names:
+            said = f'a channel named "{channel.name}" was there before'
+            yield (*at, "name"), f"{said}; expected another name"
+        names.add(channel.name)
+        if len(channel.ends) != 2:
+            yield at, f"{len(channel.ends)} ends; expected two [[channel.end]]"
+            return
+        if channel.ends[0].pd == channel.ends[1].pd:
+            yield (*at, "end", 1, "pd"), "is the other end, too; expected another PD"
+        for j, end in enumerate(channel.ends):
+            here: KeyPath = (*at, "end", j)
+            if end.pd not in pds:
+                yield (*here, "pd"), unknown("PD", end.pd, pds)
+                continue
+            if end.id is not None and end.id in has[end.pd]:
+                said = f"another channel of {end.pd} has this number"
+                yield (*here, "id"), f"{said}; expected another number"
+            has[end.pd].append(end.id)
+            each, ids = microkit if abis[end.pd] == "microkit" else room
+            if end.id is not None and end.id >= ids:
+                yield (*here, "id"), f"expected an integer from 0 to {ids - 1}, got {end.id}"
+            if len(has[end.pd]) > each:
+                yield (*here, "pd"), f"{end.pd} has more than {each} channels"
+    for i, pd in enumerate(config.pds):
+        last = max((end.slot for end in ends_of(config, pd.name)), default=0)
+        if last >> pd.cspace_bits:
+            said = f"its channels take slots up to {last}"
+            yield ("pd", i, "cspace_bits"), f"{said}; expected at least {last.bit_length()}"
+
+
+def microkit(config: Config) -> Iterator[Problem]:
+    """A PD for Microkit has its time, its channels and an ELF file of its own, and nothing else."""
+    elfs = [program.name for program in config.programs if program.elf is not None]
+    handlers = [pd.fault_handler for pd in config.pds]
+    for i, pd in enumerate(config.pds):
+        if pd.abi != "microkit":
+            continue
+        runs = [other for other in config.pds if pd.program in (other.program, *other.spawns)]
+        if pd.program not in elfs or len(runs) > 1:
+            said = "is of a PD for Microkit"
+            yield ("pd", i, "program"), f"{said}; expected an ELF file that no other PD runs"
+        given = [key for key in sorted(pd.model_fields_set) if key not in _OF_MICROKIT]
+        if given:
+            yield (
+                ("pd", i, given[0]),
+                "a PD for Microkit asks for no operations, and has no such key",
+            )
+        if pd.name in handlers:
+            yield ("pd", i, "abi"), "a PD for Microkit handles no faults"

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A description as a configuration that runs the programs of Microkit as they are.
+
+What is not done yet is refused, one line at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os.path import relpath
+from pathlib import Path
+from typing import Final
+
+import tomlkit
+
+from cellreap.system.config.schema import TIMES_US
+from cellreap.system.importing import Imported, Names, configuration, ranked, table
+from cellreap.system.microkit import rows
+from cellreap.system.microkit.board import ANY_BOARD, Board
+from cellreap.system.microkit.policy import PdPolicy, Policy, read_policy
+from cellreap.system.microkit.reading import read_system
+from cellreap.system.microkit.rows import Row, System
+
+_PAGE: Final = 4096
+_CSPACE_BITS: Final = 8
+_NOT_YET: Final = {
+    "map": "memory regions",
+    "irq": "interrupts",
+    "ioport": "I/O ports",
+    "io_address_space": "address spaces of devices",
+    "setvar": "symbols that the description sets",
+    "cspace": "further capabilities",
+    "domains": "scheduling domains",
+    "virtual_machine": "virtual machines",
+    "protection_domain.smc": "calls to the firmware",
+    "end.setvar_id": "symbols that the description sets",
+    "program_image.path_for_symbols": "symbols of another file",
+}
+"""Element or attribute that a system that runs must not have yet -> what it is."""
+
+
+def runnable_system(
+    path: Path,
+    search: Sequence[Path] = (),
+    policy_path: Path | None = None,
+    board: Board = ANY_BOARD,
+) -> Imported:
+    """Makes a configuration of a Microkit system description and the policy beside it.
+
+    search: where the programs are, besides the description's folder. InputError if Microkit refuses
+    the description on this board, if it has what is not done yet, or if a program is missing.
+    """
+    described = read_system(path, board)
+    policy = Policy() if policy_path is None else read_policy(policy_path, described)
+    _refuse(described, policy)
+    names, new = Names(), ranked(pd.priority for pd in described.pds())
+    assert new is not None, "there are fewer PDs than priorities"
+    known = {pd.name: names.give(pd.name) for pd in described.pds()}
+    own = {each.name: each for each in policy.pd}
+    document = tomlkit.document()
+    document.add(tomlkit.comment(f"Made of {path.name}."))
+    document.add("system", table({"name": Names().give(path.stem)}))
+    document.add("policy", table(policy.policy.model_dump()))
+    tables = {kind: tomlkit.aot() for kind in ("program", "pd", "channel")}
+    for pd in described.pds():
+        name = known[pd.name]
+        found = _find(pd.image, path, search)
+        tables["program"].append(table({"name": name, "elf": found}))
+        keys = {"name": name, "program": name, "abi": "microkit", "cspace_bits": _CSPACE_BITS}
+        keys |= {"priority": new[pd.priority], "stack_pages": pd.stack_size // _PAGE}
+        tables["pd"].append(table(keys | _time(pd) | _of_policy(own.get(pd.name))))
+    for number, channel in enumerate(described.channels, 1):
+        if any(end.notify for end in channel.ends):
+            made = table({"name": f"channel_{number}"})
+            both = tomlkit.aot()
+            for end in channel.ends:
+                both.append(table({"pd": known[end.pd], "id": end.id, "notify": end.notify}))
+            made.add("end", both)
+            tables["channel"].append(made)
+    for kind, listed in tables.items():
+        if listed:
+            document.add(kind, listed)
+    back = [known[name] for name, each in own.items() if each.respawn]
+    if back:
+        document.add("expect", table({"crashes": back}))
+    renamed = {name: pd for pd, name in known.items()}
+    return configuration(document, path, renamed, (), ())
+
+
+def _refuse(described: System, policy: Policy) -> None:
+    waiting: list[Row] = [described]
+    while waiting:
+        row = waiting.pop()
+        for attribute in ("", *row.element.attributes):
+            key = f"{row.tag}.{attribute}" if attribute else row.tag
+            if key in _NOT_YET:
+                raise row.error(f"{_NOT_YET[key]} cannot be run yet", attribute or None)
+        waiting.extend(row.inner())
+    for pd, parent in described.families():
+        if parent is not None:
+            raise pd.error("PDs within PDs cannot be run yet")
+        if pd.cpu != 0:
+            raise pd.error(f"expected 0, got {pd.cpu}: there is one processor", "cpu")
+    for channel in described.channels:
+        for end in channel.ends:
+            if end.pp:
+                raise end.error("protected procedures cannot be run yet", "pp")
+        if channel.ends[0].pd == channel.ends[1].pd:
+            raise channel.error("a PD that notifies itself cannot be run yet")
+    for what, given in (("[[serves]]", policy.serves), ("[[region]]", policy.region)):
+        if given:
+            raise described.error(f"{what} of the policy cannot be run yet")
+
+
+def _find(image: rows.ProgramImage, path: Path, search: Sequence[Path]) -> str:
+    """The program, relative to the description's folder."""
+    for folder in (*search, path.parent):
+        if (folder / image.path).is_file():
+            return relpath((folder / image.path).resolve(), path.parent.resolve())
+    looked = ", ".join(map(str, (*search, path.parent)))
+    raise image.error(f'no file "{image.path}"; looked in {looked}', "path")
+
+
+def _time(pd: rows.Pd) -> dict[str, object]:
+    """Microkit gives no PD a handler for timeouts: who has used its budget up waits."""
+    if pd.passive:
+        return {"passive": True}
+    period = pd.budget if pd.period is None else pd.period
+    if pd.budget >= period:
+        return {}  # in turn, as all are
+    budget, period = (min(max(us, TIMES_US[0]), TIMES_US[1]) for us in (pd.budget, period))
+    return {"budget_us": budget, "period_us": period, "overrun": "wait"}
+
+
+def _of_policy(own: PdPolicy | None) -> dict[str, object]:
+    """The keys of a PD that the policy decides."""
+    given = {} if own is None else own.model_dump(exclude={"name", "callers"}, exclude_none=True)
+    return {key: value for key, value in given.items() if value is not False}

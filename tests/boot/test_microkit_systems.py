@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Systems of Microkit, with programs that are linked with its library, on a kernel of its SDK.
+
+The SDK is where CELLREAP_MICROKIT_SDK says.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from cellreap.cli.main import cli
+from kit.kernels import prefix_of
+from kit.paths import ROOT
+
+BOARD = "qemu_virt_aarch64"
+FRESH = "hello, fresh"
+
+
+@pytest.fixture(scope="module")
+def sdk() -> Path:
+    return prefix_of(f"{BOARD}/debug").parents[2]
+
+
+@pytest.fixture(scope="module")
+def programs(sdk: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with hello.elf, linked as Microkit's examples are."""
+    folder = tmp_path_factory.mktemp("programs")
+    board = sdk / "board" / BOARD / "debug"
+    options = ["-mcpu=cortex-a53", "-mstrict-align", "-ffreestanding", "-nostdlib", "-O2", "-Wall"]
+    source, made = ROOT / "tests" / "microkit" / "hello.c", folder / "hello.elf"
+    library = [f"-L{board / 'lib'}", "-Wl,-T,microkit.ld", "-lmicrokit"]
+    words = ["aarch64-linux-gnu-gcc", *options, f"-I{board / 'include'}", str(source)]
+    subprocess.run([*words, *library, "-o", str(made)], check=True)
+    return folder
+
+
+def run(system: str, policy: str, sdk: Path, programs: Path, folder: Path) -> dict[str, Any]:
+    """What a run says of a system, and what its PDs said."""
+    (folder / "a.system").write_text(f"<system>{system}</system>")
+    (folder / "policy.toml").write_text(policy)
+    words = ["run", str(folder / "a.system"), "--sdk", str(sdk), "--board", BOARD, "--json"]
+    words += ["--search", str(programs), "--policy", str(folder / "policy.toml")]
+    done = CliRunner().invoke(cli, [*words, "-o", str(folder / "out")], standalone_mode=False)
+    said = dict(json.loads(done.stdout))
+    console = (folder / "out" / "a.trace").read_text(errors="replace")
+    return said | {"said": re.findall(r"^(\w+): (.*?)\r?$", console, re.MULTILINE)}
+
+
+def pd(name: str, more: str = "") -> str:
+    return f'<protection_domain name="{name}" {more}><program_image path="hello.elf"/>' \
+        "</protection_domain>"  # fmt: skip
+
+
+def test_two_pds_notify_each_other(sdk: Path, programs: Path, tmp_path: Path) -> None:
+    """One of them is passive. The program is as it was linked. Every capability is checked."""
+    before = (programs / "hello.elf").read_bytes()
+    channels = (
+        '<channel><end pd="hello" id="0"/><end pd="world" id="0"/></channel>'
+        '<channel><end pd="hello" id="61"/><end pd="world" id="33" notify="false"/></channel>'
+    )
+    system = pd("hello", 'priority="100"') + pd("world", 'priority="9" passive="true"') + channels
+    shown = run(system, "", sdk, programs, tmp_path)
+    assert (shown["verdict"], shown["violations"]) == ("pass", [])
+    for name in ("hello", "world"):
+        heard = [text for pd_, text in shown["said"] if pd_ == name]
+        assert heard[0] == FRESH
+        assert set(heard[1:]) == {"notified on 0"}
+    assert (programs / "hello.elf").read_bytes() == before
+
+
+def test_a_pd_that_faults_comes_back_fresh(sdk: Path, programs: Path, tmp_path: Path) -> None:
+    """Its peer is told by a notification, also over the channel that nobody uses."""
+    channels = (
+        '<channel><end pd="hello" id="0"/><end pd="faulty" id="0"/></channel>'
+        '<channel><end pd="hello" id="5"/><end pd="faulty" id="7"/></channel>'
+    )
+    policy = '[[pd]]\nname = "faulty"\nrespawn = true\n'
+    shown = run(pd("hello") + pd("faulty") + channels, policy, sdk, programs, tmp_path)
+    assert (shown["verdict"], shown["violations"]) == ("pass", [])
+    assert len(shown["cleanups"]) >= 1
+    starts = [text for name, text in shown["said"] if name == "faulty" and "hello" in text]
+    assert starts == [FRESH] * (1 + len(shown["cleanups"]))
+    assert ("hello", "notified on another") in shown["said"]

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Descriptions that are run: what cannot be yet is refused in one line, before the build."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cellreap.errors import InputError
+from cellreap.system.config import ends
+from cellreap.system.microkit import runnable_system
+
+PD = '<protection_domain name="{}" priority="{}">{}<program_image path="{}"/></protection_domain>'
+
+
+def described(folder: Path, inner: str = "", more: str = "") -> Path:
+    (folder / "a.elf").write_bytes(b"\x7fELF")
+    path = folder / "a.system"
+    pds = PD.format("a", 254, inner, "a.elf") + PD.format("b-c", 1, "", "a.elf")
+    path.write_text(f"<system>{pds}{more}</system>")
+    return path
+
+
+def test_pds_have_programs_of_their_own_and_the_slots_of_microkit(tmp_path: Path) -> None:
+    channel = '<channel><end pd="a" id="61"/><end pd="b-c" id="3" notify="false"/></channel>'
+    (tmp_path / "policy.toml").write_text(
+        '[policy]\npd_depth = 1\n[[pd]]\nname="b-c"\nrespawn = true'
+    )
+    made = runnable_system(described(tmp_path, more=channel), (), tmp_path / "policy.toml")
+    assert [(pd.name, pd.program, pd.abi) for pd in made.config.pds] == [
+        ("a", "a", "microkit"),
+        ("b_c", "b_c", "microkit"),
+    ]
+    assert [program.elf for program in made.config.programs] == ["a.elf", "a.elf"]
+    assert made.config.pds[0].priority > made.config.pds[1].priority
+    assert [(end.pd, end.id, end.slot) for end in ends(made.config)] == [
+        ("a", 61, 71),
+        ("b_c", 3, 0),
+    ]
+    assert (made.config.policy.pd_depth, made.config.pds[1].respawn) == (1, True)
+
+
+@pytest.mark.behaviour("P-07")
+@pytest.mark.parametrize(
+    ("inner", "more", "said"),
+    [
+        ('<irq irq="33" id="0"/>', "", "irq: interrupts cannot be run yet"),
+        (
+            '<map mr="r" vaddr="0x4000000" perms="r"/>',
+            '<memory_region name="r" size="0x1000"/>',
+            "map: memory regions cannot be run yet",
+        ),
+        (
+            "",
+            '<channel><end pd="b-c" id="1" pp="true"/><end pd="a" id="1"/></channel>',
+            "end.pp: protected procedures cannot be run yet",
+        ),
+        (
+            '<virtual_machine name="v"><vcpu id="0"/></virtual_machine>',
+            "",
+            "virtual_machine: virtual machines cannot be run yet",
+        ),
+        (
+            '<protection_domain name="c" id="1"><program_image path="a.elf"/></protection_domain>',
+            "",
+            "protection_domain: PDs within PDs cannot be run yet",
+        ),
+    ],
+)
+def test_what_cannot_be_run_is_refused_in_one_line(
+    tmp_path: Path, inner: str, more: str, said: str
+) -> None:
+    with pytest.raises(InputError) as refused:
+        runnable_system(described(tmp_path, inner, more))
+    line = refused.value.line()
+    assert line.startswith(f"{tmp_path / 'a.system'}:1:")
+    assert line.endswith(said)
+    assert "\n" not in line
+
+
+def test_a_program_that_is_not_there_is_named_with_where_it_was_looked_for(tmp_path: Path) -> None:
+    path = described(tmp_path)
+    (tmp_path / "a.elf").rename(tmp_path / "b.elf")
+    with pytest.raises(InputError, match=r'no file "a.elf"; looked in /else'):
+        runnable_system(path, [Path("/else")])
+
+
+@pytest.mark.behaviour("P-07")
+def test_another_processor_is_refused(tmp_path: Path) -> None:
+    path = described(tmp_path)
+    path.write_text(path.read_text().replace('name="a"', 'name="a" cpu="1"'))
+    with pytest.raises(InputError, match=r"protection_domain.cpu: expected 0, got 1"):
+        runnable_system(path)
