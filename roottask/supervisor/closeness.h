@@ -8,6 +8,7 @@
 
 typedef struct cr_closeness_state {
     cr_rsi_min least[CR_RSI_MINS_MAX];
+    cr_metric_resource *resources; /* by index of a node */
     cr_closeness now;
 } cr_closeness_state;
 

@@ -3,6 +3,7 @@
  * Prints the model state. See state.h. This file must not change the model. */
 #include "state.h"
 #include "kernel/untyped.h"
+#include "memory.h"
 
 #include <cellreap/inject.h>
 #include <cellreap/model_csv.h>
@@ -74,6 +75,19 @@ _Static_assert((int)CR_CSV_NODE_TYPE == 0 && (int)CR_CSV_NODE_ID == 1 && (int)CR
                    (int)CR_CSV_COLUMN_COUNT == 7,
                "rows are composed in this order");
 
+/* The EXTRA of a memory object, as CellulOS has it: address_pages_sizebits. */
+static void put_pages(cr_text *row, cr_ref object)
+{
+    enum { BYTES = 64 }; /* three numbers */
+    _Alignas(uint64_t) char text[BYTES] = {0};
+    size_t used = cr_format_hex(text, cr_untyped_paddr(*cr_memory_block(object)));
+    text[used++] = '_';
+    used += cr_format_decimal(&text[used], cr_memory_pages(object));
+    text[used++] = '_';
+    used += cr_format_decimal(&text[used], CR_PAGE_BITS);
+    cr_text_words(row, text, used, 0);
+}
+
 static void node_row(printer *p, cr_ref node, const cr_node_info *info)
 {
     static const literal kinds[] = {
@@ -91,7 +105,12 @@ static void node_row(printer *p, cr_ref node, const cr_node_info *info)
     put(&row, &kinds[info->kind], CR_PIECE_MORE);
     put_id(&row, node, CR_PIECE_COMMA | CR_PIECE_MORE);
     put_name(&row, pd != 0 ? pd->name : cr_type_name(info->type));
-    put(&row, &ends[pinned][doomed], 0);
+    if (cr_is_memory(node) && !cr_is_region(node)) {
+        put(&row, &ends[0][0], CR_PIECE_MORE);
+        put_pages(&row, node);
+    } else {
+        put(&row, &ends[pinned][doomed], 0);
+    }
     end_row(p, &row);
 }
 

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from cellreap import metrics
+from cellreap.model.csvstate import COLUMNS
 from cellreap.model.ids import is_memory, is_region
 from cellreap.testing import Run, Target, with_pd
 from kit.arches import ARCHES
@@ -21,6 +24,7 @@ def left(run: Run) -> list[str]:
     return [row[1] for row in run.last_state() if is_memory(row[1])]
 
 
+@pytest.mark.behaviour("E-01")
 @pytest.mark.parametrize("arch", ARCHES)
 def test_memory_goes_with_the_last_that_refers_to_it(
     target_of: Callable[[str], Target], arch: str
@@ -135,3 +139,35 @@ def test_a_file_fills_regions_and_fills_them_again(
         f"first {again}, more 0",
         f"second {untouched}",
     ], "what stays was counted on, and the other one is as the file has it"
+
+
+@pytest.mark.behaviour("E-01")
+def test_memory_that_many_hold_is_taken_by_one_revoke(target: Target) -> None:
+    """All 256 pages, from all 17 that held and mapped it."""
+    run = target.run("spread")
+    (memory,) = {event["to"] for event in run.made("HOLD", op="send")}
+    holders = {event["from"] for event in run.made("HOLD", to=memory)}
+    assert len(holders) == 17
+    assert len(run.made("MAP", to=memory)) == 17
+    assert run.of("BODY", of=memory)[0]["objects"] == "cnode:1,frame:256"
+    (step,) = run.of("STEP", name="destroy-resource", node=memory)
+    assert step["kinds"] == "revoke:1"
+
+
+@pytest.mark.behaviour("E-07")
+@pytest.mark.parametrize("arch", ARCHES)
+def test_pages_decide_how_close_pds_are(
+    target_of: Callable[[str], Target], arch: str, tmp_path: Path
+) -> None:
+    """Of what the two have, two thirds are shared by pages, and one half by memory objects. The
+    state of the target tells the reference the same.
+    """
+    run = target_of(arch).run("shared_pages")
+    server, near, far = (run.id(name) for name in ("server", "near", "far"))
+    assert run.destroyed_pds() == {"server", "near"}
+    state = tmp_path / "state.csv"
+    state.write_text("\n".join(",".join(row) for row in [list(COLUMNS), *run.state(0)]))
+    assert metrics(state, server, near).rsi["MO"] == (2, 3)
+    assert metrics(state, server, far).rsi["MO"] == (1, 3)
+    (last,) = (row[6] for row in run.last_state() if is_memory(row[1]) and not is_region(row[1]))
+    assert last.partition("_")[2] == "1_12", "the root task tells it"

@@ -144,6 +144,11 @@ class Nodes:
         self.nodes[res] = Node(res, "RESOURCE", type=type_name, extra=extra)
         self.space_of[res] = space
 
+    def tell_extra(self, res: str, extra: str) -> None:
+        """Sets the extra text of a resource that is there."""
+        _plain(extra, "extra text", res)
+        self.nodes[res] = replace(self.nodes[res], extra=extra)
+
     def note_body(self, res: str, space: str) -> None:
         """Notes whose body a resource stands for, if it is one. ModelError if another one does: a
         PD has at most one.

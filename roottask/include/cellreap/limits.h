@@ -27,7 +27,7 @@
     CR_TABLE_LIMIT(CR_MAX_SLOTS, 1048576, slots, 8, "slots of the CSpaces of all PDs")             \
     CR_TABLE_LIMIT(CR_MAX_PAIRS, 1048576, pairs, 4,                                                \
         "pairs of PDs, one of which may make edges for the other")                                 \
-    CR_TABLE_LIMIT(CR_MAX_CLOSE, 36864, close, 100,                                                \
+    CR_TABLE_LIMIT(CR_MAX_CLOSE, 36864, close, 108,                                                \
         "nodes among which it is measured how close PDs are")                                      \
     CR_TABLE_LIMIT(CR_MAX_BODIES, 2048, bodies, 0,                                                 \
         "slots for the CNodes of bodies, a power of 2")                                            \

@@ -10,7 +10,7 @@ from typing import Final
 from cellreap import headers
 from cellreap.errors import UsageError
 from cellreap.model.closeness import MAX_TYPES, parse_share
-from cellreap.model.ids import CORE_TYPES
+from cellreap.model.ids import CORE_TYPES, MEMORY, REGION
 from cellreap.system.config import quotas
 from cellreap.system.config.channel_rules import Problem as Problem
 from cellreap.system.config.channel_rules import channels, microkit
@@ -18,6 +18,7 @@ from cellreap.system.config.channel_rules import unknown as unknown
 from cellreap.system.config.channels import ends
 from cellreap.system.config.lines import lines
 from cellreap.system.config.schema import BY_TIME, LIMITS, Config, Crash
+from cellreap.system.config.tables import has_memory
 from cellreap.system.toml_lines import KeyPath
 
 OWN_TYPES: Final = frozenset({"PD", "RESSPC"})
@@ -216,6 +217,7 @@ def _policy(config: Config) -> Iterator[Problem]:
     if len(policy.rsi_min) > MAX_TYPES:
         yield ("policy", "rsi_min"), f"expected at most {MAX_TYPES} types"
     types = {space.type for pd in config.pds for space in pd.spaces} | OWN_TYPES
+    types |= {MEMORY, REGION} if has_memory(config) else set()
     for name, share in policy.rsi_min.items():
         at: KeyPath = ("policy", "rsi_min", name)
         if name not in types:

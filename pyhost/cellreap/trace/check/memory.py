@@ -325,6 +325,9 @@ class Memory(Concern):
                 self._addresses.add(body, pd)
         self._bodies[pd] = body
         self.objects.made(event)
+        if is_memory(pd) and not is_region(pd):
+            pages, size = self.objects.of(pd)["frame"], _page_bits()
+            self.context.model.tell_extra(pd, f"{body.paddr:x}_{pages}_{size}")
         self._bytes += body.bytes
         self._slots += body.slots
         self.changed = True
@@ -339,6 +342,10 @@ def _subscriptions(model: Model) -> int:
     return sum(len(model.subscriptions(*pair)) for pair in model.subscribes)
 
 
+def _page_bits() -> int:
+    return headers.constant("protocol.h", "CR_PAGE_BITS")
+
+
 def _writable() -> int:
     return headers.constant("protocol.h", "CR_REGION_WRITABLE")
 
@@ -347,7 +354,7 @@ def _writable() -> int:
 def _region_pages() -> tuple[int, int]:
     """The pages of the span of a region, and the number of the last span."""
     span = headers.constant("protocol.h", "CR_REGION_SPAN_BITS")
-    pages = 1 << span - headers.constant("protocol.h", "CR_PAGE_BITS")
+    pages = 1 << span - _page_bits()
     return pages, (1 << headers.constant("protocol.h", "CR_REGIONS_END_BITS") - span) - 1
 
 
