@@ -6,10 +6,26 @@ Errors of the program itself are raised as other exceptions.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cellreap.unknown import Unknown
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that a misspelt one is nearly, if there is one."""
+    import difflib  # only for messages
+
+    return next(iter(difflib.get_close_matches(name, list(known), 1, 0.75)), None)
+
+
+def hint(name: str, known: Iterable[str]) -> str:
+    """A question that stands before what is expected: `did you mean "fs"? `. Empty if the name is
+    like no known one.
+    """
+    near = closest(name, known)
+    return "" if near is None else f'did you mean "{near}"? '
 
 
 class CellreapError(Exception):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
 
-from cellreap.errors import InputError
+from cellreap.errors import InputError, closest
 
 
 @contextlib.contextmanager
@@ -26,7 +26,17 @@ def opened(path: str | Path) -> Iterator[BufferedReader]:
             yield stream
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         what = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise InputError(str(path), None, None, f"cannot be read: {what}") from None
+        also = _near(Path(path)) if isinstance(error, FileNotFoundError) else ""
+        raise InputError(str(path), None, None, f"cannot be read: {what}{also}") from None
+
+
+def _near(path: Path) -> str:
+    """A question about a file of the same folder with nearly the name."""
+    try:
+        near = closest(path.name, [each.name for each in path.parent.iterdir()])
+    except OSError:  # there is no such folder, or it cannot be read
+        near = None
+    return "" if near is None else f"; did you mean {path.with_name(near)}?"
 
 
 def _opened(path: str | Path) -> BufferedReader:

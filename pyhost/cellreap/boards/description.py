@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from cellreap.errors import InputError, UsageError
+from cellreap.errors import InputError, UsageError, hint
 from cellreap.system.toml_lines import KeyPath, Lines
 from cellreap.system.toml_tables import Table, checked, dotted, expect, read_text, toml_values
 
@@ -260,8 +260,9 @@ def find_board(name: str, env: Mapping[str, str] | None = None) -> Path:
         path = folder / f"{name}.toml"
         if path.is_file():
             return path
-    known = ", ".join(sorted({*known_boards(), *(path.stem for path in users.glob("*.toml"))}))
-    raise UsageError(f"--board {name}: expected a file NAME.toml, or one of {known}")
+    known = sorted({*known_boards(), *(path.stem for path in users.glob("*.toml"))})
+    expected = f"expected a file NAME.toml, or one of {', '.join(known)}"
+    raise UsageError(f"--board {name}: {hint(name, known)}{expected}")
 
 
 def load_description(path: Path) -> Description:

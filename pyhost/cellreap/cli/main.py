@@ -17,7 +17,7 @@ import click
 
 from cellreap import __version__
 from cellreap.cli.exit_codes import ExitCode
-from cellreap.errors import CellreapError
+from cellreap.errors import CellreapError, closest
 from cellreap.signals import ending_signals_raise
 
 # Name -> module, attribute, help. A command is imported when it is used, so that `cellreap plan`
@@ -116,6 +116,15 @@ class _LazyGroup(click.Group):
         command = getattr(importlib.import_module(module), attribute)
         assert isinstance(command, click.Command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            near = closest(args[0], _COMMANDS)
+            also = "" if near is None else f" Did you mean '{near}'?"
+            ctx.fail(f"No such command '{args[0]}'.{also}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -9,7 +9,7 @@ import click
 
 from cellreap.cli.echo import echo_json
 from cellreap.cli.params import json_option
-from cellreap.errors import UsageError
+from cellreap.errors import UsageError, hint
 from cellreap.system.compiling import include_folders
 from cellreap.system.programs import described
 
@@ -30,8 +30,8 @@ def programs(name: str | None, paths: bool, as_json: bool) -> None:
     """
     found = {sample.name: sample for sample in described()}
     if name is not None and name not in found:
-        known = ", ".join(found)
-        raise UsageError(f'no program of cellreap is named "{name}"; expected one of {known}')
+        known = f"{hint(name, found)}expected one of {', '.join(found)}"
+        raise UsageError(f'no program of cellreap is named "{name}"; {known}')
     listed = list(found.values()) if name is None else [found[name]]
     if as_json:
         shown = [

@@ -17,7 +17,7 @@ from typing import Any
 
 from cellreap import headers
 from cellreap.cached import remembered
-from cellreap.errors import CellreapError
+from cellreap.errors import CellreapError, hint
 from cellreap.model.closeness import parse_share
 from cellreap.system.config import (
     PAGE,
@@ -81,7 +81,8 @@ def build_blob(
     missing = [name for name in used if name not in programs]
     if missing:
         known = ", ".join(sorted(programs)) or "none"
-        raise CellreapError(f'no program is named "{missing[0]}"; expected one of {known}')
+        near = hint(missing[0], programs)
+        raise CellreapError(f'no program is named "{missing[0]}"; {near}expected one of {known}')
     rows = _rows(config, used, timer) | _saved_rows(saved, programs, used)
     offset = layout().sizeof("cr_image_header")
     places: dict[str, tuple[int, int]] = {}

@@ -20,7 +20,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from cellreap.errors import InputError
+from cellreap.errors import InputError, closest, hint
 from cellreap.inputs import read_at_most
 from cellreap.system.toml_lines import KeyPath, Lines
 
@@ -154,13 +154,6 @@ def _is_misspelt(problem: dict[str, Any], problems: list[dict[str, Any]]) -> boo
     return any(closest(str(name), [str(key)]) for name in unknown)
 
 
-def closest(name: str, known: Collection[str]) -> str | None:
-    """The known name that a misspelt one is nearly, if there is one."""
-    import difflib  # only for messages
-
-    return next(iter(difflib.get_close_matches(name, known, 1, 0.75)), None)
-
-
 def _shape_problem(
     problem: dict[str, Any],
     tables: Mapping[tuple[str, ...], type[Table]],
@@ -173,9 +166,7 @@ def _shape_problem(
     if kind == "extra_forbidden":
         table = tables[tuple(part for part in at[:-1] if isinstance(part, str))]
         known = [field.alias or name for name, field in table.model_fields.items()]
-        near = closest(str(at[-1]), known)
-        hint = "" if near is None else f'did you mean "{near}"? '
-        return at, f"unknown key; {hint}expected one of {', '.join(known)}"
+        return at, f"unknown key; {hint(str(at[-1]), known)}expected one of {', '.join(known)}"
     if kind == "expected":
         return at, f"{problem['msg']}, got {_shown(problem['input'])}"
     wanted = _WANTED.get(kind, problem["msg"])

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 from cellreap import headers
+from cellreap.errors import hint
 from cellreap.system.config.channels import ends_of
 from cellreap.system.config.schema import Config
 from cellreap.system.toml_lines import KeyPath
-from cellreap.system.toml_tables import closest
 
 Problem: TypeAlias = tuple[KeyPath, str]
 _OF_MICROKIT: Final = frozenset(
@@ -25,10 +25,8 @@ _OF_MICROKIT: Final = frozenset(
 
 def unknown(what: str, name: str, known: list[str]) -> str:
     """The message for a name that refers to nothing."""
-    near = closest(name, known)
-    hint = "" if near is None else f'did you mean "{near}"? '
     shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
-    expected = f"{hint}expected one of {shown}" if known else "there is none so far"
+    expected = f"{hint(name, known)}expected one of {shown}" if known else "there is none so far"
     return f'no {what} is named "{name}"; {expected}'
 
 

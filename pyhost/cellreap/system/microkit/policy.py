@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from cellreap.errors import InputError
+from cellreap.errors import InputError, hint
 from cellreap.model.plan import MAX_DEPTH
 from cellreap.system.config.schema import MAX_DEADLINE_MS, MIN_LIMIT_MS
 from cellreap.system.microkit.rows import System
@@ -17,7 +17,6 @@ from cellreap.system.toml_lines import KeyPath, Lines
 from cellreap.system.toml_tables import (
     Table,
     checked,
-    closest,
     dotted,
     expect,
     read_text,
@@ -157,6 +156,4 @@ def _problems(policy: Policy, system: System) -> Iterator[tuple[KeyPath, str]]:
 
 
 def _unknown(what: str, name: str, known: set[str]) -> str:
-    near = closest(name, known)
-    hint = "" if near is None else f'did you mean "{near}"? '
-    return f'there is no {what} "{name}"; {hint}expected one of the description'
+    return f'there is no {what} "{name}"; {hint(name, known)}expected one of the description'
