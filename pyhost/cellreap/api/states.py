@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from cellreap.errors import ModelError, UsageError
+from cellreap.errors import ModelError, UsageError, closest
 from cellreap.inputs import opened
 from cellreap.model.closeness import Closeness
 from cellreap.model.csvstate import ReadReport, read_state
@@ -63,8 +63,11 @@ class State:
         try:
             return self.model.find_pd(name_or_id)
         except ModelError as error:
+            names = {self.model.nodes[pd].name for pd in self.model.pds()}
+            near = None if name_or_id in names else closest(name_or_id, names)
             what = self.gone.get(name_or_id)
-            raise ModelError(f"{error}{'' if what is None else f': {what}'}") from None
+            also = f": {what}" if what else f'; did you mean "{near}"?' if near else ""
+            raise ModelError(f"{error}{also}") from None
 
 
 def state_of(

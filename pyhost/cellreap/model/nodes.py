@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from cellreap.errors import ModelError, closest
+from cellreap.errors import ModelError
 from cellreap.model.ids import CORE_TYPES, ROOT, NodeKind, parse_id, pd_id
 
 PINNED: Final = "PINNED"
@@ -101,9 +101,7 @@ class Nodes:
             return node.id
         named = sorted(pd for pd in self.pds() if self.nodes[pd].name == name_or_id)
         if not named:
-            near = closest(name_or_id, (self.nodes[pd].name for pd in self.pds()))
-            also = "" if near is None else f'; did you mean "{near}"?'
-            raise ModelError(f"no PD has the id or name '{name_or_id}'{also}")
+            raise ModelError(f"no PD has the id or name '{name_or_id}'")
         if len(named) > 1:
             raise ModelError(
                 f"several PDs are named '{name_or_id}' ({', '.join(named)}): give the id"

@@ -47,7 +47,7 @@ COMMANDS = (
     Command("show", TRACE, option="--records"),
     Command("report", TRACE, option="--perfetto", output="-o"),
     Command("graph", TRACE, behind=("-o", "a.dot"), option="--crash", output="-o"),
-    Command("capdl", TRACE, behind=("--after", "1", "--image", str(CONFIG)), option="--after"),
+    Command("capdl", TRACE, behind=("--after", "1"), option="--after"),
     Command("campaign", CONFIG, option="--json"),
     Command("import", CONFIG, behind=("-o", "a.toml"), option="--json", output="-o"),
 )
@@ -67,7 +67,9 @@ def cases(folder: Path) -> Iterator[tuple[str, tuple[str, ...], str]]:
         yield "misspelt option", (*right, f"{command.option}x"), command.option
         yield "unknown option", (*right, "--zzzz"), ""
         yield "no arguments", (command.name,), ""
-        yield "no such file", with_file(command, near.with_name(f"x{near.name}")), str(near)
+        missing = with_file(command, near.with_name(f"x{near.name}"))
+        # capdl looks for the image beside the trace first.
+        yield "no such file", missing, "" if command.name == "capdl" else str(near)
         yield "a folder", with_file(command, folder), ""
         for what, content in DAMAGED.items():
             damaged = folder / f"{what}{near.suffix}"

@@ -303,7 +303,7 @@ def test_version_and_help(run: Run) -> None:
     assert run()[0] == 2
 
 
-@pytest.mark.parametrize("command", ["", "plann", "check/../plan", "__init__"])
+@pytest.mark.parametrize("command", ["", "zzzz", "check/../plan", "__init__"])
 def test_unknown_command(run: Run, command: str) -> None:
     code, out, err = run(command)
     assert (code, out) == (2, "")
