@@ -41,7 +41,7 @@ def test_memory_goes_with_the_last_that_refers_to_it(
         *("zero", "kept", "kept"),
     ], "the giver faulted when it wrote; the keeper read the memory when its last hold was gone"
     (fault,) = run.of("FAULT")
-    assert fault["address"] == "0x7fc0000000"
+    assert fault["address"] == "0x3fc0000000"
     gone = [node for node, _ in run.destroys() if is_memory(node)]
     assert list(map(is_region, gone)) == [True, True], "the keeper held the memory itself"
     steps = run.of("STEP", name="destroy-resource")

@@ -59,6 +59,10 @@ static int is_zero(uint64_t address, uint32_t pages)
     return zero;
 }
 
+/* The last addresses for a region. */
+static const uint64_t last_gib =
+    (1ull << CR_REGIONS_END_BITS) - (1ull << CR_REGION_SPAN_BITS);
+
 static void refused(thing object, thing region)
 {
     uint32_t space, number;
@@ -109,9 +113,9 @@ static void give(void)
     cr_say_check("over the quota", cr_allocate(PAGES + 1, &space, &number), CR_RESULT_FULL);
     release(allocate(PAGES)); /* as many as it may */
     (void)attach(object, gib(1), 1);
-    const thing region = attach(object, gib(511), 0);
+    const thing region = attach(object, last_gib, 0);
     at(gib(1))[last] = SECRET;
-    cr_say_text(at(gib(511))[last] == SECRET ? "shared" : "not shared");
+    cr_say_text(at(last_gib)[last] == SECRET ? "shared" : "not shared");
     cr_say_check("send region", cr_send(region.space, region.object, to, 0, 0), CR_RESULT_DENIED);
     cr_result result = CR_RESULT_UNWANTED;
     for (uint32_t i = 0; i < ATTEMPTS && result == CR_RESULT_UNWANTED; i++) {
@@ -119,7 +123,7 @@ static void give(void)
         result = cr_send(object.space, object.object, to, 1, 0);
     }
     cr_say_check("send", result, CR_RESULT_OK);
-    at(gib(511))[0] = 1;
+    at(last_gib)[0] = 1;
     cr_say_text("written");
 }
 

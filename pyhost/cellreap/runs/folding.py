@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Final
@@ -36,18 +37,25 @@ def name_of(node: str, names: Mapping[str, str]) -> str:
 def folded(rows: Iterable[tuple[str, str]], names: Mapping[str, str]) -> list[str]:
     """The lines of rows, each a node and what is said of it.
 
-    Where the same is said of three PDs or more, one line says it, in the place of the first. Ids of
-    resources in it then end in `*`.
+    What is said three times or more is said once of all these PDs, or with the number of times, in
+    the place of the first. Ids of resources in it then end in `*`.
     """
     groups: dict[str, list[tuple[str, str]]] = {}
     for node, said in rows:
         groups.setdefault(_RESOURCE.sub(r"\1_*", said), []).append((node, said))
     lines = []
     for said, group in groups.items():
+        nodes = list(dict.fromkeys(node for node, _ in group))
         if len(group) < FEWEST:
             lines += [f"{name_of(node, names)}{text}" for node, text in group]
+        elif len(nodes) < FEWEST:
+            times = Counter(node for node, _ in group)
+            lines += [
+                f"{name_of(node, names)}{said}{f' ({count} times)' if count > 1 else ''}"
+                for node, count in times.items()
+            ]
         else:
-            lines.append(f"{many_of([node for node, _ in group], names)}{said}")
+            lines.append(f"{many_of(nodes, names)}{said}")
     return lines
 
 

@@ -566,8 +566,8 @@ enum {
 
 /* Each region has so many addresses of its own, log2, and begins at a multiple of that. The first
  * of them, and those from this log2 on, are not for regions. So a region shares no page table with
- * anything else, and its tables go with it. */
-enum { CR_REGION_SPAN_BITS = 30, CR_REGIONS_END_BITS = 39 };
+ * anything else, and its tables go with it. User addresses of riscv64 (Sv39) have 38 bits. */
+enum { CR_REGION_SPAN_BITS = 30, CR_REGIONS_END_BITS = 38 };
 /* What is told of the MAP edge of a region: its address by pages of 2^CR_PAGE_BITS bytes, with
  * CR_REGION_WRITABLE in it if the PD may write there. Of the MAP of another resource to a memory
  * object: CR_REGION_WRITABLE if holders of the resource may write there, or 0. The same of the HOLD

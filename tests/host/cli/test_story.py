@@ -109,6 +109,14 @@ def test_few_lines_and_different_ones_stay() -> None:
     assert folded([(pd, " waits") for pd in names], names) == ["a, b, b_1, c (4) waits"]
 
 
+def test_what_one_says_again_and_again_is_said_with_its_number() -> None:
+    rows = [("PD_1", ": check: ok")] * 61 + [("PD_2", ": check: ok")]
+    assert folded(rows, {"PD_1": "a", "PD_2": "b"}) == [
+        "a (PD_1): check: ok (61 times)",
+        "b (PD_2): check: ok",
+    ]
+
+
 def test_names_that_count_up_are_a_range() -> None:
     assert in_ranges(["c_1", "c_2", "d", "c_7", "c_8", "c_9", "c_11"]) == [
         "c_1",
