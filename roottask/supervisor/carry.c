@@ -9,6 +9,7 @@
 #include "kernel/worker.h"
 #include "notices.h"
 #include "system/inject.h"
+#include "system/regions.h"
 #include "system/rows.h"
 #include "system/state.h"
 #include "tickets.h"
@@ -244,12 +245,14 @@ static cr_status tell(cr_ref node, cr_pd *subscriber, uint32_t epoch)
 static cr_status carry_out(const cr_step *step, uint32_t epoch)
 {
     cr_pd *pd = step->pd.index != CR_NONE ? cr_pd_of(step->pd) : 0;
+    cr_status status;
     switch (step->kind) {
     case CR_STEP_SUSPEND:
         if (pd == 0) {
             return CR_ERR_CORRUPT;
         }
-        return pd->life != CR_LIFE_STOPPED || pd->stopping ? cr_carry_stop(pd) : CR_OK;
+        status = pd->life != CR_LIFE_STOPPED || pd->stopping ? cr_carry_stop(pd) : CR_OK;
+        return status == CR_OK && pd->loud ? cr_regions_quiet(pd) : status;
     case CR_STEP_MARK:
         return mark(step->node);
     case CR_STEP_CUT_REQUEST:
@@ -432,7 +435,7 @@ static int is_in_effect(const cr_step *step, uint32_t half, uint32_t *count)
     cr_node_info info;
     switch (step->kind) {
     case CR_STEP_SUSPEND:
-        return pd != 0 && pd->life == CR_LIFE_STOPPED && !pd->stopping;
+        return pd != 0 && pd->life == CR_LIFE_STOPPED && !pd->stopping && !pd->loud;
     case CR_STEP_MARK:
         return cr_model_get(cr_sys.model, step->node, &info) == CR_OK &&
                info.state != CR_STATE_ACTIVE;

@@ -201,7 +201,9 @@ static seL4_Error fill_page(uint32_t page, const cr_content *content)
     uint64_t *word;
     uint64_t before;
     seL4_Error error;
-    if (!content->clear && count == 0 && !counts) {
+    const int tells = content->physical != CR_IMAGE_NONE && content->physical / PAGE == page;
+    const uint64_t address = tells ? cr_arch_frame_address(frame) - begin : 0;
+    if (!content->clear && count == 0 && !counts && !tells) {
         return seL4_NoError;
     }
     if ((error = cr_window_open(frame, &bytes)) != seL4_NoError) {
@@ -218,7 +220,40 @@ static seL4_Error fill_page(uint32_t page, const cr_content *content)
     if (counts) {
         *word = before + 1;
     }
+    if (tells) {
+        *(uint64_t *)(void *)&bytes[content->physical % PAGE] = address;
+    }
     return cr_arch_unmap_frame(frame);
+}
+
+static cr_status quiet(volatile uint32_t *registers, const cr_image_quiet *row)
+{
+    volatile uint32_t *const at = &registers[row->offset % PAGE / sizeof(uint32_t)];
+    if (row->writes != 0) {
+        *at = row->value;
+    }
+    for (uint32_t i = 0; i < row->reads; i++) {
+        if ((*at & row->mask) == row->until) {
+            return CR_OK;
+        }
+    }
+    return row->reads == 0 ? CR_OK : CR_ERR_STATE;
+}
+
+cr_status cr_memory_quiet(uint32_t pool_slot, uint32_t pages, const cr_image_quiet *row)
+{
+    const cr_new_memory object = {.pages = pages};
+    const seL4_CPtr frame = cr_cptr(cr_l1_spare(), row->offset / PAGE);
+    volatile uint32_t *registers;
+    cr_status status = CR_ERR_KERNEL;
+    if (show(pool_slot, cnode_bits(&object))) {
+        return CR_ERR_KERNEL;
+    }
+    if (!cr_window_open_device(frame, &registers)) {
+        status = quiet(registers, row);
+        status = cr_arch_unmap_frame(frame) ? CR_ERR_KERNEL : status;
+    }
+    return cr_delete(cr_slot_l1(cr_l1_spare())) ? CR_ERR_KERNEL : status;
 }
 
 cr_status cr_memory_of_device(const seL4_BootInfo *info, uint64_t paddr, uint32_t pages,

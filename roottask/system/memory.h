@@ -53,10 +53,15 @@ typedef struct cr_content {
     const uint8_t *bytes; /* at its beginning */
     uint32_t count;
     uint32_t epoch; /* the offset of a word that is incremented, or CR_IMAGE_NONE */
+    uint32_t physical; /* the offset of a word for the physical address, or CR_IMAGE_NONE */
 } cr_content;
 
 /* `pool_slot`: of its CNode. */
 cr_status cr_memory_fill(uint32_t pool_slot, uint32_t pages, const cr_content *content);
+
+/* Does to a device, whose frames are in the CNode of this slot of the pool, what a row of the
+ * configuration says. CR_ERR_STATE: it has not become quiet. It can be repeated. */
+cr_status cr_memory_quiet(uint32_t pool_slot, uint32_t pages, const cr_image_quiet *row);
 
 /* Whether the resource is a memory object or a region, and which of these. */
 int cr_is_memory(cr_ref resource);

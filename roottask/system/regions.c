@@ -77,12 +77,13 @@ static cr_content content_of(const cr_image_region *region, int is_new)
 {
     const int fills = is_new || region->after == CR_AFTER_REFILL;
     if (region->device != CR_IMAGE_NONE) {
-        return (cr_content){.epoch = CR_IMAGE_NONE};
+        return (cr_content){.epoch = CR_IMAGE_NONE, .physical = CR_IMAGE_NONE};
     }
     return (cr_content){.clear = !is_new && region->after != CR_AFTER_KEEP,
                         .bytes = cr_image_at(cr_sys.image, region->offset),
                         .count = fills ? region->bytes : 0,
-                        .epoch = region->epoch};
+                        .epoch = region->epoch,
+                        .physical = region->physical};
 }
 
 static void add_map(const cr_pd *pd, uint32_t at)
@@ -101,7 +102,8 @@ static void add_map(const cr_pd *pd, uint32_t at)
     part->memory.device = devices[map->region];
     part->content = content_of(region_at(map->region), is_new);
     cr_making_add_part(part);
-    if (part->content.clear || part->content.count > 0 || part->content.epoch != CR_IMAGE_NONE) {
+    if (part->content.clear || part->content.count > 0 || part->content.epoch != CR_IMAGE_NONE ||
+        part->content.physical != CR_IMAGE_NONE) {
         cr_making_add(CR_MAKE_CONTENT, CR_OF_PART * (uint32_t)(part - cr_now_made.parts + 1));
     }
 }
@@ -113,6 +115,29 @@ void cr_regions_add(const cr_pd *pd, uint32_t config)
             add_map(pd, i);
         }
     }
+}
+
+static int has(const cr_pd *pd, uint32_t region)
+{
+    int any = 0;
+    for (uint32_t i = 0; i < cr_sys.image->maps.count; i++) {
+        const cr_image_map *map = &cr_image_maps(cr_sys.image)[i];
+        any |= map->pd == pd->config && map->region == region;
+    }
+    return any;
+}
+
+cr_status cr_regions_quiet(cr_pd *pd)
+{
+    cr_status status = CR_OK;
+    for (uint32_t i = 0; status == CR_OK && i < cr_sys.image->quiets.count; i++) {
+        const cr_image_quiet *row = &cr_image_quiets(cr_sys.image)[i];
+        if (has(pd, row->region)) {
+            status = cr_memory_quiet(devices[row->region], region_at(row->region)->pages, row);
+        }
+    }
+    pd->loud = status != CR_OK;
+    return status;
 }
 
 cr_status cr_regions_reserve(uint32_t config)

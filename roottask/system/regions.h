@@ -12,6 +12,9 @@
 void cr_regions_init(const seL4_BootInfo *info, const cr_image_header *image);
 /* Adds the regions of the PD that is being made, and their contents, to the chain (making.h). */
 void cr_regions_add(const cr_pd *pd, uint32_t config);
+/* Has the devices of a PD that is stopped become quiet, as the configuration says. It can be
+ * repeated. */
+cr_status cr_regions_quiet(cr_pd *pd);
 /* Sets memory aside for the regions of a configured PD that does not exist yet. */
 cr_status cr_regions_reserve(uint32_t config);
 

@@ -186,6 +186,7 @@ static cr_status stop(cr_pd *pd)
     cr_objects_remove(pd->body.block, CR_OBJECT_ENDPOINT);
     cr_pd_become(pd, CR_LIFE_STOPPED);
     pd->stopping = 1;
+    pd->loud = 1;
     cr_trace_begin(&cr_sys.trace, CR_EV_STOP);
     cr_trace_pd(pd);
     cr_trace_end(&cr_sys.trace);

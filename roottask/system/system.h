@@ -156,6 +156,7 @@ typedef struct cr_pd {
     uint32_t *servers;
     uint32_t emptied; /* the number of slots with a server */
     int has_reports; /* a listener: it was signalled, and not told since that there are no more */
+    int loud;     /* it is stopped, and its devices have not become quiet (regions.h) */
     int stopping; /* it is stopped, and not all PDs in a call to it are answered */
     uint32_t answered_for; /* the number of the last stopped server that it was in a call to */
     uint64_t stop_calls[CR_CALL_COUNT]; /* the kernel calls that stopped it, by kind */

@@ -166,7 +166,20 @@ static int regions_fit(const cr_image_header *image)
             region->after >= CR_AFTER_COUNT ||
             region->bytes > bytes ||
             (region->epoch != CR_IMAGE_NONE &&
-             (region->epoch % 8 != 0 || region->epoch >= bytes))) {
+             (region->epoch % 8 != 0 || region->epoch >= bytes)) ||
+            (region->physical != CR_IMAGE_NONE &&
+             (region->physical % 8 != 0 || region->physical >= bytes))) {
+            return 0;
+        }
+    }
+    if (image->quiets.count > CR_IMAGE_MAX_QUIETS) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < image->quiets.count; i++) {
+        const cr_image_quiet *quiet = &cr_image_quiets(image)[i];
+        const cr_image_region *region = &cr_image_regions(image)[quiet->region];
+        if (quiet->region >= image->regions.count || region->device == CR_IMAGE_NONE ||
+            quiet->offset % 4 != 0 || quiet->offset >> CR_PAGE_BITS >= region->pages) {
             return 0;
         }
     }
@@ -329,6 +342,7 @@ int cr_image_valid(const cr_image_header *image, size_t bytes)
         !table_fits(image, image->regions, sizeof(cr_image_region)) ||
         !table_fits(image, image->maps, sizeof(cr_image_map)) ||
         !table_fits(image, image->ends, sizeof(cr_image_channel_end)) ||
+        !table_fits(image, image->quiets, sizeof(cr_image_quiet)) ||
         !table_fits(image, image->lines, sizeof(cr_image_line)) ||
         !table_fits(image, image->crashes, sizeof(cr_image_crash)) ||
         !table_fits(image, image->injections, sizeof(cr_image_injection)) ||

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,18 +13,27 @@ from click.testing import CliRunner
 from cellreap import headers
 from cellreap.cli.main import cli
 from cellreap.errors import InputError
+from cellreap.headers import source_root
 from cellreap.model.ids import is_line, is_memory
 from cellreap.platforms import emulated
 from cellreap.progress import Progress
 from cellreap.system.build import build_image
-from cellreap.system.config import Config
-from cellreap.testing import Change, Target
+from cellreap.system.config import PAGE, SPAN, Config, Region
+from cellreap.system.config.region import OnDeath
+from cellreap.testing import Change, Target, together, validated, with_crashes
 from kit.arches import ARCHES
 from kit.marks import thorough_but
 from kit.paths import BOOT_CONFIGS
+from kit.planted import run_planted
+from mutation.copies import Copy, files_of
+from mutation.faults import Edit, Fault, edited
 
 KERNELS = (*ARCHES, *thorough_but(["aarch64-mcs", "aarch64-el2", "x86_64-mcs"], "aarch64-mcs"))
 ((_, GIC, _),) = headers.own_table("platforms/platforms.h", "CR_GIC")
+KEEPS = """\
+    (void)parent;
+    if (cr_calls[CR_CALL_REVOKE]++ + cr_calls[CR_CALL_DELETE]++ + cr_calls_changed++ == 0) {
+"""
 MEMORY = 0x10000000
 """On x86_64, where the machine has half a GiB."""
 
@@ -51,6 +61,69 @@ def test_the_next_instance_has_the_same_device(
     steps = [step for step in run.of("STEP", name="destroy-resource") if step["node"] in lines]
     assert {step["kinds"] for step in steps} == {"delete:1,revoke:1"}
     assert len([row for row in run.last_state() if is_line(row[1])]) == len(kinds)
+
+
+QUIET = {
+    "aarch64": ({"offset": 0x1C, "value": 1}, {"offset": 0x14, "until": 0, "mask": 1}),
+    "x86_64": ({"offset": 0x128, "value": 7, "until": 7},),
+}
+"""The PL031's interrupt is cleared, and is not asserted then; a comparator of the HPET is set."""
+
+
+def with_dma(arch: str, **values: int) -> Change:
+    """The device becomes quiet when its driver dies. The driver has memory for it to write to."""
+
+    def change(config: Config) -> Config:
+        (pd,), (clock,) = config.pds, config.regions
+        entries = tuple(OnDeath(**{**entry, **values}) for entry in QUIET[arch])
+        memory = Region.model_validate(
+            {
+                "name": "buffers",
+                "size": 4096,
+                "physical_word": 0,
+                "map": [{"pd": pd.name, "address": 2 * SPAN, "writable": True}],
+            }
+        )
+        return validated(
+            config.model_copy(
+                update={
+                    "pds": (pd.model_copy(update={"args": (1,)}),),
+                    "regions": (clock.model_copy(update={"on_death": entries}), memory),
+                }
+            )
+        )
+
+    return change
+
+
+@pytest.mark.behaviour("E-05")
+@pytest.mark.parametrize("arch", ARCHES)
+def test_a_device_becomes_quiet_before_anything_of_its_driver_is_used_again(
+    target_of: Callable[[str], Target], arch: str
+) -> None:
+    """The memory to which it may write is that of the same region ever after, and of nobody else:
+    no other body was made there.
+    """
+    run = target_of(arch).run(f"driver_{arch}", change=with_dma(arch))
+    said = [text for text in run.says("driver") if "quiet, at" in text]
+    assert [text.startswith("quiet") for text in said[1:]] == [True, True]
+    (place,) = {int(text.split()[-1]) for text in said}
+    bodies = [(body["of"], int(body["paddr"], 0)) for body in run.of("BODY")]
+    assert [of.partition("_")[0] for of, at in bodies if at == place - PAGE] == ["MO"] * 3
+    count = len(QUIET[arch])
+    for step in run.of("STEP", name="suspend"):
+        kinds = step.counts("kinds")
+        assert (kinds["map"], kinds["copy"], kinds["delete"]) == (2 * count, count, 1 + count)
+
+
+@pytest.mark.behaviour("E-05")
+def test_a_device_that_does_not_become_quiet_holds_up_what_its_driver_had(target: Target) -> None:
+    """Its memory is not used again, and the driver does not come back."""
+    change = together(with_dma("x86_64", until=8), with_crashes({"pd": "driver", "how": "exit"}))
+    run = target.boot("driver_x86_64", change=change)
+    assert run.report.violations == []
+    assert {event["step"] for event in run.of("RESIDUE")} == {"suspend"}
+    assert len(run.of("PD", name="driver")) == 1
 
 
 def at(address: int) -> Change:
@@ -127,3 +200,44 @@ def test_what_the_kernel_does_not_give_stops_the_root_task_with_words(
     where = ["--arch", "x86_64", "--sdk", str(target_of("x86_64").sdk.root)]
     result = CliRunner().invoke(cli, ["run", str(path), *where, "-o", str(tmp_path / "run")])
     assert f"does not give the device of a region at {MEMORY:#x}" in result.output
+
+
+LEAKS = (
+    ("roottask/system/take.c", "    if (cr_revoke(parent) || cr_delete(parent)) {\n", KEEPS),
+    ("roottask/system/memory.c", "return make->device != 0\n", "return make->device == 1\n"),
+)
+FOUND = {
+    "an interrupt and ports stay": (r"truth\.own: .*o", r"truth\.threads: .*interrupts are not"),
+    "the registers are cached": (None, r"truth\.tables: .*has not the pages of VMR"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.thorough
+@pytest.mark.behaviour("E-04")
+def test_what_is_kept_of_a_dead_driver_is_found_in_the_kernels_word(
+    target_of: Callable[[str], Target], tmp_path: Path
+) -> None:
+    """The lines stay taken, which nothing but the kernel tells. The device is mapped as memory."""
+    root = source_root()
+    files = files_of(root)
+    copy = Copy(root, files, tmp_path)
+    edits = tuple(
+        Edit(file, files[file].index(old.encode()), old.encode(), new.encode())
+        for file, old, new in LEAKS
+    )
+    copy.plant(edited(files, Fault("leaks", edits, named=True)))
+    text = (BOOT_CONFIGS / "driver_x86_64.toml").read_text()
+    config = tmp_path / "dies.toml"
+    config.write_text(
+        text.replace("respawn = true\n", "")
+        .replace("repeat = 2\n", "")
+        .replace('alive = ["driver"]\ncleanups = 2', "alive = []\ncleanups = 1")
+    )
+    sdk = target_of("x86_64").sdk
+    shown = run_planted(copy, config, "--arch", "x86_64", "--sdk", str(sdk.root))
+    for walk, snapshot in FOUND.values():
+        wanted = [walk] if walk is not None else []
+        wanted += [snapshot] if sdk.kernel.name == "seL4" else []
+        for pattern in wanted:
+            assert any(re.search(pattern, found) for found in shown["violations"]), pattern

@@ -2,7 +2,8 @@
  *
  * Drives a clock that the machine has. It says what it finds in a register that the instance before
  * it has set: no register is ever cleared. Then it has the clock interrupt it twice, and passes a
- * checkpoint with the interrupt asserted, and not acknowledged.
+ * checkpoint with the interrupt asserted, and not acknowledged. Argument 0: 1 if it is to say
+ * whether its device is quiet at the start, and the word at 2 GiB.
  *
  * aarch64: a PL031, whose registers are at 1 GiB. x86_64: the clock of a PC, which has ports, and a
  * HPET for the registers. */
@@ -15,6 +16,7 @@ static volatile uint32_t *const registers =
 
 #ifdef __aarch64__
 enum { DATA = 0, MATCH = 1, WORD = 4 /* the mask of the interrupt */, CLEAR = 7 };
+enum { STATE = 5 /* of the interrupt */, QUIET = 0 };
 
 static void check_ports(void)
 {
@@ -26,7 +28,7 @@ static void arm(void)
     registers[MATCH] = registers[DATA];
 }
 #else
-enum { WORD = 0x108 / 4 };
+enum { WORD = 0x108 / 4, STATE = 0x128 / 4, QUIET = 7 };
 enum { INDEX = 0x70, VALUE = 0x71, OTHER = 0x60 };
 enum { MODE = 0xb, PERIODIC = 0x40, CAUSE = 0xc };
 
@@ -66,6 +68,13 @@ void cr_main(void)
     cr_line line = {0};
     cr_say(cr_put_number(cr_put(&line, "found "), registers[WORD]));
     registers[WORD] = SET;
+    if (cr_info()->args[0] == 1) {
+        const volatile uint64_t *const word =
+            (volatile uint64_t *)((uintptr_t)2 << CR_REGION_SPAN_BITS);
+        line = (cr_line){0};
+        cr_put(&line, registers[STATE] == QUIET ? "quiet, at " : "not quiet, at ");
+        cr_say(cr_put_number(&line, *word));
+    }
     check_ports();
     arm();
     (void)cr_acknowledge(0);

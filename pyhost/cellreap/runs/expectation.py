@@ -189,6 +189,8 @@ def _pd(
                 each.address // SPAN,
                 each.writable,
                 region.physical,
+                len(region.on_death),
+                any(entry.until is not None for entry in region.on_death),
             )
             for region in config.regions
             for each in region.maps

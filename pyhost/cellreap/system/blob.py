@@ -215,6 +215,7 @@ _ROW_TYPE = {
     "regions": "cr_image_region",
     "maps": "cr_image_map",
     "ends": "cr_image_channel_end",
+    "quiets": "cr_image_quiet",
     "lines": "cr_image_line",
     "crashes": "cr_image_crash",
     "injections": "cr_image_injection",
@@ -276,6 +277,7 @@ def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[s
                 "after": _constant(f"CR_AFTER_{region.after.upper()}"),
                 "epoch": none if region.epoch is None else region.epoch,
                 "device": none if region.physical is None else region.physical // PAGE,
+                "physical": none if region.physical_word is None else region.physical_word,
             }
             for region in config.regions
         ],
@@ -297,6 +299,19 @@ def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[s
                 "slot": end.slot,
             }
             for end in ends(config)
+        ],
+        "quiets": [
+            {
+                "region": number,
+                "offset": each.offset,
+                "writes": each.value is not None,
+                "value": each.value or 0,
+                "reads": 0 if each.until is None else each.reads,
+                "mask": each.mask,
+                "until": each.until or 0,
+            }
+            for number, region in enumerate(config.regions)
+            for each in region.on_death
         ],
         "lines": [
             {

@@ -41,7 +41,8 @@ def steps_of(config: Config, pd: Pd, target: Target, fan_out: int) -> tuple[int,
         pages = region.size // PAGE
         device = region.physical is not None
         batches = 1 if device else -(-pages // fan_out)
-        fills = region.epoch is not None or region.after != "keep" or region.fill is not None
+        words = (region.epoch, region.fill, region.physical_word)
+        fills = region.after != "keep" or any(word is not None for word in words)
         if any(each.pd == pd.name for each in region.maps):
             tables = len(_tables(target))
             steps += _OBJECT_STEPS + batches + _MAP_STEPS + 1 + tables + fills

@@ -48,6 +48,10 @@ class ExpectedMap:
     writable: bool
     physical: int | None = None
     """Where a device is. None: it is memory."""
+    quiets: int = 0
+    """What the root task does to it when its PD is stopped."""
+    waits: bool = False
+    """Whether it waits for the device, which may never become quiet."""
 
 
 @dataclass(frozen=True)

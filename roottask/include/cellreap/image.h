@@ -22,6 +22,7 @@ enum {
     CR_IMAGE_MAX_RSI_MINS = 16,
     CR_IMAGE_MAX_REGIONS = 64,
     CR_IMAGE_MAX_MAPS = 8, /* regions that the configuration maps for one PD */
+    CR_IMAGE_MAX_QUIETS = 64,
     CR_IMAGE_MAX_CHANNELS = 512,
     CR_IMAGE_MAX_ENDS = 62, /* channels that one PD has */
     CR_IMAGE_MAX_IDS = 32,  /* numbers of channels and interrupts within a PD */
@@ -147,6 +148,7 @@ typedef struct cr_image_header {
     /* cr_image_channel_end, two of each channel, one after the other. At most
      * CR_IMAGE_MAX_CHANNELS pairs, and CR_IMAGE_MAX_ENDS of a PD. */
     cr_image_table ends;
+    cr_image_table quiets;   /* cr_image_quiet, at most CR_IMAGE_MAX_QUIETS */
     cr_image_table lines;    /* cr_image_line, at most CR_IMAGE_MAX_LINES; see protocol.h */
     cr_image_table crashes;  /* cr_image_crash, in order */
     cr_image_table injections; /* cr_image_injection, at most CR_IMAGE_MAX_INJECTIONS */
@@ -258,7 +260,22 @@ typedef struct cr_image_region {
     uint32_t bytes;
     /* The number of the first page of a device, which is never filled. CR_IMAGE_NONE: memory. */
     uint32_t device;
+    /* Memory: the offset of a word of 8 bytes with the physical address of the region, which is
+     * contiguous. CR_IMAGE_NONE: there is none. */
+    uint32_t physical;
 } cr_image_region;
+
+/* What the root task does to a device when a PD that has it is stopped, and before anything of the
+ * PD is used again. Rows are done in their order. */
+typedef struct cr_image_quiet {
+    uint32_t region; /* of a device */
+    uint32_t offset; /* of a register, a multiple of 4 */
+    uint32_t writes; /* the value is written */
+    uint32_t value;
+    uint32_t reads; /* then it is read until it is `until`, at most so often; 0: it is not read */
+    uint32_t mask;
+    uint32_t until;
+} cr_image_quiet;
 
 typedef struct cr_image_map {
     uint32_t region;

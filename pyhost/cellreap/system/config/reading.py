@@ -21,6 +21,7 @@ from cellreap.system.config.schema import (
     Interrupt,
     Link,
     Map,
+    OnDeath,
     Pd,
     Policy,
     Port,
@@ -43,6 +44,7 @@ _TABLES: Mapping[tuple[str, ...], type[Table]] = {
     ("link",): Link,
     ("region",): Region,
     ("region", "map"): Map,
+    ("region", "on_death"): OnDeath,
     ("channel",): Channel,
     ("channel", "end"): End,
     ("interrupt",): Interrupt,
@@ -54,7 +56,7 @@ _TABLES: Mapping[tuple[str, ...], type[Table]] = {
 }
 _LISTED = (
     *("pd", "space", "link", "crash", "program", "region", "map", "channel", "end"),
-    *("interrupt", "port", "dropped"),
+    *("interrupt", "port", "on_death", "dropped"),
 )
 
 

@@ -45,6 +45,25 @@ class Map(Table):
     """Whether it may write there."""
 
 
+class OnDeath(Table):
+    """[[region.on_death]]: what the root task does to a register of a device when a PD that has it
+    was stopped, before anything of the PD is used again. The entries are done in order.
+    """
+
+    offset: Word
+    """The register, of 4 bytes: an offset in the region, a multiple of 4."""
+    value: Word | None = None
+    """What is written there."""
+    until: Word | None = None
+    """Then it is read until it is this. A device that never is holds up what is to be freed of its
+    driver, which does not come back.
+    """
+    mask: Word = 0xFFFF_FFFF
+    """The bits that are compared with `until`."""
+    reads: Annotated[int, Field(ge=1, le=1_000_000), expect("an integer from 1 to 1000000")] = 1000
+    """How often it is read at most, for `until`."""
+
+
 class Region(Table):
     """[[region]]: memory that PDs have in their address spaces from the start, and have again when
     they come back. It goes with the last PD that has it.
@@ -71,7 +90,13 @@ class Region(Table):
     memory: it is not cached, never cleared, and the same whenever a PD comes back. The root task's
     own devices, and what can stop the machine, are refused. By default it is memory.
     """
+    physical_word: Word | None = None
+    """For memory: the offset, in bytes, of a word of 8 bytes in which its PDs find the physical
+    address of the region, which is contiguous. So they can have a device write there.
+    """
     shared: Bool = False
     """For a device: whether several PDs may have it, or regions with the same addresses."""
+    on_death: Annotated[tuple[OnDeath, ...], Field(strict=False)] = ()
+    """For a device: how it becomes quiet when its PD is stopped."""
     maps: Annotated[tuple[Map, ...], Field(strict=False, alias="map")]
     """The PDs that have it, at least one."""

@@ -11,12 +11,10 @@ from cellreap import headers
 from cellreap.errors import UsageError
 from cellreap.model.closeness import MAX_TYPES, parse_share
 from cellreap.model.ids import CORE_TYPES, MEMORY, REGION
-from cellreap.system.config import quotas
+from cellreap.system.config import machine, quotas
 from cellreap.system.config.channel_rules import Problem as Problem
 from cellreap.system.config.channel_rules import channels, microkit
 from cellreap.system.config.channel_rules import unknown as unknown
-from cellreap.system.config.channels import ends
-from cellreap.system.config.lines import lines
 from cellreap.system.config.schema import BY_TIME, LIMITS, Config, Crash
 from cellreap.system.config.tables import has_memory
 from cellreap.system.toml_lines import KeyPath
@@ -37,7 +35,7 @@ def problems(config: Config) -> Iterator[Problem]:
     yield from _links(config)
     yield from _regions(config)
     yield from channels(config)
-    yield from _lines(config)
+    yield from machine.lines_problems(config)
     yield from microkit(config)
     yield from _dropped(config)
     yield from _policy(config)
@@ -109,16 +107,17 @@ def _regions(config: Config) -> Iterator[Problem]:
     for i, region in enumerate(config.regions):
         at: KeyPath = ("region", i)
         yield from _once("region", region.name, names, at)
-        if region.epoch is not None and (region.epoch % _WORD or region.epoch >= region.size):
-            yield (
-                (*at, "epoch"),
-                f"expected a multiple of {_WORD} below its size, {region.size}",
-            )
+        for key in ("epoch", "physical_word"):
+            word = getattr(region, key)
+            if word is not None and (word % _WORD or word >= region.size):
+                yield (*at, key), f"expected a multiple of {_WORD} below its size, {region.size}"
+        if region.epoch is not None and region.epoch == region.physical_word:
+            yield (*at, "physical_word"), "is where the epoch is; expected another word"
         if region.after == "refill" and region.fill is None:
             yield (*at, "after"), 'nothing fills it; expected keep or zero, or a key "fill"'
         if not region.maps:
             yield at, "expected at least one [[region.map]]"
-        yield from _device(config, i)
+        yield from machine.device_problems(config, i)
         for j, each in enumerate(region.maps):
             here: KeyPath = (*at, "map", j)
             if each.pd not in pds:
@@ -132,75 +131,6 @@ def _regions(config: Config) -> Iterator[Problem]:
             maps[each.pd] += 1
             if maps[each.pd] == limits["MAPS"] + 1:
                 yield (*here, "pd"), f"{each.pd} has more than {limits['MAPS']} regions"
-
-
-def _lines(config: Config) -> Iterator[Problem]:
-    """Interrupts and ports have one PD each."""
-    most = headers.constant("image.h", "CR_IMAGE_MAX_LINES")
-    each = headers.constant("protocol.h", "CR_STARTUP_LINES")
-    pds = {pd.name: i for i, pd in enumerate(config.pds)}
-    names: set[tuple[str, str]] = set()
-    places: list[tuple[str, int, int, str]] = []
-    bits = {(end.pd, end.id) for end in ends(config)}
-    counts = Counter[str]()
-    places_of = [
-        *((("interrupt", i), it.name, it.pd, it.number, it.number, "number", it.bit)
-          for i, it in enumerate(config.interrupts)),
-        *((("port", i), it.name, it.pd, it.first, it.last, "first", None)
-          for i, it in enumerate(config.ports)),
-    ]  # fmt: skip
-    if len(places_of) > most:
-        yield ("interrupt",), f"{len(places_of)} interrupts and ports; expected at most {most}"
-    for at, name, pd, first, last, key, bit in places_of:
-        kind = at[0]
-        if (kind, name) in names:
-            yield (*at, "name"), f'"{name}" is the name of an earlier {kind}; expected another'
-        names.add((kind, name))
-        if pd not in pds:
-            yield (*at, "pd"), unknown("PD", pd, list(pds))
-            return
-        if last < first:
-            yield (*at, "last"), f"is before the first, {first}; expected {first} or more"
-        for other, low, high, whose in places:
-            if other == kind and first <= high and low <= last:
-                yield (*at, key), f'"{whose}" has it; expected another'
-        places.append((kind, first, last, name))
-        if bit is not None and (pd, bit) in bits:
-            yield (*at, "bit"), f"a channel or another interrupt of {pd} has it; expected another"
-        bits |= set() if bit is None else {(pd, bit)}
-        counts[pd] += 1
-        if counts[pd] == each + 1:
-            yield (*at, "pd"), f"{pd} has more than {each} interrupts and ports"
-    for line in lines(config):
-        if line.slot >> config.pds[pds[line.pd]].cspace_bits:
-            said = f"its interrupts and ports take slots up to {line.slot}"
-            needed = line.slot.bit_length()
-            yield ("pd", pds[line.pd], "cspace_bits"), f"{said}; expected at least {needed}"
-            return
-
-
-def _device(config: Config, i: int) -> Iterator[Problem]:
-    """The registers of a device have one PD, unless the file says otherwise."""
-    region = config.regions[i]
-    at: KeyPath = ("region", i)
-    if region.physical is None:
-        if region.shared:
-            yield (*at, "shared"), "is for devices; memory is shared by all who map it"
-        return
-    given = {"after": region.after != "keep", "epoch": region.epoch is not None}
-    for key, there in (given | {"fill": region.fill is not None}).items():
-        if there:
-            yield (*at, key), "is for memory, and this is a device"
-    if len(region.maps) > 1 and not region.shared:
-        yield at, f"is a device of {len(region.maps)} PDs; expected one, or shared = true"
-    for other in config.regions[:i]:
-        if other.physical is None or (other.shared and region.shared):
-            continue
-        if region.physical < other.physical + other.size and (
-            other.physical < region.physical + region.size
-        ):
-            said = f'"{other.name}" has some of these addresses'
-            yield (*at, "physical"), f"{said}; expected others, or shared = true for both"
 
 
 def _policy(config: Config) -> Iterator[Problem]:

@@ -20,6 +20,7 @@ from cellreap.system.config.line import Port as Port
 from cellreap.system.config.region import PAGE as PAGE
 from cellreap.system.config.region import SPAN as SPAN
 from cellreap.system.config.region import Map as Map
+from cellreap.system.config.region import OnDeath as OnDeath
 from cellreap.system.config.region import Region as Region
 from cellreap.system.config.signals import Channel as Channel
 from cellreap.system.config.signals import End as End

@@ -46,10 +46,13 @@ class AddressSpaces:
             elif spans is None or not any(at.span == spans for at in regions.values()):
                 own.append(line)
         for region, at in regions.items():
-            (node,) = model.built_on(region)
-            uncached = ", uncached" if memory.is_device(node) else ""
+            below = model.built_on(region)
+            uncached = ", uncached" if any(map(memory.is_device, below)) else ""
             rights = f"(R{'W' if at.writable else ''}X{uncached})"
-            wanted = Counter({(region, rights): memory.objects.of(node)["frame"]})
+            frames = sum(memory.objects.of(node)["frame"] for node in below)
+            wanted = Counter({(region, rights): frames})
+            if not below:
+                continue  # A cleanup has left the region, and taken what it maps.
             if +Counter({key: n for key, n in pages.items() if key[0] == region}) != wanted:
                 yield f"{pd} has not the pages of {region}, or other rights"
         known = self._machine.frames_of(objects)

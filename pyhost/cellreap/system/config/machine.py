@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Errors that a configuration may have in what its PDs have of the machine."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final, TypeAlias
+
+from cellreap import headers
+from cellreap.system.config.channels import ends
+from cellreap.system.config.lines import lines
+from cellreap.system.config.schema import Config
+from cellreap.system.toml_lines import KeyPath
+
+Problem: TypeAlias = tuple[KeyPath, str]
+_REGISTER: Final = 4
+
+
+def lines_problems(config: Config) -> Iterator[Problem]:
+    """Interrupts and ports have one PD each."""
+    most = headers.constant("image.h", "CR_IMAGE_MAX_LINES")
+    each = headers.constant("protocol.h", "CR_STARTUP_LINES")
+    pds = {pd.name: i for i, pd in enumerate(config.pds)}
+    names: set[tuple[str, str]] = set()
+    places: list[tuple[str, int, int, str]] = []
+    bits = {(end.pd, end.id) for end in ends(config)}
+    counts = Counter[str]()
+    places_of = [
+        *((("interrupt", i), it.name, it.pd, it.number, it.number, "number", it.bit)
+          for i, it in enumerate(config.interrupts)),
+        *((("port", i), it.name, it.pd, it.first, it.last, "first", None)
+          for i, it in enumerate(config.ports)),
+    ]  # fmt: skip
+    if len(places_of) > most:
+        yield ("interrupt",), f"{len(places_of)} interrupts and ports; expected at most {most}"
+    for at, name, pd, first, last, key, bit in places_of:
+        kind = at[0]
+        if (kind, name) in names:
+            yield (*at, "name"), f'"{name}" is the name of an earlier {kind}; expected another'
+        names.add((kind, name))
+        if pd not in pds:
+            yield (*at, "pd"), f'no PD is named "{pd}"; expected one of {", ".join(list(pds)[:12])}'
+            return
+        if last < first:
+            yield (*at, "last"), f"is before the first, {first}; expected {first} or more"
+        for other, low, high, whose in places:
+            if other == kind and first <= high and low <= last:
+                yield (*at, key), f'"{whose}" has it; expected another'
+        places.append((kind, first, last, name))
+        if bit is not None and (pd, bit) in bits:
+            yield (*at, "bit"), f"a channel or another interrupt of {pd} has it; expected another"
+        bits |= set() if bit is None else {(pd, bit)}
+        counts[pd] += 1
+        if counts[pd] == each + 1:
+            yield (*at, "pd"), f"{pd} has more than {each} interrupts and ports"
+    for line in lines(config):
+        if line.slot >> config.pds[pds[line.pd]].cspace_bits:
+            said = f"its interrupts and ports take slots up to {line.slot}"
+            needed = line.slot.bit_length()
+            yield ("pd", pds[line.pd], "cspace_bits"), f"{said}; expected at least {needed}"
+            return
+
+
+def device_problems(config: Config, i: int) -> Iterator[Problem]:
+    """The registers of a device have one PD, unless the file says otherwise."""
+    region = config.regions[i]
+    most = headers.constant("image.h", "CR_IMAGE_MAX_QUIETS")
+    at: KeyPath = ("region", i)
+    if region.physical is None:
+        if region.shared:
+            yield (*at, "shared"), "is for devices; memory is shared by all who map it"
+        if region.on_death:
+            yield (*at, "on_death", 0), "is for devices, and this is memory"
+        return
+    for j, each in enumerate(region.on_death):
+        here: KeyPath = (*at, "on_death", j)
+        if each.offset % _REGISTER or each.offset >= region.size:
+            said = f"expected a multiple of {_REGISTER} below its size, {region.size}"
+            yield (*here, "offset"), said
+        if each.value is None and each.until is None:
+            yield here, "does nothing; expected value or until"
+    if sum(len(other.on_death) for other in config.regions[: i + 1]) > most:
+        yield (*at, "on_death"), f"expected at most {most} in all"
+    given = [key for key in ("epoch", "fill", "physical_word") if getattr(region, key) is not None]
+    for key in ["after"] * (region.after != "keep") + given:
+        yield (*at, key), "is for memory, and this is a device"
+    if len(region.maps) > 1 and not region.shared:
+        yield at, f"is a device of {len(region.maps)} PDs; expected one, or shared = true"
+    for other in config.regions[:i]:
+        if other.physical is None or (other.shared and region.shared):
+            continue
+        if region.physical < other.physical + other.size and (
+            other.physical < region.physical + region.size
+        ):
+            said = f'"{other.name}" has some of these addresses'
+            yield (*at, "physical"), f"{said}; expected others, or shared = true for both"
