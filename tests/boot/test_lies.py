@@ -74,6 +74,10 @@ TABLE: Final[dict[str, Lie]] = {
         "what a dead server lent goes before that is acknowledged", "backed", "memory.sums"
     ),
     "J": Lie("what was lent stays when its loss is acknowledged", "backed", "memory.sums"),
+    "L": Lie(
+        "memory is not taken from those that have it, and the call is counted", "spread",
+        "truth.memory",
+    ),
     "w": Lie("GIVE tells of another slot", "recycle", "answers.words"),
     "x": Lie("a respawn is told to be due later than it is", "respawn", "respawn.delay"),
     "y": Lie("a deadline is told that is not kept", "hang", "config.rights"),
