@@ -21,11 +21,13 @@ enum { CR_MAX_WORDS = 64 };
  * taken back. */
 enum { CR_CALL_LOST = 0xffff };
 
+/* What the root task tells the PD at its start: who it is, what it has, and in which slots. */
 static inline const cr_startup *cr_info(void)
 {
     return (const cr_startup *)CR_VADDR_STARTUP;
 }
 
+/* Defined by the program: what the PD does. When it returns, the PD exits with code 0. */
 void cr_main(void);
 
 /* -- operations: CR_OPERATIONS in protocol.h lists arguments and results */
@@ -39,6 +41,7 @@ cr_result cr_call_root_with_pd(cr_op op, uint32_t pd_slot, const uint64_t *argum
                                uint32_t count, uint64_t *results, uint32_t max_results);
 
 _Noreturn void cr_exit(uint64_t code);
+
 cr_result cr_create_space(const char *type, const char *name, uint32_t *space);
 /* The same, and gives the PD whose capability is in `pd_slot` a request to it, in *slot of that
  * PD. */
@@ -49,9 +52,11 @@ cr_result cr_delete_space(uint32_t space);
 /* Creates the one space that the configuration gives this PD, and returns its number. If this
  * fails, prints a message and exits. */
 uint32_t cr_own_space(void);
+
 cr_result cr_create_resource(uint32_t space, uint32_t *object);
 /* Only for its manager. Everybody loses it. */
 cr_result cr_delete_resource(uint32_t space, uint32_t object);
+
 cr_result cr_connect(const char *name, int wait, uint32_t *slot, uint32_t *space);
 /* Drops the caller's own request to the space. It then depends on the space only by what it holds
  * of it. */
@@ -61,6 +66,7 @@ cr_result cr_disconnect(uint32_t space);
  * allowed. */
 cr_result cr_allow(uint32_t space, uint32_t count);
 cr_result cr_allow_pd(uint32_t pd_number, uint32_t count);
+
 cr_result cr_give(uint32_t space, uint32_t object, uint64_t request_badge, uint32_t *slot);
 /* Takes one hold back from the client whose request has that badge. *left: how many it has left. */
 cr_result cr_take_back(uint32_t space, uint32_t object, uint64_t request_badge, uint32_t *left);
@@ -75,6 +81,7 @@ cr_result cr_send(uint32_t space, uint32_t object, uint32_t pd_slot, int read_on
 cr_result cr_share_request(uint32_t space, uint32_t pd_slot, uint32_t *slot);
 /* How often the caller holds the resource, and how often all PDs do. */
 cr_result cr_holds(uint32_t space, uint32_t object, uint32_t *own, uint32_t *all);
+
 cr_result cr_map(uint32_t space, uint32_t object, uint32_t target_space, uint32_t target_object);
 cr_result cr_unmap(uint32_t space, uint32_t object, uint32_t target_space, uint32_t target_object);
 
@@ -345,6 +352,7 @@ typedef struct cr_server {
     void (*rung)(uint32_t bits);
 } cr_server;
 
+/* The main loop of a server: fetches notices and messages, and answers each message, for ever. */
 _Noreturn void cr_serve(const cr_server *server);
 
 /* -- what the PD says itself

@@ -41,6 +41,7 @@ static inline int cr_port_read(uint32_t n, uint16_t port, uint8_t *out)
     return got.error == seL4_NoError;
 }
 
+/* As cr_port_read. */
 static inline int cr_port_write(uint32_t n, uint16_t port, uint8_t value)
 {
     return seL4_X86_IOPort_Out8(cr_line_slot(CR_LINE_PORT, n), port, value) == seL4_NoError;
