@@ -53,9 +53,9 @@ def run(system: str, policy: str, sdk: Path, programs: Path, folder: Path) -> di
     return said | {"said": re.findall(r"^(\w+): (.*?)\r?$", console, re.MULTILINE)}
 
 
-def pd(name: str, more: str = "") -> str:
-    return f'<protection_domain name="{name}" {more}><program_image path="hello.elf"/>' \
-        "</protection_domain>"  # fmt: skip
+def pd(name: str, more: str = "", within: str = "") -> str:
+    image = '<program_image path="hello.elf"/>'
+    return f'<protection_domain name="{name}" {more}>{image}{within}</protection_domain>'
 
 
 def test_two_pds_notify_each_other(sdk: Path, programs: Path, tmp_path: Path) -> None:
@@ -88,3 +88,29 @@ def test_a_pd_that_faults_comes_back_fresh(sdk: Path, programs: Path, tmp_path: 
     starts = [text for name, text in shown["said"] if name == "faulty" and "hello" in text]
     assert starts == [FRESH] * (1 + len(shown["cleanups"]))
     assert ("hello", "notified on another") in shown["said"]
+
+
+@pytest.mark.parametrize(("after", "then"), [("keep", "later"), ("zero", "first")])
+def test_pds_share_a_region(
+    sdk: Path, programs: Path, tmp_path: Path, after: str, then: str
+) -> None:
+    """Each finds it where its symbols say. Who comes back finds it as the policy says."""
+    mapped = '<map mr="r" vaddr="{}" perms="rw" setvar_vaddr="ring_vaddr" setvar_size="ring_size"/>'
+    system = (
+        '<memory_region name="r" size="0x3000"/>'
+        + pd("hello", 'priority="9"', mapped.format("0x40000000"))
+        + pd("faulty", 'priority="8"', mapped.format("0x80000000"))
+        + '<channel><end pd="hello" id="0"/><end pd="faulty" id="0"/></channel>'
+    )
+    policy = f'''
+[[pd]]
+name = "faulty"
+respawn = true
+[[region]]
+name = "r"
+after = "{after}"
+'''
+    shown = run(system, policy, sdk, programs, tmp_path)
+    assert (shown["verdict"], shown["violations"]) == ("pass", [])
+    found = [text for _, text in shown["said"] if text in ("first", "second", "later")]
+    assert found[:3] == ["first", "second", then]

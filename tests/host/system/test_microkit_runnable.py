@@ -49,7 +49,7 @@ def test_pds_have_programs_of_their_own_and_the_slots_of_microkit(tmp_path: Path
         (
             '<map mr="r" vaddr="0x4000000" perms="r"/>',
             '<memory_region name="r" size="0x1000"/>',
-            "map: memory regions cannot be run yet",
+            "map.vaddr: expected a multiple of 0x40000000 for now",
         ),
         (
             "",

@@ -15,7 +15,7 @@ from cellreap.system.toml_lines import KeyPath
 Problem: TypeAlias = tuple[KeyPath, str]
 _OF_MICROKIT: Final = frozenset(
     {
-        *("name", "program", "abi", "priority", "stack_pages", "cspace_bits", "passive"),
+        *("name", "program", "abi", "symbols", "priority", "stack_pages", "cspace_bits", "passive"),
         *("budget_us", "period_us", "overrun", "respawn", "respawn_budget", "respawn_window_ms"),
         *("respawn_delay_ms", "pinned", "pd_depth", "rs_depth", "heartbeat_ms"),
     }
@@ -82,6 +82,8 @@ def microkit(config: Config) -> Iterator[Problem]:
     handlers = [pd.fault_handler for pd in config.pds]
     for i, pd in enumerate(config.pds):
         if pd.abi != "microkit":
+            if pd.symbols:
+                yield ("pd", i, "symbols"), 'are set for Microkit; expected abi = "microkit"'
             continue
         runs = [other for other in config.pds if pd.program in (other.program, *other.spawns)]
         if pd.program not in elfs or len(runs) > 1:

@@ -119,6 +119,10 @@ _Delay = Annotated[
 _Mode = Annotated[Literal["async", "sync"], expect('"async" or "sync"')]
 _Collect = Annotated[Literal["never", "after-cleanup"], expect('"never" or "after-cleanup"')]
 _Abi = Annotated[Literal["cellreap", "microkit"], expect('"cellreap" or "microkit"')]
+_Symbols = Annotated[
+    dict[str, Annotated[int, Field(ge=0, lt=1 << 63), expect("an integer from 0 to 2^63 - 1")]],
+    expect("numbers, by names of symbols"),
+]
 _Overrun = Annotated[Literal["fault", "wait"], expect('"fault" or "wait"')]
 _Start = Annotated[Literal["boot", "after-cleanup"], expect('"boot" or "after-cleanup"')]
 
@@ -387,6 +391,10 @@ class Pd(Table):
     """What the program was built for. A PD for Microkit has its capabilities where libmicrokit
     expects them, and only for its channels. It asks for no operations. Its program is an ELF file
     that no other PD runs.
+    """
+    symbols: _Symbols = Field(default={})
+    """For Microkit: values of 8 bytes that symbols of the program have, in the copy that runs.
+    `symbols = { ring_vaddr = 0x40000000 }`
     """
     passive: _Bool = False
     """It runs on the time of who calls it, and on its own only until it waits for the first time,

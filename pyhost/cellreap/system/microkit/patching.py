@@ -35,6 +35,9 @@ def patched(config: Config, pd: Pd, program: Executable) -> bytes:
     if _BUFFER not in symbols:
         text = f"{program.name}: has no symbol {_BUFFER}"
         raise CellreapError(f"{text}; expected a program that is linked with libmicrokit")
+    missing = [name for name in pd.symbols if name not in symbols]
+    if missing:
+        raise CellreapError(f'{program.name}: has no symbol "{missing[0]}", which is to be set')
     raw = bytearray(program.raw)
     for name, value in _values(config, pd).items():
         if name in symbols:
@@ -50,6 +53,7 @@ def _values(config: Config, pd: Pd) -> dict[str, bytes]:
         "microkit_name": name.ljust(_NAME_BYTES, b"\0"),
         "microkit_passive": bytes([pd.passive]),
         "microkit_notifications": notifications.to_bytes(8, "little"),
+        **{symbol: number.to_bytes(8, "little") for symbol, number in pd.symbols.items()},
     }
 
 

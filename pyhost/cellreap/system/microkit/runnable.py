@@ -6,13 +6,15 @@ What is not done yet is refused, one line at a time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os.path import relpath
 from pathlib import Path
 from typing import Final
 
 import tomlkit
+from tomlkit.items import AoT
 
+from cellreap.system.config.region import SPAN
 from cellreap.system.config.schema import TIMES_US
 from cellreap.system.importing import Imported, Names, configuration, ranked, table
 from cellreap.system.microkit import rows
@@ -24,16 +26,16 @@ from cellreap.system.microkit.rows import Row, System
 _PAGE: Final = 4096
 _CSPACE_BITS: Final = 8
 _NOT_YET: Final = {
-    "map": "memory regions",
     "irq": "interrupts",
     "ioport": "I/O ports",
     "io_address_space": "address spaces of devices",
-    "setvar": "symbols that the description sets",
+    "setvar": "physical addresses of memory",
+    "memory_region.prefill_bootinfo": "what the firmware tells",
     "cspace": "further capabilities",
     "domains": "scheduling domains",
     "virtual_machine": "virtual machines",
     "protection_domain.smc": "calls to the firmware",
-    "end.setvar_id": "symbols that the description sets",
+    "map.setvar_prefill_size": "sizes of files",
     "program_image.path_for_symbols": "symbols of another file",
 }
 """Element or attribute that a system that runs must not have yet -> what it is."""
@@ -61,14 +63,16 @@ def runnable_system(
     document.add(tomlkit.comment(f"Made of {path.name}."))
     document.add("system", table({"name": Names().give(path.stem)}))
     document.add("policy", table(policy.policy.model_dump()))
-    tables = {kind: tomlkit.aot() for kind in ("program", "pd", "channel")}
+    tables = {kind: tomlkit.aot() for kind in ("program", "pd", "region", "channel")}
     for pd in described.pds():
         name = known[pd.name]
         found = _find(pd.image, path, search)
         tables["program"].append(table({"name": name, "elf": found}))
         keys = {"name": name, "program": name, "abi": "microkit", "cspace_bits": _CSPACE_BITS}
         keys |= {"priority": new[pd.priority], "stack_pages": pd.stack_size // _PAGE}
-        tables["pd"].append(table(keys | _time(pd) | _of_policy(own.get(pd.name))))
+        keys |= _time(pd) | _of_policy(own.get(pd.name))
+        set_ = _symbols(described, pd)
+        tables["pd"].append(table(keys | ({"symbols": set_} if set_ else {})))
     for number, channel in enumerate(described.channels, 1):
         if any(end.notify for end in channel.ends):
             made = table({"name": f"channel_{number}"})
@@ -77,6 +81,7 @@ def runnable_system(
                 both.append(table({"pd": known[end.pd], "id": end.id, "notify": end.notify}))
             made.add("end", both)
             tables["channel"].append(made)
+    _add_regions(described, policy, known, tables["region"])
     for kind, listed in tables.items():
         if listed:
             document.add(kind, listed)
@@ -85,6 +90,41 @@ def runnable_system(
         document.add("expect", table({"crashes": back}))
     renamed = {name: pd for pd, name in known.items()}
     return configuration(document, path, renamed, (), ())
+
+
+def _add_regions(described: System, policy: Policy, known: Mapping[str, str], out: AoT) -> None:
+    """The regions that PDs map, as the policy has them."""
+    own = {each.name: each for each in policy.region}
+    names = Names()
+    for region in described.regions:
+        users = [(pd, each) for pd in described.pds() for each in pd.maps if each.mr == region.name]
+        if not users:
+            continue
+        keys: dict[str, object] = {"name": names.give(region.name), "size": region.size}
+        if region.phys_addr is not None:
+            keys |= {"physical": region.phys_addr, "shared": len(users) > 1}
+        if region.prefill_path is not None:
+            keys["fill"] = region.prefill_path
+        if region.name in own:
+            keys |= own[region.name].model_dump(exclude={"name"}, exclude_none=True)
+        made, maps = table(keys), tomlkit.aot()
+        for pd, each in users:
+            place = {"address": each.vaddr, "writable": "w" in each.perms}
+            maps.append(table({"pd": known[pd.name], **place}))
+        made.add("map", maps)
+        out.append(made)
+
+
+def _symbols(described: System, pd: rows.Pd) -> dict[str, int]:
+    """The symbols of a PD that its maps and its channels set."""
+    sizes = {region.name: region.size or 0 for region in described.regions}
+    found = {}
+    for each in pd.maps:
+        found[each.setvar_vaddr] = each.vaddr
+        found[each.setvar_size] = sizes[each.mr]
+    for channel in described.channels:
+        found |= {end.setvar_id: end.id for end in channel.ends if end.pd == pd.name}
+    return {symbol: value for symbol, value in found.items() if symbol is not None}
 
 
 def _refuse(described: System, policy: Policy) -> None:
@@ -107,9 +147,16 @@ def _refuse(described: System, policy: Policy) -> None:
                 raise end.error("protected procedures cannot be run yet", "pp")
         if channel.ends[0].pd == channel.ends[1].pd:
             raise channel.error("a PD that notifies itself cannot be run yet")
-    for what, given in (("[[serves]]", policy.serves), ("[[region]]", policy.region)):
-        if given:
-            raise described.error(f"{what} of the policy cannot be run yet")
+    for pd in described.pds():
+        for each in pd.maps:
+            if each.vaddr % SPAN:
+                raise each.error(f"expected a multiple of {SPAN:#x} for now", "vaddr")
+            if "x" in each.perms:
+                raise each.error("regions with code cannot be run yet", "perms")
+            if not each.cached:
+                raise each.error("memory that is not cached cannot be run yet", "cached")
+    if policy.serves:
+        raise described.error("[[serves]] of the policy cannot be run yet")
 
 
 def _find(image: rows.ProgramImage, path: Path, search: Sequence[Path]) -> str:
