@@ -68,7 +68,7 @@ static int work(const cr_work_entry *w)
 
 void cr_main(void)
 {
-    static const cr_server server = {serve, work, 0};
+    static const cr_server server = {serve, work, 0, 0};
     space = cr_own_space();
     cr_serve(&server);
 }

@@ -94,7 +94,7 @@ static int work(const cr_work_entry *w)
 
 void cr_main(void)
 {
-    static const cr_server server = {serve, work, 0};
+    static const cr_server server = {serve, work, 0, 0};
     const cr_startup *info = cr_info();
     if (info->n_spaces != 1 || info->n_requests != 1) {
         cr_say_text("no files, or no space of my own");

@@ -238,9 +238,9 @@ static _Noreturn void be_client(int adds)
 
 void cr_main(void)
 {
-    static const cr_server disk = {serve_disk, work, 0};
-    static const cr_server file_server = {serve_files, work, 0};
-    static const cr_server table = {serve_table, work, 0};
+    static const cr_server disk = {serve_disk, work, 0, 0};
+    static const cr_server file_server = {serve_files, work, 0, 0};
+    static const cr_server table = {serve_table, work, 0, 0};
     cr_subject subject = {0, 0, 0};
     const uint32_t role = cr_info()->args[0];
     if (role > TABLE) {

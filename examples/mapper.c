@@ -100,7 +100,7 @@ static int extract(const cr_work_entry *w)
 
 void cr_main(void)
 {
-    static const cr_server server = {serve, st_note, extract};
+    static const cr_server server = {serve, st_note, extract, 0};
     uint64_t reply[3];
     uint32_t slot;
     uint32_t received;

@@ -145,7 +145,7 @@ static void lose(uint32_t label)
 
 void cr_main(void)
 {
-    static const cr_server server = {serve, st_note, 0};
+    static const cr_server server = {serve, st_note, 0, 0};
     const uint64_t role = cr_info()->args[0];
     uint32_t left;
     if (role == LENDER) {

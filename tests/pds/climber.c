@@ -34,7 +34,7 @@ static uint32_t serve(cr_incoming *m)
 
 static void climb(void)
 {
-    static const cr_server server = {serve, st_note, 0};
+    static const cr_server server = {serve, st_note, 0, 0};
     cr_line line = {0};
     uint64_t value;
     uint32_t object;

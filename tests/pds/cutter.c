@@ -64,7 +64,7 @@ static uint32_t serve(cr_incoming *m)
 
 void cr_main(void)
 {
-    static const cr_server server = {serve, st_note, 0};
+    static const cr_server server = {serve, st_note, 0, 0};
     const cr_startup *info = cr_info();
     if (info->n_spaces != 1 ||
         cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK) {

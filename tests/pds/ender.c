@@ -96,7 +96,7 @@ static void subscribe(void)
 
 void cr_main(void)
 {
-    static const cr_server server = {serve, work, 0};
+    static const cr_server server = {serve, work, 0, 0};
     uint32_t slots[CR_STARTUP_REQUESTS] = {0};
     uint32_t space;
     uint32_t received;

@@ -27,7 +27,7 @@ static uint32_t serve(cr_incoming *m)
 
 void cr_main(void)
 {
-    static const cr_server server = {serve, work, 0};
+    static const cr_server server = {serve, work, 0, 0};
     const cr_startup *info = cr_info();
     for (uint32_t i = 0; i < info->n_requests; i++) {
         uint64_t reply[3];

@@ -28,7 +28,7 @@ static uint32_t serve(cr_incoming *m)
 
 void cr_main(void)
 {
-    static const cr_server server = {serve, st_note, 0};
+    static const cr_server server = {serve, st_note, 0, 0};
     space = cr_own_space();
     cr_say_check("allow", cr_allow_pd(cr_info()->pds[0].number, 1), CR_RESULT_OK);
     cr_serve(&server);

@@ -74,7 +74,7 @@ static int work(const cr_work_entry *w)
 
 void cr_main(void)
 {
-    static const cr_server server = {serve, work, 0};
+    static const cr_server server = {serve, work, 0, 0};
     space = cr_own_space();
     for (uint32_t i = 0; i < WORDS; i++) {
         data[i] = word_of(i);

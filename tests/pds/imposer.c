@@ -50,7 +50,7 @@ static void press(const char *name, uint32_t pd, uint32_t object)
 
 void cr_main(void)
 {
-    static const cr_server server = {serve, 0, 0};
+    static const cr_server server = {serve, 0, 0, 0};
     const cr_startup *info = cr_info();
     uint32_t object;
     space = cr_own_space();

@@ -65,7 +65,7 @@ static uint32_t serve(cr_incoming *m)
 
 static void be_server(void)
 {
-    static const cr_server server = {serve, st_note, 0};
+    static const cr_server server = {serve, st_note, 0, 0};
     if (cr_connect(cr_info()->requests[0], 1, &below, &below_space) != CR_RESULT_OK) {
         cr_say_text("no server below");
         cr_exit(1);

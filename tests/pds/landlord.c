@@ -11,7 +11,7 @@ static uint32_t serve(cr_incoming *m)
 
 void cr_main(void)
 {
-    static const cr_server server = {serve, 0, 0};
+    static const cr_server server = {serve, 0, 0, 0};
     uint32_t space;
     uint32_t made = 0;
     for (uint32_t i = 0; i < cr_info()->args[0]; i++) {

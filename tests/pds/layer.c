@@ -44,7 +44,7 @@ static int work(const cr_work_entry *w)
 
 void cr_main(void)
 {
-    static const cr_server server = {serve, work, 0};
+    static const cr_server server = {serve, work, 0, 0};
     const cr_startup *info = cr_info();
     if (info->n_requests == 1 &&
         (cr_connect(info->requests[0], 1, &below_slot, &below) != CR_RESULT_OK ||

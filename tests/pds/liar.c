@@ -120,7 +120,7 @@ static uint32_t serve(cr_incoming *m)
 
 void cr_main(void)
 {
-    static const cr_server server = {serve, work, extract};
+    static const cr_server server = {serve, work, extract, 0};
     uint32_t slot;
     uint32_t received;
     uint32_t ticket;

@@ -60,7 +60,7 @@ static void measure(uint64_t began)
 
 void cr_main(void)
 {
-    static const cr_server server = {serve, st_note, 0};
+    static const cr_server server = {serve, st_note, 0, 0};
     const uint64_t began = counter();
     if (cr_info()->n_requests != 0) {
         measure(began);

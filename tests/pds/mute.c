@@ -12,7 +12,7 @@ static uint32_t serve(cr_incoming *m)
 
 void cr_main(void)
 {
-    static const cr_server server = {serve, st_note, 0};
+    static const cr_server server = {serve, st_note, 0, 0};
     (void)cr_own_space();
     cr_serve(&server);
 }

@@ -44,7 +44,7 @@ static uint32_t pass(void)
 }
 
 static uint32_t serve(cr_incoming *m);
-static const cr_server passer = {serve, work, 0};
+static const cr_server passer = {serve, work, 0, 0};
 
 static uint32_t serve(cr_incoming *m)
 {

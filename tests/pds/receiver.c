@@ -82,8 +82,8 @@ static int begin_to_fail(const cr_work_entry *w)
 
 void cr_main(void)
 {
-    static const cr_server server = {serve, work, 0};
-    static const cr_server failing = {serve, begin_to_fail, 0};
+    static const cr_server server = {serve, work, 0, 0};
+    static const cr_server failing = {serve, begin_to_fail, 0, 0};
     make_space(0, &space);
     cr_serve(cr_info()->args[0] == FAILS ? &failing : &server);
 }

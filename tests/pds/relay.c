@@ -49,7 +49,7 @@ static uint32_t serve(cr_incoming *m)
     return passed ? ST_OK : ST_IO_ERROR;
 }
 
-static const cr_server relay = {serve, work, 0};
+static const cr_server relay = {serve, work, 0, 0};
 
 void cr_main(void)
 {

@@ -72,7 +72,7 @@ static int work(const cr_work_entry *w)
 
 void cr_main(void)
 {
-    static const cr_server server = {serve, work, 0};
+    static const cr_server server = {serve, work, 0, 0};
     cr_own_space();
     cr_say_check("allow", cr_allow_pd(cr_info()->pds[0].number, 4), CR_RESULT_OK);
     cr_say_check("subscribe", cr_subscribe(0, cr_info()->pds[0].slot), CR_RESULT_OK);

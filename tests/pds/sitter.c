@@ -94,7 +94,7 @@ static uint32_t serve(cr_incoming *m)
 
 void cr_main(void)
 {
-    static const cr_server server = {serve, st_note, 0};
+    static const cr_server server = {serve, st_note, 0, 0};
     const cr_startup *info = cr_info();
     const uint64_t act = info->args[0];
     uint32_t received;

@@ -78,7 +78,7 @@ static int work(const cr_work_entry *w)
 
 void cr_main(void)
 {
-    static const cr_server server = {serve, work, 0};
+    static const cr_server server = {serve, work, 0, 0};
     const cr_startup *info = cr_info();
     while (made + (info->args[2] != FIRST) < info->n_spaces) {
         make_space();

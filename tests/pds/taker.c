@@ -85,7 +85,7 @@ static int work(const cr_work_entry *w)
 
 void cr_main(void)
 {
-    static const cr_server server = {serve, work, 0};
+    static const cr_server server = {serve, work, 0, 0};
     const cr_startup *info = cr_info();
     for (uint32_t i = 0; i < info->n_spaces; i++) {
         if (cr_create_space(info->spaces[i].type, info->spaces[i].name, &spaces[i]) !=

@@ -52,7 +52,7 @@ static int work(const cr_work_entry *w)
 
 void cr_main(void)
 {
-    static const cr_server server = {serve, work, 0};
+    static const cr_server server = {serve, work, 0, 0};
     const cr_startup *info = cr_info();
     uint32_t space;
     uint32_t received;

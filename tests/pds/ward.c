@@ -46,7 +46,7 @@ static void get_resource(uint32_t server)
 
 void cr_main(void)
 {
-    static const cr_server server = {serve, st_note, 0};
+    static const cr_server server = {serve, st_note, 0, 0};
     const cr_startup *info = cr_info();
     uint32_t slot = 0;
     uint32_t below = 0;
