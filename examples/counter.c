@@ -50,7 +50,7 @@ static int work(const cr_work_entry *w)
 
 void cr_main(void)
 {
-    static const cr_server server = {serve, work, 0, 0};
+    static const cr_server server = {.serve = serve, .work = work};
     const cr_startup *info = cr_info();
     if (cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK) {
         cr_exit(1);
