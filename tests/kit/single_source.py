@@ -127,7 +127,7 @@ def steps_in_docs() -> None:
 # -- numbers in prose
 
 NUMBERS: list[tuple[str, str, str, Callable[[int], int]]] = [
-    ("README.md", r"(\d[\d,]*) PDs at\s+a\s+time", "CR_MAX_PDS", int),
+    ("README.md", r"(\d[\d,]*)\s+PDs\s+at\s+a\s+time", "CR_MAX_PDS", int),
     ("README.md", r"(\d[\d,]*)\s+nodes\s+and", "CR_MAX_NODES", int),
     ("README.md", r"(\d[\d,]*)\s+edges", "CR_MAX_EDGES", int),
     ("README.md", r"(\d[\d,]*)\s+spaces\s+of", "CR_MAX_SPACES", int),
