@@ -421,6 +421,8 @@ class Target:
                                           else {"cnode": 1, "table": 2})  # fmt: skip
         place = {"paddr": hex(self.memories[made][0]), "bytes": 1 << 13, "slots": MEMORY_SLOTS}
         self.emit("BODY", of=made, **place, objects=counted(self.body_objects[made]))
+        if lower is None:
+            self.model.tell_extra(made, f"{self.memories[made][0]:x}_1_12")
         self.model.add_hold(pd, made)
         self.edge("made", "HOLD", pd, made, slot if lower else 1, asker=pd, op=op)
         if lower is not None:
