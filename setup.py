@@ -16,7 +16,7 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
-SOURCES = ("roottask", "pds", "platforms", "examples", "refkernel")
+SOURCES = ("roottask", "pds", "platforms", "examples", "refkernel", "docs")
 CORE = "libcellreap_core.so"
 
 
@@ -32,6 +32,7 @@ class BuildPackage(build_py):
             return
         for name in SOURCES:
             shutil.copytree(ROOT / name, package / "_sources" / name)
+        shutil.copy(ROOT / "README.md", package / "_sources" / "README.md")
         built = Path(self.build_lib).resolve().parent / "core"
         # Without symbols, so that it does not contain the names of folders of this machine.
         options = ["-G", "Ninja", "-DCMAKE_SHARED_LINKER_FLAGS=-s"]

@@ -37,6 +37,7 @@ from cellreap.output_parts import Input as Input
 from cellreap.output_parts import KernelsWord as KernelsWord
 from cellreap.output_parts import LargestCleanup as LargestCleanup
 from cellreap.output_parts import LeftOut as LeftOut
+from cellreap.output_parts import PageShown as PageShown
 from cellreap.output_parts import Program as Program
 from cellreap.output_parts import Refused as Refused
 from cellreap.output_parts import Standing as Standing
@@ -61,6 +62,7 @@ from cellreap.output_tools import CacheOutput as CacheOutput
 from cellreap.output_tools import CapdlOutput as CapdlOutput
 from cellreap.output_tools import CompletionOutput as CompletionOutput
 from cellreap.output_tools import DebugOutput as DebugOutput
+from cellreap.output_tools import DocsOutput as DocsOutput
 from cellreap.output_tools import ImportOutput as ImportOutput
 from cellreap.output_tools import InitOutput as InitOutput
 from cellreap.output_tools import ProgramsOutput as ProgramsOutput
@@ -549,6 +551,7 @@ OUTPUTS: Final[dict[str, type[Any]]] = {
     "init": InitOutput,
     "debug": DebugOutput,
     "completion": CompletionOutput,
+    "docs": DocsOutput,
     "cache": CacheOutput,
 }
 """Command -> what its --json prints. Every command with --json is here."""

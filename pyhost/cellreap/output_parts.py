@@ -145,6 +145,17 @@ class CacheEntry(TypedDict):
     """When it was last used."""
 
 
+class PageShown(TypedDict):
+    """A page about cellreap."""
+
+    name: str
+    """Its name, for `cellreap docs`."""
+    title: str
+    """Its heading."""
+    path: str
+    """Its file."""
+
+
 class Program(TypedDict):
     """A program that comes with cellreap."""
 

@@ -9,6 +9,7 @@ from cellreap.output_parts import (
     CacheEntry,
     DroppedPart,
     ImportNote,
+    PageShown,
     Program,
     SymbolFile,
     Versioned,
@@ -97,6 +98,17 @@ class CompletionOutput(Versioned):
     """The shell."""
     script: str
     """The script for it."""
+
+
+class DocsOutput(Versioned):
+    """`cellreap docs --json`."""
+
+    command: Literal["docs"]
+    """The command."""
+    pages: list[PageShown]
+    """All pages, or the one that was named."""
+    text: str | None
+    """The text of the page that was named, in Markdown."""
 
 
 class CapdlOutput(Versioned):

@@ -38,6 +38,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "programs": ("app",),
     "cache": (),
     "completion": ("bash",),
+    "docs": ("tutorial",),
 }
 # Command -> arguments, and what it says that it needs.
 NEEDS_MORE: dict[str, tuple[tuple[str, ...], str]] = {

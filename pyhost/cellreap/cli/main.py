@@ -90,6 +90,7 @@ _COMMANDS: Final[dict[str, tuple[str, str, str]]] = {
         "programs",
         "List the programs that come with cellreap.",
     ),
+    "docs": ("cellreap.cli.docs_cmd", "docs", "List the pages about cellreap, or show one."),
     "cache": ("cellreap.cli.cache_cmd", "cache", "List or delete what builds keep."),
     "completion": (
         "cellreap.cli.completion_cmd",
