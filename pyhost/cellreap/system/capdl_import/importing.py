@@ -44,10 +44,10 @@ _WORD_BITS = 64
 _BODY = ("cnode", "frame", "pt", "pd", "pdpt", "pml4", "pud", "pgd", "ut", "untyped", "asid_pool")
 """What a PD is made of: the root task makes it anew for each PD."""
 _LOST = {
-    "notification": "PDs do not signal each other",
-    "irq": "PDs have no devices",
-    "io_ports": "PDs have no devices",
-    "io_device": "PDs have no devices",
+    "notification": "notifications are not imported",
+    "irq": "devices are not imported",
+    "io_ports": "devices are not imported",
+    "io_device": "devices are not imported",
     "sc": "a PD's share of the time is not configured",
     "rtreply": "reply objects are made by the root task",
     "vcpu": "PDs have no virtual processors",
@@ -335,7 +335,7 @@ class _Import:
                 self._note(each.line, each.name, said)
                 self._dropped += _dropped(each, "memory", using)
             elif each.kind == "frame" and "paddr" in each.values:
-                self._note(each.line, each.name, "no counterpart: PDs have no devices")
+                self._note(each.line, each.name, "no counterpart: devices are not imported")
                 self._dropped += _dropped(each, "device", using)
             elif each.kind not in (*_BODY, "tcb", "ep"):
                 reason = _LOST.get(each.kind, f"there is nothing like {each.kind}")

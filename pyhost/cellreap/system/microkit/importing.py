@@ -48,8 +48,8 @@ _MAX_STACK_PAGES = 64
 _MAX_CHANNELS = headers.constant("protocol.h", "CR_STARTUP_CHANNELS")
 
 _SYMBOL = "no symbol of a program is rewritten"
-_MEMORY = "a configuration has no memory regions"
-_DEVICE = "PDs have no devices"
+_MEMORY = "regions are not imported"
+_DEVICE = "devices are not imported"
 _DOMAINS = "there is one scheduling domain"
 
 LOST = {
