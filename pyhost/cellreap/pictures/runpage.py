@@ -42,8 +42,8 @@ from cellreap.pictures.history import (
 from cellreap.pictures.lanes import CleanupSeen, Lane, Lanes
 from cellreap.pictures.layout import Layout, place
 from cellreap.pictures.nearness import Nearness
-from cellreap.runs.folding import in_ranges, name_of, natural, stem_of
-from cellreap.runs.summary import chapter_lines, headline
+from cellreap.runs.folding import in_ranges, natural, stem_of
+from cellreap.runs.summary import heading_of, headline
 from cellreap.trace.events import Event, printable
 from cellreap.trace.reading import Reading
 from cellreap.trace.report import Report, Verdict, verdict_of
@@ -264,16 +264,15 @@ def _cleanup_data(
     cleanup: CleanupSeen, at: Mapping[str, int], reading: Reading, names: Mapping[str, str]
 ) -> dict[str, Any]:
     chapter = next((c for c in reading.story.chapters if c.number == cleanup.number), None)
-    told = [] if chapter is None else chapter_lines(chapter, reading.report, reading.report.faults)
+    number = f"Cleanup {cleanup.number}"
     return {
         "n": cleanup.number,
         "span": _span(cleanup.span),
         "lane": at.get(cleanup.trigger, 0),
-        "who": name_of(cleanup.trigger, names),
         "phases": [[*_span(phase), phase.text] for phase in cleanup.phases],
         "steps": cleanup.steps,
         "calls": cleanup.calls,
-        "told": told[0] if told else f"Cleanup {cleanup.number}",
+        "told": number if chapter is None else heading_of(chapter, names),
     }
 
 

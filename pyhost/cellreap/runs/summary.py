@@ -170,6 +170,17 @@ def chapter_lines(chapter: Chapter, report: Report, faults: Sequence[FaultSeen])
     return _long(chapter, report.names, checked, next(fatal, None))
 
 
+def heading_of(chapter: Chapter, names: Mapping[str, str]) -> str:
+    """The first line about a cleanup."""
+    if chapter.trigger != "-":
+        return f"Crash {chapter.number}: {name_of(chapter.trigger, names)}: {_how(chapter, names)}"
+    if chapter.how == "stop":
+        return f"The end, cleanup {chapter.number}: all PDs"
+    if chapter.how == "reconcile":
+        return f"The start, cleanup {chapter.number}: what is not named of a saved state"
+    return f"Collection, cleanup {chapter.number}: what cannot be reached"
+
+
 def _long(
     chapter: Chapter,
     names: Mapping[str, str],
@@ -220,15 +231,8 @@ def _long(
             f"{f', {failed} failed' if failed else ''}"
         )
     pd_depth, rs_depth = chapter.depths
-    heading = f"Crash {chapter.number}: {name_of(chapter.trigger, names)}: {_how(chapter, names)}"
-    if chapter.trigger == "-":
-        heading = f"Collection, cleanup {chapter.number}: what cannot be reached"
-        if chapter.how == "stop":
-            heading = f"The end, cleanup {chapter.number}: all PDs"
-        elif chapter.how == "reconcile":
-            heading = f"The start, cleanup {chapter.number}: what is not named of a saved state"
     lines = [
-        heading,
+        heading_of(chapter, names),
         *fault_lines(fault),
         *_section("depths", [f"PDs {pd_depth}, spaces {rs_depth}"]),
     ]
