@@ -58,6 +58,13 @@ uint32_t cr_take_untold(cr_pd *pd, uint32_t slot)
     return pd->slots[slot] & ~(uint32_t)CR_SLOT_LOST_PD;
 }
 
+/* The end of a resource in the model. */
+static cr_status destroy(cr_ref resource, int cleanup)
+{
+    const cr_status status = cr_rows_destroy(resource, cleanup);
+    return status == CR_OK ? cr_model_release(cr_sys.model, resource) : status;
+}
+
 /* -- memory */
 
 static cr_status take_memory(cr_ref node, int cleanup)
@@ -71,8 +78,7 @@ static cr_status take_memory(cr_ref node, int cleanup)
     cr_pool_give(cr_sys.node_entry[node.index]);
     cr_sys.memories--;
     cr_sys.memory_changed = 1;
-    status = cr_rows_destroy(node, cleanup);
-    return status == CR_OK ? cr_model_release(cr_sys.model, node) : status;
+    return destroy(node, cleanup);
 }
 
 /* With the last capability to it, the kernel masks a line. */
@@ -84,8 +90,7 @@ static cr_status take_line(cr_ref line, int cleanup)
         return CR_ERR_KERNEL;
     }
     cr_pool_give(pool_slot);
-    const cr_status status = cr_rows_destroy(line, cleanup);
-    return status == CR_OK ? cr_model_release(cr_sys.model, line) : status;
+    return destroy(line, cleanup);
 }
 
 /* Memory that nobody refers to any more goes, and a region takes what only it mapped along. */
@@ -280,8 +285,7 @@ static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)
         return take_memory(resource, deleted_by == 0);
     }
     if (cr_is_channel(resource)) {
-        status = cr_rows_destroy(resource, deleted_by == 0);
-        return status == CR_OK ? cr_model_release(cr_sys.model, resource) : status;
+        return destroy(resource, deleted_by == 0);
     }
     if (cr_is_line(resource)) {
         return take_line(resource, deleted_by == 0);
@@ -310,8 +314,7 @@ static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)
     }
     cr_pool_give(pool_slot);
     const int is_backed = deleted_by != 0 && cr_backing_of(resource, &object, &writable);
-    status = cr_rows_destroy(resource, deleted_by == 0);
-    status = status == CR_OK ? cr_model_release(cr_sys.model, resource) : status;
+    status = destroy(resource, deleted_by == 0);
     if (status == CR_OK && is_backed) {
         free_memory(object); /* A cleanup has planned that. */
     }
