@@ -81,6 +81,7 @@ def with_dma(arch: str, **values: int) -> Change:
                 "name": "buffers",
                 "size": 4096,
                 "physical_word": 0,
+                "device": "clock",
                 "map": [{"pd": pd.name, "address": 2 * SPAN, "writable": True}],
             }
         )

@@ -16,8 +16,11 @@ from typing import Any, Final
 
 from cellreap.model.closeness import Closeness
 from cellreap.trace.check import Report, check_stream
+from cellreap.trace.check.memory import Body
+from cellreap.trace.check.replay import Replay
 from cellreap.trace.events import Event
 from cellreap.trace.expected import Expected, ExpectedCrash, ExpectedEnd, ExpectedLine, ExpectedMap
+from cellreap.trace.reader import Reader, read
 from cellreap.trace.writer import Draft, seal
 from kit.configured_story import (
     expected,
@@ -213,9 +216,20 @@ def of_line() -> Report:
     return held(story(expected()), with_pd("app", lines=(line,))(expected()))
 
 
+def of_kept() -> Report:
+    """The story of PDs that are made where a device may write."""
+    replay = Replay(Report("trace"), expected())
+    replay.context.configured.edges.keep("a", Body(0, 1 << 40, 0))
+    lines = "\n".join(seal(story(expected()))).encode()
+    for event in read(Reader("trace"), io.BytesIO(lines)):
+        replay.feed(event)
+    return replay.report
+
+
 def reports() -> dict[str, Callable[[], Report]]:
     """Rule -> the report on a trace that breaks it."""
     stories = {rule: functools.partial(of_story, change) for rule, change in STORIES}
     edits = {rule: functools.partial(of_edit, edit) for rule, edit in EDITS}
     own = {"config.region": of_region, "config.channel": of_channel, "config.line": of_line}
+    own["config.kept"] = of_kept
     return {**edits, **stories, **own}

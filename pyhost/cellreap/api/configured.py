@@ -22,7 +22,9 @@ from cellreap.model.ids import (
     space_id,
 )
 from cellreap.system.config import Config, Pd, closeness_of, ends_of, lines
+from cellreap.system.config.region import kept_from_others
 from cellreap.system.config.tables import core_spaces, has_memory
+from cellreap.trace.expected import kept_told
 from cellreap.unknown import Unknown
 
 _ROOT_NAME: Final = "ROOT_TASK"
@@ -46,6 +48,10 @@ def of_system(system: System) -> State:
     notes = []
     if late:
         notes.append(f"{system.path}: not there before the first cleanup: {', '.join(late)}")
+    regions = system.config.regions
+    for region in regions:
+        if (device := kept_from_others(regions, region)) is not None:
+            notes.append(f"{system.path}: {kept_told(region.name, device)}")
     by_id = {pd_id(number): pd for number, pd in _at_boot(system.config)}
     policy = system.config.policy
 

@@ -27,6 +27,7 @@ from cellreap.system.config import (
     read_text,
     respawn_of,
 )
+from cellreap.system.config.region import kept_from_others
 from cellreap.system.config.tables import may, need
 from cellreap.system.image import Image, Sizes, read_image
 from cellreap.system.sdk import debug_missing, takes_snapshots, timer_missing
@@ -191,6 +192,7 @@ def _pd(
                 region.physical,
                 len(region.on_death),
                 any(entry.until is not None for entry in region.on_death),
+                kept_from_others(config.regions, region),
             )
             for region in config.regions
             for each in region.maps

@@ -52,6 +52,13 @@ class ExpectedMap:
     """What the root task does to it when its PD is stopped."""
     waits: bool = False
     """Whether it waits for the device, which may never become quiet."""
+    writer: str | None = None
+    """For memory: the device that may write there for ever, since it has no `on_death`."""
+
+
+def kept_told(region: str, device: str) -> str:
+    """Why nobody else gets the memory of a region."""
+    return f"{region} is kept from others: {device}, which may write there, has no on_death"
 
 
 @dataclass(frozen=True)

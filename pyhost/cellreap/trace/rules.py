@@ -127,6 +127,8 @@ RULES: Final[dict[str, str]] = {
     "slots.",
     "config.region": "A PD has the configured regions from its creation on, and of each the memory "
     "of the others that have it.",
+    "config.kept": "Where a device may write that has no `on_death`, nothing is made but the "
+    "memory of the same region.",
     "config.channel": "A PD has the configured channels from its creation on, and shares each with "
     "the other PD that has it.",
     "config.request": "A PD requests the spaces that it may connect to, and from its creation the "

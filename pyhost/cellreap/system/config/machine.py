@@ -5,15 +5,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final, TypeAlias
+from typing import Final
 
 from cellreap import headers
+from cellreap.system.config.channel_rules import Problem as Problem
+from cellreap.system.config.channel_rules import unknown
 from cellreap.system.config.channels import ends
 from cellreap.system.config.lines import lines
-from cellreap.system.config.schema import Config
+from cellreap.system.config.schema import Config, Region
 from cellreap.system.toml_lines import KeyPath
 
-Problem: TypeAlias = tuple[KeyPath, str]
 _REGISTER: Final = 4
 
 
@@ -62,6 +63,27 @@ def lines_problems(config: Config) -> Iterator[Problem]:
             return
 
 
+def _writer_problems(config: Config, at: KeyPath, region: Region) -> Iterator[Problem]:
+    """A PD of the device has the memory, so that does not go before the device is quiet. Where
+    nothing makes it quiet, nobody else has the memory.
+    """
+    if region.device is None:
+        if region.physical_word is not None:
+            yield (*at, "physical_word"), "needs device, the region of what may write there"
+        return
+    devices = {each.name: each for each in config.regions if each.physical is not None}
+    if region.device not in devices:
+        yield (*at, "device"), unknown("device", region.device, list(devices))
+        return
+    device = devices[region.device]
+    others = [each.pd for each in region.maps if each.pd not in [own.pd for own in device.maps]]
+    if len(others) == len(region.maps):
+        yield (*at, "device"), f"no PD of {region.device} has this memory; expected one in its maps"
+    elif others and not device.on_death:
+        said = f"{others[0]} has this memory and not {region.device}"
+        yield (*at, "device"), f"{said}; expected on_death, which makes {region.device} quiet"
+
+
 def device_problems(config: Config, i: int) -> Iterator[Problem]:
     """The registers of a device have one PD, unless the file says otherwise."""
     region = config.regions[i]
@@ -72,6 +94,7 @@ def device_problems(config: Config, i: int) -> Iterator[Problem]:
             yield (*at, "shared"), "is for devices; memory is shared by all who map it"
         if region.on_death:
             yield (*at, "on_death", 0), "is for devices, and this is memory"
+        yield from _writer_problems(config, at, region)
         return
     for j, each in enumerate(region.on_death):
         here: KeyPath = (*at, "on_death", j)
@@ -82,7 +105,11 @@ def device_problems(config: Config, i: int) -> Iterator[Problem]:
             yield here, "does nothing; expected value or until"
     if sum(len(other.on_death) for other in config.regions[: i + 1]) > most:
         yield (*at, "on_death"), f"expected at most {most} in all"
-    given = [key for key in ("epoch", "fill", "physical_word") if getattr(region, key) is not None]
+    given = [
+        key
+        for key in ("epoch", "fill", "physical_word", "device")
+        if getattr(region, key) is not None
+    ]
     for key in ["after"] * (region.after != "keep") + given:
         yield (*at, key), "is for memory, and this is a device"
     if len(region.maps) > 1 and not region.shared:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
@@ -94,9 +95,20 @@ class Region(Table):
     """For memory: the offset, in bytes, of a word of 8 bytes in which its PDs find the physical
     address of the region, which is contiguous. So they can have a device write there.
     """
+    device: Name | None = None
+    """For memory: the region of the device that may write there. `physical_word` needs it. Nobody
+    gets the memory before the device is quiet. If the device has no `on_death`, only its own PDs
+    may have the memory, and it is used for nothing but this region again.
+    """
     shared: Bool = False
     """For a device: whether several PDs may have it, or regions with the same addresses."""
     on_death: Annotated[tuple[OnDeath, ...], Field(strict=False)] = ()
     """For a device: how it becomes quiet when its PD is stopped."""
     maps: Annotated[tuple[Map, ...], Field(strict=False, alias="map")]
     """The PDs that have it, at least one."""
+
+
+def kept_from_others(regions: Sequence[Region], region: Region) -> str | None:
+    """The device that may write to a region for ever, since nothing makes it quiet."""
+    devices = (each for each in regions if each.name == region.device)
+    return next((each.name for each in devices if not each.on_death), None)

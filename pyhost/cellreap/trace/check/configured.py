@@ -184,6 +184,7 @@ class Configured(Concern):
         if self._making is not None and event["of"] == self._making.pd:
             self._making.body = event.number("bytes")
             self._making.objects = dict(event.counts("objects"))
+        self.edges.placed(event["of"])
         sizes = expected.sizes
         if is_memory(event["of"]):
             return

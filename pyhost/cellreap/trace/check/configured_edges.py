@@ -8,9 +8,10 @@ from typing import Final
 from cellreap import headers
 from cellreap.model.ids import is_channel, is_line, is_memory, is_region, parse_id, pd_id
 from cellreap.trace.check.context import Context
-from cellreap.trace.check.memory import PAGE
+from cellreap.trace.check.memory import PAGE, Body
 from cellreap.trace.events import RECONCILED, Event
-from cellreap.trace.expected import Expected, ExpectedPd
+from cellreap.trace.expected import Expected, ExpectedPd, kept_told
+from cellreap.trace.report import Undone
 
 NEEDED_CORE: Final = ("RESSPC", "PD", "MO")
 """The types of the root task's spaces that PDs may request: to create spaces, and to spawn."""
@@ -31,6 +32,10 @@ class ConfiguredEdges:
         """
         self._memory: dict[str, str] = {}
         """Name of a region -> its last memory object"""
+        self._kept: dict[str, Body] = {}
+        """Name of a region that a device may write to for ever -> where its memory is or was"""
+        self._there: dict[str, str] = {}
+        """What was made in such memory, if the region has not got it -> the region"""
         self._known: dict[str, str] = {}
         """Name of a channel -> the last node of it"""
         self._first = headers.constant("protocol.h", "CR_SLOT_FIRST_FREE")
@@ -140,6 +145,32 @@ class ConfiguredEdges:
                 what = "is no device" if each.physical is not None else "is a device"
                 self._bad("region", "PD", f"{config.name}: {each.region} {what}")
             self._memory[each.region] = memory
+            body = context.memory.body(memory)
+            if each.writer is not None and body is not None:
+                self.keep(each.region, body)
+            if self._there.get(memory) == each.region:
+                del self._there[memory]
+
+    def keep(self, region: str, body: Body) -> None:
+        """A device may write to a region for ever."""
+        self._kept[region] = body
+
+    def placed(self, node: str) -> None:
+        """A PD or memory is made. Where a device may write, only the region comes again."""
+        body = self.context.memory.body(node)
+        for region, kept in self._kept.items():
+            if body is not None and body.overlaps(kept):
+                self._there[node] = region
+
+    def freed(self, memory: str) -> None:
+        """A memory object is gone. A device may still write there."""
+        for pd, config in self._configs.items():
+            for each in config.maps:
+                if each.writer is None or self._memory.get(each.region) != memory:
+                    continue
+                what = f"left memory: {kept_told(each.region, each.writer)}"
+                if Undone(pd, what) not in self.context.report.undone:
+                    self.context.report.undone.append(Undone(pd, what))
 
     def frames_of(self, memory: str) -> range | None:
         """The addresses of the pages of a device, if it is one and they are known."""
@@ -156,6 +187,9 @@ class ConfiguredEdges:
         expected = self.context.expected
         if expected is None:
             return
+        for node, region in self._there.items():
+            self._bad("kept", event.name, f"{node} is where a device may write to {region}")
+        self._there.clear()
         live = {pd: self._configs[pd] for pd in self._pds.values() if self._is_there(pd)}
         for pd, config in live.items():
             for index, name in enumerate(config.holds):

@@ -29,6 +29,10 @@ class Body:
     bytes: int
     slots: int
 
+    def overlaps(self, other: Body) -> bool:
+        """Whether both have an address."""
+        return self.paddr < other.paddr + other.bytes and other.paddr < self.paddr + self.bytes
+
 
 @dataclass(frozen=True)
 class Region:
@@ -134,6 +138,7 @@ class Memory(Concern):
         self._by.pop(resource, None)
         self._backed.pop(resource, None)
         if is_memory(resource):
+            self.context.configured.edges.freed(resource)
             self.free_body(resource)
 
     def held(self, event: Event, pd: str, node: str) -> None:
