@@ -16,7 +16,7 @@ import pytest
 from cellreap.testing import Run, Target, together
 from cellreap.trace.events import Event
 from kit.arches import ARCHES
-from kit.counted import COUNTED
+from kit.counted import COUNTED, counted_on
 from kit.crowds import CLIENTS, crowd, down
 from kit.marks import thorough_but
 from kit.outcomes import unkeyed
@@ -81,7 +81,7 @@ def test_killed_at_any_instant(target: Target, crowd_seed: int) -> None:
     run = target.run(
         "crowd",
         change=together(crowd(later=True), down("kill", crowd_seed, 2)),
-        qemu_args=COUNTED,
+        qemu_args=counted_on(target.sdk),
     )
     killed = [c.number("n") for c in run.cleanups() if c["cause"] == "terminate"]
     assert len(killed) == 2
@@ -101,7 +101,9 @@ def test_killed_at_any_instant(target: Target, crowd_seed: int) -> None:
 @on_kernels
 def test_stopped_at_any_instant(target: Target, crowd_seed: int) -> None:
     run = target.run(
-        "crowd", change=together(crowd(), down("freeze", crowd_seed, 1)), qemu_args=COUNTED
+        "crowd",
+        change=together(crowd(), down("freeze", crowd_seed, 1)),
+        qemu_args=counted_on(target.sdk),
     )
     assert [run.name(event["pd"]) for event in run.of("FREEZE")] == ["server"]
     assert [run.name(event["pd"]) for event in run.of("TRIGGER", cause="late")] == ["server"]
