@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import os
 import select
 import signal
@@ -23,6 +24,9 @@ _PATIENCE = 2.0  # seconds between SIGTERM and SIGKILL
 _GATHERED = 0.005
 """Seconds for which output gathers before it is read. An emulator writes its console byte by byte,
 and a reader that wakes for each byte takes as much of the processor as the emulator."""
+_PIPE = 1 << 20
+"""Bytes of output that a reader who comes late finds. Some emulated UARTs, such as SiFive's in QEMU
+7.2, lose what does not fit. This is the most that Linux gives to everybody."""
 _MAX_WRITE = 10.0  # seconds in which a child must take what is written to it
 
 
@@ -42,6 +46,8 @@ class Process:
         self._stack.enter_context(ending_signals_raise())
         self._out, child_out = os.pipe()
         self._stack.callback(os.close, self._out)
+        with contextlib.suppress(PermissionError):  # who has many pipes gets the usual 64 KiB
+            fcntl.fcntl(self._out, fcntl.F_SETPIPE_SZ, _PIPE)
         try:
             with self._stdin() as given, os.fdopen(child_out, "wb", 0) as out:
                 self._running = subprocess.Popen(
@@ -81,7 +87,7 @@ class Process:
         if not ready:
             return None
         time.sleep(_GATHERED)
-        return os.read(self._out, 1 << 16)
+        return os.read(self._out, _PIPE)
 
     def failure(self) -> str:
         """How a child that closed its stdout failed. Empty if it did not fail, or does not end."""
