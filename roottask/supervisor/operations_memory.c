@@ -75,7 +75,7 @@ static int may_attach(cr_asked *a)
 
 cr_result cr_check_attach(cr_asked *a)
 {
-    const uint64_t span = 1ull << CR_REGION_SPAN_BITS;
+    const uint64_t page = 1ull << CR_PAGE_BITS;
     const uint64_t vaddr = a->args.address;
     const cr_result result = cr_find_resource(a->args.space, a->args.object, &a->found.node);
     if (result != CR_RESULT_OK) {
@@ -84,7 +84,10 @@ cr_result cr_check_attach(cr_asked *a)
     if (!may_attach(a)) {
         return CR_RESULT_DENIED;
     }
-    if (vaddr % span != 0 || vaddr == 0 || vaddr >> CR_REGIONS_END_BITS != 0) {
+    const uint64_t span = vaddr >> CR_REGION_SPAN_BITS;
+    const uint64_t last = vaddr + cr_memory_pages(a->found.node) * page - 1;
+    if (vaddr % page != 0 || span == 0 || last >> CR_REGION_SPAN_BITS != span ||
+        vaddr >> CR_REGIONS_END_BITS != 0) {
         return CR_RESULT_FAILED;
     }
     if (cr_has_region(a->from, vaddr)) {

@@ -13,6 +13,7 @@
 #include "kernel/debug.h"
 #include "kernel/objects.h"
 #include "kernel/untyped.h"
+#include <cellreap/image.h>
 
 void *memcpy(void *restrict to, const void *restrict from, size_t count); /* string.c */
 
@@ -42,6 +43,7 @@ enum { ELF_EXEC = 2, ELF_LOAD = 1, ELF_X = 1, ELF_W = 2 };
 typedef struct stretch {
     uint64_t vaddr; /* page-aligned */
     uint32_t pages;
+    int is_region; /* the frames are not of the body */
     uint32_t first_frame; /* its place among the frames of the body */
     int writable;
     int executable;
@@ -50,8 +52,10 @@ typedef struct stretch {
     uint64_t count;
 } stretch;
 
+enum { STRETCHES = CR_PROGRAM_SEGMENTS_MAX + 3 + CR_IMAGE_MAX_MAPS };
+
 typedef struct layout {
-    stretch stretches[CR_PROGRAM_SEGMENTS_MAX + 3];
+    stretch stretches[STRETCHES];
     uint32_t n_stretches;
     uint32_t frames;
     uint32_t tables[CR_ARCH_TABLE_LEVELS];
@@ -148,8 +152,9 @@ static cr_status need_tables(uint64_t vaddr, uint32_t pages)
 
 static cr_status add_stretch(stretch s)
 {
-    if (plan.n_stretches == CR_PROGRAM_SEGMENTS_MAX + 3 ||
-        s.pages > CR_PROGRAM_PAGES_MAX - plan.frames || s.pages == 0) {
+    const uint32_t frames = s.is_region ? 0 : s.pages;
+    if (plan.n_stretches == STRETCHES || s.pages == 0 ||
+        frames > CR_PROGRAM_PAGES_MAX - plan.frames) {
         return CR_ERR_ARG;
     }
     for (uint32_t i = 0; i < plan.n_stretches; i++) {
@@ -160,7 +165,7 @@ static cr_status add_stretch(stretch s)
         }
     }
     s.first_frame = plan.frames;
-    plan.frames += s.pages;
+    plan.frames += frames;
     plan.stretches[plan.n_stretches++] = s;
     return need_tables(s.vaddr, s.pages);
 }
@@ -247,6 +252,14 @@ static cr_status lay_out(const cr_body_params *params)
     if ((status = add_stretch(startup)) != CR_OK || (status = add_stretch(buffer)) != CR_OK ||
         (status = add_stretch(stack)) != CR_OK) {
         return status;
+    }
+    for (uint32_t i = 0; i < params->n_ranges; i++) {
+        status = add_stretch((stretch){.vaddr = params->ranges[i].vaddr,
+                                       .pages = params->ranges[i].pages,
+                                       .is_region = 1});
+        if (status != CR_OK) {
+            return status;
+        }
     }
     plan.signals = params->n_signals;
     plan.parents = first_frame() + plan.frames;
@@ -659,7 +672,7 @@ static uint32_t find_frame(uint64_t vaddr)
 {
     for (uint32_t i = 0; i < plan.n_stretches; i++) {
         const stretch *s = &plan.stretches[i];
-        if (vaddr >= s->vaddr && (vaddr - s->vaddr) / PAGE < s->pages) {
+        if (!s->is_region && vaddr >= s->vaddr && (vaddr - s->vaddr) / PAGE < s->pages) {
             return first_frame() + s->first_frame + (uint32_t)((vaddr - s->vaddr) / PAGE);
         }
     }

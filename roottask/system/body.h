@@ -57,6 +57,12 @@ typedef struct cr_signal_cap {
     seL4_Word badge;
 } cr_signal_cap;
 
+/* Addresses of a region, for which the body has page tables. */
+typedef struct cr_body_range {
+    uint64_t vaddr;
+    uint32_t pages;
+} cr_body_range;
+
 typedef struct cr_body_params {
     const uint8_t *elf; /* an ELF64 executable, aligned to 8 bytes */
     uint64_t elf_bytes;
@@ -73,6 +79,8 @@ typedef struct cr_body_params {
     seL4_CPtr bell; /* its notification, if that outlives it (channels.h); else 0 */
     const cr_signal_cap *signals; /* with which it signals other PDs */
     uint32_t n_signals;
+    const cr_body_range *ranges; /* of its regions */
+    uint32_t n_ranges;
     seL4_Word request_badge;  /* for the PD's operations */
     seL4_Word fault_badge;
     const char *name; /* of the thread, for the kernel's own messages */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * The memory of doomed PDs, for the PDs that the configuration trusts with it. */
-#include "system.h"
+#include "regions.h"
 #include "text.h"
 
 static const cr_image_pd *config_of(const cr_pd *pd)
@@ -19,11 +19,14 @@ uint32_t cr_read_memory(const cr_pd *pd, uint64_t address, uint64_t *out)
 {
     const cr_image_pd *config = config_of(pd);
     const cr_image_program *program = &cr_image_programs(cr_sys.image)[pd->program];
-    const cr_body_params params = {
+    cr_body_params params = {
         .elf = cr_image_elf(cr_sys.image, program),
         .elf_bytes = program->bytes,
         .cspace_bits = pd->body.cspace_bits,
         .stack_pages = config != 0 ? config->stack_pages : CR_SPAWNED_STACK_PAGES,
     };
+    if (config != 0) {
+        cr_regions_fill(pd->config, &params);
+    }
     return cr_body_read(&params, &pd->body, address, out, CR_DUMP_WORDS);
 }

@@ -324,6 +324,7 @@ cr_status cr_enter_pd(cr_new_pd *make)
     };
     if (config != 0) {
         cr_channels_fill(config_index, &make->params);
+        cr_regions_fill(config_index, &make->params);
     }
     const cr_status status =
         cr_work_set_receiver(cr_sys.work, cr_receiver(pd), (uint16_t)pd->account, CR_MAX_TAKEN);

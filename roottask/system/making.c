@@ -130,7 +130,7 @@ void cr_making_add_part(cr_new_part *part)
         .kind = CR_EDGE_MAP,
         .from = &part->resource.ref,
         .to = part->maps,
-        .entry = (uint32_t)(memory->vaddr >> CR_PAGE_BITS) |
+        .entry = (uint32_t)(memory->vaddr >> CR_PAGE_BITS) << CR_REGION_PAGE_SHIFT |
                  (memory->writable ? (uint32_t)CR_REGION_WRITABLE : 0)});
 }
 

@@ -14,18 +14,41 @@ void *memset(void *to, int value, size_t count);
 
 enum { PAGE = 1 << CR_PAGE_BITS };
 
-/* The number of page tables that a region has of its own: one of each level that spans no more than
- * it. Its pages fit one table of the last level. */
-static uint32_t count_tables(void)
+/* Finds page table `at` of those that a region has of its own: all within its span of addresses.
+ * Returns 0 if there is none. */
+static int find_table(const cr_new_memory *make, uint32_t at, uint32_t *level, uint64_t *vaddr)
+{
+    const uint64_t end = make->vaddr + (uint64_t)make->pages * PAGE;
+    uint32_t left = at;
+    if (make->pd == 0 || make->account == 0) {
+        return 0;
+    }
+    for (*level = 0; *level < CR_ARCH_TABLE_LEVELS; (*level)++) {
+        const uint32_t span = cr_arch_table_span[*level];
+        if (span > CR_REGION_SPAN_BITS) {
+            continue;
+        }
+        for (*vaddr = make->vaddr >> span << span; *vaddr < end; *vaddr += 1ull << span) {
+            if (left-- == 0) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+static uint32_t count_tables(const cr_new_memory *make)
 {
     uint32_t count = 0;
-    for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
-        count += cr_arch_table_span[level] <= CR_REGION_SPAN_BITS ? 1u : 0u;
+    uint32_t level;
+    uint64_t vaddr;
+    while (find_table(make, count, &level, &vaddr)) {
+        count++;
     }
     return count;
 }
 
-_Static_assert((uint64_t)CR_MEMORY_PAGES_MAX * PAGE <= 1u << 21, "one table of the last level");
+_Static_assert((uint64_t)CR_MEMORY_PAGES_MAX * PAGE <= 1u << 21, "two tables of the last level");
 
 /* Whether its pages are those of something else: what a region maps, or a device. */
 static int has_copies(const cr_new_memory *make)
@@ -36,7 +59,7 @@ static int has_copies(const cr_new_memory *make)
 /* The slot of the first page in the CNode: behind the tables. */
 static uint32_t first_page(const cr_new_memory *make)
 {
-    return make->pd != 0 ? count_tables() : 0;
+    return count_tables(make);
 }
 
 /* The kernel makes no CNode with one slot. */
@@ -58,8 +81,9 @@ cr_status cr_memory_take(cr_new_memory *make)
     const uint64_t cnode = 1ull << (cnode_bits(make) + seL4_SlotBits);
     uint64_t bytes = (cnode + PAGE - 1) & ~(uint64_t)(PAGE - 1);
     bytes += has_copies(make) ? 0 : (uint64_t)make->pages * PAGE;
-    for (uint32_t level = CR_ARCH_TABLE_LEVELS - first_page(make); level < CR_ARCH_TABLE_LEVELS;
-         level++) {
+    uint32_t level;
+    uint64_t vaddr;
+    for (uint32_t at = 0; find_table(make, at, &level, &vaddr); at++) {
         bytes += 1ull << cr_arch_table_bits[level];
     }
     return cr_body_take_block(cr_bits_for(bytes), make->owner, &make->block);
@@ -120,13 +144,16 @@ static seL4_CPtr vspace_of(const cr_new_memory *make)
 
 static seL4_Error map_table(const cr_new_memory *make, uint32_t at)
 {
-    const uint32_t level = CR_ARCH_TABLE_LEVELS - count_tables() + at;
+    uint32_t level;
+    uint64_t vaddr;
+    if (!find_table(make, at, &level, &vaddr)) {
+        return seL4_RangeError;
+    }
     const seL4_Error error =
         cr_retype(cr_untyped_cap(make->block), cr_arch_table_type[level], cr_arch_table_bits[level],
                   cr_l1_spare(), at, 1);
     return error ? error
-                 : cr_arch_map_table(level, cr_cptr(cr_l1_spare(), at), vspace_of(make),
-                                     make->vaddr);
+                 : cr_arch_map_table(level, cr_cptr(cr_l1_spare(), at), vspace_of(make), vaddr);
 }
 
 static seL4_Error map_page(const cr_new_memory *make, uint32_t i)
@@ -334,8 +361,11 @@ int cr_backing_of(cr_ref resource, cr_ref *object, int *writable)
     return 0;
 }
 
+enum { SPAN_PAGES = CR_REGION_SPAN_BITS - CR_PAGE_BITS };
+
 int cr_has_region(const cr_pd *pd, uint64_t vaddr)
 {
+    const uint64_t span = vaddr >> CR_REGION_SPAN_BITS;
     for (uint32_t hold = cr_model_first(cr_sys.model, pd->node, CR_EDGE_HOLD, CR_OUT);
          hold != CR_NONE; hold = cr_model_next(cr_sys.model, hold, pd->node, CR_OUT)) {
         cr_edge_info info;
@@ -343,8 +373,12 @@ int cr_has_region(const cr_pd *pd, uint64_t vaddr)
             continue;
         }
         const uint32_t map = cr_model_first(cr_sys.model, info.to, CR_EDGE_MAP, CR_OUT);
-        if (map != CR_NONE &&
-            (cr_sys.edge_entry[map] & ~(uint32_t)CR_REGION_WRITABLE) == vaddr >> CR_PAGE_BITS) {
+        if (map == CR_NONE || cr_model_edge(cr_sys.model, map, &info) != CR_OK) {
+            continue;
+        }
+        const uint64_t first = cr_sys.edge_entry[map] >> CR_REGION_PAGE_SHIFT;
+        const uint64_t last = first + cr_memory_pages(info.to) - 1;
+        if (first >> SPAN_PAGES <= span && span <= last >> SPAN_PAGES) {
             return 1;
         }
     }

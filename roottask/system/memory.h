@@ -2,11 +2,12 @@
  *
  * Memory objects (MO), and the regions of address spaces into which they are mapped (VMR).
  *
- * Each is made of one untyped: a memory object of a CNode and its pages, a region of a CNode, the
- * page tables of its addresses, and in the CNode copies of the pages' capabilities, which are
- * mapped. The CNode's capability is in the slot of the root task's pool that belongs to the
- * resource. So one revoke takes a memory object from all address spaces, or a region from its
- * own, and zeroes nothing that stays. The kernel zeroes an untyped before it is used again.
+ * Each is made of one untyped: a memory object of a CNode and its pages, a region of a CNode with
+ * copies of the pages' capabilities, which are mapped, and of page tables, unless the configuration
+ * has it made: then the PD's body has them. The CNode's capability is in the slot of the root
+ * task's pool that belongs to the resource. So one revoke takes a memory object from all address
+ * spaces, or a region from its own, and zeroes nothing that stays. The kernel zeroes an untyped
+ * before it is used again.
  *
  * Nothing of a PD's body is retyped from these, and nothing of these from a body. */
 #ifndef CELLREAP_SYSTEM_MEMORY_H
@@ -75,7 +76,7 @@ uint32_t cr_memory_pages(cr_ref object);
 /* The memory object that backs a resource, and whether its holders may write there. Returns 0 if
  * there is none. */
 int cr_backing_of(cr_ref resource, cr_ref *object, int *writable);
-/* Whether a region of the PD is at this address. */
+/* Whether a region of the PD is in the span of this address. */
 int cr_has_region(const cr_pd *pd, uint64_t vaddr);
 
 #endif

@@ -96,7 +96,7 @@ static void add_map(const cr_pd *pd, uint32_t at)
         object = new_object(map->region);
     }
     cr_new_part *part =
-        cr_making_new_region(pd, object, known, (uint64_t)map->span << CR_REGION_SPAN_BITS,
+        cr_making_new_region(pd, object, known, (uint64_t)map->page << CR_PAGE_BITS,
                              map->writable != 0);
     part->memory.owner = owner_of_map(at);
     part->memory.device = devices[map->region];
@@ -113,6 +113,21 @@ void cr_regions_add(const cr_pd *pd, uint32_t config)
     for (uint32_t i = 0; i < cr_sys.image->maps.count; i++) {
         if (cr_image_maps(cr_sys.image)[i].pd == config) {
             add_map(pd, i);
+        }
+    }
+}
+
+void cr_regions_fill(uint32_t config, cr_body_params *out)
+{
+    static cr_body_range ranges[CR_IMAGE_MAX_MAPS];
+    out->ranges = ranges;
+    out->n_ranges = 0;
+    for (uint32_t i = 0; i < cr_sys.image->maps.count; i++) {
+        const cr_image_map *map = &cr_image_maps(cr_sys.image)[i];
+        if (map->pd == config) {
+            ranges[out->n_ranges++] =
+                (cr_body_range){.vaddr = (uint64_t)map->page << CR_PAGE_BITS,
+                                .pages = region_at(map->region)->pages};
         }
     }
 }

@@ -15,6 +15,8 @@ void cr_regions_add(const cr_pd *pd, uint32_t config);
 /* Has the devices of a PD that is stopped become quiet, as the configuration says. It can be
  * repeated. */
 cr_status cr_regions_quiet(cr_pd *pd);
+/* The addresses of the regions of a configured PD, for its body. They stay until the next call. */
+void cr_regions_fill(uint32_t config, cr_body_params *out);
 /* Sets memory aside for the regions of a configured PD that does not exist yet. */
 cr_status cr_regions_reserve(uint32_t config);
 

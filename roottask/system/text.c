@@ -177,9 +177,12 @@ static int regions_fit(const cr_image_header *image)
     }
     for (uint32_t i = 0; i < image->quiets.count; i++) {
         const cr_image_quiet *quiet = &cr_image_quiets(image)[i];
+        if (quiet->region >= image->regions.count) {
+            return 0;
+        }
         const cr_image_region *region = &cr_image_regions(image)[quiet->region];
-        if (quiet->region >= image->regions.count || region->device == CR_IMAGE_NONE ||
-            quiet->offset % 4 != 0 || quiet->offset >> CR_PAGE_BITS >= region->pages) {
+        if (region->device == CR_IMAGE_NONE || quiet->offset % 4 != 0 ||
+            quiet->offset >> CR_PAGE_BITS >= region->pages) {
             return 0;
         }
     }
@@ -190,7 +193,7 @@ static int regions_fit(const cr_image_header *image)
             maps += cr_image_maps(image)[k].pd == map->pd;
         }
         if (map->region >= image->regions.count || map->pd >= image->pds.count ||
-            map->span == 0 || map->span >> (CR_REGIONS_END_BITS - CR_REGION_SPAN_BITS) != 0 ||
+            map->page == 0 || map->page >> (CR_REGIONS_END_BITS - CR_PAGE_BITS) != 0 ||
             maps > CR_IMAGE_MAX_MAPS) {
             return 0;
         }

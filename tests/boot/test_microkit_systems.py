@@ -98,8 +98,8 @@ def test_pds_share_a_region(
     mapped = '<map mr="r" vaddr="{}" perms="rw" setvar_vaddr="ring_vaddr" setvar_size="ring_size"/>'
     system = (
         '<memory_region name="r" size="0x3000"/>'
-        + pd("hello", 'priority="9"', mapped.format("0x40000000"))
-        + pd("faulty", 'priority="8"', mapped.format("0x80000000"))
+        + pd("hello", 'priority="9"', mapped.format("0x4000000"))
+        + pd("faulty", 'priority="8"', mapped.format("0x801ff000"))
         + '<channel><end pd="hello" id="0"/><end pd="faulty" id="0"/></channel>'
     )
     policy = f'''

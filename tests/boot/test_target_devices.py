@@ -18,7 +18,7 @@ from cellreap.model.ids import is_line, is_memory
 from cellreap.platforms import emulated
 from cellreap.progress import Progress
 from cellreap.system.build import build_image
-from cellreap.system.config import PAGE, SPAN, Config, Region
+from cellreap.system.config import PAGE, Config, Region
 from cellreap.system.config.region import OnDeath
 from cellreap.testing import Change, Target, together, validated, with_crashes
 from kit.arches import ARCHES
@@ -82,7 +82,7 @@ def with_dma(arch: str, **values: int) -> Change:
                 "size": 4096,
                 "physical_word": 0,
                 "device": "clock",
-                "map": [{"pd": pd.name, "address": 2 * SPAN, "writable": True}],
+                "map": [{"pd": pd.name, "address": 0x8000_0000, "writable": True}],
             }
         )
         return validated(

@@ -10,7 +10,7 @@ import pytest
 
 from cellreap.headers import source_root
 from cellreap.model.ids import is_memory
-from cellreap.system.config import SPAN, Config
+from cellreap.system.config import Config
 from cellreap.testing import Change, Run, Target, together, validated, with_pd, with_system
 from cellreap.trace.events import Event
 from kit.paths import BOOT_CONFIGS
@@ -111,7 +111,7 @@ def without_on_death(*, shared: bool) -> Change:
 
     def change(config: Config) -> Config:
         disk, clock, buffers, letters = config.regions
-        heirs = buffers.maps[1].model_copy(update={"address": 4 * SPAN})
+        heirs = buffers.maps[1].model_copy(update={"address": 4 << 30})
         disk = disk.model_copy(update={
             "on_death": (),
             "shared": shared,

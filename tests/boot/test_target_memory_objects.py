@@ -15,6 +15,7 @@ from cellreap.testing import Run, Target, with_pd
 from kit.arches import ARCHES
 from kit.marks import thorough_but
 from kit.paths import BOOT_CONFIGS
+from kit.truth_traces import WITH_TRUTH
 
 CYCLES = 100
 
@@ -85,7 +86,7 @@ def test_who_comes_back_finds_its_regions(target_of: Callable[[str], Target], ar
     """What a survivor has stays as it was or is cleared, as the configuration says, and what nobody
     has is new. The epoch counts on.
     """
-    run = target_of(arch).run("region")
+    run = target_of(arch).run("region", change=WITH_TRUTH)
     left, right = run.says("left"), run.says("right")
     assert {left[0], right[0]} == {"first 0, epoch 2", "first 1, epoch 2"}
     assert left[2:] == [

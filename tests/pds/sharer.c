@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Has regions of the configuration, the first at 1 GiB and perhaps a second at 2 GiB. It counts in
- * word 0 of both how often it, or who shares them, was made, and says what it finds: the count, and
- * the epoch in word 1. Argument 0: 2 if it must not write into the second one; 3 if it has none.
- * Argument 1: the number of another word of both, which it says and sets to 0. */
+ * Has regions of the configuration, the first at 1 GiB and perhaps a second at 2 GiB, or at the
+ * pages of arguments 2 and 3. It counts in word 0 of both how often it, or who shares them, was
+ * made, and says what it finds: the count, and the epoch in word 1. Argument 0: 2 if it must not
+ * write into the second one; 3 if it has none. Argument 1: the number of another word of both,
+ * which it says and sets to 0. */
 #include <cellreap/client.h>
 
 enum { COUNT = 0, EPOCH = 1, READS = 2, ALONE = 3 };
 
 static void look(const char *name, uint32_t number, int writes)
 {
+    const uint64_t page = cr_info()->args[1 + number];
     volatile uint64_t *words =
-        (volatile uint64_t *)((uintptr_t)number << CR_REGION_SPAN_BITS);
+        (volatile uint64_t *)(page != 0 ? (uintptr_t)page << CR_PAGE_BITS
+                                        : (uintptr_t)number << CR_REGION_SPAN_BITS);
     const uint64_t count = words[COUNT];
     cr_line line = {0};
     if (writes) {

@@ -89,8 +89,9 @@ cr_result cr_unmap(uint32_t space, uint32_t object, uint32_t target_space, uint3
  * cr_release apply to it. The last who refers to it, by a hold or a region, takes it along. */
 cr_result cr_allocate(uint32_t pages, uint32_t *space, uint32_t *object);
 /* Maps a memory object that the caller holds, or that backs a resource which it holds. The address
- * is a multiple of 2^CR_REGION_SPAN_BITS, not 0, and below 2^CR_REGIONS_END_BITS. The caller holds
- * the region; cr_release unmaps it. By a resource it has the region as long as it holds that; if
+ * is that of a page, and the whole region is in one multiple of 2^CR_REGION_SPAN_BITS in which the
+ * caller has nothing else, not the first, and below 2^CR_REGIONS_END_BITS. The caller holds the
+ * region; cr_release unmaps it. By a resource it has the region as long as it holds that; if
  * that is taken from it, until it has finished the notice about it. */
 cr_result cr_attach(uint32_t space, uint32_t object, uint64_t address, int writable,
                     uint32_t *region_space, uint32_t *region);

@@ -18,6 +18,7 @@ from cellreap.system.capdl.objects import Description, Slot, places_of
 from cellreap.system.capdl.running import Given, RunningPd, describe_running
 from cellreap.system.config import tables
 from cellreap.system.image import Image, read_image
+from cellreap.system.regions import ranges_of
 from cellreap.trace.check import Report
 from cellreap.trace.check.replay import Replay
 from cellreap.trace.check.snapshot import Cap as KernelCap
@@ -85,6 +86,7 @@ class _Watcher:
             paddr=body.paddr,
             stopped=context.freed.is_stopped(pd),
             given=tuple(self._given(pd)),
+            ranges=ranges_of(self._image.config, name),
         )
 
     def _given(self, pd: str) -> list[Given]:

@@ -10,7 +10,6 @@ from cellreap.inputs import read_at_most
 from cellreap.system.capdl.constants import body_slot, roottask
 from cellreap.system.config import (
     PAGE,
-    SPAN,
     Config,
     Depth,
     Expect,
@@ -187,7 +186,7 @@ def _pd(
             ExpectedMap(
                 region.name,
                 region.size // PAGE,
-                each.address // SPAN,
+                each.address // PAGE,
                 each.writable,
                 region.physical,
                 len(region.on_death),

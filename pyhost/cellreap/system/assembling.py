@@ -26,6 +26,7 @@ from cellreap.system.linking import link, link_loader, room_of_sdk
 from cellreap.system.loader import PLATFORM_FILE, bytes_needed, check_memory, read_memory_file
 from cellreap.system.memory import check_slots, memory_of
 from cellreap.system.programs import Source, loadable
+from cellreap.system.regions import ranges_of
 from cellreap.system.saved import Saved
 from cellreap.system.sdk import (
     Sdk,
@@ -116,8 +117,13 @@ def _check_layouts(source: Source, programs: Mapping[str, bytes], target: Target
     for i, pd in enumerate(source.config.pds):
         executable = read_executable(programs[pd.program], f"{pd.program}.elf", target.arch)
         try:
-            Layout(pd, executable, target)
+            layout = Layout(pd, executable, target, ranges_of(source.config, pd.name))
         except InputError:
             raise
         except CellreapError as error:
             raise source.refuse(("pd", i, "program"), error.line()) from None
+        for j, region in enumerate(source.config.regions):
+            for k, each in enumerate(region.maps):
+                if each.pd == pd.name and layout.has(each.address, region.size):
+                    said = f"the program of {pd.name} is there; expected another address"
+                    raise source.refuse(("region", j, "map", k, "address"), said)

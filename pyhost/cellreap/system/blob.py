@@ -21,7 +21,6 @@ from cellreap.errors import CellreapError, hint
 from cellreap.model.closeness import parse_share
 from cellreap.system.config import (
     PAGE,
-    SPAN,
     Config,
     Depth,
     Pd,
@@ -285,7 +284,7 @@ def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[s
             {
                 "region": number,
                 "pd": pds[each.pd],
-                "span": each.address // SPAN,
+                "page": each.address // PAGE,
                 "writable": each.writable,
             }
             for number, region in enumerate(config.regions)

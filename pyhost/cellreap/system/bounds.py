@@ -18,7 +18,7 @@ from cellreap.system.capdl.target import Target
 from cellreap.system.config import Config, Pd, ends_of, lines, quotas, tables
 from cellreap.system.elf import read_executable
 from cellreap.system.memory import Memory
-from cellreap.system.regions import steps_of
+from cellreap.system.regions import ranges_of, steps_of
 
 _LINE_STEPS, _LINE_CALLS = 5, 6
 """slot, parent, node, edge, grant; the line is taken, bound in three calls, acknowledged, given"""
@@ -110,7 +110,7 @@ def bounds_of(
 
     def body(pd: Pd) -> tuple[int, int]:
         elf = read_executable(programs[pd.program], f"{pd.program}.elf", target.arch)
-        return _body(Layout(pd, elf, target), fan_out)
+        return _body(Layout(pd, elf, target, ranges_of(config, pd.name)), fan_out)
 
     def chain(pd: Pd, more_steps: int, more_calls: int) -> Making:
         steps, calls = body(pd)
@@ -129,7 +129,7 @@ def bounds_of(
     }
     pds = {}
     for pd in config.pds:
-        steps, calls = steps_of(config, pd, target, fan_out)
+        steps, calls = steps_of(config, pd, fan_out)
         channels = list(ends_of(config, pd.name))  # each has a node, an edge, perhaps a capability
         caps = sum(end.slot != 0 for end in channels)
         has = sum(line.pd == pd.name for line in lines(config))

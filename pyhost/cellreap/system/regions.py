@@ -7,7 +7,7 @@ system/memory.c of the root task works it out in the same way.
 from __future__ import annotations
 
 from cellreap.system.capdl.target import Target
-from cellreap.system.config import PAGE, SPAN, Config, Pd, Region
+from cellreap.system.config import PAGE, Config, Pd, Region
 
 _OBJECT_STEPS, _MAP_STEPS = 4, 7
 """slot, block, CNode, node; and of a region its pages and two edges."""
@@ -26,13 +26,20 @@ def bytes_of_object(region: Region, target: Target) -> int:
 
 def bytes_of_map(region: Region, target: Target) -> int:
     """The untyped of the region in an address space."""
-    tables = _tables(target)
-    return _power_of_2(
-        _cnode(len(tables) + region.size // PAGE, target) + sum(1 << bits for bits in tables)
+    return _power_of_2(_cnode(region.size // PAGE, target))
+
+
+def ranges_of(config: Config, pd: str) -> tuple[tuple[int, int], ...]:
+    """The regions of a PD: the first address and the size of each."""
+    return tuple(
+        (each.address, region.size)
+        for region in config.regions
+        for each in region.maps
+        if each.pd == pd
     )
 
 
-def steps_of(config: Config, pd: Pd, target: Target, fan_out: int) -> tuple[int, int]:
+def steps_of(config: Config, pd: Pd, fan_out: int) -> tuple[int, int]:
     """The steps, and at most so many kernel calls, by which a PD gets its regions, if nobody else
     has them.
     """
@@ -44,23 +51,9 @@ def steps_of(config: Config, pd: Pd, target: Target, fan_out: int) -> tuple[int,
         words = (region.epoch, region.fill, region.physical_word)
         fills = region.after != "keep" or any(word is not None for word in words)
         if any(each.pd == pd.name for each in region.maps):
-            tables = len(_tables(target))
-            steps += _OBJECT_STEPS + batches + _MAP_STEPS + 1 + tables + fills
-            calls += (
-                1
-                + (pages if device else batches)
-                + 3
-                + 2 * tables
-                + 2 * pages
-                + fills * (2 + 2 * pages)
-            )
+            steps += _OBJECT_STEPS + batches + _MAP_STEPS + 1 + fills
+            calls += 1 + (pages if device else batches) + 3 + 2 * pages + fills * (2 + 2 * pages)
     return steps, calls
-
-
-def _tables(target: Target) -> list[int]:
-    """The sizes of the page tables that a region has of its own."""
-    both = zip(target.table_bits, target.table_spans, strict=True)
-    return [bits for bits, span in both if 1 << span <= SPAN]
 
 
 def _cnode(slots: int, target: Target) -> int:

@@ -8,7 +8,7 @@ truth.c and body.c do.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from cellreap.platforms import mcs_is_exact
@@ -21,7 +21,7 @@ from cellreap.system.config import Config, Pd, ends, tables
 from cellreap.system.config.tables import bytes_of
 from cellreap.system.elf import read_executable
 from cellreap.system.image import Sizes
-from cellreap.system.regions import cnode_of_device
+from cellreap.system.regions import cnode_of_device, ranges_of
 from cellreap.system.saved import NOTHING, Saved, smallest
 
 _KINDS: Final = {
@@ -47,11 +47,11 @@ def sizes_of(
     saved: what the image carries of a saved state.
     """
 
-    def body(pd: Pd) -> Body:
+    def body(pd: Pd, ranges: Sequence[tuple[int, int]] = ()) -> Body:
         elf = read_executable(programs[pd.program], f"{pd.program}.elf", target.arch)
-        return Parts(pd, elf, target).body(0)
+        return Parts(pd, elf, target, ranges).body(0)
 
-    bodies = {pd.name: body(pd) for pd in config.pds}
+    bodies = {pd.name: body(pd, ranges_of(config, pd.name)) for pd in config.pds}
     spawned = {program: body(spawned_pd(program)) for pd in config.pds for program in pd.spawns}
     witnesses = _witnesses(config)
     bells = {end.pd for end in ends(config)}

@@ -43,8 +43,8 @@ class ExpectedMap:
 
     region: str
     pages: int
-    span: int
-    """Its address, by spans of regions."""
+    page: int
+    """Its address, by pages."""
     writable: bool
     physical: int | None = None
     """Where a device is. None: it is memory."""

@@ -280,7 +280,7 @@ typedef struct cr_image_quiet {
 typedef struct cr_image_map {
     uint32_t region;
     uint32_t pd;
-    uint32_t span; /* the address by spans of regions (protocol.h), from 1 */
+    uint32_t page; /* the number of the first page of its addresses, not 0 */
     uint32_t writable;
 } cr_image_map;
 

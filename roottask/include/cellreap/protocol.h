@@ -564,15 +564,16 @@ enum {
     CR_VADDR_STACK = 0x10010000       /* upwards from here; the page below is not mapped */
 };
 
-/* Each region has so many addresses of its own, log2, and begins at a multiple of that. The first
- * of them, and those from this log2 on, are not for regions. So a region shares no page table with
- * anything else, and its tables go with it. User addresses of riscv64 (Sv39) have 38 bits. */
+/* Regions begin at any page below this log2: user addresses of riscv64 (Sv39) have 38 bits. Those
+ * of the configuration use page tables of the PD's body. One that a PD attaches has page tables of
+ * its own, which go with it. So it lies within one span of addresses, log2, in which no other
+ * region is, and which is not the first. */
 enum { CR_REGION_SPAN_BITS = 30, CR_REGIONS_END_BITS = 38 };
-/* What is told of the MAP edge of a region: its address by pages of 2^CR_PAGE_BITS bytes, with
- * CR_REGION_WRITABLE in it if the PD may write there. Of the MAP of another resource to a memory
- * object: CR_REGION_WRITABLE if holders of the resource may write there, or 0. The same of the HOLD
- * of a memory object, and whether its holder may write. */
-enum { CR_PAGE_BITS = 12, CR_REGION_WRITABLE = 1 };
+/* What is told of the MAP edge of a region: its address by pages of 2^CR_PAGE_BITS bytes, above the
+ * bit CR_REGION_WRITABLE, which says whether the PD may write there. Of the MAP of another resource
+ * to a memory object: CR_REGION_WRITABLE if holders of the resource may write there, or 0. The same
+ * of the HOLD of a memory object, and whether its holder may write. */
+enum { CR_PAGE_BITS = 12, CR_REGION_WRITABLE = 1, CR_REGION_PAGE_SHIFT = 1 };
 
 /* What a PD has of the machine beside memory. */
 typedef enum cr_line_kind {

@@ -14,6 +14,7 @@ from cellreap.system.capdl.rendering import render
 from cellreap.system.capdl.target import Target
 from cellreap.system.config import Config, Pd, tables
 from cellreap.system.elf import read_executable
+from cellreap.system.regions import ranges_of
 
 
 def capdl_text(config: Config, programs: Mapping[str, bytes], target: Target) -> str:
@@ -38,7 +39,7 @@ def describe(config: Config, programs: Mapping[str, bytes], target: Target) -> D
         for name in {pd.program for pd in _boot_pds(config)}
     }
     for pd in _boot_pds(config):
-        layout = Parts(pd, elfs[pd.program], target)
+        layout = Parts(pd, elfs[pd.program], target, ranges_of(config, pd.name))
         bodies.append(layout.body(pds[pd.name]))
         caps.update(layout.caps(pds))
         derived.update(layout.derived())

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,8 +48,15 @@ def spawned_pd(program: str, **more: Any) -> Pd:
 class Layout:
     """The pages and page tables of one PD, laid out as body.c does."""
 
-    def __init__(self, pd: Pd, elf: Executable, target: Target) -> None:
-        self.pd, self.elf, self.target = pd, elf, target
+    def __init__(
+        self,
+        pd: Pd,
+        elf: Executable,
+        target: Target,
+        regions: Sequence[tuple[int, int]] = (),
+    ) -> None:
+        """regions: the first address and the size of each, for which it has page tables."""
+        self.pd, self.elf, self.target, self.regions = pd, elf, target, regions
         self.page = 1 << target.page_bits
         self.stretches = self._stretches()
         self.frames = [
@@ -109,12 +117,19 @@ class Layout:
         needed.
         """
         levels: list[dict[int, None]] = [{} for _ in self.target.table_spans]
-        for stretch in self.stretches:
-            last = stretch.vaddr + stretch.pages * self.page - 1
+        own = ((stretch.vaddr, stretch.pages * self.page) for stretch in self.stretches)
+        for vaddr, size in (*own, *self.regions):
             for level, span in zip(levels, self.target.table_spans, strict=True):
-                for at in range(stretch.vaddr >> span, (last >> span) + 1):
+                for at in range(vaddr >> span, (vaddr + size - 1 >> span) + 1):
                     level[at << span] = None
         return [list(level) for level in levels]
+
+    def has(self, vaddr: int, size: int) -> bool:
+        """Whether a page of its own is among these addresses."""
+        return any(
+            vaddr < stretch.vaddr + stretch.pages * self.page and stretch.vaddr < vaddr + size
+            for stretch in self.stretches
+        )
 
     def name(self, kind: str, vaddr: int | None = None) -> str:
         """The name of an object of this PD.

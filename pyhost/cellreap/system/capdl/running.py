@@ -35,6 +35,7 @@ class RunningPd:
 
     config: what it was made from, with a name that no other PD has now. index, generation: its
     entry in the root task's table. stopped: its endpoint is gone, and its thread is suspended.
+    ranges: where the configuration gives it regions.
     """
 
     id: str
@@ -44,6 +45,7 @@ class RunningPd:
     paddr: int
     stopped: bool
     given: tuple[Given, ...]
+    ranges: tuple[tuple[int, int], ...] = ()
 
 
 def describe_running(
@@ -62,6 +64,7 @@ def describe_running(
             pd.config.model_copy(update={"holds_pds": ()}),
             read_executable(programs[pd.config.program], f"{pd.config.program}.elf", target.arch),
             target,
+            pd.ranges,
         )
         for pd in pds
     }

@@ -14,9 +14,7 @@ from cellreap.system.toml_tables import Table, expect
 
 PAGE: Final = 1 << headers.constant("protocol.h", "CR_PAGE_BITS")
 _MOST = headers.constant("protocol.h", "CR_MEMORY_PAGES_MAX") * PAGE
-SPAN: Final = 1 << headers.constant("protocol.h", "CR_REGION_SPAN_BITS")
-"""The addresses of a region, which begins at a multiple of that."""
-_LAST = (1 << headers.constant("protocol.h", "CR_REGIONS_END_BITS")) - SPAN
+_LAST = (1 << headers.constant("protocol.h", "CR_REGIONS_END_BITS")) - PAGE
 _RegionSize = Annotated[
     int,
     Field(ge=PAGE, le=_MOST, multiple_of=PAGE),
@@ -24,8 +22,8 @@ _RegionSize = Annotated[
 ]
 _Address = Annotated[
     int,
-    Field(ge=SPAN, le=_LAST, multiple_of=SPAN),
-    expect(f"a multiple of {SPAN:#x} from {SPAN:#x} to {_LAST:#x}"),
+    Field(ge=PAGE, le=_LAST, multiple_of=PAGE),
+    expect(f"a multiple of {PAGE:#x} from {PAGE:#x} to {_LAST:#x}"),
 ]
 _Physical = Annotated[
     int,
@@ -41,7 +39,10 @@ class Map(Table):
     pd: Name
     """The PD. It has each region once."""
     address: _Address
-    """Where the region begins there. No other region of the PD is there."""
+    """Where the region begins there. Nothing else of the PD is there: not its program, not another
+    region, and not its own pages from 0x10000000 to the end of its stack, which begins at
+    0x10010000.
+    """
     writable: Bool = False
     """Whether it may write there."""
 

@@ -15,6 +15,7 @@ from cellreap.system.config import machine, quotas
 from cellreap.system.config.channel_rules import Problem as Problem
 from cellreap.system.config.channel_rules import channels, microkit
 from cellreap.system.config.channel_rules import unknown as unknown
+from cellreap.system.config.region import PAGE
 from cellreap.system.config.schema import BY_TIME, LIMITS, Config, Crash
 from cellreap.system.config.tables import has_memory
 from cellreap.system.toml_lines import KeyPath
@@ -23,6 +24,10 @@ OWN_TYPES: Final = frozenset({"PD", "RESSPC"})
 """The types of the spaces that the root task makes for itself."""
 _WORD: Final = 8
 """Bytes of the word of an epoch."""
+_VADDRS: Final = tuple(
+    headers.constant("protocol.h", f"CR_VADDR_{name}") for name in ("STARTUP", "STACK")
+)
+"""Where the own pages of a PD begin, and among them its stack."""
 
 
 def problems(config: Config) -> Iterator[Problem]:
@@ -99,7 +104,8 @@ def _regions(config: Config) -> Iterator[Problem]:
         name: headers.constant("image.h", f"CR_IMAGE_MAX_{name}") for name in ("REGIONS", "MAPS")
     }
     names: set[str] = set()
-    places: set[tuple[str, int]] = set()
+    places: dict[str, list[tuple[int, int]]] = {}
+    stacks = {pd.name: _VADDRS[1] + pd.stack_pages * PAGE for pd in config.pds}
     maps = Counter[str]()
     pds = [pd.name for pd in config.pds]
     if len(config.regions) > limits["REGIONS"]:
@@ -124,10 +130,15 @@ def _regions(config: Config) -> Iterator[Problem]:
                 yield (*here, "pd"), unknown("PD", each.pd, pds)
             if each.pd in [other.pd for other in region.maps[:j]]:
                 yield (*here, "pd"), f"{each.pd} has it already; expected another PD"
-            if (each.pd, each.address) in places:
+            at_, end = each.address, each.address + region.size
+            others = places.setdefault(each.pd, [])
+            if any(at_ < last and first < end for first, last in others):
                 said = f"another region of {each.pd} is there"
                 yield (*here, "address"), f"{said}; expected another address"
-            places.add((each.pd, each.address))
+            if at_ < stacks.get(each.pd, 0) and _VADDRS[0] < end:
+                said = f"{each.pd} has its own pages and its stack there"
+                yield (*here, "address"), f"{said}; expected another address"
+            others.append((at_, end))
             maps[each.pd] += 1
             if maps[each.pd] == limits["MAPS"] + 1:
                 yield (*here, "pd"), f"{each.pd} has more than {limits['MAPS']} regions"

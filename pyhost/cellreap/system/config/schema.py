@@ -18,7 +18,6 @@ from cellreap.system.config.bench import Bench as Bench
 from cellreap.system.config.line import Interrupt as Interrupt
 from cellreap.system.config.line import Port as Port
 from cellreap.system.config.region import PAGE as PAGE
-from cellreap.system.config.region import SPAN as SPAN
 from cellreap.system.config.region import Map as Map
 from cellreap.system.config.region import OnDeath as OnDeath
 from cellreap.system.config.region import Region as Region

@@ -14,7 +14,6 @@ from typing import Final
 import tomlkit
 from tomlkit.items import AoT
 
-from cellreap.system.config.region import SPAN
 from cellreap.system.config.schema import TIMES_US
 from cellreap.system.importing import Imported, Names, configuration, ranked, table
 from cellreap.system.microkit import rows
@@ -149,8 +148,6 @@ def _refuse(described: System, policy: Policy) -> None:
             raise channel.error("a PD that notifies itself cannot be run yet")
     for pd in described.pds():
         for each in pd.maps:
-            if each.vaddr % SPAN:
-                raise each.error(f"expected a multiple of {SPAN:#x} for now", "vaddr")
             if "x" in each.perms:
                 raise each.error("regions with code cannot be run yet", "perms")
             if not each.cached:

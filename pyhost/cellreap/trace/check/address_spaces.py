@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from cellreap.model.ids import is_region
 from cellreap.trace.check.context import Context
 from cellreap.trace.check.machine import Machine
-from cellreap.trace.check.snapshot import Snapshot, entry_of, place_of
+from cellreap.trace.check.snapshot import Snapshot, entry_of, places_of
 
 
 class AddressSpaces:
@@ -22,8 +22,8 @@ class AddressSpaces:
         """PD -> its address space"""
 
     def wrong(self, pd: str, root: int, snapshot: Snapshot) -> Iterator[str]:
-        """Its own part is in its body and never changes. Regions have tables in their own untypeds,
-        and pages of what they map.
+        """Its own part is in its body and never changes. Regions have pages of what they map, and
+        those that it attached have tables in their own untypeds.
         """
         lines = snapshot.tables.get(root)
         if lines is None:
@@ -35,15 +35,17 @@ class AddressSpaces:
         objects = {lower for region in regions for lower in model.built_on(region)}
         pages: Counter[tuple[str, str]] = Counter()
         own: list[str] = []
-        for line in lines:
-            mapped = line.partition(": ")[2]
-            address, spans = entry_of(mapped), place_of(mapped)
-            within = next((node for node in regions if memory.is_inside(node, address)), None)
-            if within is not None:
-                pages[within, mapped.partition(" ")[2]] += mapped.startswith("frame")
-            elif not memory.is_inside(pd, address):
+        foreign = {line.partition(" ")[0] for line in lines
+                   if not memory.is_inside(pd, entry_of(line.partition(": ")[2]))}  # fmt: skip
+        for line, (mapped, page) in places_of(lines).items():
+            address, name = entry_of(mapped), mapped.partition(" ")[0]
+            at_page = (node for node, at in regions.items() if at.has(page))
+            within = next(at_page, None) if name.startswith("frame") else None
+            if not any(memory.is_inside(node, address) for node in (pd, *regions)):
                 yield f"{pd} has an entry at {address:#x}, not in its body"
-            elif spans is None or not any(at.span == spans for at in regions.values()):
+            elif within is not None:
+                pages[within, mapped.partition(" ")[2]] += 1
+            elif memory.is_inside(pd, address) and name not in foreign:
                 own.append(line)
         for region, at in regions.items():
             below = model.built_on(region)

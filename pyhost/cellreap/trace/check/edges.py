@@ -25,7 +25,7 @@ class Edges(Concern):
         if event.told in _FOLLOWS:
             _FOLLOWS[event.told](self, event, event["from"], event["to"])
         if event.told == "made MAP" and is_region(event["from"]):
-            self.context.memory.mapped(event, event["from"], number)
+            self.context.memory.mapped(event, number)
         elif event.told == "made MAP" and is_memory(event["to"]):
             self.context.memory.backed(event, event["from"], event["to"], number)
         elif number != 0 and event["kind"] not in _NUMBERED:

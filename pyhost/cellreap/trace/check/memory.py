@@ -36,10 +36,15 @@ class Body:
 
 @dataclass(frozen=True)
 class Region:
-    """Where a region is mapped: which span of addresses it has, and whether its PD may write."""
+    """Where a region is mapped: its addresses, by pages, and whether its PD may write."""
 
-    span: int
+    page: int
+    pages: int
     writable: bool
+
+    def has(self, page: int) -> bool:
+        """Whether a page is among its addresses."""
+        return self.page <= page < self.page + self.pages
 
 
 class AddressMap:
@@ -202,23 +207,29 @@ class Memory(Concern):
                 model.drop_hold(pd, region)
                 self.unheld(region)
 
-    def mapped(self, event: Event, region: str, where: int) -> None:
-        """A region is mapped. It has a span of addresses of its own."""
-        model, bad = self.context.model, self.context.bad
+    def mapped(self, event: Event, where: int) -> None:
+        """A region is mapped. One that its PD attached has a span of addresses of its own."""
+        model, bad, region = self.context.model, self.context.bad, event["from"]
         pds = model.sources("HOLD", region)
-        pages, last = _region_pages()
-        flag = _writable()
-        at = Region((where & ~flag) // pages, bool(where & flag))
-        if (where & ~flag) % pages or not 0 < at.span <= last:
+        span, last = _region_pages()
+        pages = self.objects.of(event["to"])["frame"]
+        at = Region(where >> _page_shift(), pages, bool(where & _writable()))
+        end = at.page + max(pages, 1) - 1
+        begins, ends = (at.page, end)
+        if event["op"] == "attach":
+            begins = begins // span * span
+            ends = begins + span - 1
+        if not begins > 0 or end > min(ends, last):
             bad("memory.region", f"{event.told}: number={where}: no place for a region")
         for other, its in self._regions.items():
-            if its.span == at.span and model.sources("HOLD", other) & pds:
+            apart = its.page > ends or its.page + its.pages <= begins
+            if not apart and model.sources("HOLD", other) & pds:
                 bad("memory.region", f"{event.told}: number={where}: {other} is mapped there")
         self._regions[region] = at
 
     def region(self, region: str) -> Region:
         """Where a region is mapped."""
-        return self._regions.get(region, Region(0, False))
+        return self._regions.get(region, Region(0, 0, False))
 
     def is_device(self, memory: str) -> bool:
         """Whether the pages of a memory object are those of a device: it has no room for them."""
@@ -351,16 +362,20 @@ def _page_bits() -> int:
     return headers.constant("protocol.h", "CR_PAGE_BITS")
 
 
+def _page_shift() -> int:
+    return headers.constant("protocol.h", "CR_REGION_PAGE_SHIFT")
+
+
 def _writable() -> int:
     return headers.constant("protocol.h", "CR_REGION_WRITABLE")
 
 
 @functools.cache
 def _region_pages() -> tuple[int, int]:
-    """The pages of the span of a region, and the number of the last span."""
-    span = headers.constant("protocol.h", "CR_REGION_SPAN_BITS")
-    pages = 1 << span - _page_bits()
-    return pages, (1 << headers.constant("protocol.h", "CR_REGIONS_END_BITS") - span) - 1
+    """The pages of a span of addresses, and the number of the last page for regions."""
+    span, end = (headers.constant("protocol.h", name) - _page_bits()
+                 for name in ("CR_REGION_SPAN_BITS", "CR_REGIONS_END_BITS"))  # fmt: skip
+    return 1 << span, (1 << end) - 1
 
 
 def _is_block(body: Body) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -39,6 +39,8 @@ _MAPPED = re.compile(r"(pdpt|pd|pt|frame)_0x([0-9a-f]{1,16})_(\d{4})")
 _PADDR = re.compile(r"4k, paddr: 0x0x([0-9a-f]{1,16})")
 _CAP = re.compile(r"0x([0-9a-f]{1,16})_(ep|notification) \(([RWGP]*)(?:, badge: (\d+))?\)")
 _TABLES: Final = ("pdpt", "pd", "pt")
+_PAGES: Final = {"frame": 0, "pt": 9, "pd": 18, "pdpt": 27}
+"""The pages that an entry spans, log2, by what is mapped there."""
 
 
 class SnapshotError(Exception):
@@ -98,13 +100,27 @@ def entry_of(cap: str) -> int:
     return _down(found[2])
 
 
-def place_of(cap: str) -> int | None:
-    """The number of a mapped table of the third level in its table; None if it is something else.
-
-    Each spans as much as a region.
+def places_of(lines: Iterable[str]) -> dict[str, tuple[str, int]]:
+    """Line about a table's entry -> what is mapped there, and the number of its first page.
+    SnapshotError.
     """
-    found = _MAPPED.match(cap)
-    return int(found[3]) if found is not None and found[1] == "pd" else None
+    entries = []
+    above: dict[str, tuple[str, int]] = {}  # mapped table -> the table it is in, and its pages
+    for line in lines:
+        holder, _, mapped = line.partition(" ")[0], *line.partition(": ")[1:]
+        found = _MAPPED.match(mapped)
+        if found is None:
+            raise SnapshotError(f"{mapped!r}: expected a frame or a table")
+        above[found[0]] = holder, int(found[3]) << _PAGES[found[1]]
+        entries.append((line, mapped, found[0]))
+    places = {}
+    for line, mapped, name in entries:
+        page, at = 0, above.get(name)
+        while at is not None:
+            page += at[1]
+            at = above.get(at[0])
+        places[line] = mapped, page
+    return places
 
 
 def _is_kernels(name: str) -> bool:
