@@ -16,6 +16,7 @@
 #include "supervisor/closeness.h"
 #include "supervisor/supervisor.h"
 #include "system/channels.h"
+#include "system/doors.h"
 #include "system/charge.h"
 #include "system/inject.h"
 #include "system/regions.h"
@@ -103,6 +104,7 @@ cr_status cr_set_up_objects(const cr_component_room *room, const cr_image_header
     cr_trace_written_by_another(&cr_sys.trace, CR_TRACE_MOST, cr_writer_wait);
     cr_before_panic(write_all);
     cr_channels_init();
+    cr_doors_init();
     cr_truth_init(out->bound);
     cr_progress_init(image, out->bound);
     return CR_OK;

@@ -167,3 +167,45 @@ int cr_serve_between(cr_pd *from, const cr_kept *kept)
     reply(result, a);
     return 1;
 }
+
+static void serve_for(cr_asked *a, cr_op op)
+{
+    a->args.op = op;
+    if (carry_out(a) != CR_RESULT_OK) {
+        cr_panic("an operation that the root task asked for is undone", op);
+    }
+    reply(CR_RESULT_OK, a);
+}
+
+/* A probe asks whether the PD answers, so nobody may answer it for the PD. */
+static void acknowledge(cr_pd *pd)
+{
+    cr_work_notice notice;
+    while (cr_work_oldest_of(cr_sys.work, cr_receiver(pd), &notice) == CR_OK &&
+           notice.kind != CR_NOTICE_PROBE) {
+        cr_asked *a = begin(pd, CR_WAY_SENT);
+        serve_for(a, CR_OP_GET_WORK);
+        const uint32_t count = (uint32_t)a->results[1];
+        if (count == 0) {
+            return;
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            const uint64_t token = a->results[2 + i * CR_WORK_WORDS];
+            a->found.answers[i] = (cr_work_answer){token, 0};
+            a->args.answers[i] = (cr_finish_answer){.token = token, .result = CR_WORK_DONE};
+        }
+        a = begin(pd, CR_WAY_SENT);
+        a->args.count = count;
+        serve_for(a, CR_OP_FINISH_WORK);
+    }
+}
+
+void cr_acknowledge_for_microkit(void)
+{
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
+        cr_pd *pd = &cr_sys.pds[i];
+        if (cr_pd_exists(pd) && cr_pd_is_of_microkit(pd) && cr_pd_is_up(pd)) {
+            acknowledge(pd);
+        }
+    }
+}

@@ -74,6 +74,9 @@ void cr_serve(cr_pd *from, const cr_message *message, cr_way way);
 /* Serves an operation between two steps of a cleanup. See cr_between. */
 int cr_serve_between(cr_pd *from, const cr_kept *kept);
 
+/* Fetches and finishes the notices of the PDs that were built for Microkit. */
+void cr_acknowledge_for_microkit(void);
+
 /* -- shared by several checks */
 
 /* The PD that the PD capability in the message refers to. CR_RESULT_BAD_BADGE, GONE. */

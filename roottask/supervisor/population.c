@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "residue.h"
 #include "system/channels.h"
+#include "system/doors.h"
 #include "system/text.h"
 
 enum { RETRY_MS = 10 }; /* the first delay after two refused attempts */
@@ -64,6 +65,7 @@ static void decide(uint32_t index)
     }
     if (entry->count == config->respawn_budget) {
         entry->stays_down = 1;
+        cr_door_close(index);
         cr_trace_begin(&cr_sys.trace, CR_EV_STAYS_DOWN);
         cr_trace_string(&cr_sys.trace, config->name);
         cr_trace_end(&cr_sys.trace);
@@ -186,6 +188,7 @@ void cr_population_start(void)
             }
         }
     }
+    cr_doors_connect();
 }
 
 /* A cleanup has ended. It may have destroyed PDs, and it has freed room for PDs that were
@@ -224,6 +227,7 @@ void cr_population_follow_up(void)
             try(i);
         }
     }
+    cr_doors_connect();
     if (!cr_population_pending()) {
         cr_channels_ring();
     }
@@ -266,6 +270,7 @@ void cr_population_cancel(uint32_t config)
     entry->tries = 0;
     entry->not_before = 0;
     entry->stays_down = 1;
+    cr_door_close(config);
 }
 
 int cr_population_begin_late(void)

@@ -113,6 +113,7 @@ static void follow_up(void)
 {
     cr_fill_due_slots(); /* Before a cleanup begins, everything configured must be there. */
     cr_cleaner_follow_up();
+    cr_acknowledge_for_microkit();
     cr_waits_follow_up();
     cr_extract_follow_up();
     cr_tickets_follow_up();

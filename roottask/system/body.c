@@ -63,7 +63,7 @@ typedef struct layout {
     uint64_t entry;
     uint32_t body_bits; /* of the body's CNode */
     uint32_t parents;
-    uint32_t signals;
+    uint32_t peers;
     uint32_t bits; /* of the untyped */
 } layout;
 
@@ -261,7 +261,7 @@ static cr_status lay_out(const cr_body_params *params)
             return status;
         }
     }
-    plan.signals = params->n_signals;
+    plan.peers = params->n_peers;
     plan.parents = first_frame() + plan.frames;
     plan.body_bits = cr_bits_for(plan.parents + (1u << params->cspace_bits));
     /* The order is the order in which the objects are made. Object sizes decrease wherever
@@ -356,6 +356,10 @@ static seL4_Error make_objects(const cr_body_params *params, const cr_body *body
     if (object->slot == CR_BODY_NOTIFICATION && params->bell != 0) {
         return take_bell(params->bell, cr_slot_at(cr_body_cap(body, CR_BODY_NOTIFICATION)));
     }
+    if (object->slot == CR_BODY_ENDPOINT && params->door != 0) {
+        return cr_copy(cr_slot_at(cr_body_cap(body, CR_BODY_ENDPOINT)), cr_slot_at(params->door),
+                       seL4_AllRights);
+    }
     return object->slot != IN_ITS_CSPACE
                ? cr_retype(untyped, object->type, object->bits, l1, object->slot, 1)
                : cr_retype_into(untyped, object->type, object->bits,
@@ -441,7 +445,8 @@ enum { INITIAL_CAPS = 5 };
 static seL4_Error give_initial_cap(const cr_body_params *params, const cr_body *body, uint32_t at)
 {
     const cr_slot notification = cr_slot_at(cr_body_cap(body, CR_BODY_NOTIFICATION));
-    const cr_signal_cap *signal;
+    const cr_slot endpoint = cr_slot_at(cr_body_cap(body, CR_BODY_ENDPOINT));
+    const cr_peer_cap *peer;
     switch (at) {
     case 0:
         /* Grant right on the capability to the root task: an operation that names a PD transfers a
@@ -457,19 +462,18 @@ static seL4_Error give_initial_cap(const cr_body_params *params, const cr_body *
     case 2:
         return params->microkit
                    ? seL4_NoError
-                   : cr_copy(slot_of(body, CR_SLOT_ENDPOINT),
-                             cr_slot_at(cr_body_cap(body, CR_BODY_ENDPOINT)), seL4_CanRead);
+                   : cr_copy(slot_of(body, CR_SLOT_ENDPOINT), endpoint, seL4_CanRead);
     case 3:
         return cr_copy(
             slot_of(body, params->microkit ? CR_MICROKIT_SLOT_INPUT : CR_SLOT_NOTIFICATION),
-            notification, seL4_CanRead);
+            params->door != 0 ? endpoint : notification, seL4_CanRead);
     case 4:
         return cr_mint(cr_slot_at(cr_body_cap(body, CR_BODY_SIGNAL)), notification, seL4_CanWrite,
-                       cr_badge(CR_BADGE_SIGNAL, 0, 0));
+                       params->microkit ? 0 : cr_badge(CR_BADGE_SIGNAL, 0, 0));
     default:
-        signal = &params->signals[at - INITIAL_CAPS];
-        return cr_mint(slot_of(body, signal->slot), cr_slot_at(signal->bell), seL4_CanWrite,
-                       signal->badge);
+        peer = &params->peers[at - INITIAL_CAPS];
+        return cr_mint(slot_of(body, peer->slot), cr_slot_at(peer->to),
+                       peer->calls ? CR_CLIENT_RIGHTS : seL4_CanWrite, peer->badge);
     }
 }
 
@@ -594,7 +598,7 @@ static uint32_t count_pages(void)
 
 static uint32_t count_caps(void)
 {
-    return INITIAL_CAPS + plan.signals;
+    return INITIAL_CAPS + plan.peers;
 }
 
 static uint32_t count_configurations(void)

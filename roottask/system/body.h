@@ -50,12 +50,16 @@ typedef struct cr_body {
     uint32_t parents;
 } cr_body;
 
-/* A capability to another PD's notification. */
-typedef struct cr_signal_cap {
+/* The rights of clients' and holders' capabilities: to send, and to receive a reply. */
+#define CR_CLIENT_RIGHTS seL4_CapRights_new(1, 0, 0, 1)
+
+/* A capability to another PD's notification, or with which it calls that PD. */
+typedef struct cr_peer_cap {
     uint32_t slot;
-    seL4_CPtr bell;
+    seL4_CPtr to;
     seL4_Word badge;
-} cr_signal_cap;
+    int calls;
+} cr_peer_cap;
 
 /* Addresses of a region, for which the body has page tables. */
 typedef struct cr_body_range {
@@ -77,8 +81,9 @@ typedef struct cr_body_params {
     const cr_startup *startup;
     seL4_CPtr root_endpoint;  /* unbadged */
     seL4_CPtr bell; /* its notification, if that outlives it (channels.h); else 0 */
-    const cr_signal_cap *signals; /* with which it signals other PDs */
-    uint32_t n_signals;
+    seL4_CPtr door; /* its endpoint, if that outlives it (doors.h); else 0 */
+    const cr_peer_cap *peers; /* with which it signals and calls other PDs */
+    uint32_t n_peers;
     const cr_body_range *ranges; /* of its regions */
     uint32_t n_ranges;
     seL4_Word request_badge;  /* for the PD's operations */

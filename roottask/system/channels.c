@@ -2,6 +2,7 @@
  *
  * The channels of the configuration. See channels.h. */
 #include "channels.h"
+#include "doors.h"
 #include "kernel/untyped.h"
 #include "making.h"
 #include "text.h"
@@ -11,7 +12,7 @@ static seL4_CPtr bells[CR_IMAGE_MAX_PDS];
 static uint8_t is_back[CR_IMAGE_MAX_PDS];
 static int any_is_back;
 
-static cr_signal_cap signals[CR_IMAGE_MAX_ENDS];
+static cr_peer_cap peers[2 * CR_IMAGE_MAX_ENDS];
 
 static const cr_image_channel_end *end_at(uint32_t end)
 {
@@ -58,12 +59,16 @@ void cr_channels_init(void)
 void cr_channels_fill(uint32_t config, cr_body_params *out)
 {
     out->bell = bells[config];
-    out->signals = signals;
-    out->n_signals = 0;
+    out->door = cr_door_of(config);
+    out->peers = peers;
+    out->n_peers = 0;
     for (uint32_t i = 0; i < cr_sys.image->ends.count; i++) {
         if (end_at(i)->pd == config && end_at(i)->slot != 0) {
-            signals[out->n_signals++] = (cr_signal_cap){
-                .slot = end_at(i)->slot, .bell = bells[other_of(i)->pd], .badge = badge_of(i)};
+            peers[out->n_peers++] = (cr_peer_cap){
+                .slot = end_at(i)->slot, .to = bells[other_of(i)->pd], .badge = badge_of(i)};
+        }
+        if (end_at(i)->pd == config && end_at(i)->calls != 0) {
+            peers[out->n_peers++] = cr_door_cap(i);
         }
     }
 }
@@ -80,7 +85,7 @@ void cr_channels_add(const cr_pd *pd, uint32_t config)
 {
     for (uint32_t i = 0; i < cr_sys.image->ends.count; i++) {
         cr_ref *known = &cr_sys.channels[i / 2];
-        if (end_at(i)->pd == config) {
+        if (end_at(i)->pd == config && (end_at(i)->slot != 0 || other_of(i)->slot != 0)) {
             cr_making_add_edge(&(cr_new_edge){
                 .kind = CR_EDGE_HOLD,
                 .from = &pd->node,

@@ -14,7 +14,8 @@
 
 /* Makes the bells. Only for setup. */
 void cr_channels_init(void);
-/* The PD's bell, and its capabilities to those of others. They are valid until the next call. */
+/* The PD's bell and door (doors.h), and its capabilities to those of others. They are valid until
+ * the next call. */
 void cr_channels_fill(uint32_t config, cr_body_params *out);
 /* Adds the channels of the PD that is being made to the chain (making.h). */
 void cr_channels_add(const cr_pd *pd, uint32_t config);

@@ -14,6 +14,7 @@
  * Registers show who calls whom, but not whether a call was received, and a thread can show
  * anything. Only the kernel knows where a scheduling context is: it is taken from nobody who does
  * not have it. */
+#include "doors.h"
 #include "system.h"
 #include "text.h"
 
@@ -29,6 +30,9 @@ static cr_pd *server_over(uint32_t edge, cr_edge_kind kind, uint32_t slot)
 cr_pd *cr_called_over(const cr_pd *pd, uint32_t slot)
 {
     static const cr_edge_kind kinds[] = {CR_EDGE_REQUEST, CR_EDGE_HOLD};
+    if (cr_pd_is_of_microkit(pd)) {
+        return cr_door_over(pd->config, slot);
+    }
     if (pd->servers[slot] != 0) {
         cr_pd *server;
         return cr_find_pd(pd->servers[slot], &server) == CR_RESULT_OK ? server : 0;

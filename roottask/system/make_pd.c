@@ -78,6 +78,11 @@ static void fill_startup(cr_pd *pd, cr_startup *out)
             pd->slots[end->slot] = CR_SLOT_USED;
         }
     }
+    for (uint32_t i = 0; i < image->ends.count; i++) {
+        if (cr_image_ends(image)[i].pd == pd->config && cr_image_ends(image)[i].calls != 0) {
+            pd->slots[cr_image_ends(image)[i].calls] = CR_SLOT_USED;
+        }
+    }
     cr_lines_fill(pd, out);
 }
 
@@ -371,6 +376,7 @@ void cr_commit_pd(const cr_new_pd *make)
 void cr_commit_start(const cr_new_pd *make)
 {
     cr_pd_become(make->pd, CR_LIFE_RUNS);
+    cr_sys.doors_due |= cr_pd_is_of_microkit(make->pd);
     if (make->creator != 0 && allowed_from_start(make->creator) > 0) {
         cr_allow(make->pd, make->creator, allowed_from_start(make->creator));
     }

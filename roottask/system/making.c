@@ -10,8 +10,6 @@
 #include "state.h"
 #include "text.h"
 
-/* The rights of clients' and holders' capabilities: to send, and to receive a reply. */
-#define CR_CLIENT_RIGHTS seL4_CapRights_new(1, 0, 0, 1)
 /* Those of capabilities to PDs, which only name the PD in an operation: neither to send nor to
  * receive. A call would not say who calls, so nobody could be charged for it. */
 #define CR_NAMING_RIGHTS seL4_CapRights_new(1, 0, 0, 0)
@@ -172,6 +170,9 @@ void cr_making_add_request(cr_pd *pd, const cr_ref *space, const char *name, uin
     cr_making_add_edge(
         &(cr_new_edge){.kind = CR_EDGE_REQUEST, .from = &pd->node, .to = space, .entry = index});
     cr_making_add(CR_MAKE_SLOT, CR_OF_REQUEST);
+    if (cr_pd_is_of_microkit(pd)) {
+        return; /* The configuration gave it the capability when it was made (doors.h). */
+    }
     cr_making_add(CR_MAKE_PARENT, CR_OF_REQUEST);
     cr_making_add(CR_MAKE_GRANT, CR_OF_REQUEST);
 }
@@ -309,7 +310,8 @@ static void give_slot(cr_making *now, uint32_t what)
         entry->generation--; /* No capability has its badge any more. */
         entry->next_free = cr_sys.free_request;
         cr_sys.free_request = request->request;
-        request->pd->slots[request->slot] = CR_SLOT_FREE;
+        request->pd->slots[request->slot] =
+            cr_pd_is_of_microkit(request->pd) ? CR_SLOT_USED : CR_SLOT_FREE;
     } else {
         now->hold.pd->slots[now->hold.slot] = now->was;
     }

@@ -22,11 +22,15 @@
  *   used. Resuming a thread that can run has no effect.
  * - The client waits for another server. Its registers name another slot. No live server therefore
  *   receives a call twice.
+ * - The server was built for Microkit. Its endpoint outlives it (doors.h), so whoever is queued
+ *   there is served by the next instance. A call that was taken is made anew when the thread is
+ *   resumed. Or the call is answered over the reply object, if the configuration states a label.
  * - The client is frozen or stopped. It must remain suspended and is left alone.
  *
  * The client's memory has no influence on this. While the client waits, its registers are the
  * kernel's copy. If a client forged its registers before a fault, resuming it restarts the
  * instruction that faulted, and it faults again. */
+#include "doors.h"
 #include "kernel/arch/arch.h"
 #include "system.h"
 #include "text.h"
@@ -54,6 +58,51 @@ cr_status cr_called_slot(const cr_pd *pd, uint32_t *slot)
     return CR_OK;
 }
 
+/* Whether the PD's door answers who is in a call to it, rather than have the call made anew. */
+static int answers_at_door(const cr_pd *pd)
+{
+    return cr_pd_has_door(pd) &&
+           cr_image_pds(cr_sys.image)[pd->config].callers != CR_IMAGE_REPEAT;
+}
+
+/* Whether the slot that a client calls leads to the server. `slot`: that of an edge. A PD for
+ * Microkit may have several channels with the server. */
+static int is_call(const cr_pd *client, uint32_t called, uint32_t slot, const cr_pd *server)
+{
+    return cr_pd_is_of_microkit(client) ? cr_door_over(client->config, called) == server
+                                        : called == slot;
+}
+
+/* Answers the call that the PD has taken. Its reply object is the only one to know whose it is. */
+static seL4_Error answer_taken(const cr_pd *pd, cr_slot reply)
+{
+    cr_calls_kept calls;
+    const uint32_t temporary = cr_pool_take(CR_POOL_OWN);
+    if (temporary == 0) {
+        return seL4_NotEnoughMemory;
+    }
+    const seL4_CPtr copy = cr_cptr(CR_L1_POOL, temporary);
+    cr_calls_aside(&calls); /* They are more than those of other PDs, and depend on no PD. */
+    seL4_Error error = cr_copy(cr_slot_at(copy), reply, seL4_AllRights);
+    if (!error) {
+        for (uint32_t i = 1; i < cr_most.pds; i++) {
+            cr_pd *client = &cr_sys.pds[i];
+            uint32_t slot;
+            if (cr_pd_exists(client) && cr_pd_is_of_microkit(client) &&
+                cr_called_slot(client, &slot) == CR_OK &&
+                cr_door_over(client->config, slot) == pd) {
+                client->shown_for = pd->number;
+            }
+        }
+        seL4_Send(copy, seL4_MessageInfo_new(cr_image_pds(cr_sys.image)[pd->config].callers, 0, 0,
+                                             0));
+        error = cr_delete(cr_slot_at(copy));
+    }
+    cr_calls_back(&calls, 0);
+    cr_pool_give(temporary);
+    return error;
+}
+
 /* Frees the client if it calls the server over this slot. `called` has for each PD the slot that it
  * calls, or NOT_READ: the registers of a client are read at most once. */
 static cr_status free_caller(cr_pd *client, uint32_t slot, const cr_pd *server, uint32_t *called)
@@ -68,8 +117,12 @@ static cr_status free_caller(cr_pd *client, uint32_t slot, const cr_pd *server, 
             return status;
         }
     }
+    /* Whoever showed a call, and does not any more, was answered. Others are queued, and stay. */
+    const int is_free = answers_at_door(server)
+                            ? client->shown_for == server->number && *its == 0
+                            : is_call(client, *its, slot, server);
     /* If the stop is repeated, the registers of a client that was resumed still show the call. */
-    if (*its != slot || client->answered_for == server->number) {
+    if (!is_free || client->answered_for == server->number) {
         return CR_OK;
     }
     *its = 0;
@@ -172,12 +225,12 @@ static cr_status stop(cr_pd *pd)
         cr_delete(endpoint)) {
         return CR_ERR_KERNEL;
     }
-    if (pd->passive) {
+    if (pd->passive || cr_pd_has_door(pd)) {
         const cr_slot reply = cr_slot_in(
             cr_body_cap(&pd->body, CR_BODY_CSPACE),
             cr_pd_is_of_microkit(pd) ? CR_MICROKIT_SLOT_REPLY : CR_SLOT_REPLY,
             pd->body.cspace_bits);
-        if (cr_delete(reply)) {
+        if ((answers_at_door(pd) && answer_taken(pd, reply)) || cr_delete(reply)) {
             return CR_ERR_KERNEL;
         }
         cr_objects_remove(pd->body.block, CR_OBJECT_REPLY);
@@ -205,6 +258,9 @@ cr_status cr_stop_pd(cr_pd *pd)
     }
     if (status == CR_OK) {
         pd->stopping = 0;
+        if (cr_pd_has_door(pd) && (pd->flags & CR_IMAGE_RESPAWN) == 0) {
+            cr_door_close(pd->config);
+        }
     }
     for (int i = 0; i < CR_CALL_COUNT; i++) {
         pd->stop_calls[i] = cr_calls[i] - before[i];

@@ -158,6 +158,7 @@ typedef struct cr_pd {
     int has_reports; /* a listener: it was signalled, and not told since that there are no more */
     int loud;     /* it is stopped, and its devices have not become quiet (regions.h) */
     int stopping; /* it is stopped, and not all PDs in a call to it are answered */
+    uint32_t shown_for; /* the number of the last one whose callers are answered that it called */
     uint32_t answered_for; /* the number of the last stopped server that it was in a call to */
     uint64_t stop_calls[CR_CALL_COUNT]; /* the kernel calls that stopped it, by kind */
 } cr_pd;
@@ -251,6 +252,7 @@ typedef struct cr_system {
     int refusals_untold;  /* a PD may have refusals that no event tells yet */
     int memory_changed; /* the use of memory and slots has changed since the last USAGE */
     int slots_due;      /* a slot may be CR_SLOT_DUE */
+    int doors_due;      /* what PDs for Microkit have may be missing in the model (doors.h) */
     cr_cause_of cause;  /* of what changes now */
     uint64_t digest;    /* of the model state (digest.h); changed only by rows.c */
     uint64_t *labels; /* by index of a node, for the digest */
@@ -332,6 +334,8 @@ static inline int cr_pd_is_of_microkit(const cr_pd *pd)
     return (pd->flags & CR_IMAGE_MICROKIT) != 0;
 }
 
+/* Whether other PDs call it over a door (doors.h). */
+int cr_pd_has_door(const cr_pd *pd);
 /* The slot over which messages and signals reach it. */
 static inline uint32_t cr_input_of(const cr_pd *pd)
 {

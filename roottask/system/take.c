@@ -254,11 +254,12 @@ static cr_status take_request(cr_pd *pd, cr_ref space, const cr_pd *deleted_by)
     uint32_t index = cr_sys.edge_entry[edge];
     if (index != CR_NONE) {
         uint32_t slot = cr_sys.requests[index].slot;
-        cr_pd *server = cr_server_of(space);
+        const int given = cr_pd_is_of_microkit(pd); /* doors.h */
+        cr_pd *server = given ? 0 : cr_server_of(space);
         if (server != 0 && (status = remove_request_caps(pd, slot)) != CR_OK) {
             return status;
         }
-        if (pd->life != CR_LIFE_STOPPED) {
+        if (pd->life != CR_LIFE_STOPPED && !given) {
             lose_slot(pd, slot, CR_SLOT_LOST | info.number, server);
             pd->just_lost = deleted_by != 0 ? slot : 0;
         }

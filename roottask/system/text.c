@@ -218,7 +218,9 @@ static int ends_fit(const cr_image_header *image)
         if (!ends(end->name, CR_NAME_BYTES) || end->pd >= image->pds.count ||
             end->id >= ids || end->pd == ends_of[i ^ 1].pd ||
             (end->slot != 0 && (end->slot < CR_SLOT_FIRST_FREE ||
-                                end->slot >> cr_image_pds(image)[end->pd].cspace_bits != 0))) {
+                                end->slot >> cr_image_pds(image)[end->pd].cspace_bits != 0)) ||
+            (end->calls != 0 &&
+             (!microkit || end->calls >> cr_image_pds(image)[end->pd].cspace_bits != 0))) {
             return 0;
         }
         for (uint32_t k = 0; k < i; k++) {

@@ -30,14 +30,15 @@ def sdk() -> Path:
 
 @pytest.fixture(scope="module")
 def programs(sdk: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with hello.elf, linked as Microkit's examples are."""
+    """A folder with the programs of tests/microkit, linked as Microkit's examples are."""
     folder = tmp_path_factory.mktemp("programs")
     board = sdk / "board" / BOARD / "debug"
     options = ["-mcpu=cortex-a53", "-mstrict-align", "-ffreestanding", "-nostdlib", "-O2", "-Wall"]
-    source, made = ROOT / "tests" / "microkit" / "hello.c", folder / "hello.elf"
     library = [f"-L{board / 'lib'}", "-Wl,-T,microkit.ld", "-lmicrokit"]
-    words = ["aarch64-linux-gnu-gcc", *options, f"-I{board / 'include'}", str(source)]
-    subprocess.run([*words, *library, "-o", str(made)], check=True)
+    for source in (ROOT / "tests" / "microkit").glob("*.c"):
+        words = ["aarch64-linux-gnu-gcc", *options, f"-I{board / 'include'}", str(source)]
+        made = folder / f"{source.stem}.elf"
+        subprocess.run([*words, *library, "-o", str(made)], check=True)
     return folder
 
 
@@ -53,8 +54,8 @@ def run(system: str, policy: str, sdk: Path, programs: Path, folder: Path) -> di
     return said | {"said": re.findall(r"^(\w+): (.*?)\r?$", console, re.MULTILINE)}
 
 
-def pd(name: str, more: str = "", within: str = "") -> str:
-    image = '<program_image path="hello.elf"/>'
+def pd(name: str, more: str = "", within: str = "", program: str = "hello") -> str:
+    image = f'<program_image path="{program}.elf"/>'
     return f'<protection_domain name="{name}" {more}>{image}{within}</protection_domain>'
 
 
@@ -114,3 +115,34 @@ after = "{after}"
     assert (shown["verdict"], shown["violations"]) == ("pass", [])
     found = [text for _, text in shown["said"] if text in ("first", "second", "later")]
     assert found[:3] == ["first", "second", then]
+
+
+ADDER = '<channel><end pd="caller" id="0" pp="true"/><end pd="adder" id="7"/></channel>'
+
+
+def served(passive: bool) -> str:
+    """A system in which a client calls a server, which faults in its third call."""
+    said = f'priority="100" passive="{str(passive).lower()}"'
+    return pd("adder", said, program="adder") + pd("caller", 'priority="50"', "", "caller") + ADDER
+
+
+@pytest.mark.parametrize("passive", [False, True])
+@pytest.mark.parametrize("callers", ['"repeat"', "77", "nobody comes back"])
+@pytest.mark.behaviour("P-04")
+def test_a_server_faults_in_a_call(
+    sdk: Path, programs: Path, tmp_path: Path, passive: bool, callers: str
+) -> None:
+    """It is fresh each time. Its client is as it was linked, and knows nothing: its call is made
+    anew, or answered with the label. Without the server its calls end with the kernel's error.
+    """
+    back = callers != "nobody comes back"
+    policy = f'[[pd]]\nname = "adder"\nrespawn = true\ncallers = {callers}\n' if back else ""
+    shown = run(served(passive), policy, sdk, programs, tmp_path)
+    assert shown["violations"] == []
+    assert shown["verdict"] == ("pass" if back else "not as expected")
+    heard = [text for name, text in shown["said"] if name == "caller"]
+    said = {'"repeat"': {}, "77": {2: 77}}.get(callers, dict.fromkeys((2, 3, 4), 2))
+    answers = [f"label {said[i]}" if i in said else f"answer {i}" for i in range(5)]
+    assert heard == [*answers, "done 5"]
+    starts = [text for name, text in shown["said"] if name == "adder"]
+    assert starts == [FRESH] * {'"repeat"': 3, "77": 2}.get(callers, 1)

@@ -16,6 +16,8 @@ from cellreap.system.config import (
     Pd,
     badge_of,
     both_ends,
+    call_badge,
+    called,
     closeness_of,
     deadline_of,
     lines,
@@ -33,6 +35,7 @@ from cellreap.system.sdk import debug_missing, takes_snapshots, timer_missing
 from cellreap.trace.expected import (
     Depths,
     Expected,
+    ExpectedCall,
     ExpectedCrash,
     ExpectedEnd,
     ExpectedLine,
@@ -201,8 +204,14 @@ def _pd(
         ends=tuple(
             ExpectedEnd(end.channel, end.peer, end.slot, badge_of(config, other))
             for end, other in both_ends(config)
-            if end.pd == pd.name
+            if end.pd == pd.name and (end.slot or other.slot)
         ),
+        calls=tuple(
+            ExpectedCall(end.peer, end.calls, call_badge(other))
+            for end, other in both_ends(config)
+            if end.pd == pd.name and end.calls
+        ),
+        has_door=pd.name in called(config),
         lines=tuple(
             ExpectedLine(line.kind, line.slot, line.first, line.last, line.bit)
             for line in lines(config)

@@ -38,6 +38,7 @@ from cellreap.system.sdk import prints_tables, takes_snapshots
 from cellreap.system.trace_key import key_for
 
 MAX_BYTES = 256 << 20  # far larger than any supported system
+_SLOT_IS_EMPTY = 2  # the kernel's error, seL4_InvalidCapability
 _PROGRAM_ALIGN = 16  # image.h: an ELF file is "aligned to 16"
 
 
@@ -296,6 +297,7 @@ def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[s
                 "pd": pds[end.pd],
                 "id": end.id,
                 "slot": end.slot,
+                "calls": end.calls,
             }
             for end in ends(config)
         ],
@@ -425,9 +427,16 @@ def _pd_row(
         "budget_us": pd.budget_us or 0,
         "period_us": pd.period_us or 0,
         **respawn_of(pd, timer),
+        "callers": _callers(pd),
         "args": list(pd.args),
         "quotas": [_quota(getattr(pd.quota, word)) for word in quotas.words()],
     }
+
+
+def _callers(pd: Pd) -> int:
+    if pd.callers is None:
+        return _SLOT_IS_EMPTY
+    return _constant("CR_IMAGE_REPEAT") if pd.callers == "repeat" else pd.callers
 
 
 def _fr_max(config: Config) -> int:

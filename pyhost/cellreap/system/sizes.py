@@ -8,7 +8,7 @@ truth.c and body.c do.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from cellreap.platforms import mcs_is_exact
@@ -17,7 +17,7 @@ from cellreap.system.capdl.layout import spawned_pd
 from cellreap.system.capdl.objects import Body
 from cellreap.system.capdl.parts import Parts
 from cellreap.system.capdl.target import Target
-from cellreap.system.config import Config, Pd, ends, tables
+from cellreap.system.config import Config, Pd, called, ends, tables
 from cellreap.system.config.tables import bytes_of
 from cellreap.system.elf import read_executable
 from cellreap.system.image import Sizes
@@ -54,7 +54,7 @@ def sizes_of(
     bodies = {pd.name: body(pd, ranges_of(config, pd.name)) for pd in config.pds}
     spawned = {program: body(spawned_pd(program)) for pd in config.pds for program in pd.spawns}
     witnesses = _witnesses(config)
-    bells = {end.pd for end in ends(config)}
+    bells, doors = {end.pd for end in ends(config)}, called(config)
     own = 1 << roottask("root.h", "CR_OWN_BLOCK_BITS")
     mcs = target.sc_bits > 0
     replies = mcs * (_probes(config, saved) + 1)
@@ -76,7 +76,8 @@ def sizes_of(
         + _reply_bytes(config, saved, target)
         + sleeper * _block(1)
         + sum(cnode_of_device(region, target) for region in devices)
-        + _bell_bytes(bells, target)
+        + _row_bytes(len(bells), 1 << target.notification_bits)
+        + _row_bytes(len(doors), 1 << target.endpoint_bits)
         + probes * _probe_bytes(_probes(config, saved), target),
         base_slots=roottask("root.h", "CR_OWN_SLOTS")
         + device * roottask("kernel/timer.h", "CR_TIMER_SLOTS")
@@ -85,6 +86,7 @@ def sizes_of(
         + config.system.scenario * roottask("scenario/scenario.h", "CR_QUIET_SLOTS")
         + probes * _probe_slots(config, saved)
         + len(bells)
+        + len(doors)
         + replies
         + scs
         + pools
@@ -100,10 +102,15 @@ def sizes_of(
             pages,
             len(devices),
             len(bells),
+            len(doors),
         )
         | ({"sched-context": scs, "reply": replies} if mcs else {}),
         objects={
-            name: _but_bell(_objects(each, target), name in bells) for name, each in bodies.items()
+            name: _but(
+                _objects(each, target),
+                {"notification": name in bells, "endpoint": name in doors},
+            )
+            for name, each in bodies.items()
         },
         spawned_objects={program: _objects(each, target) for program, each in spawned.items()},
     )
@@ -129,15 +136,16 @@ def _objects(body: Body, target: Target) -> dict[str, int]:
     return dict(Counter(kinds.get(each.kind, each.kind) for each in body.objects)) | {"asid": 1}
 
 
-def _but_bell(objects: dict[str, int], has_bell: bool) -> dict[str, int]:
-    """The notification of a PD that has a channel is not of its body."""
-    return {kind: n for kind, n in objects.items() if not has_bell or kind != "notification"}
+def _but(objects: dict[str, int], outlive: Mapping[str, bool]) -> dict[str, int]:
+    """The notification of a PD that has a channel, and the endpoint of one that is called over a
+    channel, are not of its body.
+    """
+    return {kind: n for kind, n in objects.items() if not outlive.get(kind)}
 
 
-def _bell_bytes(bells: Collection[str], target: Target) -> int:
-    """One block, for the notification of each PD that has a channel."""
-    each = 1 << target.notification_bits
-    return _block(_power_of_2(len(bells)) * each) if bells else 0
+def _row_bytes(count: int, each: int) -> int:
+    """One block with so many objects."""
+    return _block(_power_of_2(count) * each) if count else 0
 
 
 def _power_of_2(count: int) -> int:
@@ -153,15 +161,17 @@ def _own_objects(
     pages: int,
     cnodes: int,
     bells: int,
+    doors: int,
 ) -> dict[str, int]:
     """An endpoint for operations, a notification, the worker with its endpoint, the writer and the
     pump with three notifications, the timer's device or the sleeper; a thread and a notification
     for each witness and for the quiet thread; probes, which share an address space; large pages of
-    the tables; CNodes with frames of devices; a notification for each PD that has a channel.
+    the tables; CNodes with frames of devices; a notification for each PD that has a channel, and an
+    endpoint for each that is called over one.
     """
     objects = {
         "thread": 3 + witnesses + scenario + probes + sleeper,
-        "endpoint": 2,
+        "endpoint": 2 + doors,
         "notification": 4 + witnesses + scenario + bells,
         "vspace": int(probes > 0),
         "asid": int(probes > 0),

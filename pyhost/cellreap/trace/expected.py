@@ -74,6 +74,15 @@ class ExpectedEnd:
 
 
 @dataclass(frozen=True)
+class ExpectedCall:
+    """A capability with which a PD for Microkit calls another one."""
+
+    peer: str
+    slot: int
+    badge: int
+
+
+@dataclass(frozen=True)
 class ExpectedLine:
     """An interrupt or a range of ports that a PD has."""
 
@@ -120,6 +129,9 @@ class ExpectedPd:
     allocates: bool = False
     maps: tuple[ExpectedMap, ...] = ()
     ends: tuple[ExpectedEnd, ...] = ()
+    calls: tuple[ExpectedCall, ...] = ()
+    has_door: bool = False
+    """Others call it over channels."""
     lines: tuple[ExpectedLine, ...] = ()
     microkit: bool = False
     """It was built for Microkit, and has the slots for that."""

@@ -28,6 +28,7 @@ enum {
     CR_IMAGE_MAX_IDS = 32,  /* numbers of channels and interrupts within a PD */
     CR_IMAGE_MICROKIT_IDS = 62, /* the same of a PD for Microkit */
     CR_IMAGE_MAX_LINES = 32, /* interrupts and ranges of I/O ports */
+    CR_IMAGE_REPEAT = 0xffffffff, /* the `callers` whose calls are made anew */
     CR_IMAGE_STEP_END = 0xffffffff, /* the `call` of an injection at the end of a step */
     CR_RESPAWN_DELAY_MAX_MS = 1000, /* the longest delay of a respawn */
     CR_IMAGE_DEPTH_DEFAULT = 0xfffffffe /* the depth of the system; CR_DEPTH_INF: infinite */
@@ -191,6 +192,9 @@ typedef struct cr_image_pd {
     uint32_t respawn_budget;
     uint32_t respawn_window_ms;
     uint32_t respawn_delay_ms;
+    /* Of Microkit: the label with which a call that it has taken is answered when it is stopped, or
+     * CR_IMAGE_REPEAT. */
+    uint32_t callers;
     uint32_t args[CR_PD_ARGS];
     /* by cr_quota of limits.h; CR_IMAGE_NONE: a fair share */
     uint32_t quotas[CR_IMAGE_QUOTAS];
@@ -294,6 +298,9 @@ typedef struct cr_image_channel_end {
     /* Of its CSpace, where it has the capability with which it signals the other one. 0: it may
      * not. */
     uint32_t slot;
+    /* The same of the capability with which it calls the other one; needs Microkit. The PD has a
+     * request to the first space of the other one. */
+    uint32_t calls;
 } cr_image_channel_end;
 
 /* An interrupt line, or a range of I/O ports, which one PD has. */

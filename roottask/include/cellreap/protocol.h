@@ -548,13 +548,16 @@ enum {
 };
 
 /* Those of a PD that was built for Microkit are where libmicrokit has them. It asks for no
- * operations, and has no capability for them. What its clients and its channels send arrives over
- * one capability. */
+ * operations, and has no capability for them. The root task's signal has no bit of its badge. What
+ * its clients and its channels send arrives over one capability. */
 enum {
     CR_MICROKIT_SLOT_INPUT = 1,
     CR_MICROKIT_SLOT_FAULT = 2,
     CR_MICROKIT_SLOT_REPLY = 4,
-    CR_MICROKIT_SLOT_CHANNELS = 10 /* + the number of the channel: with which it signals */
+    CR_MICROKIT_SLOT_CHANNELS = 10, /* + the number of the channel: with which it signals */
+    CR_MICROKIT_SLOT_CALLS = 74, /* + the number of the channel: with which it calls */
+    /* The bit in the badge of a call. The rest is the number of the channel of who is called. */
+    CR_MICROKIT_CALL_BIT = 63
 };
 
 /* Addresses in every PD's address space. */

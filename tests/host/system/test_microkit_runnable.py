@@ -52,11 +52,6 @@ def test_pds_have_programs_of_their_own_and_the_slots_of_microkit(tmp_path: Path
             "map.perms: regions with code cannot be run yet",
         ),
         (
-            "",
-            '<channel><end pd="b-c" id="1" pp="true"/><end pd="a" id="1"/></channel>',
-            "end.pp: protected procedures cannot be run yet",
-        ),
-        (
             '<virtual_machine name="v"><vcpu id="0"/></virtual_machine>',
             "",
             "virtual_machine: virtual machines cannot be run yet",
@@ -92,3 +87,22 @@ def test_another_processor_is_refused(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace('name="a"', 'name="a" cpu="1"'))
     with pytest.raises(InputError, match=r"protection_domain.cpu: expected 0, got 1"):
         runnable_system(path)
+
+
+def test_who_calls_depends_on_who_is_called(tmp_path: Path) -> None:
+    """And a policy may say so of others, too."""
+    channel = (
+        '<channel><end pd="b-c" id="1" pp="true"/><end pd="a" id="2" notify="false"/></channel>'
+    )
+    (tmp_path / "policy.toml").write_text(
+        '[[serves]]\nserver = "a"\nclients = ["b-c"]\n[[pd]]\nname = "a"\ncallers = "repeat"'
+    )
+    made = runnable_system(described(tmp_path, more=channel), (), tmp_path / "policy.toml").config
+    a, b_c = made.pds
+    assert [(space.name, space.type) for space in a.spaces] == [
+        ("a_calls", "CALLS"),
+        ("a_serves", "SERVES"),
+    ]
+    assert b_c.requests == ("a_calls", "a_serves")
+    assert (a.callers, b_c.callers) == ("repeat", None)
+    assert [(end.slot, end.calls) for end in ends(made)] == [(11, 75), (0, 0)]

@@ -6,7 +6,14 @@ one InputError with file, line, key and the expected value. A `Config` is frozen
 satisfies every rule of this package.
 """
 
-from cellreap.system.config.channels import badge_of, both_ends, ends, ends_of
+from cellreap.system.config.channels import (
+    badge_of,
+    both_ends,
+    call_badge,
+    called,
+    ends,
+    ends_of,
+)
 from cellreap.system.config.closeness import closeness_of
 from cellreap.system.config.debugging import asking, check_debug, on_kernel
 from cellreap.system.config.lines import Line, lines
@@ -66,6 +73,8 @@ __all__ = [
     "asking",
     "badge_of",
     "both_ends",
+    "call_badge",
+    "called",
     "check_debug",
     "check_scheduling",
     "check_timer",

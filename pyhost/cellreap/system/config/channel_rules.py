@@ -10,6 +10,7 @@ from cellreap import headers
 from cellreap.errors import hint
 from cellreap.system.config.channels import ends_of
 from cellreap.system.config.schema import Config
+from cellreap.system.config.signals import End
 from cellreap.system.toml_lines import KeyPath
 
 Problem: TypeAlias = tuple[KeyPath, str]
@@ -17,7 +18,8 @@ _OF_MICROKIT: Final = frozenset(
     {
         *("name", "program", "abi", "symbols", "priority", "stack_pages", "cspace_bits", "passive"),
         *("budget_us", "period_us", "overrun", "respawn", "respawn_budget", "respawn_window_ms"),
-        *("respawn_delay_ms", "pinned", "pd_depth", "rs_depth", "heartbeat_ms"),
+        *("respawn_delay_ms", "pinned", "pd_depth", "rs_depth", "heartbeat_ms", "callers"),
+        *("requests", "spaces"),
     }
 )
 """The keys that a PD for Microkit may have."""
@@ -67,13 +69,25 @@ def channels(config: Config) -> Iterator[Problem]:
             each, ids = microkit if abis[end.pd] == "microkit" else room
             if end.id is not None and end.id >= ids:
                 yield (*here, "id"), f"expected an integer from 0 to {ids - 1}, got {end.id}"
+            yield from _calls(config, channel.ends[j], channel.ends[1 - j], here)
             if len(has[end.pd]) > each:
                 yield (*here, "pd"), f"{end.pd} has more than {each} channels"
     for i, pd in enumerate(config.pds):
-        last = max((end.slot for end in ends_of(config, pd.name)), default=0)
+        last = max((max(end.slot, end.calls) for end in ends_of(config, pd.name)), default=0)
         if last >> pd.cspace_bits:
             said = f"its channels take slots up to {last}"
             yield ("pd", i, "cspace_bits"), f"{said}; expected at least {last.bit_length()}"
+
+
+def _calls(config: Config, end: End, other: End, at: KeyPath) -> Iterator[Problem]:
+    """Who calls depends on who is called: by a request."""
+    pd, peer = config.pd(end.pd), config.pd(other.pd)
+    if not end.pp or pd is None or peer is None:
+        return
+    if pd.abi != "microkit" or peer.abi != "microkit":
+        yield (*at, "pp"), 'calls are for Microkit; expected two PDs with abi = "microkit"'
+    elif not peer.spaces or peer.spaces[0].name not in pd.requests:
+        yield (*at, "pp"), f"expected {peer.name} to have a space, and {pd.name} to request it"
 
 
 def microkit(config: Config) -> Iterator[Problem]:
@@ -82,8 +96,9 @@ def microkit(config: Config) -> Iterator[Problem]:
     handlers = [pd.fault_handler for pd in config.pds]
     for i, pd in enumerate(config.pds):
         if pd.abi != "microkit":
-            if pd.symbols:
-                yield ("pd", i, "symbols"), 'are set for Microkit; expected abi = "microkit"'
+            for key in ("symbols", "callers"):
+                if getattr(pd, key) not in ({}, None):
+                    yield ("pd", i, key), 'is for Microkit; expected abi = "microkit"'
             continue
         runs = [other for other in config.pds if pd.program in (other.program, *other.spawns)]
         if pd.program not in elfs or len(runs) > 1:

@@ -21,6 +21,8 @@ class ChannelEnd:
     """The bit in the badge of what the other PD signals."""
     slot: int
     """Where the PD has the capability to signal the other one. 0: it may not."""
+    calls: int
+    """The same of that to call the other one."""
 
 
 def ends(config: Config) -> list[ChannelEnd]:
@@ -46,7 +48,8 @@ def ends(config: Config) -> list[ChannelEnd]:
                 taken[end.pd].add(id_)
             slot = (microkit + id_ if end.pd in fixed else slots[end.pd]) if end.notify else 0
             slots[end.pd] += end.notify
-            found.append(ChannelEnd(channel.name, end.pd, other.pd, id_, slot))
+            calls = headers.constant("protocol.h", "CR_MICROKIT_SLOT_CALLS") + id_ if end.pp else 0
+            found.append(ChannelEnd(channel.name, end.pd, other.pd, id_, slot, calls))
     return found
 
 
@@ -59,6 +62,16 @@ def both_ends(config: Config) -> Iterator[tuple[ChannelEnd, ChannelEnd]]:
 def ends_of(config: Config, pd: str) -> Iterator[ChannelEnd]:
     """The ends of a PD."""
     return (end for end in ends(config) if end.pd == pd)
+
+
+def called(config: Config) -> set[str]:
+    """The PDs that others call over channels."""
+    return {end.peer for end in ends(config) if end.calls}
+
+
+def call_badge(end: ChannelEnd) -> int:
+    """The badge of a call of the other PD over this end."""
+    return 1 << headers.constant("protocol.h", "CR_MICROKIT_CALL_BIT") | end.id
 
 
 def badge_of(config: Config, end: ChannelEnd) -> int:

@@ -122,6 +122,11 @@ _Symbols = Annotated[
     dict[str, Annotated[int, Field(ge=0, lt=1 << 63), expect("an integer from 0 to 2^63 - 1")]],
     expect("numbers, by names of symbols"),
 ]
+MAX_LABEL: Final = headers.constant("image.h", "CR_IMAGE_REPEAT") - 1
+Callers = Annotated[
+    Annotated[int, Field(ge=0, le=MAX_LABEL)] | Literal["repeat"],
+    expect(f'"repeat", or a label from 0 to {MAX_LABEL}'),
+]
 _Overrun = Annotated[Literal["fault", "wait"], expect('"fault" or "wait"')]
 _Start = Annotated[Literal["boot", "after-cleanup"], expect('"boot" or "after-cleanup"')]
 
@@ -394,6 +399,11 @@ class Pd(Table):
     symbols: _Symbols = Field(default={})
     """For Microkit: values of 8 bytes that symbols of the program have, in the copy that runs.
     `symbols = { ring_vaddr = 0x40000000 }`
+    """
+    callers: Callers | None = None
+    """For Microkit: what becomes of a call that it has taken when it is stopped. "repeat": the call
+    is made anew. A label: it is answered with this. By default with the kernel's error for a
+    capability that is not there, 2.
     """
     passive: _Bool = False
     """It runs on the time of who calls it, and on its own only until it waits for the first time,

@@ -26,6 +26,10 @@ class End(Table):
     """
     notify: Bool = True
     """Whether it may signal the other one."""
+    pp: Bool = False
+    """For Microkit: whether it may call the other one. It requests the first space of the other
+    one, which stands for these calls.
+    """
 
 
 class Channel(Table):

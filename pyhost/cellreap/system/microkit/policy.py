@@ -11,7 +11,7 @@ from pydantic import Field
 
 from cellreap.errors import InputError, hint
 from cellreap.model.plan import MAX_DEPTH
-from cellreap.system.config.schema import MAX_DEADLINE_MS, MIN_LIMIT_MS
+from cellreap.system.config.schema import MAX_DEADLINE_MS, MIN_LIMIT_MS, Callers
 from cellreap.system.microkit.rows import System
 from cellreap.system.toml_lines import KeyPath, Lines
 from cellreap.system.toml_tables import (
@@ -23,17 +23,12 @@ from cellreap.system.toml_tables import (
     toml_values,
 )
 
-_MAX_LABEL: Final = (1 << 52) - 1
 _WORD: Final = 8
 
 _Name = Annotated[str, expect("a name of the description")]
 _Depth = Annotated[
     Annotated[int, Field(ge=0, le=MAX_DEPTH)] | Literal["inf"],
     expect(f'an integer from 0 to {MAX_DEPTH}, or "inf"'),
-]
-_Callers = Annotated[
-    Annotated[int, Field(ge=0, le=_MAX_LABEL)] | Literal["repeat"],
-    expect(f'"repeat", or a label from 0 to {_MAX_LABEL}'),
 ]
 _Limit = Annotated[
     int,
@@ -72,7 +67,7 @@ class PdPolicy(Table):
     """The same for mapped spaces."""
     respawn: Annotated[bool, expect("true or false")] = False
     """Whether it comes back."""
-    callers: _Callers | None = None
+    callers: Callers | None = None
     """What becomes of a call that it had taken when it died: "repeat" makes it anew, a label
     answers it. By default, it is answered that the server died."""
     heartbeat_ms: _Limit | None = None

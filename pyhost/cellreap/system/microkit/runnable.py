@@ -24,6 +24,8 @@ from cellreap.system.microkit.rows import Row, System
 
 _PAGE: Final = 4096
 _CSPACE_BITS: Final = 8
+_CALLS: Final = "CALLS"
+_SERVES: Final = "SERVES"
 _NOT_YET: Final = {
     "irq": "interrupts",
     "ioport": "I/O ports",
@@ -62,6 +64,7 @@ def runnable_system(
     document.add(tomlkit.comment(f"Made of {path.name}."))
     document.add("system", table({"name": Names().give(path.stem)}))
     document.add("policy", table(policy.policy.model_dump()))
+    spaces, asked = _dependence(described, policy, known)
     tables = {kind: tomlkit.aot() for kind in ("program", "pd", "region", "channel")}
     for pd in described.pds():
         name = known[pd.name]
@@ -71,13 +74,18 @@ def runnable_system(
         keys |= {"priority": new[pd.priority], "stack_pages": pd.stack_size // _PAGE}
         keys |= _time(pd) | _of_policy(own.get(pd.name))
         set_ = _symbols(described, pd)
-        tables["pd"].append(table(keys | ({"symbols": set_} if set_ else {})))
+        keys |= {"requests": asked[pd.name]} if asked[pd.name] else {}
+        made = table(keys | ({"symbols": set_} if set_ else {}))
+        if spaces[pd.name]:
+            made.add("space", _spaces(spaces[pd.name]))
+        tables["pd"].append(made)
     for number, channel in enumerate(described.channels, 1):
-        if any(end.notify for end in channel.ends):
+        if any(end.notify or end.pp for end in channel.ends):
             made = table({"name": f"channel_{number}"})
             both = tomlkit.aot()
             for end in channel.ends:
-                both.append(table({"pd": known[end.pd], "id": end.id, "notify": end.notify}))
+                keys = {"pd": known[end.pd], "id": end.id, "notify": end.notify}
+                both.append(table(keys | ({"pp": True} if end.pp else {})))
             made.add("end", both)
             tables["channel"].append(made)
     _add_regions(described, policy, known, tables["region"])
@@ -89,6 +97,40 @@ def runnable_system(
         document.add("expect", table({"crashes": back}))
     renamed = {name: pd for pd, name in known.items()}
     return configuration(document, path, renamed, (), ())
+
+
+def _dependence(
+    described: System, policy: Policy, known: Mapping[str, str]
+) -> tuple[dict[str, dict[str, str]], dict[str, list[str]]]:
+    """By PD: the types of the spaces that it has, by their names, and the spaces that it requests.
+
+    That for its calls is the first one that it has.
+    """
+    spaces: dict[str, dict[str, str]] = {name: {} for name in known}
+    asked: dict[str, list[str]] = {name: [] for name in known}
+    names = Names()
+    needs = [
+        (end.pd, other.pd, _CALLS)
+        for channel in described.channels
+        for end, other in (channel.ends, channel.ends[::-1])
+        if end.pp
+    ]
+    needs += [(client, each.server, _SERVES) for each in policy.serves for client in each.clients]
+    made: dict[tuple[str, str], str] = {}
+    for client, server, kind in needs:
+        if (server, kind) not in made:
+            made[server, kind] = names.give(f"{known[server]}_{kind.lower()}")
+            spaces[server][made[server, kind]] = kind
+        if made[server, kind] not in asked[client]:
+            asked[client].append(made[server, kind])
+    return spaces, asked
+
+
+def _spaces(of: Mapping[str, str]) -> AoT:
+    listed = tomlkit.aot()
+    for name, kind in of.items():
+        listed.append(table({"name": name, "type": kind}))
+    return listed
 
 
 def _add_regions(described: System, policy: Policy, known: Mapping[str, str], out: AoT) -> None:
@@ -141,9 +183,6 @@ def _refuse(described: System, policy: Policy) -> None:
         if pd.cpu != 0:
             raise pd.error(f"expected 0, got {pd.cpu}: there is one processor", "cpu")
     for channel in described.channels:
-        for end in channel.ends:
-            if end.pp:
-                raise end.error("protected procedures cannot be run yet", "pp")
         if channel.ends[0].pd == channel.ends[1].pd:
             raise channel.error("a PD that notifies itself cannot be run yet")
     for pd in described.pds():
@@ -152,8 +191,6 @@ def _refuse(described: System, policy: Policy) -> None:
                 raise each.error("regions with code cannot be run yet", "perms")
             if not each.cached:
                 raise each.error("memory that is not cached cannot be run yet", "cached")
-    if policy.serves:
-        raise described.error("[[serves]] of the policy cannot be run yet")
 
 
 def _find(image: rows.ProgramImage, path: Path, search: Sequence[Path]) -> str:
@@ -178,5 +215,5 @@ def _time(pd: rows.Pd) -> dict[str, object]:
 
 def _of_policy(own: PdPolicy | None) -> dict[str, object]:
     """The keys of a PD that the policy decides."""
-    given = {} if own is None else own.model_dump(exclude={"name", "callers"}, exclude_none=True)
+    given = {} if own is None else own.model_dump(exclude={"name"}, exclude_none=True)
     return {key: value for key, value in given.items() if value is not False}

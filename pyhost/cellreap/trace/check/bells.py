@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The notifications of PDs with channels, which outlive them, and the capabilities to signal them.
+"""The notifications of PDs with channels, and the endpoints of PDs that are called over them, which
+outlive the PDs, and the capabilities of others to them.
 
 Which PD has which channel, only the configuration tells.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from cellreap.trace.check.context import Context
 from cellreap.trace.check.snapshot import Cap
@@ -17,6 +20,7 @@ class Bells:
         self._context = context
         self._addresses: dict[str, int] = {}
         """By the name of the PD."""
+        self._doors: dict[str, int] = {}
 
     def _has_one(self, pd: str) -> bool:
         config = self._context.configured.edges.config_of(pd)
@@ -25,10 +29,17 @@ class Bells:
     def learn(self, pd: str, address: int) -> bool:
         """Takes the address of a PD's notification. Whether it can be one that outlives the PD."""
         name = self._context.report.names[pd]
-        if not self._has_one(pd) or name in self._addresses:
+        return not self._has_one(pd) or self._learn(self._addresses, name, address)
+
+    def learn_door(self, pd: str, address: int) -> bool:
+        """The same for its endpoint."""
+        return self._learn(self._doors, self._context.report.names[pd], address)
+
+    def _learn(self, addresses: dict[str, int], name: str, address: int) -> bool:
+        if name in addresses:
             return True
-        taken = address in self._addresses.values()
-        self._addresses[name] = address
+        taken = address in (*self._addresses.values(), *self._doors.values())
+        addresses[name] = address if not taken else 0
         bodies = map(self._context.memory.body, self._context.model.pds())
         return not taken and not any(
             body is not None and body.paddr <= address < body.paddr + body.bytes for body in bodies
@@ -38,11 +49,39 @@ class Bells:
         """The address of a PD's notification. own: if it has none that outlives it."""
         return self._addresses.get(self._context.report.names[pd], own)
 
-    def capability(self, pd: str, slot: int) -> Cap | None:
-        """That with which the PD signals the other one of a channel."""
+    def capability(self, pd: str, slot: int, cap: Cap | str | None) -> Cap | None:
+        """That with which the PD signals the other one of a channel. cap: what is in its slot."""
         config = self._context.configured.edges.config_of(pd)
         for end in () if config is None else config.ends:
             if end.slot == slot:
+                if isinstance(cap, Cap) and self._has_door(end.peer):
+                    # Its own capability is to its endpoint. So its peers tell which one it is.
+                    self._learn(self._addresses, end.peer, cap.address)
                 address = self._addresses.get(end.peer, 0)
                 return Cap("notification", address, "W", end.badge)
         return None
+
+    def door(self, pd: str) -> int:
+        """The address of the endpoint over which it is called."""
+        return self._doors.get(self._context.report.names[pd], 0)
+
+    def calls(self, pd: str) -> Iterator[tuple[int, Cap]]:
+        """The slots and capabilities with which the PD calls others."""
+        config = self._context.configured.edges.config_of(pd)
+        for call in () if config is None else config.calls:
+            if not self._is_closed(call.peer):
+                yield call.slot, Cap("ep", self._doors.get(call.peer, 0), "WP", call.badge)
+
+    def _has_door(self, name: str) -> bool:
+        expected = self._context.expected
+        config = None if expected is None else expected.pd(name)
+        return config is not None and config.has_door
+
+    def _is_closed(self, name: str) -> bool:
+        """Whether a PD that others call went, and does not come back."""
+        context = self._context
+        pd = context.configured.edges.live(name)
+        if pd is not None and not context.freed.is_stopped(pd):
+            return False
+        config = None if context.expected is None else context.expected.pd(name)
+        return config is None or config.respawn is None or context.respawns.gave_up(name)

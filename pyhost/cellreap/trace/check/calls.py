@@ -5,7 +5,8 @@ Their numbers follow from the model, the slots and the notices, and are exact fo
 
 - `suspend`: the PD's thread is suspended. Its endpoint is revoked, which takes all capabilities to
   the PD, and deleted, which restarts the calls that are queued there. The reply object of a passive
-  PD is deleted too. Calls that give lent time back are not counted. A call that the PD has
+  PD, and of one that is called over channels, is deleted too. Calls that give lent time back, and
+  those at the door of a PD for Microkit, are not counted. A call that the PD has
   received is found in the registers of the caller, so these are read once for each PD with a slot
   that leads to the stopped one and with a thread that is not suspended. Each PD that is answered
   (SERVER_DIED) is resumed. These calls count for this step, no matter when the PD was stopped.
@@ -61,13 +62,12 @@ class Calls(Concern):
         """A PD is stopped."""
         context = self.context
         calls = Counter(STOPS)
-        calls["delete"] += context.authority.number(
-            pd, "passive"
-        )  # the reply object of a passive PD
         for caller in context.slots.ways.callers(pd):
             if caller != pd and not context.actors.is_suspended(caller):
                 calls["read-registers"] += 1
         config = context.configured.edges.config_of(pd)
+        has_door = config is not None and config.has_door
+        calls["delete"] += bool(has_door or context.authority.number(pd, "passive"))
         quiets = 0 if config is None else sum(each.quiets for each in config.maps)
         calls += Counter({kind: quiets * count for kind, count in QUIETS.items()})
         self._stops[pd] = calls

@@ -87,9 +87,15 @@ class KernelCaps:
         """The slots of a PD's CSpace with the capabilities that must be in them."""
         requests = self._context.model.requests
         for slot, (kind, node) in sorted(self._context.slots.of(pd).items()):
+            if kind == "REQUEST" and self.slots.are_given(pd):
+                continue  # The configuration gives the capability, whether the request is there.
             # A request that was cut from a space which is left is in its slot until the PD is told.
             if self.exists(node) and (kind != "REQUEST" or (pd, node) in requests):
                 yield slot, (kind, node)
+
+    def calls_of(self, pd: str) -> Iterator[int]:
+        """The slots with which a PD for Microkit calls others."""
+        return (slot for slot, _ in self._bells.calls(pd))
 
     def may_lack(self, node: str, pd: str = "-") -> bool:
         """Whether a cleanup that left something may have taken the PD's capability to a node.
@@ -115,8 +121,9 @@ class KernelCaps:
         for pd, place in present.items():
             self._name(pd, snapshot.cspaces.get(place.cspace, {}))
             cap = snapshot.cspaces.get(place.cspace, {}).get(self.slots.of(pd)["NOTIFICATION"])
-            if isinstance(cap, Cap) and not self._bells.learn(pd, cap.address):
-                self._bad("truth.caps", f"{pd}: its notification is another PD's, or of a body")
+            learn = self._bells.learn_door if self.slots.has_door(pd) else self._bells.learn
+            if isinstance(cap, Cap) and not learn(pd, cap.address):
+                self._bad("truth.caps", f"{pd}: its input is another PD's, or of a body")
         for pd, place in present.items():
             cspace = snapshot.cspaces.get(place.cspace, {})
             self._cspace(pd, cspace)
@@ -272,7 +279,7 @@ class KernelCaps:
             operations = Cap("ep", root, "WGP", self._badge("pd") | entry)
             yield slots["ROOT"], ("operations", operations)
         yield slots["FAULT"], ("faults", Cap("ep", root, "WP", self._badge("fault") | entry))
-        own = [("NOTIFICATION", "notification")]
+        own = [("NOTIFICATION", "ep" if self.slots.has_door(pd) else "notification")]
         if "ENDPOINT" in slots and self._context.freed.keeps_endpoint(pd, slots["ENDPOINT"] in has):
             own.append(("ENDPOINT", "ep"))
         for name, kind in own:
@@ -280,7 +287,11 @@ class KernelCaps:
             address = cap.address if isinstance(cap, Cap) and self._inside(pd, cap.address) else 0
             if kind == "notification":
                 address = self._bells.of(pd, address)
+            elif name == "NOTIFICATION":
+                address = self._bells.door(pd)
             yield slots[name], (f"its own {kind}", Cap(kind, address, "R", 0))
+        for slot, call in self._bells.calls(pd):
+            yield slot, ("its calls", call)
         if self._context.memory.objects.of(pd)["reply"]:
             kept = has.get(slots["REPLY"])
             inside = isinstance(kept, str) and self._inside(pd, physical(kept, "reply"))
@@ -294,7 +305,7 @@ class KernelCaps:
         if kind == "HOLD" and node not in self._context.model.space_of:
             return None  # The root task gives no capabilities to whole spaces.
         if kind == "HOLD" and is_channel(node):
-            return self._bells.capability(pd, slot)
+            return self._bells.capability(pd, slot, cap)
         if kind == "HOLD" and is_line(node):
             return self._machine.capability(pd, slot, cap)
         if kind == "HOLD":

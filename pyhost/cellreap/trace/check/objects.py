@@ -36,9 +36,13 @@ class Objects:
         return self._of[pd] if pd in self._of else Counter()
 
     def stopped(self, pd: str) -> None:
-        """The PD is stopped: its endpoint is destroyed, and its reply object if it is passive."""
-        passive = self._context.authority.number(pd, "passive")
-        for kind in (_ENDPOINT, _REPLY) if passive else (_ENDPOINT,):
+        """The PD is stopped: its endpoint is destroyed, and its reply object if it is passive or is
+        called over channels.
+        """
+        config = self._context.configured.edges.config_of(pd)
+        has_door = config is not None and config.has_door
+        replies = has_door or self._context.authority.number(pd, "passive")
+        for kind in (_ENDPOINT, _REPLY) if replies else (_ENDPOINT,):
             self._used[kind] -= self.of(pd).pop(kind, 0)
 
     def gone(self, pd: str) -> None:

@@ -30,3 +30,13 @@ class OwnSlots:
         """What they are for -> the slot."""
         config = self._context.configured.edges.config_of(pd)
         return self._microkit if config is not None and config.microkit else self._cellreap
+
+    def has_door(self, pd: str) -> bool:
+        """Whether others call it over channels. Then its endpoint is in the slot of its input."""
+        config = self._context.configured.edges.config_of(pd)
+        return config is not None and config.has_door
+
+    def are_given(self, pd: str) -> bool:
+        """Whether the configuration gives the PD the capabilities with which it calls others."""
+        config = self._context.configured.edges.config_of(pd)
+        return config is not None and config.microkit

@@ -51,6 +51,10 @@ class Respawns(Concern):
     def _is_there(self, entry: _Entry) -> bool:
         return entry.pd in self.context.model.nodes
 
+    def gave_up(self, name: str) -> bool:
+        """Whether the PD of this name does not come back any more."""
+        return name in self._entries and self._entries[name].stays_down
+
     # -- events
 
     def rule(self, event: Event) -> None:

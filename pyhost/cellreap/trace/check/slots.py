@@ -100,15 +100,20 @@ class Slots(Concern):
         """Whether the PD needs no capability in its CSpace.
 
         A manager needs none to the nodes that it manages. No PD needs one to ask the root task.
-        Of a channel it may have none.
+        Of a channel, and of a request of a PD for Microkit, it may have none.
         """
         model = self.context.model
         space = model.space_of.get(node, node)
         if pd == ROOT or (kind == "REQUEST" and model.is_core(space)):
             return True
-        if is_channel(node):
+        if is_channel(node) or (kind == "REQUEST" and self._are_given(pd)):
             return slot == 0
         return kind == "HOLD" and pd == model.manager.get(space)
+
+    def _are_given(self, pd: str) -> bool:
+        """Whether the configuration gives the PD its capabilities, whatever becomes of edges."""
+        config = self.context.configured.edges.config_of(pd)
+        return config is not None and config.microkit
 
     def _unfit(self, pd: str, slot: int, cspace: _CSpace) -> tuple[str, str] | None:
         """(rule, text) if the slot may not be given now; None if it may."""
@@ -217,7 +222,7 @@ class Slots(Concern):
             for pd, kind in list(self._holders.get(node, ())):
                 cspace = self._cspaces[pd]
                 slot = self._empty(pd, cspace, (kind, node))
-                notice = notice_of(pd, node)
+                notice = None if self._are_given(pd) else notice_of(pd, node)
                 if isinstance(notice, str):
                     self.tell(pd, slot, notice)
                 elif notice is not None:

@@ -276,6 +276,9 @@ class Truth(Concern):
         own = self._kernel.slots.of(pd)
         types = {"ROOT": _ENDPOINT, "NOTIFICATION": _NOTIFICATION, "FAULT": _ENDPOINT}
         slots = {own[name]: letter for name, letter in types.items() if name in own}
+        if self._kernel.slots.has_door(pd):
+            slots[own["NOTIFICATION"]] = _ENDPOINT
+        slots.update(dict.fromkeys(self._kernel.calls_of(pd), _ENDPOINT))
         if "ENDPOINT" in own and self.context.freed.keeps_endpoint(pd, own["ENDPOINT"] in has):
             slots[own["ENDPOINT"]] = _ENDPOINT
         if self.context.memory.objects.of(pd)["reply"]:

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Protected procedures of PDs for Microkit: calls over a channel.
+ *
+ * The endpoint of a PD that others call is no part of its body. It is one of the root task's own
+ * objects, the PD's door, which is there before the first PD. So whoever calls a PD that comes back
+ * waits there until it is back, and no capability of another PD changes. If the PD does not come
+ * back, its door is closed: nobody waits there any more, and calls end with an error of the kernel.
+ *
+ * In the model, a PD that others call manages a space, and each of them has a request to it. These
+ * PDs ask for no operations. The root task makes space and requests for them, as if each had asked
+ * for its own. A request stands for no capability. */
+#ifndef CELLREAP_SYSTEM_DOORS_H
+#define CELLREAP_SYSTEM_DOORS_H
+
+#include "system.h"
+
+/* Makes the doors. Only for setup. */
+void cr_doors_init(void);
+/* The door of a configured PD. 0: nobody calls it, or it is closed. */
+seL4_CPtr cr_door_of(uint32_t config);
+/* The capability with which the PD of this end of a channel calls the other one. */
+cr_peer_cap cr_door_cap(uint32_t end);
+/* The PD that a PD for Microkit calls over this slot, if it is there, or 0. */
+cr_pd *cr_door_over(uint32_t config, uint32_t slot);
+/* Takes the capabilities to the door from all, and ends the calls that wait there. */
+void cr_door_close(uint32_t config);
+/* Makes the spaces and requests that are missing. What cannot be made now is tried again. */
+void cr_doors_connect(void);
+
+#endif
