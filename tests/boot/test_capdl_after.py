@@ -17,7 +17,7 @@ from cellreap.trace.reader import Reader, read
 from kit.capdl_reader import read_capdl
 from kit.command_line import cellreap, cellreap_json
 from kit.muted import needs_debug
-from kit.paths import CONFIGS
+from kit.paths import BOOT_CONFIGS, CONFIGS
 from kit.records import line_with
 
 
@@ -38,10 +38,13 @@ class Booted:
         ]
 
 
-def booted(name: str, sdk: Sdk, folder: Path, *options: str) -> Booted:
-    """A run of configs/NAME.toml with the kernel's word, as a user makes it."""
+def booted(name: str, sdk: Sdk, folder: Path, *options: str, more: str | None = None) -> Booted:
+    """A run of configs/NAME.toml with the kernel's word, as a user makes it. more: it is one of the
+    tests' configurations, with this text added.
+    """
     needs_debug(sdk)
-    text = (CONFIGS / f"{name}.toml").read_text().replace("[system]", "[system]\ntruth = true", 1)
+    path = (CONFIGS if more is None else BOOT_CONFIGS) / f"{name}.toml"
+    text = path.read_text().replace("[system]", "[system]\ntruth = true", 1) + (more or "")
     config = folder / f"{name}.toml"
     config.write_text(text)
     where = ("--arch", sdk.kernel.arch, "--sdk", str(sdk.root), "-o", str(folder))
@@ -109,6 +112,77 @@ def test_what_a_later_pd_uses_again_has_other_badges(sdk: Sdk, tmp_path: Path) -
     spec = read_capdl(shown["capdl"])
     assert spec.caps["cspace_late"][1].numbers == {"badge": 1 << 60 | 2 << 32 | 1}
     assert spec.caps["root_cspace"][4].target == "body_late"
+
+
+MORE = """
+[[region]]
+name = "ring"
+size = 8192
+[[region.map]]
+pd = "left"
+address = 0x20001000
+writable = true
+[[region.map]]
+pd = "right"
+address = 0x20001000
+[[region]]
+name = "clock"
+size = 4096
+physical = {physical}
+[[region.map]]
+pd = "left"
+address = 0x20003000
+writable = true
+[[interrupt]]
+name = "clock"
+pd = "left"
+number = {number}
+trigger = "{trigger}"
+bit = 20
+"""
+PORTS = """
+[[port]]
+name = "clock"
+pd = "left"
+first = 0x70
+last = 0x71
+"""
+CLOCKS = {
+    "x86_64": (MORE.format(physical="0xfed00000", number=8, trigger="edge") + PORTS),
+    "aarch64": MORE.format(physical="0x9010000", number=34, trigger="level"),
+}
+
+
+@pytest.mark.behaviour("H-10", "W-05")
+@pytest.mark.kernels.with_args(*CLOCKS)
+def test_what_pds_have_beside_their_bodies(sdk: Sdk, tmp_path: Path) -> None:
+    """Regions, a device, channels, an interrupt and ports. The CSpaces are those of the kernel."""
+    arch = sdk.kernel.arch
+    run = booted("channel", sdk, tmp_path, more=CLOCKS[arch])
+    code, shown = cellreap_json("capdl", str(run.trace), "--after", "1", "--writer", "own")
+    assert (code, shown["problems"]) == (0, [])
+    assert shown["compared"] == (sdk.kernel.name == "seL4")
+    spec = read_capdl(shown["capdl"])
+    slots = spec.caps["cspace_left"].items()
+    held = [cap.target for slot, cap in slots if isinstance(slot, int) and slot >= 8]
+    assert held == ["ntfn_right"] * 3 + ["irq.clock"] + ["ports.clock"] * (arch == "x86_64")
+    (signal,) = spec.caps["irq.clock"].values()
+    assert (signal.target, signal.numbers) == ("ntfn_left", {"badge": 6 << 60 | 1 << 20})
+    assert spec.interrupts == {1 if arch == "x86_64" else 34: "irq.clock"}
+    tables = {name: table for name, table in spec.caps.items() if name.startswith("pt_")}
+    entries = sorted(
+        (name.partition(".")[0], cap.target.partition(".")[2], cap.rights.strip("X"), cap.uncached)
+        for name, table in tables.items()
+        for cap in table.values()
+        if cap.target.startswith("frame_MO")
+    )
+    assert entries == [
+        *[("pt_left", "0x0", "RW", False), ("pt_left", "0x0", "RW", True)],
+        *[("pt_left", "0x1", "RW", False), ("pt_right", "0x0", "R", False)],
+        ("pt_right", "0x1", "R", False),
+    ]
+    physical = {thing.params.get("paddr") for thing in spec.objects.values()} - {None}
+    assert physical == {{"x86_64": 0xFED0_0000, "aarch64": 0x901_0000}[arch]}
 
 
 @pytest.mark.behaviour("W-05")

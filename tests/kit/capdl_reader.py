@@ -12,17 +12,30 @@ from dataclasses import dataclass, field
 _TOKEN = re.compile(
     r"\s+|--[^\n]*\n"
     r"|(?P<fill>\{[^{}\n]*\}(?=[\],]))"
-    r"|(?P<number>0x[0-9a-f]+|\d+)(?![\w.])|(?P<size>\d+k)"
-    r"|(?P<name>[A-Za-z][\w@.-]*)|(?P<sign>[{}()=,:\[\]])"
+    r"|(?P<number>0x[0-9a-f]+|\d+)(?!\w|\.\w)|(?P<size>\d+k)"
+    r"|(?P<name>[A-Za-z][\w@.-]*)|(?P<sign>[{}()=,:\[\]]|->|\.\.)"
 )
 _RIGHTS = re.compile(r"[RWGXP]+\Z")
 _TABLES = ("pt", "pd", "pml4", "pdpt", "pud", "pgd")
-_KINDS = ("ep", "notification", "tcb", "cnode", *_TABLES, "frame", "sc", "rtreply")
+_IRQS = ("irq", "arm_irq", "ioapic_irq")
+_KINDS = (
+    "ep",
+    "notification",
+    "tcb",
+    "cnode",
+    *_TABLES,
+    "frame",
+    "sc",
+    "rtreply",
+    *_IRQS,
+    "io_ports",
+)
 _TCB_NUMBERS = ("addr", "ip", "sp", "prio", "max_prio", "affinity", "fault_ep", "dom")
 _MCS_SLOTS = ("fault_ep_slot", "sc_slot", "temp_fault_ep_slot")
 _BUFFER_SLOTS = ("ipc_buffer_slot", "bound_notification")
 _TCB_SLOTS = ("cspace", "vspace", "reply_slot", *_BUFFER_SLOTS, *_MCS_SLOTS)
 _SC_NUMBERS = ("period", "budget")
+_IRQ_NUMBERS = ("ioapic_id", "ioapic_pin", "ioapic_level", "ioapic_polarity", "target")
 
 Slot = int | str
 Ref = tuple[str, Slot]
@@ -45,6 +58,7 @@ class Held:
     numbers: dict[str, int] = field(default_factory=dict)
     mapping: Ref | None = None
     master_reply: bool = False
+    uncached: bool = False
 
 
 @dataclass
@@ -58,6 +72,7 @@ class Spec:
     paddrs: dict[str, int] = field(default_factory=dict)  # of untypeds, where they are known
     caps: dict[str, dict[Slot, Held]] = field(default_factory=dict)
     derived: dict[Ref, list[Ref]] = field(default_factory=dict)
+    interrupts: dict[int, str] = field(default_factory=dict)  # number of a line -> its object
 
 
 class _Reader:
@@ -134,7 +149,10 @@ def read_capdl(text: str) -> Spec:
     if reader.has("irq"):
         reader.expect("maps")
         reader.expect("{")
-        reader.expect("}")
+        while not reader.has("}"):
+            number = reader.number()
+            reader.expect("->")
+            spec.interrupts[number] = reader.take("name")
     reader.expect("cdt")
     reader.expect("{")
     while not reader.has("}"):
@@ -197,8 +215,19 @@ def _params(reader: _Reader) -> dict[str, int | str]:
             reader.expect(":")
             reader.expect("[")
             reader.expect("]")
+        elif text == "trigger":
+            reader.expect("trigger")
+            reader.expect(":")
+            params["trigger"] = reader.expect("level", "edge")
+        elif text == "ports":
+            for sign in ("ports", ":", "["):
+                reader.expect(sign)
+            params["first"] = reader.number()
+            reader.expect("..")
+            params["last"] = reader.number()
+            reader.expect("]")
         else:
-            key = reader.expect(*_TCB_NUMBERS, *_SC_NUMBERS, "paddr")
+            key = reader.expect(*_TCB_NUMBERS, *_SC_NUMBERS, *_IRQ_NUMBERS, "paddr")
             reader.expect(":")
             params[key] = reader.number()
         if reader.expect(",", ")") == ")":
@@ -207,7 +236,7 @@ def _params(reader: _Reader) -> dict[str, int | str]:
 
 def _held(reader: _Reader) -> Held:
     target, rights, numbers, mapping, reply = reader.take("name"), "", dict[str, int](), None, False
-    more = reader.has("(")
+    more, uncached = reader.has("("), False
     while more:
         word = reader.take("name")
         if _RIGHTS.match(word):
@@ -217,9 +246,11 @@ def _held(reader: _Reader) -> Held:
             mapping = reader.ref()
         elif word == "master_reply":
             reply = True
+        elif word == "uncached":
+            uncached = True
         else:
             assert word in ("badge", "guard", "guard_size"), f"unknown: {word}"
             reader.expect(":")
             numbers[word] = reader.number()
         more = reader.expect(",", ")") == ","
-    return Held(target, rights, numbers, mapping, reply)
+    return Held(target, rights, numbers, mapping, reply, uncached)

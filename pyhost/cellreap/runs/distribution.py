@@ -4,19 +4,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from cellreap.errors import UsageError
 from cellreap.inputs import opened
-from cellreap.model.ids import ROOT, parse_id
+from cellreap.model.ids import ROOT, is_given, is_region, parse_id
 from cellreap.runs.entries import Entries
 from cellreap.runs.expectation import config_of, expected_of_image
+from cellreap.system.capdl.holdings import Memory, Region, bells_of, configured
 from cellreap.system.capdl.layout import spawned_pd
-from cellreap.system.capdl.objects import Description, Slot, places_of
+from cellreap.system.capdl.objects import Description, places_of
 from cellreap.system.capdl.running import Given, RunningPd, describe_running
-from cellreap.system.config import tables
+from cellreap.system.config import PAGE, tables
 from cellreap.system.image import Image, read_image
 from cellreap.system.regions import ranges_of
 from cellreap.trace.check import Report
@@ -25,6 +27,9 @@ from cellreap.trace.check.snapshot import Cap as KernelCap
 from cellreap.trace.check.snapshot import Snapshot, SnapshotError, physical, read_snapshot
 from cellreap.trace.check.stream import check_stream
 from cellreap.trace.events import Event
+
+_LINES: Final = ("irq", "io_ports")
+"""How capDL's kinds of lines end."""
 
 
 @dataclass
@@ -87,7 +92,26 @@ class _Watcher:
             stopped=context.freed.is_stopped(pd),
             given=tuple(self._given(pd)),
             ranges=ranges_of(self._image.config, name),
+            bell=bells_of(self._image.config).get(name),
+            held=configured(self._image.config, name, self._regions(pd)),
         )
+
+    def _regions(self, pd: str) -> Iterator[Region]:
+        model, memory = self._replay.context.model, self._replay.context.memory
+        for node in sorted(node for of, node in model.holds if of == pd and is_region(node)):
+            for lower in model.built_on(node):
+                known, at = self._memory_of(lower), memory.region(node)
+                own, body = memory.objects.of(node)["table"] > 0, memory.body(node)
+                assert body is not None
+                address = at.page * PAGE
+                yield Region(node, known, address, at.writable, own, body.paddr)
+
+    def _memory_of(self, node: str) -> Memory:
+        context = self._replay.context
+        body, frames = context.memory.body(node), context.configured.edges.frames_of(node)
+        assert body is not None
+        pages = context.memory.objects.of(node)["frame"]
+        return Memory(node, pages, None if frames is None else frames.start, body.paddr)
 
     def _given(self, pd: str) -> list[Given]:
         context = self._replay.context
@@ -95,6 +119,8 @@ class _Watcher:
         for slot, (kind, node) in context.slots.of(pd).items():
             parts = parse_id(node)
             assert parts is not None  # the reader lets no malformed id through
+            if is_given(node):
+                continue  # as it is configured
             server = context.model.manager[context.model.space_of.get(node, node)]
             if context.freed.is_stopped(server):
                 continue  # they went with its endpoint
@@ -132,7 +158,9 @@ def distribution(trace: Path, image_path: Path, after: int) -> Distribution:
         raise UsageError(f"--after {after}: expected a cleanup of {trace}, which has {have}")
     heading = _heading(report, after)
     slots = tables(config)["bodies"]
-    made = describe_running(watcher.pds, image.programs(), image.target(), heading, slots)
+    bells = bells_of(image.config).values()
+    programs, target = image.programs(), image.target()
+    made = describe_running(watcher.pds, programs, target, heading, slots, bells)
     return Distribution(report, made, watcher.pds, watcher.snapshot)
 
 
@@ -160,7 +188,7 @@ def differences(made: Description, pds: Sequence[RunningPd], lines: tuple[str, .
     roots = Counter(_root_ep(made, pd, places, snapshot) for pd in pds)
     places["root_ep"] = roots.most_common(1)[0][0] or 0
     kinds = {thing.name: thing.kind for body in made.bodies for thing in body.objects}
-    kinds["root_ep"] = "ep"
+    kinds |= {thing.name: thing.kind for thing in made.shared}
     found = []
     for pd in pds:
         holder = f"cspace_{pd.config.name}"
@@ -168,8 +196,14 @@ def differences(made: Description, pds: Sequence[RunningPd], lines: tuple[str, .
             slot: physical(cap, "reply") if isinstance(cap, str) and cap.endswith("_reply") else cap
             for slot, cap in snapshot.cspaces.get(places[holder], {}).items()
         }
-        listed: dict[Slot, KernelCap | int] = {
-            cap.slot: places[cap.target]
+        mine = {cap.slot: cap for cap in made.caps[holder] if isinstance(cap.slot, int)}
+        for slot, seen in there.items():
+            if slot in mine and isinstance(seen, KernelCap):
+                places.setdefault(mine[slot].target, seen.address)  # of what outlives PDs
+        listed: dict[int, KernelCap | int | str] = {
+            slot: _line(there.get(slot))
+            if kinds[cap.target].endswith(_LINES)
+            else places[cap.target]
             if kinds[cap.target] == "rtreply"
             else KernelCap(
                 kinds[cap.target],
@@ -177,13 +211,18 @@ def differences(made: Description, pds: Sequence[RunningPd], lines: tuple[str, .
                 "".join(letter for letter in "RWGP" if letter in cap.params[0]),
                 next((int(p[7:], 0) for p in cap.params if p.startswith("badge: ")), 0),
             )
-            for cap in made.caps[holder]
+            for slot, cap in mine.items()
         }
-        for slot in sorted({*there, *(each for each in listed if isinstance(each, int))}):
+        for slot in sorted({*there, *mine}):
             if there.get(slot) != listed.get(slot):
                 told = f"{listed.get(slot) or 'nothing'}, and the kernel has {there.get(slot)}"
                 found.append(f"slot {slot} of {pd.id}: {told}")
     return found
+
+
+def _line(there: object) -> str:
+    """An interrupt or ports in a slot: the snapshot says what, in words that kernels differ in."""
+    return there if isinstance(there, str) else "an interrupt or ports"
 
 
 def _root_ep(

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from cellreap.errors import CellreapError
 from cellreap.system.capdl.checking import problems
 from cellreap.system.capdl.constants import roottask
+from cellreap.system.capdl.holdings import Holders, bells_of, configured, regions_of
 from cellreap.system.capdl.objects import Body, Cap, Description, Object, SlotRef, guard, radix
 from cellreap.system.capdl.parts import Parts
 from cellreap.system.capdl.rendering import render
@@ -31,6 +32,7 @@ def describe(config: Config, programs: Mapping[str, bytes], target: Target) -> D
     programs: the ELF files of the PDs, by name.
     """
     pds = {pd.name: number for number, pd in enumerate(_boot_pds(config), 1)}
+    bells = bells_of(config)
     bodies: list[Body] = []
     caps: dict[str, tuple[Cap, ...]] = {}
     derived: dict[SlotRef, tuple[SlotRef, ...]] = {}
@@ -38,28 +40,45 @@ def describe(config: Config, programs: Mapping[str, bytes], target: Target) -> D
         name: read_executable(programs[name], f"{name}.elf", target.arch)
         for name in {pd.program for pd in _boot_pds(config)}
     }
-    for pd in _boot_pds(config):
-        layout = Parts(pd, elfs[pd.program], target, ranges_of(config, pd.name))
-        bodies.append(layout.body(pds[pd.name]))
+    layouts = {
+        pd.name: Parts(pd, elfs[pd.program], target, ranges_of(config, pd.name), bells.get(pd.name))
+        for pd in _boot_pds(config)
+    }
+    for name, layout in layouts.items():
+        bodies.append(layout.body(pds[name]))
         caps.update(layout.caps(pds))
         derived.update(layout.derived())
+    holders = Holders(caps)
+    for name, layout in layouts.items():
+        holders.add(layout, configured(config, name, regions_of(config, name)))
+    holders.finish(layouts.values())
+    derived.update(holders.derived)
     caps["root_cspace"] = root_caps(dict(enumerate(bodies, 1)))
     heading = _heading(config, [pd.name for pd in config.pds if pd.name not in pds])
-    own = shared(target, tables(config)["bodies"])
-    made = Description(target.arch, heading, own, tuple(bodies), caps, derived)
+    own = shared(target, tables(config)["bodies"], bells.values())
+    made = Description(
+        target.arch,
+        heading,
+        (*own, *holders.shared),
+        (*bodies, *holders.bodies),
+        caps,
+        derived,
+        holders.interrupts,
+    )
     return checked(made, "system.cdl")
 
 
-def shared(target: Target, bodies: int) -> tuple[Object, ...]:
+def shared(target: Target, bodies: int, bells: Iterable[str] = ()) -> tuple[Object, ...]:
     """The root task's own objects to which PDs' capabilities refer, and its CNode of bodies.
 
-    bodies: the slots of that CNode.
+    bodies: the slots of that CNode. bells: the notifications that outlive their PDs.
     """
     l1_bits = bodies.bit_length() - 1
     size, params = l1_bits + target.slot_bits, (f"{l1_bits} bits",)
     return (
         Object("root_cspace", "cnode", size, params, 1 << l1_bits),
         Object("root_ep", "ep", target.endpoint_bits),
+        *(Object(name, "notification", target.notification_bits) for name in bells),
     )
 
 
@@ -96,12 +115,6 @@ def _heading(config: Config, late: list[str]) -> tuple[str, ...]:
         "frame at startup holds what the root task tells the PD. File names are those of programs,",
         "whose ELF files are in roottask.elf.",
     ]
-    if config.regions:
-        lines.append("Not listed either: the regions that the configuration gives.")
-    if config.channels:
-        lines.append("Not listed either: channels, and with what their PDs signal each other.")
-    if config.interrupts or config.ports:
-        lines.append("Not listed either: interrupts and I/O ports.")
     if late:
         lines.append(f"Created after the first cleanup, so not listed: {', '.join(late)}.")
     return tuple(lines)

@@ -54,9 +54,13 @@ class Layout:
         elf: Executable,
         target: Target,
         regions: Sequence[tuple[int, int]] = (),
+        bell: str | None = None,
     ) -> None:
-        """regions: the first address and the size of each, for which it has page tables."""
+        """regions: the first address and the size of each, for which it has page tables. bell: its
+        notification, if that is not of its body.
+        """
         self.pd, self.elf, self.target, self.regions = pd, elf, target, regions
+        self.has_bell, self.bell = bell is not None, bell or self.name("ntfn")
         self.page = 1 << target.page_bits
         self.stretches = self._stretches()
         self.frames = [

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 ENTRY_BITS: Final = 3  # log2 of the 8 bytes of a paging structure's entry, on both architectures
@@ -59,6 +59,7 @@ class Description:
     bodies: tuple[Body, ...]
     caps: Mapping[str, tuple[Cap, ...]]  # by the object that holds them
     derived: Mapping[SlotRef, tuple[SlotRef, ...]]  # capability -> those derived from it
+    interrupts: Mapping[int, str] = field(default_factory=dict)  # number of a line -> the object
 
 
 def slot_number(cap: Cap) -> int:

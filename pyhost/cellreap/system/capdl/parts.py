@@ -48,7 +48,7 @@ class Parts(Layout):
         objects.append(Object(self.name("tcb"), "tcb", target.tcb_bits, self._thread()))
         if target.sc_bits:
             objects.append(Object(self.name("sc"), "sc", target.sc_bits, self._time()))
-        objects.append(Object(self.name("ntfn"), "notification", target.notification_bits))
+        objects.append(Object(self.bell, "notification", target.notification_bits))
         if target.reply_bits:
             objects.append(Object(self.name("reply"), "rtreply", target.reply_bits))
         objects.append(Object(self.name("ep"), "ep", target.endpoint_bits))
@@ -56,7 +56,8 @@ class Parts(Layout):
             (bytes_taken(objects) - 1).bit_length(),
             roottask("kernel/untyped.h", "CR_BLOCK_MIN_BITS"),
         )
-        return Body(f"PD_{number:x} {pd.name}", self.name("ut"), bits, tuple(objects))
+        inside = tuple(thing for thing in objects if not self.has_bell or thing.name != self.bell)
+        return Body(f"PD_{number:x} {pd.name}", self.name("ut"), bits, inside)
 
     def parents(self) -> int:
         """The slot of the body's CNode with the parent of the REQUEST in slot 0 of the CSpace."""
@@ -102,7 +103,7 @@ class Parts(Layout):
                 Cap("vspace", self.name("vspace")),
                 *self._answering(pds, generation),
                 Cap("ipc_buffer_slot", self.frame(protocol("CR_VADDR_IPC_BUFFER")), ("RW",)),
-                Cap("bound_notification", self.name("ntfn"), ("R",)),
+                Cap("bound_notification", self.bell, ("R",)),
             ),
             self.name("body"): self._own(),
         }
@@ -148,7 +149,7 @@ class Parts(Layout):
         own, fault = (badge(kind, index, generation) for kind in ("CR_BADGE_PD", "CR_BADGE_FAULT"))
         caps = [
             Cap(self.slot("FAULT"), "root_ep", ("WP", fault)),
-            Cap(self.slot("NOTIFICATION"), self.name("ntfn"), ("R",)),
+            Cap(self.slot("NOTIFICATION"), self.bell, ("R",)),
         ]
         if self.pd.abi != "microkit":
             caps.append(Cap(self.slot("ROOT"), "root_ep", ("WGP", own)))
@@ -175,10 +176,10 @@ class Parts(Layout):
             Cap(body_slot("CR_BODY_CSPACE"), self.name("cspace"), guard(0)),
             Cap(body_slot("CR_BODY_VSPACE"), self.name("vspace")),
             Cap(body_slot("CR_BODY_ENDPOINT"), self.name("ep"), ("RWGP",)),
-            Cap(body_slot("CR_BODY_NOTIFICATION"), self.name("ntfn"), ("RW",)),
+            Cap(body_slot("CR_BODY_NOTIFICATION"), self.bell, ("RW",)),
             Cap(
                 body_slot("CR_BODY_SIGNAL"),
-                self.name("ntfn"),
+                self.bell,
                 ("W", badge("CR_BADGE_SIGNAL", 0, 0)),
             ),
         ]

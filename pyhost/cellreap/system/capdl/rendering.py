@@ -19,7 +19,15 @@ def render(made: Description) -> str:
     lines += ["", "}", "", "caps {"]
     for holder, caps in made.caps.items():
         lines += ["", f"{holder} {{", *(f"  {_cap(cap)}" for cap in caps), "}"]
-    return "\n".join([*lines, "", "}", "", *derivations(made), ""])
+    return "\n".join([*lines, "", "}", "", *_interrupts(made), *derivations(made), ""])
+
+
+def _interrupts(made: Description) -> list[str]:
+    """The section `irq maps`, if there are any."""
+    if not made.interrupts:
+        return []
+    maps = (f"{number} -> {name}" for number, name in sorted(made.interrupts.items()))
+    return ["irq maps {", "", *maps, "", "}", ""]
 
 
 def heading(made: Description) -> list[str]:

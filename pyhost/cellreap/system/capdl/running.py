@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from cellreap.system.capdl.constants import badge, body_slot
 from cellreap.system.capdl.describing import checked, root_caps, shared
+from cellreap.system.capdl.holdings import Holders, Holdings
 from cellreap.system.capdl.objects import Body, Cap, Description, SlotRef, slot_number
 from cellreap.system.capdl.parts import Parts
 from cellreap.system.capdl.target import Target
@@ -35,7 +36,7 @@ class RunningPd:
 
     config: what it was made from, with a name that no other PD has now. index, generation: its
     entry in the root task's table. stopped: its endpoint is gone, and its thread is suspended.
-    ranges: where the configuration gives it regions.
+    ranges: where the configuration gives it regions. bell: its notification, if that outlives it.
     """
 
     id: str
@@ -46,6 +47,8 @@ class RunningPd:
     stopped: bool
     given: tuple[Given, ...]
     ranges: tuple[tuple[int, int], ...] = ()
+    bell: str | None = None
+    held: Holdings = field(default_factory=Holdings)
 
 
 def describe_running(
@@ -54,10 +57,12 @@ def describe_running(
     target: Target,
     heading: Sequence[str],
     bodies_slots: int,
+    bells: Iterable[str] = (),
 ) -> Description:
     """The objects and capabilities of PDs in a run. CellreapError if no kernel could hold them.
 
-    bodies_slots: the slots of the root task's CNode of bodies.
+    bodies_slots: the slots of the root task's CNode of bodies. bells: the notifications that
+    outlive their PDs.
     """
     layouts = {
         pd.id: Parts(
@@ -65,6 +70,7 @@ def describe_running(
             read_executable(programs[pd.config.program], f"{pd.config.program}.elf", target.arch),
             target,
             pd.ranges,
+            pd.bell,
         )
         for pd in pds
     }
@@ -84,11 +90,23 @@ def describe_running(
                 derived[parent] = list(places)
     for pd in pds:
         _give(pd, layouts, caps, derived)
+    holders = Holders(caps)
+    for pd in pds:
+        holders.add(layouts[pd.id], pd.held)
+    holders.finish(layouts.values())
     caps["root_cspace"] = root_caps(bodies)
     ordered = tuple(bodies[pd.index] for pd in pds)
     children = {parent: tuple(children) for parent, children in derived.items()}
-    own = shared(target, bodies_slots)
-    made = Description(target.arch, tuple(heading), own, ordered, caps, children)
+    own = (*shared(target, bodies_slots, bells), *holders.shared)
+    made = Description(
+        target.arch,
+        tuple(heading),
+        own,
+        (*ordered, *holders.bodies),
+        caps,
+        children | holders.derived,
+        holders.interrupts,
+    )
     return checked(made, "the capabilities of the run")
 
 

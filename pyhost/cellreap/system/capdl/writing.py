@@ -2,7 +2,8 @@
 """Writes a description: with python-capdl-tool where it can be imported, or by ourselves.
 
 Both texts describe the same objects and capabilities. python-capdl-tool has neither comments nor a
-section for derivations, so these are always ours. `cellreap build` always writes by itself: the
+section for derivations, so these are always ours. A description with interrupts or I/O ports is
+written by ourselves. `cellreap build` always writes by itself: the
 bytes of an image must not depend on what is installed.
 """
 
@@ -62,7 +63,10 @@ def write(made: Description, writer: str = "auto") -> tuple[str, str]:
 
     CellreapError if the tool must be used and cannot.
     """
-    if writer == "own":
+    lacks = sorted({thing.kind for thing in _objects(made)} - _CLASSES.keys())
+    if lacks and writer == "tool":
+        raise CellreapError(f"{TOOL} is not used for {', '.join(lacks)}")
+    if lacks or writer == "own":
         return render(made), "own"
     try:
         return with_tool(made), TOOL
@@ -78,7 +82,7 @@ def with_tool(made: Description) -> str:
     kinds = importlib.import_module("capdl.Object")
     if not hasattr(tool, "Untyped") or not hasattr(tool, "register_object_sizes"):
         raise ImportError("the package capdl is an older one, without untypeds")
-    objects = [*made.shared, *(thing for body in made.bodies for thing in body.objects)]
+    objects = _objects(made)
     tool.register_object_sizes(_sizes(objects))
     spec = tool.Spec(made.arch)
     known: dict[str, Any] = {thing.name: _object(kinds, thing) for thing in objects}
@@ -95,6 +99,10 @@ def with_tool(made: Description) -> str:
     return "\n".join([*heading(made), "", f"{spec}".rstrip(), "", *derivations(made), ""])
 
 
+def _objects(made: Description) -> list[Object]:
+    return [*made.shared, *(thing for body in made.bodies for thing in body.objects)]
+
+
 def _sizes(objects: list[Object]) -> dict[str, int]:
     """The sizes that the tool needs to know: log2 of bytes."""
     sizes = {_SIZES[thing.kind]: thing.bits for thing in objects if thing.kind in _SIZES}
@@ -109,7 +117,9 @@ def _object(kinds: Any, thing: Object) -> Any:
         return make(thing.name, thing.slots.bit_length() - 1)
     if thing.kind == "frame":
         fill = params.get("fill", "[]").strip("[]")
-        return make(thing.name, 1 << thing.bits, fill=[fill.strip("{}")] if fill else [])
+        where = {"paddr": int(params["paddr"], 0)} if "paddr" in params else {}
+        fills = [fill.strip("{}")] if fill else []
+        return make(thing.name, 1 << thing.bits, fill=fills, **where)
     if thing.kind == "tcb":
         numbers = {_THREAD.get(name, name): int(value, 0) for name, value in params.items()}
         return make(thing.name, **numbers)
@@ -123,7 +133,7 @@ def _cap(tool: Any, known: Mapping[str, Any], cap: Cap) -> Any:
     if "master_reply" in cap.params:
         return f"{cap.target} (master_reply)"  # the tool has no such capability
     numbers = dict(param.partition(": ")[::2] for param in cap.params if ": " in param)
-    rights = "".join(param for param in cap.params if ": " not in param)
+    rights = "".join(param for param in cap.params if param.isupper())
     made = tool.Cap(
         known[cap.target],
         read="R" in rights,
@@ -132,6 +142,8 @@ def _cap(tool: Any, known: Mapping[str, Any], cap: Cap) -> Any:
         grantreply="P" in rights,
         **{name: int(value, 0) for name, value in numbers.items()},
     )
+    if "uncached" in cap.params:
+        made.cached = False
     if cap.mapping is not None:
         made.set_mapping(known[cap.mapping[0]], cap.mapping[1])
     return made
