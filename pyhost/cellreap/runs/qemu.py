@@ -73,6 +73,7 @@ def machine_for(options: Mapping[str, Any], name: str) -> Machine:
             *("-machine", "".join((emulation.machine, *added)), "-accel", "tcg"),
             *("-cpu", _cpu(options, emulation, name)),
             *(("-m", str(emulation.mib)) if emulation.mib else ()),
+            *("-rtc", "clock=vm"),  # it stands while the machine does
         ),
         files=emulation.files,
     )
