@@ -38,7 +38,9 @@ cr_status cr_line_make(const cr_pd *pd, uint32_t line, cr_slot parent)
     }
     return cr_arch_take_interrupt(row->first, row->edge != 0, 1 + line, parent) ||
                    cr_bind_interrupt(parent.index, cr_body_cap(&pd->body, CR_BODY_NOTIFICATION),
-                                     cr_badge(CR_BADGE_SIGNAL, 1u << row->bit, 0)) ||
+                                     (cr_pd_is_of_microkit(pd) ? 0
+                                                               : cr_badge(CR_BADGE_SIGNAL, 0, 0)) |
+                                         1ull << row->bit) ||
                    (row->acknowledge != 0 && cr_acknowledge_interrupt(parent.index))
                ? CR_ERR_KERNEL
                : CR_OK;

@@ -201,6 +201,14 @@ static int regions_fit(const cr_image_header *image)
     return 1;
 }
 
+/* How many numbers the PD can have for its channels and interrupts. */
+static uint32_t ids_of(const cr_image_header *image, uint32_t pd)
+{
+    return (cr_image_pds(image)[pd].flags & CR_IMAGE_MICROKIT) != 0
+               ? (uint32_t)CR_IMAGE_MICROKIT_IDS
+               : (uint32_t)CR_IMAGE_MAX_IDS;
+}
+
 static int ends_fit(const cr_image_header *image)
 {
     const cr_image_channel_end *ends_of = cr_image_ends(image);
@@ -213,10 +221,9 @@ static int ends_fit(const cr_image_header *image)
             end->pd < image->pds.count &&
             (cr_image_pds(image)[end->pd].flags & CR_IMAGE_MICROKIT) != 0;
         const uint32_t most = microkit ? CR_IMAGE_MAX_ENDS : CR_STARTUP_CHANNELS;
-        const uint32_t ids = microkit ? CR_IMAGE_MICROKIT_IDS : CR_IMAGE_MAX_IDS;
         uint32_t of_pd = 0;
         if (!ends(end->name, CR_NAME_BYTES) || end->pd >= image->pds.count ||
-            end->id >= ids || end->pd == ends_of[i ^ 1].pd ||
+            end->id >= ids_of(image, end->pd) || end->pd == ends_of[i ^ 1].pd ||
             (end->slot != 0 && (end->slot < CR_SLOT_FIRST_FREE ||
                                 end->slot >> cr_image_pds(image)[end->pd].cspace_bits != 0)) ||
             (end->calls != 0 &&
@@ -247,7 +254,7 @@ static int lines_fit(const cr_image_header *image)
         const cr_image_line *line = &cr_image_lines(image)[i];
         uint32_t of_pd = 0;
         if (line->kind >= CR_LINE_KIND_COUNT || line->pd >= image->pds.count ||
-            line->bit >= CR_IMAGE_MAX_IDS || line->slot < CR_SLOT_FIRST_FREE ||
+            line->bit >= ids_of(image, line->pd) || line->slot < CR_SLOT_FIRST_FREE ||
             line->slot >> cr_image_pds(image)[line->pd].cspace_bits != 0) {
             return 0;
         }

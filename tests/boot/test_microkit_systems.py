@@ -146,3 +146,27 @@ def test_a_server_faults_in_a_call(
     assert heard == [*answers, "done 5"]
     starts = [text for name, text in shown["said"] if name == "adder"]
     assert starts == [FRESH] * {'"repeat"': 3, "77": 2}.get(callers, 1)
+
+
+def test_a_driver_comes_back_and_has_its_interrupt(
+    sdk: Path, programs: Path, tmp_path: Path
+) -> None:
+    """It went with the interrupt asserted and not acknowledged. The number is beyond 31."""
+    within = (
+        '<map mr="clock" vaddr="0x40000000" perms="rw" cached="false"'
+        ' setvar_vaddr="clock_registers"/>'
+        '<irq irq="34" id="40" setvar_id="clock_interrupt"/>'
+        '<setvar symbol="clock_address" region_paddr="clock"/>'
+    )
+    system = (
+        '<memory_region name="clock" size="0x1000" phys_addr="0x9010000"/>'
+        + pd("clock", "", within, "clock")
+        + pd("hello")
+        + '<channel><end pd="hello" id="0"/><end pd="clock" id="0"/></channel>'
+    )
+    policy = '[[pd]]\nname = "clock"\nrespawn = true\n'
+    shown = run(system, policy, sdk, programs, tmp_path)
+    assert shown["violations"] == []
+    heard = [text for name, text in shown["said"] if name == "clock" and text != "notified"]
+    assert heard == [FRESH, "address", "interrupted", "interrupted"] * (len(heard) // 4)
+    assert len(heard) > 4

@@ -311,7 +311,9 @@ typedef struct cr_image_line {
     uint32_t first; /* the number of the line, or the first port */
     uint32_t last;  /* PORT: the last port */
     uint32_t edge;  /* IRQ: an edge triggers it, else a level */
-    uint32_t bit;   /* IRQ: in the badge of what the PD is signalled */
+    /* IRQ: in the badge of what the PD is signalled, below CR_IMAGE_MAX_IDS; for Microkit below
+     * CR_IMAGE_MICROKIT_IDS. */
+    uint32_t bit;
     uint32_t acknowledge; /* IRQ: the root task acknowledges it before the PD's first instruction */
 } cr_image_line;
 

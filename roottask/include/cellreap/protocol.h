@@ -556,6 +556,7 @@ enum {
     CR_MICROKIT_SLOT_REPLY = 4,
     CR_MICROKIT_SLOT_CHANNELS = 10, /* + the number of the channel: with which it signals */
     CR_MICROKIT_SLOT_CALLS = 74, /* + the number of the channel: with which it calls */
+    CR_MICROKIT_SLOT_IRQS = 138, /* + the number of the interrupt */
     /* The bit in the badge of a call. The rest is the number of the channel of who is called. */
     CR_MICROKIT_CALL_BIT = 63
 };

@@ -45,7 +45,11 @@ def test_pds_have_programs_of_their_own_and_the_slots_of_microkit(tmp_path: Path
 @pytest.mark.parametrize(
     ("inner", "more", "said"),
     [
-        ('<irq irq="33" id="0"/>', "", "irq: interrupts cannot be run yet"),
+        (
+            '<setvar symbol="s" region_paddr="r"/>',
+            '<memory_region name="r" size="0x1000"/>',
+            "setvar.region_paddr: where memory is cannot be told yet",
+        ),
         (
             '<map mr="r" vaddr="0x4000000" perms="rx"/>',
             '<memory_region name="r" size="0x1000"/>',
@@ -106,3 +110,19 @@ def test_who_calls_depends_on_who_is_called(tmp_path: Path) -> None:
     assert b_c.requests == ("a_calls", "a_serves")
     assert (a.callers, b_c.callers) == ("repeat", None)
     assert [(end.slot, end.calls) for end in ends(made)] == [(11, 75), (0, 0)]
+
+
+def test_interrupts_and_addresses_of_devices(tmp_path: Path) -> None:
+    """An interrupt that is asserted when its driver goes is acknowledged for the next instance."""
+    inner = (
+        '<map mr="r" vaddr="0x4000000" perms="rw" cached="false"/>'
+        '<irq irq="34" id="40" trigger="edge" setvar_id="i"/>'
+        '<setvar symbol="s" region_paddr="r"/>'
+    )
+    more = '<memory_region name="r" size="0x1000" phys_addr="0x9010000"/>'
+    made = runnable_system(described(tmp_path, inner, more)).config
+    (irq,) = made.interrupts
+    assert (irq.pd, irq.number, irq.trigger, irq.bit) == ("a", 34, "edge", 40)
+    assert irq.acknowledged == "at-start"
+    assert made.pds[0].symbols == {"i": 40, "s": 0x9010000}
+    assert made.regions[0].physical == 0x9010000

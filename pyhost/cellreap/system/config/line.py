@@ -11,7 +11,7 @@ from cellreap import headers
 from cellreap.system.config.values import Name
 from cellreap.system.toml_tables import Table, expect
 
-_BITS = headers.constant("image.h", "CR_IMAGE_MAX_IDS")
+_BITS = headers.constant("image.h", "CR_IMAGE_MICROKIT_IDS")
 _Number = Annotated[int, Field(ge=0, le=1023), expect("an integer from 0 to 1023")]
 _Port = Annotated[int, Field(ge=0, le=0xFFFF), expect("an integer from 0 to 65535")]
 _Bit = Annotated[int, Field(ge=0, lt=_BITS), expect(f"an integer from 0 to {_BITS - 1}")]
@@ -35,7 +35,9 @@ class Interrupt(Table):
     trigger: _Trigger = "level"
     """What triggers it. On riscv64 the machine decides that."""
     bit: _Bit
-    """The bit of the badge by which the PD tells it from its channels and other interrupts."""
+    """The bit of the badge by which the PD tells it from its channels and other interrupts. A PD
+    that is not for Microkit has 32 of them.
+    """
     acknowledged: _Acknowledged = "by-pd"
     """Who acknowledges it first. The kernel unmasks the line when it is taken. What occurs before
     the PD waits is signalled then, and masked. `at-start`: the root task acknowledges it, too,

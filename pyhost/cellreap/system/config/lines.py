@@ -19,7 +19,9 @@ class Line:
     name: str
     pd: str
     slot: int
-    """Of its CSpace, behind those of the configured PD capabilities and channels."""
+    """Of its CSpace, behind those of the configured PD capabilities and channels. Those of PDs for
+    Microkit depend on the number.
+    """
     first: int
     last: int = 0
     edge: bool = False
@@ -35,13 +37,19 @@ def lines(config: Config) -> list[Line]:
         slots[end.pd] = max(slots[end.pd], end.slot + 1)
     found: list[Line] = []
 
-    def slot(pd: str) -> int:
+    fixed = {pd.name for pd in config.pds if pd.abi == "microkit"}
+    microkit = headers.constant("protocol.h", "CR_MICROKIT_SLOT_IRQS")
+
+    def slot(pd: str, bit: int = 0) -> int:
+        if pd in fixed:
+            return microkit + bit
         slots[pd] += 1
         return slots[pd] - 1
 
     for it in config.interrupts:
         edge, ready = it.trigger == "edge", it.acknowledged == "at-start"
-        found.append(Line("IRQ", it.name, it.pd, slot(it.pd), it.number, 0, edge, it.bit, ready))
+        at = slot(it.pd, it.bit)
+        found.append(Line("IRQ", it.name, it.pd, at, it.number, 0, edge, it.bit, ready))
     for port in config.ports:
         found.append(Line("PORT", port.name, port.pd, slot(port.pd), port.first, port.last))
     return found

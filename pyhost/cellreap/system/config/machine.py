@@ -22,6 +22,7 @@ def lines_problems(config: Config) -> Iterator[Problem]:
     """Interrupts and ports have one PD each."""
     most = headers.constant("image.h", "CR_IMAGE_MAX_LINES")
     each = headers.constant("protocol.h", "CR_STARTUP_LINES")
+    ids = headers.constant("image.h", "CR_IMAGE_MAX_IDS")
     pds = {pd.name: i for i, pd in enumerate(config.pds)}
     names: set[tuple[str, str]] = set()
     places: list[tuple[str, int, int, str]] = []
@@ -52,6 +53,11 @@ def lines_problems(config: Config) -> Iterator[Problem]:
         if bit is not None and (pd, bit) in bits:
             yield (*at, "bit"), f"a channel or another interrupt of {pd} has it; expected another"
         bits |= set() if bit is None else {(pd, bit)}
+        microkit = config.pds[pds[pd]].abi == "microkit"
+        if bit is not None and not microkit and bit >= ids:
+            yield (*at, "bit"), f"expected an integer from 0 to {ids - 1}, got {bit}"
+        if bit is None and microkit:
+            yield (*at, "pd"), "a PD for Microkit has no ports here"
         counts[pd] += 1
         if counts[pd] == each + 1:
             yield (*at, "pd"), f"{pd} has more than {each} interrupts and ports"

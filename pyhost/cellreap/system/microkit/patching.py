@@ -47,6 +47,7 @@ def patched(config: Config, pd: Pd, program: Executable) -> bytes:
 
 def _values(config: Config, pd: Pd) -> dict[str, bytes]:
     notifications = sum(1 << end.id for end in ends_of(config, pd.name) if end.slot)
+    irqs = sum(1 << it.bit for it in config.interrupts if it.pd == pd.name)
     calls = sum(1 << end.id for end in ends_of(config, pd.name) if end.calls)
     name = pd.name.encode("ascii")
     return {
@@ -54,6 +55,7 @@ def _values(config: Config, pd: Pd) -> dict[str, bytes]:
         "microkit_name": name.ljust(_NAME_BYTES, b"\0"),
         "microkit_passive": bytes([pd.passive]),
         "microkit_notifications": notifications.to_bytes(8, "little"),
+        "microkit_irqs": irqs.to_bytes(8, "little"),
         "microkit_pps": calls.to_bytes(8, "little"),
         **{symbol: number.to_bytes(8, "little") for symbol, number in pd.symbols.items()},
     }

@@ -27,10 +27,8 @@ _CSPACE_BITS: Final = 8
 _CALLS: Final = "CALLS"
 _SERVES: Final = "SERVES"
 _NOT_YET: Final = {
-    "irq": "interrupts",
     "ioport": "I/O ports",
     "io_address_space": "address spaces of devices",
-    "setvar": "physical addresses of memory",
     "memory_region.prefill_bootinfo": "what the firmware tells",
     "cspace": "further capabilities",
     "domains": "scheduling domains",
@@ -65,7 +63,7 @@ def runnable_system(
     document.add("system", table({"name": Names().give(path.stem)}))
     document.add("policy", table(policy.policy.model_dump()))
     spaces, asked = _dependence(described, policy, known)
-    tables = {kind: tomlkit.aot() for kind in ("program", "pd", "region", "channel")}
+    tables = {kind: tomlkit.aot() for kind in ("program", "pd", "region", "channel", "interrupt")}
     for pd in described.pds():
         name = known[pd.name]
         found = _find(pd.image, path, search)
@@ -79,6 +77,8 @@ def runnable_system(
         if spaces[pd.name]:
             made.add("space", _spaces(spaces[pd.name]))
         tables["pd"].append(made)
+        for irq in pd.irqs:
+            tables["interrupt"].append(table(_interrupt(irq, name)))
     for number, channel in enumerate(described.channels, 1):
         if any(end.notify or end.pp for end in channel.ends):
             made = table({"name": f"channel_{number}"})
@@ -156,10 +156,25 @@ def _add_regions(described: System, policy: Policy, known: Mapping[str, str], ou
         out.append(made)
 
 
+def _interrupt(irq: rows.AnyIrq, pd: str) -> dict[str, object]:
+    if not isinstance(irq, rows.Irq):
+        raise irq.error("interrupts of x86_64 cannot be run yet")
+    # A driver acknowledges what it was told of. If its last instance went with the line asserted,
+    # it is told of nothing before somebody acknowledges that.
+    keys = {"number": irq.irq, "trigger": irq.trigger, "bit": irq.id, "acknowledged": "at-start"}
+    return {"name": f"irq_{irq.irq}", "pd": pd, **keys}
+
+
 def _symbols(described: System, pd: rows.Pd) -> dict[str, int]:
-    """The symbols of a PD that its maps and its channels set."""
+    """The symbols of a PD that its maps, its interrupts and its channels set."""
+    regions = {region.name: region for region in described.regions}
     sizes = {region.name: region.size or 0 for region in described.regions}
-    found = {}
+    found: dict[str | None, int] = {irq.setvar_id: irq.id for irq in pd.irqs}
+    for place in pd.setvars:
+        at = regions[place.region_paddr].phys_addr
+        if at is None:
+            raise place.error("where memory is cannot be told yet", "region_paddr")
+        found[place.symbol] = at
     for each in pd.maps:
         found[each.setvar_vaddr] = each.vaddr
         found[each.setvar_size] = sizes[each.mr]
@@ -185,11 +200,12 @@ def _refuse(described: System, policy: Policy) -> None:
     for channel in described.channels:
         if channel.ends[0].pd == channel.ends[1].pd:
             raise channel.error("a PD that notifies itself cannot be run yet")
+    regions = {region.name: region for region in described.regions}
     for pd in described.pds():
         for each in pd.maps:
             if "x" in each.perms:
                 raise each.error("regions with code cannot be run yet", "perms")
-            if not each.cached:
+            if not each.cached and regions[each.mr].phys_addr is None:
                 raise each.error("memory that is not cached cannot be run yet", "cached")
 
 

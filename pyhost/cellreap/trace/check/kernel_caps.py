@@ -128,6 +128,8 @@ class KernelCaps:
             cspace = snapshot.cspaces.get(place.cspace, {})
             self._cspace(pd, cspace)
             own = cspace.get(self.slots.of(pd)["NOTIFICATION"])
+            if self.slots.has_door(pd):
+                own = Cap("notification", self._bells.of(pd, 0), "R", 0)
             if isinstance(own, Cap) and (wrong := self._machine.unbound(pd, cspace, own, snapshot)):
                 self._bad("truth.caps", f"{pd}: {wrong}")
             if self._context.report.arch == WITH_TABLES:

@@ -68,7 +68,9 @@ class Machine:
             cap = has.get(line.slot)
             if line.kind == PORTS or not isinstance(cap, str):
                 continue
-            wanted = Cap("notification", own.address, "W", self._badge | 1 << line.bit)
+            config = self._context.configured.edges.config_of(pd)
+            kind = 0 if config is not None and config.microkit else self._badge
+            wanted = Cap("notification", own.address, "W", kind | 1 << line.bit)
             bound = {it for it in told.interrupts if it.startswith(f"{cap}: ")} or {""}
             if {capability(it.removeprefix(f"{cap}: 0x0: ")) for it in bound} != {wanted}:
                 return f"its interrupt is {' and '.join(bound)!r}: expected {wanted}"
