@@ -52,6 +52,61 @@ static uint32_t read_file(unsigned which, cr_incoming *m)
     return label == CR_CALL_LOST ? (uint32_t)ST_IO_ERROR : label;
 }
 
+/* -- commits: the n-th is a record in sector n - 1 of the table's file, which is written once */
+
+enum { NUMBER, VALUE, CHECK };
+
+static const uint64_t mark = 0x74696d6d6f63; /* "commit" */
+
+static int committed = -1; /* not known yet */
+
+static uint32_t transfer(uint32_t label, uint32_t sector, const uint64_t *record, uint64_t *out)
+{
+    uint64_t words[2 + ST_RECORD] = {files[0], sector};
+    uint32_t received;
+    for (uint32_t i = 0; record != 0 && i < ST_RECORD; i++) {
+        words[2 + i] = record[i];
+    }
+    return cr_call(files_request, label, words, record != 0 ? 2 + ST_RECORD : 2, out,
+                   out != 0 ? ST_RECORD : 0, &received);
+}
+
+/* Finds out how many commits the disk has. */
+static int count_commits(void)
+{
+    uint64_t record[ST_RECORD];
+    for (uint32_t n = 0; n < ST_SECTORS; n++) {
+        if (transfer(ST_READ_RECORD, n, 0, record) != ST_OK) {
+            return -1;
+        }
+        if (record[NUMBER] != n + 1 || record[CHECK] != (record[VALUE] ^ mark)) {
+            return (int)n;
+        }
+    }
+    return ST_SECTORS;
+}
+
+static uint32_t commit(const cr_incoming *m)
+{
+    if (((files_request == 0 || files[0] == 0) && !attach(1)) ||
+        (committed < 0 && (committed = count_commits()) < 0)) {
+        return ST_IO_ERROR;
+    }
+    if (m->words[0] == (uint64_t)committed) {
+        return ST_OK; /* its answer was lost */
+    }
+    if (m->words[0] != (uint64_t)committed + 1 || committed == ST_SECTORS) {
+        return ST_BAD_REQUEST;
+    }
+    const uint64_t record[ST_RECORD] = {
+        [NUMBER] = m->words[0], [VALUE] = m->words[1], [CHECK] = m->words[1] ^ mark};
+    if (transfer(ST_WRITE, (uint32_t)committed, record, 0) != ST_OK) {
+        return ST_IO_ERROR;
+    }
+    committed++;
+    return ST_OK;
+}
+
 static uint32_t open_table(cr_incoming *m)
 {
     uint32_t slot;
@@ -69,6 +124,10 @@ static uint32_t serve(cr_incoming *m)
     if (cr_badge_kind_of(m->badge) == CR_BADGE_RESOURCE && m->label == ST_READ &&
         cr_badge_object(m->badge) == table) {
         return read_file(0, m);
+    }
+    if (cr_badge_kind_of(m->badge) == CR_BADGE_RESOURCE && m->label == ST_COMMIT &&
+        m->count == 2 && cr_badge_object(m->badge) == table) {
+        return commit(m);
     }
     if (cr_badge_kind_of(m->badge) != CR_BADGE_REQUEST || space_gone) {
         return ST_BAD_REQUEST;

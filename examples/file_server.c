@@ -57,6 +57,23 @@ static uint32_t read_file(uint32_t file, uint64_t *value)
     return ST_NO_SUCH;
 }
 
+/* Passes a message on to the block of a file, without the file. */
+static uint32_t pass_on(cr_incoming *m)
+{
+    for (uint32_t i = 0; i < cr_info()->n_requests && i < MAX_DISKS; i++) {
+        if (disks[i].file != (uint32_t)m->words[0] || disks[i].file == 0) {
+            continue;
+        }
+        if (disks[i].block == 0 && !attach(i, 1)) {
+            return ST_IO_ERROR;
+        }
+        const uint32_t label = cr_call(disks[i].block, m->label, &m->words[1], m->count - 1,
+                                       m->reply, ST_RECORD, &m->reply_count);
+        return label == ST_OK ? ST_OK : ST_IO_ERROR;
+    }
+    return ST_NO_SUCH;
+}
+
 static uint32_t serve(cr_incoming *m)
 {
     cr_checkpoint();
@@ -67,10 +84,13 @@ static uint32_t serve(cr_incoming *m)
         m->reply_count = 1;
         return read_file((uint32_t)m->words[0], &m->reply[0]);
     }
+    if ((m->label == ST_WRITE || m->label == ST_READ_RECORD) && m->count > 1) {
+        return pass_on(m);
+    }
     if (m->label == ST_LIST) {
         m->reply_count = 1;
         for (uint32_t i = 0; i < cr_info()->n_requests && i < MAX_DISKS; i++) {
-            if (disks[i].file != 0) {
+            if (disks[i].file != 0 || attach(i, 1)) {
                 m->reply[m->reply_count++] = disks[i].file;
             }
         }

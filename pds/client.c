@@ -585,14 +585,19 @@ void cr_poll_work(int (*each)(const cr_work_entry *work))
     }
 }
 
+void cr_await_signal(int (*each)(const cr_work_entry *work))
+{
+    seL4_Word badge;
+    (void)seL4_Wait(CR_SLOT_NOTIFICATION, &badge);
+    rung |= cr_badge_index(badge);
+    cr_do_work(each);
+}
+
 _Noreturn void cr_wait_for_work(int (*each)(const cr_work_entry *work))
 {
     for (;;) {
-        seL4_Word badge;
         cr_state_sum();
-        (void)seL4_Wait(CR_SLOT_NOTIFICATION, &badge);
-        rung |= cr_badge_index(badge);
-        cr_do_work(each);
+        cr_await_signal(each);
     }
 }
 

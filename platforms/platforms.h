@@ -116,6 +116,13 @@
     CR_QEMU_LACKS(CR_PC99, "XSAVE_XSAVES", "KernelXSave")                                          \
     CR_QEMU_LACKS(CR_QEMU_ARM_VIRT, "ARM_GIC_V3_SUPPORT", "KernelArmGicV3")
 
+/* How it gets a drive: the options of -drive, and what -device is given, "" if nothing is; %s is
+ * the name of the drive. CR_QEMU_DRIVE(platform, -drive, -device) */
+#define CR_QEMU_DRIVES                                                                             \
+    CR_QEMU_DRIVE(CR_PC99, "if=ide", "")                                                           \
+    CR_QEMU_DRIVE(CR_QEMU_ARM_VIRT, "if=none,id=%s", "virtio-blk-device,drive=%s")                 \
+    CR_QEMU_DRIVE(CR_QEMU_RISCV_VIRT, "if=none,id=%s", "virtio-blk-device,drive=%s")
+
 /* The files that it boots. CR_QEMU_FILE(platform, option, file) */
 #define CR_QEMU_FILES                                                                              \
     CR_QEMU_FILE(CR_PC99, "-kernel", "kernel.elf") /* as ELF32 */                                  \

@@ -13,8 +13,15 @@ enum {
     ST_READ = 0x201,     /* RESOURCE -> value; file server, REQUEST: object -> value */
     ST_LIST = 0x202,     /* file server, REQUEST -> number of files, then their objects */
     ST_OPEN = 0x203,     /* database, REQUEST -> slot of the table */
-    ST_STATUS = 0x204    /* database, REQUEST -> result of reading its second file, value */
+    ST_STATUS = 0x204,   /* database, REQUEST -> result of reading its second file, value */
+    /* Of a disk, and of what is on it: a record is ST_RECORD words at the beginning of a sector. */
+    ST_READ_RECORD = 0x205, /* RESOURCE: sector -> record; file server, REQUEST: object, sector */
+    ST_WRITE = 0x206,       /* RESOURCE: sector, record; file server, REQUEST: object, ... */
+    ST_COMMIT = 0x207       /* database, RESOURCE: number from 1, value. It is answered with ST_OK
+                             * when the disk has it. To repeat the last one changes nothing. */
 };
+
+enum { ST_RECORD = 4 /* words */, ST_SECTORS = 1024 /* of a block of a disk */ };
 
 /* Labels of answers. */
 enum {

@@ -61,6 +61,8 @@ class Emulation:
     """Options that the kernel must not have: key of gen_config.json, option of CMake."""
     files: tuple[tuple[str, str], ...]
     """What it boots: option, file name."""
+    drives: tuple[str, str] | None
+    """The options of -drive and -device for a drive; %s is its name. None: it has no drives."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,7 @@ def _emulation(prefix: str) -> Emulation | None:
             dict(_pairs("CR_QEMU_CPU", prefix)),
             _pairs("CR_QEMU_LACKS", prefix),
             _pairs("CR_QEMU_FILE", prefix),
+            next(iter(_pairs("CR_QEMU_DRIVE", prefix)), None),
         )
     return None
 

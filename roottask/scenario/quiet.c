@@ -7,6 +7,7 @@
 #include "scenario.h"
 #include "kernel/arch/arch.h"
 #include "kernel/untyped.h"
+#include "supervisor/calls.h"
 #include "supervisor/hung.h"
 #include "system/text.h"
 
@@ -66,7 +67,7 @@ void cr_quiet_signal(uint64_t badge)
             return;
         }
         /* The signal may have made a PD able to run, so the thread must look again. */
-    } else {
+    } else if (!cr_device_is_awaited()) {
         cr_idle what = cr_hung_awaits_time() ? CR_IDLE_WAIT : cr_director_idle();
         if (what != CR_IDLE_AGAIN) {
             quiet.rests = 1;

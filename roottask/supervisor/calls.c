@@ -65,6 +65,30 @@ cr_pd *cr_called_by(const cr_pd *pd, uint32_t *slot)
                : 0;
 }
 
+static int has_interrupt(const cr_pd *pd)
+{
+    const cr_image_line *lines = cr_image_lines(cr_sys.image);
+    int any = 0;
+    for (uint32_t i = 0; i < cr_sys.image->lines.count; i++) {
+        any |= lines[i].kind == CR_LINE_IRQ && lines[i].pd == pd->config;
+    }
+    return any;
+}
+
+int cr_device_is_awaited(void)
+{
+    for (uint32_t i = 1; cr_sys.image->lines.count > 0 && i < cr_most.pds; i++) {
+        uint32_t slot;
+        const cr_pd *called =
+            cr_sys.pds[i].life == CR_LIFE_RUNS ? cr_called_by(&cr_sys.pds[i], &slot) : 0;
+        if (called != 0 && has_interrupt(called) &&
+            cr_receives_from(called) != CR_SLOT_ENDPOINT) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 cr_pd *cr_waited_for_by(const cr_pd *pd)
 {
     uint32_t slot;

@@ -22,6 +22,9 @@ cr_pd *cr_called_by(const cr_pd *pd, uint32_t *slot);
 cr_pd *cr_waited_for_by(const cr_pd *pd);
 /* The slot of the receive that the PD is at; 0: it is at none. */
 uint32_t cr_receives_from(const cr_pd *pd);
+/* Whether a PD that has an interrupt is in the midst of a call to it: if no PD can run, it waits
+ * for its device, which may be done by now. */
+int cr_device_is_awaited(void);
 /* A number that is the same for the same registers, of a thread or of the PD's thread. */
 uint64_t cr_sum_of(const seL4_UserContext *registers);
 uint64_t cr_sum_of_pd(const cr_pd *pd);

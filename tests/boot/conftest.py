@@ -24,7 +24,7 @@ from kit.paths import BOOT_CONFIGS, CONFIGS
 from kit.truth_traces import WITHOUT_TRUTH
 from kit.wheels import make_wheel
 
-CONFIG_FOLDERS = (CONFIGS, BOOT_CONFIGS)
+CONFIG_FOLDERS = (CONFIGS, CONFIGS / "disk", BOOT_CONFIGS)
 
 
 @pytest.fixture(scope="session")

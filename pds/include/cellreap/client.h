@@ -283,6 +283,8 @@ uint32_t cr_call(uint32_t slot, uint32_t label, const uint64_t *words, uint32_t 
 void cr_do_work(int (*each)(const cr_work_entry *work));
 /* Handles all ready notices, for a PD that is not a server. Does not wait. */
 void cr_poll_work(int (*each)(const cr_work_entry *work));
+/* Waits for a signal, and handles all ready notices: for a driver that awaits its device. */
+void cr_await_signal(int (*each)(const cr_work_entry *work));
 /* Waits for notices and handles them, for ever: for a client that has no other work left. */
 _Noreturn void cr_wait_for_work(int (*each)(const cr_work_entry *work));
 /* Makes the root task hand out the failed notices about a space again. It refuses this while a

@@ -46,6 +46,20 @@ static inline int cr_port_write(uint32_t n, uint16_t port, uint8_t value)
 {
     return seL4_X86_IOPort_Out8(cr_line_slot(CR_LINE_PORT, n), port, value) == seL4_NoError;
 }
+
+/* The same with 16 bits, of two ports. */
+static inline int cr_port_read16(uint32_t n, uint16_t port, uint16_t *out)
+{
+    const seL4_X86_IOPort_In16_t got = seL4_X86_IOPort_In16(cr_line_slot(CR_LINE_PORT, n), port);
+    *out = (uint16_t)got.result;
+    return got.error == seL4_NoError;
+}
+
+/* As cr_port_read16. */
+static inline int cr_port_write16(uint32_t n, uint16_t port, uint16_t value)
+{
+    return seL4_X86_IOPort_Out16(cr_line_slot(CR_LINE_PORT, n), port, value) == seL4_NoError;
+}
 #endif
 
 #endif

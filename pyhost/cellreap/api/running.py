@@ -19,6 +19,7 @@ from cellreap.runs.boot import (
     End,
     Watch,
     boot_image,
+    drives_beside,
     record,
 )
 from cellreap.runs.expectation import config_of, expected_of_image
@@ -98,6 +99,7 @@ def record_image(
         timeout=limits.timeout,
         idle=limits.idle,
         watch=watch,
+        drives=drives_beside(image, trace),
     )
     return _record(what, trace, progress, run, quiet=quiet)
 

@@ -16,7 +16,7 @@ from cellreap.cli.params import idle_option, json_option, qemu_option, sdk_optio
 from cellreap.errors import InputError, UsageError
 from cellreap.inputs import beside, read_at_most
 from cellreap.progress import Progress
-from cellreap.runs.boot import Boot, End
+from cellreap.runs.boot import Boot, End, drives_beside
 from cellreap.system.elf import is_elf
 from cellreap.system.files import refuse_output
 from cellreap.system.image import KernelEntry, read_image
@@ -63,6 +63,7 @@ def boot(
     refuse_output(trace, image)
     limits, progress = Limits(timeout, idle, qemu_args), Progress()
     kernel: Kernel | KernelEntry
+    drives: dict[str, Path] = {}
     if _begins_as_elf(image):
         result, kernel = record_root_task(image, sdk, trace, limits, progress)
     elif sdk is not None:
@@ -70,6 +71,7 @@ def boot(
     else:
         read = read_image(image)
         result, kernel = record_image(read, trace, limits, progress), read.manifest.kernel
+        drives = drives_beside(read, trace)
     if as_json:
         shown = {
             "trace": str(trace),
@@ -79,6 +81,8 @@ def boot(
         echo_json("boot", shown)
     else:
         click.echo(f"{trace}: {result} ({kernel.name} {kernel.version}, {kernel.arch})")
+        for name, path in drives.items():
+            click.echo(f"drive {name}: {path}")
     if result.end.is_limit:
         return ExitCode.NO_END
     return ExitCode.DONE if result.end is End.COMPLETE else ExitCode.FAILED

@@ -22,7 +22,14 @@ from typing import Any, BinaryIO, Protocol
 
 from cellreap.runs.console import Console
 from cellreap.runs.process import Process
-from cellreap.runs.qemu import Machine, find_emulator, machine_for, memory_in, qemu_command
+from cellreap.runs.qemu import (
+    Machine,
+    drive_arguments,
+    find_emulator,
+    machine_for,
+    memory_in,
+    qemu_command,
+)
 from cellreap.system.elf import Executable, multiboot_elf32, read_executable
 from cellreap.system.image import LOADER, Image
 from cellreap.system.loader import check_memory
@@ -88,6 +95,11 @@ class Watch:
     """Whether it shows something while the run goes on."""
 
 
+def drives_beside(image: Image, trace: Path) -> dict[str, Path]:
+    """The files of the drives of a run, by the names of the drives."""
+    return {drive.name: trace.with_suffix(f".{drive.name}.drive") for drive in image.config.drives}
+
+
 class Source(Protocol):
     """Where a console comes from."""
 
@@ -112,14 +124,21 @@ def boot_image(
     on_events: Callable[[int], None] = lambda count: None,
     finish: re.Pattern[bytes] | None = None,
     watch: Watch | None = None,
+    drives: Mapping[str, Path] | None = None,
 ) -> Boot:
     """Boots an image on its emulator and writes its console to `trace`.
 
     timeout, idle: seconds; None: no limit. With `idle` alone, the console is limited to
     MAX_UNTIMED_BYTES. finish: a pattern that ends the run, as END does. watch: who watches the run,
-    and when it is to end. CellreapError if the image cannot boot.
+    and when it is to end. drives: the files of the image's drives, which are written anew; None: it
+    has none. CellreapError if the image cannot boot.
     """
     options = Options(image.options, f"{image.path}: gen_config.json")
+    files = drives or {}
+    for drive in image.config.drives if files else ():
+        content = image.drives[drive.name]
+        files[drive.name].write_bytes(content + bytes(drive.size - len(content)))
+    extra = [*drive_arguments(options.values, options.name, files), *extra]
     record_as = functools.partial(
         record,
         trace=trace,

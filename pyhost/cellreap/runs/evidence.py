@@ -74,7 +74,8 @@ class Evidence:
 
     def told(self) -> list[str]:
         """Lines that say where the files are, and what to do with them."""
-        files = (self.image, programs_beside(self.image), self.trace, self.report)
+        drives = sorted(self.folder.glob(f"{self._system}.*.drive"))
+        files = (self.image, programs_beside(self.image), self.trace, self.report, *drives)
         names = ", ".join(file.name for file in files if file.exists())
         told = [f"kept in {self.folder}: {names or 'nothing'}"]
         if self.trace.exists():

@@ -145,6 +145,26 @@ def qemu_command(
     ]
 
 
+def drive_arguments(options: Mapping[str, Any], name: str, drives: Mapping[str, Path]) -> list[str]:
+    """What gives the machine of a kernel drives. The arguments are those of `machine_for`.
+
+    drives: the file of each drive by its name, in the order in which the machine has them.
+    """
+    platform = platform_of(options)
+    emulation = PLATFORMS[platform].emulation if platform in PLATFORMS else None
+    if not drives:
+        return []
+    if emulation is None or emulation.drives is None:
+        raise InputError(name, None, None, f"no drive can be given to {platform}")
+    words = []
+    for drive, path in drives.items():
+        first, second = (option.replace("%s", drive) for option in emulation.drives)
+        file = str(path).replace(",", ",,")
+        words += ["-drive", f"file={file},format=raw,{first}"]
+        words += ["-device", second] if second else []
+    return words
+
+
 def memory_in(words: Sequence[str]) -> int | None:
     """The bytes of memory that arguments give a machine. None if they give none, or not so that it
     is understood here: the emulator says then what is wrong.

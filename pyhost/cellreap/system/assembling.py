@@ -21,7 +21,7 @@ from cellreap.system.capdl.target import Target, read_target
 from cellreap.system.config import on_kernel
 from cellreap.system.devices import check_devices
 from cellreap.system.elf import Executable, read_executable
-from cellreap.system.image import LOADER, MEMBERS, Overrides, members_of, write_image
+from cellreap.system.image import DRIVE, LOADER, MEMBERS, Overrides, members_of, write_image
 from cellreap.system.linking import link, link_loader, room_of_sdk
 from cellreap.system.loader import PLATFORM_FILE, bytes_needed, check_memory, read_memory_file
 from cellreap.system.memory import check_slots, memory_of
@@ -93,6 +93,7 @@ def write_system(
     if LOADER in members_of(sdk.kernel.arch):
         members[PLATFORM_FILE] = sdk.platform_file.read_bytes()
         members[LOADER] = link_loader(sdk, toolchain, parts, roottask)
+    members |= {name: raw for name, raw in fills.items() if name.startswith(DRIVE)}
     write_image(output, manifest, members)
     return bounds
 

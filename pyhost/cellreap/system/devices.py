@@ -27,6 +27,11 @@ def check_devices(source: Source, sdk: Sdk) -> None:
     for i, region in enumerate(source.config.regions):
         if region.physical is not None and (why := _missing(region, region.physical, sdk)):
             raise source.refuse(("region", i, "physical"), why)
+    platform = PLATFORMS.get(platform_of(sdk.options))
+    emulation = None if platform is None else platform.emulation
+    if source.config.drives and (emulation is None or emulation.drives is None):
+        said = f"no drive can be given to {platform_of(sdk.options)}"
+        raise source.refuse(("drive", 0), said)
     for i, interrupt in enumerate(source.config.interrupts):
         if interrupt.number in _own_interrupts(sdk):
             raise source.refuse(("interrupt", i, "number"), f"{interrupt.number} {_OWN}")

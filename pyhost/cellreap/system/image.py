@@ -3,8 +3,9 @@
 
 The members are manifest.json, which lists the others with their SHA-256; kernel.elf and its
 gen_config.json; roottask.elf, which contains the PDs; system.cdl, which describes in capDL the
-objects of the PDs; and config.toml, unchanged. Images for aarch64 and riscv64 also contain the
-kernel's platform_gen.json and loader.elf, which contains kernel and root task and is what boots.
+objects of the PDs; config.toml, unchanged; and for each drive what it contains at first. Images for
+aarch64 and riscv64 also contain the kernel's platform_gen.json and loader.elf, which contains
+kernel and root task and is what boots.
 The same members yield the same bytes: timestamps are fixed, and nothing is compressed. The reader
 checks everything before any part is used.
 """
@@ -18,7 +19,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -39,6 +40,8 @@ MANIFEST = "manifest.json"
 MEMBERS = ("kernel.elf", "gen_config.json", "roottask.elf", "system.cdl", "config.toml")
 """Members of every image."""
 LOADER = "loader.elf"
+DRIVE = "drive-"
+"""Members that begin so are what the drives contain at first."""
 _MORE_MEMBERS: Mapping[str, tuple[str, ...]] = {
     "x86_64": (),
     "aarch64": (PLATFORM_FILE, LOADER),
@@ -161,6 +164,8 @@ class Image:
     """The boot loader. Empty for architectures that need none."""
     memory: int | None = None
     """The bytes of memory of the machine that the kernel expects. None if it expects none."""
+    drives: Mapping[str, bytes] = field(default_factory=dict)
+    """Name of a drive -> what it contains at first, from its beginning."""
 
     @classmethod
     def read(cls, path: str | Path) -> Image:
@@ -193,7 +198,8 @@ def write_image(path: Path, manifest: Mapping[str, Any], members: Mapping[str, b
 
     manifest: all but `format` and `sha256`.
     """
-    names = members_of(manifest["arch"])
+    drives = sorted(name for name in members if name.startswith(DRIVE))
+    names = (*members_of(manifest["arch"]), *drives)
     complete = Manifest.model_validate(
         {
             **manifest,
@@ -235,7 +241,8 @@ def read_image(path: Path) -> Image:
     named = manifest.kernel.sha256 == manifest.sha256.get("kernel.elf")
     if not named or manifest.kernel.arch != manifest.arch:
         raise refuse(f"{MANIFEST}: kernel", "is not the kernel in the image")
-    names = members_of(manifest.arch)
+    drives = {name: raw for name, raw in contents.items() if name.startswith(DRIVE)}
+    names = (*members_of(manifest.arch), *drives)
     if sorted(contents) != sorted((MANIFEST, *names)):
         shown = ", ".join(sorted(contents))
         raise refuse(None, f"has {shown}: expected {', '.join(names)} for {manifest.arch}")
@@ -255,6 +262,8 @@ def read_image(path: Path) -> Image:
     except UnicodeDecodeError:
         raise refuse("config.toml", "not UTF-8 text: expected a TOML file") from None
     config = parse_config(text, Path(f"{path}: config.toml"))
+    if sorted(drives) != sorted(DRIVE + drive.name for drive in config.drives):
+        raise refuse("config.toml", f"its drives are not those of the image: {', '.join(drives)}")
     memory = None
     if LOADER in names:
         read_executable(contents[LOADER], f"{path}: {LOADER}", manifest.arch)
@@ -270,12 +279,13 @@ def read_image(path: Path) -> Image:
         config,
         contents.get(LOADER, b""),
         memory,
+        {drive.name: drives[DRIVE + drive.name] for drive in config.drives},
     )
 
 
 def _members(archive: zipfile.ZipFile, refuse: Any) -> dict[str, bytes]:
     infos = archive.infolist()
-    names = sorted(info.filename for info in infos)
+    names = sorted(info.filename for info in infos if not info.filename.startswith(DRIVE))
     if names not in [sorted((MANIFEST, *members_of(arch))) for arch in _MORE_MEMBERS]:
         shown = ", ".join(names[:8]) or "nothing"
         raise refuse(

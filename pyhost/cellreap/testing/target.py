@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from cellreap.errors import UsageError
 from cellreap.progress import Progress
-from cellreap.runs.boot import End, boot_image
+from cellreap.runs.boot import End, boot_image, drives_beside
 from cellreap.runs.expectation import expected_of_image
 from cellreap.runs.places import Places, programs_beside
 from cellreap.runs.qemu import memory_in
@@ -224,7 +224,14 @@ class Target:
         keep_programs(programs_beside(image), programs)
         made = read_image(image)
         with trace.open("wb") as file:
-            boot = boot_image(made, file, extra=qemu_args, timeout=TIMEOUT, idle=IDLE)
+            boot = boot_image(
+                made,
+                file,
+                extra=qemu_args,
+                timeout=TIMEOUT,
+                idle=IDLE,
+                drives=drives_beside(made, trace),
+            )
         expected = expected_of_image(made, config)
         places = Places(config, programs)
         reading = read_run(trace, boot, expected, keep_events=True, explain=places.explain())

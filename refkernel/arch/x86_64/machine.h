@@ -38,6 +38,18 @@ static inline uint8_t in8(uint16_t port)
     return value;
 }
 
+static inline void out16(uint16_t port, uint16_t value)
+{
+    __asm__ volatile("outw %0, %1" : : "a"(value), "Nd"(port));
+}
+
+static inline uint16_t in16(uint16_t port)
+{
+    uint16_t value;
+    __asm__ volatile("inw %1, %0" : "=a"(value) : "Nd"(port));
+    return value;
+}
+
 void machine_init(void);
 /* interrupts.c: sets up the interrupt controllers and starts the tick. */
 void interrupts_init(void);

@@ -49,20 +49,24 @@ static seL4_Error issue(struct invocation *call)
 
 static seL4_Error transfer(struct invocation *call)
 {
-    bool in = call->label == X86IOPortIn8;
-    if (!in && call->label != X86IOPortOut8) {
+    bool wide = call->label == X86IOPortIn16 || call->label == X86IOPortOut16;
+    bool in = call->label == X86IOPortIn8 || call->label == X86IOPortIn16;
+    if (!in && !wide && call->label != X86IOPortOut8) {
         return seL4_IllegalOperation;
     }
     if (call->length < (in ? 1u : 2u)) {
         return seL4_TruncatedMessage;
     }
     word port = message_get(call->from, 0) & MASK(PORT_BITS);
-    if (port < (call->slot->object & MASK(PORT_BITS)) || port > call->slot->object >> PORT_BITS) {
+    if (port < (call->slot->object & MASK(PORT_BITS)) ||
+        port + (wide ? 1 : 0) > call->slot->object >> PORT_BITS) {
         return seL4_IllegalOperation;
     }
     if (in) {
         call->out_length = 1;
-        call->out[0] = in8((uint16_t)port);
+        call->out[0] = wide ? in16((uint16_t)port) : in8((uint16_t)port);
+    } else if (wide) {
+        out16((uint16_t)port, (uint16_t)message_get(call->from, 1));
     } else {
         out8((uint16_t)port, (uint8_t)message_get(call->from, 1));
     }

@@ -255,7 +255,7 @@ def test_lines_of_keys_in_every_way_to_write_them() -> None:
 def test_the_schema_for_editors_names_every_table() -> None:
     schema = json_schema()
     tables = {"bench", "system", "policy", "program", "pd", "link", "dropped"}
-    tables |= {"region", "channel", "interrupt", "port", "crash", "expect"}
+    tables |= {"region", "channel", "interrupt", "port", "drive", "crash", "expect"}
     assert set(schema["properties"]) == tables
     assert schema["$defs"]["Pd"]["additionalProperties"] is False
 

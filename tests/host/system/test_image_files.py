@@ -33,6 +33,16 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     assert (image.manifest.system, image.manifest.kernel.version) == ("s", "15.0.0")
 
 
+def test_drives_are_read_and_must_be_those_of_the_configuration(tmp_path: Path) -> None:
+    text = members()["config.toml"] + b'[[drive]]\nname = "disk"\nsize = 512\n'
+    content = {**members(config_toml=text), "drive-disk": b"x"}
+    path = tmp_path / "a.img"
+    write_image(path, manifest(content), content)
+    assert read_image(path).drives == {"disk": b"x"}
+    write_image(path, manifest(content), {**content, "drive-other": b""})
+    assert "its drives are not those of the image" in refused(path)
+
+
 def test_same_content_same_bytes(tmp_path: Path) -> None:
     one, other = make(tmp_path / "a.img"), make(tmp_path / "b.img")
     assert one.read_bytes() == other.read_bytes()

@@ -15,6 +15,7 @@ from cellreap.system.config.schema import (
     Channel,
     Config,
     Crash,
+    Drive,
     Dropped,
     End,
     Expect,
@@ -49,6 +50,7 @@ _TABLES: Mapping[tuple[str, ...], type[Table]] = {
     ("channel", "end"): End,
     ("interrupt",): Interrupt,
     ("port",): Port,
+    ("drive",): Drive,
     ("dropped",): Dropped,
     ("crash",): Crash,
     ("expect",): Expect,
@@ -56,7 +58,7 @@ _TABLES: Mapping[tuple[str, ...], type[Table]] = {
 }
 _LISTED = (
     *("pd", "space", "link", "crash", "program", "region", "map", "channel", "end"),
-    *("interrupt", "port", "on_death", "dropped"),
+    *("interrupt", "port", "drive", "on_death", "dropped"),
 )
 
 

@@ -15,6 +15,7 @@ from cellreap.system.config import machine, quotas
 from cellreap.system.config.channel_rules import Problem as Problem
 from cellreap.system.config.channel_rules import channels, microkit
 from cellreap.system.config.channel_rules import unknown as unknown
+from cellreap.system.config.drive import MAX_DRIVES
 from cellreap.system.config.region import PAGE
 from cellreap.system.config.schema import BY_TIME, LIMITS, Config, Crash
 from cellreap.system.config.tables import has_memory
@@ -41,6 +42,7 @@ def problems(config: Config) -> Iterator[Problem]:
     yield from _regions(config)
     yield from channels(config)
     yield from machine.lines_problems(config)
+    yield from _drives(config)
     yield from microkit(config)
     yield from _dropped(config)
     yield from _policy(config)
@@ -142,6 +144,14 @@ def _regions(config: Config) -> Iterator[Problem]:
             maps[each.pd] += 1
             if maps[each.pd] == limits["MAPS"] + 1:
                 yield (*here, "pd"), f"{each.pd} has more than {limits['MAPS']} regions"
+
+
+def _drives(config: Config) -> Iterator[Problem]:
+    names: set[str] = set()
+    for i, drive in enumerate(config.drives):
+        yield from _once("drive", drive.name, names, ("drive", i))
+    if len(config.drives) > MAX_DRIVES:
+        yield ("drive",), f"expected at most {MAX_DRIVES}"
 
 
 def _policy(config: Config) -> Iterator[Problem]:

@@ -15,6 +15,7 @@ from cellreap import headers
 from cellreap.model.closeness import MAX_FR
 from cellreap.model.plan import MAX_DEPTH
 from cellreap.system.config.bench import Bench as Bench
+from cellreap.system.config.drive import Drive as Drive
 from cellreap.system.config.line import Interrupt as Interrupt
 from cellreap.system.config.line import Port as Port
 from cellreap.system.config.region import PAGE as PAGE
@@ -561,6 +562,8 @@ class Config(Table):
     """Interrupts that PDs have."""
     ports: Annotated[tuple[Port, ...], Field(strict=False, alias="port")] = ()
     """I/O ports that PDs have."""
+    drives: Annotated[tuple[Drive, ...], Field(strict=False, alias="drive")] = ()
+    """Disks of the emulated machine."""
     dropped: Annotated[tuple[Dropped, ...], Field(strict=False)] = ()
     """What an import left out."""
     crashes: Annotated[tuple[Crash, ...], Field(strict=False, alias="crash")] = ()

@@ -85,7 +85,9 @@ enum arch_invocation_label {
     X86IRQIssueIRQHandlerIOAPIC,
     X86IOPortControlIssue,
     X86IOPortIn8,
+    X86IOPortIn16,
     X86IOPortOut8,
+    X86IOPortOut16,
     nArchInvocationLabels
 };
 

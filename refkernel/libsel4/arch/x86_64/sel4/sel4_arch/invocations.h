@@ -102,4 +102,25 @@ LIBSEL4_INLINE_FUNC seL4_Error seL4_X86_IOPort_Out8(seL4_X86_IOPort service, seL
     return refkernel_call(service, X86IOPortOut8, 0, 2, port, data, 0, 0);
 }
 
+typedef struct seL4_X86_IOPort_In16 {
+    int error;
+    seL4_Uint16 result;
+} seL4_X86_IOPort_In16_t;
+
+LIBSEL4_INLINE_FUNC seL4_X86_IOPort_In16_t seL4_X86_IOPort_In16(seL4_X86_IOPort service,
+                                                                seL4_Uint16 port)
+{
+    struct refkernel_registers r = {
+        service, seL4_MessageInfo_new(X86IOPortIn16, 0, 0, 1).words[0], {port, 0, 0, 0}};
+    refkernel_syscall(seL4_SysCall, &r);
+    return (seL4_X86_IOPort_In16_t){
+        (int)seL4_MessageInfo_get_label((seL4_MessageInfo_t){{r.info}}), (seL4_Uint16)r.mr[0]};
+}
+
+LIBSEL4_INLINE_FUNC seL4_Error seL4_X86_IOPort_Out16(seL4_X86_IOPort service, seL4_Word port,
+                                                     seL4_Word data)
+{
+    return refkernel_call(service, X86IOPortOut16, 0, 2, port, data, 0, 0);
+}
+
 #endif
