@@ -111,9 +111,9 @@ seL4_Error cr_window_open(seL4_CPtr frame, uint8_t **out)
     return cr_arch_map_frame(frame, seL4_CapInitThreadVSpace, (seL4_Word)window, 1, 0);
 }
 
-seL4_Error cr_window_open_device(seL4_CPtr frame, volatile uint32_t **out)
+seL4_Error cr_window_open_uncached(seL4_CPtr frame, uint8_t **out)
 {
-    *out = (volatile uint32_t *)(void *)window;
+    *out = window;
     return cr_arch_map_device(frame, seL4_CapInitThreadVSpace, (seL4_Word)window, 1);
 }
 

@@ -98,8 +98,8 @@ cr_status cr_body_init(const seL4_BootInfo *info, uintptr_t image_start);
 
 /* Maps a frame where the root task may write to it. Close it with cr_arch_unmap_frame. */
 seL4_Error cr_window_open(seL4_CPtr frame, uint8_t **out);
-/* The same for a frame of a device. */
-seL4_Error cr_window_open_device(seL4_CPtr frame, volatile uint32_t **out);
+/* The same for a frame of a device, or memory that a PD has without a cache. */
+seL4_Error cr_window_open_uncached(seL4_CPtr frame, uint8_t **out);
 
 /* Takes a block of 2^bits bytes. What is of the configuration has an owner from CR_OWNER_BODY on,
  * and its memory is set aside for it from the first time on. */

@@ -129,7 +129,8 @@ void cr_making_add_part(cr_new_part *part)
         .from = &part->resource.ref,
         .to = part->maps,
         .entry = (uint32_t)(memory->vaddr >> CR_PAGE_BITS) << CR_REGION_PAGE_SHIFT |
-                 (memory->writable ? (uint32_t)CR_REGION_WRITABLE : 0)});
+                 (memory->writable ? (uint32_t)CR_REGION_WRITABLE : 0) |
+                 (memory->uncached ? (uint32_t)CR_REGION_UNCACHED : 0)});
 }
 
 void cr_making_add_line(const cr_pd *pd, uint32_t line, cr_ref space, uint32_t slot)

@@ -160,7 +160,7 @@ static seL4_Error map_page(const cr_new_memory *make, uint32_t i)
 {
     const seL4_CPtr page = cr_cptr(cr_l1_spare(), first_page(make) + i);
     const seL4_Word vaddr = make->vaddr + (uint64_t)i * PAGE;
-    return make->device != 0
+    return make->uncached
                ? cr_arch_map_device(page, vspace_of(make), vaddr, make->writable)
                : cr_arch_map_frame(page, vspace_of(make), vaddr, make->writable, 0);
 }
@@ -233,7 +233,9 @@ static seL4_Error fill_page(uint32_t page, const cr_content *content)
     if (!content->clear && count == 0 && !counts && !tells) {
         return seL4_NoError;
     }
-    if ((error = cr_window_open(frame, &bytes)) != seL4_NoError) {
+    error = content->uncached ? cr_window_open_uncached(frame, &bytes)
+                              : cr_window_open(frame, &bytes);
+    if (error) {
         return error;
     }
     word = (uint64_t *)(void *)&bytes[counts ? content->epoch % PAGE : 0];
@@ -271,13 +273,13 @@ cr_status cr_memory_quiet(uint32_t pool_slot, uint32_t pages, const cr_image_qui
 {
     const cr_new_memory object = {.pages = pages};
     const seL4_CPtr frame = cr_cptr(cr_l1_spare(), row->offset / PAGE);
-    volatile uint32_t *registers;
+    uint8_t *registers;
     cr_status status = CR_ERR_KERNEL;
     if (show(pool_slot, cnode_bits(&object))) {
         return CR_ERR_KERNEL;
     }
-    if (!cr_window_open_device(frame, &registers)) {
-        status = quiet(registers, row);
+    if (!cr_window_open_uncached(frame, &registers)) {
+        status = quiet((volatile uint32_t *)(void *)registers, row);
         status = cr_arch_unmap_frame(frame) ? CR_ERR_KERNEL : status;
     }
     return cr_delete(cr_slot_l1(cr_l1_spare())) ? CR_ERR_KERNEL : status;

@@ -79,7 +79,13 @@ static cr_content content_of(const cr_image_region *region, int is_new)
     if (region->device != CR_IMAGE_NONE) {
         return (cr_content){.epoch = CR_IMAGE_NONE, .physical = CR_IMAGE_NONE};
     }
-    return (cr_content){.clear = !is_new && region->after != CR_AFTER_KEEP,
+    int uncached = 0;
+    for (uint32_t i = 0; i < cr_sys.image->maps.count; i++) {
+        const cr_image_map *map = &cr_image_maps(cr_sys.image)[i];
+        uncached |= region_at(map->region) == region && map->cached == 0;
+    }
+    return (cr_content){.uncached = uncached,
+                        .clear = !is_new && region->after != CR_AFTER_KEEP,
                         .bytes = cr_image_at(cr_sys.image, region->offset),
                         .count = fills ? region->bytes : 0,
                         .epoch = region->epoch,
@@ -100,6 +106,7 @@ static void add_map(const cr_pd *pd, uint32_t at)
                              map->writable != 0);
     part->memory.owner = owner_of_map(at);
     part->memory.device = devices[map->region];
+    part->memory.uncached = map->cached == 0 || devices[map->region] != 0;
     part->content = content_of(region_at(map->region), is_new);
     cr_making_add_part(part);
     if (part->content.clear || part->content.count > 0 || part->content.epoch != CR_IMAGE_NONE ||

@@ -191,6 +191,19 @@ def test_ports_are_refused_where_there_are_none(
         build_image(config, text, target.sdk, tmp_path / "a.img", Progress(quiet=True))
 
 
+def test_memory_without_a_cache_is_refused_where_the_machine_decides_that(
+    target_of: Callable[[str], Target], tmp_path: Path
+) -> None:
+    target = target_of("riscv64")
+    text, config = target.load("region")
+    kept, *others = config.regions
+    maps = (kept.maps[0].model_copy(update={"cached": False}), *kept.maps[1:])
+    kept = kept.model_copy(update={"maps": maps})
+    config = config.model_copy(update={"regions": (kept, *others)})
+    with pytest.raises(InputError, match=r"region\[0\]\.map\[0\]\.cached: on riscv64 the machine"):
+        build_image(config, text, target.sdk, tmp_path / "a.img", Progress(quiet=True))
+
+
 def test_what_the_kernel_does_not_give_stops_the_root_task_with_words(
     target_of: Callable[[str], Target], tmp_path: Path
 ) -> None:
@@ -205,7 +218,7 @@ def test_what_the_kernel_does_not_give_stops_the_root_task_with_words(
 
 LEAKS = (
     ("roottask/system/take.c", "    if (cr_revoke(parent) || cr_delete(parent)) {\n", KEEPS),
-    ("roottask/system/memory.c", "return make->device != 0\n", "return make->device == 1\n"),
+    ("roottask/system/memory.c", "return make->uncached\n", "return make->device == 1\n"),
 )
 FOUND = {
     "an interrupt and ports stay": (r"truth\.own: .*o", r"truth\.threads: .*interrupts are not"),

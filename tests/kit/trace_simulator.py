@@ -427,7 +427,7 @@ class Target:
         self.edge("made", "HOLD", pd, made, slot if lower else 1, asker=pd, op=op)
         if lower is not None:
             self.model.add_map(made, lower)
-            self.edge("made", "MAP", made, lower, 1 << 19 | 1, asker=pd, op=op)
+            self.edge("made", "MAP", made, lower, 1 << 20 | 1, asker=pd, op=op)
         return made
 
     def send_memory(self, pd: str, memory: str, to: str, rights: int = 1) -> None:

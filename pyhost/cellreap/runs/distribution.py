@@ -104,7 +104,7 @@ class _Watcher:
                 own, body = memory.objects.of(node)["table"] > 0, memory.body(node)
                 assert body is not None
                 address = at.page * PAGE
-                yield Region(node, known, address, at.writable, own, body.paddr)
+                yield Region(node, known, address, at.writable, at.cached, own, body.paddr)
 
     def _memory_of(self, node: str) -> Memory:
         context = self._replay.context

@@ -191,6 +191,7 @@ def _pd(
                 region.size // PAGE,
                 each.address // PAGE,
                 each.writable,
+                each.cached and region.physical is None,
                 region.physical,
                 len(region.on_death),
                 any(entry.until is not None for entry in region.on_death),

@@ -27,6 +27,10 @@ def check_devices(source: Source, sdk: Sdk) -> None:
     for i, region in enumerate(source.config.regions):
         if region.physical is not None and (why := _missing(region, region.physical, sdk)):
             raise source.refuse(("region", i, "physical"), why)
+        for j, each in enumerate(region.maps):
+            if not each.cached and sdk.kernel.arch == "riscv64":
+                said = "on riscv64 the machine says what is cached; expected no such key"
+                raise source.refuse(("region", i, "map", j, "cached"), said)
     platform = PLATFORMS.get(platform_of(sdk.options))
     emulation = None if platform is None else platform.emulation
     if source.config.drives and (emulation is None or emulation.drives is None):

@@ -46,6 +46,7 @@ class ExpectedMap:
     page: int
     """Its address, by pages."""
     writable: bool
+    cached: bool = True
     physical: int | None = None
     """Where a device is. None: it is memory."""
     quiets: int = 0

@@ -574,10 +574,15 @@ enum {
  * region is, and which is not the first. */
 enum { CR_REGION_SPAN_BITS = 30, CR_REGIONS_END_BITS = 38 };
 /* What is told of the MAP edge of a region: its address by pages of 2^CR_PAGE_BITS bytes, above the
- * bit CR_REGION_WRITABLE, which says whether the PD may write there. Of the MAP of another resource
- * to a memory object: CR_REGION_WRITABLE if holders of the resource may write there, or 0. The same
- * of the HOLD of a memory object, and whether its holder may write. */
-enum { CR_PAGE_BITS = 12, CR_REGION_WRITABLE = 1, CR_REGION_PAGE_SHIFT = 1 };
+ * bits CR_REGION_WRITABLE, which says whether the PD may write there, and CR_REGION_UNCACHED. Of
+ * the MAP of another resource to a memory object: CR_REGION_WRITABLE if holders of the resource may
+ * write there, or 0. The same of the HOLD of a memory object, and whether its holder may write. */
+enum {
+    CR_PAGE_BITS = 12,
+    CR_REGION_WRITABLE = 1,
+    CR_REGION_UNCACHED = 2,
+    CR_REGION_PAGE_SHIFT = 2
+};
 
 /* What a PD has of the machine beside memory. */
 typedef enum cr_line_kind {

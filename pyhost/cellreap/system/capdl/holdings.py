@@ -42,6 +42,7 @@ class Region:
     memory: Memory
     vaddr: int
     writable: bool
+    cached: bool
     attached: bool = False
     paddr: int | None = None
 
@@ -76,7 +77,9 @@ def regions_of(config: Config, pd: str) -> Iterator[Region]:
         memory = Memory(f"mo.{region.name}", region.size // PAGE, region.physical)
         for each in region.maps:
             if each.pd == pd:
-                yield Region(f"vmr.{region.name}.{pd}", memory, each.address, each.writable)
+                cached = each.cached and region.physical is None
+                name = f"vmr.{region.name}.{pd}"
+                yield Region(name, memory, each.address, each.writable, cached)
 
 
 def bells_of(config: Config) -> dict[str, str]:
@@ -147,7 +150,7 @@ class Holders:
         held = [Cap(slot, name) for slot, name in enumerate(names)]
         executable = "X" if target.arch == "x86_64" else ""
         rights: tuple[str, ...] = (f"R{'W' if region.writable else ''}{executable}",)
-        if memory.device is not None:
+        if not region.cached:
             rights += ("uncached",)
         for i in range(memory.pages):
             entry = layout.entry(len(layout.tables) - 1, region.vaddr + i * layout.page)

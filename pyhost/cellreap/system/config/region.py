@@ -45,6 +45,11 @@ class Map(Table):
     """
     writable: Bool = False
     """Whether it may write there."""
+    cached: Bool = True
+    """Whether what it reads and writes there may be in a cache. For memory; a device never is. On
+    aarch64 the processor then only takes accesses that are aligned. On riscv64 the machine decides
+    what is cached.
+    """
 
 
 class OnDeath(Table):

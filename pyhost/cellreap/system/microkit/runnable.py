@@ -151,6 +151,8 @@ def _add_regions(described: System, policy: Policy, known: Mapping[str, str], ou
         made, maps = table(keys), tomlkit.aot()
         for pd, each in users:
             place = {"address": each.vaddr, "writable": "w" in each.perms}
+            if not each.cached and region.phys_addr is None:
+                place["cached"] = False
             maps.append(table({"pd": known[pd.name], **place}))
         made.add("map", maps)
         out.append(made)
@@ -200,13 +202,10 @@ def _refuse(described: System, policy: Policy) -> None:
     for channel in described.channels:
         if channel.ends[0].pd == channel.ends[1].pd:
             raise channel.error("a PD that notifies itself cannot be run yet")
-    regions = {region.name: region for region in described.regions}
     for pd in described.pds():
         for each in pd.maps:
             if "x" in each.perms:
                 raise each.error("regions with code cannot be run yet", "perms")
-            if not each.cached and regions[each.mr].phys_addr is None:
-                raise each.error("memory that is not cached cannot be run yet", "cached")
 
 
 def _find(image: rows.ProgramImage, path: Path, search: Sequence[Path]) -> str:

@@ -32,7 +32,8 @@ class AddressSpaces:
         memory, model = self._context.memory, self._context.model
         regions = {node: memory.region(node) for held, node in model.holds if held == pd
                    and is_region(node)}  # fmt: skip
-        objects = {lower for region in regions for lower in model.built_on(region)}
+        counts = Counter(lower for region in regions for lower in model.built_on(region))
+        objects = set(counts)
         pages: Counter[tuple[str, str]] = Counter()
         own: list[str] = []
         foreign = {line.partition(" ")[0] for line in lines
@@ -49,7 +50,7 @@ class AddressSpaces:
                 own.append(line)
         for region, at in regions.items():
             below = model.built_on(region)
-            uncached = ", uncached" if any(map(memory.is_device, below)) else ""
+            uncached = "" if at.cached else ", uncached"
             rights = f"(R{'W' if at.writable else ''}X{uncached})"
             frames = sum(memory.objects.of(node)["frame"] for node in below)
             wanted = Counter({(region, rights): frames})
@@ -57,6 +58,17 @@ class AddressSpaces:
                 continue  # A cleanup has left the region, and taken what it maps.
             if +Counter({key: n for key, n in pages.items() if key[0] == region}) != wanted:
                 yield f"{pd} has not the pages of {region}, or other rights"
+        frames_of = Counter(
+            node
+            for address in snapshot.frames.get(root, ())
+            for node in objects
+            if memory.is_inside(node, address)
+        )
+        for node in sorted(objects if root in snapshot.frames else ()):
+            each = memory.objects.of(node)["frame"]
+            here = 0 if memory.is_device(node) else each * counts[node]
+            if frames_of[node] != here:
+                yield f"{pd} has {frames_of[node]} frames of {node}: expected {here}"
         known = self._machine.frames_of(objects)
         devices = known or Counter()
         for address in snapshot.frames.get(root, ()):

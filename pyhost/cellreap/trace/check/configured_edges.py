@@ -124,8 +124,12 @@ class ConfiguredEdges:
         context, model = self.context, self.context.model
         held = sorted(node for of, node in model.holds if of == pd and is_region(node))
         has, wanted = (
-            {(at.page, at.writable): node for node in held if (at := context.memory.region(node))},
-            {(each.page, each.writable): each for each in config.maps},
+            {
+                (at.page, at.writable, at.cached): node
+                for node in held
+                if (at := context.memory.region(node))
+            },
+            {(each.page, each.writable, each.cached): each for each in config.maps},
         )
         if has.keys() != wanted.keys() or len(held) != len(wanted):
             text = f"{config.name}: regions {sorted(has)}: expected {sorted(wanted)}"

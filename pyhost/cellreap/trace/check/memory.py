@@ -36,11 +36,14 @@ class Body:
 
 @dataclass(frozen=True)
 class Region:
-    """Where a region is mapped: its addresses, by pages, and whether its PD may write."""
+    """Where a region is mapped: its addresses, by pages, whether its PD may write, and whether it
+    is cached.
+    """
 
     page: int
     pages: int
     writable: bool
+    cached: bool = True
 
     def has(self, page: int) -> bool:
         """Whether a page is among its addresses."""
@@ -213,7 +216,9 @@ class Memory(Concern):
         pds = model.sources("HOLD", region)
         span, last = _region_pages()
         pages = self.objects.of(event["to"])["frame"]
-        at = Region(where >> _page_shift(), pages, bool(where & _writable()))
+        at = Region(
+            where >> _page_shift(), pages, bool(where & _writable()), not where & _uncached()
+        )
         end = at.page + max(pages, 1) - 1
         begins, ends = (at.page, end)
         if event["op"] == "attach":
@@ -364,6 +369,10 @@ def _page_bits() -> int:
 
 def _page_shift() -> int:
     return headers.constant("protocol.h", "CR_REGION_PAGE_SHIFT")
+
+
+def _uncached() -> int:
+    return headers.constant("protocol.h", "CR_REGION_UNCACHED")
 
 
 def _writable() -> int:
