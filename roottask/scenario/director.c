@@ -23,6 +23,7 @@ static struct {
     uint32_t recovers;    /* later runs that were ordered since */
     uint32_t followed_up; /* number of the last cleanup that was followed up */
     uint32_t rounds;     /* since the last cleanup, or since the start */
+    uint32_t staged;     /* the number of the last PD for Microkit that is to be killed */
     uint32_t alarm_pd;   /* the configured PD that the alarm is for */
     uint32_t alarm_how;
     int extracted;
@@ -68,7 +69,9 @@ static uint64_t mixed(uint64_t seed)
  * spent in this loop, after the timer was set. The loop delays all PDs by the same time. */
 static void set_alarm(const cr_image_crash *crash)
 {
-    uint64_t random = mixed(((uint64_t)crash->seed << 32) | director.fired);
+    director.alarm_pd = crash->pd;
+    director.alarm_how = crash->how;
+    const uint64_t random = mixed(((uint64_t)crash->seed << 32) | director.fired);
     cr_clock_alarm(crash->after_ns + (crash->spread_ns != 0 ? random % crash->spread_ns : 0) + 1);
     for (volatile uint32_t turn = (uint32_t)(random >> 32) % 1024; turn > 0; turn--) {
     }
@@ -111,6 +114,19 @@ static int passes(const cr_pd *pd)
     return director.count >= crash->checkpoint;
 }
 
+static void staged(const cr_image_crash *crash, const cr_pd *by)
+{
+    trace_stage(crash, by);
+    director.armed = 0;
+    director.count = 0;
+    director.rounds = 0;
+    director.fired++;
+    if (director.fired == crash->repeat) {
+        director.crash++;
+        director.fired = 0;
+    }
+}
+
 /* The order for a PD at a checkpoint. */
 static uint64_t order_for(cr_pd *pd, uint32_t *slot)
 {
@@ -132,19 +148,9 @@ static uint64_t order_for(cr_pd *pd, uint32_t *slot)
         *slot = cr_sys.edge_entry[edge];
     }
     if (crash->how == CR_CRASH_KILL || crash->how == CR_CRASH_FREEZE) {
-        director.alarm_pd = crash->pd;
-        director.alarm_how = crash->how;
         set_alarm(crash);
     }
-    trace_stage(crash, pd);
-    director.armed = 0;
-    director.count = 0;
-    director.rounds = 0;
-    director.fired++;
-    if (director.fired == crash->repeat) {
-        director.crash++;
-        director.fired = 0;
-    }
+    staged(crash, pd);
     if (crash->how == CR_CRASH_KILL || crash->how == CR_CRASH_FREEZE) {
         return CR_ORDER_CONTINUE;
     }
@@ -166,8 +172,22 @@ cr_hook_answer cr_director_checkpoint(cr_pd *pd, int round_boundary, uint64_t *o
     return CR_HOOK_ANSWER;
 }
 
+/* A PD for Microkit passes no checkpoints. It is killed some time after it was made, each instance
+ * once. */
+static void stage_for_microkit(void)
+{
+    const cr_pd *pd = crashes_left() ? cr_find_configured(current()->pd) : 0;
+    if (pd != 0 && cr_pd_is_of_microkit(pd) && pd->life == CR_LIFE_RUNS && !cr_is_doomed(pd) &&
+        pd->number != director.staged && !cr_clock_alarm_pending()) {
+        director.staged = pd->number;
+        set_alarm(current());
+        staged(current(), pd);
+    }
+}
+
 void cr_director_handled(void)
 {
+    stage_for_microkit();
     if (director.followed_up != cr_sys.settled && !cr_cleaner_waits()) {
         director.followed_up = cr_sys.settled;
         director.rounds = 0;

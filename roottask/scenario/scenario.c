@@ -20,6 +20,7 @@ const cr_hooks *cr_root_hooks(void)
         .release = cr_director_release,
         .alarm = cr_director_alarm,
         .signal = cr_quiet_signal,
+        .begun = cr_director_handled,
         .handled = handled,
     };
     return &hooks;

@@ -30,6 +30,8 @@ typedef struct cr_hooks {
     /* The bound notification was signalled: by the timer, by a badge of the hooks' owner, or by
      * both. */
     void (*signal)(uint64_t badge);
+    /* Called once, when all PDs are made and none has run. */
+    void (*begun)(void);
     /* Called after each message, when everything that follows from it is done. Returns 0 to end the
      * run. */
     int (*handled)(void);

@@ -189,6 +189,9 @@ int cr_supervisor_turn(seL4_CPtr endpoint, cr_own_message *own)
         cr_print_whole();
         reconcile();
         cr_trace_flush(&cr_sys.trace); /* No PD has run, so none waits for it. */
+        if (cr_sup.hooks != 0 && cr_sup.hooks->begun != 0) {
+            cr_sup.hooks->begun();
+        }
     }
     cr_writer_keep_up(cr_sys.trace.recorded, cr_sys.trace.recorded - cr_sys.trace.written);
     cr_writer_wake();

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomlkit
 from click.testing import CliRunner
 
 from cellreap.cli.main import cli
+from cellreap.system.microkit import runnable_system
 from kit.kernels import prefix_of
 from kit.paths import ROOT
 
@@ -170,3 +172,126 @@ def test_a_driver_comes_back_and_has_its_interrupt(
     heard = [text for name, text in shown["said"] if name == "clock" and text != "notified"]
     assert heard == [FRESH, "address", "interrupted", "interrupted"] * (len(heard) // 4)
     assert len(heard) > 4
+
+
+@pytest.mark.parametrize("passive", [False, True])
+@pytest.mark.parametrize("times", [8, pytest.param(200, marks=pytest.mark.thorough)])
+@pytest.mark.behaviour("P-04")
+def test_a_server_is_killed_at_any_instant(
+    sdk: Path, programs: Path, tmp_path: Path, passive: bool, times: int
+) -> None:
+    """All answers are right, and each instance is fresh."""
+    channel = ADDER.replace('"caller"', '"many"').replace('"adder"', '"steady"')
+    said = f'priority="100" passive="{str(passive).lower()}"'
+    system = pd("steady", said, "", "adder") + pd("many", 'priority="50"', "", "caller") + channel
+    (tmp_path / "a.system").write_text(f"<system>{system}</system>")
+    (tmp_path / "policy.toml").write_text(
+        '[[pd]]\nname = "steady"\nrespawn = true\ncallers = "repeat"\n'
+    )
+    made = runnable_system(tmp_path / "a.system", [programs], tmp_path / "policy.toml")
+    document = tomlkit.parse(made.text).unwrap()
+    document["pd"][0] |= {"respawn_budget": times + 1, "respawn_delay_ms": 0}
+    kill = {"pd": "steady", "how": "kill", "repeat": times, "seed": times}
+    document["crash"] = [kill | {"after_ns": 100_000, "spread_ns": 2_000_000}]
+    (tmp_path / "a.toml").write_text(tomlkit.dumps(document))
+    words = ["run", str(tmp_path / "a.toml"), "--arch", "aarch64", "--sdk", str(sdk)]
+    words += ["--board", BOARD, "--json", "-o", str(tmp_path / "out")]
+    shown = json.loads(CliRunner().invoke(cli, words, standalone_mode=False).stdout)
+    assert (shown["verdict"], shown["violations"]) == ("pass", [])
+    assert len(shown["cleanups"]) == times
+    console = (tmp_path / "out" / "a.trace").read_text(errors="replace")
+    assert re.findall(r"^many: (.*?)\r?$", console, re.MULTILINE) == ["done 20000"]
+    assert "STALE" not in console
+
+
+@pytest.mark.behaviour("P-03")
+@pytest.mark.behaviour("P-08")
+def test_a_client_receives_nobodys_calls(sdk: Path, programs: Path, tmp_path: Path) -> None:
+    """It has no right to. Each try is a fault, and its neighbour has all answers."""
+    system = (
+        '<memory_region name="count" size="0x1000"/>'
+        + pd("steady", 'priority="100"', "", "adder")
+        + pd("caller", 'priority="50"', "", "caller")
+        + pd(
+            "thief",
+            'priority="60"',
+            '<map mr="count" vaddr="0x40000000" perms="rw" setvar_vaddr="count_vaddr"/>',
+            "thief",
+        )
+        + pd("keeper", "", '<map mr="count" vaddr="0x40000000" perms="r"/>')
+        + '<channel><end pd="caller" id="0" pp="true"/><end pd="steady" id="0"/></channel>'
+        + '<channel><end pd="thief" id="0" pp="true"/><end pd="steady" id="1"/></channel>'
+    )
+    policy = '[[pd]]\nname = "thief"\nrespawn = true\n'
+    shown = run(system, policy, sdk, programs, tmp_path)
+    assert (shown["verdict"], shown["violations"]) == ("pass", [])
+    assert len(shown["cleanups"]) == 7
+    assert [text for name, text in shown["said"] if name == "thief"] == ["got nothing"]
+    answers = [text for name, text in shown["said"] if name == "caller"]
+    assert answers == [*(f"answer {i}" for i in range(5)), "done 5"]
+
+
+Caps = set[frozenset[tuple[int, str, int]]]
+"""Of each PD: slot, kind and badge of its capabilities."""
+OWN = {2, 3, 4, 5}
+"""Slots that each PD has for itself, or Microkit's monitor."""
+
+
+def given_by_microkit(report: str) -> Caps:
+    """What the report of Microkit's tool says."""
+    found: dict[str, set[tuple[int, str, int]]] = {}
+    rows = r" CNode +- Mint .*\(CNode: PD=(\w+)\)\n +dest_index +(\d+)\n.*\n.*\n"
+    rows += r" +src_obj \(cap\) +\w+ \(([\w ]+): .*\n.*\n.*\n +badge +(\d+)(\n +REPEAT)?"
+    for name, slot, kind, badge, repeated in re.findall(rows, report):
+        if int(slot) not in OWN:
+            assert not repeated
+            found.setdefault(name, set()).add((int(slot), kind.split(" ")[0], int(badge)))
+    return {frozenset(caps) for caps in found.values()}
+
+
+def given_by_kernel(console: str, bits: int) -> Caps:
+    """What the kernel's first snapshot says of CSpaces of this size."""
+    kinds = {"notification": "Notification", "ep": "EP", "irq": "IRQ"}
+    cspaces = set(re.findall(rf"^(\w+_cnode) = cnode \({bits} bits\)", console, re.MULTILINE))
+    found = {}
+    for cspace, inside in re.findall(r"^(\w+_cnode) {\r?\n(.*?)^}", console, re.M | re.S):
+        if cspace in cspaces and cspace not in found:
+            caps = re.findall(r"^0x(\w+): \w+_([a-z]+)(?:.*badge: (\d+))?", inside, re.MULTILINE)
+            found[cspace] = frozenset(
+                (int(slot, 16), kinds[kind], int(badge or 0))
+                for slot, kind, badge in caps
+                if int(slot, 16) not in OWN
+            )
+    return set(found.values())
+
+
+@pytest.mark.behaviour("P-03")
+def test_capabilities_are_those_that_microkit_gives(
+    sdk: Path, programs: Path, tmp_path: Path
+) -> None:
+    """Its own tool reports them. No PD has its address space, or a way to Microkit's monitor."""
+    within = (
+        '<map mr="clock" vaddr="0x40000000" perms="rw" cached="false"'
+        ' setvar_vaddr="clock_registers"/><irq irq="34" id="40"/>'
+    )
+    system = (
+        '<memory_region name="clock" size="0x1000" phys_addr="0x9010000"/>'
+        + served(passive=True)
+        + pd("clock", "", within, "clock")
+        + '<channel><end pd="clock" id="61"/><end pd="adder" id="33" notify="false"/></channel>'
+    )
+    policy = '[[pd]]\nname = "adder"\nrespawn = true\n[[pd]]\nname = "clock"\nrespawn = true\n'
+    shown = run(system, policy, sdk, programs, tmp_path)
+    assert shown["violations"] == []
+    tool, report = tmp_path / "microkit", tmp_path / "report.txt"
+    tool.write_bytes((sdk / "bin" / "microkit").read_bytes())
+    tool.chmod(0o755)
+    words = [str(tool), str(tmp_path / "a.system"), "--search-path", str(programs)]
+    words += ["--board", BOARD, "--config", "debug", "-o", str(tmp_path / "a.img")]
+    subprocess.run(
+        [*words, "-r", str(report)], check=True, env={"MICROKIT_SDK": str(sdk)}, cwd=tmp_path
+    )
+    console = (tmp_path / "out" / "a.trace").read_text(errors="replace")
+    given = given_by_microkit(report.read_text())
+    assert len(given) == 3
+    assert given_by_kernel(console, bits=8) == given

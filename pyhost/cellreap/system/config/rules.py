@@ -465,6 +465,9 @@ def _crashes(config: Config) -> Iterator[Problem]:
                 ("crash", i, "pd"),
                 f'"{pd.name}" crashed before and does not respawn; expected another PD',
             )
+        if pd.abi == "microkit" and crash.how != "kill":
+            said = "passes no checkpoints"
+            yield ("crash", i, "how"), f'"{pd.name}" is for Microkit and {said}; expected "kill"'
         times[pd.name] += crash.repeat
         if i == 0 and pd.start == "after-cleanup":
             yield (

@@ -485,7 +485,7 @@ class Crash(Table):
     """The checkpoint at which it crashes: at = N is the N-th that the PD passes. The first crash
     counts from the start. Each further one, also by repeat, counts from when the one before it is
     cleaned up and no PD can run. For terminate, the checkpoints are those of the PD that terminates
-    it.
+    it. A PD for Microkit passes none: it is killed some time after it is made, each instance once.
     """
     how: _How
     """The cause. The first four are real faults. The root task causes kill and freeze, at an
