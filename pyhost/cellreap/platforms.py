@@ -75,11 +75,10 @@ class Platform:
     uart: Uart
     """The one that the kernel prints to."""
     emulation: Emulation | None
-    timer: int | None
-    """The address of the timer that the root task drives where it gets none of the architecture's.
+    timer: tuple[int, int] | None
+    """The address and the interrupt of the timer that the root task drives where it gets none of
+    the architecture's, nor the time from the kernel. None: the machine has none of its own.
     """
-    timer_irq: int | None
-    """The interrupt of that timer."""
     kept: tuple[tuple[int, int], ...]
     """Addresses [start, end) of devices that no PD gets: the root task's own, and aliases of the
     kernel's.
@@ -96,14 +95,12 @@ def _read() -> dict[str, Platform]:
     for prefix, _, name, arch, uart, address in headers.own_table(_TABLE, "CR_PLATFORM"):
         its = Uart(int(address), *(int(x) for x in uarts[str(uart)]))
         el3 = next(((int(low), int(cpu)) for low, cpu in _rows("CR_EL3", str(prefix))), None)
-        timer, irq = next(
-            ((int(row[0]), int(row[1])) for row in _rows("CR_TIMER", str(prefix))), (None, None)
-        )
+        timer = next(((int(row[0]), int(row[1])) for row in _rows("CR_TIMER", str(prefix))), None)
         kept = [(int(start), int(end)) for start, end in _rows("CR_KEPT", str(prefix))]
-        mapped = () if arch == "x86_64" else (its.address & -_PAGE, timer)
-        kept += [(at, at + _PAGE) for at in mapped if at is not None]
+        if arch != "x86_64":
+            kept.append((its.address & -_PAGE, (its.address & -_PAGE) + _PAGE))
         found[str(name)] = Platform(
-            str(name), str(arch), its, _emulation(str(prefix)), timer, irq, tuple(kept), el3
+            str(name), str(arch), its, _emulation(str(prefix)), timer, tuple(kept), el3
         )
     return found
 

@@ -5,8 +5,8 @@
  * checkpoint with the interrupt asserted, and not acknowledged. Argument 0: 1 if it is to say
  * whether its device is quiet at the start, and the word at 2 GiB.
  *
- * aarch64: a PL031, whose registers are at 1 GiB. x86_64: the clock of a PC, which has ports, and a
- * HPET for the registers. */
+ * aarch64: a PL031, whose registers are at 1 GiB. riscv64: Goldfish's clock, there too. x86_64: the
+ * clock of a PC, which has ports, and a HPET for the registers. */
 #include <cellreap/device.h>
 
 enum { BIT = 1 << 3, SET = 1 };
@@ -26,6 +26,21 @@ static void arm(void)
 {
     registers[CLEAR] = 1;
     registers[MATCH] = registers[DATA];
+}
+#elif defined __riscv
+enum { LOW = 0, HIGH = 1, ALARM_LOW = 2, ALARM_HIGH = 3, WORD = 4 /* enables it */ };
+enum { STATE = 6 /* of the alarm */, QUIET = 0, CLEAR = 7 };
+
+static void check_ports(void)
+{
+}
+
+static void arm(void)
+{
+    const uint32_t low = registers[LOW];
+    registers[CLEAR] = 1;
+    registers[ALARM_HIGH] = registers[HIGH];
+    registers[ALARM_LOW] = low;
 }
 #else
 enum { WORD = 0x108 / 4, STATE = 0x128 / 4, QUIET = 7 };

@@ -14,7 +14,7 @@ from cellreap.platforms import PLATFORMS
 from cellreap.system.config import PAGE, Region
 from cellreap.system.loader import platform_of
 from cellreap.system.programs import Source
-from cellreap.system.sdk import Sdk
+from cellreap.system.sdk import Sdk, sleeps
 from cellreap.system.untypeds import read_devices
 
 _SHARED: Final = 32
@@ -54,8 +54,16 @@ def _own_interrupts(sdk: Sdk) -> Collection[int]:
         return range(_SHARED)
     if sdk.kernel.arch == "x86_64":
         return {_x86_64("CR_PIT_PIN")}
+    timer = _timer(sdk)
+    return set() if timer is None else {timer[1]}
+
+
+def _timer(sdk: Sdk) -> tuple[int, int] | None:
+    """The address and the interrupt of the machine's timer, if the root task drives it."""
     platform = PLATFORMS.get(platform_of(sdk.options))
-    return set() if platform is None or platform.timer_irq is None else {platform.timer_irq}
+    if platform is None or sleeps(sdk.options, sdk.kernel.arch):
+        return None
+    return platform.timer
 
 
 def _own_ports() -> Iterator[tuple[int, int]]:
@@ -72,7 +80,10 @@ def _x86_64(name: str) -> int:
 
 def _missing(region: Region, physical: int, sdk: Sdk) -> str | None:
     platform = PLATFORMS.get(platform_of(sdk.options))
-    for start, end in platform.kept if platform is not None else ():
+    kept = list(platform.kept) if platform is not None else []
+    if (timer := _timer(sdk)) is not None:
+        kept.append((timer[0], timer[0] + PAGE))
+    for start, end in kept:
         if physical < end and start < physical + region.size:
             return f"{start:#x} to {end - 1:#x} are of the root task or the kernel; no PD gets them"
     if not sdk.platform_file.is_file():

@@ -407,8 +407,12 @@ def timer_missing(options: Mapping[str, Any], arch: str) -> str | None:
     options: gen_config.json. The name is that of the CMake option. The result must agree with
     cr_timer_exists of roottask/kernel/timer.h.
     """
-    sleeps = is_mcs(options) and mcs_is_exact(arch)
-    return None if sleeps else device_missing(options, arch)
+    return None if sleeps(options, arch) else device_missing(options, arch)
+
+
+def sleeps(options: Mapping[str, Any], arch: str) -> bool:
+    """Whether the root task has its time from the kernel and takes no device for it."""
+    return is_mcs(options) and mcs_is_exact(arch)
 
 
 def device_missing(options: Mapping[str, Any], arch: str) -> str | None:
@@ -434,8 +438,7 @@ def counter_missing(options: Mapping[str, Any], arch: str) -> str | None:
     one. If it has the time from a device that all machines of the architecture have, it has.
     """
     reads = options.get("EXPORT_PCNT_USER") is True or arch == "riscv64"  # the loader's doing
-    sleeps = is_mcs(options) and mcs_is_exact(arch)
-    if sleeps and reads and options.get("ARM_HYPERVISOR_SUPPORT") is not True:
+    if sleeps(options, arch) and reads and options.get("ARM_HYPERVISOR_SUPPORT") is not True:
         return None
     return _generic_missing(options, arch)
 

@@ -33,7 +33,7 @@ def addresses() -> set[int]:
     rows = headers.own_table("platforms/platforms.h", "CR_GIC")
     controllers = {int(field) for _, *fields in rows for field in fields}
     controllers |= {address for each in PLATFORMS.values() for address in each.el3 or ()}
-    controllers |= {each.timer for each in PLATFORMS.values() if each.timer is not None}
+    controllers |= {each.timer[0] for each in PLATFORMS.values() if each.timer is not None}
     return controllers | {each.uart.address for each in PLATFORMS.values()}
 
 
