@@ -82,6 +82,8 @@ def build_tree(
         "-DCMAKE_SYSTEM_NAME=Generic",
         f"-DCMAKE_SYSTEM_PROCESSOR={toolchain.arch}",
         "-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY",
+        # Most files are the same after a change, and some are for all kernels of an architecture.
+        *(("-DCMAKE_C_COMPILER_LAUNCHER=ccache",) if shutil.which("ccache") else ()),
     ]
     for tool in ("cmake", "ninja"):
         if shutil.which(tool) is None:

@@ -19,7 +19,7 @@ from cellreap.model.ids import ROOT, parse_id, resource_id
 from cellreap.model.reference import apply
 from cellreap.model.reference import plan as reference_plan
 from kit.core_support import DEPTHS, SCENARIO, agree, both, describe, random_model, system
-from kit.marks import slow_but
+from kit.marks import slow_but, thorough_but
 
 
 def dead(plan: dict[str, Any]) -> list[str]:
@@ -45,7 +45,7 @@ def test_core_and_reference_agree(
 
 
 @pytest.mark.behaviour("C-08", "D-01", "D-04", "G-06", "G-07")
-@pytest.mark.parametrize("block", slow_but(range(8), 0))
+@pytest.mark.parametrize("block", [*slow_but(range(3), 0), *thorough_but(range(3, 8))])
 def test_core_and_reference_agree_on_larger_systems(block: int) -> None:
     for seed in range(block * 400, block * 400 + 400):
         rng = random.Random(seed)
