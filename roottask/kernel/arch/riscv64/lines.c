@@ -10,9 +10,3 @@ seL4_Error cr_arch_take_interrupt(uint32_t number, int edge, uint32_t vector, cr
     return (seL4_Error)seL4_IRQControl_Get(seL4_CapIRQControl, number, to.root, to.index,
                                            to.depth);
 }
-
-seL4_Error cr_arch_take_ports(uint32_t first, uint32_t last, cr_slot to)
-{
-    (void)first, (void)last, (void)to;
-    return seL4_IllegalOperation;
-}
