@@ -82,7 +82,7 @@ int cr_device_is_awaited(void)
         const cr_pd *called =
             cr_sys.pds[i].life == CR_LIFE_RUNS ? cr_called_by(&cr_sys.pds[i], &slot) : 0;
         if (called != 0 && has_interrupt(called) &&
-            cr_receives_from(called) != CR_SLOT_ENDPOINT) {
+            cr_receives_from(called) != cr_input_of(called)) {
             return 1;
         }
     }

@@ -20,10 +20,11 @@ from cellreap.model.reference import Broken, apply, hanging, plan
 from kit.command_line import cellreap as run
 from kit.command_line import cellreap_json
 from kit.core_support import SCENARIO, describe, random_model, system
-from kit.paths import DATA
+from kit.paths import BOOT_CONFIGS, DATA
 from kit.small_checkout import error_of
 
 STATE = DATA / "scenario.csv"
+ON_DEATH = "\n[[region.on_death]]\noffset = 0xe70\nvalue = 0\nuntil = 0\n"
 
 
 def broken_by_definition(
@@ -152,6 +153,20 @@ def test_a_state_that_got_worse_fails(tmp_path: Path) -> None:
     code, shown = cellreap_json("audit", str(before), "--diff", str(after))
     assert (code, shown["worse"]) == (0, [])
     assert error_of(run("audit", "none.csv")).count("\n") <= 1
+
+
+@pytest.mark.behaviour("E-05")
+def test_memory_that_a_device_may_write_for_ever_is_told_beforehand(tmp_path: Path) -> None:
+    """Not if something makes the device quiet."""
+    text = (BOOT_CONFIGS / "dma.toml").read_text()
+    quiet, quiets_nothing = tmp_path / "quiet.toml", tmp_path / "loud.toml"
+    quiet.write_text(text)
+    cuts = (ON_DEATH, '\n[[region.map]]\npd = "heir"\naddress = 0x80000000\n')
+    assert all(text.count(cut) == 1 for cut in cuts)
+    quiets_nothing.write_text(text.replace(cuts[0], "").replace(cuts[1], ""))
+    said = "buffers is kept from others: disk, which may write there, has no on_death"
+    for path, told in ((quiet, False), (quiets_nothing, True)):
+        assert (said in run("audit", str(path), "--incomplete").stderr) is told
 
 
 @pytest.mark.behaviour("C-08")
