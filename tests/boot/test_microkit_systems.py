@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,9 @@ def sdk() -> Path:
     return prefix_of(f"{BOARD}/debug").parents[2]
 
 
-@pytest.fixture(scope="module")
-def programs(sdk: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def linked(sdk: Path, folder: Path, config: str) -> Path:
     """A folder with the programs of tests/microkit, linked as Microkit's examples are."""
-    folder = tmp_path_factory.mktemp("programs")
-    board = sdk / "board" / BOARD / "debug"
+    board = sdk / "board" / BOARD / config
     options = ["-mcpu=cortex-a53", "-mstrict-align", "-ffreestanding", "-nostdlib", "-O2", "-Wall"]
     library = [f"-L{board / 'lib'}", "-Wl,-T,microkit.ld", "-lmicrokit"]
     for source in (ROOT / "tests" / "microkit").glob("*.c"):
@@ -44,11 +43,18 @@ def programs(sdk: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(system: str, policy: str, sdk: Path, programs: Path, folder: Path) -> dict[str, Any]:
+@pytest.fixture(scope="module")
+def programs(sdk: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return linked(sdk, tmp_path_factory.mktemp("programs"), "debug")
+
+
+def run(
+    system: str, policy: str, sdk: Path, programs: Path, folder: Path, board: str = BOARD
+) -> dict[str, Any]:
     """What a run says of a system, and what its PDs said."""
     (folder / "a.system").write_text(f"<system>{system}</system>")
     (folder / "policy.toml").write_text(policy)
-    words = ["run", str(folder / "a.system"), "--sdk", str(sdk), "--board", BOARD, "--json"]
+    words = ["run", str(folder / "a.system"), "--sdk", str(sdk), "--board", board, "--json"]
     words += ["--search", str(programs), "--policy", str(folder / "policy.toml")]
     done = CliRunner().invoke(cli, [*words, "-o", str(folder / "out")], standalone_mode=False)
     said = dict(json.loads(done.stdout))
@@ -145,7 +151,7 @@ def test_a_server_faults_in_a_call(
     heard = [text for name, text in shown["said"] if name == "caller"]
     said = {'"repeat"': {}, "77": {2: 77}}.get(callers, dict.fromkeys((2, 3, 4), 2))
     answers = [f"label {said[i]}" if i in said else f"answer {i}" for i in range(5)]
-    assert heard == [*answers, "done 5"]
+    assert heard == [*answers, f"done {5 - len(said)}"]
     starts = [text for name, text in shown["said"] if name == "adder"]
     assert starts == [FRESH] * {'"repeat"': 3, "77": 2}.get(callers, 1)
 
@@ -229,6 +235,36 @@ def test_a_client_receives_nobodys_calls(sdk: Path, programs: Path, tmp_path: Pa
     assert [text for name, text in shown["said"] if name == "thief"] == ["got nothing"]
     answers = [text for name, text in shown["said"] if name == "caller"]
     assert answers == [*(f"answer {i}" for i in range(5)), "done 5"]
+
+
+@pytest.mark.parametrize("config", ["debug", "release"])
+def test_a_crash_takes_along_who_depends(sdk: Path, tmp_path: Path, config: str) -> None:
+    """By the policy, since the description has no direction. All come back; a bystander stays."""
+    system = "".join(map(pd, ("client", "virt", "faulty", "bystander")))
+    for a, b in (("client", "virt"), ("virt", "faulty"), ("bystander", "client")):
+        number = 0 if b == "faulty" else 2
+        ends = f'<end pd="{a}" id="{number}"/><end pd="{b}" id="{9 if number else 0}"/>'
+        system += f"<channel>{ends}</channel>"
+    serves = "".join(
+        f'[[serves]]\nserver = "{server}"\nclients = ["{client}"]\n'
+        for server, client in (("faulty", "virt"), ("virt", "client"))
+    )
+    back = "".join(
+        f'[[pd]]\nname = "{name}"\nrespawn = true\n' for name in ("client", "virt", "faulty")
+    )
+    policy = f"[policy]\npd_depth = 2\n{serves}{back}"
+    programs = linked(sdk, tmp_path, config)
+    shown = run(system, policy, sdk, programs, tmp_path, f"{BOARD}/{config}")
+    assert (shown["verdict"], shown["failures"], shown["violations"]) == ("pass", [], [])
+    names = shown["names"]
+    assert shown["cleanups"]
+    for cleanup in shown["cleanups"]:
+        depths = {names[each]: depth for each, depth in cleanup["destroyed_pds"]}
+        assert depths == {"faulty": 0, "virt": 1, "client": 2}
+    times = len(shown["cleanups"])  # after the last one they stay down
+    made = Counter(name for node, name in names.items() if node.startswith("PD_"))
+    del made["ROOT_TASK"]
+    assert made == {"client": times, "virt": times, "faulty": times, "bystander": 1}
 
 
 Caps = set[frozenset[tuple[int, str, int]]]

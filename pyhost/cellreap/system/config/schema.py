@@ -403,7 +403,7 @@ class Pd(Table):
     """
     callers: Callers | None = None
     """For Microkit: what becomes of a call that it has taken when it is stopped. "repeat": the call
-    is made anew. A label: it is answered with this. By default with the kernel's error for a
+    is made again. A label: it is answered with this. By default with the kernel's error for a
     capability that is not there, 2.
     """
     passive: _Bool = False
