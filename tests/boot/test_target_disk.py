@@ -32,7 +32,7 @@ def acknowledged(run: Run) -> int:
 
 
 @pytest.mark.behaviour("E-06")
-@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("kernel", [*ARCHES, *thorough_but(["riscv64"])])
 @pytest.mark.parametrize(
     ("victim", "times", "seed"),
     thorough_but(
@@ -42,12 +42,12 @@ def acknowledged(run: Run) -> int:
     ),
 )
 def test_what_was_acknowledged_is_on_the_drive_and_nothing_else(
-    target_of: Callable[[str], Target], arch: str, victim: str, times: int, seed: int
+    target_on: Callable[[str], Target], kernel: str, victim: str, times: int, seed: int
 ) -> None:
     """Whatever instant the driver or the file system dies at. Each sector is written once, so that
     no later commit hides what an earlier one lost.
     """
-    run = target_of(arch).run(f"disk_{arch}", change=killed(victim, times, seed))
+    run = target_on(kernel).run(f"disk_{kernel}", change=killed(victim, times, seed))
     count = acknowledged(run)
     assert count >= 4 * times / 2
     drive = run.trace.with_suffix(".disk.drive").read_bytes()
