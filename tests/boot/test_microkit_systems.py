@@ -198,6 +198,7 @@ def test_a_server_is_killed_at_any_instant(
     document = tomlkit.parse(made.text).unwrap()
     document["pd"][0] |= {"respawn_budget": times + 1, "respawn_delay_ms": 0}
     kill = {"pd": "steady", "how": "kill", "repeat": times, "seed": times}
+    document["system"]["truth"] = times < 10
     document["crash"] = [kill | {"after_ns": 100_000, "spread_ns": 2_000_000}]
     (tmp_path / "a.toml").write_text(tomlkit.dumps(document))
     words = ["run", str(tmp_path / "a.toml"), "--arch", "aarch64", "--sdk", str(sdk)]
@@ -208,6 +209,10 @@ def test_a_server_is_killed_at_any_instant(
     console = (tmp_path / "out" / "a.trace").read_text(errors="replace")
     assert re.findall(r"^many: (.*?)\r?$", console, re.MULTILINE) == ["done 20000"]
     assert "STALE" not in console
+    words = ["capdl", str(tmp_path / "out" / "a.trace"), "--after", "2", "-o"]
+    assert CliRunner().invoke(cli, [*words, str(tmp_path / "a.cdl")]).exit_code == 0
+    calls = f"0x4a: ep_steady (WP, badge: {1 << 63 | 7:#x})"
+    assert calls in (tmp_path / "a.cdl").read_text()
 
 
 @pytest.mark.behaviour("P-03")

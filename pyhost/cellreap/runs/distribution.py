@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +14,7 @@ from cellreap.inputs import opened
 from cellreap.model.ids import ROOT, is_given, is_region, parse_id
 from cellreap.runs.entries import Entries
 from cellreap.runs.expectation import config_of, expected_of_image
-from cellreap.system.capdl.holdings import Memory, Region, bells_of, configured
+from cellreap.system.capdl.holdings import Memory, Region, bells_of, configured, doors_of
 from cellreap.system.capdl.layout import spawned_pd
 from cellreap.system.capdl.objects import Description, places_of
 from cellreap.system.capdl.running import Given, RunningPd, describe_running
@@ -22,6 +22,7 @@ from cellreap.system.config import PAGE, tables
 from cellreap.system.image import Image, read_image
 from cellreap.system.regions import ranges_of
 from cellreap.trace.check import Report
+from cellreap.trace.check.bells import is_closed
 from cellreap.trace.check.replay import Replay
 from cellreap.trace.check.snapshot import Cap as KernelCap
 from cellreap.trace.check.snapshot import Snapshot, SnapshotError, physical, read_snapshot
@@ -83,6 +84,8 @@ class _Watcher:
             spawned_pd(name, priority=context.authority.number(pd, "priority")),
         )
         own = f"{name}.{pd}" if shared_name else name
+        held = configured(self._image.config, name, self._regions(pd))
+        calls = {at: to for at, to in held.calls.items() if not is_closed(context, to[0])}
         return RunningPd(
             id=pd,
             config=config.model_copy(update={"name": own}),
@@ -93,7 +96,8 @@ class _Watcher:
             given=tuple(self._given(pd)),
             ranges=ranges_of(self._image.config, name),
             bell=bells_of(self._image.config).get(name),
-            held=configured(self._image.config, name, self._regions(pd)),
+            door=doors_of(self._image.config).get(name),
+            held=replace(held, calls=calls),
         )
 
     def _regions(self, pd: str) -> Iterator[Region]:
@@ -115,6 +119,7 @@ class _Watcher:
 
     def _given(self, pd: str) -> list[Given]:
         context = self._replay.context
+        config = context.configured.edges.config_of(pd)
         given = []
         for slot, (kind, node) in context.slots.of(pd).items():
             parts = parse_id(node)
@@ -124,6 +129,8 @@ class _Watcher:
             server = context.model.manager[context.model.space_of.get(node, node)]
             if context.freed.is_stopped(server):
                 continue  # they went with its endpoint
+            if kind == "REQUEST" and config is not None and config.microkit:
+                continue  # as it is configured
             if kind == "REQUEST":
                 entry = self._entries.requests[pd, node]
                 request = ("CR_BADGE_REQUEST", entry.index, entry.generation)
@@ -159,8 +166,9 @@ def distribution(trace: Path, image_path: Path, after: int) -> Distribution:
     heading = _heading(report, after)
     slots = tables(config)["bodies"]
     bells = bells_of(image.config).values()
+    doors = doors_of(image.config).values()
     programs, target = image.programs(), image.target()
-    made = describe_running(watcher.pds, programs, target, heading, slots, bells)
+    made = describe_running(watcher.pds, programs, target, heading, slots, bells, doors)
     return Distribution(report, made, watcher.pds, watcher.snapshot)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from cellreap.errors import CellreapError
 from cellreap.system.capdl.checking import problems
 from cellreap.system.capdl.constants import roottask
-from cellreap.system.capdl.holdings import Holders, bells_of, configured, regions_of
+from cellreap.system.capdl.holdings import Holders, bells_of, configured, doors_of, regions_of
 from cellreap.system.capdl.objects import Body, Cap, Description, Object, SlotRef, guard, radix
 from cellreap.system.capdl.parts import Parts
 from cellreap.system.capdl.rendering import render
@@ -32,7 +32,7 @@ def describe(config: Config, programs: Mapping[str, bytes], target: Target) -> D
     programs: the ELF files of the PDs, by name.
     """
     pds = {pd.name: number for number, pd in enumerate(_boot_pds(config), 1)}
-    bells = bells_of(config)
+    bells, doors = bells_of(config), doors_of(config)
     bodies: list[Body] = []
     caps: dict[str, tuple[Cap, ...]] = {}
     derived: dict[SlotRef, tuple[SlotRef, ...]] = {}
@@ -41,7 +41,14 @@ def describe(config: Config, programs: Mapping[str, bytes], target: Target) -> D
         for name in {pd.program for pd in _boot_pds(config)}
     }
     layouts = {
-        pd.name: Parts(pd, elfs[pd.program], target, ranges_of(config, pd.name), bells.get(pd.name))
+        pd.name: Parts(
+            pd,
+            elfs[pd.program],
+            target,
+            ranges_of(config, pd.name),
+            bells.get(pd.name),
+            doors.get(pd.name),
+        )
         for pd in _boot_pds(config)
     }
     for name, layout in layouts.items():
@@ -55,7 +62,7 @@ def describe(config: Config, programs: Mapping[str, bytes], target: Target) -> D
     derived.update(holders.derived)
     caps["root_cspace"] = root_caps(dict(enumerate(bodies, 1)))
     heading = _heading(config, [pd.name for pd in config.pds if pd.name not in pds])
-    own = shared(target, tables(config)["bodies"], bells.values())
+    own = shared(target, tables(config)["bodies"], bells.values(), doors.values())
     made = Description(
         target.arch,
         heading,
@@ -68,10 +75,13 @@ def describe(config: Config, programs: Mapping[str, bytes], target: Target) -> D
     return checked(made, "system.cdl")
 
 
-def shared(target: Target, bodies: int, bells: Iterable[str] = ()) -> tuple[Object, ...]:
+def shared(
+    target: Target, bodies: int, bells: Iterable[str] = (), doors: Iterable[str] = ()
+) -> tuple[Object, ...]:
     """The root task's own objects to which PDs' capabilities refer, and its CNode of bodies.
 
-    bodies: the slots of that CNode. bells: the notifications that outlive their PDs.
+    bodies: the slots of that CNode. bells: the notifications that outlive their PDs. doors: the
+    endpoints that do.
     """
     l1_bits = bodies.bit_length() - 1
     size, params = l1_bits + target.slot_bits, (f"{l1_bits} bits",)
@@ -79,6 +89,7 @@ def shared(target: Target, bodies: int, bells: Iterable[str] = ()) -> tuple[Obje
         Object("root_cspace", "cnode", size, params, 1 << l1_bits),
         Object("root_ep", "ep", target.endpoint_bits),
         *(Object(name, "notification", target.notification_bits) for name in bells),
+        *(Object(name, "ep", target.endpoint_bits) for name in doors),
     )
 
 

@@ -18,7 +18,16 @@ from cellreap.system.capdl.objects import (
     slot_number,
 )
 from cellreap.system.capdl.parts import Parts
-from cellreap.system.config import PAGE, Config, badge_of, both_ends, ends, lines
+from cellreap.system.config import (
+    PAGE,
+    Config,
+    badge_of,
+    both_ends,
+    call_badge,
+    called,
+    ends,
+    lines,
+)
 from cellreap.system.config.lines import Line
 
 
@@ -49,11 +58,12 @@ class Region:
 
 @dataclass(frozen=True)
 class Holdings:
-    """What a PD has. signals: by slot, the PD that it signals, and the badge. lines: with their
-    places among all lines of the configuration.
+    """What a PD has. signals: by slot, the PD that it signals, and the badge. calls: the same of
+    the PDs that it calls. lines: with their places among all lines of the configuration.
     """
 
     signals: Mapping[int, tuple[str, int]] = field(default_factory=dict)
+    calls: Mapping[int, tuple[str, int]] = field(default_factory=dict)
     lines: tuple[tuple[int, Line], ...] = ()
     regions: tuple[Region, ...] = ()
 
@@ -65,6 +75,11 @@ def configured(config: Config, pd: str, regions: Iterable[Region]) -> Holdings:
             end.slot: (end.peer, badge_of(config, other))
             for end, other in both_ends(config)
             if end.pd == pd and end.slot
+        },
+        {
+            end.calls: (end.peer, call_badge(other))
+            for end, other in both_ends(config)
+            if end.pd == pd and end.calls
         },
         tuple((i, line) for i, line in enumerate(lines(config)) if line.pd == pd),
         tuple(regions),
@@ -85,6 +100,15 @@ def regions_of(config: Config, pd: str) -> Iterator[Region]:
 def bells_of(config: Config) -> dict[str, str]:
     """PD that has a channel -> its notification, which outlives it."""
     return {end.pd: _bell(end.pd) for end in ends(config)}
+
+
+def doors_of(config: Config) -> dict[str, str]:
+    """PD that others call over channels -> its endpoint, which outlives it."""
+    return {pd: _door(pd) for pd in sorted(called(config))}
+
+
+def _door(pd: str) -> str:
+    return f"ep_{pd}"
 
 
 def _bell(pd: str) -> str:
@@ -109,6 +133,8 @@ class Holders:
         cspace = layout.name("cspace")
         for slot, (peer, told) in held.signals.items():
             self._fill(cspace, Cap(slot, _bell(peer), ("W", f"badge: {told:#x}")))
+        for slot, (peer, told) in held.calls.items():
+            self._fill(cspace, Cap(slot, _door(peer), ("WP", f"badge: {told:#x}")))
         for place, line in held.lines:
             thing = _line(line, layout.target.arch)
             self.shared.append(thing)
@@ -117,7 +143,9 @@ class Holders:
                 # On x86_64, the vector, which lines.c gives.
                 number = 1 + place if layout.target.arch == "x86_64" else line.first
                 self.interrupts[number] = thing.name
-                signal = ("W", badge("CR_BADGE_SIGNAL", 1 << line.bit, 0))
+                microkit = layout.pd.abi == "microkit"
+                told_by = badge("CR_BADGE_SIGNAL", 1 << line.bit, 0)
+                signal = ("W", f"badge: {1 << line.bit:#x}" if microkit else told_by)
                 self._fill(thing.name, Cap(0, layout.bell, signal))
         for region in held.regions:
             self._add_region(layout, region)

@@ -55,12 +55,14 @@ class Layout:
         target: Target,
         regions: Sequence[tuple[int, int]] = (),
         bell: str | None = None,
+        door: str | None = None,
     ) -> None:
         """regions: the first address and the size of each, for which it has page tables. bell: its
-        notification, if that is not of its body.
+        notification, if that is not of its body. door: the same of its endpoint.
         """
         self.pd, self.elf, self.target, self.regions = pd, elf, target, regions
         self.has_bell, self.bell = bell is not None, bell or self.name("ntfn")
+        self.has_door, self.endpoint = door is not None, door or self.name("ep")
         self.page = 1 << target.page_bits
         self.stretches = self._stretches()
         self.frames = [

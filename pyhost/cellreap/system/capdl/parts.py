@@ -51,12 +51,15 @@ class Parts(Layout):
         objects.append(Object(self.bell, "notification", target.notification_bits))
         if target.reply_bits:
             objects.append(Object(self.name("reply"), "rtreply", target.reply_bits))
-        objects.append(Object(self.name("ep"), "ep", target.endpoint_bits))
+        objects.append(Object(self.endpoint, "ep", target.endpoint_bits))
         bits = max(
             (bytes_taken(objects) - 1).bit_length(),
             roottask("kernel/untyped.h", "CR_BLOCK_MIN_BITS"),
         )
-        inside = tuple(thing for thing in objects if not self.has_bell or thing.name != self.bell)
+        outlive = ({self.bell} if self.has_bell else set()) | (
+            {self.endpoint} if self.has_door else set()
+        )
+        inside = tuple(thing for thing in objects if thing.name not in outlive)
         return Body(f"PD_{number:x} {pd.name}", self.name("ut"), bits, inside)
 
     def parents(self) -> int:
@@ -149,7 +152,7 @@ class Parts(Layout):
         own, fault = (badge(kind, index, generation) for kind in ("CR_BADGE_PD", "CR_BADGE_FAULT"))
         caps = [
             Cap(self.slot("FAULT"), "root_ep", ("WP", fault)),
-            Cap(self.slot("NOTIFICATION"), self.bell, ("R",)),
+            Cap(self.slot("NOTIFICATION"), self.endpoint if self.has_door else self.bell, ("R",)),
         ]
         if self.pd.abi != "microkit":
             caps.append(Cap(self.slot("ROOT"), "root_ep", ("WGP", own)))
@@ -175,12 +178,12 @@ class Parts(Layout):
             Cap(body_slot("CR_BODY_TCB"), self.name("tcb")),
             Cap(body_slot("CR_BODY_CSPACE"), self.name("cspace"), guard(0)),
             Cap(body_slot("CR_BODY_VSPACE"), self.name("vspace")),
-            Cap(body_slot("CR_BODY_ENDPOINT"), self.name("ep"), ("RWGP",)),
+            Cap(body_slot("CR_BODY_ENDPOINT"), self.endpoint, ("RWGP",)),
             Cap(body_slot("CR_BODY_NOTIFICATION"), self.bell, ("RW",)),
             Cap(
                 body_slot("CR_BODY_SIGNAL"),
                 self.bell,
-                ("W", badge("CR_BADGE_SIGNAL", 0, 0)),
+                ("W", badge("CR_BADGE_SIGNAL", 0, 0)) if self.pd.abi != "microkit" else ("W",),
             ),
         ]
         if self.target.sc_bits:
@@ -210,7 +213,7 @@ class Parts(Layout):
                 else {}
             ),
             (body, body_slot("CR_BODY_NOTIFICATION")): (
-                (cspace, self.slot("NOTIFICATION")),
+                *(() if self.has_door else ((cspace, self.slot("NOTIFICATION")),)),
                 (body, body_slot("CR_BODY_SIGNAL")),
             ),
             (body, self.first_frame() + buffer): ((tcb, "ipc_buffer_slot"),),

@@ -37,6 +37,7 @@ class RunningPd:
     config: what it was made from, with a name that no other PD has now. index, generation: its
     entry in the root task's table. stopped: its endpoint is gone, and its thread is suspended.
     ranges: where the configuration gives it regions. bell: its notification, if that outlives it.
+    door: the same of its endpoint.
     """
 
     id: str
@@ -48,6 +49,7 @@ class RunningPd:
     given: tuple[Given, ...]
     ranges: tuple[tuple[int, int], ...] = ()
     bell: str | None = None
+    door: str | None = None
     held: Holdings = field(default_factory=Holdings)
 
 
@@ -58,11 +60,12 @@ def describe_running(
     heading: Sequence[str],
     bodies_slots: int,
     bells: Iterable[str] = (),
+    doors: Iterable[str] = (),
 ) -> Description:
     """The objects and capabilities of PDs in a run. CellreapError if no kernel could hold them.
 
     bodies_slots: the slots of the root task's CNode of bodies. bells: the notifications that
-    outlive their PDs.
+    outlive their PDs. doors: the endpoints that do.
     """
     layouts = {
         pd.id: Parts(
@@ -71,6 +74,7 @@ def describe_running(
             target,
             pd.ranges,
             pd.bell,
+            pd.door,
         )
         for pd in pds
     }
@@ -97,7 +101,7 @@ def describe_running(
     caps["root_cspace"] = root_caps(bodies)
     ordered = tuple(bodies[pd.index] for pd in pds)
     children = {parent: tuple(children) for parent, children in derived.items()}
-    own = (*shared(target, bodies_slots, bells), *holders.shared)
+    own = (*shared(target, bodies_slots, bells, doors), *holders.shared)
     made = Description(
         target.arch,
         tuple(heading),

@@ -13,6 +13,15 @@ from cellreap.trace.check.context import Context
 from cellreap.trace.check.snapshot import Cap
 
 
+def is_closed(context: Context, name: str) -> bool:
+    """Whether a PD that others call over channels went, and does not come back."""
+    pd = context.configured.edges.live(name)
+    if pd is not None and not context.freed.is_stopped(pd):
+        return False
+    config = None if context.expected is None else context.expected.pd(name)
+    return config is None or config.respawn is None or context.respawns.gave_up(name)
+
+
 class Bells:
     """What the kernel's word has shown of them."""
 
@@ -69,19 +78,10 @@ class Bells:
         """The slots and capabilities with which the PD calls others."""
         config = self._context.configured.edges.config_of(pd)
         for call in () if config is None else config.calls:
-            if not self._is_closed(call.peer):
+            if not is_closed(self._context, call.peer):
                 yield call.slot, Cap("ep", self._doors.get(call.peer, 0), "WP", call.badge)
 
     def _has_door(self, name: str) -> bool:
         expected = self._context.expected
         config = None if expected is None else expected.pd(name)
         return config is not None and config.has_door
-
-    def _is_closed(self, name: str) -> bool:
-        """Whether a PD that others call went, and does not come back."""
-        context = self._context
-        pd = context.configured.edges.live(name)
-        if pd is not None and not context.freed.is_stopped(pd):
-            return False
-        config = None if context.expected is None else context.expected.pd(name)
-        return config is None or config.respawn is None or context.respawns.gave_up(name)
