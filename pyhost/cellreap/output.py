@@ -103,7 +103,7 @@ class Kernel(TypedDict):
     version: str
     """Its version, or what is known of it: `16.0.0+` is that one or a later one."""
     arch: str
-    """`x86_64`, `aarch64` or `riscv64`."""
+    """Its architecture, as seL4 names it, such as `x86_64`."""
 
 
 class Console(TypedDict):

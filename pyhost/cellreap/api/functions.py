@@ -257,8 +257,8 @@ def build(
 ) -> Image:
     """Builds an image: kernel, root task, PDs and configuration in one file.
 
-    `arch`: "x86_64", "aarch64" or "riscv64". `kernel`: "seL4", "refkernel" or the path of an SDK;
-    by default seL4 if it is installed, else refkernel. The programs' ELF files with debug
+    `arch`: as seL4 names it; "x86_64" by default. `kernel`: "seL4", "refkernel" or the path of an
+    SDK; by default seL4 if it is installed, else refkernel. The programs' ELF files with debug
     information are kept beside the image. CellreapError if a program or a tool is missing or does
     not build.
     """

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from cellreap.arches import ARCHES
+from cellreap.arches import ARCHES, DEFAULT_ARCH
 from cellreap.errors import InputError, UsageError
 from cellreap.progress import Progress
 from cellreap.system.config import (
@@ -142,7 +142,7 @@ def kernel_for(arch: str | None, kernel: str | Path | None, progress: Progress) 
     arch: None for the default. kernel: "seL4", "refkernel" or the path of an SDK; None: seL4 if it
     is installed, else refkernel. NoKernel if seL4 is asked for and not installed.
     """
-    arch = ARCHES[0] if arch is None else arch
+    arch = DEFAULT_ARCH if arch is None else arch
     if arch not in ARCHES:
         raise UsageError(f"architecture {arch}: expected one of {', '.join(ARCHES)}")
     if kernel == REFKERNEL:

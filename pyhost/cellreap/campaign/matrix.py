@@ -13,7 +13,7 @@ import tomlkit
 from pydantic import Field, StringConstraints
 
 from cellreap.api.systems import System
-from cellreap.arches import ARCHES
+from cellreap.arches import ARCHES, DEFAULT_ARCH
 from cellreap.boards.description import find_board, load_description
 from cellreap.cached import digest_of
 from cellreap.errors import CellreapError, InputError, UsageError
@@ -242,7 +242,7 @@ def _cells(matrix: Matrix, path: Path, lines: Lines) -> list[Cell]:
 
 
 def _default_arch(matrix: Matrix) -> str:
-    return _BOARD_ARCH if matrix.board else ARCHES[0]
+    return _BOARD_ARCH if matrix.board else DEFAULT_ARCH
 
 
 def _check_boards(matrix: Matrix, path: Path, lines: Lines) -> None:

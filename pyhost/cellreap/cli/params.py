@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, cast
 import click
 
 from cellreap.api.planning import ENGINES
-from cellreap.arches import ARCHES
+from cellreap.arches import ARCHES, DEFAULT_ARCH
 from cellreap.errors import UsageError
 from cellreap.model.closeness import MAX_FR, MAX_TYPES, Closeness, parse_share
 from cellreap.model.plan import MAX_DEPTH
@@ -207,8 +207,8 @@ def kernel_options(purpose: str) -> Decorator:
     return _together(
         click.option(
             "--arch",
-            type=click.Choice(ARCHES),
-            default=ARCHES[0],
+            type=click.Choice(list(ARCHES)),
+            default=DEFAULT_ARCH,
             show_default=True,
             help=purpose,
         ),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cellreap.arches import ARCHES
 from cellreap.errors import UsageError
 from cellreap.runs.places import Places
 from cellreap.system.elf import Executable, read_executable, section_address
@@ -16,12 +17,6 @@ from cellreap.system.files import write_atomically
 from cellreap.system.image import Image
 from cellreap.system.programs import keep_programs
 
-_DEBUGGERS = {"x86_64": "gdb", "aarch64": "gdb-multiarch", "riscv64": "gdb-multiarch"}
-_ARCHITECTURES = {
-    "x86_64": "i386:x86-64",
-    "aarch64": "aarch64",
-    "riscv64": "riscv:rv64",
-}  # gdb's names
 _HOST = "127.0.0.1"  # who reaches the stub controls the emulator, so nobody else may
 _EXECUTE = 1
 
@@ -78,9 +73,9 @@ class Attaching:
         root = self.root_task
         lines = [
             f"{self.system} is stopped at its first instruction. To attach:",
-            f"  {_DEBUGGERS[self.arch]} -x {self.script}",
+            f"  {ARCHES[self.arch].debugger} -x {self.script}",
             "or in a gdb of your own:",
-            f"  set architecture {_ARCHITECTURES[self.arch]}",
+            f"  set architecture {ARCHES[self.arch].gdb}",
             f"  target remote {_HOST}:{self.port}",
             f"  add-symbol-file {root.path} {root.text:#x}    (the root task)",
         ]
@@ -102,7 +97,7 @@ class Attaching:
         return {
             "system": self.system,
             "arch": self.arch,
-            "debugger": _DEBUGGERS[self.arch],
+            "debugger": ARCHES[self.arch].debugger,
             "remote": f"{_HOST}:{self.port}",
             "script": str(self.script),
             "root_task": _symbols_json(self.root_task),
@@ -156,7 +151,7 @@ def write_files(image: Image, places: Places, folder: Path, port: int) -> Attach
 
 def _script(arch: str, root: Path, folder: Path, programs: Mapping[str, bytes], port: int) -> str:
     lines = [
-        f"set architecture {_ARCHITECTURES[arch]}",
+        f"set architecture {ARCHES[arch].gdb}",
         "set confirm off",
         "set pagination off",
         f"target remote {_HOST}:{port}",

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from cellreap import headers
+from cellreap.arches import ARCHES
 from cellreap.platforms import PLATFORMS
 from cellreap.system.config import PAGE, Region
 from cellreap.system.loader import platform_of
@@ -28,8 +29,9 @@ def check_devices(source: Source, sdk: Sdk) -> None:
         if region.physical is not None and (why := _missing(region, region.physical, sdk)):
             raise source.refuse(("region", i, "physical"), why)
         for j, each in enumerate(region.maps):
-            if not each.cached and sdk.kernel.arch == "riscv64":
-                said = "on riscv64 the machine says what is cached; expected no such key"
+            if not each.cached and ARCHES[sdk.kernel.arch].caching_is_fixed:
+                said = f"on {sdk.kernel.arch} the machine says what is cached; "
+                said += "expected no such key"
                 raise source.refuse(("region", i, "map", j, "cached"), said)
     platform = PLATFORMS.get(platform_of(sdk.options))
     emulation = None if platform is None else platform.emulation

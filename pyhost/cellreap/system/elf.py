@@ -7,6 +7,7 @@ import itertools
 import struct
 from dataclasses import dataclass
 
+from cellreap.arches import ARCHES
 from cellreap.errors import CellreapError, InputError
 from cellreap.system.sections import Sections, SectionsError, sections_of
 
@@ -53,8 +54,7 @@ class Executable:
     raw: bytes
 
 
-_ARCHES = {62: "x86_64", 183: "aarch64", 243: "riscv64"}
-_MACHINES = {arch: number for number, arch in _ARCHES.items()}
+_ARCHES = {each.elf_machine: name for name, each in ARCHES.items()}
 
 
 def is_elf(raw: bytes) -> bool:
@@ -94,7 +94,7 @@ def read_executable(raw: bytes, name: str, arch: str) -> Executable:
         order = "big-endian" if raw[5] == 2 else "of no byte order"
         raise refuse("e_ident", f"is {order}: expected little-endian")
     kind, machine, _, entry, start, size, count = _HEADER.unpack_from(raw)
-    wanted = _MACHINES[arch]
+    wanted = ARCHES[arch].elf_machine
     if machine != wanted:
         name_, expected = (_MACHINE_NAMES.get(each, str(each)) for each in (machine, wanted))
         raise refuse("e_machine", f"is {name_}: expected {expected} for {arch}")

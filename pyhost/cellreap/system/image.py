@@ -4,8 +4,8 @@
 The members are manifest.json, which lists the others with their SHA-256; kernel.elf and its
 gen_config.json; roottask.elf, which contains the PDs; system.cdl, which describes in capDL the
 objects of the PDs; config.toml, unchanged; and for each drive what it contains at first. Images for
-aarch64 and riscv64 also contain the kernel's platform_gen.json and loader.elf, which contains
-kernel and root task and is what boots.
+machines that need a boot loader also contain the kernel's platform_gen.json and loader.elf, which
+contains kernel and root task and is what boots.
 The same members yield the same bytes: timestamps are fixed, and nothing is compressed. The reader
 checks everything before any part is used.
 """
@@ -25,6 +25,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from cellreap.arches import ARCHES, ArchName
 from cellreap.errors import CellreapError, InputError
 from cellreap.inputs import opened
 from cellreap.system.blob import read_programs
@@ -42,11 +43,6 @@ MEMBERS = ("kernel.elf", "gen_config.json", "roottask.elf", "system.cdl", "confi
 LOADER = "loader.elf"
 DRIVE = "drive-"
 """Members that begin so are what the drives contain at first."""
-_MORE_MEMBERS: Mapping[str, tuple[str, ...]] = {
-    "x86_64": (),
-    "aarch64": (PLATFORM_FILE, LOADER),
-    "riscv64": (PLATFORM_FILE, LOADER),
-}
 MAX_BYTES = 512 << 20
 _MAX_MANIFEST_BYTES = 1 << 20
 # What zipfile raises for malformed files.
@@ -126,7 +122,7 @@ class Manifest(_Table):
 
     format: Literal[1]
     """To be raised when an older reader would misread the file."""
-    arch: Literal["x86_64", "aarch64", "riscv64"]
+    arch: ArchName
     """The architecture for which the image is built."""
     kernel: KernelEntry
     system: str
@@ -190,7 +186,8 @@ class Image:
 
 def members_of(arch: str) -> tuple[str, ...]:
     """The members of an image for `arch`, without the manifest."""
-    return (*MEMBERS, *_MORE_MEMBERS[arch])
+    loaded = ARCHES[arch].platform_key is not None
+    return (*MEMBERS, *((PLATFORM_FILE, LOADER) if loaded else ()))
 
 
 def write_image(path: Path, manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> None:
@@ -286,7 +283,7 @@ def read_image(path: Path) -> Image:
 def _members(archive: zipfile.ZipFile, refuse: Any) -> dict[str, bytes]:
     infos = archive.infolist()
     names = sorted(info.filename for info in infos if not info.filename.startswith(DRIVE))
-    if names not in [sorted((MANIFEST, *members_of(arch))) for arch in _MORE_MEMBERS]:
+    if names not in [sorted((MANIFEST, *members_of(arch))) for arch in ARCHES]:
         shown = ", ".join(names[:8]) or "nothing"
         raise refuse(
             None, f"is a zip file with {shown}: expected {', '.join(sorted((MANIFEST, *MEMBERS)))}"

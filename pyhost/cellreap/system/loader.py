@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cellreap.arches import ARCHES
 from cellreap.errors import InputError, UsageError
 from cellreap.platforms import PLATFORMS
 from cellreap.system.elf import Executable
@@ -21,10 +22,6 @@ PLATFORM_FILE = "platform_gen.json"
 """File in an SDK's support folder that lists the physical addresses of memory."""
 FDT_FILE = "kernel.dtb"
 """File in the same folder: the device tree for which the kernel was built."""
-PLATFORM_KEYS: Mapping[str, str] = {"aarch64": "ARM_PLAT", "riscv64": "PLAT"}
-"""The architectures whose machines need the boot loader, and the key of gen_config.json that names
-the platform of their kernels.
-"""
 KERNEL_BLOB, USER_BLOB, FDT_BLOB = "kernel.bin", "user.bin", "fdt.bin"
 """The files that the output of source() includes."""
 
@@ -242,7 +239,7 @@ def source(load: Load) -> str:
 
 def loaded_platforms() -> tuple[str, ...]:
     """The platforms, as KernelPlatform names them, on which the boot loader runs."""
-    return tuple(name for name, platform in PLATFORMS.items() if platform.arch in PLATFORM_KEYS)
+    return tuple(name for name, each in PLATFORMS.items() if ARCHES[each.arch].platform_key)
 
 
 def platform_of(options: Mapping[str, Any]) -> str:
@@ -251,8 +248,8 @@ def platform_of(options: Mapping[str, Any]) -> str:
     A kernel for x86_64 does not name it: there is only one.
     """
     arch = str(options.get("SEL4_ARCH"))
-    if arch in PLATFORM_KEYS:
-        return str(options.get(PLATFORM_KEYS[arch]))
+    if arch in ARCHES and (key := ARCHES[arch].platform_key) is not None:
+        return str(options.get(key))
     return next((name for name, each in PLATFORMS.items() if each.arch == arch), arch)
 
 

@@ -28,7 +28,6 @@ from cellreap.system.elf import read_executable
 from cellreap.system.loader import (
     FDT_FILE,
     PLATFORM_FILE,
-    PLATFORM_KEYS,
     loaded_platforms,
     platform_of,
 )
@@ -87,28 +86,8 @@ _AT_LEAST: tuple[tuple[str, str, int, str], ...] = (
         "for the root task's own capabilities",
     ),
 )
-_AT_LEAST_BY_ARCH: Mapping[str, tuple[tuple[str, str, int, str], ...]] = {
-    "x86_64": (
-        (
-            "MAX_NUM_BOOTINFO_UNTYPED_CAPS",
-            "KernelMaxNumBootinfoUntypedCaps",
-            100,
-            "because devices come first, and memory that has no place is lost",
-        ),
-    ),
-    "aarch64": (),
-    "riscv64": (),
-}
-# Options that leave a timer to the root task: of the gen_config.json keys in each row, at least one
-# must be on. The second value is the CMake option that sets them.
-_TIMER_BY_ARCH: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]] = {
-    "x86_64": ((("IRQ_IOAPIC", "IRQ_PIC"), "KernelIRQController"),),
-    "aarch64": (
-        (("EXPORT_PCNT_USER",), "KernelArmExportPCNTUser"),
-        (("EXPORT_PTMR_USER",), "KernelArmExportPTMRUser"),
-    ),
-    "riscv64": (((), "KernelIsMCS"),),
-}
+_UNTYPEDS = "MAX_NUM_BOOTINFO_UNTYPED_CAPS", "KernelMaxNumBootinfoUntypedCaps"
+_LOST = "because devices come first, and memory that has no place is lost"
 # Features by release, oldest first: (header, text in it). 13.0.0 introduced the layout
 # itself.
 _RELEASES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
@@ -302,7 +281,7 @@ def load_sdk(root: Path, arch: str) -> Sdk:
     _require_files(root, (layout.kernel, layout.config, layout.include / "sel4" / "sel4.h"))
     options = parse_options(_read(config), str(config))
     check_options(options, arch, str(config))
-    if arch in PLATFORM_KEYS:
+    if ARCHES[arch].platform_key is not None:
         _require_files(root, (layout.platform,))
     raw = _read(root / layout.kernel)
     read_executable(raw, str(root / layout.kernel), arch)
@@ -346,15 +325,18 @@ def check_options(options: Mapping[str, Any], arch: str, name: str) -> None:
         require_option(options, name, key, option, wanted, reason)
     platform = platform_of(options)
     loaded = loaded_platforms()
-    if arch in PLATFORM_KEYS and platform not in loaded:
+    platform_key = ARCHES[arch].platform_key
+    if platform_key is not None and platform not in loaded:
         message = f"is {platform}: expected {' or '.join(loaded)}, which the boot loader knows"
-        raise InputError(name, None, f"{PLATFORM_KEYS[arch]} (KernelPlatform)", message)
+        raise InputError(name, None, f"{platform_key} (KernelPlatform)", message)
     # A kernel without printing leaves its UART to user level.
     driven = [each for each in loaded if PLATFORMS[each].uart.driven]
-    if arch in PLATFORM_KEYS and platform not in driven:
+    if platform_key is not None and platform not in driven:
         reason = f"the root task has a console of its own only on {' and '.join(driven)}"
         require_option(options, name, "PRINTING", "KernelPrinting", True, reason)
-    for key, option, least, reason in (*_AT_LEAST, *_AT_LEAST_BY_ARCH[arch]):
+    for key, option, least, reason in (*_AT_LEAST, (*_UNTYPEDS, ARCHES[arch].untypeds, _LOST)):
+        if least == 0:
+            continue
         value = str(options.get(key))
         if not value.isdecimal() or int(value) < least:
             message = f"is {value}: expected at least {least}, {reason}"
@@ -427,7 +409,7 @@ def device_missing(options: Mapping[str, Any], arch: str) -> str | None:
 
 def _generic_missing(options: Mapping[str, Any], arch: str) -> str | None:
     """The same of a timer that all machines of the architecture have."""
-    for keys, option in _TIMER_BY_ARCH[arch]:
+    for keys, option in ARCHES[arch].timer_options:
         if not any(options.get(key) is True for key in keys):
             return option
     return None
@@ -437,7 +419,7 @@ def counter_missing(options: Mapping[str, Any], arch: str) -> str | None:
     """The option because of which the root task has no counter to tell times with. None: it has
     one. If it has the time from a device that all machines of the architecture have, it has.
     """
-    reads = options.get("EXPORT_PCNT_USER") is True or arch == "riscv64"  # the loader's doing
+    reads = options.get("EXPORT_PCNT_USER") is True or ARCHES[arch].counter_is_free
     if sleeps(options, arch) and reads and options.get("ARM_HYPERVISOR_SUPPORT") is not True:
         return None
     return _generic_missing(options, arch)

@@ -16,12 +16,6 @@ from cellreap.errors import CellreapError
 
 LOG = "build.log"
 
-# The names to try for each architecture's compiler, the native one last.
-_COMPILERS: Mapping[str, tuple[str, ...]] = {
-    "x86_64": ("x86_64-linux-gnu-gcc",),
-    "aarch64": ("aarch64-linux-gnu-gcc",),
-    "riscv64": ("riscv64-linux-gnu-gcc",),
-}
 _PACKAGES = {"cmake": "cmake", "ninja": "ninja-build", "gcc": "gcc"}
 
 
@@ -48,7 +42,7 @@ def find_toolchain(arch: str) -> Toolchain:
 
     CellreapError, which names the package to install, if there is none.
     """
-    names = list(_COMPILERS[arch])
+    names = [f"{arch}-linux-gnu-gcc"]
     if platform.machine() in (arch, {"x86_64": "AMD64", "aarch64": "arm64"}.get(arch)):
         names.append("gcc")
     compiler = next((path for path in map(shutil.which, names) if path), None)

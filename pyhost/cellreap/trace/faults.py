@@ -8,24 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from cellreap.arches import ARCHES
 from cellreap.trace.events import Event
 
-ILLEGAL_INSTRUCTION = {"x86_64": 6, "aarch64": 1 << 25, "riscv64": 2}
-"""The processor's code for an unknown instruction: on x86_64, exception 6; on aarch64, the value of
-ESR_EL1 with only the bit for a 32-bit instruction set.
-"""
-PROGRAM_COUNTER = {"x86_64": "rip", "aarch64": "pc", "riscv64": "pc"}
-"""The register that has the address of the instruction."""
-SYSTEM_CALL = {"x86_64": "rdx", "aarch64": "x7", "riscv64": "a7"}
-"""The register that has the number of a system call."""
-MESSAGE = {
-    "x86_64": ("rdi", "rsi", "r8"),
-    "aarch64": ("x0", "x1", "x3"),
-    "riscv64": ("a0", "a1", "a3"),
-}
-"""The registers of a system call that have the slot, the head of the message, and the first
-argument of an operation.
-"""
 LABEL_SHIFT: Final = 12
 """Bits of the head of a message below its label."""
 _WIDTH: Final = 84
@@ -149,6 +134,6 @@ def describe_fault(event: Event, arch: str) -> str:
         return "its budget used up"
     if event["kind"] == "unknown-syscall":
         return f"unknown system call {address - (1 << 64) if address >= 1 << 63 else address}"
-    if address == ILLEGAL_INSTRUCTION.get(arch):
+    if arch in ARCHES and address == ARCHES[arch].illegal_instruction:
         return "illegal instruction"
     return f"processor exception {address:#x}"

@@ -11,10 +11,12 @@ import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from cellreap import headers
+from cellreap import arches, headers
+from cellreap.arches import ArchName
 from cellreap.platforms import PLATFORMS, emulated, levels
 from kit.arches import ARCHES
 from kit.paths import ROOT
@@ -102,6 +104,23 @@ def test_the_first_machine_of_an_architecture_that_is_emulated_stands_for_it() -
         "x86_64": "pc99",
         "aarch64": "qemu-arm-virt",
     }
+
+
+def test_the_names_of_the_architectures_are_those_of_their_table() -> None:
+    assert get_args(ArchName) == tuple(arches.ARCHES)
+
+
+def test_a_new_architecture_touches_few_files_besides_its_own() -> None:
+    """Those that name one of them, also in a comment."""
+    names = re.compile(r"riscv", re.IGNORECASE)
+    own = re.compile(r"/riscv64[/.]")
+    found = [
+        path
+        for folder in (*FOLDERS, "platforms")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in SUFFIXES and not own.search(str(path)) and names.search(path.read_text())
+    ]
+    assert len(found) <= 15, found
 
 
 @pytest.mark.parametrize("arch", ARCHES)

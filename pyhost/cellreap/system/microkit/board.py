@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from cellreap.arches import ARCHES
+
 PAGE_SIZES = (0x1000, 0x20_0000)
 """On all architectures."""
 _GUARD = 0x1000
 """A page that is not mapped, between the stack of a PD and its IPC buffer, which is the top page.
 """
-_USER_TOPS = {"x86_64": 0x7FFF_FFFF_EFFF, "aarch64": 0xFF_FFFF_FFFF, "riscv64": 0x3F_FFFF_EFFF}
 _USER_TOP_44 = 0xFFF_FFFF_FFFF
 _USER_TOP_EL1 = 0x7FFF_FFFF_FFFF
 
@@ -21,7 +22,7 @@ class Board:
     """The facts of a board. None: not known, so that nothing is refused because of it."""
 
     arch: str | None = None
-    """x86_64, aarch64 or riscv64."""
+    """One of ARCHES."""
     user_top: int | None = None
     """The highest address of a user's address space."""
     hypervisor: bool | None = None
@@ -56,7 +57,7 @@ def board_facts(options: Mapping[str, object]) -> Board:
 
     arch = str(options.get("SEL4_ARCH"))
     hypervisor = bool(options.get("ARM_HYPERVISOR_SUPPORT") or options.get("VTX"))
-    top = _USER_TOPS.get(arch)
+    top = ARCHES[arch].user_top if arch in ARCHES else None
     if arch == "aarch64" and not hypervisor:
         top = _USER_TOP_EL1
     elif arch == "aarch64" and options.get("ARM_PA_SIZE_BITS_44"):

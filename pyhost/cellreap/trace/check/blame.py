@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cellreap import headers
+from cellreap.arches import ARCHES
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.work import Notice
 from cellreap.trace.events import Event
-from cellreap.trace.faults import LABEL_SHIFT, MESSAGE, PROGRAM_COUNTER, SYSTEM_CALL
+from cellreap.trace.faults import LABEL_SHIFT
 
 HELD = "has faulted, and its fault handler has the fault"
 WHAT = ("kind", "address", "ip")
@@ -92,12 +93,12 @@ class Blame(Concern):
 
     def _check_registers(self, event: Event) -> None:
         """The registers beside a fault have its instruction, and the number of a system call."""
-        arch, registers = self.context.report.arch, event.registers()
-        if not registers or arch not in PROGRAM_COUNTER:
+        arch, registers = ARCHES.get(self.context.report.arch), event.registers()
+        if not registers or arch is None:
             return
-        shown = {"ip": PROGRAM_COUNTER[arch]}
+        shown = {"ip": arch.program_counter}
         if event["kind"] == "unknown-syscall":
-            shown["address"] = SYSTEM_CALL[arch]
+            shown["address"] = arch.system_call
         for field, register in shown.items():
             if registers.get(register, 0) != event.number(field):
                 text = f"{field}={event[field]}: {register} is {registers.get(register, 0):#x}"
@@ -120,10 +121,10 @@ class Blame(Concern):
             self._exits(event)
 
     def _exits(self, event: Event) -> None:
-        registers, names = event.registers(), MESSAGE.get(self.context.report.arch)
-        if not registers or names is None:
+        registers, arch = event.registers(), ARCHES.get(self.context.report.arch)
+        if not registers or arch is None:
             return
-        slot, head, code = (registers.get(name, 0) for name in names)
+        slot, head, code = (registers.get(name, 0) for name in arch.message)
         if (slot, head >> LABEL_SHIFT, code) != (self._root, self._exit, event.number("code")):
             text = f"slot {slot}, operation {head >> LABEL_SHIFT}, argument {code}"
             text = f"EXIT: pd={event['pd']} code={event['code']}: its registers show {text}"

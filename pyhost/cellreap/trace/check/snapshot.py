@@ -17,8 +17,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-KERNEL_WINDOWS: Final = (0xFFFF_FFC0_0000_0000, 0xFFFF_FF80_0000_0000, 0x80_0000_0000)
-"""Where the kernel maps physical memory (PPTR_BASE): on riscv64; on the others; in EL2."""
+from cellreap.arches import ARCHES
+
+_IN_EL2: Final = 0x80_0000_0000
+KERNEL_WINDOWS: Final = sorted({_IN_EL2, *(each.kernel_window for each in ARCHES.values())})[::-1]
+"""Where the kernel maps physical memory (PPTR_BASE)."""
 KERNEL_ENTRY: Final = 511
 """The entry of the kernel in the root table of an address space."""
 

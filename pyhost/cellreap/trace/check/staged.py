@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cellreap import headers
+from cellreap.arches import ARCHES
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event, cause_of
-from cellreap.trace.faults import ILLEGAL_INSTRUCTION
 from cellreap.trace.report import Unreached, counted
 
 BY_ROOT = {"kill": "TRIGGER", "freeze": "FREEZE"}
@@ -196,7 +196,7 @@ class Staged(Concern):
             return 1 << headers.constant("image.h", "CR_STAGED_SLOT_BIT")
         if how == "unknown-syscall":
             return (1 << 64) - headers.constant("image.h", "CR_STAGED_SYSCALL")
-        return ILLEGAL_INSTRUCTION[self.context.report.arch]
+        return ARCHES[self.context.report.arch].illegal_instruction
 
     # -- the configuration
 
