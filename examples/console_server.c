@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A driver of the second UART of a PC, a 16550, and a server of what is typed there. A client asks
- * for the next character with the number of those that it has. A character that the driver took
- * from the UART is noted in memory that outlives the driver (a region that the client has, too), so
- * the next instance answers with it again if its answer was lost, and with no other one twice. */
+ * A driver of a UART, and a server of what is typed there: a 16550, the second UART of a PC, or a
+ * PL011, whose registers are at 2 GiB. That one may be the console, so nothing is sent there. A
+ * client asks for the next character with the number of those that it has. A character that the
+ * driver took from the UART is noted in memory that outlives the driver (a region that the client
+ * has, too), so the next instance answers with it again if its answer was lost, and with no other
+ * one twice. */
 #include "console.h"
 
-#ifdef __x86_64__
+#ifndef __riscv
 #include <cellreap/device.h>
 
+#ifdef __x86_64__
 enum {
     DATA = 0x2f8,
     ENABLE = 0x2f9,
@@ -19,6 +22,60 @@ enum {
     NO_FIFO = 0,
     LETS_INTERRUPT = 8 /* MODEM */
 };
+
+static uint8_t read(uint16_t port)
+{
+    uint8_t value = 0;
+    (void)cr_port_read(0, port, &value);
+    return value;
+}
+
+static void enable(void)
+{
+    (void)cr_port_write(0, FIFO, NO_FIFO);
+    (void)cr_port_write(0, MODEM, LETS_INTERRUPT);
+    (void)cr_port_write(0, ENABLE, RECEIVES);
+}
+
+static int has_received(void)
+{
+    return (read(STATUS) & RECEIVES) != 0;
+}
+
+static uint8_t take(void)
+{
+    return read(DATA);
+}
+#else
+enum {
+    DATA = 0,
+    FLAGS = 0x18 / 4,
+    CONTROL = 0x30 / 4,
+    ENABLE = 0x38 / 4,
+    NONE = 1 << 4,     /* FLAGS: nothing was received */
+    ON = 0x201,        /* CONTROL: the UART and its receiver */
+    RECEIVES = 1 << 4, /* ENABLE: an interrupt when something was received, until it is taken */
+};
+
+static volatile uint32_t *const registers =
+    (volatile uint32_t *)((uintptr_t)2 << CR_REGION_SPAN_BITS);
+
+static void enable(void)
+{
+    registers[CONTROL] |= ON;
+    registers[ENABLE] = RECEIVES;
+}
+
+static int has_received(void)
+{
+    return (registers[FLAGS] & NONE) == 0;
+}
+
+static uint8_t take(void)
+{
+    return (uint8_t)registers[DATA];
+}
+#endif
 
 /* Written in this order: the character counts when its number is there. */
 static volatile struct {
@@ -32,19 +89,12 @@ static int work(const cr_work_entry *w)
     return 0;
 }
 
-static uint8_t read(uint16_t port)
-{
-    uint8_t value = 0;
-    (void)cr_port_read(0, port, &value);
-    return value;
-}
-
 /* An edge that comes while the line is masked is lost, so the UART is asked again after that. */
 static void await_character(void)
 {
-    while ((read(STATUS) & RECEIVES) == 0) {
+    while (!has_received()) {
         (void)cr_acknowledge(0);
-        if ((read(STATUS) & RECEIVES) == 0) {
+        if (!has_received()) {
             cr_await_signal(work);
         }
     }
@@ -58,7 +108,7 @@ static uint32_t serve(cr_incoming *m)
     }
     if (last->number == m->words[0]) {
         await_character();
-        last->character = read(DATA);
+        last->character = take();
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
         last->number = m->words[0] + 1;
     }
@@ -73,16 +123,14 @@ static uint32_t serve(cr_incoming *m)
 void cr_main(void)
 {
     static const cr_server server = {serve, work, 0, 0};
-    (void)cr_port_write(0, FIFO, NO_FIFO);
-    (void)cr_port_write(0, MODEM, LETS_INTERRUPT);
-    (void)cr_port_write(0, ENABLE, RECEIVES);
+    enable();
     (void)cr_own_space();
     cr_serve(&server);
 }
 #else
 void cr_main(void)
 {
-    cr_say_text("only a PC has a second UART");
+    cr_say_text("no UART is known here");
     cr_exit(1);
 }
 #endif

@@ -10,7 +10,6 @@ from typing import Final
 from cellreap import headers
 
 _TABLE: Final = "platforms/platforms.h"
-_PAGE: Final = 4096
 
 
 @dataclass(frozen=True)
@@ -80,9 +79,7 @@ class Platform:
     the architecture's, nor the time from the kernel. None: the machine has none of its own.
     """
     kept: tuple[tuple[int, int], ...]
-    """Addresses [start, end) of devices that no PD gets: the root task's own, and aliases of the
-    kernel's.
-    """
+    """Addresses [start, end) of devices that no PD gets: aliases of the kernel's own."""
     el3: tuple[int, int] | None
     """Distributor and CPU interface of the interrupt controller of a machine that enters the loader
     in EL3. None: it enters in a lower level.
@@ -97,8 +94,6 @@ def _read() -> dict[str, Platform]:
         el3 = next(((int(low), int(cpu)) for low, cpu in _rows("CR_EL3", str(prefix))), None)
         timer = next(((int(row[0]), int(row[1])) for row in _rows("CR_TIMER", str(prefix))), None)
         kept = [(int(start), int(end)) for start, end in _rows("CR_KEPT", str(prefix))]
-        if arch != "x86_64":
-            kept.append((its.address & -_PAGE, (its.address & -_PAGE) + _PAGE))
         found[str(name)] = Platform(
             str(name), str(arch), its, _emulation(str(prefix)), timer, tuple(kept), el3
         )

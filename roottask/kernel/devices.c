@@ -7,6 +7,39 @@
 /* By untyped of boot time: the end of the page that was made last; 0: none was. */
 static uint64_t ends[CONFIG_MAX_NUM_BOOTINFO_UNTYPED_CAPS];
 
+/* Frames that stay. See cr_device_keep. */
+static struct {
+    uint64_t paddr;
+    uint32_t pages, bits;
+    seL4_CPtr at;
+} kept[CR_DEVICES_MAX];
+static uint32_t n_kept;
+
+void cr_device_keep(uint64_t paddr, uint32_t pages, seL4_CPtr at, uint32_t bits)
+{
+    if (n_kept == CR_DEVICES_MAX) {
+        cr_panic("too many devices, with that at", paddr);
+    }
+    kept[n_kept].paddr = paddr;
+    kept[n_kept].pages = pages;
+    kept[n_kept].bits = bits;
+    kept[n_kept++].at = at;
+}
+
+static cr_status copy_frame(uint64_t paddr, cr_slot to)
+{
+    for (uint32_t i = 0; i < n_kept; i++) {
+        const uint64_t page = (paddr - kept[i].paddr) >> seL4_PageBits; /* large if it is below */
+        if (page < kept[i].pages) {
+            const cr_slot from = kept[i].bits == 0
+                                     ? cr_slot_at(kept[i].at)
+                                     : cr_slot_in(kept[i].at, (uint32_t)page, kept[i].bits);
+            return cr_copy(to, from, seL4_AllRights) ? CR_ERR_ABSENT : CR_OK;
+        }
+    }
+    return CR_ERR_ABSENT;
+}
+
 /* Takes the slots in turn. What was made before the last is deleted, but one object is always left:
  * without any, the kernel begins at the start of the untyped again. */
 static seL4_Error make(seL4_CPtr untyped, seL4_Word type, uint32_t bits,
@@ -83,16 +116,23 @@ cr_status cr_device_frames(const seL4_BootInfo *info, uint64_t paddr, uint32_t p
     cr_device_slots slots = {.cnode = cr_pool_cnode(),
                              .depth = (uint8_t)cr_bits_for(cr_most.pool),
                              .base = cr_cptr(CR_L1_POOL, 0)};
+    const seL4_CPtr cnode = cr_cptr(CR_L1_POOL, pool_slot);
     cr_status status = CR_OK;
     for (uint32_t i = 0; i < CR_REGISTER_SLOTS; i++) {
         slots.slots[i] = (uint32_t)cr_pool_cap();
     }
     for (uint32_t i = 0; status == CR_OK && i < pages; i++) {
-        status = move_frame(info, paddr + ((uint64_t)i << seL4_PageBits), &slots,
-                            cr_slot_in(cr_cptr(CR_L1_POOL, pool_slot), i, bits));
+        const uint64_t page = paddr + ((uint64_t)i << seL4_PageBits);
+        const cr_slot to = cr_slot_in(cnode, i, bits);
+        if (copy_frame(page, to) != CR_OK) {
+            status = move_frame(info, page, &slots, to);
+        }
     }
     for (uint32_t i = 0; i < CR_REGISTER_SLOTS; i++) {
         cr_pool_give(slots.slots[i]);
+    }
+    if (status == CR_OK) {
+        cr_device_keep(paddr, pages, cnode, bits);
     }
     return status;
 }

@@ -2,6 +2,7 @@
  *
  * The regions of the configuration. See regions.h. */
 #include "regions.h"
+#include "kernel/devices.h"
 #include "making.h"
 #include "text.h"
 
@@ -20,6 +21,8 @@ static uint32_t owner_of_map(uint32_t map)
 {
     return CR_OWNER_MEMORY + CR_IMAGE_MAX_REGIONS + map;
 }
+
+_Static_assert((int)CR_DEVICES_MAX >= (int)CR_IMAGE_MAX_REGIONS + 2, "and UART and timer");
 
 /* By region of a device: the slot of the pool with the CNode of its frames. Else 0. */
 static uint32_t devices[CR_IMAGE_MAX_REGIONS];

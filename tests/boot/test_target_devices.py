@@ -25,6 +25,7 @@ from kit.arches import ARCHES
 from kit.marks import thorough_but
 from kit.paths import BOOT_CONFIGS
 from kit.planted import run_planted
+from kit.truth_traces import WITH_TRUTH
 from mutation.copies import Copy, files_of
 from mutation.faults import Edit, Fault, edited
 
@@ -63,6 +64,24 @@ def test_the_next_instance_has_the_same_device(
     steps = [step for step in run.of("STEP", name="destroy-resource") if step["node"] in lines]
     assert {step["kinds"] for step in steps} == {"delete:1,revoke:1"}
     assert len([row for row in run.last_state() if is_line(row[1])]) == len(kinds)
+
+
+def twice(config: Config) -> Config:
+    """The driver drives its device through the second of two regions with its addresses."""
+    (clock,) = config.regions
+    (map_,) = clock.maps
+    elsewhere = map_.model_copy(update={"address": 0x9000_0000})
+    regions = (
+        clock.model_copy(update={"shared": True, "maps": (elsewhere,)}),
+        clock.model_copy(update={"shared": True, "name": "again"}),
+    )
+    return validated(config.model_copy(update={"regions": regions}))
+
+
+@pytest.mark.behaviour("E-04")
+def test_regions_may_have_the_same_registers(target: Target) -> None:
+    run = target.run("driver_x86_64", change=together(WITH_TRUTH, twice))
+    assert run.says("driver").count("interrupted") == 6
 
 
 QUIET = {
@@ -144,7 +163,7 @@ def at(address: int) -> Change:
 @pytest.mark.parametrize(
     ("address", "why"),
     [
-        (emulated("aarch64").uart.address, "are of the root task or the kernel"),
+        (emulated("aarch64").uart.address, "is of the console"),
         (int(GIC), "does not give .* to user level"),
         (1 << 30, "it is memory, or a device of the kernel's own"),
     ],

@@ -277,17 +277,19 @@ def boot(
     timeout: float | None = None,
     idle: float = DEFAULT_IDLE,
     qemu_args: Sequence[str] = (),
+    typed: str | Path | None = None,
 ) -> Run:
     """Boots an image on QEMU, records its trace and checks it against the image.
 
     `trace`: where to write the console; by default beside the image, with the suffix `.trace`.
     `timeout`: the run ends after so many seconds; by default it may take any time, and ends after
     16 MiB of output. `idle`: it also ends if nothing is printed for so many seconds. `qemu_args`:
-    further arguments for QEMU.
+    further arguments for QEMU. `typed`: a file that the UART of the console receives, from its
+    beginning.
     """
     image = image if isinstance(image, Image) else read_image(Path(image))
     path = beside(image.path, ".trace") if trace is None else Path(trace)
-    limits = Limits(timeout, idle, tuple(qemu_args))
+    limits = Limits(timeout, idle, tuple(qemu_args), None if typed is None else Path(typed))
     return boot_and_check(image, path, limits, Progress(quiet=True), keep_events=True)
 
 
@@ -338,13 +340,14 @@ def run(
     timeout: float | None = None,
     idle: float = DEFAULT_IDLE,
     qemu_args: Sequence[str] = (),
+    typed: str | Path | None = None,
 ) -> Run:
     """Builds a system, boots it on QEMU and checks its trace.
 
     `crash`: the PD that crashes, instead of those in the file. `pd_depth`, `rs_depth`: 0, 1, 2, ...
     or "inf". `mode`: "async" or "sync". These four replace what the file says. `arch`, `kernel`: as
-    for `build`. `timeout`, `idle`, `qemu_args`: as for `boot`. `output`: a folder that keeps image,
-    programs and trace; without it they go when the result is no longer used.
+    for `build`. `timeout`, `idle`, `qemu_args`, `typed`: as for `boot`. `output`: a folder that
+    keeps image, programs and trace; without it they go when the result is no longer used.
 
     A run that fails is no error: the result says why. CellreapError if the system cannot be built
     or booted.
@@ -371,7 +374,7 @@ def run(
     image = folder / f"{system.name}.img"
     asked = memory_in(split_arguments(tuple(qemu_args)))
     build_system(system, sdk, image, quiet, keep=True, machine_bytes=asked)
-    limits = Limits(timeout, idle, tuple(qemu_args))
+    limits = Limits(timeout, idle, tuple(qemu_args), None if typed is None else Path(typed))
     result = boot_and_check(
         read_image(image), image.with_suffix(".trace"), limits, quiet, keep_events=True
     )

@@ -43,12 +43,13 @@ from cellreap.trace.explain import Explain
 class Limits:
     """How the emulator is run.
 
-    timeout, idle: as for `boot_image`. qemu_args: further arguments for QEMU.
+    timeout, idle, typed: as for `boot_image`. qemu_args: further arguments for QEMU.
     """
 
     timeout: float | None = None
     idle: float | None = DEFAULT_IDLE
     qemu_args: Sequence[str] = ()
+    typed: Path | None = None
 
 
 def build_system(
@@ -100,6 +101,7 @@ def record_image(
         idle=limits.idle,
         watch=watch,
         drives=drives_beside(image, trace),
+        typed=limits.typed,
     )
     return _record(what, trace, progress, run, quiet=quiet)
 
@@ -123,7 +125,12 @@ def record_root_task(
 
     def run(file: BinaryIO, on_events: Callable[[int], None]) -> Boot:
         record_as = functools.partial(
-            record, trace=file, timeout=limits.timeout, idle=limits.idle, on_events=on_events
+            record,
+            trace=file,
+            timeout=limits.timeout,
+            idle=limits.idle,
+            on_events=on_events,
+            typed=limits.typed,
         )
         return boot_root_task(found, toolchain, parts, raw, str(path), extra, record_as)
 

@@ -12,7 +12,14 @@ import click
 from cellreap.api.running import Limits, record_image, record_root_task
 from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
-from cellreap.cli.params import idle_option, json_option, qemu_option, sdk_option, timeout_option
+from cellreap.cli.params import (
+    idle_option,
+    json_option,
+    qemu_option,
+    sdk_option,
+    timeout_option,
+    typed_option,
+)
 from cellreap.errors import InputError, UsageError
 from cellreap.inputs import beside, read_at_most
 from cellreap.progress import Progress
@@ -34,6 +41,7 @@ def boot_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("image", type=click.Path(path_type=Path), metavar="IMAGE|ROOTTASK.elf")
 @sdk_option
 @boot_options
+@typed_option
 @click.option(
     "-o",
     "--output",
@@ -48,6 +56,7 @@ def boot(
     qemu_args: tuple[str, ...],
     timeout: float | None,
     idle: float,
+    typed: Path | None,
     output: Path | None,
     as_json: bool,
 ) -> int:
@@ -61,7 +70,7 @@ def boot(
     """
     trace = output if output is not None else beside(image, ".trace")
     refuse_output(trace, image)
-    limits, progress = Limits(timeout, idle, qemu_args), Progress()
+    limits, progress = Limits(timeout, idle, qemu_args, typed), Progress()
     kernel: Kernel | KernelEntry
     drives: dict[str, Path] = {}
     if _begins_as_elf(image):

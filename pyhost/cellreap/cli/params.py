@@ -150,6 +150,14 @@ qemu_option: Decorator = click.option(
 )
 
 
+typed_option: Decorator = click.option(
+    "--typed",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="What the UART of the console receives: this file, from its beginning.",
+)
+
+
 idle_option: Decorator = click.option(
     "--idle",
     type=Finite(min=0, min_open=True),

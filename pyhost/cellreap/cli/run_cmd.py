@@ -24,6 +24,7 @@ from cellreap.cli.params import (
     json_option,
     kernel_options,
     policy_file_option,
+    typed_option,
 )
 from cellreap.cli.story import echo_story
 from cellreap.errors import UsageError
@@ -68,6 +69,7 @@ def _to_until(ctx: click.Context, param: click.Parameter, value: str | None) -> 
     "acknowledged. Overrides the file.",
 )
 @boot_options
+@typed_option
 @click.option(
     "-o",
     "--output",
@@ -105,6 +107,7 @@ def run(
     qemu_args: tuple[str, ...],
     timeout: float | None,
     idle: float,
+    typed: Path | None,
     output: Path | None,
     until: Until | None,
     verbose: bool,
@@ -143,7 +146,10 @@ def run(
     goes_on = until is not None or not system.config.system.scenario
     tells = goes_on and not as_json
     limits = Limits(
-        _limit(ctx, "timeout", timeout, goes_on), _limit(ctx, "idle", idle, goes_on), qemu_args
+        _limit(ctx, "timeout", timeout, goes_on),
+        _limit(ctx, "idle", idle, goes_on),
+        qemu_args,
+        typed,
     )
     with Evidence(output, system.name) as kept:
         asked = memory_in(split_arguments(qemu_args))

@@ -125,13 +125,15 @@ def boot_image(
     finish: re.Pattern[bytes] | None = None,
     watch: Watch | None = None,
     drives: Mapping[str, Path] | None = None,
+    typed: Path | None = None,
 ) -> Boot:
     """Boots an image on its emulator and writes its console to `trace`.
 
     timeout, idle: seconds; None: no limit. With `idle` alone, the console is limited to
     MAX_UNTIMED_BYTES. finish: a pattern that ends the run, as END does. watch: who watches the run,
     and when it is to end. drives: the files of the image's drives, which are written anew; None: it
-    has none. CellreapError if the image cannot boot.
+    has none. typed: the file that the UART of the console receives; None: it receives nothing.
+    CellreapError if the image cannot boot.
     """
     options = Options(image.options, f"{image.path}: gen_config.json")
     files = drives or {}
@@ -147,6 +149,7 @@ def boot_image(
         on_events=on_events,
         finish=finish,
         watch=watch,
+        typed=typed,
     )
     return boot_files_with(options, boot_files(image), image.memory, extra, record_as)
 
@@ -234,14 +237,15 @@ def record(
     on_events: Callable[[int], None] = lambda count: None,
     finish: re.Pattern[bytes] | None = None,
     watch: Watch | None = None,
+    typed: Path | None = None,
 ) -> Boot:
     """Runs a command until its console prints END or another event ends the run.
 
-    timeout, idle: as for boot_image. on_events: called with the number of events so far whenever it
-    grew. finish: a line that ends the run, as END does. watch: who watches the run.
+    timeout, idle, typed: as for boot_image. on_events: called with the number of events so far
+    whenever it grew. finish: a line that ends the run, as END does. watch: who watches the run.
     Then Ctrl-C ends the run, and is no exception.
     """
-    with Process(command) as process:
+    with Process(command, stdin=typed) as process:
         return record_from(
             process,
             trace,

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from cellreap.errors import CellreapError
+from cellreap.errors import CellreapError, InputError
 from cellreap.signals import ending_signals_raise
 
 _PATIENCE = 2.0  # seconds between SIGTERM and SIGKILL
@@ -33,15 +33,19 @@ _MAX_WRITE = 10.0  # seconds in which a child must take what is written to it
 class Process:
     """A child in a session of its own, with its stdout as a pipe. `with` ends it on exit."""
 
-    def __init__(self, command: Sequence[str], *, listens: bool = False) -> None:
-        """listens: its stdin is a pipe, for `write`; else it is empty."""
+    def __init__(
+        self, command: Sequence[str], *, listens: bool = False, stdin: Path | None = None
+    ) -> None:
+        """listens: its stdin is a pipe, for `write`; else the file `stdin`, or empty."""
         self._command = list(command)
+        self._given = Path(os.devnull) if stdin is None else stdin
         self._listens = listens
         self._in = -1
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed in __exit__
         self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> Process:
+        given = self._stdin()
         self._stack.enter_context(self._stderr)
         self._stack.enter_context(ending_signals_raise())
         self._out, child_out = os.pipe()
@@ -49,7 +53,7 @@ class Process:
         with contextlib.suppress(PermissionError):  # who has many pipes gets the usual 64 KiB
             fcntl.fcntl(self._out, fcntl.F_SETPIPE_SZ, _PIPE)
         try:
-            with self._stdin() as given, os.fdopen(child_out, "wb", 0) as out:
+            with given, os.fdopen(child_out, "wb", 0) as out:
                 self._running = subprocess.Popen(
                     self._command,
                     stdin=given,
@@ -69,9 +73,16 @@ class Process:
             self._end()
 
     def _stdin(self) -> BinaryIO:
-        """What the child gets as its stdin. This process keeps the other end of a pipe."""
+        """What the child gets as its stdin. This process keeps the other end of a pipe.
+
+        InputError if the file cannot be read.
+        """
         if not self._listens:
-            return Path(os.devnull).open("rb")
+            try:
+                return self._given.open("rb")
+            except OSError as error:
+                why = f"cannot be read: {error.strerror}"
+                raise InputError(str(self._given), None, None, why) from None
         child_in, self._in = os.pipe()
         self._stack.callback(os.close, self._in)
         os.set_blocking(self._in, False)

@@ -21,6 +21,7 @@ from cellreap.system.untypeds import read_devices
 _SHARED: Final = 32
 """The first interrupt of a GIC that is no processor's."""
 _OWN: Final = "is of the root task or the kernel; no PD gets it"
+_LOUD: Final = "expected others, or shared = true: who has it can garble the trace"
 
 
 def check_devices(source: Source, sdk: Sdk) -> None:
@@ -83,6 +84,10 @@ def _x86_64(name: str) -> int:
 def _missing(region: Region, physical: int, sdk: Sdk) -> str | None:
     platform = PLATFORMS.get(platform_of(sdk.options))
     kept = list(platform.kept) if platform is not None else []
+    if platform is not None and platform.arch != "x86_64":
+        console = platform.uart.address & -PAGE
+        if not region.shared and physical <= console < physical + region.size:
+            return f"{console:#x} is of the console; {_LOUD}"
     if (timer := _timer(sdk)) is not None:
         kept.append((timer[0], timer[0] + PAGE))
     for start, end in kept:

@@ -78,6 +78,8 @@ class How(TypedDict, total=False):
     """Applied to the configuration before the build."""
     qemu_args: tuple[str, ...]
     """Further arguments for QEMU."""
+    typed: Path | None
+    """The file that the UART of the console receives."""
     again: int
     """Different numbers cause different boots of the same system."""
 
@@ -137,7 +139,7 @@ class Target:
     def boot(self, name: str, **how: Unpack[How]) -> Run:
         """Returns the run of configuration NAME.toml, however it went. See `run`."""
         _refuse_unknown(how)
-        change, qemu_args = how.get("change"), how.get("qemu_args", ())
+        change, qemu_args, typed = how.get("change"), how.get("qemu_args", ()), how.get("typed")
         text, config = self.load(name)
         if self.change is not None:
             config = self.change(config)
@@ -163,10 +165,12 @@ class Target:
         if not is_mcs(self.sdk.options) and any(scheduled(config)):
             raise NoMcs("no MCS kernel")
         own = self._own(name, config, text)
-        told = repr((config.model_dump_json(by_alias=True), own, qemu_args, how.get("again", 0)))
+        told = repr(
+            (config.model_dump_json(by_alias=True), own, qemu_args, typed, how.get("again", 0))
+        )
         key = f"{name}-{hashlib.sha256(told.encode()).hexdigest()[:16]}"
         if key not in self._runs:
-            self._runs[key] = self._shared(name, key, config, text, qemu_args)
+            self._runs[key] = self._shared(name, key, config, text, qemu_args, typed)
         return self._runs[key]
 
     def image(self, name: str) -> Path:
@@ -193,7 +197,13 @@ class Target:
         return [hashlib.sha256(raw).hexdigest() for raw in built.values()]
 
     def _shared(
-        self, name: str, key: str, config: Config, text: str, qemu_args: tuple[str, ...]
+        self,
+        name: str,
+        key: str,
+        config: Config,
+        text: str,
+        qemu_args: tuple[str, ...],
+        typed: Path | None,
     ) -> Run:
         kept = self.folder / f"{key}.pickle"
         with _locked(kept.with_suffix(".lock")):
@@ -201,12 +211,18 @@ class Target:
                 loaded = pickle.loads(kept.read_bytes())
                 assert isinstance(loaded, Run)
                 return loaded
-            run = self._boot(name, key, config, text, qemu_args)
+            run = self._boot(name, key, config, text, qemu_args, typed)
             kept.write_bytes(pickle.dumps(run))
             return run
 
     def _boot(
-        self, name: str, key: str, config: Config, text: str, qemu_args: tuple[str, ...]
+        self,
+        name: str,
+        key: str,
+        config: Config,
+        text: str,
+        qemu_args: tuple[str, ...],
+        typed: Path | None,
     ) -> Run:
         image, trace = self.folder / f"{key}.img", self.folder / f"{key}.trace"
         quiet = Progress(quiet=True)
@@ -231,6 +247,7 @@ class Target:
                 timeout=TIMEOUT,
                 idle=IDLE,
                 drives=drives_beside(made, trace),
+                typed=typed,
             )
         expected = expected_of_image(made, config)
         places = Places(config, programs)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from cellreap.errors import CellreapError, UsageError
+from cellreap.errors import CellreapError, InputError, UsageError
 from cellreap.runs.boot import Boot, End, record, record_from, with_diagnosis
 from cellreap.runs.qemu import Machine, find_emulator, machine_for, qemu_command, split_arguments
 from cellreap.trace.writer import NO_SECRET
@@ -365,6 +365,14 @@ def test_a_command_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_console_receives_the_file_that_is_typed(stand_in: Path) -> None:
+    command, trace = script(stand_in, "put(os.read(0, 100))\nput(os.read(0, 100))"), io.BytesIO()
+    record(command, trace, timeout=60, typed=stand_in / "emulator.py")
+    assert trace.getvalue() == (stand_in / "emulator.py").read_bytes()[:200]
+    with pytest.raises(InputError, match="none: cannot be read: No such file"):
+        record(command, io.BytesIO(), typed=stand_in / "none")
+
+
 def test_nothing_stays_open(stand_in: Path) -> None:
     def descriptors() -> int:
         return len(list(Path("/proc/self/fd").iterdir()))

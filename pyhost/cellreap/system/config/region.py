@@ -95,7 +95,8 @@ class Region(Table):
     physical: _Physical | None = None
     """The physical address of a device. The region is then the registers of that device, and no
     memory: it is not cached, never cleared, and the same whenever a PD comes back. The root task's
-    own devices, and what can stop the machine, are refused. By default it is memory.
+    own devices, and what can stop the machine, are refused. The UART of the console needs
+    `shared`. By default it is memory.
     """
     physical_word: Word | None = None
     """For memory: the offset, in bytes, of a word of 8 bytes in which its PDs find the physical
@@ -107,7 +108,10 @@ class Region(Table):
     may have the memory, and it is used for nothing but this region again.
     """
     shared: Bool = False
-    """For a device: whether several PDs may have it, or regions with the same addresses."""
+    """For a device: whether several PDs may have it, or regions with the same addresses. The UART
+    of the console is shared with the kernel or the root task: who has it may receive, and can
+    garble the trace.
+    """
     on_death: Annotated[tuple[OnDeath, ...], Field(strict=False)] = ()
     """For a device: how it becomes quiet when its PD is stopped."""
     maps: Annotated[tuple[Map, ...], Field(strict=False, alias="map")]

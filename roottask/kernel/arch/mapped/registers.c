@@ -13,11 +13,13 @@ cr_status cr_registers_map(const seL4_BootInfo *info, uintptr_t image_start, uin
                                 .slots = {(uint32_t)slots, (uint32_t)slots + 1}};
     const seL4_CPtr own = cr_image_frame(info, image_start, page);
     uint32_t frame = 0;
-    return own != 0 && cr_device_frame(info, paddr, &at, &frame) == CR_OK &&
-                   !cr_arch_unmap_frame(own) &&
-                   !cr_arch_map_device(frame, seL4_CapInitThreadVSpace, (seL4_Word)page, 1)
-               ? CR_OK
-               : CR_ERR_ABSENT;
+    if (own == 0 || cr_device_frame(info, paddr, &at, &frame) != CR_OK ||
+        cr_arch_unmap_frame(own) ||
+        cr_arch_map_device(frame, seL4_CapInitThreadVSpace, (seL4_Word)page, 1)) {
+        return CR_ERR_ABSENT;
+    }
+    cr_device_keep(paddr, 1, frame, 0);
+    return CR_OK;
 }
 
 cr_status cr_registers_map_timer(const seL4_BootInfo *info, uintptr_t image_start,
