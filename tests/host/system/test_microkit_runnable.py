@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cellreap.errors import InputError
-from cellreap.system.config import ends
+from cellreap.errors import InputError, UsageError
+from cellreap.system.config import ends, override
 from cellreap.system.microkit import runnable_system
 
 PD = '<protection_domain name="{}" priority="{}">{}<program_image path="{}"/></protection_domain>'
@@ -32,6 +32,7 @@ def test_pds_have_programs_of_their_own_and_the_slots_of_microkit(tmp_path: Path
         ("a", "a", "microkit"),
         ("b_c", "b_c", "microkit"),
     ]
+    assert [pd.microkit_name for pd in made.config.pds] == [None, "b-c"]
     assert [program.elf for program in made.config.programs] == ["a.elf", "a.elf"]
     assert made.config.pds[0].priority > made.config.pds[1].priority
     assert [(end.pd, end.id, end.slot) for end in ends(made.config)] == [
@@ -126,3 +127,13 @@ def test_interrupts_and_addresses_of_devices(tmp_path: Path) -> None:
     assert irq.acknowledged == "at-start"
     assert made.pds[0].symbols == {"i": 40, "s": 0x9010000}
     assert made.regions[0].physical == 0x9010000
+
+
+def test_a_pd_is_killed_by_its_name_of_the_description(tmp_path: Path) -> None:
+    """It passes no checkpoint at which it could fault."""
+    config = runnable_system(described(tmp_path)).config
+    for name in ("b-c", "b_c"):
+        (crash,) = override(config, crash=name).crashes
+        assert (crash.pd, crash.how) == ("b_c", "kill")
+    with pytest.raises(UsageError, match=r"--crash: no PD is named \"bc\""):
+        override(config, crash="bc")

@@ -16,7 +16,8 @@ from cellreap.system.toml_lines import KeyPath
 Problem: TypeAlias = tuple[KeyPath, str]
 _OF_MICROKIT: Final = frozenset(
     {
-        *("name", "program", "abi", "symbols", "priority", "stack_pages", "cspace_bits", "passive"),
+        *("name", "program", "abi", "microkit_name", "symbols", "priority", "stack_pages"),
+        *("cspace_bits", "passive"),
         *("budget_us", "period_us", "overrun", "respawn", "respawn_budget", "respawn_window_ms"),
         *("respawn_delay_ms", "pinned", "pd_depth", "rs_depth", "heartbeat_ms", "callers"),
         *("requests", "spaces"),
@@ -96,7 +97,7 @@ def microkit(config: Config) -> Iterator[Problem]:
     handlers = [pd.fault_handler for pd in config.pds]
     for i, pd in enumerate(config.pds):
         if pd.abi != "microkit":
-            for key in ("symbols", "callers"):
+            for key in ("microkit_name", "symbols", "callers"):
                 if getattr(pd, key) not in ({}, None):
                     yield ("pd", i, key), 'is for Microkit; expected abi = "microkit"'
             continue

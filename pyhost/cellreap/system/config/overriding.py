@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from cellreap.errors import UsageError
 from cellreap.system.config.rules import problems, unknown
 from cellreap.system.config.schema import Config, Crash, Depth, Expect, Mode
+
+_KILLED_AFTER_NS: Final = 10_000_000
 
 
 def override(
@@ -20,9 +24,10 @@ def override(
 
     A depth replaces the policy's and every PD's own. A mode replaces the system's. A crash replaces
     the file's crashes: by the file's entries for that PD if there are any, else by one page fault
-    at the checkpoint of the file's first crash. Of [expect], which is about the file's own system,
-    only `crashes` remains if there is a depth or a crash, and nobody must be left. UsageError if
-    the values are impossible.
+    at the checkpoint of the file's first crash. A PD for Microkit, which may have its name of the
+    description, is killed instead, when it has had some time. Of [expect], which is about the
+    file's own system, only `crashes` remains if there is a depth or a crash, and nobody must be
+    left. UsageError if the values are impossible.
     """
     policy = config.policy
     system = config.system
@@ -39,11 +44,15 @@ def override(
         pds = tuple(pd.model_copy(update={"rs_depth": None}) for pd in pds)
     crashes = config.crashes
     if crash is not None:
-        if config.pd(crash) is None:
+        pd = next((pd for pd in pds if crash == pd.microkit_name), config.pd(crash))
+        if pd is None:
             raise UsageError(f"--crash: {unknown('PD', crash, [pd.name for pd in pds])}")
         at = crashes[0].at if crashes else 1
-        own = tuple(entry for entry in crashes if entry.pd == crash)
-        crashes = own or (Crash(pd=crash, how="page-fault", at=at),)
+        own = tuple(entry for entry in crashes if entry.pd == pd.name)
+        made = Crash(pd=pd.name, how="page-fault", at=at)
+        if pd.abi == "microkit":
+            made = Crash(pd=pd.name, how="kill", after_ns=_KILLED_AFTER_NS)
+        crashes = own or (made,)
     expect = config.expect
     if any(value is not None for value in (pd_depth, rs_depth, crash)):
         expect = Expect(crashes=expect.crashes, nobody_left=True)

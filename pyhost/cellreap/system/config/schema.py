@@ -397,6 +397,10 @@ class Pd(Table):
     expects them, and only for its channels. It asks for no operations. Its program is an ELF file
     that no other PD runs.
     """
+    microkit_name: _Text | None = None
+    """For Microkit: its name in the description, if that is another one. Its program finds it in a
+    variable of this name.
+    """
     symbols: _Symbols = Field(default={})
     """For Microkit: values of 8 bytes that symbols of the program have, in the copy that runs.
     `symbols = { ring_vaddr = 0x40000000 }`

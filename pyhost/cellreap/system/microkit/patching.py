@@ -49,7 +49,7 @@ def _values(config: Config, pd: Pd) -> dict[str, bytes]:
     notifications = sum(1 << end.id for end in ends_of(config, pd.name) if end.slot)
     irqs = sum(1 << it.bit for it in config.interrupts if it.pd == pd.name)
     calls = sum(1 << end.id for end in ends_of(config, pd.name) if end.calls)
-    name = pd.name.encode("ascii")
+    name = (pd.microkit_name or pd.name).encode()[:_NAME_BYTES]
     return {
         _BUFFER: headers.constant("protocol.h", "CR_VADDR_IPC_BUFFER").to_bytes(8, "little"),
         "microkit_name": name.ljust(_NAME_BYTES, b"\0"),

@@ -69,6 +69,7 @@ def runnable_system(
         found = _find(pd.image, path, search)
         tables["program"].append(table({"name": name, "elf": found}))
         keys = {"name": name, "program": name, "abi": "microkit", "cspace_bits": _CSPACE_BITS}
+        keys |= {} if pd.name == name else {"microkit_name": pd.name}
         keys |= {"priority": new[pd.priority], "stack_pages": pd.stack_size // _PAGE}
         keys |= _time(pd) | _of_policy(own.get(pd.name))
         set_ = _symbols(described, pd)
