@@ -27,7 +27,7 @@ from cellreap.api.states import DESCRIPTION, Depths, State, limit
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT, pd_id, resource_id, space_id
 from cellreap.system.microkit.connections import Connection, connections, maps_of
-from cellreap.system.microkit.policy import Policy, read_policy
+from cellreap.system.microkit.policy import Policy, called, read_policy
 from cellreap.system.microkit.reading import read_system
 from cellreap.system.microkit.rows import Pd, Row, System
 from cellreap.unknown import Unknown
@@ -194,9 +194,12 @@ def first_policy(path: Path) -> str:
             f"# server = {server}",
             f"# clients = [{', '.join(clients)}]",
         ]
+    others_call = called(system)
     for pd in system.pds():
         name = json.dumps(pd.name, ensure_ascii=False)
         lines += ["", "[[pd]]", f"name = {name}", "respawn = true"]
+        if pd.name in others_call:
+            lines.append('# callers = "repeat"  # makes a call anew that it had taken')
     for region in system.regions:
         name = json.dumps(region.name, ensure_ascii=False)
         lines += ["", "[[region]]", f"name = {name}", 'after = "keep"']

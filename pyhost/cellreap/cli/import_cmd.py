@@ -36,7 +36,8 @@ from cellreap.trace.events import printable
     "--write-policy",
     type=click.Path(path_type=Path),
     metavar="FILE.toml",
-    help="Also write a first policy for SYSTEM, a description for Microkit.",
+    help="Write a first policy for SYSTEM, a description for Microkit. Without -o, --json and "
+    "--strict, make no configuration.",
 )
 @sdk_options("The SDK whose kernel says what SYSTEM may have, for Microkit. Default: any.")
 @json_option
@@ -64,10 +65,12 @@ def import_command(
                 raise UsageError(f"{option}: is for descriptions for Microkit, not for capDL")
         found = import_capdl(system, folder)
     else:
+        if write_policy is not None:
+            write_atomically(write_policy, first_policy(system).encode())
+            if output is None and not as_json and not strict:
+                return ExitCode.DONE
         board = ANY_BOARD if sdk is None else board_facts(kernel_options(sdk))
         found = import_system(system, folder, board)
-    if write_policy is not None:
-        write_atomically(write_policy, first_policy(system).encode())
     if output is not None:
         write_atomically(output, found.text.encode())
     if as_json:

@@ -156,6 +156,24 @@ def test_import_writes_a_first_one_that_names_what_has_no_direction(
     assert not state_of(system, policy=first).model.unknown
 
 
+def test_a_first_one_alone_needs_no_configuration(tmp_path: Path) -> None:
+    """A PD of which others wait for answers has a line for those."""
+    system, first = tmp_path / "a.system", tmp_path / "first.toml"
+    pds = "".join(
+        f'<protection_domain name="{name}" priority="{priority}"{more}>'
+        '<program_image path="a.elf"/></protection_domain>'
+        for name, priority, more in (("a", 2, ""), ("b", 1, ' cpu="1"'))
+    )
+    channel = '<channel><end pd="b" id="0" pp="true"/><end pd="a" id="0"/></channel>'
+    system.write_text(f"<system>{pds}{channel}</system>")
+    done = cellreap("import", str(system), "--write-policy", str(first))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    text = first.read_text()
+    assert text.count("# callers") == 1
+    first.write_text(text.replace("# callers", "callers"))
+    assert [pd.callers for pd in read_policy(first, read_system(system)).pd] == ["repeat", None]
+
+
 def test_a_description_in_capdl_has_none(tmp_path: Path) -> None:
     said = error_of(cellreap("import", str(tmp_path / "a.cdl"), "--write-policy", "p.toml"))
     assert "--write-policy: is for descriptions for Microkit" in said

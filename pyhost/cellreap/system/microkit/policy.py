@@ -114,15 +114,20 @@ def read_policy(path: Path, system: System) -> Policy:
     return policy
 
 
-def _problems(policy: Policy, system: System) -> Iterator[tuple[KeyPath, str]]:
-    pds = {pd.name for pd in system.pds()}
-    regions = {region.name: region for region in system.regions}
-    called = {
+def called(system: System) -> set[str]:
+    """The PDs that others call."""
+    return {
         other.pd
         for channel in system.channels
         for end, other in (channel.ends, channel.ends[::-1])
         if end.pp
     }
+
+
+def _problems(policy: Policy, system: System) -> Iterator[tuple[KeyPath, str]]:
+    pds = {pd.name for pd in system.pds()}
+    regions = {region.name: region for region in system.regions}
+    others_call = called(system)
     for i, serves in enumerate(policy.serves):
         if serves.server not in pds:
             yield ("serves", i, "server"), _unknown("PD", serves.server, pds)
@@ -140,7 +145,7 @@ def _problems(policy: Policy, system: System) -> Iterator[tuple[KeyPath, str]]:
                 expected = f'"{each.name}" is also that of {table}[{seen[each.name]}]'
                 yield (table, i, "name"), expected
     for i, pd in enumerate(policy.pd):
-        if pd.callers is not None and pd.name not in called:
+        if pd.callers is not None and pd.name not in others_call:
             yield ("pd", i, "callers"), f'nobody calls "{pd.name}"'
     for i, region in enumerate(policy.region):
         size = regions[region.name].size
