@@ -10,9 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from cellreap.system.sdk import Sdk, board_of, data_folder, timer_missing
-
-MICROKIT = "CELLREAP_MICROKIT_SDK"
+from cellreap.system.sdk import (
+    MICROKIT_VARIABLE,
+    Sdk,
+    board_of,
+    data_folder,
+    microkits_sdk,
+    timer_missing,
+)
 
 
 def prefix_of(name: str) -> Path:
@@ -21,10 +26,9 @@ def prefix_of(name: str) -> Path:
     name: a folder of $XDG_DATA_HOME/cellreap/sdk, a path, or BOARD/CONFIGURATION of Microkit's SDK.
     """
     if "/" in name and not name.startswith("/"):
-        sdk = os.environ.get(MICROKIT)
-        if not sdk:
-            pytest.skip(f"{MICROKIT} names no directory of Microkit's SDK")
-        found = board_of(Path(sdk), name)
+        if microkits_sdk() is None:
+            pytest.skip(f"{MICROKIT_VARIABLE} names no directory of Microkit's SDK")
+        found = board_of(None, name)
         assert found is not None
         return found
     prefix = data_folder(os.environ) / "sdk" / name

@@ -17,6 +17,7 @@ from cellreap.runs.places import programs_beside
 from cellreap.runs.summary import tell
 from cellreap.system.sdk import Kernel
 from cellreap.trace.events import Event
+from cellreap.trace.lines import Lines
 from cellreap.trace.outcome import Outcome
 from cellreap.trace.reading import Reading
 from cellreap.trace.report import Cleanup, Verdict, verdict_of, violation_lines
@@ -143,6 +144,13 @@ class Run:
         if self.reading.report.broken_off and self.boot and not self.boot.end.was_wanted:
             lines.append(f"The run did not come to its end: {self.boot}")
         return lines
+
+    @cached_property
+    def console(self) -> str:
+        """All that is on the console but the trace: what PDs for Microkit print, and the kernel."""
+        with self.trace.open("rb") as file:
+            text = Lines().without(file).decode("utf-8", "replace")
+        return text.replace("\r\n", "\n")
 
     def console_end(self) -> str:
         """The last lines of the console."""

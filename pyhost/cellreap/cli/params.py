@@ -111,7 +111,7 @@ def sdk_options(meaning: str) -> Decorator:
             callback=_keep_board,
             metavar="NAME[/CONFIG]",
             help="A board of Microkit's SDK, such as qemu_virt_aarch64. CONFIG is debug if not "
-            "given.",
+            "given. The SDK is that of --sdk, else of $CELLREAP_MICROKIT_SDK.",
         ),
     )
 

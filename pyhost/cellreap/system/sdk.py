@@ -19,7 +19,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from cellreap.arches import ARCHES as ARCHES  # an SDK is for one of these
 from cellreap.errors import InputError, UsageError
@@ -61,6 +61,7 @@ _SEL4 = Layout(
     (Path("libsel4"), Path("support")),
 )
 _MICROKIT = Layout(Path("elf/sel4.elf"), Path("include"), Path(PLATFORM_FILE), Path(FDT_FILE))
+MICROKIT_VARIABLE: Final = "CELLREAP_MICROKIT_SDK"
 _BOARDS = Path("board")
 """The folder of Microkit's SDK with a folder for each board, with one for each configuration."""
 _DEFAULT_CONFIG = "debug"
@@ -214,6 +215,12 @@ def _users(arch: str, env: Mapping[str, str]) -> Path:
     return data_folder(env) / "sdk" / arch
 
 
+def microkits_sdk() -> Path | None:
+    """Microkit's SDK, if the user's environment names one."""
+    named = os.environ.get(MICROKIT_VARIABLE)
+    return Path(named) if named else None
+
+
 def board_of(sdk: Path | None, board: str | None) -> Path | None:
     """The SDK directory that --sdk and --board name. UsageError if they do not fit together.
 
@@ -221,8 +228,11 @@ def board_of(sdk: Path | None, board: str | None) -> Path | None:
     """
     if board is None:
         return sdk
+    sdk = microkits_sdk() if sdk is None else sdk
     if sdk is None or not (sdk / _BOARDS).is_dir():
-        given = "--sdk is not given" if sdk is None else f"--sdk {sdk} has no folder {_BOARDS}"
+        given = f"--sdk {sdk} has no folder {_BOARDS}"
+        if sdk is None:
+            given = f"--sdk is not given, and {MICROKIT_VARIABLE} is not set"
         raise UsageError(f"--board {board}: {given}; expected the directory of Microkit's SDK")
     name, _, config = board.partition("/")
     found = sdk / _BOARDS / name / (config or _DEFAULT_CONFIG)

@@ -10,6 +10,7 @@ import os
 import pickle
 import unittest
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -138,9 +139,14 @@ class Target:
 
     def boot(self, name: str, **how: Unpack[How]) -> Run:
         """Returns the run of configuration NAME.toml, however it went. See `run`."""
+        text, config = self.load(name)
+        return self.boot_read(Source(config, text, self.find(name)), **how)
+
+    def boot_read(self, source: Source, **how: Unpack[How]) -> Run:
+        """Returns the run of a configuration that is read already, however it went. See `run`."""
         _refuse_unknown(how)
         change, qemu_args, typed = how.get("change"), how.get("qemu_args", ()), how.get("typed")
-        text, config = self.load(name)
+        config = source.config
         if self.change is not None:
             config = self.change(config)
         config = override(
@@ -164,13 +170,14 @@ class Target:
             raise NoDebug(f"{self.sdk.kernel} does not tell what it holds: it has no {missing}")
         if not is_mcs(self.sdk.options) and any(scheduled(config)):
             raise NoMcs("no MCS kernel")
-        own = self._own(name, config, text)
+        source = replace(source, config=config)
+        own = self._own(source)
         told = repr(
             (config.model_dump_json(by_alias=True), own, qemu_args, typed, how.get("again", 0))
         )
-        key = f"{name}-{hashlib.sha256(told.encode()).hexdigest()[:16]}"
+        key = f"{source.path.stem}-{hashlib.sha256(told.encode()).hexdigest()[:16]}"
         if key not in self._runs:
-            self._runs[key] = self._shared(name, key, config, text, qemu_args, typed)
+            self._runs[key] = self._shared(source, key, qemu_args, typed)
         return self._runs[key]
 
     def image(self, name: str) -> Path:
@@ -184,26 +191,19 @@ class Target:
                 )
         return path
 
-    def _own(self, name: str, config: Config, text: str) -> list[str]:
+    def _own(self, source: Source) -> list[str]:
         """What identifies the programs and other files of the configuration itself, which can
         change.
         """
-        source = Source(config, text, self.find(name))
         built = fills_of(source)
-        if config.programs:
+        if source.config.programs:
             toolchain = find_toolchain(self.sdk.kernel.arch)
             parts = build_parts(self.sdk, toolchain, Progress(quiet=True))
             built |= build_programs(source, self.sdk, toolchain, parts, Progress(quiet=True))
         return [hashlib.sha256(raw).hexdigest() for raw in built.values()]
 
     def _shared(
-        self,
-        name: str,
-        key: str,
-        config: Config,
-        text: str,
-        qemu_args: tuple[str, ...],
-        typed: Path | None,
+        self, source: Source, key: str, qemu_args: tuple[str, ...], typed: Path | None
     ) -> Run:
         kept = self.folder / f"{key}.pickle"
         with _locked(kept.with_suffix(".lock")):
@@ -211,29 +211,23 @@ class Target:
                 loaded = pickle.loads(kept.read_bytes())
                 assert isinstance(loaded, Run)
                 return loaded
-            run = self._boot(name, key, config, text, qemu_args, typed)
+            run = self._boot(source, key, qemu_args, typed)
             kept.write_bytes(pickle.dumps(run))
             return run
 
     def _boot(
-        self,
-        name: str,
-        key: str,
-        config: Config,
-        text: str,
-        qemu_args: tuple[str, ...],
-        typed: Path | None,
+        self, source: Source, key: str, qemu_args: tuple[str, ...], typed: Path | None
     ) -> Run:
         image, trace = self.folder / f"{key}.img", self.folder / f"{key}.trace"
         quiet = Progress(quiet=True)
         asked = memory_in(qemu_args)
         programs = build_image(
-            config,
-            text,
+            source.config,
+            source.text,
             self.sdk,
             image,
             quiet,
-            path=self.find(name),
+            path=source.path,
             machine_bytes=asked,
             variant=key,
         ).programs
@@ -249,8 +243,8 @@ class Target:
                 drives=drives_beside(made, trace),
                 typed=typed,
             )
-        expected = expected_of_image(made, config)
-        places = Places(config, programs)
+        expected = expected_of_image(made, source.config)
+        places = Places(source.config, programs)
         reading = read_run(trace, boot, expected, keep_events=True, explain=places.explain())
         return Run(boot, reading.report, reading.events, trace, image)
 

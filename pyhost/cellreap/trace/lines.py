@@ -8,6 +8,7 @@ boot, and prints it in TRACE before any PD exists.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cellreap import headers
@@ -67,6 +68,13 @@ class Lines:
                 return at, frame
             at = line.find(MARK, at + 1)
         return None
+
+    def without(self, console: Iterable[bytes]) -> bytes:
+        """The lines of a console without those of the trace. The text before one goes on behind
+        it.
+        """
+        found = ((line, self.find(line.rstrip(b"\n"))) for line in console)
+        return b"".join(line if trace is None else line[: trace[0]] for line, trace in found)
 
     def _sound(self, frame: Frame, first: bool) -> bool:
         if self._key is not None:

@@ -10,6 +10,7 @@ import pytest
 from cellreap.errors import InputError, UsageError
 from cellreap.system.config import ends, override
 from cellreap.system.microkit import runnable_system
+from cellreap.testing import validated
 
 PD = '<protection_domain name="{}" priority="{}">{}<program_image path="{}"/></protection_domain>'
 
@@ -33,6 +34,7 @@ def test_pds_have_programs_of_their_own_and_the_slots_of_microkit(tmp_path: Path
         ("b_c", "b_c", "microkit"),
     ]
     assert [pd.microkit_name for pd in made.config.pds] == [None, "b-c"]
+    assert validated(made.config) == made.config
     assert [program.elf for program in made.config.programs] == ["a.elf", "a.elf"]
     assert made.config.pds[0].priority > made.config.pds[1].priority
     assert [(end.pd, end.id, end.slot) for end in ends(made.config)] == [

@@ -18,6 +18,7 @@ from cellreap.headers import source_root
 from cellreap.runs.qemu import machine_for
 from cellreap.system.sdk import (
     CONFIG_FILE,
+    MICROKIT_VARIABLE,
     board_of,
     boards_in,
     counter_missing,
@@ -426,7 +427,11 @@ def test_a_board_that_is_not_there_is_refused_with_those_that_are(
 
 
 @pytest.mark.behaviour("B-06")
-def test_a_board_needs_microkits_sdk(tmp_path: Path) -> None:
+def test_a_board_needs_microkits_sdk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of the environment, if none is given."""
+    monkeypatch.delenv(MICROKIT_VARIABLE, raising=False)
     for sdk, said in ((None, "--sdk is not given"), (make_sdk(tmp_path), "has no folder board")):
         with pytest.raises(UsageError, match=f"--board virt: .*{said}"):
             board_of(sdk, "virt")
+    monkeypatch.setenv(MICROKIT_VARIABLE, str(microkits(tmp_path / "own", "virt/debug")))
+    assert board_of(None, "virt") == tmp_path / "own/board/virt/debug"

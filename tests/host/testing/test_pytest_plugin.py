@@ -12,6 +12,7 @@ import pytest
 
 from cellreap.model.core.library import LIBRARY_VARIABLE, library_path
 from cellreap.model.csvstate import write_state
+from cellreap.system.sdk import MICROKIT_VARIABLE
 from kit.core_support import system
 from kit.small_checkout import NEEDS_TOOLCHAIN, Bench
 from kit.small_runs import console, told, trace
@@ -245,6 +246,33 @@ def test_name(cellreap):
     assert "'clint' is no PD of this run, expected one of client, server" in shown
     assert "--cellreap-keep taken: cannot be written: File exists" in shown
     assert "INTERNALERROR" not in shown
+
+
+@pytest.mark.behaviour("Y-03")
+def test_a_description_needs_an_sdk_of_microkit(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without one the test is skipped. One that is not what it should be fails."""
+    monkeypatch.setenv("PYTEST_PLUGINS", "cellreap.pytest_plugin")
+    monkeypatch.delenv(MICROKIT_VARIABLE, raising=False)
+    text = """
+def test_none(cellreap):
+    cellreap.run("a.system", policy="p.toml")
+
+def test_wrong(cellreap):
+    cellreap.run("a.system", sdk="sdk", board="b")
+
+def test_other(cellreap):
+    cellreap.run("a.toml", policy="p.toml")
+"""
+    result = run_tests(pytester, text, "-rsf")
+    result.assert_outcomes(skipped=1, failed=2)
+    shown = result.stdout.str()
+    reason = f"no SDK of Microkit: no sdk is given, {MICROKIT_VARIABLE} is not set"
+    assert re.search(rf"SKIPPED \[1\] .*: {reason}$", shown, re.MULTILINE)
+    assert f"--board b: --sdk {pytester.path / 'sdk'} has no folder board" in shown
+    assert "a.toml: only X.system has a policy, a search and an sdk" in shown
+    assert "Traceback" not in shown
 
 
 @pytest.mark.slow

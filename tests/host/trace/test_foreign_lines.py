@@ -15,6 +15,7 @@ from cellreap.runs.console import Console
 from cellreap.runs.summary import tell
 from cellreap.trace import frames
 from cellreap.trace.check import check_stream
+from cellreap.trace.lines import Lines
 from cellreap.trace.reading import read_trace
 from cellreap.trace.report import Report, report_json
 from cellreap.trace.writer import seal
@@ -208,3 +209,14 @@ def test_an_event_after_a_fatal_message_shows_that_a_pd_printed_it(message: str)
     assert console.fatal == ""
     same_line = console_after(begun[:-1] + lines[MIDDLE] + "\n")
     assert same_line.fatal == ""
+
+
+def test_the_console_without_the_trace_is_what_others_print() -> None:
+    """A line that the trace interrupts is whole again. What only looks like the trace stays."""
+    lines = trace()
+    (fake,) = FOREIGN["other key"]
+    console = ["booting\r", *lines[:MIDDLE], f"cli{lines[MIDDLE]}", "ent: 1\r", fake]
+    text = "".join(f"{each}\n" for each in [*console, *lines[MIDDLE + 1 :]])
+    assert (
+        Lines().without(io.BytesIO(text.encode())).decode() == f"booting\r\nclient: 1\r\n{fake}\n"
+    )

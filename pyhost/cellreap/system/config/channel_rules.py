@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from cellreap import headers
 from cellreap.errors import hint
 from cellreap.system.config.channels import ends_of
-from cellreap.system.config.schema import Config
+from cellreap.system.config.schema import Config, Pd
 from cellreap.system.config.signals import End
 from cellreap.system.toml_lines import KeyPath
 
@@ -91,6 +91,12 @@ def _calls(config: Config, end: End, other: End, at: KeyPath) -> Iterator[Proble
         yield (*at, "pp"), f"expected {peer.name} to have a space, and {pd.name} to request it"
 
 
+def _given(pd: Pd) -> set[str]:
+    """The keys that are not as by default. A configuration that was read again has all keys."""
+    defaults = {key: field.get_default() for key, field in Pd.model_fields.items()}
+    return {key for key, default in defaults.items() if getattr(pd, key) != default}
+
+
 def microkit(config: Config) -> Iterator[Problem]:
     """A PD for Microkit has its time, its channels and an ELF file of its own, and nothing else."""
     elfs = [program.name for program in config.programs if program.elf is not None]
@@ -105,7 +111,7 @@ def microkit(config: Config) -> Iterator[Problem]:
         if pd.program not in elfs or len(runs) > 1:
             said = "is of a PD for Microkit"
             yield ("pd", i, "program"), f"{said}; expected an ELF file that no other PD runs"
-        given = [key for key in sorted(pd.model_fields_set) if key not in _OF_MICROKIT]
+        given = sorted(_given(pd) - _OF_MICROKIT)
         if given:
             yield (
                 ("pd", i, given[0]),
