@@ -131,6 +131,8 @@ def run(
         arch = str(options.get("SEL4_ARCH", arch))
         board = ANY_BOARD if sdk is None else board_facts(options)
         read = System.described(config, search, policy, board)
+        if sdk is None:
+            raise UsageError(f"{config}: expected --board, which says on what it runs")
     else:
         for option, given_ in (("--policy", policy), ("--search", search)):
             if given_:

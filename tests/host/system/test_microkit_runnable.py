@@ -11,6 +11,8 @@ from cellreap.errors import InputError, UsageError
 from cellreap.system.config import ends, override
 from cellreap.system.microkit import runnable_system
 from cellreap.testing import validated
+from kit.command_line import cellreap
+from kit.small_checkout import error_of
 
 PD = '<protection_domain name="{}" priority="{}">{}<program_image path="{}"/></protection_domain>'
 
@@ -79,6 +81,12 @@ def test_what_cannot_be_run_is_refused_in_one_line(
     assert line.startswith(f"{tmp_path / 'a.system'}:1:")
     assert line.endswith(said)
     assert "\n" not in line
+
+
+def test_a_run_needs_a_board(tmp_path: Path) -> None:
+    path = described(tmp_path)
+    said = error_of(cellreap("run", str(path)))
+    assert said.endswith(f"{path}: expected --board, which says on what it runs")
 
 
 def test_a_program_that_is_not_there_is_named_with_where_it_was_looked_for(tmp_path: Path) -> None:
