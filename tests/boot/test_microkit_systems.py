@@ -10,8 +10,9 @@ import json
 import re
 import subprocess
 from collections import Counter
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import tomlkit
@@ -19,47 +20,84 @@ from click.testing import CliRunner
 
 from cellreap.cli.main import cli
 from cellreap.system.microkit import runnable_system
+from cellreap.trace.lines import Lines
 from kit.kernels import prefix_of
+from kit.marks import thorough_but
 from kit.paths import ROOT
 
-BOARD = "qemu_virt_aarch64"
 FRESH = "hello, fresh"
 
 
-@pytest.fixture(scope="module")
-def sdk() -> Path:
-    return prefix_of(f"{BOARD}/debug").parents[2]
+class Board(NamedTuple):
+    """A board of Microkit's SDK, and how programs are made for it on Debian."""
+
+    name: str
+    arch: str
+    options: tuple[str, ...]
+    clock: int
+    """The address of a clock that the kernel leaves to user level."""
+    clock_irq: int
 
 
-def linked(sdk: Path, folder: Path, config: str) -> Path:
-    """A folder with the programs of tests/microkit, linked as Microkit's examples are."""
-    board = sdk / "board" / BOARD / config
-    options = ["-mcpu=cortex-a53", "-mstrict-align", "-ffreestanding", "-nostdlib", "-O2", "-Wall"]
-    library = [f"-L{board / 'lib'}", "-Wl,-T,microkit.ld", "-lmicrokit"]
-    for source in (ROOT / "tests" / "microkit").glob("*.c"):
-        words = ["aarch64-linux-gnu-gcc", *options, f"-I{board / 'include'}", str(source)]
-        made = folder / f"{source.stem}.elf"
-        subprocess.run([*words, *library, "-o", str(made)], check=True)
-    return folder
+BOARDS = [
+    Board("qemu_virt_aarch64", "aarch64", ("-mcpu=cortex-a53", "-mstrict-align"), 0x9010000, 34),
+    Board(
+        "qemu_virt_riscv64",
+        "riscv64",
+        ("-march=rv64imafdc", "-mabi=lp64d", "-mcmodel=medany", "-static", "-no-pie"),
+        0x101000,
+        11,
+    ),
+]
 
 
-@pytest.fixture(scope="module")
-def programs(sdk: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return linked(sdk, tmp_path_factory.mktemp("programs"), "debug")
+@dataclass(frozen=True)
+class Microkit:
+    """A board of an SDK, and the folder with the programs of tests/microkit."""
+
+    sdk: Path
+    board: Board
+    programs: Path
+
+    def linked(self, folder: Path, config: str) -> Microkit:
+        """The same with programs in this folder, linked as Microkit's examples are."""
+        place, tool = self.sdk / "board" / self.board.name / config, self.board.arch + "-linux-gnu-"
+        options = ["-ffreestanding", "-nostdlib", "-O2", "-Wall", f"-I{place / 'include'}"]
+        # Debian's linker cannot read the debug information of newer compilers for riscv64.
+        library = folder / "libmicrokit.a"
+        words = [f"{tool}objcopy", "--strip-debug", str(place / "lib" / library.name), str(library)]
+        subprocess.run(words, check=True)
+        script = f"-Wl,-T,{place / 'lib' / 'microkit.ld'},--build-id=none"
+        for source in (ROOT / "tests" / "microkit").glob("*.c"):
+            words = [f"{tool}gcc", *self.board.options, *options, str(source), str(library), script]
+            subprocess.run([*words, "-o", str(folder / f"{source.stem}.elf")], check=True)
+        return replace(self, programs=folder)
+
+    def run(self, system: str, policy: str, folder: Path, config: str = "debug") -> dict[str, Any]:
+        """What a run says of a system, and what its PDs said."""
+        (folder / "a.system").write_text(f"<system>{system}</system>")
+        (folder / "policy.toml").write_text(policy)
+        words = ["run", str(folder / "a.system"), "--policy", str(folder / "policy.toml")]
+        words += ["--sdk", str(self.sdk), "--board", f"{self.board.name}/{config}", "--json"]
+        words += ["--search", str(self.programs), "-o", str(folder / "out")]
+        said = dict(json.loads(CliRunner().invoke(cli, words, standalone_mode=False).stdout))
+        return said | {"said": re.findall(r"^(\w+): (.*?)\r?$", spoken(folder), re.MULTILINE)}
 
 
-def run(
-    system: str, policy: str, sdk: Path, programs: Path, folder: Path, board: str = BOARD
-) -> dict[str, Any]:
-    """What a run says of a system, and what its PDs said."""
-    (folder / "a.system").write_text(f"<system>{system}</system>")
-    (folder / "policy.toml").write_text(policy)
-    words = ["run", str(folder / "a.system"), "--sdk", str(sdk), "--board", board, "--json"]
-    words += ["--search", str(programs), "--policy", str(folder / "policy.toml")]
-    done = CliRunner().invoke(cli, [*words, "-o", str(folder / "out")], standalone_mode=False)
-    said = dict(json.loads(done.stdout))
-    console = (folder / "out" / "a.trace").read_text(errors="replace")
-    return said | {"said": re.findall(r"^(\w+): (.*?)\r?$", console, re.MULTILINE)}
+def spoken(folder: Path) -> str:
+    """What a run printed without the lines of the trace, in the midst of which a PD may be."""
+    lines, text = Lines(), []
+    for line in (folder / "out" / "a.trace").read_bytes().split(b"\n"):
+        found = lines.find(line)
+        text.append(line + b"\n" if found is None else line[: found[0]])
+    return b"".join(text).decode(errors="replace")
+
+
+@pytest.fixture(scope="module", params=thorough_but([each.name for each in BOARDS], BOARDS[0].name))
+def microkit(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Microkit:
+    (board,) = (each for each in BOARDS if each.name == request.param)
+    sdk = prefix_of(f"{board.name}/debug").parents[2]
+    return Microkit(sdk, board, sdk).linked(tmp_path_factory.mktemp("programs"), "debug")
 
 
 def pd(name: str, more: str = "", within: str = "", program: str = "hello") -> str:
@@ -67,31 +105,31 @@ def pd(name: str, more: str = "", within: str = "", program: str = "hello") -> s
     return f'<protection_domain name="{name}" {more}>{image}{within}</protection_domain>'
 
 
-def test_two_pds_notify_each_other(sdk: Path, programs: Path, tmp_path: Path) -> None:
+def test_two_pds_notify_each_other(microkit: Microkit, tmp_path: Path) -> None:
     """One of them is passive. The program is as it was linked. Every capability is checked."""
-    before = (programs / "hello.elf").read_bytes()
+    before = (microkit.programs / "hello.elf").read_bytes()
     channels = (
         '<channel><end pd="hello" id="0"/><end pd="world" id="0"/></channel>'
         '<channel><end pd="hello" id="61"/><end pd="world" id="33" notify="false"/></channel>'
     )
     system = pd("hello", 'priority="100"') + pd("world", 'priority="9" passive="true"') + channels
-    shown = run(system, "", sdk, programs, tmp_path)
+    shown = microkit.run(system, "", tmp_path)
     assert (shown["verdict"], shown["violations"]) == ("pass", [])
     for name in ("hello", "world"):
         heard = [text for pd_, text in shown["said"] if pd_ == name]
         assert heard[0] == FRESH
         assert set(heard[1:]) == {"notified on 0"}
-    assert (programs / "hello.elf").read_bytes() == before
+    assert (microkit.programs / "hello.elf").read_bytes() == before
 
 
-def test_a_pd_that_faults_comes_back_fresh(sdk: Path, programs: Path, tmp_path: Path) -> None:
+def test_a_pd_that_faults_comes_back_fresh(microkit: Microkit, tmp_path: Path) -> None:
     """Its peer is told by a notification, also over the channel that nobody uses."""
     channels = (
         '<channel><end pd="hello" id="0"/><end pd="faulty" id="0"/></channel>'
         '<channel><end pd="hello" id="5"/><end pd="faulty" id="7"/></channel>'
     )
     policy = '[[pd]]\nname = "faulty"\nrespawn = true\n'
-    shown = run(pd("hello") + pd("faulty") + channels, policy, sdk, programs, tmp_path)
+    shown = microkit.run(pd("hello") + pd("faulty") + channels, policy, tmp_path)
     assert (shown["verdict"], shown["violations"]) == ("pass", [])
     assert len(shown["cleanups"]) >= 1
     starts = [text for name, text in shown["said"] if name == "faulty" and "hello" in text]
@@ -100,9 +138,7 @@ def test_a_pd_that_faults_comes_back_fresh(sdk: Path, programs: Path, tmp_path: 
 
 
 @pytest.mark.parametrize(("after", "then"), [("keep", "later"), ("zero", "first")])
-def test_pds_share_a_region(
-    sdk: Path, programs: Path, tmp_path: Path, after: str, then: str
-) -> None:
+def test_pds_share_a_region(microkit: Microkit, tmp_path: Path, after: str, then: str) -> None:
     """Each finds it where its symbols say. Who comes back finds it as the policy says."""
     mapped = '<map mr="r" vaddr="{}" perms="rw" setvar_vaddr="ring_vaddr" setvar_size="ring_size"/>'
     system = (
@@ -119,7 +155,7 @@ respawn = true
 name = "r"
 after = "{after}"
 '''
-    shown = run(system, policy, sdk, programs, tmp_path)
+    shown = microkit.run(system, policy, tmp_path)
     assert (shown["verdict"], shown["violations"]) == ("pass", [])
     found = [text for _, text in shown["said"] if text in ("first", "second", "later")]
     assert found[:3] == ["first", "second", then]
@@ -138,14 +174,14 @@ def served(passive: bool) -> str:
 @pytest.mark.parametrize("callers", ['"repeat"', "77", "nobody comes back"])
 @pytest.mark.behaviour("P-04")
 def test_a_server_faults_in_a_call(
-    sdk: Path, programs: Path, tmp_path: Path, passive: bool, callers: str
+    microkit: Microkit, tmp_path: Path, passive: bool, callers: str
 ) -> None:
     """It is fresh each time. Its client is as it was linked, and knows nothing: its call is made
     anew, or answered with the label. Without the server its calls end with the kernel's error.
     """
     back = callers != "nobody comes back"
     policy = f'[[pd]]\nname = "adder"\nrespawn = true\ncallers = {callers}\n' if back else ""
-    shown = run(served(passive), policy, sdk, programs, tmp_path)
+    shown = microkit.run(served(passive), policy, tmp_path)
     assert shown["violations"] == []
     assert shown["verdict"] == ("pass" if back else "not as expected")
     heard = [text for name, text in shown["said"] if name == "caller"]
@@ -156,24 +192,22 @@ def test_a_server_faults_in_a_call(
     assert starts == [FRESH] * {'"repeat"': 3, "77": 2}.get(callers, 1)
 
 
-def test_a_driver_comes_back_and_has_its_interrupt(
-    sdk: Path, programs: Path, tmp_path: Path
-) -> None:
+def test_a_driver_comes_back_and_has_its_interrupt(microkit: Microkit, tmp_path: Path) -> None:
     """It went with the interrupt asserted and not acknowledged. The number is beyond 31."""
     within = (
         '<map mr="clock" vaddr="0x40000000" perms="rw" cached="false"'
         ' setvar_vaddr="clock_registers"/>'
-        '<irq irq="34" id="40" setvar_id="clock_interrupt"/>'
+        f'<irq irq="{microkit.board.clock_irq}" id="40" setvar_id="clock_interrupt"/>'
         '<setvar symbol="clock_address" region_paddr="clock"/>'
     )
     system = (
-        '<memory_region name="clock" size="0x1000" phys_addr="0x9010000"/>'
+        f'<memory_region name="clock" size="0x1000" phys_addr="{microkit.board.clock:#x}"/>'
         + pd("clock", "", within, "clock")
         + pd("hello")
         + '<channel><end pd="hello" id="0"/><end pd="clock" id="0"/></channel>'
     )
     policy = '[[pd]]\nname = "clock"\nrespawn = true\n'
-    shown = run(system, policy, sdk, programs, tmp_path)
+    shown = microkit.run(system, policy, tmp_path)
     assert shown["violations"] == []
     heard = [text for name, text in shown["said"] if name == "clock" and text != "notified"]
     assert heard == [FRESH, "address", "interrupted", "interrupted"] * (len(heard) // 4)
@@ -184,7 +218,7 @@ def test_a_driver_comes_back_and_has_its_interrupt(
 @pytest.mark.parametrize("times", [8, pytest.param(200, marks=pytest.mark.thorough)])
 @pytest.mark.behaviour("P-04")
 def test_a_server_is_killed_at_any_instant(
-    sdk: Path, programs: Path, tmp_path: Path, passive: bool, times: int
+    microkit: Microkit, tmp_path: Path, passive: bool, times: int
 ) -> None:
     """All answers are right, and each instance is fresh."""
     channel = ADDER.replace('"caller"', '"many"').replace('"adder"', '"steady"')
@@ -194,19 +228,20 @@ def test_a_server_is_killed_at_any_instant(
     (tmp_path / "policy.toml").write_text(
         '[[pd]]\nname = "steady"\nrespawn = true\ncallers = "repeat"\n'
     )
-    made = runnable_system(tmp_path / "a.system", [programs], tmp_path / "policy.toml")
+    made = runnable_system(tmp_path / "a.system", [microkit.programs], tmp_path / "policy.toml")
     document = tomlkit.parse(made.text).unwrap()
     document["pd"][0] |= {"respawn_budget": times + 1, "respawn_delay_ms": 0}
     kill = {"pd": "steady", "how": "kill", "repeat": times, "seed": times}
     document["system"]["truth"] = times < 10
     document["crash"] = [kill | {"after_ns": 100_000, "spread_ns": 2_000_000}]
     (tmp_path / "a.toml").write_text(tomlkit.dumps(document))
-    words = ["run", str(tmp_path / "a.toml"), "--arch", "aarch64", "--sdk", str(sdk)]
-    words += ["--board", BOARD, "--json", "-o", str(tmp_path / "out")]
+    words = ["run", str(tmp_path / "a.toml"), "--arch", microkit.board.arch]
+    words += ["--sdk", str(microkit.sdk), "--board", microkit.board.name, "--json"]
+    words += ["-o", str(tmp_path / "out")]
     shown = json.loads(CliRunner().invoke(cli, words, standalone_mode=False).stdout)
     assert (shown["verdict"], shown["violations"]) == ("pass", [])
     assert len(shown["cleanups"]) == times
-    console = (tmp_path / "out" / "a.trace").read_text(errors="replace")
+    console = spoken(tmp_path)
     assert re.findall(r"^many: (.*?)\r?$", console, re.MULTILINE) == ["done 20000"]
     assert "STALE" not in console
     words = ["capdl", str(tmp_path / "out" / "a.trace"), "--after", "2", "-o"]
@@ -217,7 +252,7 @@ def test_a_server_is_killed_at_any_instant(
 
 @pytest.mark.behaviour("P-03")
 @pytest.mark.behaviour("P-08")
-def test_a_client_receives_nobodys_calls(sdk: Path, programs: Path, tmp_path: Path) -> None:
+def test_a_client_receives_nobodys_calls(microkit: Microkit, tmp_path: Path) -> None:
     """It has no right to. Each try is a fault, and its neighbour has all answers."""
     system = (
         '<memory_region name="count" size="0x1000"/>'
@@ -234,7 +269,7 @@ def test_a_client_receives_nobodys_calls(sdk: Path, programs: Path, tmp_path: Pa
         + '<channel><end pd="thief" id="0" pp="true"/><end pd="steady" id="1"/></channel>'
     )
     policy = '[[pd]]\nname = "thief"\nrespawn = true\n'
-    shown = run(system, policy, sdk, programs, tmp_path)
+    shown = microkit.run(system, policy, tmp_path)
     assert (shown["verdict"], shown["violations"]) == ("pass", [])
     assert len(shown["cleanups"]) == 7
     assert [text for name, text in shown["said"] if name == "thief"] == ["got nothing"]
@@ -243,7 +278,7 @@ def test_a_client_receives_nobodys_calls(sdk: Path, programs: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize("config", ["debug", "release"])
-def test_a_crash_takes_along_who_depends(sdk: Path, tmp_path: Path, config: str) -> None:
+def test_a_crash_takes_along_who_depends(microkit: Microkit, tmp_path: Path, config: str) -> None:
     """By the policy, since the description has no direction. All come back; a bystander stays."""
     system = "".join(map(pd, ("client", "virt", "faulty", "bystander")))
     for a, b in (("client", "virt"), ("virt", "faulty"), ("bystander", "client")):
@@ -258,8 +293,7 @@ def test_a_crash_takes_along_who_depends(sdk: Path, tmp_path: Path, config: str)
         f'[[pd]]\nname = "{name}"\nrespawn = true\n' for name in ("client", "virt", "faulty")
     )
     policy = f"[policy]\npd_depth = 2\n{serves}{back}"
-    programs = linked(sdk, tmp_path, config)
-    shown = run(system, policy, sdk, programs, tmp_path, f"{BOARD}/{config}")
+    shown = microkit.linked(tmp_path, config).run(system, policy, tmp_path, config)
     assert (shown["verdict"], shown["failures"], shown["violations"]) == ("pass", [], [])
     names = shown["names"]
     assert shown["cleanups"]
@@ -307,31 +341,28 @@ def given_by_kernel(console: str, bits: int) -> Caps:
 
 
 @pytest.mark.behaviour("P-03")
-def test_capabilities_are_those_that_microkit_gives(
-    sdk: Path, programs: Path, tmp_path: Path
-) -> None:
+def test_capabilities_are_those_that_microkit_gives(microkit: Microkit, tmp_path: Path) -> None:
     """Its own tool reports them. No PD has its address space, or a way to Microkit's monitor."""
     within = (
         '<map mr="clock" vaddr="0x40000000" perms="rw" cached="false"'
-        ' setvar_vaddr="clock_registers"/><irq irq="34" id="40"/>'
+        f' setvar_vaddr="clock_registers"/><irq irq="{microkit.board.clock_irq}" id="40"/>'
     )
     system = (
-        '<memory_region name="clock" size="0x1000" phys_addr="0x9010000"/>'
+        f'<memory_region name="clock" size="0x1000" phys_addr="{microkit.board.clock:#x}"/>'
         + served(passive=True)
         + pd("clock", "", within, "clock")
         + '<channel><end pd="clock" id="61"/><end pd="adder" id="33" notify="false"/></channel>'
     )
     policy = '[[pd]]\nname = "adder"\nrespawn = true\n[[pd]]\nname = "clock"\nrespawn = true\n'
-    shown = run(system, policy, sdk, programs, tmp_path)
+    shown = microkit.run(system, policy, tmp_path)
     assert shown["violations"] == []
     tool, report = tmp_path / "microkit", tmp_path / "report.txt"
-    tool.write_bytes((sdk / "bin" / "microkit").read_bytes())
+    tool.write_bytes((microkit.sdk / "bin" / "microkit").read_bytes())
     tool.chmod(0o755)
-    words = [str(tool), str(tmp_path / "a.system"), "--search-path", str(programs)]
-    words += ["--board", BOARD, "--config", "debug", "-o", str(tmp_path / "a.img")]
-    subprocess.run(
-        [*words, "-r", str(report)], check=True, env={"MICROKIT_SDK": str(sdk)}, cwd=tmp_path
-    )
+    words = [str(tool), str(tmp_path / "a.system"), "--search-path", str(microkit.programs)]
+    words += ["--board", microkit.board.name, "--config", "debug", "-o", str(tmp_path / "a.img")]
+    where = {"MICROKIT_SDK": str(microkit.sdk)}
+    subprocess.run([*words, "-r", str(report)], check=True, env=where, cwd=tmp_path)
     console = (tmp_path / "out" / "a.trace").read_text(errors="replace")
     given = given_by_microkit(report.read_text())
     assert len(given) == 3
