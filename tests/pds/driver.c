@@ -5,8 +5,9 @@
  * checkpoint with the interrupt asserted, and not acknowledged. Argument 0: 1 if it is to say
  * whether its device is quiet at the start, and the word at 2 GiB.
  *
- * aarch64: a PL031, whose registers are at 1 GiB. riscv64: Goldfish's clock, there too. x86_64: the
- * clock of a PC, which has ports, and a HPET for the registers. */
+ * aarch64: a PL031, whose registers are at 1 GiB. riscv64: Goldfish's clock, there too; on SiFive's
+ * board, a pin whose level is low. x86_64: the clock of a PC, which has ports, and a HPET for the
+ * registers. */
 #include <cellreap/device.h>
 
 enum { BIT = 1 << 3, SET = 1 };
@@ -26,6 +27,19 @@ static void arm(void)
 {
     registers[CLEAR] = 1;
     registers[MATCH] = registers[DATA];
+}
+#elif defined CONFIG_PLAT_HIFIVE
+enum { WORD = 3 /* the output of pins, which are none */, ENABLE = 12, STATE = 13, QUIET = 0 };
+
+static void check_ports(void)
+{
+}
+
+static void arm(void)
+{
+    registers[ENABLE] = 0;
+    registers[STATE] = 1;
+    registers[ENABLE] = 1;
 }
 #elif defined __riscv
 enum { LOW = 0, HIGH = 1, ALARM_LOW = 2, ALARM_HIGH = 3, WORD = 4 /* enables it */ };
