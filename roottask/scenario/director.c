@@ -176,7 +176,9 @@ cr_hook_answer cr_director_checkpoint(cr_pd *pd, int round_boundary, uint64_t *o
  * once. */
 static void stage_for_microkit(void)
 {
-    const cr_pd *pd = crashes_left() ? cr_find_configured(current()->pd) : 0;
+    const cr_pd *pd = cr_sys.any_of_microkit && crashes_left()
+                          ? cr_find_configured(current()->pd)
+                          : 0;
     if (pd != 0 && cr_pd_is_of_microkit(pd) && pd->life == CR_LIFE_RUNS && !cr_is_doomed(pd) &&
         pd->number != director.staged && !cr_clock_alarm_pending()) {
         director.staged = pd->number;

@@ -202,7 +202,7 @@ static void acknowledge(cr_pd *pd)
 
 void cr_acknowledge_for_microkit(void)
 {
-    for (uint32_t i = 1; i < cr_most.pds; i++) {
+    for (uint32_t i = 1; cr_sys.any_of_microkit && i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         if (cr_pd_exists(pd) && cr_pd_is_of_microkit(pd) && cr_pd_is_up(pd)) {
             acknowledge(pd);

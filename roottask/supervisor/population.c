@@ -228,7 +228,7 @@ void cr_population_follow_up(void)
         }
     }
     cr_doors_connect();
-    if (!cr_population_pending()) {
+    if (cr_sys.image->ends.count > 0 && !cr_population_pending()) {
         cr_channels_ring();
     }
 }

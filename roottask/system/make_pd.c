@@ -376,6 +376,7 @@ void cr_commit_pd(const cr_new_pd *make)
 void cr_commit_start(const cr_new_pd *make)
 {
     cr_pd_become(make->pd, CR_LIFE_RUNS);
+    cr_sys.any_of_microkit |= cr_pd_is_of_microkit(make->pd);
     cr_sys.doors_due |= cr_pd_is_of_microkit(make->pd);
     if (make->creator != 0 && allowed_from_start(make->creator) > 0) {
         cr_allow(make->pd, make->creator, allowed_from_start(make->creator));

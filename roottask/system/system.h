@@ -252,6 +252,7 @@ typedef struct cr_system {
     int refusals_untold;  /* a PD may have refusals that no event tells yet */
     int memory_changed; /* the use of memory and slots has changed since the last USAGE */
     int slots_due;      /* a slot may be CR_SLOT_DUE */
+    int any_of_microkit; /* a PD for Microkit was made */
     int doors_due;      /* what PDs for Microkit have may be missing in the model (doors.h) */
     cr_cause_of cause;  /* of what changes now */
     uint64_t digest;    /* of the model state (digest.h); changed only by rows.c */

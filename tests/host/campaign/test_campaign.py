@@ -532,6 +532,7 @@ with ending_without_result():
 
 @NEEDS_TOOLCHAIN
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.behaviour("T-11", "T-15", "H-13")
 def test_a_cell_that_fails_after_a_kill_is_an_error_and_reverts_what_it_skipped(
     bench: Bench, tmp_path: Path
