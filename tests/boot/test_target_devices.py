@@ -20,6 +20,8 @@ from cellreap.progress import Progress
 from cellreap.system.build import build_image
 from cellreap.system.config import PAGE, Config, Region
 from cellreap.system.config.region import OnDeath
+from cellreap.system.loader import platform_of
+from cellreap.system.sdk import Sdk, is_mcs
 from cellreap.testing import Change, Target, together, validated, with_crashes
 from kit.arches import ARCHES
 from kit.marks import thorough_but
@@ -33,9 +35,14 @@ OTHERS = (
     *("aarch64-mcs", "aarch64-el2", "x86_64-mcs", "riscv64-mcs"),
     *("hifive-verified", "hifive-mcs-verified"),
 )
-"""On QEMU's riscv64 without MCS, the root task has the clock."""
 KERNELS = (*ARCHES, *thorough_but(OTHERS, "aarch64-mcs"))
 ((_, GIC, _),) = headers.own_table("platforms/platforms.h", "CR_GIC")
+DRIVERS = {
+    "pc99": "driver_x86_64",
+    "qemu-arm-virt": "driver_aarch64",
+    "qemu-riscv-virt": "driver_riscv64",
+    "hifive": "driver_hifive",
+}
 KEEPS = """\
     (void)parent;
     if (cr_calls[CR_CALL_REVOKE]++ + cr_calls[CR_CALL_DELETE]++ + cr_calls_changed++ == 0) {
@@ -44,17 +51,26 @@ MEMORY = 0x10000000
 """On x86_64, where the machine has half a GiB."""
 
 
+def driver_for(sdk: Sdk) -> str:
+    """The configuration with a driver of a device that the machine has for user level."""
+    platform = platform_of(sdk.options)
+    if platform not in DRIVERS:
+        pytest.skip(f"no driver of this suite is for {platform}")
+    if platform == "qemu-riscv-virt" and not is_mcs(sdk.options):
+        pytest.skip("without MCS, the root task has the clock of the machine")
+    return DRIVERS[platform]
+
+
 @pytest.mark.behaviour("E-04")
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_the_next_instance_has_the_same_device(
-    target_on: Callable[[str], Target], kernel: str
-) -> None:
+@pytest.mark.acceptance("drivers")
+@pytest.mark.kernels.with_args(*KERNELS)
+def test_the_next_instance_has_the_same_device(target: Target) -> None:
     """Its registers are as the last one left them. It is interrupted though its predecessor died
     with the interrupt asserted and not acknowledged, and has exactly its ports. The kernel's word
     has nothing else, and that each interrupt is signalled to the PD that is there.
     """
-    arch = kernel.partition("-")[0]
-    run = target_on(kernel).run(f"driver_{arch}")
+    arch = target.sdk.kernel.arch
+    run = target.run(driver_for(target.sdk))
     said = run.says("driver")
     assert [text for text in said if text.startswith("found")][1:] == ["found 1"] * 2
     assert said.count("interrupted") == 6

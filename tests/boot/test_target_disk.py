@@ -11,8 +11,11 @@ import pytest
 
 import cellreap
 from cellreap.headers import source_root
+from cellreap.platforms import PLATFORMS
+from cellreap.system.loader import platform_of
 from cellreap.testing import Target
 from kit.arches import ARCHES
+from kit.kernels import needs_timer
 from kit.killed import killed
 from kit.marks import thorough_but
 from kit.paths import CONFIGS
@@ -45,7 +48,8 @@ def drive_with(count: int, size: int) -> bytes:
 
 
 @pytest.mark.behaviour("E-06")
-@pytest.mark.parametrize("kernel", [*ARCHES, *thorough_but(["riscv64"])])
+@pytest.mark.acceptance("drivers")
+@pytest.mark.kernels.with_args(*ARCHES, *thorough_but(["riscv64"]))
 @pytest.mark.parametrize(
     ("victim", "times", "seed"),
     thorough_but(
@@ -55,12 +59,16 @@ def drive_with(count: int, size: int) -> bytes:
     ),
 )
 def test_what_was_acknowledged_is_on_the_drive_and_nothing_else(
-    target_on: Callable[[str], Target], kernel: str, victim: str, times: int, seed: int
+    target: Target, victim: str, times: int, seed: int
 ) -> None:
     """Whatever instant the driver or the file system dies at. Each sector is written once, so that
     no later commit hides what an earlier one lost.
     """
-    run = target_on(kernel).run(f"disk_{kernel}", change=killed(victim, times, seed))
+    needs_timer(target.sdk)
+    platform = PLATFORMS[platform_of(target.sdk.options)]
+    if platform.emulation is None or platform.emulation.drives is None:
+        pytest.skip(f"{platform.name} gets no drives")
+    run = target.run(f"disk_{platform.arch}", change=killed(victim, times, seed))
     count = acknowledged(run.says("client"))
     assert count >= 4 * times / 2
     drive = run.trace.with_suffix(".disk.drive").read_bytes()

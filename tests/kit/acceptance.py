@@ -26,6 +26,7 @@ ROWS: Final = {
     "hung": "a crowd whose server hangs",
     "hostile": "hostile PDs",
     "respawns": "1,000 respawns",
+    "drivers": "drivers that die",
     "truth": "the kernel's word",
 }
 CROWDS: Final = 20
