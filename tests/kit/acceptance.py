@@ -64,8 +64,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if _FIXTURE not in metafunc.fixturenames:
         return
     mark = metafunc.definition.get_closest_marker("kernels")
-    if names := metafunc.config.getoption("--kernel") or (mark.args if mark else ()):
-        metafunc.parametrize(_FIXTURE, names, scope="session")
+    names = metafunc.config.getoption("--kernel") or (mark.args if mark else ())
+    # Without a parameter, a test has the kernel of the test before it.
+    default = pytest.param(DEFAULT, id=pytest.HIDDEN_PARAM)
+    metafunc.parametrize(_FIXTURE, names or [default], scope="session")
 
 
 @pytest.hookimpl(tryfirst=True)
