@@ -86,11 +86,8 @@ class Microkit:
 
 def spoken(folder: Path) -> str:
     """What a run printed without the lines of the trace, in the midst of which a PD may be."""
-    lines, text = Lines(), []
-    for line in (folder / "out" / "a.trace").read_bytes().split(b"\n"):
-        found = lines.find(line)
-        text.append(line + b"\n" if found is None else line[: found[0]])
-    return b"".join(text).decode(errors="replace")
+    with (folder / "out" / "a.trace").open("rb") as file:
+        return Lines().without(file).decode(errors="replace")
 
 
 @pytest.fixture(scope="module", params=thorough_but([each.name for each in BOARDS], BOARDS[0].name))
