@@ -5,7 +5,6 @@
 #include "doors.h"
 #include "kernel/untyped.h"
 #include "making.h"
-#include "text.h"
 
 /* By the PD's position in the configuration. 0: it has no channel. */
 static seL4_CPtr bells[CR_IMAGE_MAX_PDS];
@@ -14,21 +13,10 @@ static int any_is_back;
 
 static cr_peer_cap peers[2 * CR_IMAGE_MAX_ENDS];
 
-static const cr_image_channel_end *end_at(uint32_t end)
-{
-    return &cr_image_ends(cr_sys.image)[end];
-}
-
-/* The ends of a channel are neighbours, the first of them at an even place. */
-static const cr_image_channel_end *other_of(uint32_t end)
-{
-    return end_at(end ^ 1);
-}
-
 /* Of what the PD of this end signals. */
 static seL4_Word badge_of(uint32_t end)
 {
-    const cr_image_channel_end *to = other_of(end);
+    const cr_image_channel_end *to = cr_other_end(end);
     const int microkit = (cr_image_pds(cr_sys.image)[to->pd].flags & CR_IMAGE_MICROKIT) != 0;
     return (microkit ? 0 : cr_badge(CR_BADGE_SIGNAL, 0, 0)) | 1ull << to->id;
 }
@@ -39,7 +27,7 @@ void cr_channels_init(void)
     uint32_t block;
     uint32_t count = 0;
     for (uint32_t i = 0; i < image->ends.count; i++) {
-        seL4_CPtr *bell = &bells[end_at(i)->pd];
+        seL4_CPtr *bell = &bells[cr_end_at(i)->pd];
         count += *bell == 0;
         *bell = 1;
     }
@@ -63,11 +51,11 @@ void cr_channels_fill(uint32_t config, cr_body_params *out)
     out->peers = peers;
     out->n_peers = 0;
     for (uint32_t i = 0; i < cr_sys.image->ends.count; i++) {
-        if (end_at(i)->pd == config && end_at(i)->slot != 0) {
+        if (cr_end_at(i)->pd == config && cr_end_at(i)->slot != 0) {
             peers[out->n_peers++] = (cr_peer_cap){
-                .slot = end_at(i)->slot, .to = bells[other_of(i)->pd], .badge = badge_of(i)};
+                .slot = cr_end_at(i)->slot, .to = bells[cr_other_end(i)->pd], .badge = badge_of(i)};
         }
-        if (end_at(i)->pd == config && end_at(i)->calls != 0) {
+        if (cr_end_at(i)->pd == config && cr_end_at(i)->calls != 0) {
             peers[out->n_peers++] = cr_door_cap(i);
         }
     }
@@ -85,12 +73,12 @@ void cr_channels_add(const cr_pd *pd, uint32_t config)
 {
     for (uint32_t i = 0; i < cr_sys.image->ends.count; i++) {
         cr_ref *known = &cr_sys.channels[i / 2];
-        if (end_at(i)->pd == config && (end_at(i)->slot != 0 || other_of(i)->slot != 0)) {
+        if (cr_end_at(i)->pd == config && (cr_end_at(i)->slot != 0 || cr_other_end(i)->slot != 0)) {
             cr_making_add_edge(&(cr_new_edge){
                 .kind = CR_EDGE_HOLD,
                 .from = &pd->node,
                 .to = cr_is_channel(*known) ? known : &cr_making_new_channel(known)->resource.ref,
-                .entry = end_at(i)->slot});
+                .entry = cr_end_at(i)->slot});
         }
     }
 }
@@ -104,14 +92,14 @@ void cr_channels_came_back(uint32_t config)
 /* Who is not there is signalled when it comes back. */
 static void ring(uint32_t end)
 {
-    const cr_pd *to = cr_find_configured(other_of(end)->pd);
+    const cr_pd *to = cr_find_configured(cr_other_end(end)->pd);
     const uint32_t temporary = cr_pool_take(CR_POOL_OWN);
     const cr_slot at = cr_slot_at(cr_cptr(CR_L1_POOL, temporary));
     if (temporary == 0) {
         cr_panic("no slot for a signal", end);
     }
-    if (to != 0 && end_at(end)->slot != 0) {
-        cr_must(cr_mint(at, cr_slot_at(bells[other_of(end)->pd]), seL4_CanWrite, badge_of(end)),
+    if (to != 0 && cr_end_at(end)->slot != 0) {
+        cr_must(cr_mint(at, cr_slot_at(bells[cr_other_end(end)->pd]), seL4_CanWrite, badge_of(end)),
                 "a channel cannot be signalled");
         cr_signal(cr_cptr(CR_L1_POOL, temporary));
         cr_must(cr_delete(at), "a channel cannot be signalled");
@@ -122,7 +110,7 @@ static void ring(uint32_t end)
 void cr_channels_ring(void)
 {
     for (uint32_t i = 0; any_is_back && i < cr_sys.image->ends.count; i++) {
-        if (is_back[end_at(i)->pd] || is_back[other_of(i)->pd]) {
+        if (is_back[cr_end_at(i)->pd] || is_back[cr_other_end(i)->pd]) {
             ring(i);
         }
     }

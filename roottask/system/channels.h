@@ -11,6 +11,19 @@
 #define CELLREAP_SYSTEM_CHANNELS_H
 
 #include "system.h"
+#include "text.h"
+
+/* An end of a channel by its place in the image. */
+static inline const cr_image_channel_end *cr_end_at(uint32_t end)
+{
+    return &cr_image_ends(cr_sys.image)[end];
+}
+
+/* The ends of a channel are neighbours, the first of them at an even place. */
+static inline const cr_image_channel_end *cr_other_end(uint32_t end)
+{
+    return cr_end_at(end ^ 1);
+}
 
 /* Makes the bells. Only for setup. */
 void cr_channels_init(void);

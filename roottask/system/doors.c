@@ -2,23 +2,13 @@
  *
  * The protected procedures of PDs for Microkit. See doors.h. */
 #include "doors.h"
+#include "channels.h"
 #include "kernel/untyped.h"
 #include "rows.h"
-#include "text.h"
 
 /* By the PD's position in the configuration. 0: it has none. */
 static seL4_CPtr doors[CR_IMAGE_MAX_PDS];
 static uint8_t closed[CR_IMAGE_MAX_PDS];
-
-static const cr_image_channel_end *end_at(uint32_t end)
-{
-    return &cr_image_ends(cr_sys.image)[end];
-}
-
-static const cr_image_channel_end *other_of(uint32_t end)
-{
-    return end_at(end ^ 1);
-}
 
 void cr_doors_init(void)
 {
@@ -26,9 +16,9 @@ void cr_doors_init(void)
     uint32_t block;
     uint32_t count = 0;
     for (uint32_t i = 0; i < image->ends.count; i++) {
-        if (end_at(i)->calls != 0) {
-            count += doors[other_of(i)->pd] == 0;
-            doors[other_of(i)->pd] = 1;
+        if (cr_end_at(i)->calls != 0) {
+            count += doors[cr_other_end(i)->pd] == 0;
+            doors[cr_other_end(i)->pd] = 1;
         }
     }
     if (count == 0) {
@@ -56,17 +46,17 @@ int cr_pd_has_door(const cr_pd *pd)
 
 cr_peer_cap cr_door_cap(uint32_t end)
 {
-    return (cr_peer_cap){.slot = end_at(end)->calls,
-                         .to = doors[other_of(end)->pd],
-                         .badge = 1ull << CR_MICROKIT_CALL_BIT | other_of(end)->id,
+    return (cr_peer_cap){.slot = cr_end_at(end)->calls,
+                         .to = doors[cr_other_end(end)->pd],
+                         .badge = 1ull << CR_MICROKIT_CALL_BIT | cr_other_end(end)->id,
                          .calls = 1};
 }
 
 cr_pd *cr_door_over(uint32_t config, uint32_t slot)
 {
     for (uint32_t i = 0; slot != 0 && i < cr_sys.image->ends.count; i++) {
-        if (end_at(i)->pd == config && end_at(i)->calls == slot) {
-            return cr_find_configured(other_of(i)->pd);
+        if (cr_end_at(i)->pd == config && cr_end_at(i)->calls == slot) {
+            return cr_find_configured(cr_other_end(i)->pd);
         }
     }
     return 0;
@@ -98,7 +88,7 @@ void cr_door_close(uint32_t config)
     cr_calls_aside(&calls); /* No step of a cleanup needs them. */
     cr_must(cr_revoke(cr_slot_at(doors[config])), "a door cannot be closed");
     for (uint32_t i = 0; i < cr_sys.image->ends.count; i++) {
-        if (end_at(i)->calls != 0 && other_of(i)->pd == config) {
+        if (cr_end_at(i)->calls != 0 && cr_other_end(i)->pd == config) {
             cr_must(end_calls(i), "the calls at a door cannot be ended");
         }
     }
@@ -144,8 +134,9 @@ static uint32_t slot_to(uint32_t config, uint32_t space)
 {
     const uint32_t server = cr_image_spaces(cr_sys.image)[space].pd;
     for (uint32_t i = 0; is_for_calls(space) && i < cr_sys.image->ends.count; i++) {
-        if (end_at(i)->pd == config && end_at(i)->calls != 0 && other_of(i)->pd == server) {
-            return end_at(i)->calls;
+        const cr_image_channel_end *end = cr_end_at(i);
+        if (end->pd == config && end->calls != 0 && cr_other_end(i)->pd == server) {
+            return end->calls;
         }
     }
     return 0;
