@@ -23,6 +23,7 @@ from cellreap.system.image import Image, read_image
 from cellreap.system.regions import ranges_of
 from cellreap.trace.check import Report
 from cellreap.trace.check.bells import is_closed
+from cellreap.trace.check.own_slots import is_of_microkit
 from cellreap.trace.check.replay import Replay
 from cellreap.trace.check.snapshot import Cap as KernelCap
 from cellreap.trace.check.snapshot import Snapshot, SnapshotError, physical, read_snapshot
@@ -119,7 +120,7 @@ class _Watcher:
 
     def _given(self, pd: str) -> list[Given]:
         context = self._replay.context
-        config = context.configured.edges.config_of(pd)
+        microkit = is_of_microkit(context, pd)
         given = []
         for slot, (kind, node) in context.slots.of(pd).items():
             parts = parse_id(node)
@@ -129,7 +130,7 @@ class _Watcher:
             server = context.model.manager[context.model.space_of.get(node, node)]
             if context.freed.is_stopped(server):
                 continue  # they went with its endpoint
-            if kind == "REQUEST" and config is not None and config.microkit:
+            if kind == "REQUEST" and microkit:
                 continue  # as it is configured
             if kind == "REQUEST":
                 entry = self._entries.requests[pd, node]

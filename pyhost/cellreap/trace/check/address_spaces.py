@@ -36,8 +36,11 @@ class AddressSpaces:
         objects = set(counts)
         pages: Counter[tuple[str, str]] = Counter()
         own: list[str] = []
-        foreign = {line.partition(" ")[0] for line in lines
-                   if not memory.is_inside(pd, entry_of(line.partition(": ")[2]))}  # fmt: skip
+        foreign = {
+            line.partition(" ")[0]
+            for line in lines
+            if not memory.is_inside(pd, entry_of(line.partition(": ")[2]))
+        }
         for line, (mapped, page) in places_of(lines).items():
             address, name = entry_of(mapped), mapped.partition(" ")[0]
             at_page = (node for node, at in regions.items() if at.has(page))

@@ -32,6 +32,7 @@ from typing import Final
 
 from cellreap.model.ids import ROOT, is_channel, is_line, is_memory
 from cellreap.trace.check.context import Concern, Context
+from cellreap.trace.check.own_slots import has_door
 from cellreap.trace.check.running import QUEUEING, Running
 from cellreap.trace.events import Event, counts_in
 
@@ -66,8 +67,7 @@ class Calls(Concern):
             if caller != pd and not context.actors.is_suspended(caller):
                 calls["read-registers"] += 1
         config = context.configured.edges.config_of(pd)
-        has_door = config is not None and config.has_door
-        calls["delete"] += bool(has_door or context.authority.number(pd, "passive"))
+        calls["delete"] += bool(has_door(context, pd) or context.authority.number(pd, "passive"))
         quiets = 0 if config is None else sum(each.quiets for each in config.maps)
         calls += Counter({kind: quiets * count for kind, count in QUIETS.items()})
         self._stops[pd] = calls

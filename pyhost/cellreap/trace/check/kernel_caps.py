@@ -27,7 +27,7 @@ from cellreap.trace.check.address_spaces import AddressSpaces
 from cellreap.trace.check.bells import Bells
 from cellreap.trace.check.context import Context
 from cellreap.trace.check.machine import Machine
-from cellreap.trace.check.own_slots import OwnSlots
+from cellreap.trace.check.own_slots import OwnSlots, has_door, is_of_microkit
 from cellreap.trace.check.slots import Capability
 from cellreap.trace.check.snapshot import (
     Cap,
@@ -87,7 +87,7 @@ class KernelCaps:
         """The slots of a PD's CSpace with the capabilities that must be in them."""
         requests = self._context.model.requests
         for slot, (kind, node) in sorted(self._context.slots.of(pd).items()):
-            if kind == "REQUEST" and self.slots.are_given(pd):
+            if kind == "REQUEST" and is_of_microkit(self._context, pd):
                 continue  # The configuration gives the capability, whether the request is there.
             # A request that was cut from a space which is left is in its slot until the PD is told.
             if self.exists(node) and (kind != "REQUEST" or (pd, node) in requests):
@@ -121,14 +121,15 @@ class KernelCaps:
         for pd, place in present.items():
             self._name(pd, snapshot.cspaces.get(place.cspace, {}))
             cap = snapshot.cspaces.get(place.cspace, {}).get(self.slots.of(pd)["NOTIFICATION"])
-            learn = self._bells.learn_door if self.slots.has_door(pd) else self._bells.learn
+            door = has_door(self._context, pd)
+            learn = self._bells.learn_door if door else self._bells.learn
             if isinstance(cap, Cap) and not learn(pd, cap.address):
                 self._bad("truth.caps", f"{pd}: its input is another PD's, or of a body")
         for pd, place in present.items():
             cspace = snapshot.cspaces.get(place.cspace, {})
             self._cspace(pd, cspace)
             own = cspace.get(self.slots.of(pd)["NOTIFICATION"])
-            if self.slots.has_door(pd):
+            if has_door(self._context, pd):
                 own = Cap("notification", self._bells.of(pd, 0), "R", 0)
             if isinstance(own, Cap) and (wrong := self._machine.unbound(pd, cspace, own, snapshot)):
                 self._bad("truth.caps", f"{pd}: {wrong}")
@@ -281,7 +282,8 @@ class KernelCaps:
             operations = Cap("ep", root, "WGP", self._badge("pd") | entry)
             yield slots["ROOT"], ("operations", operations)
         yield slots["FAULT"], ("faults", Cap("ep", root, "WP", self._badge("fault") | entry))
-        own = [("NOTIFICATION", "ep" if self.slots.has_door(pd) else "notification")]
+        door = has_door(self._context, pd)
+        own = [("NOTIFICATION", "ep" if door else "notification")]
         if "ENDPOINT" in slots and self._context.freed.keeps_endpoint(pd, slots["ENDPOINT"] in has):
             own.append(("ENDPOINT", "ep"))
         for name, kind in own:

@@ -13,6 +13,7 @@ from typing import Final
 from cellreap import headers
 from cellreap.model.ids import PORTS
 from cellreap.trace.check.context import Context
+from cellreap.trace.check.own_slots import is_of_microkit
 from cellreap.trace.check.snapshot import Cap, Snapshot, capability
 from cellreap.trace.expected import ExpectedLine
 
@@ -68,8 +69,8 @@ class Machine:
             cap = has.get(line.slot)
             if line.kind == PORTS or not isinstance(cap, str):
                 continue
-            config = self._context.configured.edges.config_of(pd)
-            kind = 0 if config is not None and config.microkit else self._badge
+            microkit = is_of_microkit(self._context, pd)
+            kind = 0 if microkit else self._badge
             wanted = Cap("notification", own.address, "W", kind | 1 << line.bit)
             bound = {it for it in told.interrupts if it.startswith(f"{cap}: ")} or {""}
             if {capability(it.removeprefix(f"{cap}: 0x0: ")) for it in bound} != {wanted}:

@@ -382,8 +382,8 @@ def _writable() -> int:
 @functools.cache
 def _region_pages() -> tuple[int, int]:
     """The pages of a span of addresses, and the number of the last page for regions."""
-    span, end = (headers.constant("protocol.h", name) - _page_bits()
-                 for name in ("CR_REGION_SPAN_BITS", "CR_REGIONS_END_BITS"))  # fmt: skip
+    names = ("CR_REGION_SPAN_BITS", "CR_REGIONS_END_BITS")
+    span, end = (headers.constant("protocol.h", name) - _page_bits() for name in names)
     return 1 << span, (1 << end) - 1
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Final
 
 from cellreap.trace.check.context import Context
+from cellreap.trace.check.own_slots import has_door
 from cellreap.trace.events import Event, counts_in
 
 _ENDPOINT: Final = "endpoint"
@@ -39,9 +40,7 @@ class Objects:
         """The PD is stopped: its endpoint is destroyed, and its reply object if it is passive or is
         called over channels.
         """
-        config = self._context.configured.edges.config_of(pd)
-        has_door = config is not None and config.has_door
-        replies = has_door or self._context.authority.number(pd, "passive")
+        replies = has_door(self._context, pd) or self._context.authority.number(pd, "passive")
         for kind in (_ENDPOINT, _REPLY) if replies else (_ENDPOINT,):
             self._used[kind] -= self.of(pd).pop(kind, 0)
 

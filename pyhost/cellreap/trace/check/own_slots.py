@@ -13,6 +13,20 @@ _NAMES: Final = ("ROOT", "ENDPOINT", "NOTIFICATION", "FAULT", "REPLY")
 _MICROKIT: Final = {"NOTIFICATION": "INPUT", "FAULT": "FAULT", "REPLY": "REPLY"}
 
 
+def has_door(context: Context, pd: str) -> bool:
+    """Whether others call the PD over channels. Its endpoint is then in the slot of its input."""
+    config = context.configured.edges.config_of(pd)
+    return config is not None and config.has_door
+
+
+def is_of_microkit(context: Context, pd: str) -> bool:
+    """Whether the PD is for Microkit. Then the configuration gives it the capabilities with which
+    it calls others, whatever becomes of edges.
+    """
+    config = context.configured.edges.config_of(pd)
+    return config is not None and config.microkit
+
+
 class OwnSlots:
     """Knows them from the configuration. Without one, PDs are built for cellreap."""
 
@@ -28,15 +42,5 @@ class OwnSlots:
 
     def of(self, pd: str) -> Mapping[str, int]:
         """What they are for -> the slot."""
-        config = self._context.configured.edges.config_of(pd)
-        return self._microkit if config is not None and config.microkit else self._cellreap
-
-    def has_door(self, pd: str) -> bool:
-        """Whether others call it over channels. Then its endpoint is in the slot of its input."""
-        config = self._context.configured.edges.config_of(pd)
-        return config is not None and config.has_door
-
-    def are_given(self, pd: str) -> bool:
-        """Whether the configuration gives the PD the capabilities with which it calls others."""
-        config = self._context.configured.edges.config_of(pd)
-        return config is not None and config.microkit
+        microkit = is_of_microkit(self._context, pd)
+        return self._microkit if microkit else self._cellreap

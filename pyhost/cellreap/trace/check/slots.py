@@ -10,6 +10,7 @@ from typing import Final
 from cellreap import headers
 from cellreap.model.ids import ROOT, is_channel
 from cellreap.trace.check.context import Concern, Context
+from cellreap.trace.check.own_slots import is_of_microkit
 from cellreap.trace.check.ways import Ways
 from cellreap.trace.events import Event
 
@@ -106,14 +107,10 @@ class Slots(Concern):
         space = model.space_of.get(node, node)
         if pd == ROOT or (kind == "REQUEST" and model.is_core(space)):
             return True
-        if is_channel(node) or (kind == "REQUEST" and self._are_given(pd)):
+        microkit = is_of_microkit(self.context, pd)
+        if is_channel(node) or (kind == "REQUEST" and microkit):
             return slot == 0
         return kind == "HOLD" and pd == model.manager.get(space)
-
-    def _are_given(self, pd: str) -> bool:
-        """Whether the configuration gives the PD its capabilities, whatever becomes of edges."""
-        config = self.context.configured.edges.config_of(pd)
-        return config is not None and config.microkit
 
     def _unfit(self, pd: str, slot: int, cspace: _CSpace) -> tuple[str, str] | None:
         """(rule, text) if the slot may not be given now; None if it may."""
@@ -222,7 +219,8 @@ class Slots(Concern):
             for pd, kind in list(self._holders.get(node, ())):
                 cspace = self._cspaces[pd]
                 slot = self._empty(pd, cspace, (kind, node))
-                notice = None if self._are_given(pd) else notice_of(pd, node)
+                microkit = is_of_microkit(self.context, pd)
+                notice = None if microkit else notice_of(pd, node)
                 if isinstance(notice, str):
                     self.tell(pd, slot, notice)
                 elif notice is not None:

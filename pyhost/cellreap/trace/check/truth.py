@@ -12,6 +12,7 @@ from cellreap import headers
 from cellreap.model.ids import ROOT, is_channel, is_line, is_memory
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.kernel_caps import KernelCaps
+from cellreap.trace.check.own_slots import has_door
 from cellreap.trace.check.snapshot import SnapshotError, read_snapshot
 from cellreap.trace.check.times import Times
 from cellreap.trace.events import Event, cause_of
@@ -276,7 +277,7 @@ class Truth(Concern):
         own = self._kernel.slots.of(pd)
         types = {"ROOT": _ENDPOINT, "NOTIFICATION": _NOTIFICATION, "FAULT": _ENDPOINT}
         slots = {own[name]: letter for name, letter in types.items() if name in own}
-        if self._kernel.slots.has_door(pd):
+        if has_door(self.context, pd):
             slots[own["NOTIFICATION"]] = _ENDPOINT
         slots.update(dict.fromkeys(self._kernel.calls_of(pd), _ENDPOINT))
         if "ENDPOINT" in own and self.context.freed.keeps_endpoint(pd, own["ENDPOINT"] in has):
