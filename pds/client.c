@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <cellreap/client.h>
-#include <cellreap/lanes.h>
-
+#include "local.h"
 #include "statements.h"
+#include <cellreap/lanes.h>
 
 /* The kernel answers with an error as the label, which is below this. */
 enum { KERNEL_ERRORS = 16, COUNTING_WORD = 3 };
-
-seL4_IPCBuffer *__sel4_ipc_buffer;
 
 /* An ELF note, by which `cellreap build` knows for which version of the protocol a program was
  * built. */
@@ -49,7 +46,6 @@ void __assert_fail(const char *expression, const char *file, int line, const cha
 
 void cr_pd_begin(void)
 {
-    seL4_SetIPCBuffer((seL4_IPCBuffer *)CR_VADDR_IPC_BUFFER);
     cr_state_begin();
     cr_main();
     cr_exit(0);
@@ -240,9 +236,8 @@ uint32_t cr_call(uint32_t slot, uint32_t label, const uint64_t *words, uint32_t 
 {
     /* A register that has no word of the message counts the calls, so that the root task can tell
      * two calls from one that lasts (call_ms). The kernel does not transfer it. */
-    static seL4_Word calls;
     count = words_of("cr_call: count", count);
-    seL4_SetMR(COUNTING_WORD, ++calls);
+    seL4_SetMR(COUNTING_WORD, ++cr_here()->calls);
     for (uint32_t i = 0; i < count; i++) {
         seL4_SetMR((int)i, words[i]);
     }
@@ -565,13 +560,10 @@ void cr_do_work(int (*each)(const cr_work_entry *work))
     do_work(each, 0);
 }
 
-/* The bits of channels and interrupts that were signalled. */
-static uint32_t rung;
-
 uint32_t cr_rung(void)
 {
-    const uint32_t bits = rung;
-    rung = 0;
+    const uint32_t bits = cr_here()->rung;
+    cr_here()->rung = 0;
     return bits;
 }
 
@@ -579,7 +571,7 @@ void cr_poll_work(int (*each)(const cr_work_entry *work))
 {
     seL4_Word badge = 0;
     (void)seL4_Poll(CR_SLOT_NOTIFICATION, &badge);
-    rung |= cr_badge_index(badge);
+    cr_here()->rung |= cr_badge_index(badge);
     if (badge != 0) {
         cr_do_work(each);
     }
@@ -589,7 +581,7 @@ void cr_await_signal(int (*each)(const cr_work_entry *work))
 {
     seL4_Word badge;
     (void)seL4_Wait(CR_SLOT_NOTIFICATION, &badge);
-    rung |= cr_badge_index(badge);
+    cr_here()->rung |= cr_badge_index(badge);
     cr_do_work(each);
 }
 
@@ -624,13 +616,14 @@ static void take_message(cr_incoming *message, seL4_MessageInfo_t tag, seL4_Word
 /* One kernel call answers a message and receives the next one. */
 _Noreturn void cr_serve(const cr_server *server)
 {
-    static cr_incoming message;
+    cr_local *const here = cr_here();
+    cr_incoming *const message = &here->message;
     seL4_Word badge;
     seL4_MessageInfo_t tag = cr_recv(CR_SLOT_ENDPOINT, &badge, CR_SLOT_REPLY);
     for (;;) {
         if (cr_badge_kind_of(badge) == CR_BADGE_SIGNAL) {
-            rung |= cr_badge_index(badge);
-            if (server->rung != 0 && rung != 0) {
+            here->rung |= cr_badge_index(badge);
+            if (server->rung != 0 && here->rung != 0) {
                 server->rung(cr_rung());
             }
             if (server->work != 0) {
@@ -639,14 +632,14 @@ _Noreturn void cr_serve(const cr_server *server)
             tag = cr_recv(CR_SLOT_ENDPOINT, &badge, CR_SLOT_REPLY);
             continue;
         }
-        take_message(&message, tag, badge);
-        uint32_t label = server->serve(&message);
-        message.reply_count = words_of("cr_serve: reply_count", message.reply_count);
-        for (uint32_t i = 0; i < message.reply_count; i++) {
-            seL4_SetMR((int)i, message.reply[i]);
+        take_message(message, tag, badge);
+        uint32_t label = server->serve(message);
+        message->reply_count = words_of("cr_serve: reply_count", message->reply_count);
+        for (uint32_t i = 0; i < message->reply_count; i++) {
+            seL4_SetMR((int)i, message->reply[i]);
         }
         tag = cr_reply_recv(CR_SLOT_ENDPOINT,
-                            seL4_MessageInfo_new(label, 0, 0, message.reply_count), &badge,
+                            seL4_MessageInfo_new(label, 0, 0, message->reply_count), &badge,
                             CR_SLOT_REPLY);
     }
 }

@@ -3,24 +3,17 @@
  * Subscriptions with handlers. An entry stands for the subscriptions of one handler with one data
  * to one node. To the root task, its number is the handler. It counts the subscriptions of each and
  * tells this PD once, with all numbers. See client.h. */
-#include <cellreap/client.h>
+#include "local.h"
 
-static struct subscription {
-    cr_subject subject;
-    uint32_t pd; /* the number of the PD in notices, 0 for a space */
-    cr_handler handler;
-    uint64_t data;
-    uint32_t count; /* 0: the entry is free */
-} entries[CR_HANDLERS_MAX];
-
-static int is_about(const struct subscription *entry, const cr_work_entry *work)
+static int is_about(const cr_subscription *entry, const cr_work_entry *work)
 {
     return entry->count != 0 && entry->subject.space == work->space &&
            (work->space != 0 || entry->pd == work->pd);
 }
 
-static struct subscription *find(cr_subject subject, cr_handler handler, uint64_t data)
+static cr_subscription *find(cr_subject subject, cr_handler handler, uint64_t data)
 {
+    cr_subscription *const entries = cr_here()->subscriptions;
     for (uint32_t i = 0; i < CR_HANDLERS_MAX; i++) {
         const cr_subject *of = &entries[i].subject;
         if (entries[i].count != 0 && of->space == subject.space &&
@@ -33,13 +26,14 @@ static struct subscription *find(cr_subject subject, cr_handler handler, uint64_
 }
 
 /* The number of an entry, as the root task knows it. 0 is that of no handler. */
-static uint32_t number_of(const struct subscription *entry)
+static uint32_t number_of(const cr_subscription *entry)
 {
-    return (uint32_t)(entry - entries) + 1;
+    return (uint32_t)(entry - cr_here()->subscriptions) + 1;
 }
 
-static struct subscription *find_free(void)
+static cr_subscription *find_free(void)
 {
+    cr_subscription *const entries = cr_here()->subscriptions;
     for (uint32_t i = 0; i < CR_HANDLERS_MAX; i++) {
         if (entries[i].count == 0) {
             return &entries[i];
@@ -50,8 +44,8 @@ static struct subscription *find_free(void)
 
 cr_result cr_subscribe_handler(cr_subject subject, cr_handler handler, uint64_t data)
 {
-    struct subscription *entry = find(subject, handler, data);
-    struct subscription *place = entry != 0 ? entry : find_free();
+    cr_subscription *entry = find(subject, handler, data);
+    cr_subscription *place = entry != 0 ? entry : find_free();
     if (place == 0) {
         return CR_RESULT_FULL;
     }
@@ -63,14 +57,14 @@ cr_result cr_subscribe_handler(cr_subject subject, cr_handler handler, uint64_t 
         CR_OP_SUBSCRIBE, subject.space == 0 ? subject.pd_slot : 0, arguments, 2, &pd, 1);
     if (result == CR_RESULT_OK) {
         const uint32_t before = place->pd == (uint32_t)pd ? place->count : 0;
-        *place = (struct subscription){subject, (uint32_t)pd, handler, data, before + 1};
+        *place = (cr_subscription){subject, (uint32_t)pd, handler, data, before + 1};
     }
     return result;
 }
 
 cr_result cr_unsubscribe_handler(cr_subject subject, cr_handler handler, uint64_t data)
 {
-    struct subscription *entry = find(subject, handler, data);
+    cr_subscription *entry = find(subject, handler, data);
     if (entry == 0) {
         return CR_RESULT_NO_SUCH;
     }
@@ -81,22 +75,18 @@ cr_result cr_unsubscribe_handler(cr_subject subject, cr_handler handler, uint64_
     return result;
 }
 
-static struct {
-    cr_handler run; /* null: there is none */
-    uint64_t data;
-} destructor;
-
 cr_result cr_set_destructor(cr_handler run, uint64_t data)
 {
+    cr_local *const here = cr_here();
     cr_result result = CR_RESULT_OK;
-    if (run != 0 && destructor.run == 0) {
+    if (run != 0 && here->destructor == 0) {
         result = cr_subscribe_as(0, 0, CR_HANDLER_DESTRUCTOR);
-    } else if (run == 0 && destructor.run != 0) {
+    } else if (run == 0 && here->destructor != 0) {
         result = cr_unsubscribe_as(0, 0, CR_HANDLER_DESTRUCTOR);
     }
     if (result == CR_RESULT_OK) {
-        destructor.run = run;
-        destructor.data = data;
+        here->destructor = run;
+        here->destructor_data = data;
     }
     return result;
 }
@@ -113,7 +103,7 @@ static int tell(const cr_work_entry *work, cr_moment moment)
 {
     int failed = 0;
     for (uint32_t i = 0; i < CR_HANDLERS_MAX; i++) {
-        struct subscription *entry = &entries[i];
+        cr_subscription *entry = &cr_here()->subscriptions[i];
         if (!is_about(entry, work) ||
             (moment == CR_BEFORE && (work->handlers >> number_of(entry) & 1) == 0)) {
             continue;
@@ -129,10 +119,11 @@ static int tell(const cr_work_entry *work, cr_moment moment)
 
 int cr_tell_handlers(const cr_work_entry *work)
 {
+    const cr_local *const here = cr_here();
     switch (work->kind) {
     case CR_NOTICE_PRE_DESTROY:
-        return (work->handlers >> CR_HANDLER_DESTRUCTOR & 1) != 0 && destructor.run != 0
-                   ? destructor.run(work, CR_BEFORE, destructor.data)
+        return (work->handlers >> CR_HANDLER_DESTRUCTOR & 1) != 0 && here->destructor != 0
+                   ? here->destructor(work, CR_BEFORE, here->destructor_data)
                    : tell(work, CR_BEFORE);
     case CR_NOTICE_LOST:
     case CR_NOTICE_DESTROY:

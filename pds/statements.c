@@ -3,25 +3,13 @@
  * What a PD says itself: entries, their sum, and the lines with it. See statement.h. A line comes
  * before the message that it announces, so the trace cannot have what was not announced. */
 #include "statements.h"
-#include <cellreap/client.h>
+#include "local.h"
 #include <cellreap/digest.h>
 #include <cellreap/statement.h>
 
 /* A program that defines it as 0 asks the root task by itself, too. Volatile, because the compiler
  * would take it for what it is here. */
 const volatile int __attribute__((weak)) cr_states_all = 1;
-
-static struct {
-    uint64_t secret; /* 0: no statements */
-    uint64_t sum;
-    uint32_t count;  /* entries */
-    int is_stated;   /* the last line has all of them, or announced them */
-    uint32_t answers;
-    uint32_t refusals;
-    /* The sum and the number of entries if the operation that was announced is carried out. */
-    uint64_t sum_then;
-    uint32_t count_then;
-} own;
 
 static void put(char c)
 {
@@ -45,18 +33,19 @@ static void put_number(uint64_t value, uint32_t digits)
 
 static void state(cr_op op, uint64_t sum)
 {
+    cr_stated *const own = &cr_here()->stated;
     const uint32_t low = (uint32_t)sum;
-    const uint64_t about = (uint64_t)own.count << 32 | op;
+    const uint64_t about = (uint64_t)own->count << 32 | op;
     put('~');
     put('p');
     put('d');
     put_number(cr_info()->pd, 1);
-    put_number(own.count, 1);
+    put_number(own->count, 1);
     put_number(op, 1);
     put_number(low, 8);
-    put_number((uint32_t)cr_digest_stir(cr_digest_stir(own.secret + about) + low), 8);
+    put_number((uint32_t)cr_digest_stir(cr_digest_stir(own->secret + about) + low), 8);
     put('\n');
-    own.is_stated = 1;
+    own->is_stated = 1;
 }
 
 static uint64_t begin_entry(cr_entry kind, cr_op op, uint64_t sum)
@@ -66,9 +55,10 @@ static uint64_t begin_entry(cr_entry kind, cr_op op, uint64_t sum)
 
 static void add_entry(cr_entry kind, cr_op op, uint64_t word)
 {
-    own.sum = cr_digest_stir(begin_entry(kind, op, own.sum) + word);
-    own.count++;
-    own.is_stated = 0;
+    cr_stated *const own = &cr_here()->stated;
+    own->sum = cr_digest_stir(begin_entry(kind, op, own->sum) + word);
+    own->count++;
+    own->is_stated = 0;
 }
 
 /* A message may be shorter than its operation needs. Then it is refused. */
@@ -98,27 +88,28 @@ static uint64_t add_two(uint64_t sum, uint64_t first, uint64_t second)
 /* Adds the entries of an operation to `sum_then`. Returns their number. */
 static uint32_t add_asked(cr_op op, const uint64_t *arguments, uint32_t count)
 {
+    cr_stated *const own = &cr_here()->stated;
     const uint64_t first = word_of(arguments, count, 0);
-    const uint64_t begun = begin_entry(CR_ENTRY_ASKED, op, own.sum);
+    const uint64_t begun = begin_entry(CR_ENTRY_ASKED, op, own->sum);
     switch (op) {
     case CR_OP_SAY:
-        own.sum_then = add_text(arguments, count, begun);
+        own->sum_then = add_text(arguments, count, begun);
         return 1;
     case CR_OP_EXIT:
-        own.sum_then = cr_digest_stir(begun + first);
+        own->sum_then = cr_digest_stir(begun + first);
         return 1;
     case CR_OP_ALLOW:
-        own.sum_then = cr_digest_stir(begun + word_of(arguments, count, 2));
+        own->sum_then = cr_digest_stir(begun + word_of(arguments, count, 2));
         return 1;
     case CR_OP_SUBSCRIBE:
     case CR_OP_UNSUBSCRIBE:
-        own.sum_then = add_two(begun, first, word_of(arguments, count, 1));
+        own->sum_then = add_two(begun, first, word_of(arguments, count, 1));
         return 1;
     case CR_OP_FINISH_WORK: {
         uint32_t rows = 0;
-        own.sum_then = own.sum;
+        own->sum_then = own->sum;
         for (; rows < first && rows < CR_WORK_MAX; rows++) {
-            own.sum_then = add_two(begin_entry(CR_ENTRY_ASKED, op, own.sum_then),
+            own->sum_then = add_two(begin_entry(CR_ENTRY_ASKED, op, own->sum_then),
                                    word_of(arguments, count, 1 + 2 * rows),
                                    word_of(arguments, count, 2 + 2 * rows));
         }
@@ -131,51 +122,55 @@ static uint32_t add_asked(cr_op op, const uint64_t *arguments, uint32_t count)
 
 void cr_state_begin(void)
 {
-    own.secret = cr_states_all ? cr_info()->secret : 0;
-    if (own.secret != 0) {
-        state((cr_op)0, own.sum);
+    cr_stated *const own = &cr_here()->stated;
+    own->secret = cr_states_all ? cr_info()->secret : 0;
+    if (own->secret != 0) {
+        state((cr_op)0, own->sum);
     }
 }
 
 void cr_state_asks(cr_op op, const uint64_t *arguments, uint32_t count)
 {
-    own.count_then = 0;
-    if (own.secret == 0) {
+    cr_stated *const own = &cr_here()->stated;
+    own->count_then = 0;
+    if (own->secret == 0) {
         return;
     }
     const uint32_t entries = add_asked(op, arguments, count);
     if (entries > 0) {
-        own.count_then = own.count + entries;
-        state(op, own.sum_then);
+        own->count_then = own->count + entries;
+        state(op, own->sum_then);
     }
 }
 
 void cr_state_answered(cr_op op, uint64_t label, uint32_t count)
 {
-    if (own.secret == 0) {
+    cr_stated *const own = &cr_here()->stated;
+    if (own->secret == 0) {
         return;
     }
     if (label != CR_RESULT_OK) {
         add_entry(CR_ENTRY_REFUSED, op, label);
-        state((cr_op)0, own.sum); /* Perhaps the PD asks for nothing more. */
-        if (++own.refusals == CR_REFUSALS_TOLD) {
-            own.secret = 0; /* The trace does not tell the next one. */
+        state((cr_op)0, own->sum); /* Perhaps the PD asks for nothing more. */
+        if (++own->refusals == CR_REFUSALS_TOLD) {
+            own->secret = 0; /* The trace does not tell the next one. */
         }
         return;
     }
-    if (own.count_then != 0) {
-        own.sum = own.sum_then;
-        own.count = own.count_then;
+    if (own->count_then != 0) {
+        own->sum = own->sum_then;
+        own->count = own->count_then;
     }
     const uint64_t *words = (const uint64_t *)seL4_GetIPCBuffer()->msg;
-    if (cr_answer_is_told(op, words, &own.answers)) {
+    if (cr_answer_is_told(op, words, &own->answers)) {
         add_entry(CR_ENTRY_ANSWERED, op, cr_digest_words(words, count));
     }
 }
 
 void cr_state_sum(void)
 {
-    if (own.secret != 0 && !own.is_stated) {
-        state((cr_op)0, own.sum);
+    cr_stated *const own = &cr_here()->stated;
+    if (own->secret != 0 && !own->is_stated) {
+        state((cr_op)0, own->sum);
     }
 }

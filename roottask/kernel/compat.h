@@ -5,14 +5,16 @@
  * <sel4/sel4.h> or depend on a version of seL4.
  *
  * libsel4 keeps the address of the IPC buffer in a thread-local variable. Before version 15.0 it
- * always does so. Since 15.0 it does so only if its configuration says so. In each address space of
- * this project only one thread at a time uses an IPC buffer (worker.h), so a plain variable is
- * sufficient and no thread needs a TLS area. This file therefore removes the storage class from
- * the declaration. */
+ * always does so. Since 15.0 it does so only if its configuration says so. No thread of this
+ * project has a TLS area, so this file removes the storage class from the declaration. In the root
+ * task only one thread at a time uses an IPC buffer (worker.h), so a plain variable is sufficient.
+ * A PD finds the address in the startup page of the thread that runs: its declaration becomes that
+ * of the function which returns the place. */
 #ifndef CELLREAP_SEL4_COMPAT_H
 #define CELLREAP_SEL4_COMPAT_H
 
 #include <sel4/config.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* libsel4's own headers convert signs implicitly. */
@@ -23,6 +25,18 @@
 #ifdef CELLREAP_ROOT_TASK
 /* A root task that includes the component may have libsel4's variable too, of either class. */
 #define __sel4_ipc_buffer cr_ipc_buffer
+#else
+#pragma GCC diagnostic ignored "-Wstrict-prototypes"
+#include <cellreap/protocol.h>
+#include <sel4/types.h>
+extern inline __attribute__((gnu_inline, always_inline)) seL4_IPCBuffer **
+cr_ipc_buffer_place(void)
+{
+    const uintptr_t stack = (uintptr_t)__builtin_frame_address(0);
+    return (seL4_IPCBuffer **)((stack >> CR_THREAD_SPAN_BITS << CR_THREAD_SPAN_BITS) +
+                               offsetof(cr_startup, ipc_buffer));
+}
+#define __sel4_ipc_buffer (*cr_ipc_buffer_place())
 #endif
 #define __thread
 #include <sel4/sel4.h>

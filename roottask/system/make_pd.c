@@ -33,7 +33,9 @@ static void fill_startup(cr_pd *pd, cr_startup *out)
         .magic = CR_PROTOCOL_MAGIC,
         .pd = pd->number,
         .cspace_bits = pd->body.cspace_bits,
-        .secret = secret_of(pd)};
+        .secret = secret_of(pd),
+        .ipc_buffer = CR_VADDR_IPC_BUFFER,
+        .threads = 1};
     cr_text_copy(out->name, pd->name, CR_NAME_BYTES);
     if (pd->config == CR_IMAGE_NONE) {
         return;

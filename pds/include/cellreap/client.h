@@ -5,8 +5,8 @@
  *
  *     void cr_main(void);
  *
- * and may use everything declared here. The library allocates no memory and supports one thread
- * for each PD. */
+ * and may use everything declared here. The library allocates no memory, and keeps what it keeps
+ * for each PD apart, also where PDs are threads of one process. */
 #ifndef CELLREAP_CLIENT_H
 #define CELLREAP_CLIENT_H
 
@@ -21,10 +21,12 @@ enum { CR_MAX_WORDS = 64 };
  * taken back. */
 enum { CR_CALL_LOST = 0xffff };
 
-/* What the root task tells the PD at its start: who it is, what it has, and in which slots. */
+/* What the root task tells the PD at its start: who it is, what it has, and in which slots. The
+ * PDs of a process are its threads (docs/programs.md): this is what the running one was told. It is
+ * found by the stack pointer, so nothing of the library can run on another stack than the PD's. */
 static inline const cr_startup *cr_info(void)
 {
-    return (const cr_startup *)CR_VADDR_STARTUP;
+    return cr_startup_of((uintptr_t)__builtin_frame_address(0));
 }
 
 /* Defined by the program: what the PD does. When it returns, the PD exits with code 0. */

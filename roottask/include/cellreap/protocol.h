@@ -561,12 +561,25 @@ enum {
     CR_MICROKIT_CALL_BIT = 63
 };
 
-/* Addresses in every PD's address space. */
+/* Addresses in every PD's address space, of its own pages. They are in one span of addresses. The
+ * threads of a process share an address space: each has its pages in a span of its own, the first
+ * thread, whose number is 0, in the lowest one. */
 enum {
     CR_VADDR_STARTUP = 0x10000000,    /* one read-only page: cr_startup */
-    CR_VADDR_IPC_BUFFER = 0x10001000, /* one page */
-    CR_VADDR_STACK = 0x10010000       /* upwards from here; the page below is not mapped */
+    CR_VADDR_IPC_BUFFER = 0x10001000, /* one page; what is behind the buffer is the library's */
+    CR_VADDR_STACK = 0x10010000,      /* upwards from here; the page below is not mapped */
+    CR_THREAD_SPAN_BITS = 21,         /* as many addresses as a page table of the last level has */
+    CR_THREADS_MAX = 8                /* of a process */
 };
+
+_Static_assert((CR_VADDR_STARTUP & ((1 << CR_THREAD_SPAN_BITS) - 1)) == 0, "at the span's start");
+
+/* The address of a page of a thread, by that of the first thread's. */
+static inline uint64_t cr_vaddr_of(uint64_t vaddr, uint32_t thread)
+{
+    return vaddr + ((uint64_t)thread << CR_THREAD_SPAN_BITS);
+}
+
 
 /* Regions begin at any page below this log2: user addresses of riscv64 (Sv39) have 38 bits. Those
  * of the configuration use page tables of the PD's body. One that a PD attaches has page tables of
@@ -602,6 +615,9 @@ typedef struct cr_startup {
     uint32_t n_pds;
     uint32_t creator; /* the number of the PD that spawned it; 0: the configuration has it */
     uint64_t secret;  /* for what it says itself (statement.h); 0: it is to say nothing */
+    uint64_t ipc_buffer; /* the address */
+    uint32_t thread;  /* its number among the threads of its process; 0: the first, or the only */
+    uint32_t threads; /* how many its process has */
     char name[32];
     struct {
         char name[32];
@@ -627,6 +643,12 @@ typedef struct cr_startup {
         uint32_t bit; /* IRQ: in the badge of the signal */
     } lines[CR_STARTUP_LINES]; /* interrupts, then ports, as the configuration lists them */
 } cr_startup;
+
+/* That of the thread whose stack has this address. */
+static inline const cr_startup *cr_startup_of(uintptr_t stack)
+{
+    return (const cr_startup *)(stack >> CR_THREAD_SPAN_BITS << CR_THREAD_SPAN_BITS);
+}
 
 /* The first label of servers' answers to their clients. Errors of the kernel have labels below 16,
  * so a client can tell them from answers. */
