@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -37,6 +38,8 @@ _ARROWS: Final = {
     "OWN": "──◇",
     "SUBSCRIBE": "┄┄>",
 }
+ALONE: Final = 4
+"""PDs without an edge that stand in one row."""
 _GAP: Final = '<FONT POINT-SIZE="12"> </FONT>'
 """Keeps a line of small text away from the one above it. It is on both sides, so both fit."""
 
@@ -97,6 +100,12 @@ def _body(drawing: Drawing, prefix: str) -> Iterator[str]:
         yield from (f"  {_node(node, prefix)}" for node in members[space.id])
         yield "}"
     yield from (_edge(edge, at, prefix) for at, edge in enumerate(drawing.edges))
+    # Those without an edge would all stand in one column.
+    joined = {end for edge in drawing.edges for end in (edge.source, edge.target)}
+    alone = [node.id for node in drawing.nodes if node.kind == "pd" and node.id not in joined]
+    for row in (alone[at : at + ALONE] for at in range(0, len(alone), ALONE)):
+        for one, other in itertools.pairwise(row):
+            yield f"{quote(prefix + one)} -> {quote(prefix + other)} [style=invis];"
 
 
 def _node(node: DrawnNode, prefix: str) -> str:

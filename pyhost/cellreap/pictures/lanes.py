@@ -54,6 +54,8 @@ class Lane:
     pd: str
     life: Span
     waits: list[Span] = field(default_factory=list)
+    stuck: list[Span] = field(default_factory=list)
+    """Those of `waits` in which it was seen in a call that nobody answers."""
     marks: list[tuple[int, str]] = field(default_factory=list)
 
 
@@ -107,6 +109,8 @@ class Lanes:
     def take(self, event: Event) -> None:
         """Takes the next event."""
         self._at += 1
+        if event.name != "STANDS":
+            self._end(event.values.get("pd", ""), "call")  # it went on
         handler = _HANDLERS.get(event.name)
         if handler is not None:
             handler(self, event)
@@ -127,6 +131,8 @@ class Lanes:
         if lane is not None and (pd, what) not in self._open:
             span = self._open[pd, what] = Span(self._at, text=text)
             lane.waits.append(span)
+            if what == "call":
+                lane.stuck.append(span)
 
     def _end(self, pd: str, what: str) -> None:
         span = self._open.pop((pd, what), None)
@@ -154,6 +160,10 @@ class Lanes:
 
     def _fault_over(self, event: Event) -> None:
         self._end(event["pd"], "fault")
+
+    def _stands(self, event: Event) -> None:
+        if event["state"] == "call" and event["on"] != "-":
+            self._begin(event["pd"], "call", f"waits in a call to {event['on']}")
 
     def _ask(self, event: Event) -> None:
         if asks(event):
@@ -241,6 +251,7 @@ _HANDLERS: Final[dict[str, Callable[[Lanes, Event], None]]] = {
     "PD": Lanes._pd,
     "STOP": Lanes._stop,
     "FREEZE": Lanes._freeze,
+    "STANDS": Lanes._stands,
     "FAULT_HELD": Lanes._fault_held,
     "FAULT_RESUMED": Lanes._fault_over,
     "FAULT": Lanes._fault_over,

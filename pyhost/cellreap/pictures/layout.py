@@ -51,6 +51,8 @@ def place(drawing: Drawing) -> Layout:
             layout.clusters[name.removeprefix("cluster_")] = box(x0, y1, x1 - x0, y1 - y0)
     # Graphviz lists the edges in an order of its own, with the places of theirs in our text.
     for each in found.get("edges", ()):
+        if "id" not in each:  # between those that have no edge
+            continue
         key = drawing.edges[int(str(each["id"]).removeprefix("e"))]
         places = {"pos": layout.curves, "lp": layout.labels}
         for name, found_at in places.items():

@@ -42,6 +42,7 @@ from cellreap.pictures.history import (
 from cellreap.pictures.lanes import CleanupSeen, Lane, Lanes
 from cellreap.pictures.layout import Layout, place
 from cellreap.pictures.nearness import Nearness
+from cellreap.pictures.words import event_words
 from cellreap.runs.folding import in_ranges, natural, stem_of
 from cellreap.runs.summary import heading_of, headline
 from cellreap.trace.events import Event, printable
@@ -87,6 +88,7 @@ def page_of(reading: Reading, told: Sequence[str], title: str, near: Nearness) -
         "legend": _legend_html(
             {list(KINDS)[edge["kind"]] for edge in run["edges"]},
             broken=any(node["broken"] for node in run["nodes"]),
+            stuck=any(node["stuck"] for node in run["nodes"]),
         ),
         "style": (folder / "page.css").read_text(encoding="utf-8"),
         "script": (folder / "page.js").read_text(encoding="utf-8"),
@@ -166,18 +168,23 @@ def _places(events: Sequence[Event], report: Report) -> list[int | None]:
     return places
 
 
-def _legend_html(kinds: Collection[str], *, broken: bool) -> str:
+def _legend_html(kinds: Collection[str], *, broken: bool, stuck: bool) -> str:
     edges = [
         f'<li><svg width="44" height="12" aria-hidden="true"><path class="e k-{kind}" '
         f'd="M2 6 L34 6" marker-end="url(#h-{kind})"/></svg> {html.escape(KINDS[kind])}</li>'
         for kind in EDGE_STYLES
         if kind in kinds
     ]
-    kept = (
-        '<li><svg width="44" height="12" aria-hidden="true"><rect class="broken" x="4" y="1" '
-        'width="30" height="10" rx="4"/></svg> is built on what went</li>'
-    )
-    return f'<ul class="legend">{"".join(edges)}{kept if broken else ""}</ul>'
+    boxes = [
+        f'<li><svg width="44" height="12" aria-hidden="true"><rect class="{sign}" x="4" y="1" '
+        f'width="30" height="10" rx="{4 if sign == "broken" else 0}"/></svg> {told}</li>'
+        for sign, told, seen in (
+            ("broken", "is built on what went", broken),
+            ("stuck", "waits in a call that nobody answers", stuck),
+        )
+        if seen
+    ]
+    return f'<ul class="legend">{"".join(edges + boxes)}</ul>'
 
 
 # -- data
@@ -190,7 +197,8 @@ def run_data(reading: Reading) -> dict[str, Any]:
     lanes = Lanes()
     for event in events:
         lanes.take(event)
-    graph = _Graph(history)
+    stuck = {pd: lane.stuck for pd, lane in lanes.lanes.items() if lane.stuck}
+    graph = _Graph(history, stuck)
     places = place(graph.drawing())
     names = report.names
     # Who is there one after the other has one lane, and so have those that are alike.
@@ -199,7 +207,8 @@ def run_data(reading: Reading) -> dict[str, Any]:
         shared.setdefault(graph.alike.get(pd, graph.seats.of.get(pd, pd)), []).append(lane)
     at = {lane.pd: number for number, each in enumerate(shared.values()) for lane in each}
     return {
-        "events": [_event_text(event) for event in events],
+        "events": [event_words(event, names) for event in events],
+        "records": [_record(event) for event in events],
         "lines": [event.line for event in events],
         "passed": _passed(events),
         "size": [places.width, places.height],
@@ -251,7 +260,7 @@ def _passed(events: Sequence[Event]) -> list[int] | None:
     return [time - before for before, time in zip([0, *times], times, strict=False)]
 
 
-def _event_text(event: Event) -> str:
+def _record(event: Event) -> str:
     values = " ".join(f"{name}={printable(value, 200)}" for name, value in event.values.items())
     return f"{event.name} {values}".rstrip()
 
@@ -283,8 +292,9 @@ class _Graph:
     place.
     """
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: History, stuck: Mapping[str, Sequence[Span]]) -> None:
         self.history = history
+        self._stuck = stuck
         self.seats = _Seats(history)
         sizes = Counter(
             node.space for node in history.nodes.values() if node.space not in (None, node.id)
@@ -366,6 +376,8 @@ class _Graph:
         label: tuple[str, ...] = (node.name, node.id) if node.name else (node.id,)
         if node.doomed and kind_of(key) != "resource":
             label = (*label, "doomed at depth 9" if kind_of(key) == "pd" else "doomed")
+        if key in self._stuck:
+            label = (*label, max((span.text for span in self._stuck[key]), key=len))
         if kind_of(key) == "pd":
             return DrawnNode(seat, "pd", label)
         return DrawnNode(seat, "space" if key == node.space else "resource", label, space)
@@ -402,6 +414,11 @@ class _Graph:
                         for span in each.doomed
                     ],
                     "broken": [[*_span(span), span.text] for each in seen for span in each.broken],
+                    "stuck": [
+                        [*_span(span), span.text]
+                        for each in members
+                        for span in self._stuck.get(each, ())
+                    ],
                     "space": keys.get(seen[0].space or "", -1),
                     "cluster": places.clusters.get(self._seats[key]),
                 }

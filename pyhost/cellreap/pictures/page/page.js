@@ -11,6 +11,8 @@
   const ROW = 22, LANE = 20, NAMES = 150, TOP = 38;
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   let at = 0;
+  let raw = false; // whether events are shown as the records that they are
+  const tells = (k) => (raw ? run.records : run.events)[k];
   let from = 0, to = Math.max(1, count); // the events that the time line shows
 
   // The time of each event in nanoseconds, if the trace has times, and one behind the last one.
@@ -135,6 +137,8 @@
       const kept = there ? node.broken.filter((span) => inside(span, at)) : [];
       if (kept.length) state += " broken";
       for (const span of kept) broken.push(span[2]);
+      const stuck = there && find(node.stuck, at);
+      if (stuck) state += " stuck";
       setClass(shape.group, node.kind + state);
       if (clusters[number]) setClass(clusters[number], `cluster${state}`);
       const depth = doom ? doom[2] : -1;
@@ -147,6 +151,7 @@
         told = doom[3] || (depth > 0 ? `doomed at depth ${depth}` : "doomed");
       }
       if (node.kind === "resource") told = "";
+      if (stuck && !told) told = stuck[2];
       if (doom && node.kind !== "resource") doomed.push(`${node.label.join(", ")}: ${told}`);
       const lines = shape.lines, last = lines[lines.length - 1];
       if (last.textContent !== told) last.textContent = told;
@@ -198,10 +203,35 @@
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name);
   const waitColour = (told) => told === "stopped" || told.startsWith("frozen") ? "--stop" :
     told.startsWith("has notice") ? "--wait" : told.startsWith("deals") ? "--work" : "--held";
-  el("tall").style.height = `${TOP + run.lanes.length * LANE + 4}px`;
+  // The lanes in which nothing happens in the whole run are one row, until they are opened.
+  const idle = new Set(run.lanes.keys());
+  run.lanes.forEach((lane, number) => {
+    if (number === 0 || lane.waits.length || lane.marks.length ||
+      lane.lives.length > lane.many || lane.lives.some((life) => life[1] !== null)) {
+      idle.delete(number);
+    }
+  });
+  for (const [, , , source, target] of run.arrows) {
+    idle.delete(source);
+    idle.delete(target);
+  }
+  const foldable = idle.size > 1;
+  let folded = foldable && run.lanes.length > 12;
+  let order = []; // row -> lane; the last one is that of the lanes that are folded
+  const rowOf = new Map();
+  const fold = (wanted) => {
+    folded = foldable && wanted;
+    order = [...run.lanes.keys()].filter((number) => !folded || !idle.has(number));
+    order.forEach((number, row) => rowOf.set(number, row));
+    for (const number of folded ? idle : []) rowOf.set(number, order.length);
+    el("tall").style.height = `${TOP + (order.length + (folded ? 1 : 0)) * LANE + 4}px`;
+    const button = document.querySelector('[data-go="fold"]');
+    button.hidden = !foldable;
+    button.textContent = `${folded ? "Show" : "Fold"} ${idle.size} idle lanes`;
+  };
   const drawLanes = () => {
     const width = Math.max(320, lanes.clientWidth);
-    const height = Math.min(TOP + run.lanes.length * LANE + 4, Math.max(120, lanes.clientHeight));
+    const height = Math.min(el("tall").offsetHeight, Math.max(120, lanes.clientHeight));
     const scale = window.devicePixelRatio || 1;
     if (canvas.width !== width * scale || canvas.height !== height * scale) {
       canvas.width = width * scale;
@@ -217,7 +247,7 @@
     const x = (k) => NAMES +
       (place(Math.min(Math.max(k === null ? count : k, from), to)) - begins) * per;
     const scrolled = lanes.scrollTop;
-    const y = (lane) => TOP + lane * LANE - scrolled;
+    const y = (row) => TOP + row * LANE - scrolled;
     const seen = (begin, end) => begin < to && (end === null || end > from);
     context.font = '11px "DejaVu Sans", Verdana, sans-serif';
     for (const cleanup of run.cleanups) {
@@ -229,9 +259,9 @@
       }
     }
     const first = Math.max(0, Math.floor(scrolled / LANE));
-    const last = Math.min(run.lanes.length, Math.ceil((scrolled + height) / LANE));
-    for (let number = first; number < last; number += 1) {
-      const lane = run.lanes[number], top = y(number);
+    const last = Math.min(order.length, Math.ceil((scrolled + height) / LANE));
+    for (let row = first; row < last; row += 1) {
+      const lane = run.lanes[order[row]], top = y(row);
       for (const [begin, end] of lane.lives) {
         if (!seen(begin, end)) continue;
         context.fillStyle = colour("--life");
@@ -256,7 +286,8 @@
     context.lineWidth = 1;
     let arrows = 0;
     const beside = new Map(); // lanes -> the last arrow between them
-    for (const [, , , source, target, queued, taken] of run.arrows) {
+    for (const [, , , about, receiver, queued, taken] of run.arrows) {
+      const source = rowOf.get(about), target = rowOf.get(receiver);
       const end = taken === null ? queued : taken;
       if (!seen(queued, end + 1) || (source < first && target < first)) continue;
       if ((source >= last && target >= last) || (arrows += 1) > 2000) continue;
@@ -283,13 +314,14 @@
     context.fillRect(0, 0, NAMES, height);
     context.fillRect(0, 0, width, TOP);
     context.fillStyle = colour("--ink");
-    for (let number = first; number < last; number += 1) {
-      const lane = run.lanes[number];
-      let told = laneName(lane, false);
+    for (let row = first; row <= last; row += 1) {
+      if (row === order.length && !folded || row > order.length) break;
+      let told = row < order.length ? laneName(run.lanes[order[row]], false)
+        : `${idle.size} idle lanes`;
       while (told.length > 4 && context.measureText(told).width > NAMES - 12) {
         told = `${told.slice(0, -2)}…`;
       }
-      if (y(number) >= TOP - 6) context.fillText(told, 6, y(number) + 14);
+      if (y(row) >= TOP - 6) context.fillText(told, 6, y(row) + 14);
     }
     context.fillStyle = colour("--soft");
     context.fillText(times ? "time" : "events", 6, 13);
@@ -336,7 +368,7 @@
     return [...counts].map(([told, number]) => `${number} of ${lane.many}: ${told}`);
   };
   canvas.addEventListener("mousemove", (event) => {
-    const lane = run.lanes[Math.floor((event.offsetY - TOP + lanes.scrollTop) / LANE)];
+    const lane = run.lanes[order[Math.floor((event.offsetY - TOP + lanes.scrollTop) / LANE)]];
     const width = Math.max(320, lanes.clientWidth) - NAMES - 8;
     const share = (event.offsetX - NAMES) / width;
     if (!lane || event.offsetY < TOP || share < 0 || share > 1) {
@@ -572,7 +604,8 @@
       if (k === at) row.setAttribute("aria-current", "true");
       row.style.top = `${k * ROW}px`;
       row.dataset.at = k;
-      for (const cell of [k, run.lines[k], run.events[k]]) {
+      row.title = run.records[k];
+      for (const cell of [k, run.lines[k], tells(k)]) {
         add(row, "span", cell).setAttribute("role", "cell");
       }
     }
@@ -600,7 +633,7 @@
       clock = each[1];
     }
     const when = times ? ` at ${milliseconds(times[at])}` : clock === null ? "" : ` at ${clock} ms`;
-    const said = count ? `${at}${when}: ${run.events[at]}` : "no events";
+    const said = count ? `${at}${when}: ${tells(at)}` : "no events";
     slider.setAttribute("aria-valuetext", said);
     const violated = bad.get(at) || [];
     el("event").textContent = [said, ...violated.map((each) => `Violation: ${each}`)].join("\n");
@@ -631,12 +664,21 @@
     "next-cleanup": () => choose(begins.find((k) => k > at) ?? at),
     "last-cleanup": () => choose([...begins].reverse().find((k) => k < at) ?? at),
     "next-bad": () => choose(badPlaces.find((k) => k > at) ?? badPlaces[0] ?? at),
+    raw: () => {
+      raw = !raw;
+      document.querySelector('[data-go="raw"]').textContent = raw ? "In words" : "As records";
+      choose(at);
+    },
+    fold: () => {
+      fold(!folded);
+      drawLanes();
+    },
     closer: () => zoom(0.5),
     wider: () => zoom(2),
   };
   const keys = { ArrowRight: "on", ArrowLeft: "back", Home: "first", End: "last",
     PageDown: "next-cleanup", PageUp: "last-cleanup", v: "next-bad", "+": "closer",
-    "-": "wider" };
+    "-": "wider", f: "fold", r: "raw" };
   document.addEventListener("keydown", (event) => {
     const name = keys[event.key];
     if (!name || event.ctrlKey || event.altKey || event.metaKey) return;
@@ -670,6 +712,7 @@
   });
   window.addEventListener("afterprint", seenRows);
   document.querySelector('[data-go="next-bad"]').hidden = !badPlaces.length;
+  fold(folded);
 
   const wanted = Number(/^#event=(\d+)$/.exec(location.hash)?.[1] ?? NaN);
   const middle = run.cleanups.length ? run.cleanups[0].phases.find((each) => each[2] === "mark")

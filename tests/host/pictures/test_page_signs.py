@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The signs of a page: who waits for nobody, which lanes are folded, events in words."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cellreap import headers
+from cellreap.pictures.runpage import run_data
+from cellreap.pictures.words import MAX_TEXT, event_words
+from cellreap.trace.events import Event, field_type
+from cellreap.trace.reading import read_file
+from cellreap.trace.writer import Draft, seal
+from kit.browser import NEEDS_CHROMIUM, opened
+from kit.command_line import cellreap
+from kit.trace_simulator import RUNS, Target
+
+NEEDS_DOT = pytest.mark.skipif(shutil.which("dot") is None, reason="no dot")
+HOME, END = "\ue011", "\ue010"
+
+
+def written(events: list[Draft], path: Path) -> Path:
+    path.write_text("\n".join(seal(events)) + "\n")
+    return path
+
+
+def page_for(trace: Path) -> Path:
+    page = trace.with_suffix(".html")
+    done = cellreap("report", str(trace), "-o", str(page))
+    assert done.returncode == 0, done.stderr
+    return page
+
+
+@pytest.mark.behaviour("V-01")
+def test_each_event_has_words() -> None:
+    """Whatever words its fields have, and of each field that they name."""
+    for name, fields in headers.event_table().fields.items():
+        types = {field: field_type(name, field) for field in fields}
+        choices = [[(field, word) for word in types[field].words] for field in fields]
+        for chosen in itertools.product(*filter(None, choices)):
+            told = event_words(Event(name, dict.fromkeys(fields, "7") | dict(chosen)), {})
+            assert 5 < len(told) < MAX_TEXT, (name, chosen)
+            assert told.isprintable()
+
+
+@pytest.mark.behaviour("V-01")
+def test_who_waits_in_a_call_is_marked_until_it_goes_on(tmp_path: Path) -> None:
+    trace = written(RUNS["blame"](), tmp_path / "blame.trace")
+    reading = read_file(trace, keep_events=True)
+    data = run_data(reading)
+    stood = [
+        at
+        for at, event in enumerate(reading.events)
+        if event.name == "STANDS" and event["state"] == "call"
+    ]
+    nurse = next(
+        at
+        for at, event in enumerate(reading.events)
+        if at > stood[0] and event.name == "GET_WORK" and event["pd"] == "PD_1"
+    )
+    stuck = {node["id"]: node["stuck"] for node in data["nodes"] if node["stuck"]}
+    told = "waits in a call to PD_6"
+    assert stuck == {
+        "PD_1": [[stood[0], nurse, told], [stood[1], None, told]],
+        "PD_6": [[stood[2], None, "waits in a call to PD_5"]],
+    }
+    (lane,) = (lane for lane in data["lanes"] if lane["name"] == "nurse")
+    assert [stood[1], None, told] in lane["waits"]
+
+
+@pytest.mark.behaviour("V-01")
+@NEEDS_DOT
+@NEEDS_CHROMIUM
+def test_who_waits_in_a_call_is_drawn_so(tmp_path: Path) -> None:
+    trace = written(RUNS["blame"](), tmp_path / "blame.trace")
+    with opened(page_for(trace)) as page:
+        stuck = "[...document.querySelectorAll('#graph .pd.stuck title')].map(t => t.textContent)"
+        page.press(HOME)
+        assert page.ask(stuck) == []
+        page.press(END)
+        assert page.ask(stuck) == [
+            "nurse, PD_1, waits in a call to PD_6",
+            "middle, PD_6, waits in a call to PD_5",
+        ]
+        assert "waits in a call to PD_6" in page.text("#now")
+        assert "waits in a call that nobody answers" in page.text(".legend")
+        assert page.said() == []
+
+
+def bystanders(number: int) -> list[Draft]:
+    """The events of a server that crashes beside so many PDs that do nothing."""
+    target = Target(0, 0, "bystanders")
+    server, client = target.pd("server"), target.pd("client")
+    target.request(client, target.space(server, "THING", "goods"))
+    for letter in "abcdefghijklmnopqrstuvwxyz"[:number]:
+        target.pd(f"bystander_{letter}")
+    target.quiet()
+    target.fault(server)
+    target.cleanup()
+    target.serve_all()
+    target.account()
+    return target.end()
+
+
+@pytest.mark.behaviour("V-01")
+@NEEDS_DOT
+@NEEDS_CHROMIUM
+def test_lanes_in_which_nothing_happens_can_be_folded(tmp_path: Path) -> None:
+    """From a dozen lanes on they are, at first."""
+    tall = "document.querySelector('#tall').offsetHeight"
+    button = "[data-go=fold]"
+    for number, at_first in ((20, True), (4, False)):
+        trace = written(bystanders(number), tmp_path / f"bystanders_{number}.trace")
+        with opened(page_for(trace)) as page:
+            heights = {True: 38 + 4 * 20 + 4, False: 38 + (3 + number) * 20 + 4}
+            words = {True: f"Show {number} idle lanes", False: f"Fold {number} idle lanes"}
+            for folds in (at_first, not at_first, at_first):
+                assert (page.ask(tall), page.text(button)) == (heights[folds], words[folds])
+                page.press("f")
+            assert page.said() == []
+
+
+@pytest.mark.behaviour("V-01")
+@NEEDS_DOT
+def test_who_has_no_edge_takes_little_room(tmp_path: Path) -> None:
+    trace = written(bystanders(20), tmp_path / "bystanders.trace")
+    data = run_data(read_file(trace, keep_events=True))
+    rows = [n["box"][1] for n in data["nodes"] if n["label"][0].startswith("bystander")]
+    assert len(rows) == 20
+    assert len(set(rows)) == 5
