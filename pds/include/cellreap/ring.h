@@ -25,7 +25,8 @@
 /* How far an end is: its index in the low half, and in the high half of which content. */
 typedef uint64_t cr_ring_place;
 
-/* What is shared. The lines keep what one end writes apart from what the other one does. */
+/* The shared memory of a ring. The lines keep what one end writes apart from what the other one
+ * does. */
 typedef struct cr_ring_memory {
     /* Incremented by the root task before the first instruction of a PD that comes back: the
      * `epoch` of the region. */
@@ -59,8 +60,8 @@ typedef struct cr_ring {
     uint64_t epoch;
 } cr_ring;
 
-/* Opens an end of the ring in `bytes` of memory, for entries of so many words of 8 bytes. Both ends
- * must say the same. The number of entries is the largest power of two that has room.
+/* Opens an end of the ring in `bytes` of memory, for entries of this many words of 8 bytes. Both
+ * ends must say the same. The number of entries is the largest power of two that has room.
  * CR_RING_BROKEN: there is no room for one. */
 cr_ring_status cr_ring_open(cr_ring *ring, void *memory, size_t bytes, uint32_t words,
                             cr_ring_end end);

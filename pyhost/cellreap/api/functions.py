@@ -282,8 +282,8 @@ def boot(
     """Boots an image on QEMU, records its trace and checks it against the image.
 
     `trace`: where to write the console; by default beside the image, with the suffix `.trace`.
-    `timeout`: the run ends after so many seconds; by default it may take any time, and ends after
-    16 MiB of output. `idle`: it also ends if nothing is printed for so many seconds. `qemu_args`:
+    `timeout`: the run ends after this many seconds; by default it may take any time, and ends after
+    16 MiB of output. `idle`: it also ends if nothing is printed for this many seconds. `qemu_args`:
     further arguments for QEMU. `typed`: a file that the UART of the console receives, from its
     beginning.
     """

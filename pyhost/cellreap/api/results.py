@@ -137,7 +137,7 @@ class Run:
     def told(self, files: Mapping[int, str] | None = None, cleanups: int = 0) -> list[str]:
         """The lines of the story.
 
-        files: the file of each extraction, by number. cleanups: so many were told before.
+        files: the file of each extraction, by number. cleanups: this many were told before.
         """
         seconds = None if self.boot is None else self.boot.seconds
         lines = tell(self.reading, self.kernel, seconds, files, cleanups)

@@ -314,7 +314,7 @@ policy_file_option: Decorator = _policy_option(
 policy_options: Decorator = _together(
     _policy_option(
         ("depth", "metric", "both"),
-        "Whom policy dooms: dependents up to --pd-depth, PDs that are close to the one that "
+        "Which PDs policy dooms: dependents up to --pd-depth, PDs that are close to the one that "
         "crashes, or dependents that are. Default: as the configuration or the trace has it, "
         "depth for CSV. Or the policy beside X.system.",
     ),

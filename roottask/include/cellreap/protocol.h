@@ -308,7 +308,7 @@ typedef enum cr_asker {
         "the capability to it.")                                                                   \
     CR_OPERATION(CR_OP_ALLOCATE, 42, allocate, "memory",                                           \
         COUNT(pages), RESULT(space) RESULT(object), PLAIN, TOLD_SOME, CR_FROM_LIVE,                \
-        "Creates a memory object of so many pages, which are zero. The caller holds it.")          \
+        "Creates a memory object of this many pages, which are zero. The caller holds it.")        \
     CR_OPERATION(CR_OP_ATTACH, 43, attach, "memory",                                               \
         NUMBER(space) NUMBER(object) WORD(address) FLAG(writable),                                 \
         RESULT(region_space) RESULT(region), PLAIN, TOLD_SOME, CR_FROM_LIVE,                       \

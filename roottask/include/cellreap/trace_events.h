@@ -265,7 +265,7 @@ typedef enum cr_print {
                    "heartbeat_ms, or that keeps the PD waiting in a call for twice call_ms; 0: no "\
                    "such limit. In each period_us it may run for budget_us; if that is less, to "  \
                    "use it up is a fault; 0: no such limit. passive: it runs on the time of its "  \
-                   "callers. It is respawned at most so many "                                     \
+                   "callers. It is respawned at most this many "                                   \
                    "times in a window of window_ms (0: the whole run), the first time at once, "   \
                    "each further time after a delay that doubles, beginning with delay_ms. "       \
                    "Without a timer both are 0, whatever is told.")                                \
@@ -383,7 +383,7 @@ typedef enum cr_print {
                    "It comes when at least 100 ms have passed since the last one. Where limits of "\
                    "RIGHTS alone keep it going, it comes only if something happened since.")       \
     CR_TRACE_EVENT(CR_EV_SILENT, "SILENT", FIELD(ms, NUMBER),                                      \
-                   "For so many milliseconds there was no event but CLOCK, HELD_UP and "           \
+                   "For this many milliseconds there was no event but CLOCK, HELD_UP and "         \
                    "UNANSWERED. A STANDS follows for each PD that is not destroyed. Without "      \
                    "SILENT, STANDS comes at the end of a run only, for each PD that waits in a "   \
                    "call or for its fault handler, and for whom it waits for.")                    \
@@ -531,7 +531,7 @@ typedef enum cr_print {
                    "The PD's notice, which it has not fetched, was taken back for good.")          \
     CR_TRACE_EVENT(CR_EV_DUMP, "DUMP", FIELD(pd, PD) FIELD(by, PD) FIELD(address, ADDRESS)         \
                    FIELD(words, NUMBER),                                                           \
-                   "A PD read so many words of the memory of a doomed PD, from this address on.")  \
+                   "A PD read this many words of the memory of a doomed PD, from this address on.")\
     /* Tickets */                                                                                  \
     CR_TRACE_EVENT(CR_EV_TICKET, "TICKET", FIELD(ticket, NUMBER) FIELD(state, NUMBER)              \
                    FIELD(done, NUMBER) FIELD(failed, NUMBER) FIELD(dropped, NUMBER)                \

@@ -329,7 +329,7 @@ class Pd(Table):
     open. The default is 10000. If the kernel leaves no timer to user level, it is the whole run.
     """
     respawn_delay_ms: _Delay | None = None
-    """The first time in a window the PD is created anew at once, the second time after so many
+    """The first time in a window the PD is created anew at once, the second time after this many
     milliseconds, each further time after twice as many, up to 1000. The default is 10. If the
     kernel leaves no timer to user level, there is no delay.
     """
@@ -370,17 +370,17 @@ class Pd(Table):
     deadline_ms: _Deadline | None = None
     """Its own deadline in milliseconds, if it differs from the system's."""
     heartbeat_ms: _Limit | None = None
-    """It has hung, and goes, if it could run for so many milliseconds and did not once wait for its
-    next message. It must answer probes in that time. It has also hung if for twice the time a call
-    to it lasts and it waits for something else. By default nobody looks.
+    """It has hung, and goes, if it could run for this many milliseconds and did not once wait for
+    its next message. It must answer probes in that time. It has also hung if for twice the time a
+    call to it lasts and it waits for something else. By default nobody looks.
     """
     call_ms: _Limit | None = None
-    """If a call of this PD lasts so many milliseconds, the PD that it waits for, perhaps through
+    """If a call of this PD lasts this many milliseconds, the PD that it waits for, perhaps through
     others, must answer a probe in the same time again, or has hung and goes. It has also hung if it
     only waits for messages for twice the time. By default a call may last for ever.
     """
     budget_us: _Time | None = None
-    """It may run for so many microseconds in each period, and needs a kernel with MCS. What it
+    """It may run for this many microseconds in each period, and needs a kernel with MCS. What it
     spawns has the same. By default it runs in turn with its equals.
     """
     period_us: _Time | None = None
