@@ -457,7 +457,7 @@ static seL4_Error give_initial_cap(const cr_body_params *params, const cr_body *
                              seL4_CapRights_new(1, 1, 0, 1), params->request_badge);
     case 1:
         return cr_mint(slot_of(body, params->microkit ? CR_MICROKIT_SLOT_FAULT : CR_SLOT_FAULT),
-                       cr_slot_at(params->root_endpoint), seL4_CapRights_new(1, 0, 0, 1),
+                       cr_slot_at(params->fault_endpoint), seL4_CapRights_new(1, 0, 0, 1),
                        params->fault_badge);
     case 2:
         return params->microkit
@@ -506,7 +506,7 @@ static seL4_Error set_priority(const cr_body_params *params, const cr_body *body
     }
     const seL4_CPtr fault = cr_cptr(CR_L1_POOL, temporary);
     const seL4_CPtr sc = cr_body_cap(body, CR_BODY_SC);
-    seL4_Error error = cr_mint(cr_slot_at(fault), cr_slot_at(params->root_endpoint),
+    seL4_Error error = cr_mint(cr_slot_at(fault), cr_slot_at(params->fault_endpoint),
                                seL4_CapRights_new(1, 0, 0, 1), params->fault_badge);
     if (!error) {
         cr_count_call(CR_CALL_CONFIGURE);

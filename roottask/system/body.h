@@ -87,6 +87,7 @@ typedef struct cr_body_params {
     const cr_body_range *ranges; /* of its regions */
     uint32_t n_ranges;
     seL4_Word request_badge;  /* for the PD's operations */
+    seL4_CPtr fault_endpoint; /* unbadged */
     seL4_Word fault_badge;
     const char *name; /* of the thread, for the kernel's own messages */
     uint32_t owner; /* of the memory */

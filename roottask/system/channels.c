@@ -47,7 +47,7 @@ void cr_channels_init(void)
 void cr_channels_fill(uint32_t config, cr_body_params *out)
 {
     out->bell = bells[config];
-    out->door = cr_door_of(config);
+    cr_door_fill(config, out);
     out->peers = peers;
     out->n_peers = 0;
     for (uint32_t i = 0; i < cr_sys.image->ends.count; i++) {

@@ -366,7 +366,7 @@ void cr_charge_edge(const cr_edge_info *edge, uint32_t entry, int alone, int sig
         }
         if (cr_is_memory(edge->to)) {
             count(account_of(edge->to) != 0 ? account : 0, CR_QUOTA_EDGES, 1, 0, sign);
-        } else if (entry != 0 && entry >= CR_SLOT_FIRST_FREE + pd->pd_slots) {
+        } else if (entry != 0 && !cr_is_hold_slot(pd, entry)) {
             tallies[account][CR_QUOTA_EDGES].used += signed_of(1, sign);
         }
         break;

@@ -10,6 +10,13 @@
 static seL4_CPtr doors[CR_IMAGE_MAX_PDS];
 static uint8_t closed[CR_IMAGE_MAX_PDS];
 
+/* The parent that handles the PD's faults, or CR_IMAGE_NONE. */
+static uint32_t handler_of(uint32_t config)
+{
+    const cr_image_pd *row = &cr_image_pds(cr_sys.image)[config];
+    return cr_parent_of(config) != 0 ? row->fault_handler : CR_IMAGE_NONE;
+}
+
 void cr_doors_init(void)
 {
     const cr_image_header *image = cr_sys.image;
@@ -17,9 +24,16 @@ void cr_doors_init(void)
     uint32_t count = 0;
     for (uint32_t i = 0; i < image->ends.count; i++) {
         if (cr_end_at(i)->calls != 0) {
-            count += doors[cr_other_end(i)->pd] == 0;
             doors[cr_other_end(i)->pd] = 1;
         }
+    }
+    for (uint32_t i = 0; i < image->pds.count; i++) {
+        if (handler_of(i) != CR_IMAGE_NONE) {
+            doors[handler_of(i)] = 1;
+        }
+    }
+    for (uint32_t i = 0; i < image->pds.count; i++) {
+        count += doors[i] != 0;
     }
     if (count == 0) {
         return;
@@ -34,11 +48,6 @@ void cr_doors_init(void)
     }
 }
 
-seL4_CPtr cr_door_of(uint32_t config)
-{
-    return doors[config];
-}
-
 int cr_pd_has_door(const cr_pd *pd)
 {
     return pd->config != CR_IMAGE_NONE && doors[pd->config] != 0;
@@ -50,6 +59,16 @@ cr_peer_cap cr_door_cap(uint32_t end)
                          .to = doors[cr_other_end(end)->pd],
                          .badge = 1ull << CR_MICROKIT_CALL_BIT | cr_other_end(end)->id,
                          .calls = 1};
+}
+
+void cr_door_fill(uint32_t config, cr_body_params *out)
+{
+    const uint32_t handler = handler_of(config);
+    out->door = doors[config];
+    if (handler != CR_IMAGE_NONE) {
+        out->fault_endpoint = doors[handler];
+        out->fault_badge = 1ull << CR_MICROKIT_FAULT_BIT | cr_parent_of(config)->child;
+    }
 }
 
 cr_pd *cr_door_over(uint32_t config, uint32_t slot)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Protected procedures of PDs for Microkit: calls over a channel.
+ * Protected procedures of PDs for Microkit: calls over a channel. And faults of their children.
  *
- * The endpoint of a PD that others call is no part of its body. It is one of the root task's own
- * objects, the PD's door, which is there before the first PD. So whoever calls a PD that comes back
- * waits there until it is back, and no capability of another PD changes. If the PD does not come
- * back, its door is closed: nobody waits there any more, and calls end with an error of the kernel.
+ * The endpoint of a PD that others call, or that handles faults of others, is no part of its body.
+ * It is one of the root task's own objects, the PD's door, which is there before the first PD. So
+ * whoever calls a PD that comes back waits there until it is back, and no capability of another PD
+ * changes. If the PD does not come back, its door is closed: nobody waits there any more, and calls
+ * end with an error of the kernel. The root task does not learn of faults that go to a door.
  *
  * In the model, a PD that others call manages a space, and each of them has a request to it. These
  * PDs ask for no operations. The root task makes space and requests for them, as if each had asked
@@ -17,8 +18,8 @@
 
 /* Makes the doors. Only for setup. */
 void cr_doors_init(void);
-/* The door of a configured PD. 0: nobody calls it, or it is closed. */
-seL4_CPtr cr_door_of(uint32_t config);
+/* The door of the PD, and where its faults go if it has a parent that handles them. */
+void cr_door_fill(uint32_t config, cr_body_params *out);
 /* The capability with which the PD of this end of a channel calls the other one. */
 cr_peer_cap cr_door_cap(uint32_t end);
 /* The PD that a PD for Microkit calls over this slot, if it is there, or 0. */

@@ -3,19 +3,53 @@
  * The PD capabilities that the configuration gives. Each has its own slot in the holder's CSpace,
  * which never gets any other capability. A slot whose PD was destroyed must not be filled with the
  * capability to its successor before the holder has acknowledged the loss: the holder could
- * terminate the successor by mistake. */
+ * terminate the successor by mistake. A parent of Microkit has the thread of its child there. */
 #include "system.h"
 #include "text.h"
 
-/* The slot of the PD capability in row `i` of the configuration. */
-static uint32_t configured_slot(uint32_t i)
+static int is_of_microkit(uint32_t config)
+{
+    return (cr_image_pds(cr_sys.image)[config].flags & CR_IMAGE_MICROKIT) != 0;
+}
+
+const cr_image_pd_hold *cr_parent_of(uint32_t config)
 {
     const cr_image_pd_hold *holds = cr_image_holds(cr_sys.image);
-    uint32_t slot = CR_SLOT_FIRST_FREE;
-    for (uint32_t k = 0; k < i; k++) {
-        slot += holds[k].pd == holds[i].pd;
+    for (uint32_t i = 0; i < cr_sys.image->holds.count; i++) {
+        if (holds[i].target == config && is_of_microkit(holds[i].pd)) {
+            return &holds[i];
+        }
     }
-    return slot;
+    return 0;
+}
+
+/* `before`: how many rows before it are of the same PD. */
+static uint32_t slot_of(const cr_image_pd_hold *hold, uint32_t before)
+{
+    return is_of_microkit(hold->pd) ? CR_MICROKIT_SLOT_CHILDREN + hold->child
+                                    : CR_SLOT_FIRST_FREE + before;
+}
+
+uint32_t cr_hold_slot(uint32_t i)
+{
+    const cr_image_pd_hold *holds = cr_image_holds(cr_sys.image);
+    uint32_t before = 0;
+    for (uint32_t k = 0; k < i; k++) {
+        before += holds[k].pd == holds[i].pd;
+    }
+    return slot_of(&holds[i], before);
+}
+
+int cr_is_hold_slot(const cr_pd *pd, uint32_t slot)
+{
+    uint32_t before = 0;
+    for (uint32_t i = 0; i < cr_sys.image->holds.count; i++) {
+        const cr_image_pd_hold *hold = &cr_image_holds(cr_sys.image)[i];
+        if (hold->pd == pd->config && slot_of(hold, before++) == slot) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 int cr_may_have_caps(const cr_pd *pd)
@@ -28,9 +62,8 @@ static int fill_due_slot(uint32_t i)
 {
     const cr_image_pd_hold *hold = &cr_image_holds(cr_sys.image)[i];
     cr_pd *holder = cr_find_configured(hold->pd);
-    uint32_t slot = configured_slot(i);
-    if (holder == 0 || slot >= CR_SLOT_FIRST_FREE + holder->pd_slots ||
-        holder->slots[slot] != CR_SLOT_DUE) {
+    uint32_t slot = cr_hold_slot(i);
+    if (holder == 0 || holder->slots[slot] != CR_SLOT_DUE) {
         return 0;
     }
     cr_pd *target = cr_find_configured(hold->target);
@@ -62,9 +95,8 @@ void cr_grant_pds(const cr_pd *pd)
     for (uint32_t i = 0; i < cr_sys.image->holds.count; i++) {
         const cr_image_pd_hold *hold = &cr_image_holds(cr_sys.image)[i];
         cr_pd *holder = cr_find_configured(hold->pd);
-        uint32_t slot = configured_slot(i);
-        if (holder != 0 && slot < CR_SLOT_FIRST_FREE + holder->pd_slots &&
-            (holder == pd || cr_find_configured(hold->target) == pd) &&
+        uint32_t slot = cr_hold_slot(i);
+        if (holder != 0 && (holder == pd || cr_find_configured(hold->target) == pd) &&
             holder->slots[slot] == CR_SLOT_RESERVED) {
             holder->slots[slot] = CR_SLOT_DUE;
             cr_sys.slots_due = 1;

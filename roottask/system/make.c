@@ -231,7 +231,11 @@ void cr_making_add_body_hold(cr_pd *holder, const cr_pd *pd, uint32_t slot)
                                              .endpoint = cr_sys.endpoint,
                                              .body_of = pd,
                                              .ref = {CR_NONE, 0}};
-    cr_making_add_resource();
+    if (cr_pd_is_of_microkit(holder)) {
+        cr_making_add(CR_MAKE_NODE, CR_OF_RESOURCE); /* The thread is in the body. */
+    } else {
+        cr_making_add_resource();
+    }
     cr_making_add_edge(&(cr_new_edge){.kind = CR_EDGE_BODY,
                                       .from = &pd->node,
                                       .to = &cr_now_made.resource.ref});

@@ -58,19 +58,21 @@ static void fill_startup(cr_pd *pd, cr_startup *out)
     /* The slot of a PD capability is fixed by its place in the configuration. The capability is in
      * this slot whenever its PD exists, also if the PD is created later or respawned. After a loss,
      * the slot is filled again when the holder has acknowledged it. */
-    for (uint32_t i = 0; i < image->holds.count && out->n_pds < CR_STARTUP_PDS; i++) {
+    for (uint32_t i = 0; i < image->holds.count; i++) {
         const cr_image_pd_hold *hold = &cr_image_holds(image)[i];
         cr_pd *target = cr_find_configured(hold->target);
         if (hold->pd != pd->config) {
             continue;
         }
+        pd->slots[cr_hold_slot(i)] = CR_SLOT_RESERVED;
+        if (out->n_pds == CR_STARTUP_PDS) {
+            continue;
+        }
         cr_text_copy(out->pds[out->n_pds].name, cr_image_pds(image)[hold->target].name,
                      CR_NAME_BYTES);
         out->pds[out->n_pds].number = target != 0 && cr_may_have_caps(target) ? target->number : 0;
-        out->pds[out->n_pds].slot = CR_SLOT_FIRST_FREE + out->n_pds;
-        pd->slots[CR_SLOT_FIRST_FREE + out->n_pds++] = CR_SLOT_RESERVED;
+        out->pds[out->n_pds++].slot = cr_hold_slot(i);
     }
-    pd->pd_slots = out->n_pds;
     for (uint32_t i = 0; i < image->ends.count && out->n_channels < CR_STARTUP_CHANNELS; i++) {
         const cr_image_channel_end *end = &cr_image_ends(image)[i];
         if (end->pd == pd->config) {
@@ -325,6 +327,7 @@ cr_status cr_enter_pd(cr_new_pd *make)
         .startup = &startup,
         .root_endpoint = cr_sys.endpoint,
         .request_badge = cr_badge(CR_BADGE_PD, index, generation),
+        .fault_endpoint = cr_sys.endpoint,
         .fault_badge = cr_badge(CR_BADGE_FAULT, index, generation),
         .name = pd->name,
         .owner = config != 0 ? CR_OWNER_BODY + config_index : pd->account,

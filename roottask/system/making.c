@@ -360,9 +360,17 @@ static cr_status grant(const cr_making *now, uint32_t what)
         return of_kernel(cr_copy(slot_of(now, what), parent_of(now, what), CR_CLIENT_RIGHTS));
     }
     cr_node_info info;
+    cr_pd *child;
     const uint32_t pool_slot = cr_sys.node_entry[now->hold.node->index];
     if (cr_model_get(cr_sys.model, *now->hold.node, &info) != CR_OK) {
         return CR_ERR_STALE;
+    }
+    if (pool_slot == 0) {
+        return cr_find_pd(info.number, &child) != CR_RESULT_OK
+                   ? CR_ERR_STALE
+                   : of_kernel(cr_copy(slot_of(now, what),
+                                       cr_slot_at(cr_body_cap(&child->body, CR_BODY_TCB)),
+                                       seL4_AllRights));
     }
     return of_kernel(
         cr_copy(slot_of(now, what), cr_slot_at(cr_cptr(CR_L1_POOL, pool_slot)),
@@ -481,7 +489,7 @@ static void commit_resource(const cr_new_resource *made)
     cr_trace_change(CR_EV_RESOURCE);
     cr_trace_node(made->ref);
     cr_trace_node(made->space);
-    cr_trace_number(&cr_sys.trace, cr_is_channel(made->ref) ? 0 : CR_RESOURCE_ROOT_SLOTS);
+    cr_trace_number(&cr_sys.trace, made->pool_slot != 0 ? CR_RESOURCE_ROOT_SLOTS : 0);
     cr_trace_change_end();
     if (cr_is_memory(made->ref)) {
         cr_sys.memories++;

@@ -221,6 +221,11 @@ static cr_status stop(cr_pd *pd)
 {
     cr_slot endpoint = cr_slot_at(cr_body_cap(&pd->body, CR_BODY_ENDPOINT));
     cr_truth_leave_out(pd);
+    /* A parent could have the thread run on. */
+    if (pd->config != CR_IMAGE_NONE && cr_parent_of(pd->config) != 0 &&
+        cr_revoke(cr_slot_at(cr_body_cap(&pd->body, CR_BODY_TCB)))) {
+        return CR_ERR_KERNEL;
+    }
     if (cr_suspend(cr_body_cap(&pd->body, CR_BODY_TCB)) || cr_revoke(endpoint) ||
         cr_delete(endpoint)) {
         return CR_ERR_KERNEL;

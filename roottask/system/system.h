@@ -144,7 +144,6 @@ typedef struct cr_pd {
     uint32_t priority;
     uint32_t pd_depth; /* of a cleanup that it triggers, or CR_IMAGE_DEPTH_DEFAULT */
     uint32_t rs_depth;
-    uint32_t pd_slots; /* slots from CR_SLOT_FIRST_FREE on, for configured PD capabilities */
     cr_ref node;
     cr_body body;
     char name[CR_NAME_BYTES];
@@ -580,6 +579,12 @@ uint32_t cr_take_untold(cr_pd *pd, uint32_t slot);
 void cr_free_lost_slots(cr_pd *pd, const cr_work_notice *loss);
 /* Whether the PD may get a PD capability, and other PDs one to it. */
 int cr_may_have_caps(const cr_pd *pd);
+/* The slot of the PD capability in row `i` of the configuration. */
+uint32_t cr_hold_slot(uint32_t i);
+/* Whether the slot is for one. */
+int cr_is_hold_slot(const cr_pd *pd, uint32_t slot);
+/* The row of the PD for Microkit that has the thread of this one, or 0. */
+const cr_image_pd_hold *cr_parent_of(uint32_t config);
 /* Gives the new PD its configured capabilities to existing PDs, and gives existing PDs their
  * configured capabilities to it. A holder that has not acknowledged the loss of the PD's
  * predecessor gets the capability afterwards. */

@@ -12,11 +12,6 @@
 #include "rows.h"
 #include <cellreap/numbers.h>
 
-static int is_configured(const cr_pd *pd, uint32_t slot)
-{
-    return slot < CR_SLOT_FIRST_FREE + pd->pd_slots;
-}
-
 /* Records that another PD or a cleanup removed the capability in a slot. `state` is LOST, or
  * LOST_PD and UNTOLD, with its number. `server` is the live server of the capability, or 0. */
 static void lose_slot(cr_pd *pd, uint32_t slot, uint32_t state, const cr_pd *server)
@@ -37,7 +32,7 @@ static void free_slot(cr_pd *pd, uint32_t slot)
 {
     pd->lost--;
     pd->slots[slot] = CR_SLOT_FREE;
-    if (is_configured(pd, slot)) {
+    if (cr_is_hold_slot(pd, slot)) {
         pd->slots[slot] = CR_SLOT_DUE; /* The PD that it names may exist again. */
         cr_sys.slots_due = 1;
     }
@@ -190,7 +185,7 @@ uint32_t cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource)
         cr_panic("a slot of a PD cannot be emptied", slot);
     }
     if (by == pd) {
-        pd->slots[slot] = is_configured(pd, slot) ? CR_SLOT_RESERVED : CR_SLOT_FREE;
+        pd->slots[slot] = cr_is_hold_slot(pd, slot) ? CR_SLOT_RESERVED : CR_SLOT_FREE;
         free_regions(pd);
     } else {
         lose_slot(pd, slot, CR_SLOT_LOST | info.number, by);
@@ -294,7 +289,7 @@ static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)
     int core = (space.flags & CR_FLAG_CORE) != 0;
     uint32_t pool_slot = cr_sys.node_entry[resource.index];
     cr_slot parent = cr_slot_at(cr_cptr(CR_L1_POOL, pool_slot));
-    const cr_pd *server = cr_server_of(resource);
+    const cr_pd *server = pool_slot != 0 ? cr_server_of(resource) : 0; /* else a thread's */
     if (server != 0 &&
         (cr_revoke(parent) || cr_cancel_sends(parent) || cr_delete(parent))) {
         return CR_ERR_KERNEL;
@@ -313,7 +308,9 @@ static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)
             holder->just_lost = deleted_by != 0 ? slot : 0;
         }
     }
-    cr_pool_give(pool_slot);
+    if (pool_slot != 0) {
+        cr_pool_give(pool_slot);
+    }
     const int is_backed = deleted_by != 0 && cr_backing_of(resource, &object, &writable);
     status = destroy(resource, deleted_by == 0);
     if (status == CR_OK && is_backed) {

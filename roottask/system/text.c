@@ -272,6 +272,24 @@ static int lines_fit(const cr_image_header *image)
     return 1;
 }
 
+/* A PD for Microkit has the thread of one for Microkit, which has no other parent. */
+static int child_fits(const cr_image_header *image, const cr_image_pd_hold *hold)
+{
+    const cr_image_pd *rows = cr_image_pds(image);
+    const uint32_t slot = CR_MICROKIT_SLOT_CHILDREN + hold->child;
+    if ((rows[hold->pd].flags & CR_IMAGE_MICROKIT) == 0) {
+        return 1;
+    }
+    for (const cr_image_pd_hold *other = cr_image_holds(image); other != hold; other++) {
+        if (other->target == hold->target ||
+            (other->pd == hold->pd && other->child == hold->child)) {
+            return 0;
+        }
+    }
+    return (rows[hold->target].flags & CR_IMAGE_MICROKIT) != 0 &&
+           hold->child < CR_IMAGE_MICROKIT_IDS && slot >> rows[hold->pd].cspace_bits == 0;
+}
+
 int cr_image_rows_valid(const cr_image_header *image)
 {
     if (cr_tables_size(&image->tables) != CR_OK || image->pds.count >= cr_most.pds ||
@@ -299,7 +317,8 @@ int cr_image_rows_valid(const cr_image_header *image)
         }
     }
     for (uint32_t i = 0; i < image->holds.count; i++) {
-        if (cr_image_holds(image)[i].pd >= pds || cr_image_holds(image)[i].target >= pds) {
+        const cr_image_pd_hold *hold = &cr_image_holds(image)[i];
+        if (hold->pd >= pds || hold->target >= pds || !child_fits(image, hold)) {
             return 0;
         }
     }

@@ -20,6 +20,8 @@ from cellreap.system.sdk import ARCHES, Sdk, installed_sdk, kernel_options, load
 from cellreap.testing import Target
 from kit.acceptance import DEFAULT
 from kit.kernels import prefix_of
+from kit.marks import thorough_but
+from kit.microkit import BOARDS, Microkit
 from kit.paths import BOOT_CONFIGS, CONFIGS
 from kit.truth_traces import WITHOUT_TRUTH
 from kit.wheels import make_wheel
@@ -141,3 +143,10 @@ def sdk(target: Target) -> Sdk:
 def arch(sdk: Sdk) -> str:
     """The architecture of that kernel."""
     return sdk.kernel.arch
+
+
+@pytest.fixture(scope="module", params=thorough_but([each.name for each in BOARDS], BOARDS[0].name))
+def microkit(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Microkit:
+    (board,) = (each for each in BOARDS if each.name == request.param)
+    sdk = prefix_of(f"{board.name}/debug").parents[2]
+    return Microkit(sdk, board, sdk).linked(tmp_path_factory.mktemp("programs"), "debug")

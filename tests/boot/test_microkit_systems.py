@@ -10,9 +10,7 @@ import json
 import re
 import subprocess
 from collections import Counter
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 import tomlkit
@@ -20,86 +18,7 @@ from click.testing import CliRunner
 
 from cellreap.cli.main import cli
 from cellreap.system.microkit import runnable_system
-from cellreap.trace.lines import Lines
-from kit.kernels import prefix_of
-from kit.marks import thorough_but
-from kit.paths import ROOT
-
-FRESH = "hello, fresh"
-
-
-class Board(NamedTuple):
-    """A board of Microkit's SDK, and how programs are made for it on Debian."""
-
-    name: str
-    arch: str
-    options: tuple[str, ...]
-    clock: int
-    """The address of a clock that the kernel leaves to user level."""
-    clock_irq: int
-
-
-BOARDS = [
-    Board("qemu_virt_aarch64", "aarch64", ("-mcpu=cortex-a53", "-mstrict-align"), 0x9010000, 34),
-    Board(
-        "qemu_virt_riscv64",
-        "riscv64",
-        ("-march=rv64imafdc", "-mabi=lp64d", "-mcmodel=medany", "-static", "-no-pie"),
-        0x101000,
-        11,
-    ),
-]
-
-
-@dataclass(frozen=True)
-class Microkit:
-    """A board of an SDK, and the folder with the programs of tests/microkit."""
-
-    sdk: Path
-    board: Board
-    programs: Path
-
-    def linked(self, folder: Path, config: str) -> Microkit:
-        """The same with programs in this folder, linked as Microkit's examples are."""
-        place, tool = self.sdk / "board" / self.board.name / config, self.board.arch + "-linux-gnu-"
-        options = ["-ffreestanding", "-nostdlib", "-O2", "-Wall", f"-I{place / 'include'}"]
-        # Debian's linker cannot read the debug information of newer compilers for riscv64.
-        library = folder / "libmicrokit.a"
-        words = [f"{tool}objcopy", "--strip-debug", str(place / "lib" / library.name), str(library)]
-        subprocess.run(words, check=True)
-        script = f"-Wl,-T,{place / 'lib' / 'microkit.ld'},--build-id=none"
-        for source in (ROOT / "tests" / "microkit").glob("*.c"):
-            words = [f"{tool}gcc", *self.board.options, *options, str(source), str(library), script]
-            subprocess.run([*words, "-o", str(folder / f"{source.stem}.elf")], check=True)
-        return replace(self, programs=folder)
-
-    def run(self, system: str, policy: str, folder: Path, config: str = "debug") -> dict[str, Any]:
-        """What a run says of a system, and what its PDs said."""
-        (folder / "a.system").write_text(f"<system>{system}</system>")
-        (folder / "policy.toml").write_text(policy)
-        words = ["run", str(folder / "a.system"), "--policy", str(folder / "policy.toml")]
-        words += ["--sdk", str(self.sdk), "--board", f"{self.board.name}/{config}", "--json"]
-        words += ["--search", str(self.programs), "-o", str(folder / "out")]
-        said = dict(json.loads(CliRunner().invoke(cli, words, standalone_mode=False).stdout))
-        return said | {"said": re.findall(r"^(\w+): (.*?)\r?$", spoken(folder), re.MULTILINE)}
-
-
-def spoken(folder: Path) -> str:
-    """What a run printed without the lines of the trace, in the midst of which a PD may be."""
-    with (folder / "out" / "a.trace").open("rb") as file:
-        return Lines().without(file).decode(errors="replace")
-
-
-@pytest.fixture(scope="module", params=thorough_but([each.name for each in BOARDS], BOARDS[0].name))
-def microkit(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Microkit:
-    (board,) = (each for each in BOARDS if each.name == request.param)
-    sdk = prefix_of(f"{board.name}/debug").parents[2]
-    return Microkit(sdk, board, sdk).linked(tmp_path_factory.mktemp("programs"), "debug")
-
-
-def pd(name: str, more: str = "", within: str = "", program: str = "hello") -> str:
-    image = f'<program_image path="{program}.elf"/>'
-    return f'<protection_domain name="{name}" {more}>{image}{within}</protection_domain>'
+from kit.microkit import FRESH, Microkit, pd, spoken
 
 
 def test_two_pds_notify_each_other(microkit: Microkit, tmp_path: Path) -> None:
@@ -321,10 +240,10 @@ def given_by_microkit(report: str) -> Caps:
     return {frozenset(caps) for caps in found.values()}
 
 
-def given_by_kernel(console: str, bits: int) -> Caps:
-    """What the kernel's first snapshot says of CSpaces of this size."""
-    kinds = {"notification": "Notification", "ep": "EP", "irq": "IRQ"}
-    cspaces = set(re.findall(rf"^(\w+_cnode) = cnode \({bits} bits\)", console, re.MULTILINE))
+def given_by_kernel(console: str, bits: str) -> Caps:
+    """What the kernel's first snapshot says of CSpaces of these sizes."""
+    kinds = {"notification": "Notification", "ep": "EP", "irq": "IRQ", "tcb": "TCB"}
+    cspaces = set(re.findall(rf"^(\w+_cnode) = cnode \([{bits}] bits\)", console, re.MULTILINE))
     found = {}
     for cspace, inside in re.findall(r"^(\w+_cnode) {\r?\n(.*?)^}", console, re.M | re.S):
         if cspace in cspaces and cspace not in found:
@@ -347,7 +266,7 @@ def test_capabilities_are_those_that_microkit_gives(microkit: Microkit, tmp_path
     system = (
         f'<memory_region name="clock" size="0x1000" phys_addr="{microkit.board.clock:#x}"/>'
         + served(passive=True)
-        + pd("clock", "", within, "clock")
+        + pd("parent", 'priority="9"', pd("clock", 'id="61"', within, "clock"), "parent")
         + '<channel><end pd="clock" id="61"/><end pd="adder" id="33" notify="false"/></channel>'
     )
     policy = '[[pd]]\nname = "adder"\nrespawn = true\n[[pd]]\nname = "clock"\nrespawn = true\n'
@@ -362,5 +281,5 @@ def test_capabilities_are_those_that_microkit_gives(microkit: Microkit, tmp_path
     subprocess.run([*words, "-r", str(report)], check=True, env=where, cwd=tmp_path)
     console = (tmp_path / "out" / "a.trace").read_text(errors="replace")
     given = given_by_microkit(report.read_text())
-    assert len(given) == 3
-    assert given_by_kernel(console, bits=8) == given
+    assert len(given) == 4
+    assert given_by_kernel(console, bits="89") == given

@@ -52,7 +52,8 @@ def expected() -> Expected:
         _account("fs", 3, spaces={"files": "FILE"}, requests=frozenset({"disk1"}), pinned=True),
         _account("app", 4, requests=frozenset({"files"}), depths=("1", "inf"), respawn=rule),
         _account(
-            "init", 5, holds=("app", "thread"), rights=frozenset({"spawn", "extract", "set_depth"}),
+            "init", 5, holds={"app": 8, "thread": 9},
+            rights=frozenset({"spawn", "extract", "set_depth"}),
             spawns=frozenset({"child"}), spawn_priority=90, spawn_allow=2, cspace_slots=64,
         ),
         _account("thread", 6, respawn=rule),

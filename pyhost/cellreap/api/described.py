@@ -48,7 +48,7 @@ def of_description(path: Path, policy_path: Path | None = None) -> State:
     """
     system = read_system(path)
     policy = Policy() if policy_path is None else read_policy(policy_path, system)
-    made = _Made(system)
+    made = _Made(system, policy)
     for serves in policy.serves:
         made.add_service(serves.server, serves.clients)
     model = made.model
@@ -68,7 +68,7 @@ def of_description(path: Path, policy_path: Path | None = None) -> State:
 
 
 class _Made:
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, policy: Policy) -> None:
         self.model = Model()
         self.names: dict[str, str] = {}
         self.ids = {pd.name: pd_id(n) for n, pd in enumerate(system.pds(), 1)}
@@ -82,8 +82,11 @@ class _Made:
             self.model.add_pd(id_, name)
         self._add_calls(system)
         regions = self._add_regions(system)
+        apart = {pd.name for pd in policy.pd if pd.faults != "parent"}
         for pd, parent in system.families():
             self._add_pd(pd, parent, regions)
+            if parent is not None and pd.name not in apart:
+                self.model.set_fault(self.ids[pd.name], self.ids[parent.name])
         for channel in system.channels:
             ends = tuple(dict.fromkeys(end.pd for end in channel.ends))
             if len(ends) == 2 and any(end.notify for end in channel.ends):
@@ -156,7 +159,6 @@ class _Made:
     def _add_pd(self, pd: Pd, parent: Pd | None, regions: dict[str, str]) -> None:
         model, own = self.model, self.ids[pd.name]
         if parent is not None:
-            model.set_fault(own, self.ids[parent.name])
             model.add_hold(self.ids[parent.name], self._body(pd.name))
         for mapping in maps_of(pd):
             memory = regions[mapping.mr]
@@ -185,7 +187,7 @@ def first_policy(path: Path) -> str:
         "pd_depth = 0",
         "rs_depth = 0",
     ]
-    for each in _undirected(system, _Made(system)):
+    for each in _undirected(system, _Made(system, Policy())):
         server, *clients = (json.dumps(pd.name, ensure_ascii=False) for pd in each.between)
         lines += [
             "",

@@ -23,7 +23,7 @@ from cellreap.system.image import Image, read_image
 from cellreap.system.regions import ranges_of
 from cellreap.trace.check import Report
 from cellreap.trace.check.bells import is_closed
-from cellreap.trace.check.own_slots import is_of_microkit
+from cellreap.trace.check.own_slots import child_of, is_of_microkit
 from cellreap.trace.check.replay import Replay
 from cellreap.trace.check.snapshot import Cap as KernelCap
 from cellreap.trace.check.snapshot import Snapshot, SnapshotError, physical, read_snapshot
@@ -132,6 +132,9 @@ class _Watcher:
                 continue  # they went with its endpoint
             if kind == "REQUEST" and microkit:
                 continue  # as it is configured
+            if (child := child_of(context, node)) is not None:
+                given.append(Given(slot, child, None))
+                continue
             if kind == "REQUEST":
                 entry = self._entries.requests[pd, node]
                 request = ("CR_BADGE_REQUEST", entry.index, entry.generation)

@@ -20,6 +20,8 @@ from cellreap.system.config import (
     called,
     closeness_of,
     deadline_of,
+    fault_badge,
+    hold_slots,
     lines,
     on_kernel,
     override,
@@ -180,7 +182,8 @@ def _pd(
             else None
         ),
         handler=pd.fault_handler,
-        holds=pd.holds_pds,
+        holds=hold_slots(config, pd),
+        parent_badge=None if pd.child_id is None else fault_badge(pd),
         requests=frozenset(pd.requests),
         spaces={space.name: space.type for space in pd.spaces},
         spawns=frozenset(pd.spawns),

@@ -233,6 +233,7 @@ def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[s
     pds = {pd.name: number for number, pd in enumerate(config.pds)}
     spaces = [(number, space) for number, pd in enumerate(config.pds) for space in pd.spaces]
     space_numbers = {space.name: number for number, (_, space) in enumerate(spaces)}
+    children = {pd.name: pd.child_id for pd in config.pds}
     none = _constant("CR_IMAGE_NONE")
     return {
         "rsi_mins": [
@@ -257,7 +258,9 @@ def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[s
             for name in pd.requests
         ],
         "holds": [
-            {"pd": pds[pd.name], "target": pds[name]} for pd in config.pds for name in pd.holds_pds
+            {"pd": pds[pd.name], "target": pds[name], "child": children[name] or 0}
+            for pd in config.pds
+            for name in pd.holds_pds
         ],
         "spawns": [
             {"pd": pds[pd.name], "program": used.index(name)}

@@ -121,8 +121,10 @@ class ExpectedPd:
     respawn: tuple[int, int, int] | None = None
     """Budget, window and first delay."""
     handler: str | None = None
-    holds: tuple[str, ...] = ()
-    """The PDs whose PD capability it has, in the order of their slots."""
+    holds: Mapping[str, int] = field(default_factory=dict)
+    """The PDs whose PD capability it has -> the slot."""
+    parent_badge: int | None = None
+    """Of a child in a PD for Microkit, which has its thread: the badge of its faults there."""
     requests: frozenset[str] = frozenset()
     spaces: Mapping[str, str] = field(default_factory=dict)
     """Name -> type."""
@@ -132,7 +134,7 @@ class ExpectedPd:
     ends: tuple[ExpectedEnd, ...] = ()
     calls: tuple[ExpectedCall, ...] = ()
     has_door: bool = False
-    """Others call it over channels."""
+    """Others call it over channels, or it is told of its children's faults."""
     lines: tuple[ExpectedLine, ...] = ()
     microkit: bool = False
     """It was built for Microkit, and has the slots for that."""

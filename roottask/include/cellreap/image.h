@@ -220,10 +220,12 @@ typedef struct cr_image_request {
     uint32_t space;
 } cr_image_request;
 
-/* `pd` is given a PD capability to `target` whenever both exist. */
+/* `pd` is given a PD capability to `target` whenever both exist. One for Microkit is the parent of
+ * `target`: it is given the thread. */
 typedef struct cr_image_pd_hold {
     uint32_t pd;
     uint32_t target;
+    uint32_t child; /* Microkit: the number of `target`, below CR_IMAGE_MICROKIT_IDS */
 } cr_image_pd_hold;
 
 /* A program from which a PD may have new PDs created. */

@@ -557,6 +557,9 @@ enum {
     CR_MICROKIT_SLOT_CHANNELS = 10, /* + the number of the channel: with which it signals */
     CR_MICROKIT_SLOT_CALLS = 74, /* + the number of the channel: with which it calls */
     CR_MICROKIT_SLOT_IRQS = 138, /* + the number of the interrupt */
+    CR_MICROKIT_SLOT_CHILDREN = 202, /* + the number of the child: its thread */
+    /* The bit in the badge of a child's fault. The rest is the number of the child. */
+    CR_MICROKIT_FAULT_BIT = 62,
     /* The bit in the badge of a call. The rest is the number of the channel of who is called. */
     CR_MICROKIT_CALL_BIT = 63
 };

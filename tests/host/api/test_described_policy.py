@@ -86,6 +86,18 @@ def test_what_is_for_coming_back_is_read(system: Path, policy: Path) -> None:
     assert (region.after, region.epoch) == ("refill", 0xFF8)
 
 
+def test_a_child_whose_faults_are_handed_over_does_not_need_its_parent(tmp_path: Path) -> None:
+    (path := tmp_path / "a.system").write_text(
+        '<system><protection_domain name="a"><program_image path="a.elf"/>'
+        '<protection_domain name="b" id="1"><program_image path="b.elf"/></protection_domain>'
+        "</protection_domain></system>"
+    )
+    (policy := tmp_path / "p.toml").write_text('[[pd]]\nname = "b"\nfaults = "cellreap"\n')
+    alone, handed = state_of(path), state_of(path, policy=policy)
+    assert plan_state(alone, path, "a").destroyed_pds == [("PD_1", 0), ("PD_2", 0)]
+    assert plan_state(handed, path, "a").destroyed_pds == [("PD_1", 0)]
+
+
 def test_the_commands_take_it(system: Path, policy: Path, tmp_path: Path) -> None:
     given = ("--policy", str(policy))
     code, shown = cellreap_json("plan", str(system), *given, "--crash", "driver")
@@ -117,6 +129,7 @@ def test_only_a_description_has_one(policy: Path) -> None:
         ('name = "client"', 'name = "b"', '9: pd[0].name: there is no PD "b"'),
         ('name = "client"', 'name = "driver"', '12: pd[0].callers: nobody calls "driver"'),
         ('"repeat"', '"again"', '12: pd[0].callers: expected "repeat", or a label from 0 to'),
+        ("= 500", '= 500\nfaults = "cellreap"', '14: pd[0].faults: "client" is in no other PD'),
         ("= 500", "= 1", "13: pd[0].heartbeat_ms: expected milliseconds from 20 to"),
         ("[[region]]", '[[pd]]\nname = "client"\n\n[[region]]', '16: pd[1].name: "client" is also'),
         ('name = "ring"', 'name = "rung"', '16: region[0].name: there is no region "rung"'),

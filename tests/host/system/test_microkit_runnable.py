@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+import tomlkit
 
 from cellreap.errors import InputError, UsageError
-from cellreap.system.config import ends, override
+from cellreap.system.config import called, ends, fault_badge, hold_slots, override, parse_config
 from cellreap.system.microkit import runnable_system
 from cellreap.testing import validated
 from kit.command_line import cellreap
@@ -65,11 +67,6 @@ def test_pds_have_programs_of_their_own_and_the_slots_of_microkit(tmp_path: Path
             "",
             "virtual_machine: virtual machines cannot be run yet",
         ),
-        (
-            '<protection_domain name="c" id="1"><program_image path="a.elf"/></protection_domain>',
-            "",
-            "protection_domain: PDs within PDs cannot be run yet",
-        ),
     ],
 )
 def test_what_cannot_be_run_is_refused_in_one_line(
@@ -121,6 +118,48 @@ def test_who_calls_depends_on_who_is_called(tmp_path: Path) -> None:
     assert b_c.requests == ("a_calls", "a_serves")
     assert (a.callers, b_c.callers) == ("repeat", None)
     assert [(end.slot, end.calls) for end in ends(made)] == [(11, 75), (0, 0)]
+
+
+def test_a_parent_has_the_threads_of_its_children_and_handles_their_faults(tmp_path: Path) -> None:
+    """Unless the policy hands their faults over."""
+    child = '<protection_domain name="{}" id="{}" setvar_id="{}">{}'
+    child += '<program_image path="a.elf"/></protection_domain>'
+    inner = child.format("c", 61, "x", child.format("e", 0, "z", ""))
+    inner += child.format("d", 1, "y", "")
+    (tmp_path / "policy.toml").write_text('[[pd]]\nname = "d"\nfaults = "cellreap"')
+    made = runnable_system(described(tmp_path, inner), (), tmp_path / "policy.toml").config
+    family = {pd.name: (pd.holds_pds, pd.child_id, pd.fault_handler) for pd in made.pds}
+    assert family == {
+        "a": (("c", "d"), None, None),
+        "c": (("e",), 61, "a"),
+        "e": ((), 0, "c"),
+        "d": ((), 1, None),
+        "b_c": ((), None, None),
+    }
+    a, c = made.pds[0], made.pds[1]
+    assert (a.symbols, hold_slots(made, a)) == ({"x": 61, "y": 1}, {"c": 263, "d": 203})
+    assert (1 << a.cspace_bits) > 263
+    assert validated(made) == made
+    assert called(made) == {"a", "c"}
+    assert fault_badge(c) == 1 << 62 | 61
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"child_id": None}, '"c" to have a child_id'),
+        ({"fault_handler": "b_c"}, 'expected its parent "a", or none'),
+    ],
+)
+def test_a_child_has_one_parent(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
+    inner = '<protection_domain name="c" id="1"><program_image path="a.elf"/></protection_domain>'
+    made = tomlkit.parse(runnable_system(described(tmp_path, inner)).text).unwrap()
+    child = next(pd for pd in made["pd"] if pd["name"] == "c")
+    made["pd"].sort(key=lambda pd: pd["name"] == "c")
+    changed = {key: value for key, value in (child | changes).items() if value is not None}
+    made["pd"][-1] = changed
+    with pytest.raises(InputError, match=said):
+        parse_config(tomlkit.dumps(made), tmp_path / "a.toml")
 
 
 def test_interrupts_and_addresses_of_devices(tmp_path: Path) -> None:

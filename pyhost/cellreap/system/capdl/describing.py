@@ -13,7 +13,7 @@ from cellreap.system.capdl.objects import Body, Cap, Description, Object, SlotRe
 from cellreap.system.capdl.parts import Parts
 from cellreap.system.capdl.rendering import render
 from cellreap.system.capdl.target import Target
-from cellreap.system.config import Config, Pd, tables
+from cellreap.system.config import Config, Pd, hold_slots, tables
 from cellreap.system.elf import read_executable
 from cellreap.system.regions import ranges_of
 
@@ -58,6 +58,10 @@ def describe(config: Config, programs: Mapping[str, bytes], target: Target) -> D
     holders = Holders(caps)
     for name, layout in layouts.items():
         holders.add(layout, configured(config, name, regions_of(config, name)))
+    for layout in layouts.values():
+        for child, slot in hold_slots(config, layout.pd).items():
+            if layout.pd.abi == "microkit" and child in layouts:
+                holders.add_thread(layout, slot, layouts[child])
     holders.finish(layouts.values())
     derived.update(holders.derived)
     caps["root_cspace"] = root_caps(dict(enumerate(bodies, 1)))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from cellreap.system.capdl.constants import badge, protocol, roottask
+from cellreap.system.capdl.constants import badge, body_slot, protocol, roottask
 from cellreap.system.capdl.objects import (
     Body,
     Cap,
@@ -17,7 +17,7 @@ from cellreap.system.capdl.objects import (
     paging_table,
     slot_number,
 )
-from cellreap.system.capdl.parts import Parts
+from cellreap.system.capdl.parts import Parts, door_of
 from cellreap.system.config import (
     PAGE,
     Config,
@@ -104,11 +104,7 @@ def bells_of(config: Config) -> dict[str, str]:
 
 def doors_of(config: Config) -> dict[str, str]:
     """PD that others call over channels -> its endpoint, which outlives it."""
-    return {pd: _door(pd) for pd in sorted(called(config))}
-
-
-def _door(pd: str) -> str:
-    return f"ep_{pd}"
+    return {pd: door_of(pd) for pd in sorted(called(config))}
 
 
 def _bell(pd: str) -> str:
@@ -134,7 +130,7 @@ class Holders:
         for slot, (peer, told) in held.signals.items():
             self._fill(cspace, Cap(slot, _bell(peer), ("W", f"badge: {told:#x}")))
         for slot, (peer, told) in held.calls.items():
-            self._fill(cspace, Cap(slot, _door(peer), ("WP", f"badge: {told:#x}")))
+            self._fill(cspace, Cap(slot, door_of(peer), ("WP", f"badge: {told:#x}")))
         for place, line in held.lines:
             thing = _line(line, layout.target.arch)
             self.shared.append(thing)
@@ -149,6 +145,12 @@ class Holders:
                 self._fill(thing.name, Cap(0, layout.bell, signal))
         for region in held.regions:
             self._add_region(layout, region)
+
+    def add_thread(self, layout: Parts, slot: int, child: Parts) -> None:
+        """Adds the thread of another PD to what a PD has."""
+        cspace = layout.name("cspace")
+        self._fill(cspace, Cap(slot, child.name("tcb")))
+        self.derived[child.name("body"), body_slot("CR_BODY_TCB")] = ((cspace, slot),)
 
     def finish(self, layouts: Iterable[Parts]) -> None:
         """Adds the memory objects that are mapped. layouts: of all PDs."""

@@ -19,6 +19,12 @@ from cellreap.system.capdl.objects import (
     paging_table,
     slot_number,
 )
+from cellreap.system.config import fault_badge
+
+
+def door_of(pd: str) -> str:
+    """The endpoint of a PD that outlives it."""
+    return f"ep_{pd}"
 
 
 class Parts(Layout):
@@ -135,12 +141,19 @@ class Parts(Layout):
         if not self.target.sc_bits:
             # The kernel makes this one when the thread starts.
             return (Cap("reply_slot", self.name("tcb"), ("master_reply",)),)
-        told = ("WP", badge("CR_BADGE_FAULT", pds[self.pd.name], generation))
+        end, told = self._faults(pds, generation)
         return (
-            Cap("fault_ep_slot", "root_ep", told),
+            Cap("fault_ep_slot", end, told),
             Cap("sc_slot", self.name("sc")),
-            *((Cap("temp_fault_ep_slot", "root_ep", told),) if self.pd.has_timeout else ()),
+            *((Cap("temp_fault_ep_slot", end, told),) if self.pd.has_timeout else ()),
         )
+
+    def _faults(self, pds: Mapping[str, int], generation: int) -> tuple[str, tuple[str, str]]:
+        """Where its faults go: the endpoint, and the rights and the badge."""
+        if self.pd.child_id is not None and self.pd.fault_handler is not None:
+            return door_of(self.pd.fault_handler), ("WP", f"badge: {fault_badge(self.pd):#x}")
+        number = badge("CR_BADGE_FAULT", pds[self.pd.name], generation)
+        return "root_ep", ("WP", number)
 
     def _rights(self, stretch: Stretch) -> str:
         # seL4 on x86_64 never sets execute-disable, so every mapping is executable there.
@@ -149,9 +162,9 @@ class Parts(Layout):
 
     def _cspace(self, pds: Mapping[str, int], generation: int) -> tuple[Cap, ...]:
         index = pds[self.pd.name]
-        own, fault = (badge(kind, index, generation) for kind in ("CR_BADGE_PD", "CR_BADGE_FAULT"))
+        own = badge("CR_BADGE_PD", index, generation)
         caps = [
-            Cap(self.slot("FAULT"), "root_ep", ("WP", fault)),
+            Cap(self.slot("FAULT"), *self._faults(pds, generation)),
             Cap(self.slot("NOTIFICATION"), self.endpoint if self.has_door else self.bell, ("R",)),
         ]
         if self.pd.abi != "microkit":
@@ -160,7 +173,8 @@ class Parts(Layout):
         if self.target.reply_bits:
             caps.append(Cap(self.slot("REPLY"), self.name("reply")))
         # The index in the list determines the slot, even if some of the PDs do not exist.
-        for slot, held in enumerate(self.pd.holds_pds, protocol("CR_SLOT_FIRST_FREE")):
+        holds = () if self.pd.abi == "microkit" else self.pd.holds_pds
+        for slot, held in enumerate(holds, protocol("CR_SLOT_FIRST_FREE")):
             if held in pds:
                 caps.append(Cap(slot, "root_ep", ("P", badge("CR_BADGE_BODY", pds[held]))))
         return tuple(sorted(caps, key=slot_number))

@@ -21,12 +21,13 @@ class Given:
     """A capability that a PD was given.
 
     server: the id of the PD whose endpoint it is to; None: the root task. request: the badge is
-    that of a REQUEST, whose parent is in the CNode of the PD's body.
+    that of a REQUEST, whose parent is in the CNode of the PD's body. Without a badge it is the
+    server's thread.
     """
 
     slot: int
     server: str | None
-    badge: tuple[str, int, int]  # kind, index, generation
+    badge: tuple[str, int, int] | None  # kind, index, generation
     request: bool = False
 
 
@@ -97,6 +98,9 @@ def describe_running(
     holders = Holders(caps)
     for pd in pds:
         holders.add(layouts[pd.id], pd.held)
+        for given in pd.given:
+            if given.badge is None and given.server is not None:
+                holders.add_thread(layouts[pd.id], given.slot, layouts[given.server])
     holders.finish(layouts.values())
     caps["root_cspace"] = root_caps(bodies)
     ordered = tuple(bodies[pd.index] for pd in pds)
@@ -135,8 +139,10 @@ def _give(
     cspace, own = layout.name("cspace"), layout.name("body")
     held, parents = list(caps[cspace]), list(caps[own])
     for given in sorted(pd.given, key=lambda each: each.slot):
-        number = badge(*given.badge)
         place: SlotRef = (cspace, given.slot)
+        if given.badge is None:
+            continue
+        number = badge(*given.badge)
         if given.server is None:
             held.append(Cap(given.slot, "root_ep", ("P", number)))
             continue

@@ -13,6 +13,8 @@ from cellreap.system.config.channels import (
     called,
     ends,
     ends_of,
+    fault_badge,
+    hold_slots,
 )
 from cellreap.system.config.closeness import closeness_of
 from cellreap.system.config.debugging import asking, check_debug, on_kernel
@@ -83,6 +85,8 @@ __all__ = [
     "dotted",
     "ends",
     "ends_of",
+    "fault_badge",
+    "hold_slots",
     "json_schema",
     "lines",
     "load_config",

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from cellreap import headers
 from cellreap.errors import hint
-from cellreap.system.config.channels import ends_of
+from cellreap.system.config.channels import ends_of, hold_slots
 from cellreap.system.config.schema import Config, Pd
 from cellreap.system.config.signals import End
 from cellreap.system.toml_lines import KeyPath
@@ -20,7 +20,7 @@ _OF_MICROKIT: Final = frozenset(
         *("cspace_bits", "passive"),
         *("budget_us", "period_us", "overrun", "respawn", "respawn_budget", "respawn_window_ms"),
         *("respawn_delay_ms", "pinned", "pd_depth", "rs_depth", "heartbeat_ms", "callers"),
-        *("requests", "spaces"),
+        *("requests", "spaces", "child_id", "holds_pds", "fault_handler"),
     }
 )
 """The keys that a PD for Microkit may have."""
@@ -100,10 +100,9 @@ def _given(pd: Pd) -> set[str]:
 def microkit(config: Config) -> Iterator[Problem]:
     """A PD for Microkit has its time, its channels and an ELF file of its own, and nothing else."""
     elfs = [program.name for program in config.programs if program.elf is not None]
-    handlers = [pd.fault_handler for pd in config.pds]
     for i, pd in enumerate(config.pds):
         if pd.abi != "microkit":
-            for key in ("microkit_name", "symbols", "callers"):
+            for key in ("microkit_name", "symbols", "callers", "child_id"):
                 if getattr(pd, key) not in ({}, None):
                     yield ("pd", i, key), 'is for Microkit; expected abi = "microkit"'
             continue
@@ -117,5 +116,26 @@ def microkit(config: Config) -> Iterator[Problem]:
                 ("pd", i, given[0]),
                 "a PD for Microkit asks for no operations, and has no such key",
             )
-        if pd.name in handlers:
-            yield ("pd", i, "abi"), "a PD for Microkit handles no faults"
+        yield from _children(config, pd, i)
+
+
+def _children(config: Config, pd: Pd, i: int) -> Iterator[Problem]:
+    """A PD for Microkit has one parent, or none. The parent has its thread."""
+    holders = [other.name for other in config.pds if pd.name in other.holds_pds]
+    held = {other.name: other for other in config.pds if other.name in pd.holds_pds}
+    ids = [other.child_id for other in held.values()]
+    for j, name in enumerate(pd.holds_pds):
+        if name in held and held[name].child_id is None:
+            yield ("pd", i, "holds_pds", j), f'expected "{name}" to have a child_id'
+        elif name in held and ids.count(held[name].child_id) > 1:
+            yield ("pd", i, "holds_pds", j), "has the child_id of another one; expected another"
+    if pd.child_id is not None and len(holders) != 1:
+        yield ("pd", i, "child_id"), f"{len(holders)} PDs have it in holds_pds; expected one"
+    if pd.child_id is not None and holders and pd.fault_handler not in (None, holders[0]):
+        yield ("pd", i, "fault_handler"), f'expected its parent "{holders[0]}", or none'
+    if pd.child_id is None and pd.fault_handler is not None:
+        yield ("pd", i, "fault_handler"), "is of a child; expected a child_id"
+    last = max(hold_slots(config, pd).values(), default=0)
+    if last >> pd.cspace_bits:
+        said = f"its children take slots up to {last}"
+        yield ("pd", i, "cspace_bits"), f"{said}; expected at least {last.bit_length()}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cellreap import headers
-from cellreap.system.config.schema import Config
+from cellreap.system.config.schema import Config, Pd
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,25 @@ def ends_of(config: Config, pd: str) -> Iterator[ChannelEnd]:
 
 
 def called(config: Config) -> set[str]:
-    """The PDs that others call over channels."""
-    return {end.peer for end in ends(config) if end.calls}
+    """The PDs that others call over channels, or that are told of their children's faults."""
+    told = {pd.fault_handler for pd in config.pds if pd.child_id is not None}
+    return {end.peer for end in ends(config) if end.calls} | {pd for pd in told if pd is not None}
+
+
+def hold_slots(config: Config, pd: Pd) -> dict[str, int]:
+    """The PDs that a PD holds -> the slot of the capability. One for Microkit has their threads."""
+    first = headers.constant("protocol.h", "CR_SLOT_FIRST_FREE")
+    if pd.abi != "microkit":
+        return {name: first + i for i, name in enumerate(pd.holds_pds)}
+    first = headers.constant("protocol.h", "CR_MICROKIT_SLOT_CHILDREN")
+    held = {other.name: other.child_id or 0 for other in config.pds}
+    return {name: first + held[name] for name in pd.holds_pds if name in held}
+
+
+def fault_badge(pd: Pd) -> int:
+    """The badge with which its parent is told of a PD's faults."""
+    assert pd.child_id is not None
+    return 1 << headers.constant("protocol.h", "CR_MICROKIT_FAULT_BIT") | pd.child_id
 
 
 def call_badge(end: ChannelEnd) -> int:

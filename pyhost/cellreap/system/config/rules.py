@@ -362,7 +362,7 @@ def _limits(config: Config) -> Iterator[Problem]:
         for key, names, constant in (
             ("space", pd.spaces, "CR_STARTUP_SPACES"),
             ("requests", pd.requests, "CR_STARTUP_REQUESTS"),
-            ("holds_pds", pd.holds_pds, "CR_STARTUP_PDS"),
+            ("holds_pds", () if pd.abi == "microkit" else pd.holds_pds, "CR_STARTUP_PDS"),
         ):
             most = headers.constant("protocol.h", constant)
             if len(names) > most:

@@ -118,6 +118,10 @@ _Delay = Annotated[
 ]
 _Mode = Annotated[Literal["async", "sync"], expect('"async" or "sync"')]
 _Collect = Annotated[Literal["never", "after-cleanup"], expect('"never" or "after-cleanup"')]
+_LAST_CHILD = headers.constant("image.h", "CR_IMAGE_MICROKIT_IDS") - 1
+_ChildId = Annotated[
+    int, Field(ge=0, le=_LAST_CHILD), expect(f"an integer from 0 to {_LAST_CHILD}")
+]
 _Abi = Annotated[Literal["cellreap", "microkit"], expect('"cellreap" or "microkit"')]
 _Symbols = Annotated[
     dict[str, Annotated[int, Field(ge=0, lt=1 << 63), expect("an integer from 0 to 2^63 - 1")]],
@@ -409,6 +413,10 @@ class Pd(Table):
     """For Microkit: what becomes of a call that it has taken when it is stopped. "repeat": the call
     is made again. A label: it is answered with this. By default with the kernel's error for a
     capability that is not there, 2.
+    """
+    child_id: _ChildId | None = None
+    """For Microkit: its number at its parent, the PD that has it in `holds_pds`. A parent has its
+    thread, and handles its faults if it is its `fault_handler`; else the root task does.
     """
     passive: _Bool = False
     """It runs on the time of who calls it, and on its own only until it waits for the first time,

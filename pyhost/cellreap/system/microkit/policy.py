@@ -35,6 +35,7 @@ _Limit = Annotated[
     Field(ge=MIN_LIMIT_MS, le=MAX_DEADLINE_MS),
     expect(f"milliseconds from {MIN_LIMIT_MS} to {MAX_DEADLINE_MS}"),
 ]
+_Faults = Annotated[Literal["parent", "cellreap"], expect('"parent" or "cellreap"')]
 _After = Annotated[Literal["keep", "zero", "refill"], expect('"keep", "zero" or "refill"')]
 
 
@@ -70,6 +71,9 @@ class PdPolicy(Table):
     callers: Callers | None = None
     """What becomes of a call that it had taken when it died: "repeat" makes it anew, a label
     answers it. By default, it is answered that the server died."""
+    faults: _Faults = "parent"
+    """Of a PD within another one: who handles its faults. With "cellreap", each is a crash, and the
+    PD does not need its parent."""
     heartbeat_ms: _Limit | None = None
     """It has hung if it could run for so long and did not wait for its next message."""
 
@@ -126,6 +130,7 @@ def called(system: System) -> set[str]:
 
 def _problems(policy: Policy, system: System) -> Iterator[tuple[KeyPath, str]]:
     pds = {pd.name for pd in system.pds()}
+    parents = {pd.name: parent for pd, parent in system.families()}
     regions = {region.name: region for region in system.regions}
     others_call = called(system)
     for i, serves in enumerate(policy.serves):
@@ -147,6 +152,8 @@ def _problems(policy: Policy, system: System) -> Iterator[tuple[KeyPath, str]]:
     for i, pd in enumerate(policy.pd):
         if pd.callers is not None and pd.name not in others_call:
             yield ("pd", i, "callers"), f'nobody calls "{pd.name}"'
+        if pd.faults != "parent" and parents.get(pd.name) is None:
+            yield ("pd", i, "faults"), f'"{pd.name}" is in no other PD'
     for i, region in enumerate(policy.region):
         size = regions[region.name].size
         if region.epoch is not None and region.epoch % _WORD:

@@ -24,6 +24,7 @@ from cellreap.system.microkit.rows import Row, System
 
 _PAGE: Final = 4096
 _CSPACE_BITS: Final = 8
+"""One more for a PD with children, whose slots come last."""
 _CALLS: Final = "CALLS"
 _SERVES: Final = "SERVES"
 _NOT_YET: Final = {
@@ -64,14 +65,15 @@ def runnable_system(
     document.add("policy", table(policy.policy.model_dump()))
     spaces, asked = _dependence(described, policy, known)
     tables = {kind: tomlkit.aot() for kind in ("program", "pd", "region", "channel", "interrupt")}
-    for pd in described.pds():
+    for pd, parent in described.families():
         name = known[pd.name]
         found = _find(pd.image, path, search)
         tables["program"].append(table({"name": name, "elf": found}))
-        keys = {"name": name, "program": name, "abi": "microkit", "cspace_bits": _CSPACE_BITS}
+        bits = _CSPACE_BITS + bool(pd.children)
+        keys = {"name": name, "program": name, "abi": "microkit", "cspace_bits": bits}
         keys |= {} if pd.name == name else {"microkit_name": pd.name}
         keys |= {"priority": new[pd.priority], "stack_pages": pd.stack_size // _PAGE}
-        keys |= _time(pd) | _of_policy(own.get(pd.name))
+        keys |= _time(pd) | _family(pd, parent, known, own) | _of_policy(own.get(pd.name))
         set_ = _symbols(described, pd)
         keys |= {"requests": asked[pd.name]} if asked[pd.name] else {}
         made = table(keys | ({"symbols": set_} if set_ else {}))
@@ -173,6 +175,7 @@ def _symbols(described: System, pd: rows.Pd) -> dict[str, int]:
     regions = {region.name: region for region in described.regions}
     sizes = {region.name: region.size or 0 for region in described.regions}
     found: dict[str | None, int] = {irq.setvar_id: irq.id for irq in pd.irqs}
+    found |= {child.setvar_id: child.id for child in pd.children}
     for place in pd.setvars:
         at = regions[place.region_paddr].phys_addr
         if at is None:
@@ -195,9 +198,7 @@ def _refuse(described: System, policy: Policy) -> None:
             if key in _NOT_YET:
                 raise row.error(f"{_NOT_YET[key]} cannot be run yet", attribute or None)
         waiting.extend(row.inner())
-    for pd, parent in described.families():
-        if parent is not None:
-            raise pd.error("PDs within PDs cannot be run yet")
+    for pd in described.pds():
         if pd.cpu != 0:
             raise pd.error(f"expected 0, got {pd.cpu}: there is one processor", "cpu")
     for channel in described.channels:
@@ -229,7 +230,21 @@ def _time(pd: rows.Pd) -> dict[str, object]:
     return {"budget_us": budget, "period_us": period, "overrun": "wait"}
 
 
+def _family(
+    pd: rows.Pd, parent: rows.Pd | None, known: Mapping[str, str], own: Mapping[str, PdPolicy]
+) -> dict[str, object]:
+    """Its children, and its parent, which handles its faults if the policy does not say other."""
+    keys: dict[str, object] = {}
+    if pd.children:
+        keys["holds_pds"] = [known[child.name] for child in pd.children]
+    if parent is not None and isinstance(pd, rows.ChildPd):
+        keys["child_id"] = pd.id
+        if pd.name not in own or own[pd.name].faults == "parent":
+            keys["fault_handler"] = known[parent.name]
+    return keys
+
+
 def _of_policy(own: PdPolicy | None) -> dict[str, object]:
     """The keys of a PD that the policy decides."""
-    given = {} if own is None else own.model_dump(exclude={"name"}, exclude_none=True)
+    given = {} if own is None else own.model_dump(exclude={"name", "faults"}, exclude_none=True)
     return {key: value for key, value in given.items() if value is not False}

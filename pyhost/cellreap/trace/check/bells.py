@@ -81,6 +81,13 @@ class Bells:
             if not is_closed(self._context, call.peer):
                 yield call.slot, Cap("ep", self._doors.get(call.peer, 0), "WP", call.badge)
 
+    def faults(self, pd: str) -> Cap | None:
+        """The capability over which its parent is told of its faults, if that handles them."""
+        config = self._context.configured.edges.config_of(pd)
+        if config is None or config.parent_badge is None or config.handler is None:
+            return None
+        return Cap("ep", self._doors.get(config.handler, 0), "WP", config.parent_badge)
+
     def _has_door(self, name: str) -> bool:
         expected = self._context.expected
         config = None if expected is None else expected.pd(name)

@@ -30,9 +30,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from cellreap.model.ids import ROOT, is_channel, is_line, is_memory
+from cellreap.model.ids import ROOT, is_line, is_memory
 from cellreap.trace.check.context import Concern, Context
-from cellreap.trace.check.own_slots import has_door
+from cellreap.trace.check.own_slots import has_door, has_parent
 from cellreap.trace.check.running import QUEUEING, Running
 from cellreap.trace.events import Event, counts_in
 
@@ -68,6 +68,7 @@ class Calls(Concern):
                 calls["read-registers"] += 1
         config = context.configured.edges.config_of(pd)
         calls["delete"] += bool(has_door(context, pd) or context.authority.number(pd, "passive"))
+        calls["revoke"] += config is not None and config.parent_badge is not None
         quiets = 0 if config is None else sum(each.quiets for each in config.maps)
         calls += Counter({kind: quiets * count for kind, count in QUIETS.items()})
         self._stops[pd] = calls
@@ -143,7 +144,7 @@ class Calls(Concern):
             return self._stops.get(pd)
         if name == "destroy-pd" or (name == "destroy-resource" and is_memory(node)):
             return DESTROYS_BODY
-        if name == "destroy-resource" and is_channel(node):
+        if name == "destroy-resource" and not has_parent(self.context, node):
             return {}
         if name == "destroy-resource" and is_line(node):
             return TAKES_LINE

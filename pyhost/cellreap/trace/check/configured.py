@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from cellreap.model.closeness import policy_text
-from cellreap.model.ids import ROOT, is_channel, is_memory
+from cellreap.model.ids import ROOT, is_memory
 from cellreap.trace.check.configured_edges import ConfiguredEdges
 from cellreap.trace.check.context import Concern, Context
+from cellreap.trace.check.own_slots import has_parent
 from cellreap.trace.events import Event
 from cellreap.trace.expected import Expected, ExpectedPd
 
@@ -292,7 +293,8 @@ class Configured(Concern):
 
     def _resource(self, event: Event, expected: Expected) -> None:
         sizes = expected.sizes
-        slots = None if sizes is None else sizes.resource_slots * (not is_channel(event["id"]))
+        own = has_parent(self.context, event["id"])
+        slots = None if sizes is None else sizes.resource_slots * own
         if slots is not None and event.number("slots") != slots:
             self._bad("sizes", event, f"slots={event['slots']}: expected {slots}")
 

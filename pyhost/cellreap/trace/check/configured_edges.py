@@ -196,8 +196,8 @@ class ConfiguredEdges:
         self._there.clear()
         live = {pd: self._configs[pd] for pd in self._pds.values() if self._is_there(pd)}
         for pd, config in live.items():
-            for index, name in enumerate(config.holds):
-                self._held(event, pd, self._first + index, name)
+            for name, slot in config.holds.items():
+                self._held(event, pd, slot, name)
         for a, b in sorted(map(sorted, expected.links)):
             ends = self.live(a), self.live(b)
             if ends[0] is not None and ends[1] is not None:
@@ -278,10 +278,10 @@ class ConfiguredEdges:
         config = self.config_of(event["from"])
         if config is None and event["from"] == making:
             config = expected.pd(names[making])
-        index = event.number("number") - self._first
-        name = names.get(self._target(event["to"]) or "")
-        of_config = config is not None and 0 <= index < len(config.holds)
-        if config is not None and of_config and not gets and config.holds[index] == name:
+        slot = event.number("number")
+        name = names.get(self._target(event["to"]) or "", "")
+        of_config = config is not None and slot in config.holds.values()
+        if config is not None and of_config and not gets and config.holds.get(name) == slot:
             return
         if not gets or of_config:
             text = f"{event['from']}: the capability to {name} in slot {event['number']}"
@@ -291,10 +291,10 @@ class ConfiguredEdges:
         """Slots of configured PD capabilities get no other ones, and no CSpace is exceeded."""
         pd, slot = event["from"], event.number("number")
         config, slots = self.config_of(pd), self.cspace_slots(pd)
-        first = self._first + (0 if config is None else len(config.holds))
+        own = () if config is None else config.holds.values()
         in_slot = slot != 0 and not is_memory(event["to"])
-        if slots is not None and in_slot and not first <= slot < slots:
-            text = f"{pd} number={slot}: expected a slot from {first} to {slots - 1}"
+        if slots is not None and in_slot and not (self._first <= slot < slots and slot not in own):
+            text = f"{pd} number={slot}: expected a slot from {self._first} to {slots - 1}"
             self._bad("slot", event.told, text)
 
     def _request(self, event: Event, making: str | None) -> None:

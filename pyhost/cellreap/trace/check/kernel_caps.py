@@ -27,7 +27,7 @@ from cellreap.trace.check.address_spaces import AddressSpaces
 from cellreap.trace.check.bells import Bells
 from cellreap.trace.check.context import Context
 from cellreap.trace.check.machine import Machine
-from cellreap.trace.check.own_slots import OwnSlots, has_door, is_of_microkit
+from cellreap.trace.check.own_slots import OwnSlots, child_of, has_door, has_parent, is_of_microkit
 from cellreap.trace.check.slots import Capability
 from cellreap.trace.check.snapshot import (
     Cap,
@@ -203,7 +203,9 @@ class KernelCaps:
 
     def _compare_pool(self, has: _CSpace) -> None:
         """Checks that it has the parent of each resource, and besides only what is the root's."""
-        resources = [each for each in self._context.model.space_of if not is_channel(each)]
+        resources = [
+            each for each in self._context.model.space_of if has_parent(self._context, each)
+        ]
         wanted = Counter(map(self._parent, filter(self.exists, resources)))
         rest = Counter(map(_without_guard, has.values()))
         left = filter(self.may_lack, resources)
@@ -247,7 +249,7 @@ class KernelCaps:
         """Learns the addresses and the badges by which other PDs' capabilities name the PD."""
         slots = self.slots.of(pd)
         cap = cspace.get(slots["FAULT"])
-        if not isinstance(cap, Cap):
+        if not isinstance(cap, Cap) or self._bells.faults(pd) is not None:
             return
         self._endpoint = cap.address if self._endpoint is None else self._endpoint
         entry = cap.badge & ~(self._kinds["fault"] << self._kind_shift)
@@ -281,7 +283,8 @@ class KernelCaps:
         if "ROOT" in slots:
             operations = Cap("ep", root, "WGP", self._badge("pd") | entry)
             yield slots["ROOT"], ("operations", operations)
-        yield slots["FAULT"], ("faults", Cap("ep", root, "WP", self._badge("fault") | entry))
+        faults = Cap("ep", root, "WP", self._badge("fault") | entry)
+        yield slots["FAULT"], ("faults", self._bells.faults(pd) or faults)
         door = has_door(self._context, pd)
         own = [("NOTIFICATION", "ep" if door else "notification")]
         if "ENDPOINT" in slots and self._context.freed.keeps_endpoint(pd, slots["ENDPOINT"] in has):
@@ -312,6 +315,9 @@ class KernelCaps:
             return self._bells.capability(pd, slot, cap)
         if kind == "HOLD" and is_line(node):
             return self._machine.capability(pd, slot, cap)
+        if (child := child_of(self._context, node)) is not None:
+            thread = cap if isinstance(cap, str) and cap.endswith("_tcb") else None
+            return thread if thread and self._inside(child, physical(thread, "tcb")) else None
         if kind == "HOLD":
             address, badge = self._of_resource(node)
             serves = self._context.model.manager[self._context.model.space_of[node]]

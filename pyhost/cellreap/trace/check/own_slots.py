@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from cellreap import headers
+from cellreap.model.ids import is_channel, parse_id, pd_id
 from cellreap.trace.check.context import Context
 
 _NAMES: Final = ("ROOT", "ENDPOINT", "NOTIFICATION", "FAULT", "REPLY")
@@ -14,7 +15,9 @@ _MICROKIT: Final = {"NOTIFICATION": "INPUT", "FAULT": "FAULT", "REPLY": "REPLY"}
 
 
 def has_door(context: Context, pd: str) -> bool:
-    """Whether others call the PD over channels. Its endpoint is then in the slot of its input."""
+    """Whether others call the PD over channels, or its children's faults go to it. Its endpoint is
+    then in the slot of its input.
+    """
     config = context.configured.edges.config_of(pd)
     return config is not None and config.has_door
 
@@ -25,6 +28,23 @@ def is_of_microkit(context: Context, pd: str) -> bool:
     """
     config = context.configured.edges.config_of(pd)
     return config is not None and config.microkit
+
+
+def child_of(context: Context, node: str) -> str | None:
+    """The PD whose thread the resource stands for, which a PD for Microkit has as its parent."""
+    parts = parse_id(node)
+    if parts is None or parts.kind != "RESOURCE" or parts.type != "PD":
+        return None
+    pd = pd_id(parts.number)
+    config = context.configured.edges.config_of(pd)
+    if config is None and context.expected is not None:
+        config = context.expected.pd(context.report.names.get(pd, ""))  # it is being made
+    return pd if config is not None and config.parent_badge is not None else None
+
+
+def has_parent(context: Context, node: str) -> bool:
+    """Whether the root task has a capability from which those to the resource are derived."""
+    return not is_channel(node) and child_of(context, node) is None
 
 
 class OwnSlots:

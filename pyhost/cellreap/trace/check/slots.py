@@ -220,7 +220,8 @@ class Slots(Concern):
                 cspace = self._cspaces[pd]
                 slot = self._empty(pd, cspace, (kind, node))
                 microkit = is_of_microkit(self.context, pd)
-                notice = None if microkit else notice_of(pd, node)
+                given = microkit and kind == "REQUEST"
+                notice = None if given else notice_of(pd, node)
                 if isinstance(notice, str):
                     self.tell(pd, slot, notice)
                 elif notice is not None:

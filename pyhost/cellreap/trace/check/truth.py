@@ -12,7 +12,7 @@ from cellreap import headers
 from cellreap.model.ids import ROOT, is_channel, is_line, is_memory
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.kernel_caps import KernelCaps
-from cellreap.trace.check.own_slots import has_door
+from cellreap.trace.check.own_slots import child_of, has_door, has_parent
 from cellreap.trace.check.snapshot import SnapshotError, read_snapshot
 from cellreap.trace.check.times import Times
 from cellreap.trace.events import Event, cause_of
@@ -287,7 +287,13 @@ class Truth(Concern):
         for slot, (_, node) in self._kernel.capabilities(pd):
             if slot in has or not self._kernel.may_lack(node, pd):
                 slots[slot] = (
-                    _NOTIFICATION if is_channel(node) else _OTHER if is_line(node) else _ENDPOINT
+                    _THREAD
+                    if child_of(self.context, node)
+                    else _NOTIFICATION
+                    if is_channel(node)
+                    else _OTHER
+                    if is_line(node)
+                    else _ENDPOINT
                 )
         return slots
 
@@ -342,9 +348,9 @@ class Truth(Concern):
             return {_CNODE: sum(1 for _ in model.pds())}
         if cnode == "pool":
             memories = sum(map(is_memory, model.space_of))
-            channels = sum(map(is_channel, model.space_of))
             lines = sum(map(is_line, model.space_of))
-            there = sum(map(self._kernel.exists, model.space_of)) - memories - channels - lines
+            parents = [node for node in model.space_of if has_parent(self.context, node)]
+            there = sum(map(self._kernel.exists, parents)) - memories - lines
             return {_ENDPOINT: there, _CNODE: memories, _OTHER: lines}
         return {_UNTYPED: halves} if cnode == "untypeds" else {}
 
