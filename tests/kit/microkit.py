@@ -20,6 +20,10 @@ FRESH: Final = "hello, fresh"
 """What those of tests/microkit say when they start."""
 
 
+CHECKOUT: Final = "CELLREAP_MICROKIT"
+"""The variable that names a checkout of Microkit."""
+
+
 class Board(NamedTuple):
     """A board of Microkit's SDK, and how programs are made for it on Debian."""
 
@@ -76,9 +80,9 @@ class Microkit:
         return said | {"said": re.findall(r"^(\w+): (.*?)\r?$", spoken(folder), re.MULTILINE)}
 
 
-def spoken(folder: Path) -> str:
+def spoken(folder: Path, system: str = "a") -> str:
     """What a run printed without the lines of the trace, in the midst of which a PD may be."""
-    with (folder / "out" / "a.trace").open("rb") as file:
+    with (folder / "out" / f"{system}.trace").open("rb") as file:
         return Lines().without(file).decode(errors="replace")
 
 

@@ -179,7 +179,8 @@ uint64_t cr_device_start(uint64_t ns)
 
 uint64_t cr_device_elapsed(void)
 {
-    const uint64_t ns = over ? set : *of(WATCH, COUNT) * (1000ull << WATCH_BITS) / CR_TIMER_MHZ;
+    enum { MHZ = CR_TIMER_MHZ != 0 ? CR_TIMER_MHZ : 1 }; /* 0: nobody calls this */
+    const uint64_t ns = over ? set : *of(WATCH, COUNT) * (1000ull << WATCH_BITS) / MHZ;
     over = ns >= set;
     return over ? set : ns;
 }
