@@ -11,16 +11,22 @@ from collections.abc import Callable
 import pytest
 
 from cellreap.testing import Target
+from kit.marks import thorough_but
 from kit.outcomes import ALL, LONG, compare
 
+SCENARIO = "block_fs_db_app"
 KERNELS = ("riscv64", "riscv64-mcs")
-SYSTEMS = [f"{name}:{kernel}" for name in ALL if name not in LONG for kernel in KERNELS]
+VERIFIED = ("hifive-verified", "hifive-mcs-verified")
+SYSTEMS = [
+    *(f"{name}:{kernel}" for name in ALL if name not in LONG for kernel in KERNELS),
+    *(f"{SCENARIO}:{kernel}" for kernel in VERIFIED),
+]
 
 
-@pytest.mark.behaviour("C-28")
-@pytest.mark.slow
-@pytest.mark.thorough
-@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.behaviour("B-08", "C-28")
+@pytest.mark.parametrize(
+    "system", thorough_but(SYSTEMS, f"{SCENARIO}:riscv64", f"{SCENARIO}:hifive-mcs-verified")
+)
 def test_every_configuration_does_the_same(
     target_on: Callable[[str], Target], target_of: Callable[[str], Target], system: str
 ) -> None:
