@@ -131,7 +131,9 @@ def test_without_statements_the_pds_are_named() -> None:
     events = [replace(event, said=()) for event in recorded()]
     report = report_on(events)
     assert not report.violations
-    named = {what.split()[1] for what in report.unverified if "says nothing" in what}
+    named = {
+        what.split()[2].rstrip(",") for what in report.unverified if "makes no statements" in what
+    }
     assert named == {"PD_3", "PD_4", "PD_5"}
 
 

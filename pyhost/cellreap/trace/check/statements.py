@@ -251,4 +251,5 @@ class Stated:
                 text = f"{last[1].event}: {pd} did not say that it would ask for it"
                 self._bad("statements.announced", last[1].line, text)
             elif not of.states and self._asked_kernel:
-                self._context.report.unverified.append(f"what {pd} asked, which says nothing")
+                told = f"requests of {pd}, whose program makes no statements"
+                self._context.report.unverified.append(told)
