@@ -25,7 +25,7 @@ static uint32_t serve(cr_incoming *m)
             counters[i].value = 0;
             m->reply[m->reply_count++] = counters[i].object;
             /* If the client was destroyed meanwhile, the next notice deletes the counter. */
-            cr_result given = cr_give(space, counters[i].object, m->badge, &slot);
+            cr_result given = cr_give(space, counters[i].object, m->badge, 0, &slot);
             m->reply[m->reply_count++] = slot;
             return given == CR_RESULT_OK ? OK : FULL;
         }

@@ -110,7 +110,7 @@ static uint32_t commit(const cr_incoming *m)
 static uint32_t open_table(cr_incoming *m)
 {
     uint32_t slot;
-    if (cr_give(space, table, m->badge, &slot) != CR_RESULT_OK) {
+    if (cr_give(space, table, m->badge, 0, &slot) != CR_RESULT_OK) {
         return ST_BAD_REQUEST;
     }
     m->reply[0] = slot;

@@ -27,13 +27,13 @@ static uint32_t serve(cr_incoming *m)
         m->reply[0] = cr_create_resource(space, &number);
         m->reply[1] = number;
         if (m->reply[0] == CR_RESULT_OK) {
-            m->reply[0] = cr_give(space, (uint32_t)m->reply[1], m->badge, &number);
+            m->reply[0] = cr_give(space, (uint32_t)m->reply[1], m->badge, 0, &number);
             m->reply[2] = number;
             m->reply_count = 3;
         }
         return RG_OK;
     case RG_GIVE:
-        m->reply[0] = cr_give(space, (uint32_t)m->words[0], m->badge, &number);
+        m->reply[0] = cr_give(space, (uint32_t)m->words[0], m->badge, 0, &number);
         m->reply[1] = number;
         return RG_OK;
     case RG_TAKE_BACK:
@@ -60,7 +60,7 @@ static uint32_t serve(cr_incoming *m)
         m->reply_count = 3;
         return RG_OK;
     case RG_GIVE_TO:
-        m->reply[0] = cr_give(space, (uint32_t)m->words[0], m->words[1], &number);
+        m->reply[0] = cr_give(space, (uint32_t)m->words[0], m->words[1], 0, &number);
         return RG_OK;
     case RG_DELETE_SPACE:
         m->reply[0] = cr_delete_space(second);

@@ -101,6 +101,10 @@ static uint32_t add_asked(cr_op op, const uint64_t *arguments, uint32_t count)
     case CR_OP_ALLOW:
         own->sum_then = cr_digest_stir(begun + word_of(arguments, count, 2));
         return 1;
+    case CR_OP_GIVE:
+    case CR_OP_SEND:
+        own->sum_then = cr_digest_stir(begun + word_of(arguments, count, 1));
+        return word_of(arguments, count, op == CR_OP_GIVE ? 3 : 2) != 0;
     case CR_OP_SUBSCRIBE:
     case CR_OP_UNSUBSCRIBE:
         own->sum_then = add_two(begun, first, word_of(arguments, count, 1));

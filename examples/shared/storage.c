@@ -49,7 +49,7 @@ void st_say_notice(const cr_work_entry *work)
 int st_give(cr_incoming *m, uint32_t space, uint32_t object)
 {
     uint32_t slot;
-    if (cr_give(space, object, m->badge, &slot) != CR_RESULT_OK) {
+    if (cr_give(space, object, m->badge, 0, &slot) != CR_RESULT_OK) {
         return 0;
     }
     m->reply[0] = space;

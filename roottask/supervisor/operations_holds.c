@@ -158,19 +158,50 @@ void cr_do_share_request(cr_asked *a)
 
 /* -- holds */
 
+/* Whether the caller may give what was found to the PD that was found. Then also the slot; of
+ * memory, the rights: those that the PD has already, and those of the caller if they are given. */
+static cr_result may_give(cr_asked *a)
+{
+    const int is_memory = cr_is_memory(a->found.node);
+    if (a->args.read_only != 0 && !is_memory) {
+        return CR_RESULT_FAILED;
+    }
+    const cr_result result = cr_can_make_hold(a->from, a->found.pd, a->found.node, &a->found.slot);
+    if (result == CR_RESULT_OK && is_memory) {
+        a->found.slot &= CR_REGION_WRITABLE;
+        a->found.slot |= a->args.read_only != 0
+                             ? (uint32_t)CR_HOLD_READ_ONLY
+                             : cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_HOLD,
+                                                               a->from->node, a->found.node)] &
+                                   CR_REGION_WRITABLE;
+    }
+    return result;
+}
+
+/* Whether the caller holds it and can hand it on. */
+static int may_hand_on(const cr_asked *a)
+{
+    return cr_model_count(cr_sys.model, CR_EDGE_HOLD, a->from->node, a->found.node) != 0 &&
+           !cr_is_region(a->found.node) /* It is of one address space. */ &&
+           !cr_is_channel(a->found.node) /* It is of two PDs. */ &&
+           !cr_is_line(a->found.node) /* It is of one PD. */;
+}
+
 cr_result cr_check_give(cr_asked *a)
 {
     cr_result result = cr_find_own_resource(a, &a->found.node);
+    if (result == CR_RESULT_DENIED &&
+        cr_find_resource(a->args.space, a->args.object, &a->found.node) == CR_RESULT_OK &&
+        cr_is_memory(a->found.node) && may_hand_on(a)) {
+        result = CR_RESULT_OK;
+    }
     if (result == CR_RESULT_OK) {
         result = cr_find_own_client(a, &a->found.pd);
     }
     if (result == CR_RESULT_OK && a->found.pd == a->from) {
         result = CR_RESULT_DENIED;
     }
-    if (result != CR_RESULT_OK) {
-        return result;
-    }
-    return cr_can_make_hold(a->from, a->found.pd, a->found.node, &a->found.slot);
+    return result == CR_RESULT_OK ? may_give(a) : result;
 }
 
 void cr_do_give(cr_asked *a)
@@ -188,27 +219,12 @@ cr_result cr_check_send(cr_asked *a)
     if (result == CR_RESULT_OK) {
         result = cr_find_resource(a->args.space, a->args.object, &a->found.node);
     }
-    if (result != CR_RESULT_OK) {
-        return result;
+    if (result == CR_RESULT_OK &&
+        (!may_hand_on(a) || a->found.pd == a->from ||
+         cr_manager_of(a->found.node) == a->found.pd)) {
+        result = CR_RESULT_DENIED;
     }
-    if (cr_model_count(cr_sys.model, CR_EDGE_HOLD, a->from->node, a->found.node) == 0 ||
-        a->found.pd == a->from || cr_manager_of(a->found.node) == a->found.pd ||
-        cr_is_region(a->found.node) /* It is of one address space. */ ||
-        cr_is_channel(a->found.node) /* It is of two PDs. */ ||
-        cr_is_line(a->found.node) /* It is of one PD. */) {
-        return CR_RESULT_DENIED;
-    }
-    const int is_memory = cr_is_memory(a->found.node);
-    if (a->args.read_only != 0 && !is_memory) {
-        return CR_RESULT_FAILED;
-    }
-    result = cr_can_make_hold(a->from, a->found.pd, a->found.node, &a->found.slot);
-    if (result == CR_RESULT_OK && is_memory && a->args.read_only == 0) {
-        /* The right to write, if the caller has it, and what the receiver has already. */
-        a->found.slot |= cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_HOLD,
-                                                         a->from->node, a->found.node)];
-    }
-    return result;
+    return result == CR_RESULT_OK ? may_give(a) : result;
 }
 
 void cr_do_send(cr_asked *a)

@@ -363,7 +363,17 @@ int cr_backing_of(cr_ref resource, cr_ref *object, int *writable)
     return 0;
 }
 
-enum { SPAN_PAGES = CR_REGION_SPAN_BITS - CR_PAGE_BITS };
+int cr_region_place(cr_ref region, uint64_t *vaddr, uint32_t *pages)
+{
+    cr_edge_info info;
+    const uint32_t map = cr_model_first(cr_sys.model, region, CR_EDGE_MAP, CR_OUT);
+    if (map == CR_NONE || cr_model_edge(cr_sys.model, map, &info) != CR_OK) {
+        return 0;
+    }
+    *vaddr = (uint64_t)(cr_sys.edge_entry[map] >> CR_REGION_PAGE_SHIFT) << CR_PAGE_BITS;
+    *pages = cr_memory_pages(info.to);
+    return 1;
+}
 
 int cr_has_region(const cr_pd *pd, uint64_t vaddr)
 {
@@ -371,16 +381,14 @@ int cr_has_region(const cr_pd *pd, uint64_t vaddr)
     for (uint32_t hold = cr_model_first(cr_sys.model, pd->node, CR_EDGE_HOLD, CR_OUT);
          hold != CR_NONE; hold = cr_model_next(cr_sys.model, hold, pd->node, CR_OUT)) {
         cr_edge_info info;
-        if (cr_model_edge(cr_sys.model, hold, &info) != CR_OK || !cr_is_region(info.to)) {
+        uint64_t first;
+        uint32_t pages;
+        if (cr_model_edge(cr_sys.model, hold, &info) != CR_OK || !cr_is_region(info.to) ||
+            !cr_region_place(info.to, &first, &pages)) {
             continue;
         }
-        const uint32_t map = cr_model_first(cr_sys.model, info.to, CR_EDGE_MAP, CR_OUT);
-        if (map == CR_NONE || cr_model_edge(cr_sys.model, map, &info) != CR_OK) {
-            continue;
-        }
-        const uint64_t first = cr_sys.edge_entry[map] >> CR_REGION_PAGE_SHIFT;
-        const uint64_t last = first + cr_memory_pages(info.to) - 1;
-        if (first >> SPAN_PAGES <= span && span <= last >> SPAN_PAGES) {
+        const uint64_t last = first + (uint64_t)pages * PAGE - 1;
+        if (first >> CR_REGION_SPAN_BITS <= span && span <= last >> CR_REGION_SPAN_BITS) {
             return 1;
         }
     }

@@ -75,14 +75,27 @@ _Static_assert((int)CR_CSV_NODE_TYPE == 0 && (int)CR_CSV_NODE_ID == 1 && (int)CR
                    (int)CR_CSV_COLUMN_COUNT == 7,
                "rows are composed in this order");
 
-/* The EXTRA of a memory object, as CellulOS has it: address_pages_sizebits. */
-static void put_pages(cr_text *row, cr_ref object)
+/* The EXTRA of memory, as CellulOS has it: address_pages_sizebits of a memory object, and
+ * address_kind_pages_sizebits of a region. */
+static void put_place(cr_text *row, cr_ref memory)
 {
-    enum { BYTES = 64 }; /* three numbers */
-    _Alignas(uint64_t) char text[BYTES] = {0};
-    size_t used = cr_format_hex(text, cr_untyped_paddr(*cr_memory_block(object)));
-    text[used++] = '_';
-    used += cr_format_decimal(&text[used], cr_memory_pages(object));
+    enum { BYTES = 64 }; /* three numbers, and the kind */
+    _Alignas(uint64_t) char text[BYTES] = "0x";
+    const int is_region = cr_is_region(memory);
+    uint64_t address = 0;
+    uint32_t pages = 0;
+    if (is_region && !cr_region_place(memory, &address, &pages)) {
+        return; /* What it maps was taken. */
+    }
+    if (!is_region) {
+        address = cr_untyped_paddr(*cr_memory_block(memory));
+        pages = cr_memory_pages(memory);
+    }
+    size_t used = 2 + cr_format_hex(&text[2], address);
+    for (const char *kind = is_region ? "_GENERIC_" : "_"; *kind != '\0'; kind++) {
+        text[used++] = *kind;
+    }
+    used += cr_format_decimal(&text[used], pages);
     text[used++] = '_';
     used += cr_format_decimal(&text[used], CR_PAGE_BITS);
     cr_text_words(row, text, used, 0);
@@ -105,17 +118,24 @@ static void node_row(printer *p, cr_ref node, const cr_node_info *info)
     put(&row, &kinds[info->kind], CR_PIECE_MORE);
     put_id(&row, node, CR_PIECE_COMMA | CR_PIECE_MORE);
     put_name(&row, pd != 0 ? pd->name : cr_type_name(info->type));
-    if (cr_is_memory(node) && !cr_is_region(node)) {
+    if (cr_is_memory(node)) {
         put(&row, &ends[0][0], CR_PIECE_MORE);
-        put_pages(&row, node);
+        put_place(&row, node);
     } else {
         put(&row, &ends[pinned][doomed], 0);
     }
     end_row(p, &row);
 }
 
+/* Whether an edge to a memory object comes without the right to write there. */
+static int is_read_only(uint32_t index, const cr_edge_info *edge)
+{
+    return (edge->kind == CR_EDGE_HOLD || edge->kind == CR_EDGE_MAP) && cr_is_memory(edge->to) &&
+           !cr_is_region(edge->to) && (cr_sys.edge_entry[index] & CR_REGION_WRITABLE) == 0;
+}
+
 /* The rows of an edge: as many as its count. */
-static void rows_of_edge(printer *p, const cr_edge_info *edge)
+static void rows_of_edge(printer *p, const cr_edge_info *edge, int reads)
 {
     static const literal begins[] = {
 #define CR_EDGE_KIND(enumerator, number, name, meaning) [enumerator] = LITERAL(",,NONE," name ","),
@@ -124,6 +144,8 @@ static void rows_of_edge(printer *p, const cr_edge_info *edge)
     };
     static const literal request[2] = {LITERAL(",,"), LITERAL(",REQUEST,")};
     static const literal handler = LITERAL("HANDLER=");
+    static const literal right = LITERAL("READ");
+    const int more = edge->handler != 0 || reads;
     cr_node_info to;
     cr_text row;
     if (cr_rows_of_edge(edge) == 0) {
@@ -146,7 +168,10 @@ static void rows_of_edge(printer *p, const cr_edge_info *edge)
         begin_row(&row);
         put(&row, &begins[edge->kind], CR_PIECE_MORE);
         put_id(&row, edge->from, CR_PIECE_COMMA | CR_PIECE_MORE);
-        put_id(&row, edge->to, CR_PIECE_COMMA | (edge->handler != 0 ? CR_PIECE_MORE : 0));
+        put_id(&row, edge->to, CR_PIECE_COMMA | (more ? CR_PIECE_MORE : 0));
+        if (reads) {
+            put(&row, &right, 0);
+        }
         if (edge->handler != 0) {
             _Alignas(8) char number[24];
             put(&row, &handler, CR_PIECE_MORE);
@@ -166,7 +191,7 @@ static void edge_rows(printer *p, cr_ref node)
                 (kind == CR_EDGE_LINK && !cr_same(info.from, node))) {
                 continue; /* A link is found from both ends but is one row. */
             }
-            rows_of_edge(p, &info);
+            rows_of_edge(p, &info, is_read_only(edge, &info));
         }
     }
 }
@@ -194,7 +219,7 @@ uint32_t cr_print_model(uint32_t x)
 void cr_print_model_map(uint32_t x, cr_ref from, cr_ref to)
 {
     printer p = {.event = CR_EV_MODEL, .x = x};
-    rows_of_edge(&p, &(cr_edge_info){.kind = CR_EDGE_MAP, .count = 1, .from = from, .to = to});
+    rows_of_edge(&p, &(cr_edge_info){.kind = CR_EDGE_MAP, .count = 1, .from = from, .to = to}, 0);
 }
 
 void cr_trace_objects(const cr_objects *objects)

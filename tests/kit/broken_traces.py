@@ -237,7 +237,7 @@ def _more_rights(target: Target) -> None:
     memory = target.memory(pd)
     target.body_cap(pd, other)
     target.body_cap(other, last)
-    target.send_memory(pd, memory, other, rights=0)
+    target.send_memory(pd, memory, other, rights=2)
     target.send_memory(other, memory, last)
 
 

@@ -15,7 +15,7 @@ def digest_of(model: Model, gone: Mapping[str, int] | None = None) -> str:
     labels = {**(gone or {}), **labels}
     terms = [term("NODE", labels[node.id], int(node.pinned)) for node in model.nodes.values()]
     edges = [
-        *model.edges(),
+        *(edge[:5] for edge in model.edges()),
         *(("SUBSET", res, space, 1, 0) for res, space in model.space_of.items()),
         *(("MANAGE", manager, space, 1, 0) for space, manager in model.manager.items()),
     ]

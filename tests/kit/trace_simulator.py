@@ -422,18 +422,20 @@ class Target:
         place = {"paddr": hex(self.memories[made][0]), "bytes": 1 << 13, "slots": MEMORY_SLOTS}
         self.emit("BODY", of=made, **place, objects=counted(self.body_objects[made]))
         if lower is None:
-            self.model.tell_extra(made, f"{self.memories[made][0]:x}_1_12")
+            self.model.tell_extra(made, f"{self.memories[made][0]:#x}_1_12")
         self.model.add_hold(pd, made)
         self.edge("made", "HOLD", pd, made, slot if lower else 1, asker=pd, op=op)
         if lower is not None:
             self.model.add_map(made, lower)
             self.edge("made", "MAP", made, lower, 1 << 20 | 1, asker=pd, op=op)
+            self.model.tell_extra(made, f"{1 << 30:#x}_GENERIC_1_12")
         return made
 
     def send_memory(self, pd: str, memory: str, to: str, rights: int = 1) -> None:
-        """A PD that holds a memory object gives it to another."""
+        """A PD that holds a memory object gives it to another. rights: 2 if read only is asked."""
         self.emit("ALLOW", pd=to, by=pd, count=1)
         self.model.add_hold(to, memory)
+        self.model.tell_right(to, memory, bool(rights & 1))
         self.edge("made", "HOLD", to, memory, rights, asker=pd, op="send")
 
     def body_cap(self, holder: str, pd: str) -> str:
@@ -1566,7 +1568,7 @@ def rich_run() -> list[Draft]:
     target.hold(init, "BLOCK_1_1")
     target.hold(init, "BLOCK_SPACE_1")
     memory, shared = target.memory(init), target.memory(init)
-    target.send_memory(init, memory, app)
+    target.send_memory(init, memory, app, rights=2)
     target.send_memory(init, shared, app)
     target.memory(app, shared)
     target.model.drop_hold(init, memory)

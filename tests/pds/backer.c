@@ -3,14 +3,15 @@
  * Memory that a server lends its clients: it backs resources.
  *
  * Argument 0: LENDER backs a resource for each client that asks, writes into the memory, deletes
- * the resource when its client says so, and faults when the client says so. BORROWER loses what it
- * has mapped in each way that there is, and says what it sees before and after. DEAF keeps it, and
- * acknowledges nothing. */
+ * the resource when its client says so, and faults when the client says so. BORROWER loses what
+ * it has mapped in each way that there is, and says what it sees before and after. Then the next
+ * lender gives it memory that it may only read, and it keeps that. DEAF keeps what it has
+ * mapped, and acknowledges nothing. */
 #include "storage.h"
 #include <cellreap/image.h>
 
 enum { LENDER = 0, BORROWER = 1, DEAF = 2 };
-enum { DELETE = 0x240, FAULT = 0x241 }; /* labels: what the lender is to do */
+enum { DELETE = 0x240, FAULT = 0x241, GIFT = 0x242 }; /* labels: what the lender is to do */
 enum { PAGES = 3, SECRET = 43, LENT = 3, CLIENTS = 2 };
 
 static const uint64_t own_at = 1ull << CR_REGION_SPAN_BITS;
@@ -44,7 +45,27 @@ static uint32_t lend(cr_incoming *m)
     cr_say_check("release", cr_release(region_space, region, &left), CR_RESULT_OK);
     cr_say_check("release", cr_release(memory_space, memory, &left), CR_RESULT_OK);
     lent++;
+    cr_say_check("read only", cr_give(space, object, m->badge, 1, 0), CR_RESULT_FAILED);
     return st_give(m, space, object) ? ST_OK : ST_BAD_REQUEST;
+}
+
+/* A memory object, which only the client keeps. */
+static uint32_t make_gift(cr_incoming *m)
+{
+    uint32_t memory_space, memory, region_space, region, rights, left;
+    cr_say_check("allocate", cr_allocate(1, &memory_space, &memory), CR_RESULT_OK);
+    cr_say_check("attach", cr_attach(memory_space, memory, own_at, 1, &region_space, &region),
+                 CR_RESULT_OK);
+    at(own_at)[0] = SECRET;
+    cr_say_check("give a region", cr_give(region_space, region, m->badge, 1, 0), CR_RESULT_DENIED);
+    cr_say_check("give", cr_give(memory_space, memory, m->badge, 1, &rights), CR_RESULT_OK);
+    cr_say_check("rights", rights, CR_HOLD_READ_ONLY);
+    cr_say_check("release", cr_release(region_space, region, &left), CR_RESULT_OK);
+    cr_say_check("release", cr_release(memory_space, memory, &left), CR_RESULT_OK);
+    m->reply[0] = memory_space;
+    m->reply[1] = memory;
+    m->reply_count = 3;
+    return ST_OK;
 }
 
 static uint32_t serve(cr_incoming *m)
@@ -52,6 +73,8 @@ static uint32_t serve(cr_incoming *m)
     switch (m->label) {
     case ST_ALLOCATE:
         return lend(m);
+    case GIFT:
+        return make_gift(m);
     case DELETE:
         cr_say_check("delete", cr_delete_resource(space, (uint32_t)m->words[0]), CR_RESULT_OK);
         return ST_OK;
@@ -68,7 +91,7 @@ static uint32_t serve(cr_incoming *m)
 
 /* -- the borrowers */
 
-static uint32_t request;
+static uint32_t request, given_space;
 
 static uint32_t ask(uint32_t label)
 {
@@ -79,6 +102,7 @@ static uint32_t ask(uint32_t label)
     if (answer == ST_OK && received == 3) {
         object = (uint32_t)reply[1];
     }
+    given_space = (uint32_t)reply[0];
     return answer;
 }
 
@@ -143,6 +167,17 @@ static void lose(uint32_t label)
     look_after();
 }
 
+/* It can neither write nor give on more than that. */
+static void take_gift(void)
+{
+    cr_say_check("connect", cr_connect(cr_info()->requests[0], 1, &request, &space), CR_RESULT_OK);
+    cr_say_check("allow", cr_allow(space, 1), CR_RESULT_OK);
+    cr_say_check("ask", ask(GIFT), ST_OK);
+    cr_say_check("attach to write", attach(given_space, object, 1), CR_RESULT_DENIED);
+    cr_say_check("attach", attach(given_space, object, 0), CR_RESULT_OK);
+    cr_say_text(at(lent_at)[0] == SECRET ? "given" : "not the memory");
+}
+
 void cr_main(void)
 {
     static const cr_server server = {serve, st_note, 0, 0};
@@ -166,6 +201,7 @@ void cr_main(void)
     lose(DELETE);
     borrow();
     lose(FAULT);
+    take_gift();
     while (cr_next_round()) {
         cr_poll_work(note);
     }

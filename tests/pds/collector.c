@@ -15,7 +15,7 @@ static uint32_t serve(cr_incoming *m)
     if (m->label != ST_ALLOCATE || cr_create_resource(space, &object) != CR_RESULT_OK) {
         return ST_FULL;
     }
-    return cr_give(space, object, m->badge, &slot) == CR_RESULT_OK ? ST_OK : ST_FULL;
+    return cr_give(space, object, m->badge, 0, &slot) == CR_RESULT_OK ? ST_OK : ST_FULL;
 }
 
 /* Handles notices in place of the library: fetches all of them first, then acknowledges each. */

@@ -17,7 +17,7 @@ static uint32_t impose(cr_incoming *m)
         if (cr_create_resource(space, &object) != CR_RESULT_OK) {
             break;
         }
-        m->reply[0] = cr_give(space, object, m->badge, &slot);
+        m->reply[0] = cr_give(space, object, m->badge, 0, &slot);
         if (m->reply[0] != CR_RESULT_OK) {
             break;
         }

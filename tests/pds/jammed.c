@@ -39,7 +39,7 @@ static uint32_t get(cr_incoming *m)
     uint32_t object;
     uint32_t slot;
     if (cr_create_resource(space, &object) != CR_RESULT_OK ||
-        cr_give(space, object, m->badge, &slot) != CR_RESULT_OK) {
+        cr_give(space, object, m->badge, 0, &slot) != CR_RESULT_OK) {
         return ST_FULL;
     }
     m->reply[0] = slot;

@@ -15,7 +15,7 @@ static uint32_t serve(cr_incoming *m)
         return ST_OK;
     }
     if (m->label != ST_ALLOCATE || cr_create_resource(first, &object) != CR_RESULT_OK ||
-        cr_give(first, object, m->badge, &slot) != CR_RESULT_OK) {
+        cr_give(first, object, m->badge, 0, &slot) != CR_RESULT_OK) {
         return ST_FULL;
     }
     m->reply[m->reply_count++] = slot;

@@ -31,7 +31,7 @@ static uint32_t make(cr_incoming *m, uint32_t which)
         return TK_BAD;
     }
     clients[known++] = m->badge;
-    if (cr_give(spaces[which], objects[which], m->badge, &slot) != CR_RESULT_OK) {
+    if (cr_give(spaces[which], objects[which], m->badge, 0, &slot) != CR_RESULT_OK) {
         return TK_BAD;
     }
     m->reply[m->reply_count++] = slot;

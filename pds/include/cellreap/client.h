@@ -69,7 +69,10 @@ cr_result cr_disconnect(uint32_t space);
 cr_result cr_allow(uint32_t space, uint32_t count);
 cr_result cr_allow_pd(uint32_t pd_number, uint32_t count);
 
-cr_result cr_give(uint32_t space, uint32_t object, uint64_t request_badge, uint32_t *slot);
+/* Gives a resource of the caller's, or memory that it holds, to the client whose request has that
+ * badge and which must allow it. read_only, *slot: as for cr_send. */
+cr_result cr_give(uint32_t space, uint32_t object, uint64_t request_badge, int read_only,
+                  uint32_t *slot);
 /* Takes one hold back from the client whose request has that badge. *left: how many it has left. */
 cr_result cr_take_back(uint32_t space, uint32_t object, uint64_t request_badge, uint32_t *left);
 /* Drops one of the caller's own holds. *left: how many it has left. Here and below, the pointers

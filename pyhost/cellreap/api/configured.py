@@ -21,7 +21,7 @@ from cellreap.model.ids import (
     resource_id,
     space_id,
 )
-from cellreap.system.config import Config, Pd, closeness_of, ends_of, lines
+from cellreap.system.config import PAGE, Config, Pd, Region, closeness_of, ends_of, lines
 from cellreap.system.config.region import kept_from_others
 from cellreap.system.config.tables import core_spaces, has_memory
 from cellreap.trace.expected import kept_told
@@ -160,6 +160,10 @@ def _configured(config: Config) -> tuple[Model, dict[str, str]]:
 
 def _add_regions(model: Model, config: Config, ids: Mapping[str, str]) -> None:
     """The regions, in the order in which the PDs are made. ids: of the PDs of boot time."""
+
+    def place(region: Region, address: int, kind: str = "") -> str:
+        return f"{address:#x}_{kind}{region.size // PAGE}_{PAGE.bit_length() - 1}"
+
     memory: dict[str, str] = {}
     regions = 0
     for name, pd in ids.items():
@@ -167,13 +171,16 @@ def _add_regions(model: Model, config: Config, ids: Mapping[str, str]) -> None:
             if all(each.pd != name for each in region.maps):
                 continue
             if region.name not in memory:
-                memory[region.name] = resource_id(MEMORY, 3, 1 + len(memory))
-                model.add_resource(memory[region.name], _MEMORY_SPACE)
+                made = memory[region.name] = resource_id(MEMORY, 3, 1 + len(memory))
+                model.add_resource(made, _MEMORY_SPACE, extra=place(region, region.physical or 0))
             regions += 1
             mine = resource_id(REGION, 4, regions)
-            model.add_resource(mine, _REGION_SPACE)
+            (at,) = (each for each in region.maps if each.pd == name)
+            where = place(region, at.address, "GENERIC_")
+            model.add_resource(mine, _REGION_SPACE, extra=where)
             model.add_hold(pd, mine)
             model.add_map(mine, memory[region.name])
+            model.tell_right(mine, memory[region.name], at.writable)
 
 
 def _add_channels(model: Model, config: Config, ids: Mapping[str, str]) -> None:

@@ -164,9 +164,11 @@ class _Made:
             memory = regions[mapping.mr]
             if (own, memory) not in model.holds:
                 model.add_hold(own, memory)
-            mapped = self._add("VMR")
+            pages = model.nodes[memory].extra.partition("_")[2]
+            mapped = self._add("VMR", f"{mapping.vaddr:#x}_GENERIC_{pages}")
             model.add_hold(own, mapped)
             model.add_map(mapped, memory)
+            model.tell_right(mapped, memory, "w" in mapping.perms)
         for type_name, devices in (("IRQ", pd.irqs), ("PORT", pd.ports)):
             for _ in devices:
                 model.add_hold(own, self._add(type_name))

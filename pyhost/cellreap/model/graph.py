@@ -35,7 +35,7 @@ class Edge(NamedTuple):
     """An edge of a model.
 
     kind: its name in `edges.EDGE_KINDS`. times: its count; 1 unless the kind is counted. handler:
-    of a SUBSCRIBE edge; else 0.
+    of a SUBSCRIBE edge; else 0. read_only: to a memory object, without the right to write.
     """
 
     kind: str
@@ -43,6 +43,7 @@ class Edge(NamedTuple):
     target: str
     times: int = 1
     handler: int = 0
+    read_only: bool = False
 
 
 @dataclass
@@ -55,6 +56,8 @@ class Model(Nodes):
     """(PD, space)"""
     maps: set[tuple[str, str]] = field(default_factory=set)
     """(built, built on): both resources or both spaces"""
+    read_only: set[tuple[str, str]] = field(default_factory=set)
+    """those of `holds` and `maps` to a memory object that come without the right to write"""
     faults: dict[str, str] = field(default_factory=dict)
     """PD -> its fault handler; no entry if the root task handles its faults"""
     links: set[tuple[str, str]] = field(default_factory=set)
@@ -86,6 +89,7 @@ class Model(Nodes):
             holds=self.holds.copy(),
             requests=set(self.requests),
             maps=set(self.maps),
+            read_only=set(self.read_only),
             faults=dict(self.faults),
             links=set(self.links),
             owns=set(self.owns),
@@ -144,6 +148,7 @@ class Model(Nodes):
         self.holds = Counter({pair: count for pair, count in self.holds.items() if live(pair)})
         self.requests = set(filter(live, self.requests))
         self.maps = set(filter(live, self.maps))
+        self.read_only = set(filter(live, self.read_only))
         self.faults = {pd: handler for pd, handler in self.faults.items() if live((pd, handler))}
         self.links = set(filter(live, self.links))
         self.owns = set(filter(live, self.owns))
@@ -166,10 +171,12 @@ class Model(Nodes):
     def drop_hold(self, pd: str, node: str, count: int = 1) -> None:
         """Takes `count` capabilities to the node from the PD. ModelError if it has fewer."""
         _take(self.holds, (pd, node), count, "HOLD")
+        if (pd, node) not in self.holds:
+            self.read_only.discard((pd, node))
 
     def cut_hold(self, pd: str, node: str) -> None:
         """Removes all capabilities of the PD to the node. ModelError if it has none."""
-        _take(self.holds, (pd, node), max(1, self.holds.get((pd, node), 0)), "HOLD")
+        self.drop_hold(pd, node, max(1, self.holds.get((pd, node), 0)))
 
     def add_request(self, pd: str, space: str) -> None:
         """Allows the PD to ask the space's manager for resources."""
@@ -192,6 +199,15 @@ class Model(Nodes):
     def drop_map(self, upper: str, lower: str) -> None:
         """Removes the MAP edge. ModelError if there is none."""
         _remove(self.maps, (upper, lower), "MAP")
+        self.read_only.discard((upper, lower))
+
+    def tell_right(self, user: str, memory: str, may_write: bool) -> None:
+        """Sets whether a PD that holds a memory object, or a resource that maps it, may write."""
+        if (user, memory) not in self.holds and (user, memory) not in self.maps:
+            raise ModelError(f"there is no edge from {user} to {memory}")
+        self.read_only.discard((user, memory))
+        if not may_write:
+            self.read_only.add((user, memory))
 
     def set_fault(self, pd: str, handler: str) -> None:
         """Makes `handler` the fault handler of a PD that has none.
@@ -295,9 +311,10 @@ class Model(Nodes):
 
     def edges(self) -> Iterator[Edge]:
         """All edges except SUBSET (`space_of`) and the manager of a space (`manager`)."""
-        yield from (Edge("HOLD", pd, node, count) for (pd, node), count in self.holds.items())
+        reads = self.read_only
+        yield from (Edge("HOLD", *at, count, 0, at in reads) for at, count in self.holds.items())
         yield from (Edge("REQUEST", pd, space) for pd, space in self.requests)
-        yield from (Edge("MAP", upper, lower) for upper, lower in self.maps)
+        yield from (Edge("MAP", *at, 1, 0, at in reads) for at in self.maps)
         yield from (Edge("FAULT", pd, handler) for pd, handler in self.faults.items())
         yield from (Edge("LINK", a, b) for a, b in self.links)
         yield from (Edge("OWN", creator, created) for creator, created in self.owns)

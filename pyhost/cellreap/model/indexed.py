@@ -183,6 +183,7 @@ class IndexedModel(Model):
                 "OWN": self.owns,
             }
             edges[kind].remove((source, target))
+        self.read_only.discard((source, target))
         self._part(kind, source, target)
 
     # -- edges
@@ -234,12 +235,6 @@ class IndexedModel(Model):
         self._tally("HOLD", pd, node, -count)
         if (pd, node) not in self.holds:
             self._part("HOLD", pd, node)
-
-    def cut_hold(self, pd: str, node: str) -> None:
-        count = self.holds.get((pd, node), 0)
-        super().cut_hold(pd, node)
-        self._tally("HOLD", pd, node, -count)
-        self._part("HOLD", pd, node)
 
     def add_request(self, pd: str, space: str) -> None:
         super().add_request(pd, space)

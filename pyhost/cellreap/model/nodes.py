@@ -14,8 +14,13 @@ PINNED: Final = "PINNED"
 """First word of a pinned PD's EXTRA column."""
 
 MANAGER: Final = "MANAGER="
-HANDLER: Final = "HANDLER="
 """Prefix of a space's EXTRA column, where the edges alone do not determine the manager."""
+
+HANDLER: Final = "HANDLER="
+"""Prefix of the EXTRA column of a SUBSCRIBE edge that names a handler."""
+
+READ_ONLY: Final = "READ"
+"""EXTRA column of a HOLD or MAP edge to a memory object, without the right to write."""
 
 DOOMED: Final = "DOOMED"
 """Last word of the EXTRA column of a PD or space that a cleanup in progress has doomed."""

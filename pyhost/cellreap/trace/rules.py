@@ -36,8 +36,9 @@ RULES: Final[dict[str, str]] = {
     "memory.body": "Each PD, memory object and region has one BODY before the next PD, USAGE, "
     "trigger, cleanup or snapshot.",
     "memory.region": "A region is mapped at addresses at which no other region of its PD is.",
-    "memory.rights": "A PD that is given a memory object may write there only if the giver may. A "
-    "later HOLD takes no right away, and a dropped one has those that there are.",
+    "memory.rights": "A PD that is given a memory object may write there if the giver may and did "
+    "not ask that it be read only. A later HOLD takes no right away, and a dropped one has those "
+    "that there are.",
     "memory.backed": "One memory object at most backs a resource, and the HOLD of a region tells "
     "the slot of the backed resource by which its PD has it, or 0.",
     "memory.block": "The size of a body is a power of two, at least 16 bytes, and the body is "

@@ -67,7 +67,7 @@ typedef struct cr_operation_args {
     uint32_t allowed;   /* ALLOW */
     uint32_t pages;     /* ALLOCATE */
     uint32_t writable;  /* ATTACH, BACK: 0 or 1 */
-    uint32_t read_only; /* SEND: 0 or 1 */
+    uint32_t read_only; /* GIVE, SEND: 0 or 1 */
     uint32_t count; /* number of bytes in `text`, or of rows in `answers` or `items` */
     char name[CR_NAME_WORDS * 8]; /* printable, not empty, NUL-terminated */
     char type[CR_TYPE_WORDS * 8]; /* [A-Z][A-Z0-9_]*, no core type, NUL-terminated */

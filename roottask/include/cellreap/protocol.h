@@ -192,8 +192,10 @@ typedef enum cr_asker {
         NUMBER(space), NO_RESULTS, PLAIN, NOT_TOLD, CR_FROM_LIVE,                                  \
         "Drops the caller's own request to the space.")                                            \
     CR_OPERATION(CR_OP_GIVE, 10, give, "holds",                                                    \
-        NUMBER(space) NUMBER(object) WORD(badge), RESULT(slot), PLAIN, TOLD_SOME, CR_FROM_LIVE,    \
-        "Gives a resource to the client whose request has the badge.")                             \
+        NUMBER(space) NUMBER(object) WORD(badge) FLAG_OR_NOT(read_only), RESULT(slot), PLAIN,      \
+        TOLD_SOME, CR_FROM_LIVE,                                                                   \
+        "Gives a resource, or memory that the caller holds, to the client whose request has the "  \
+        "badge. Read only: memory, without the right to write.")                                   \
     CR_OPERATION(CR_OP_SEND, 11, send, "holds",                                                    \
         NUMBER(space) NUMBER(object) PD(pd) FLAG_OR_NOT(read_only), RESULT(slot), PLAIN,           \
         TOLD_SOME, CR_FROM_LIVE,                                                                   \
@@ -592,11 +594,13 @@ enum { CR_REGION_SPAN_BITS = 30, CR_REGIONS_END_BITS = 38 };
 /* What is told of the MAP edge of a region: its address by pages of 2^CR_PAGE_BITS bytes, above the
  * bits CR_REGION_WRITABLE, which says whether the PD may write there, and CR_REGION_UNCACHED. Of
  * the MAP of another resource to a memory object: CR_REGION_WRITABLE if holders of the resource may
- * write there, or 0. The same of the HOLD of a memory object, and whether its holder may write. */
+ * write there, or 0. The same of the HOLD of a memory object, and whether its holder may write,
+ * with CR_HOLD_READ_ONLY if who gave it last asked for that. */
 enum {
     CR_PAGE_BITS = 12,
     CR_REGION_WRITABLE = 1,
     CR_REGION_UNCACHED = 2,
+    CR_HOLD_READ_ONLY = 2,
     CR_REGION_PAGE_SHIFT = 2
 };
 

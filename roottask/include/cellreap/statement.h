@@ -44,7 +44,9 @@ typedef enum cr_entry {
     CR_STATED_OP(CR_OP_FINISH_WORK, "the token, and the cr_work_result")                           \
     CR_STATED_OP(CR_OP_SUBSCRIBE, "the number of the space, 0 for a PD; the handler")              \
     CR_STATED_OP(CR_OP_UNSUBSCRIBE, "as SUBSCRIBE")                                                \
-    CR_STATED_OP(CR_OP_ALLOW, "the number of edges")
+    CR_STATED_OP(CR_OP_ALLOW, "the number of edges")                                               \
+    CR_STATED_OP(CR_OP_GIVE, "the object; only if read only is 1")                                 \
+    CR_STATED_OP(CR_OP_SEND, "as GIVE")
 
 /* Whether the trace has the answer to an operation that was carried out. A PD must not be able to
  * fill the console with answers to questions. *answers: counts them, for one PD. */

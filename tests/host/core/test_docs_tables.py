@@ -219,7 +219,7 @@ OPERATIONS, PROTOCOL = "docs/operations.md", "docs/protocol.md"
         (HEADER, "CR_LOOK_DOOMED, 1,", "CR_LOOK_DOOMED, 3,"),
         (POLICY, '"pre-destroy"', '"before"'),
         (OPERATIONS, "| `GIVE` 10 |", "| `GIVE` 11 |"),
-        (OPERATIONS, "| space, object, badge → slot |", "| space, badge → slot |"),
+        (OPERATIONS, "| space, object, badge, [read only", "| space, badge, [read only"),
         (OPERATIONS, "| `failed` 1 |", "| `failed` 2 |"),
         (OPERATIONS, "`LOOK`,", ""),
         (PROTOCOL, "| `FULL` 8 |", "| `FULL` 9 |"),

@@ -131,6 +131,32 @@ def test_a_subscription_keeps_its_handler() -> None:
             parse(*FOREIGN, f"{row}{wrong}")
 
 
+@pytest.mark.behaviour("M-01")
+def test_memory_that_may_only_be_read_stays_so() -> None:
+    reads = [f",,NONE,{edge},READ" for edge in ("HOLD,PD_2,MO_4_1", "MAP,VMR_6_1,MO_4_1")]
+    region = [
+        "RESOURCE_SPACE,VMR_SPACE_6,VMR,,,,",
+        "RESOURCE,VMR_6_1,VMR,,,,0x1000_GENERIC_1_12",
+        ",,NONE,SUBSET,VMR_6_1,VMR_SPACE_6,",
+    ]
+    foreign = [row for row in FOREIGN if row != ",,NONE,HOLD,PD_2,MO_4_1,"]
+    model, _ = parse(*foreign, *region, *reads)
+    assert model.read_only == {("PD_2", "MO_4_1"), ("VMR_6_1", "MO_4_1")}
+    written = write_state(model).splitlines()[1:]
+    assert set(reads) <= set(written)
+    assert parse(*written)[0] == model
+    model.drop_hold("PD_2", "MO_4_1")
+    model.remove_resource("VMR_6_1")
+    assert model.read_only == set()
+    for wrong in (
+        f",,NONE,{edge},READ" for edge in ("HOLD,PD_2,DISK_5_1", "SUBSET,MO_4_1,MO_SPACE_4")
+    ):
+        with pytest.raises(InputError, match="expected nothing for a"):
+            parse(*FOREIGN, wrong)
+    with pytest.raises(InputError, match="expected nothing, or READ"):
+        parse(*FOREIGN, reads[0].replace("READ", "WRITE"))
+
+
 def test_request_by_type_stands_for_all_spaces_of_that_type() -> None:
     model, report = parse(*FOREIGN)
     assert not report.ours

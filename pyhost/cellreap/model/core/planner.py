@@ -318,7 +318,7 @@ class CoreModel(Arena):
         edges = [*model.edges(), *(Edge("BODY", pd, body) for pd, body in model.body_pairs())]
         edges.sort(key=lambda edge: (place[edge.source], place[edge.target]))
         for edge in edges:
-            self.add_edge(*edge)
+            self.add_edge(edge.kind, edge.source, edge.target, edge.times, edge.handler)
 
 
 class CoreCloseness:

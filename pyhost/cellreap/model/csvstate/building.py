@@ -15,7 +15,7 @@ from cellreap.model.csvstate.rows import EdgeRow, NodeRow, bad, handler_in, is_p
 from cellreap.model.edges import EDGE_KINDS
 from cellreap.model.graph import Model
 from cellreap.model.ids import CORE_TYPES, ROOT
-from cellreap.model.nodes import MANAGER, MAX_TEXT, PINNED, Node
+from cellreap.model.nodes import MANAGER, MAX_TEXT, PINNED, READ_ONLY, Node
 
 
 class Builder:
@@ -68,6 +68,8 @@ class Builder:
                     _ADD[edge.type](self.model, edge.source, edge.target, **named)
                 except ModelError as error:
                     raise InputError(self.path, edge.line, None, f"{error}") from None
+                if edge.extra == READ_ONLY:
+                    self.model.tell_right(edge.source, edge.target, may_write=False)
         return self.model
 
     def _plain(self, rows: list[EdgeRow]) -> Model | None:
@@ -143,6 +145,9 @@ class Builder:
         model.maps.update(ends["MAP"])
         if len(model.maps) < len(ends["MAP"]) or any(a == b for a, b in model.maps):
             return False
+        for row in (*by["HOLD"], *by["MAP"]):
+            if row.extra:
+                model.tell_right(row.source, row.target, may_write=False)
         requests = by["REQUEST"]
         if any(row.extra and model.manager[row.extra] != row.target for row in requests):
             return False
@@ -193,7 +198,7 @@ class Builder:
             for column, id_ in (
                 ("EDGE_FROM", row.source),
                 ("EDGE_TO", row.target),
-                ("EXTRA", "" if row.type == "SUBSCRIBE" else row.extra),
+                ("EXTRA", row.extra if row.type == "REQUEST" else ""),
             ):
                 if id_ and id_ not in self.nodes:
                     what = f"{row} names {id_}, which the file does not list"

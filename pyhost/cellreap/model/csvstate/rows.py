@@ -22,8 +22,8 @@ from cellreap.model.csvstate.report import ReadReport, many
 from cellreap.model.csvstate.version import take_version
 from cellreap.model.edges import EDGE_KINDS
 from cellreap.model.graph import HANDLERS
-from cellreap.model.ids import NodeKind, is_id, parse_id
-from cellreap.model.nodes import HANDLER, PINNED
+from cellreap.model.ids import NodeKind, is_id, is_memory, is_region, parse_id
+from cellreap.model.nodes import HANDLER, PINNED, READ_ONLY
 
 _NODE_KINDS: Final[dict[str, NodeKind]] = {
     "PD": "PD",
@@ -252,8 +252,12 @@ def _edge_row(path: str, line: int, row: Row) -> EdgeRow:
         _check_request(path, line, row)
     elif row.data not in ("NONE", ""):
         bad(path, line, "DATA", row.data, f"NONE for a {name} edge")
-    elif row.extra and (name != "SUBSCRIBE" or handler_in(row.extra) == 0):
+    elif row.extra and not (
+        handler_in(row.extra) if name == "SUBSCRIBE" else is_read_only(name, row.edge_to, row.extra)
+    ):
         nothing = f"nothing for a {name} edge"
+        if is_read_only(name, row.edge_to, READ_ONLY):
+            nothing = f"nothing, or {READ_ONLY}"
         if name == "SUBSCRIBE":
             nothing = f"nothing, or {HANDLER} and a number from 1 to {HANDLERS - 1}"
         bad(path, line, "EXTRA", row.extra, nothing)
@@ -277,6 +281,12 @@ def handler_in(extra: str) -> int:
     if word == extra or not re.fullmatch("[1-9][0-9]?", word) or int(word) >= HANDLERS:
         return 0
     return int(word)
+
+
+def is_read_only(kind: str, target: str, extra: str) -> bool:
+    """Whether a row is of an edge to a memory object that comes without the right to write."""
+    is_object = is_memory(target) and not is_region(target)
+    return kind in ("HOLD", "MAP") and extra == READ_ONLY and is_object
 
 
 def is_pinned(extra: str) -> bool:

@@ -14,7 +14,7 @@ from cellreap.model.csvstate.version import with_version
 from cellreap.model.edges import EDGE_KINDS
 from cellreap.model.graph import Edge, Model
 from cellreap.model.ids import CORE_TYPES, NodeKind, parse_id
-from cellreap.model.nodes import HANDLER, MANAGER, PINNED
+from cellreap.model.nodes import HANDLER, MANAGER, PINNED, READ_ONLY
 from cellreap.model.tombstones import Tombstone
 
 
@@ -72,13 +72,15 @@ def _edge_rows(model: Model) -> list[Row]:
 
 
 def _rows_of(model: Model, edge: Edge) -> list[Row]:
-    kind, source, target, times, handler = edge
+    kind, source, target, times, handler, read_only = edge
     row = Row(data="NONE", edge_type=kind, edge_from=source, edge_to=target)
     if kind == "REQUEST":
         type_name, manager = model.nodes[target].type, model.manager[target]
         row = replace(row, data=type_name, edge_to=manager, extra=target)
     if handler:
         row = replace(row, extra=f"{HANDLER}{handler}")
+    if read_only:
+        row = replace(row, extra=READ_ONLY)
     return [row] * times
 
 

@@ -96,8 +96,8 @@ class Memory(Concern):
         self._addresses = AddressMap()
         self._resource_slots: dict[str, int] = {}
         self._regions: dict[str, Region] = {}
-        self._may_write: dict[tuple[str, str], int] = {}
-        """(PD, memory object that it holds) -> CR_REGION_WRITABLE, or 0"""
+        self._rights: dict[tuple[str, str], int] = {}
+        """(PD, memory object that it holds) -> the number of that HOLD"""
         self._by: dict[str, int] = {}
         """region -> the slot of the resource that let its PD map it, or 0"""
         self._backed: dict[str, tuple[str, bool]] = {}
@@ -146,21 +146,26 @@ class Memory(Concern):
         self._by.pop(resource, None)
         self._backed.pop(resource, None)
         if is_memory(resource):
+            for region in filter(is_region, self.context.model.sources("MAP", resource)):
+                self.context.model.tell_extra(region, "")
             self.context.configured.edges.freed(resource)
             self.free_body(resource)
 
     def held(self, event: Event, pd: str, node: str) -> None:
-        """A PD holds memory: a memory object with rights, which are no more than those of the PD
-        that gives it, and a region perhaps by a resource whose capability it has.
+        """A PD holds memory: a memory object with the rights that it had, and those of the PD that
+        gives it if that does not ask for less; and a region perhaps by a resource whose capability
+        it has.
         """
         if not is_region(node):
-            has, number = self._may_write.get((pd, node), 0), event.number("number")
-            by = self._may_write.get((event["asker"], node), 0)
-            most = has | (_writable() if event["op"] == "allocate" else by)
-            if number & ~most or has & ~number:
-                text = f"number={number}: {pd} had {has}, and could get {most}"
+            number, asked = event.number("number"), asks_to_read(event)
+            has = self._rights.get((pd, node), 0) & _writable()
+            by = self._rights.get((event["asker"], node), 0) & _writable()
+            gets = _writable() if event["op"] == "allocate" else 0 if asked else by
+            if number & _writable() != has | gets:
+                text = f"number={number}: {pd} had {has}, and gets {gets}"
                 self.context.bad("memory.rights", f"{event.told}: {text}")
-            self._may_write[pd, node] = number
+            self._rights[pd, node] = number
+            self.context.model.tell_right(pd, node, bool(number & _writable()))
             return
         slot = self._by[node] = event.number("number")
         kind, resource = self.context.slots.of(pd).get(slot, ("", ""))
@@ -171,13 +176,13 @@ class Memory(Concern):
     def let_go(self, event: Event, node: str) -> None:
         """A PD has dropped a hold of memory."""
         pd = event["from"]
-        has = self._by.get(node, 0) if is_region(node) else self._may_write.get((pd, node), 0)
+        has = self._by.get(node, 0) if is_region(node) else self._rights.get((pd, node), 0)
         if event.number("number") != has:
             rule = "memory.backed" if is_region(node) else "memory.rights"
             text = f"number={event['number']}: {pd} has {node} with {has}"
             self.context.bad(rule, f"{event.told}: {text}")
         if (pd, node) not in self.context.model.holds:
-            self._may_write.pop((pd, node), None)
+            self._rights.pop((pd, node), None)
         self.unheld(node)
 
     def backed(self, event: Event, resource: str, memory: str, flags: int) -> None:
@@ -186,13 +191,15 @@ class Memory(Concern):
             text = f"number={flags}: expected at most {_writable()}, and one memory object"
             self.context.bad("memory.backed", f"{event.told}: {resource}: {text}")
         self._backed[resource] = memory, bool(flags & _writable())
+        self.context.model.tell_right(resource, memory, bool(flags & _writable()))
 
     def may_map(self, pd: str, memory: str, number: int) -> bool:
         """Whether the PD holds the memory object, and with the right to write if the number of a
         MAP has that.
         """
-        may_write = self._may_write.get((pd, memory), 0)
-        return (pd, memory) in self.context.model.holds and not number & _writable() & ~may_write
+        model = self.context.model
+        may_write = (pd, memory) not in model.read_only
+        return (pd, memory) in model.holds and (may_write or not number & _writable())
 
     def backing(self, region: str) -> tuple[str, bool] | None:
         """What a new region may map by the resource that it names, and whether to write; None if it
@@ -231,6 +238,8 @@ class Memory(Concern):
             if not apart and model.sources("HOLD", other) & pds:
                 bad("memory.region", f"{event.told}: number={where}: {other} is mapped there")
         self._regions[region] = at
+        model.tell_right(region, event["to"], at.writable)
+        model.tell_extra(region, f"{at.page * PAGE:#x}_GENERIC_{pages}_{_page_bits()}")
 
     def region(self, region: str) -> Region:
         """Where a region is mapped."""
@@ -348,7 +357,7 @@ class Memory(Concern):
         self.objects.made(event)
         if is_memory(pd) and not is_region(pd):
             pages, size = self.objects.of(pd)["frame"], _page_bits()
-            self.context.model.tell_extra(pd, f"{body.paddr:x}_{pages}_{size}")
+            self.context.model.tell_extra(pd, f"{body.paddr:#x}_{pages}_{size}")
         self._bytes += body.bytes
         self._slots += body.slots
         self.changed = True
@@ -373,6 +382,13 @@ def _page_shift() -> int:
 
 def _uncached() -> int:
     return headers.constant("protocol.h", "CR_REGION_UNCACHED")
+
+
+def asks_to_read(event: Event) -> bool:
+    """Whether memory is given, and who gives it asks that it be read only."""
+    flag = headers.constant("protocol.h", "CR_HOLD_READ_ONLY")
+    of_object = is_memory(event["to"]) and not is_region(event["to"])
+    return of_object and bool(event.number("number") & flag)
 
 
 def _writable() -> int:

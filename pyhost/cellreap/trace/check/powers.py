@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from cellreap import headers
+from cellreap.model.graph import Model
 from cellreap.model.ids import (
     MEMORY,
     REGION,
@@ -169,15 +170,16 @@ class Powers:
         )
 
     def _given(self, event: Event, asker: str) -> str | None:
-        if not self._manages(asker, event["to"]):
-            return f"{asker} does not manage {event['to']}"
-        return self._wants_client(asker, event["from"])
+        """A manager gives what it manages, or memory that it holds, to a client."""
+        node = event["to"]
+        wrong = None if self._manages(asker, node) else f"{asker} does not manage {node}"
+        if event["op"] == "give" and is_memory(node):
+            wrong = _keeps(self.context.model, asker, node)
+        return wrong or self._wants_client(asker, event["from"])
 
     def _sent(self, event: Event, asker: str) -> str | None:
-        pd, node = event["from"], event["to"]
-        if (asker, node) not in self.context.model.holds or is_region(node) or is_given(node):
-            return f"{asker} does not hold {node}, or holds it for itself"
-        return self._named(asker, pd, node)
+        wrong = _keeps(self.context.model, asker, event["to"])
+        return wrong or self._named(asker, event["from"], event["to"])
 
     def _named(self, asker: str, pd: str, node: str) -> str | None:
         """Whether it can name the PD that gets an edge to the node."""
@@ -343,6 +345,13 @@ class Powers:
         if (event["pd"], event["by"]) == (made, asker):
             return None
         return f"expected that of a PD that {asker} spawned just now"
+
+
+def _keeps(model: Model, asker: str, node: str) -> str | None:
+    """What is wrong if the PD does not hold the node, or cannot hand it on."""
+    if (asker, node) not in model.holds or is_region(node) or is_given(node):
+        return f"{asker} does not hold {node}, or holds it for itself"
+    return None
 
 
 _POWERS: Final[Mapping[tuple[str, str], Callable[[Powers, Event, str], str | None]]] = {

@@ -16,6 +16,7 @@ from cellreap import headers
 from cellreap.model.digest import stirred
 from cellreap.model.ids import parse_id
 from cellreap.trace.check.context import Context
+from cellreap.trace.check.memory import asks_to_read
 from cellreap.trace.events import Event
 from cellreap.trace.statements import LOW, Statement
 
@@ -62,6 +63,11 @@ def _subscribed(event: Event) -> list[int]:
     return [parts.number if is_space and parts is not None else 0, event.number("number")]
 
 
+def _given(event: Event) -> list[int]:
+    parts = parse_id(event["to"])
+    return [0 if parts is None else parts.number]
+
+
 _ASKED: Final[Mapping[str, Callable[[Event], list[int]]]] = {
     "say": _said,
     "exit": lambda event: [event.number("code")],
@@ -69,8 +75,12 @@ _ASKED: Final[Mapping[str, Callable[[Event], list[int]]]] = {
     "subscribe": _subscribed,
     "unsubscribe": _subscribed,
     "allow": lambda event: [event.number("count")],
+    "give": _given,
+    "send": _given,
 }
 """Operation -> the words of the entry that its event makes."""
+_GIVES: Final = ("give", "send")
+"""Those that make an entry only if read only is asked."""
 
 
 @dataclass(slots=True)
@@ -149,9 +159,10 @@ class Stated:
             self._asked_kernel = True
             return
         word = event.values.get("op", name.lower())
-        if name == "EDGE" and word not in _ASKED:
+        gives = name == "EDGE" and word in _GIVES
+        if (name == "EDGE" and word not in _ASKED) or (gives and not asks_to_read(event)):
             return
-        of = self._of(event["from" if name == "EDGE" else "pd"])
+        of = self._of(event["asker" if gives else "from" if name == "EDGE" else "pd"])
         if name == "STOP":
             of.stopped = True
             return
@@ -164,7 +175,7 @@ class Stated:
         elif name == "ANSWER":
             op = _numbers().get(event["op"], 0)
             self._add(of, event, answered, op, [int(event["digest"], 16)])
-        elif word in _ASKED:
+        elif word in _ASKED and (gives or word not in _GIVES):
             self._add(of, event, asked, _numbers()[word], _ASKED[word](event))
 
     def _add(self, of: _Pd, event: Event, kind: int, op: int, words: list[int]) -> None:
