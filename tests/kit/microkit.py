@@ -33,16 +33,26 @@ class Board(NamedTuple):
     clock: int
     """The address of a clock that the kernel leaves to user level."""
     clock_irq: int
+    clock_hz: int
+    """Of the counter that all PDs read."""
 
 
 BOARDS: Final = [
-    Board("qemu_virt_aarch64", "aarch64", ("-mcpu=cortex-a53", "-mstrict-align"), 0x9010000, 34),
+    Board(
+        "qemu_virt_aarch64",
+        "aarch64",
+        ("-mcpu=cortex-a53", "-mstrict-align"),
+        0x9010000,
+        34,
+        62_500_000,
+    ),
     Board(
         "qemu_virt_riscv64",
         "riscv64",
         ("-march=rv64imafdc", "-mabi=lp64d", "-mcmodel=medany", "-static", "-no-pie"),
         0x101000,
         11,
+        10_000_000,
     ),
 ]
 
