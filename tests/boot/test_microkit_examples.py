@@ -17,10 +17,9 @@ from click.testing import CliRunner
 
 from cellreap.cli.main import cli
 from cellreap.system.microkit import runnable_system
-from kit.kernels import prefix_of
-from kit.microkit import CHECKOUT, spoken
+from kit.microkit import BOARDS, CHECKOUT, spoken, with_tool
 
-BOARD = "qemu_virt_aarch64"
+BOARD = BOARDS[0].name
 QUIET_S = 4
 """So long nothing is printed when an example has done what it does."""
 pytestmark = pytest.mark.slow
@@ -29,13 +28,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def sdk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The SDK, with a tool that can be run."""
-    found = prefix_of(f"{BOARD}/debug").parents[2]
-    linked = tmp_path_factory.mktemp("sdk")
-    (linked / "board").symlink_to(found / "board")
-    (linked / "bin").mkdir()
-    shutil.copy(found / "bin" / "microkit", linked / "bin")
-    (linked / "bin" / "microkit").chmod(0o755)
-    return linked
+    return with_tool(tmp_path_factory.mktemp("sdk"))
 
 
 def built(example: str, board: str, sdk: Path, folder: Path) -> Path:

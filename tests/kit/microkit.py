@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from click.testing import CliRunner
 
 from cellreap.cli.main import cli
 from cellreap.trace.lines import Lines
+from kit.kernels import prefix_of
 from kit.paths import ROOT
 
 FRESH: Final = "hello, fresh"
@@ -88,6 +90,18 @@ class Microkit:
         words += ["--search", str(self.programs), "-o", str(folder / "out")]
         said = dict(json.loads(CliRunner().invoke(cli, words, standalone_mode=False).stdout))
         return said | {"said": re.findall(r"^(\w+): (.*?)\r?$", spoken(folder), re.MULTILINE)}
+
+
+def with_tool(folder: Path) -> Path:
+    """Makes the folder an SDK like that of CELLREAP_MICROKIT_SDK, with a tool that can be run. The
+    test is skipped without.
+    """
+    found = prefix_of(f"{BOARDS[0].name}/debug").parents[2]
+    (folder / "board").symlink_to(found / "board")
+    (folder / "bin").mkdir()
+    shutil.copy(found / "bin" / "microkit", folder / "bin")
+    (folder / "bin" / "microkit").chmod(0o755)
+    return folder
 
 
 def spoken(folder: Path, system: str = "a") -> str:

@@ -40,7 +40,7 @@ def check_devices(source: Source, sdk: Sdk) -> None:
         said = f"no drive can be given to {platform_of(sdk.options)}"
         raise source.refuse(("drive", 0), said)
     for i, interrupt in enumerate(source.config.interrupts):
-        if interrupt.number in _own_interrupts(sdk):
+        if interrupt.number in own_interrupts(sdk):
             raise source.refuse(("interrupt", i, "number"), f"{interrupt.number} {_OWN}")
     for i, port in enumerate(source.config.ports):
         if sdk.kernel.arch != "x86_64":
@@ -51,10 +51,15 @@ def check_devices(source: Source, sdk: Sdk) -> None:
                 raise source.refuse(("port", i, "first"), said)
 
 
-def _own_interrupts(sdk: Sdk) -> Collection[int]:
-    """On aarch64 those of the processor, on the others that of the root task's timer."""
+def own_interrupts(sdk: Sdk) -> Collection[int]:
+    """On aarch64 those of the processor, on the others that of the root task's timer. A PD may have
+    the second timer of the processor if the kernel leaves it to user level, and the root task has
+    its time from the kernel.
+    """
     if sdk.kernel.arch == "aarch64":
-        return range(_SHARED)
+        left = sleeps(sdk.options, sdk.kernel.arch) and sdk.options.get("EXPORT_PTMR_USER") is True
+        own = headers.own_constant("../platforms/aarch64.h", "CR_TIMER_PHYSICAL")
+        return set(range(_SHARED)) - ({own} if left else set())
     if sdk.kernel.arch == "x86_64":
         return {_x86_64("CR_PIT_PIN")}
     timer = _timer(sdk)

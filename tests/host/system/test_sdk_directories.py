@@ -16,6 +16,7 @@ from cellreap.api.systems import System
 from cellreap.errors import InputError, UsageError
 from cellreap.headers import source_root
 from cellreap.runs.qemu import machine_for
+from cellreap.system.devices import own_interrupts
 from cellreap.system.sdk import (
     CONFIG_FILE,
     MICROKIT_VARIABLE,
@@ -381,6 +382,18 @@ def test_a_kernel_with_mcs_gives_time_and_not_always_a_counter_to_tell_it_with(
     with_mcs = {**options, "KERNEL_MCS": True}
     assert timer_missing(with_mcs, "aarch64") is None
     assert counter_missing(with_mcs, "aarch64") == missing
+
+
+@pytest.mark.parametrize("exported", [True, False])
+@pytest.mark.parametrize("mcs", [True, False])
+def test_a_pd_may_have_the_second_timer_of_an_arm_processor(
+    tmp_path: Path, mcs: bool, exported: bool
+) -> None:
+    """If the kernel leaves it to user level, and the root task does not need it."""
+    options = {"KERNEL_MCS": mcs, "EXPORT_PTMR_USER": exported}
+    made = make_sdk(tmp_path / "sdk", arch="aarch64", options=options)
+    own = own_interrupts(load_sdk(made, "aarch64"))
+    assert set(range(32)) - set(own) == ({30} if mcs and exported else set())
 
 
 def microkits(root: Path, *boards: str, **options: Any) -> Path:

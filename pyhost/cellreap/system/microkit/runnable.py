@@ -146,7 +146,7 @@ def _add_regions(described: System, policy: Policy, known: Mapping[str, str], ou
             continue
         keys: dict[str, object] = {"name": names.give(region.name), "size": region.size}
         if region.phys_addr is not None:
-            keys |= {"physical": region.phys_addr, "shared": len(users) > 1}
+            keys |= {"physical": region.phys_addr, "shared": True}
         if region.prefill_path is not None:
             keys["fill"] = region.prefill_path
         if region.name in own:
