@@ -20,6 +20,7 @@ Comparison = Callable[[], None]
 
 TRACE_PAGE = "docs/trace-format.md"
 LIMITS_PAGE = "docs/architecture.md"
+STATUS_PAGE = "docs/status.md"
 
 
 def path_of(name: str) -> Path:
@@ -127,24 +128,24 @@ def steps_in_docs() -> None:
 # -- numbers in prose
 
 NUMBERS: list[tuple[str, str, str, Callable[[int], int]]] = [
-    ("README.md", r"(\d[\d,]*)\s+PDs\s+at\s+a\s+time", "CR_MAX_PDS", int),
-    ("README.md", r"(\d[\d,]*)\s+nodes\s+and", "CR_MAX_NODES", int),
-    ("README.md", r"(\d[\d,]*)\s+edges", "CR_MAX_EDGES", int),
-    ("README.md", r"(\d[\d,]*)\s+spaces\s+of", "CR_MAX_SPACES", int),
-    ("README.md", r"spaces\s+of\s+(\d[\d,]*)\s+types", "CR_MAX_TYPES", int),
+    (STATUS_PAGE, r"(\d[\d,]*)\s+PDs\s+at\s+a\s+time", "CR_MAX_PDS", int),
+    (STATUS_PAGE, r"(\d[\d,]*)\s+nodes\s+and", "CR_MAX_NODES", int),
+    (STATUS_PAGE, r"(\d[\d,]*)\s+edges", "CR_MAX_EDGES", int),
+    (STATUS_PAGE, r"(\d[\d,]*)\s+spaces\s+of", "CR_MAX_SPACES", int),
+    (STATUS_PAGE, r"spaces\s+of\s+(\d[\d,]*)\s+types", "CR_MAX_TYPES", int),
     (
-        "README.md",
+        STATUS_PAGE,
         r"(\d[\d,]*)\s+capability\s+slots\s+a\s+PD",
         "CR_CSPACE_BITS_MAX",
         lambda bits: 1 << bits,
     ),
     (
-        "README.md",
+        STATUS_PAGE,
         r"(\d[\d,]*)\s+may\s+wait\s+for\s+its\s+acknowledgement",
         "CR_MAX_LOST_SLOTS",
         int,
     ),
-    ("README.md", r"(\d[\d,]*)\s+tickets", "CR_MAX_TICKETS", int),
+    (STATUS_PAGE, r"(\d[\d,]*)\s+tickets", "CR_MAX_TICKETS", int),
     ("README.md", r"lacks\s+at\s+most\s+its\s+last\s+(\d[\d,]*)\s+lines", "CR_TRACE_MOST", int),
     (TRACE_PAGE, r"While\s+(\d[\d,]*)\s+slots", "CR_MAX_LOST_SLOTS", int),
     (TRACE_PAGE, r"after\s+(\d[\d,]*)\s+of\s+a\s+PD", "CR_REFUSALS_TOLD", int),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The commands in README print the output that README shows.
+"""The commands in README and in the tour print the output that the pages show.
 
 tests/boot/test_readme_boots.py has the commands that boot.
 """
@@ -23,19 +23,20 @@ from kit.console_blocks import (
 )
 from kit.paths import ROOT
 
-README = ROOT / "README.md"
-BLOCKS = read_blocks(README.read_text())
+PAGES = (ROOT / "README.md", ROOT / "docs" / "tour.md")
+BLOCKS = [(page, block) for page in PAGES for block in read_blocks(page.read_text())]
 
 
-@pytest.mark.parametrize("block", [block for block in BLOCKS if not block.boots], ids=str)
+@pytest.mark.parametrize(("page", "block"), [each for each in BLOCKS if not each[1].boots], ids=str)
 def test_a_block_that_boots_nothing_prints_what_the_page_says(
-    block: Block, tmp_path: Path, rewrite: bool
+    page: Path, block: Block, tmp_path: Path, rewrite: bool
 ) -> None:
-    check_block(block, tmp_path, README if rewrite else None)
+    check_block(block, tmp_path, page if rewrite else None)
 
 
 def test_the_table_of_what_exists_has_all_commands() -> None:
-    (row,) = (line for line in README.read_text().splitlines() if line.startswith("| host |"))
+    text = (ROOT / "docs" / "status.md").read_text()
+    (row,) = (line for line in text.splitlines() if line.startswith("| host |"))
     assert re.findall("`([a-z]+)`", row.partition(";")[0]) == cli.list_commands(Context(cli))
 
 
@@ -48,14 +49,14 @@ def test_a_page_can_be_corrected(tmp_path: Path) -> None:
     assert page.read_text() == "```console\n$ echo a; echo b\na\nb\n$ echo c\nc\n```\n"
 
 
-def test_readme_shows_blocks_of_both_kinds() -> None:
+def test_the_pages_show_blocks_of_both_kinds() -> None:
     """Without blocks of a kind, the tests of that kind would pass without running."""
-    assert {block.boots for block in BLOCKS} == {True, False}
-    assert any(block.needs for block in BLOCKS)
+    assert {block.boots for _, block in BLOCKS} == {True, False}
+    assert any(block.needs for _, block in BLOCKS)
 
 
 def test_what_blocks_need_is_known() -> None:
-    assert {need for block in BLOCKS for need in block.needs} <= PREPARATIONS.keys()
+    assert {need for _, block in BLOCKS for need in block.needs} <= PREPARATIONS.keys()
 
 
 PAGE = """\
