@@ -195,6 +195,15 @@ static int has_line(const cr_image_header *image, cr_line_kind kind)
     return has;
 }
 
+static int has_threads(const cr_image_header *image)
+{
+    int has = 0;
+    for (uint32_t i = 0; i < image->pds.count; i++) {
+        has |= cr_image_pds(image)[i].threads > 1;
+    }
+    return has;
+}
+
 void cr_set_up_system(void)
 {
     trace_start(cr_sys.image);
@@ -216,6 +225,9 @@ void cr_set_up_system(void)
         (has_line(cr_sys.image, CR_LINE_PORT) &&
          cr_core_space("PORT", &cr_sys.port_space) != CR_OK)) {
         cr_panic("the spaces of interrupts and ports cannot be made", 0);
+    }
+    if (has_threads(cr_sys.image) && cr_core_space("ADS", &cr_sys.ads_space) != CR_OK) {
+        cr_panic("the space of address spaces cannot be made", 0);
     }
     cr_accounts_init();
 }

@@ -183,7 +183,7 @@ static int may_hand_on(const cr_asked *a)
 {
     return cr_model_count(cr_sys.model, CR_EDGE_HOLD, a->from->node, a->found.node) != 0 &&
            !cr_is_region(a->found.node) /* It is of one address space. */ &&
-           !cr_is_channel(a->found.node) /* It is of two PDs. */ &&
+           !cr_is_bare(a->found.node) /* It is of those that the configuration names. */ &&
            !cr_is_line(a->found.node) /* It is of one PD. */;
 }
 

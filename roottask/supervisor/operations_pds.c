@@ -308,6 +308,14 @@ static uint32_t subscriptions(const cr_asked *a)
     return cr_model_subscriptions(cr_sys.model, a->from->node, a->found.node, a->args.handler);
 }
 
+/* A process goes after its threads, which must not wait for its end in it. */
+static int is_own_process(const cr_pd *pd, cr_ref node)
+{
+    const uint32_t process = cr_process_of(pd);
+    const cr_pd *first = process != CR_IMAGE_NONE ? cr_find_configured(process) : 0;
+    return first != 0 && first != pd && cr_same(first->node, node);
+}
+
 cr_result cr_check_subscribe(cr_asked *a)
 {
     cr_node_info info;
@@ -318,6 +326,9 @@ cr_result cr_check_subscribe(cr_asked *a)
     if (a->args.space != 0 && (cr_model_get(cr_sys.model, a->found.node, &info) != CR_OK ||
                                (info.flags & CR_FLAG_CORE) != 0 ||
                                !depends_on(a->from, a->found.node, info.manager))) {
+        return CR_RESULT_DENIED;
+    }
+    if (is_own_process(a->from, a->found.node)) {
         return CR_RESULT_DENIED;
     }
     if (!cr_may_consent(a->from)) {

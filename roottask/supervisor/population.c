@@ -145,10 +145,15 @@ static int is_tied_to_doomed(uint32_t index)
     return 0;
 }
 
-/* The configured fault handler of a PD if it is to be created first, or CR_IMAGE_NONE. */
-static uint32_t awaited_handler(uint32_t index)
+/* The PD that is to be created first, or CR_IMAGE_NONE: the configured fault handler if it comes,
+ * and the process of a thread, which does not live without it. */
+static uint32_t awaited(uint32_t index)
 {
-    uint32_t handler = image_pd(index)->fault_handler;
+    const uint32_t handler = image_pd(index)->fault_handler;
+    const uint32_t process = image_pd(index)->process;
+    if (process != CR_IMAGE_NONE && (cr_find_configured(process) == 0 || is_doomed(process))) {
+        return process;
+    }
     return handler != CR_IMAGE_NONE && entry_of(handler)->coming ? handler : CR_IMAGE_NONE;
 }
 
@@ -183,7 +188,7 @@ void cr_population_start(void)
     for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
         if ((image_pd(i)->flags & CR_IMAGE_LATE) == 0) {
             set_coming(i, 1);
-            if (awaited_handler(i) == CR_IMAGE_NONE) {
+            if (awaited(i) == CR_IMAGE_NONE) {
                 try(i);
             }
         }
@@ -222,7 +227,7 @@ void cr_population_follow_up(void)
     }
     for (uint32_t i = 0; cr_sup.population.coming > 0 && i < cr_sys.image->pds.count; i++) {
         cr_population_entry *entry = entry_of(i);
-        if (entry->coming && entry->not_before == 0 && awaited_handler(i) == CR_IMAGE_NONE &&
+        if (entry->coming && entry->not_before == 0 && awaited(i) == CR_IMAGE_NONE &&
             !is_tied_to_doomed(i)) {
             try(i);
         }
@@ -309,9 +314,10 @@ uint64_t cr_population_next_due(void)
 int cr_population_pending(void)
 {
     for (uint32_t i = 0; cr_sup.population.coming > 0 && i < cr_sys.image->pds.count; i++) {
-        uint32_t handler = awaited_handler(i);
+        uint32_t first = awaited(i);
         if (entry_of(i)->coming && !entry_of(i)->refused &&
-            (handler == CR_IMAGE_NONE || !entry_of(handler)->refused)) {
+            (first == CR_IMAGE_NONE ||
+             (entry_of(first)->coming && !entry_of(first)->refused))) {
             return 1;
         }
     }

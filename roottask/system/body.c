@@ -19,6 +19,10 @@ void *memcpy(void *restrict to, const void *restrict from, size_t count); /* str
 
 enum { PAGE = 4096, PAGE_BITS = 12 };
 
+_Static_assert(CR_VADDR_STACK - CR_VADDR_STARTUP + CR_STACK_PAGES_MAX * PAGE <=
+                   1 << CR_THREAD_SPAN_BITS,
+               "the pages of a thread are in its span");
+
 /* The parts of an ELF64 file that are needed to load it. */
 typedef struct elf_header {
     uint8_t ident[16];
@@ -61,6 +65,7 @@ typedef struct layout {
     uint32_t tables[CR_ARCH_TABLE_LEVELS];
     uint64_t table_vaddr[CR_ARCH_TABLE_LEVELS][CR_BODY_TABLES_MAX];
     uint64_t entry;
+    uint32_t thread;
     uint32_t body_bits; /* of the body's CNode */
     uint32_t parents;
     uint32_t peers;
@@ -126,11 +131,20 @@ static uint32_t count_tables(void)
     return count;
 }
 
+/* Whether a table of this level is the process's: it has what no thread's own span has. */
+static int is_of_process(uint32_t level)
+{
+    return plan.thread != 0 && cr_arch_table_span[level] > CR_THREAD_SPAN_BITS;
+}
+
 /* Records that tables of every level are needed for the pages from `vaddr` on. */
 static cr_status need_tables(uint64_t vaddr, uint32_t pages)
 {
     for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
         uint32_t span = cr_arch_table_span[level];
+        if (is_of_process(level)) {
+            continue;
+        }
         uint64_t first = vaddr >> span;
         uint64_t last = (vaddr + (uint64_t)pages * PAGE - 1) >> span;
         for (uint64_t at = first; at <= last; at++) {
@@ -181,8 +195,9 @@ static cr_status read_elf(const uint8_t *elf, uint64_t bytes)
         (bytes - header->phoff) / sizeof(elf_segment) < header->phnum) {
         return CR_ERR_ARG;
     }
+    plan.entry = header->entry;
     const elf_segment *segments = (const elf_segment *)(const void *)(elf + header->phoff);
-    for (uint32_t i = 0; i < header->phnum; i++) {
+    for (uint32_t i = 0; plan.thread == 0 && i < header->phnum; i++) {
         const elf_segment *s = &segments[i];
         if (s->type != ELF_LOAD || s->memsz == 0) {
             continue;
@@ -205,8 +220,7 @@ static cr_status read_elf(const uint8_t *elf, uint64_t bytes)
             return status;
         }
     }
-    plan.entry = header->entry;
-    return plan.n_stretches > 0 ? CR_OK : CR_ERR_ARG;
+    return plan.thread != 0 || plan.n_stretches > 0 ? CR_OK : CR_ERR_ARG;
 }
 
 /* The file was read by read_elf when the body was made. */
@@ -233,22 +247,21 @@ static uint32_t first_frame(void)
 /* Computes all parts of a body before any of them is made. */
 static cr_status lay_out(const cr_body_params *params)
 {
-    plan = (layout){0};
+    plan = (layout){.thread = params->thread};
     cr_status status = read_elf(params->elf, params->elf_bytes);
     if (status != CR_OK) {
         return status;
     }
-    stretch startup = {.vaddr = CR_VADDR_STARTUP,
+    stretch startup = {.vaddr = cr_vaddr_of(CR_VADDR_STARTUP, plan.thread),
                        .pages = 1,
                        .bytes = (const uint8_t *)params->startup,
-                       .start = CR_VADDR_STARTUP,
+                       .start = cr_vaddr_of(CR_VADDR_STARTUP, plan.thread),
                        .count = sizeof(*params->startup)};
     stretch buffer = {
-        .vaddr = CR_VADDR_IPC_BUFFER, .pages = 1, .writable = 1, .start = CR_VADDR_IPC_BUFFER};
-    stretch stack = {.vaddr = CR_VADDR_STACK,
+        .vaddr = cr_vaddr_of(CR_VADDR_IPC_BUFFER, plan.thread), .pages = 1, .writable = 1};
+    stretch stack = {.vaddr = cr_vaddr_of(CR_VADDR_STACK, plan.thread),
                      .pages = params->stack_pages,
-                     .writable = 1,
-                     .start = CR_VADDR_STACK};
+                     .writable = 1};
     if ((status = add_stretch(startup)) != CR_OK || (status = add_stretch(buffer)) != CR_OK ||
         (status = add_stretch(stack)) != CR_OK) {
         return status;
@@ -269,7 +282,8 @@ static cr_status lay_out(const cr_body_params *params)
     uint64_t bytes = (1ull << (plan.body_bits + seL4_SlotBits)) +
                      (1ull << (params->cspace_bits + seL4_SlotBits));
     const uint64_t vspace = 1ull << cr_arch_vspace_bits; /* not less than a page */
-    bytes = ((bytes + vspace - 1) & ~(vspace - 1)) + vspace;
+    const uint64_t align = plan.thread == 0 ? vspace : PAGE;
+    bytes = ((bytes + align - 1) & ~(align - 1)) + (plan.thread == 0 ? vspace : 0);
     for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
         bytes += (uint64_t)plan.tables[level] << cr_arch_table_bits[level];
     }
@@ -335,7 +349,9 @@ static seL4_Error make_objects(const cr_body_params *params, const cr_body *body
         return cr_retype(untyped, seL4_CapTableObject, params->cspace_bits, l1, CR_BODY_CSPACE, 1);
     }
     if (at == 2) {
-        return cr_retype_vspace(untyped, l1, CR_BODY_VSPACE);
+        return plan.thread == 0 ? cr_retype_vspace(untyped, l1, CR_BODY_VSPACE)
+                                : cr_copy(cr_slot_at(cr_body_cap(body, CR_BODY_VSPACE)),
+                                          cr_slot_at(params->vspace), seL4_AllRights);
     }
     if (at < FIRST_FRAMES) {
         const uint32_t level = at - FIRST_TABLES;
@@ -343,8 +359,10 @@ static seL4_Error make_objects(const cr_body_params *params, const cr_body *body
         for (uint32_t i = 0; i < level; i++) {
             slot += plan.tables[i];
         }
-        return cr_retype(untyped, cr_arch_table_type[level], cr_arch_table_bits[level], l1, slot,
-                         plan.tables[level]);
+        return plan.tables[level] == 0
+                   ? seL4_NoError
+                   : cr_retype(untyped, cr_arch_table_type[level], cr_arch_table_bits[level], l1,
+                               slot, plan.tables[level]);
     }
     if (at < FIRST_FRAMES + frame_batches()) {
         const uint32_t made = (at - FIRST_FRAMES) * CONFIG_RETYPE_FAN_OUT_LIMIT;
@@ -479,9 +497,10 @@ static seL4_Error give_initial_cap(const cr_body_params *params, const cr_body *
 
 static seL4_Error set_spaces(const cr_body_params *params, const cr_body *body)
 {
+    const uint64_t vaddr = cr_vaddr_of(CR_VADDR_IPC_BUFFER, plan.thread);
     seL4_CPtr buffer = 0;
     for (uint32_t i = 0; i < plan.n_stretches; i++) {
-        if (plan.stretches[i].vaddr == CR_VADDR_IPC_BUFFER) {
+        if (plan.stretches[i].vaddr == vaddr) {
             buffer = cr_body_cap(body, first_frame() + plan.stretches[i].first_frame);
         }
     }
@@ -489,7 +508,7 @@ static seL4_Error set_spaces(const cr_body_params *params, const cr_body *body)
                          params->microkit ? CR_MICROKIT_SLOT_FAULT : CR_SLOT_FAULT,
                          cr_body_cap(body, CR_BODY_CSPACE),
                          cr_cnode_data(seL4_WordBits - params->cspace_bits),
-                         cr_body_cap(body, CR_BODY_VSPACE), CR_VADDR_IPC_BUFFER, buffer);
+                         cr_body_cap(body, CR_BODY_VSPACE), vaddr, buffer);
 }
 
 /* With MCS, the kernel takes the fault endpoint from the root task's CSpace, where it is for this
@@ -545,7 +564,8 @@ static seL4_Error configure_thread(const cr_body_params *params, const cr_body *
                                                            cr_body_cap(body, CR_BODY_NOTIFICATION));
     default:
         cr_arch_start_registers(&registers, plan.entry,
-                                CR_VADDR_STACK + (seL4_Word)params->stack_pages * PAGE);
+                                cr_vaddr_of(CR_VADDR_STACK, plan.thread) +
+                                    (seL4_Word)params->stack_pages * PAGE);
         return cr_write_registers(tcb, 0, &registers);
     }
 }
@@ -586,9 +606,9 @@ cr_status cr_body_take(const cr_body_params *params, cr_body *out)
     return cr_body_take_block(plan.bits, params->owner, &out->block);
 }
 
-static uint32_t count_one(void)
+static uint32_t count_address_spaces(void)
 {
-    return 1;
+    return plan.thread == 0;
 }
 
 static uint32_t count_pages(void)
@@ -613,7 +633,7 @@ static const struct {
     seL4_Error (*apply)(const cr_body_params *params, const cr_body *body, uint32_t at);
 } parts[] = {
     {CR_MAKE_OBJECTS, count_objects, make_objects},
-    {CR_MAKE_ASID, count_one, assign_asid},
+    {CR_MAKE_ASID, count_address_spaces, assign_asid},
     {CR_MAKE_TABLE, count_tables, map_table},
     {CR_MAKE_PAGE, count_pages, load_pages},
     {CR_MAKE_CAP, count_caps, give_initial_cap},

@@ -6,7 +6,12 @@
  *
  * To destroy a body, the root task suspends its TCB and revokes its untyped. These are two kernel
  * calls, no matter what the PD holds. For this to remain true, nothing of a PD may be retyped from
- * another untyped, and nothing of another PD from this one. */
+ * another untyped, and nothing of another PD from this one.
+ *
+ * The threads of a process share the address space of the first one, which has the program's pages.
+ * The body of another thread has a copy of the capability, and in its own span of addresses
+ * (protocol.h) its own pages and the page table for them. It must be destroyed before the first
+ * one: plans have that order because the first one owns the others. */
 #ifndef CELLREAP_SEL4_BODY_H
 #define CELLREAP_SEL4_BODY_H
 
@@ -78,6 +83,8 @@ typedef struct cr_body_params {
     int microkit;    /* it has the slots of protocol.h for that */
     uint32_t number; /* of the PD, which a timeout fault names */
     uint32_t l1;     /* a free L1 slot */
+    uint32_t thread; /* its number in its process */
+    seL4_CPtr vspace; /* of a thread other than 0: the address space of the process */
     const cr_startup *startup;
     seL4_CPtr root_endpoint;  /* unbadged */
     seL4_CPtr bell; /* its notification, if that outlives it (channels.h); else 0 */

@@ -61,14 +61,6 @@ void cr_channels_fill(uint32_t config, cr_body_params *out)
     }
 }
 
-int cr_is_channel(cr_ref resource)
-{
-    cr_node_info info;
-    return cr_sys.channel_space.index != CR_NONE &&
-           cr_model_get(cr_sys.model, resource, &info) == CR_OK &&
-           info.kind == CR_NODE_RESOURCE && cr_same(info.space, cr_sys.channel_space);
-}
-
 void cr_channels_add(const cr_pd *pd, uint32_t config)
 {
     for (uint32_t i = 0; i < cr_sys.image->ends.count; i++) {
@@ -77,7 +69,9 @@ void cr_channels_add(const cr_pd *pd, uint32_t config)
             cr_making_add_edge(&(cr_new_edge){
                 .kind = CR_EDGE_HOLD,
                 .from = &pd->node,
-                .to = cr_is_channel(*known) ? known : &cr_making_new_channel(known)->resource.ref,
+                .to = cr_is_bare(*known)
+                          ? known
+                          : &cr_making_new_bare(cr_sys.channel_space, known)->resource.ref,
                 .entry = cr_end_at(i)->slot});
         }
     }

@@ -123,15 +123,23 @@ static uint64_t available(cr_quota kind)
     const uint64_t lines = image->lines.count;
     const uint64_t spaces = 2 + 2 * memory + (image->ends.count > 0 ? 1 : 0) +
                             (cr_sys.irq_space.index != CR_NONE ? 1 : 0) +
-                            (cr_sys.port_space.index != CR_NONE ? 1 : 0);
+                            (cr_sys.port_space.index != CR_NONE ? 1 : 0) +
+                            (cr_sys.ads_space.index != CR_NONE ? 1 : 0);
     const uint64_t channels = image->ends.count / 2;
-    const uint64_t nodes =
-        1 + spaces + 2 * pds + image->regions.count + image->maps.count + channels + lines;
+    uint64_t threads = 0;
+    uint64_t processes = 0;
+    for (uint32_t i = 0; i < pds; i++) {
+        const cr_image_pd *pd = &cr_image_pds(image)[i];
+        threads += pd->threads > 1;
+        processes += pd->threads > 1 && pd->thread == 0;
+    }
+    const uint64_t nodes = 1 + spaces + 2 * pds + image->regions.count + image->maps.count +
+                           channels + lines + processes;
     /* SUBSET of a memory object; HOLD and MAP of a region, too; a channel: SUBSET and two HOLDs; a
-     * line: SUBSET and HOLD */
+     * line: SUBSET and HOLD; a thread: HOLD of the address space, and OWN, or SUBSET of that */
     const uint64_t edges = spaces + (5 + memory) * pds + image->holds.count + image->links.count +
                            image->regions.count + 3 * (uint64_t)image->maps.count + 3 * channels +
-                           2 * lines;
+                           2 * lines + 2 * threads;
     switch (kind) {
     case CR_QUOTA_NODES:
         return cr_most.nodes - nodes;
@@ -228,6 +236,7 @@ static cr_status reserve_body(uint32_t config)
         .owner = CR_OWNER_BODY + config,
     };
     cr_regions_fill(config, &params);
+    params.thread = row->thread;
     const cr_status status = cr_body_reserve(&params);
     return status == CR_OK ? cr_regions_reserve(config) : status;
 }
@@ -361,7 +370,7 @@ void cr_charge_edge(const cr_edge_info *edge, uint32_t entry, int alone, int sig
     case CR_EDGE_HOLD:
         /* A manager's hold comes with its node. One that the configuration gives is set aside. */
         pd = &cr_sys.pds[cr_sys.node_entry[edge->from.index]];
-        if (cr_is_channel(edge->to) || cr_is_line(edge->to)) {
+        if (cr_is_bare(edge->to) || cr_is_line(edge->to)) {
             break;
         }
         if (cr_is_memory(edge->to)) {

@@ -36,12 +36,18 @@ static void fill_startup(cr_pd *pd, cr_startup *out)
         .secret = secret_of(pd),
         .ipc_buffer = CR_VADDR_IPC_BUFFER,
         .threads = 1};
+    const cr_image_pd *config = pd->config != CR_IMAGE_NONE ? &cr_image_pds(image)[pd->config] : 0;
+    if (config != 0) {
+        out->thread = config->thread;
+        out->threads = config->threads;
+        out->ipc_buffer = cr_vaddr_of(CR_VADDR_IPC_BUFFER, config->thread);
+    }
     cr_text_copy(out->name, pd->name, CR_NAME_BYTES);
-    if (pd->config == CR_IMAGE_NONE) {
+    if (config == 0) {
         return;
     }
     for (uint32_t i = 0; i < CR_PD_ARGS; i++) {
-        out->args[i] = cr_image_pds(image)[pd->config].args[i];
+        out->args[i] = config->args[i];
     }
     for (uint32_t i = 0; i < image->spaces.count && out->n_spaces < CR_STARTUP_SPACES; i++) {
         if (spaces[i].pd == pd->config) {
@@ -119,6 +125,31 @@ static int makes_spaces(uint32_t config)
     return 0;
 }
 
+/* The first thread of the process: a further one is made only if it is there. */
+static const cr_pd *process_of(const cr_image_pd *thread)
+{
+    const cr_pd *process = cr_find_configured(thread->process);
+    if (process == 0) {
+        cr_panic("a thread is made, and its process is not there", thread->process);
+    }
+    return process;
+}
+
+/* Its address space, if it shares one: a resource that all threads hold. */
+static void add_address_space(const cr_pd *pd, uint32_t index)
+{
+    const cr_image_pd *config = &cr_image_pds(cr_sys.image)[index];
+    cr_ref *known = &cr_sys.address_spaces[config->thread == 0 ? index : config->process];
+    if (config->threads == 1) {
+        return;
+    }
+    const cr_ref *space = config->thread != 0
+                              ? known
+                              : &cr_making_new_bare(cr_sys.ads_space, known)->resource.ref;
+    cr_making_add_edge(
+        &(cr_new_edge){.kind = CR_EDGE_HOLD, .from = &pd->node, .to = space, .entry = 0});
+}
+
 /* Adds the edges that a new PD has from the start. */
 static void add_initial_edges(const cr_new_pd *make)
 {
@@ -145,6 +176,9 @@ static void add_initial_edges(const cr_new_pd *make)
                                : 0;
     if (handler != 0) {
         add_pair(CR_EDGE_FAULT, &pd->node, &handler->node);
+    }
+    if (config->process != CR_IMAGE_NONE) {
+        add_pair(CR_EDGE_OWN, &process_of(config)->node, &pd->node);
     }
     for (uint32_t i = 0; i < image->links.count; i++) {
         const cr_image_link *link = &cr_image_links(image)[i];
@@ -335,6 +369,10 @@ cr_status cr_enter_pd(cr_new_pd *make)
     if (config != 0) {
         cr_channels_fill(config_index, &make->params);
         cr_regions_fill(config_index, &make->params);
+        make->params.thread = config->thread;
+        make->params.vspace = config->thread != 0
+                                  ? cr_body_cap(&process_of(config)->body, CR_BODY_VSPACE)
+                                  : 0;
     }
     const cr_status status =
         cr_work_set_receiver(cr_sys.work, cr_receiver(pd), (uint16_t)pd->account, CR_MAX_TAKEN);
@@ -403,6 +441,7 @@ static cr_result make_pd(const cr_new_pd *make, uint32_t slot, cr_pd **out)
     cr_making_add(CR_MAKE_NODE, CR_OF_PD);
     add_initial_edges(&cr_now_made.pd);
     if (make->config != CR_IMAGE_NONE) {
+        add_address_space(cr_now_made.pd.pd, make->config);
         cr_regions_add(cr_now_made.pd.pd, make->config);
         cr_channels_add(cr_now_made.pd.pd, make->config);
         cr_lines_add(cr_now_made.pd.pd, make->config);

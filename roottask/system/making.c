@@ -75,9 +75,9 @@ static cr_new_part *new_part(cr_ref space)
     return part;
 }
 
-const cr_new_part *cr_making_new_channel(cr_ref *known)
+const cr_new_part *cr_making_new_bare(cr_ref space, cr_ref *known)
 {
-    cr_new_part *part = new_part(cr_sys.channel_space);
+    cr_new_part *part = new_part(space);
     part->known = known;
     cr_making_add(CR_MAKE_NODE, CR_OF_PART * (uint32_t)(part - cr_now_made.parts + 1));
     return part;

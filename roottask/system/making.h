@@ -11,12 +11,12 @@
 /* The regions that the configuration maps for a PD, and the memory objects for them. */
 enum {
     CR_NEW_MEMORIES = 2 * CR_IMAGE_MAX_MAPS,
-    CR_NEW_PARTS = CR_NEW_MEMORIES + CR_IMAGE_MAX_ENDS + CR_STARTUP_LINES,
+    CR_NEW_PARTS = CR_NEW_MEMORIES + CR_IMAGE_MAX_ENDS + CR_STARTUP_LINES + 1,
     CR_MEMORY_STEPS = 12
 };
 
 /* An owner, three core spaces, a fault handler, links to all others, a PD capability, two of each
- * region, and one of each channel and line. */
+ * region, and one of each channel and line, and of an address space. */
 static inline uint32_t cr_making_edges(void)
 {
     return cr_most.pds + 8 + CR_NEW_PARTS;
@@ -57,13 +57,14 @@ typedef struct cr_new_resource {
     cr_ref ref; /* set when its node is added */
 } cr_new_resource;
 
-/* A memory object, a region, a channel, which is no kernel object, or a line (lines.h). */
+/* A memory object, a region, a line (lines.h), or what is no kernel object: a channel, or an
+ * address space. */
 typedef struct cr_new_part {
     cr_new_resource resource;
     cr_new_memory memory;
     cr_content content; /* of the memory object, when the region is there */
     uint32_t number;
-    cr_ref *known; /* a memory object or channel of the configuration: where it is kept; or 0 */
+    cr_ref *known; /* what others may have, too, of the configuration: where it is kept; or 0 */
     cr_ref object;   /* a region: what is mapped, if that is not new */
     const cr_ref *maps; /* the same, or what is new */
     uint32_t line;      /* a line: which one; else CR_IMAGE_NONE */
@@ -120,11 +121,12 @@ void cr_making_add(cr_make_kind kind, uint32_t what);
 void cr_making_add_edge(const cr_new_edge *edge);
 /* Add the parts that `cr_now_made` describes. */
 void cr_making_add_resource(void);
-/* A part of a memory object, or of a region of `pd` with `object`, which may be new; a channel. */
+/* A part of a memory object, or of a region of `pd` with `object`, which may be new; and of what is
+ * no kernel object. */
 cr_new_part *cr_making_new_object(uint32_t pages);
 cr_new_part *cr_making_new_region(const cr_pd *pd, const cr_new_part *object, cr_ref old,
                                   uint64_t vaddr, int writable);
-const cr_new_part *cr_making_new_channel(cr_ref *known);
+const cr_new_part *cr_making_new_bare(cr_ref space, cr_ref *known);
 /* Adds the part, which was made last. Its account and owner are set. */
 void cr_making_add_part(cr_new_part *part);
 /* Adds a line, which the PD that is being made has in a slot. */

@@ -4,6 +4,7 @@
  * something behind that the revocation of the untyped removes: nothing but descendants of that
  * untyped, and what is in its CNode. */
 #include "memory.h"
+#include "text.h"
 #include "kernel/arch/arch.h"
 #include "kernel/devices.h"
 #include "kernel/untyped.h"
@@ -375,9 +376,8 @@ int cr_region_place(cr_ref region, uint64_t *vaddr, uint32_t *pages)
     return 1;
 }
 
-int cr_has_region(const cr_pd *pd, uint64_t vaddr)
+static int has_region(const cr_pd *pd, uint64_t span)
 {
-    const uint64_t span = vaddr >> CR_REGION_SPAN_BITS;
     for (uint32_t hold = cr_model_first(cr_sys.model, pd->node, CR_EDGE_HOLD, CR_OUT);
          hold != CR_NONE; hold = cr_model_next(cr_sys.model, hold, pd->node, CR_OUT)) {
         cr_edge_info info;
@@ -393,4 +393,16 @@ int cr_has_region(const cr_pd *pd, uint64_t vaddr)
         }
     }
     return 0;
+}
+
+int cr_has_region(const cr_pd *pd, uint64_t vaddr)
+{
+    const uint64_t span = vaddr >> CR_REGION_SPAN_BITS;
+    const uint32_t process = cr_process_of(pd);
+    int has = has_region(pd, span);
+    for (uint32_t i = 1; process != CR_IMAGE_NONE && !has && i < cr_most.pds; i++) {
+        const cr_pd *other = &cr_sys.pds[i];
+        has = cr_pd_exists(other) && cr_process_of(other) == process && has_region(other, span);
+    }
+    return has;
 }

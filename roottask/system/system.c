@@ -266,6 +266,17 @@ cr_pd *cr_find_configured(uint32_t config)
     return 0;
 }
 
+uint32_t cr_process_of(const cr_pd *pd)
+{
+    if (pd->config == CR_IMAGE_NONE) {
+        return CR_IMAGE_NONE;
+    }
+    const cr_image_pd *config = &cr_image_pds(cr_sys.image)[pd->config];
+    return config->threads == 1 ? CR_IMAGE_NONE
+           : config->thread == 0 ? pd->config
+                                 : config->process;
+}
+
 uint32_t cr_edge_slot(uint32_t edge, cr_edge_kind kind)
 {
     const uint32_t entry = cr_sys.edge_entry[edge];
@@ -394,12 +405,19 @@ cr_result cr_find_map_ends(const cr_pd *from, const cr_map_ends *ends, cr_ref *s
     if (result != CR_RESULT_OK) {
         return result;
     }
-    if (cr_is_memory(*target) || cr_is_channel(*target) || cr_is_line(*target)) {
-        return CR_RESULT_DENIED; /* Only regions keep memory, and nothing a channel or a line. */
+    if (cr_is_memory(*target) || cr_is_bare(*target) || cr_is_line(*target)) {
+        return CR_RESULT_DENIED; /* Only regions keep memory, and nothing what is given. */
     }
     int may = cr_model_count(cr_sys.model, CR_EDGE_REQUEST, from->node, space) > 0 ||
               cr_model_count(cr_sys.model, CR_EDGE_HOLD, from->node, *target) > 0;
     return may ? CR_RESULT_OK : CR_RESULT_DENIED;
+}
+
+int cr_is_bare(cr_ref resource)
+{
+    cr_node_info info;
+    return cr_model_get(cr_sys.model, resource, &info) == CR_OK && info.kind == CR_NODE_RESOURCE &&
+           (cr_same(info.space, cr_sys.channel_space) || cr_same(info.space, cr_sys.ads_space));
 }
 
 /* -- start */
@@ -477,6 +495,7 @@ cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
     cr_sys.mo_space.index = CR_NONE;
     cr_sys.vmr_space.index = CR_NONE;
     cr_sys.channel_space.index = CR_NONE;
+    cr_sys.ads_space.index = CR_NONE;
     cr_sys.irq_space.index = CR_NONE;
     cr_sys.port_space.index = CR_NONE;
     cr_sys.next_pd = 1;

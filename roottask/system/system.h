@@ -232,6 +232,8 @@ typedef struct cr_system {
     cr_ref region_objects[CR_IMAGE_MAX_REGIONS]; /* of the configured regions, if they are there */
     cr_ref channel_space; /* core: channels; index CR_NONE: there are none */
     cr_ref channels[CR_IMAGE_MAX_CHANNELS]; /* of the configuration, if they are there */
+    cr_ref ads_space; /* core: address spaces of several threads; index CR_NONE: there are none */
+    cr_ref address_spaces[CR_IMAGE_MAX_PDS]; /* by the place of the process in the configuration */
     cr_ref resspc_space; /* core: the right to create spaces */
     seL4_CPtr endpoint;  /* for faults and operations */
     uint32_t next_pd;    /* numbers of PDs and spaces are never reused */
@@ -452,6 +454,9 @@ cr_result cr_find_pd(uint32_t number, cr_pd **out);
 uint32_t cr_edge_slot(uint32_t edge, cr_edge_kind kind);
 /* The existing PD of this configuration entry, or 0. */
 cr_pd *cr_find_configured(uint32_t config);
+/* The configured PD that is the first thread of the PD's process. CR_IMAGE_NONE: it shares its
+ * address space with nobody. */
+uint32_t cr_process_of(const cr_pd *pd);
 /* The configured space of this name, or CR_IMAGE_NONE. */
 uint32_t cr_find_configured_space(const char *name);
 /* The existing PD that a badge of this kind names. CR_RESULT_OK, BAD_BADGE, GONE. */
@@ -516,8 +521,8 @@ cr_result cr_make_memory(cr_pd *pd, uint32_t pages, cr_ref *out);
 cr_result cr_make_region(cr_pd *pd, cr_ref object, uint64_t vaddr, int writable, uint32_t slot,
                          cr_ref *out);
 cr_result cr_make_subscription(const cr_pd *pd, cr_ref node, uint32_t handler);
-/* Whether the resource is a channel (channels.h). */
-int cr_is_channel(cr_ref resource);
+/* Whether the resource is no kernel object: a channel (channels.h), or an address space. */
+int cr_is_bare(cr_ref resource);
 /* Whether the resource is an interrupt line or a range of I/O ports (lines.h). */
 int cr_is_line(cr_ref resource);
 /* The core resource that stands for a PD's body. Returns 0 if there is none: it is made with the

@@ -152,7 +152,7 @@ cr_result cr_can_drop_hold(const cr_pd *pd, cr_ref resource)
         return CR_RESULT_NO_SUCH;
     }
     /* A manager holds its resources until it deletes them, and the configuration's stay. */
-    return cr_same(info.manager, pd->node) || cr_is_channel(resource) || cr_is_line(resource)
+    return cr_same(info.manager, pd->node) || cr_is_bare(resource) || cr_is_line(resource)
                ? CR_RESULT_DENIED
                : CR_RESULT_OK;
 }
@@ -280,7 +280,7 @@ static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)
     if (cr_is_memory(resource)) {
         return take_memory(resource, deleted_by == 0);
     }
-    if (cr_is_channel(resource)) {
+    if (cr_is_bare(resource)) {
         return destroy(resource, deleted_by == 0);
     }
     if (cr_is_line(resource)) {

@@ -33,6 +33,20 @@ static int has_slots(uint32_t cspace_bits)
     return cspace_bits <= CR_CSPACE_BITS_MAX && cr_most.pds << cspace_bits <= cr_most.slots;
 }
 
+/* Of a further thread the process is an earlier PD, and no further thread itself. */
+static int thread_fits(const cr_image_header *image, uint32_t index)
+{
+    const cr_image_pd *pds = cr_image_pds(image);
+    const cr_image_pd *pd = &pds[index];
+    if (pd->threads < 1 || pd->threads > CR_THREADS_MAX || pd->thread >= pd->threads ||
+        (pd->thread == 0) != (pd->process == CR_IMAGE_NONE)) {
+        return 0;
+    }
+    return pd->thread == 0 || (pd->process < index && pds[pd->process].thread == 0 &&
+                               pds[pd->process].threads == pd->threads &&
+                               pds[pd->process].program == pd->program);
+}
+
 static int pds_fit(const cr_image_header *image)
 {
     for (uint32_t i = 0; i < image->pds.count; i++) {
@@ -44,7 +58,8 @@ static int pds_fit(const cr_image_header *image)
             pd->budget_us > pd->period_us || (pd->budget_us == 0) != (pd->period_us == 0) ||
             pd->stack_pages < 1 || pd->stack_pages > CR_STACK_PAGES_MAX ||
             pd->respawn_delay_ms > CR_RESPAWN_DELAY_MAX_MS || pd->reader > image->pds.count ||
-            (pd->fault_handler != CR_IMAGE_NONE && pd->fault_handler >= i)) {
+            (pd->fault_handler != CR_IMAGE_NONE && pd->fault_handler >= i) ||
+            !thread_fits(image, i)) {
             return 0;
         }
     }

@@ -216,6 +216,11 @@ def of_line() -> Report:
     return held(story(expected()), with_pd("app", lines=(line,))(expected()))
 
 
+def of_thread() -> Report:
+    """A story without threads, held against a configuration with one."""
+    return held(story(expected()), with_pd("app", process="fs")(expected()))
+
+
 def of_kept() -> Report:
     """The story of PDs that are made where a device may write."""
     replay = Replay(Report("trace"), expected())
@@ -231,5 +236,5 @@ def reports() -> dict[str, Callable[[], Report]]:
     stories = {rule: functools.partial(of_story, change) for rule, change in STORIES}
     edits = {rule: functools.partial(of_edit, edit) for rule, edit in EDITS}
     own = {"config.region": of_region, "config.channel": of_channel, "config.line": of_line}
-    own["config.kept"] = of_kept
+    own |= {"config.kept": of_kept, "config.thread": of_thread}
     return {**edits, **stories, **own}

@@ -11,6 +11,7 @@ from cellreap.api.states import CONFIGURATION, Depths, State, limit
 from cellreap.api.systems import System
 from cellreap.model.graph import Model
 from cellreap.model.ids import (
+    ADDRESS_SPACE,
     CHANNEL,
     INTERRUPT,
     MEMORY,
@@ -21,7 +22,17 @@ from cellreap.model.ids import (
     resource_id,
     space_id,
 )
-from cellreap.system.config import PAGE, Config, Pd, Region, closeness_of, ends_of, lines
+from cellreap.system.config import (
+    PAGE,
+    Config,
+    Pd,
+    Region,
+    closeness_of,
+    ends_of,
+    lines,
+    links_of,
+    processes,
+)
 from cellreap.system.config.region import kept_from_others
 from cellreap.system.config.tables import core_spaces, has_memory
 from cellreap.trace.expected import kept_told
@@ -88,7 +99,7 @@ def _undirected(config: Config) -> Iterator[Unknown]:
     owner = {space.name: pd.name for pd in config.pds for space in pd.spaces}
     directed = {frozenset((pd.name, owner[name])) for pd in config.pds for name in pd.requests}
     directed |= {frozenset((pd.name, pd.fault_handler or "")) for pd in config.pds}
-    directed |= {frozenset(link.between) for link in config.links}
+    directed |= {frozenset(pair) for pair in links_of(config)}
     shared = [
         *(("memory", it.name, [each.pd for each in it.maps]) for it in config.regions),
         *(("channel", it.name, [each.pd for each in it.ends]) for it in config.channels),
@@ -151,8 +162,8 @@ def _configured(config: Config) -> tuple[Model, dict[str, str]]:
     _add_regions(model, config, ids)
     _add_channels(model, config, ids)
     _add_lines(model, config, ids)
-    for link in config.links:
-        a, b = link.between
+    _add_threads(model, config, ids)
+    for a, b in links_of(config):
         if a in ids and b in ids:
             model.add_link(ids[a], ids[b])
     return model, {id_: name for name, id_ in spaces.items()}
@@ -213,6 +224,24 @@ def _add_lines(model: Model, config: Config, ids: Mapping[str, str]) -> None:
             model.add_resource(resource_id(type_, number, i), space)
             model.add_hold(ids[name], resource_id(type_, number, i))
         number += 1
+
+
+def _add_threads(model: Model, config: Config, ids: Mapping[str, str]) -> None:
+    """The address spaces that threads share, and who owns the threads."""
+    if not processes(config):
+        return
+    number = core_spaces(config)
+    space = space_id(ADDRESS_SPACE, number)
+    model.add_space(space, ROOT)
+    shared = [name for name in ids if name in processes(config)]
+    for i, process in enumerate(shared, 1):
+        model.add_resource(resource_id(ADDRESS_SPACE, number, i), space)
+        model.add_hold(ids[process], resource_id(ADDRESS_SPACE, number, i))
+    for pd in config.pds:
+        if pd.thread_of is not None and pd.name in ids:
+            mine = resource_id(ADDRESS_SPACE, number, 1 + shared.index(pd.thread_of))
+            model.add_hold(ids[pd.name], mine)
+            model.add_own(ids[pd.thread_of], ids[pd.name])
 
 
 def _body(number: int) -> str:

@@ -79,7 +79,7 @@ class _Copying(Replay):
         super().feed(event)
         if event.name == "PD":
             self.uncreated.add(event["id"])
-        elif event.made("OWN"):
+        elif event.made("OWN") and event["op"] == "spawn":
             self.uncreated.discard(event["to"])
         if self._after and event.name == "SETTLED" and event.number("n") == self._after:
             self.found = self.model.copy()

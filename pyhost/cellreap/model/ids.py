@@ -25,6 +25,8 @@ MEMORY: Final = "MO"
 REGION: Final = "VMR"
 CHANNEL: Final = "CHANNEL"
 """The types of a memory object, and of a region: one that is mapped into an address space."""
+ADDRESS_SPACE: Final = "ADS"
+"""The type of an address space that several PDs share."""
 INTERRUPT: Final = "IRQ"
 PORTS: Final = "PORT"
 """The types of what PDs have of the machine beside memory: a line, and a range of I/O ports."""
@@ -109,6 +111,17 @@ def is_channel(id_: str) -> bool:
     return parts is not None and parts.kind == "RESOURCE" and parts.type == CHANNEL
 
 
+def is_address_space(id_: str) -> bool:
+    """Whether this is the id of an address space that several PDs share."""
+    parts = parse_id(id_)
+    return parts is not None and parts.kind == "RESOURCE" and parts.type == ADDRESS_SPACE
+
+
+def is_bare(id_: str) -> bool:
+    """Whether it is no kernel object: a channel, or a shared address space, which is of a body."""
+    return is_channel(id_) or is_address_space(id_)
+
+
 def is_line(id_: str) -> bool:
     """Whether this is the id of an interrupt line or a range of I/O ports."""
     parts = parse_id(id_)
@@ -116,8 +129,8 @@ def is_line(id_: str) -> bool:
 
 
 def is_given(id_: str) -> bool:
-    """Whether only the configuration gives it: a channel, an interrupt, or ports."""
-    return is_channel(id_) or is_line(id_)
+    """Whether only the configuration gives it: what is bare, an interrupt, or ports."""
+    return is_bare(id_) or is_line(id_)
 
 
 def is_region(id_: str) -> bool:

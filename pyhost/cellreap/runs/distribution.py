@@ -18,7 +18,7 @@ from cellreap.system.capdl.holdings import Memory, Region, bells_of, configured,
 from cellreap.system.capdl.layout import spawned_pd
 from cellreap.system.capdl.objects import Description, places_of
 from cellreap.system.capdl.running import Given, RunningPd, describe_running
-from cellreap.system.config import PAGE, tables
+from cellreap.system.config import PAGE, tables, thread_of
 from cellreap.system.image import Image, read_image
 from cellreap.system.regions import ranges_of
 from cellreap.trace.check import Report
@@ -56,6 +56,7 @@ class _Watcher:
         self._entries = Entries(image.config.bench.generations_left or 0)
         self._ends = False
         """the last event ended the cleanup, or announced the snapshot after it"""
+        self._shared: set[str] = set()  # names that several PDs have now
         self.pds: list[RunningPd] | None = None
         self.snapshot: tuple[str, ...] = ()
 
@@ -73,9 +74,15 @@ class _Watcher:
         context = self._replay.context
         pds = [node for node, info in context.model.nodes.items() if info.kind == "PD"]
         names = Counter(context.report.names[pd] for pd in pds)
-        return [self._pd(pd, names[context.report.names[pd]] > 1) for pd in pds if pd != ROOT]
+        self._shared = {name for name, count in names.items() if count > 1}
+        return [self._pd(pd) for pd in pds if pd != ROOT]
 
-    def _pd(self, pd: str, shared_name: bool) -> RunningPd:
+    def _own_name(self, pd: str) -> str:
+        """A name that no other PD has now."""
+        name = self._replay.context.report.names[pd]
+        return f"{name}.{pd}" if name in self._shared else name
+
+    def _pd(self, pd: str) -> RunningPd:
         context, entry = self._replay.context, self._entries.pds[pd]
         name = context.report.names[pd]
         body = context.memory.body(pd)
@@ -84,12 +91,16 @@ class _Watcher:
             (each for each in self._image.config.pds if each.name == name),
             spawned_pd(name, priority=context.authority.number(pd, "priority")),
         )
-        own = f"{name}.{pd}" if shared_name else name
+        own = self._own_name(pd)
+        more = {"name": own}
+        if config.thread_of is not None:
+            (process,) = (one for one, other in context.model.owns if other == pd)
+            more["thread_of"] = self._own_name(process)
         held = configured(self._image.config, name, self._regions(pd))
         calls = {at: to for at, to in held.calls.items() if not is_closed(context, to[0])}
         return RunningPd(
             id=pd,
-            config=config.model_copy(update={"name": own}),
+            config=config.model_copy(update=more),
             index=entry.index,
             generation=entry.generation,
             paddr=body.paddr,
@@ -98,6 +109,7 @@ class _Watcher:
             ranges=ranges_of(self._image.config, name),
             bell=bells_of(self._image.config).get(name),
             door=doors_of(self._image.config).get(name),
+            thread=thread_of(self._image.config, config)[0],
             held=replace(held, calls=calls),
         )
 

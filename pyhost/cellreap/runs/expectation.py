@@ -23,9 +23,11 @@ from cellreap.system.config import (
     fault_badge,
     hold_slots,
     lines,
+    links_of,
     on_kernel,
     override,
     parse_config,
+    processes,
     quotas,
     read_text,
     respawn_of,
@@ -114,7 +116,7 @@ def expected_of(config: Config, source: str, timer: bool) -> Expected:
             _pd(config, account, pd, depths, timer, _quotas(shares, account, pd))
             for account, pd in enumerate(config.pds, 1)
         ),
-        links=frozenset(frozenset(link.between) for link in config.links),
+        links=frozenset(frozenset(pair) for pair in links_of(config)),
         crashes=tuple(
             ExpectedCrash(crash.pd, crash.how, crash.by, crash.repeat) for crash in config.crashes
         ),
@@ -184,6 +186,7 @@ def _pd(
         handler=pd.fault_handler,
         holds=hold_slots(config, pd),
         parent_badge=None if pd.child_id is None else fault_badge(pd),
+        process=pd.thread_of if pd.name not in processes(config) else pd.name,
         requests=frozenset(pd.requests),
         spaces={space.name: space.type for space in pd.spaces},
         spawns=frozenset(pd.spawns),

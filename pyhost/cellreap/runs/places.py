@@ -17,7 +17,7 @@ from cellreap.errors import InputError, UsageError
 from cellreap.inputs import read_at_most
 from cellreap.runs.expectation import is_image
 from cellreap.system.capdl.constants import body_slot, protocol
-from cellreap.system.config import Config, parse_config, read_text
+from cellreap.system.config import Config, parse_config, read_text, thread_of
 from cellreap.system.debug_info import Place, place_in
 from cellreap.system.elf import MAX_FILE_BYTES, read_executable, without_sections
 from cellreap.system.image import Image, read_image
@@ -51,7 +51,9 @@ class Places:
         pages = next((pd.stack_pages for pd in self.config.pds if pd.name == name), None)
         if spawned:
             pages = body_slot("CR_SPAWNED_STACK_PAGES")
-        start = protocol("CR_VADDR_STACK")
+        own = next((pd for pd in self.config.pds if pd.name == name and not spawned), None)
+        thread = 0 if own is None else thread_of(self.config, own)[0]
+        start = protocol("CR_VADDR_STACK") + (thread << protocol("CR_THREAD_SPAN_BITS"))
         return None if pages is None else (start, start + pages * _PAGE)
 
     def place(self, name: str, spawned: bool, address: int) -> Place | None:

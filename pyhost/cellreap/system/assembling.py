@@ -18,7 +18,7 @@ from cellreap.system.build import Ingredients
 from cellreap.system.capdl.describing import capdl_text
 from cellreap.system.capdl.layout import Layout
 from cellreap.system.capdl.target import Target, read_target
-from cellreap.system.config import on_kernel
+from cellreap.system.config import on_kernel, thread_of
 from cellreap.system.devices import check_devices
 from cellreap.system.elf import Executable, read_executable
 from cellreap.system.image import DRIVE, LOADER, MEMBERS, Overrides, members_of, write_image
@@ -118,7 +118,9 @@ def _check_layouts(source: Source, programs: Mapping[str, bytes], target: Target
     for i, pd in enumerate(source.config.pds):
         executable = read_executable(programs[pd.program], f"{pd.program}.elf", target.arch)
         try:
-            layout = Layout(pd, executable, target, ranges_of(source.config, pd.name))
+            ranges = ranges_of(source.config, pd.name)
+            number, _ = thread_of(source.config, pd)
+            layout = Layout(pd, executable, target, ranges, thread=number)
         except InputError:
             raise
         except CellreapError as error:

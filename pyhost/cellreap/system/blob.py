@@ -27,9 +27,11 @@ from cellreap.system.config import (
     deadline_of,
     ends,
     lines,
+    links_of,
     quotas,
     respawn_of,
     tables,
+    thread_of,
     timed,
 )
 from cellreap.system.programs import programs_of
@@ -267,7 +269,7 @@ def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[s
             for pd in config.pds
             for name in pd.spawns
         ],
-        "links": [{"a": pds[link.between[0]], "b": pds[link.between[1]]} for link in config.links],
+        "links": [{"a": pds[a], "b": pds[b]} for a, b in links_of(config)],
         "trusts": [
             {"pd": pds[pd.name], "target": pds[name]}
             for pd in config.pds
@@ -411,7 +413,8 @@ def _pd_row(
         "CR_IMAGE_BACKGROUND": pd.background,
         "CR_IMAGE_MAY_SET_DEPTH": pd.may_set_depth,
     }
-    handler = pd.fault_handler
+    handler, none = pd.fault_handler, _constant("CR_IMAGE_NONE")
+    thread, threads = thread_of(config, pd)
     return {
         "name": _text(pd.name, "CR_NAME_BYTES"),
         "program": used.index(pd.program),
@@ -419,7 +422,10 @@ def _pd_row(
         "priority": pd.priority,
         "cspace_bits": pd.cspace_bits,
         "stack_pages": pd.stack_pages,
-        "fault_handler": _constant("CR_IMAGE_NONE") if handler is None else numbers[handler],
+        "fault_handler": none if handler is None else numbers[handler],
+        "process": none if pd.thread_of is None else numbers[pd.thread_of],
+        "thread": thread,
+        "threads": threads,
         "reader": 0 if pd.post_mortem is None else numbers[pd.post_mortem] + 1,
         "pd_depth": _depth(pd.pd_depth),
         "rs_depth": _depth(pd.rs_depth),

@@ -15,7 +15,17 @@ from pydantic import TypeAdapter
 
 from cellreap.system.capdl.layout import Layout, spawned_pd
 from cellreap.system.capdl.target import Target
-from cellreap.system.config import Config, Pd, ends_of, lines, quotas, tables
+from cellreap.system.config import (
+    Config,
+    Pd,
+    ends_of,
+    lines,
+    links_of,
+    processes,
+    quotas,
+    tables,
+    thread_of,
+)
 from cellreap.system.elf import read_executable
 from cellreap.system.memory import Memory
 from cellreap.system.regions import ranges_of, steps_of
@@ -110,7 +120,8 @@ def bounds_of(
 
     def body(pd: Pd) -> tuple[int, int]:
         elf = read_executable(programs[pd.program], f"{pd.program}.elf", target.arch)
-        return _body(Layout(pd, elf, target, ranges_of(config, pd.name)), fan_out)
+        number, _ = thread_of(config, pd)
+        return _body(Layout(pd, elf, target, ranges_of(config, pd.name), thread=number), fan_out)
 
     def chain(pd: Pd, more_steps: int, more_calls: int) -> Making:
         steps, calls = body(pd)
@@ -150,9 +161,11 @@ def _tables(config: Config) -> dict[str, Table]:
 
 def _edges(config: Config, pd: Pd) -> int:
     """The edges that a configured PD has from the start."""
-    links = sum(pd.name in link.between for link in config.links)
+    links = sum(pd.name in pair for pair in links_of(config))
     core = bool(pd.spaces) + bool(pd.spawns) + pd.allocates
-    return core + (pd.fault_handler is not None) + links
+    # Of threads, also who owns it, and the hold of the address space, which the first one makes.
+    of_process = 2 * (pd.thread_of is not None or pd.name in processes(config))
+    return core + (pd.fault_handler is not None) + links + of_process
 
 
 def _body(layout: Layout, fan_out: int) -> tuple[int, int]:
@@ -161,7 +174,8 @@ def _body(layout: Layout, fan_out: int) -> tuple[int, int]:
     objects = _OBJECTS + len(layout.tables) + -(-frames // fan_out)
     mcs = layout.target.sc_bits > 0
     objects += mcs * _MCS_OBJECTS
-    steps = _BEFORE_BODY + objects + _ASID + tables + frames + _CAPS + _THREAD
+    asids = _ASID * (layout.thread == 0)
+    steps = _BEFORE_BODY + objects + asids + tables + frames + _CAPS + _THREAD
     steps += 2  # node, start
     filled = code = 0
     for stretch, vaddr in layout.frames:
@@ -170,7 +184,7 @@ def _body(layout: Layout, fan_out: int) -> tuple[int, int]:
         filled += from_file or startup
         code += from_file and stretch.executable
     # A CNode is moved. A page with contents is mapped, synchronized if it is code, and unmapped.
-    calls = objects + 1 + _ASID + tables + frames + 2 * filled + code + _CAPS + _THREAD + 1
+    calls = objects + 1 + asids + tables + frames + 2 * filled + code + _CAPS + _THREAD + 1
     calls += mcs * (_MCS_CALLS + layout.pd.has_timeout)
     return steps, calls
 

@@ -17,7 +17,7 @@ from cellreap.system.capdl.layout import spawned_pd
 from cellreap.system.capdl.objects import Body
 from cellreap.system.capdl.parts import Parts
 from cellreap.system.capdl.target import Target
-from cellreap.system.config import Config, Pd, called, ends, tables
+from cellreap.system.config import Config, Pd, called, ends, tables, thread_of
 from cellreap.system.config.tables import bytes_of
 from cellreap.system.elf import read_executable
 from cellreap.system.image import Sizes
@@ -47,11 +47,13 @@ def sizes_of(
     saved: what the image carries of a saved state.
     """
 
-    def body(pd: Pd, ranges: Sequence[tuple[int, int]] = ()) -> Body:
+    def body(pd: Pd, ranges: Sequence[tuple[int, int]] = (), thread: int = 0) -> Body:
         elf = read_executable(programs[pd.program], f"{pd.program}.elf", target.arch)
-        return Parts(pd, elf, target, ranges).body(0)
+        return Parts(pd, elf, target, ranges, thread=thread).body(0)
 
-    bodies = {pd.name: body(pd, ranges_of(config, pd.name)) for pd in config.pds}
+    bodies = {
+        pd.name: body(pd, ranges_of(config, pd.name), thread_of(config, pd)[0]) for pd in config.pds
+    }
     spawned = {program: body(spawned_pd(program)) for pd in config.pds for program in pd.spawns}
     witnesses = _witnesses(config)
     bells, doors = {end.pd for end in ends(config)}, called(config)
@@ -133,7 +135,8 @@ def _objects(body: Body, target: Target) -> dict[str, int]:
     """The kernel objects of a PD by kind. Each address space has a number."""
     top, *tables = target.levels
     kinds = {**_KINDS, top: "vspace", **dict.fromkeys(tables, "table")}
-    return dict(Counter(kinds.get(each.kind, each.kind) for each in body.objects)) | {"asid": 1}
+    found = dict(Counter(kinds.get(each.kind, each.kind) for each in body.objects))
+    return found | ({"asid": 1} if "vspace" in found else {})
 
 
 def _but(objects: dict[str, int], outlive: Mapping[str, bool]) -> dict[str, int]:

@@ -167,6 +167,8 @@ _FORMS: dict[str, Callable[[str], bool]] = {
 """Type in the table CR_TRACE_TYPES -> whether a value has the form of the type."""
 
 
+NOBODY = "-"
+"""The operation of a change that the configuration makes."""
 RECONCILED = "reconcile"
 """The operation of changes that make a saved state. No PD asks for them."""
 
@@ -197,7 +199,7 @@ def _vocabularies() -> dict[str, tuple[str, ...]]:
         for name, where in tables.items()
     }
     operations = tuple(operation.word for operation in headers.operations())
-    asked = (*operations, RECONCILED, "-")
+    asked = (*operations, RECONCILED, NOBODY)
     return {**words, "OP_OR_NONE": asked}
 
 

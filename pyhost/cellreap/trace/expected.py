@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Final, Literal
 
 from cellreap.model.closeness import Closeness
-from cellreap.model.ids import CHANNEL, INTERRUPT, MEMORY, PORTS, REGION
+from cellreap.model.ids import ADDRESS_SPACE, CHANNEL, INTERRUPT, MEMORY, PORTS, REGION
 
 Depths = tuple[str, str]
 """pd_depth and rs_depth, as a trace prints them."""
@@ -121,6 +121,10 @@ class ExpectedPd:
     respawn: tuple[int, int, int] | None = None
     """Budget, window and first delay."""
     handler: str | None = None
+    process: str | None = None
+    """The first thread of its process, perhaps itself. None: it shares its address space with
+    nobody.
+    """
     holds: Mapping[str, int] = field(default_factory=dict)
     """The PDs whose PD capability it has -> the slot."""
     parent_badge: int | None = None
@@ -260,14 +264,16 @@ class Expected:
     @cached_property
     def core_spaces(self) -> tuple[str, ...]:
         """The types of the root task's spaces, in the order of their creation. Those of memory are
-        there if a PD may allocate or has a region, those of channels, interrupts and ports if a PD
-        has any.
+        there if a PD may allocate or has a region, those of channels, interrupts, ports and shared
+        address spaces if a PD has any.
         """
         memory = any(pd.allocates or pd.maps for pd in self.pds)
         channels = any(pd.ends for pd in self.pds)
         kinds = {line.kind for pd in self.pds for line in pd.lines}
         more = tuple(kind for kind in (INTERRUPT, PORTS) if kind in kinds)
-        return CORE_SPACES + (MEMORY, REGION) * memory + (CHANNEL,) * channels + more
+        threads = any(pd.process is not None for pd in self.pds)
+        spaces = CORE_SPACES + (MEMORY, REGION) * memory + (CHANNEL,) * channels
+        return spaces + more + (ADDRESS_SPACE,) * threads
 
     def pd(self, name: str) -> ExpectedPd | None:
         """The PD of that name."""

@@ -122,6 +122,8 @@ RULES: Final[dict[str, str]] = {
     "config.rights": "A PD has the configured rules, column by column, and account.",
     "config.handler": "A PD has the configured fault handler, if that exists, and keeps it.",
     "config.link": "Exactly the configured links exist between live PDs.",
+    "config.thread": "A thread has the address space of its process, as exactly the other threads "
+    "of it do, and the process owns it.",
     "config.hold": "The configuration gives PD capabilities, each in its slot, to live PDs that "
     "have acknowledged the loss of the last one.",
     "config.line": "A PD has the configured interrupts and ports from its creation on, in their "

@@ -176,6 +176,11 @@ typedef struct cr_image_pd {
     uint32_t cspace_bits;   /* log2 of its slots, CR_CSPACE_BITS_MIN .. CR_CSPACE_BITS_MAX */
     uint32_t stack_pages;   /* 1 .. CR_STACK_PAGES_MAX */
     uint32_t fault_handler; /* an earlier PD in the table, or CR_IMAGE_NONE for the root task */
+    /* The first thread of its process, an earlier PD in the table, with which it is linked and
+     * whose program it runs; CR_IMAGE_NONE: itself. */
+    uint32_t process;
+    uint32_t thread;  /* its number in the process, 0 .. threads - 1 */
+    uint32_t threads; /* of the process, 1 .. CR_THREADS_MAX */
     uint32_t reader; /* of its memory when it is doomed: a PD's position, from 1; 0: nobody */
     uint32_t pd_depth;
     uint32_t rs_depth;

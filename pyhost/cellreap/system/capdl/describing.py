@@ -9,11 +9,20 @@ from cellreap.errors import CellreapError
 from cellreap.system.capdl.checking import problems
 from cellreap.system.capdl.constants import roottask
 from cellreap.system.capdl.holdings import Holders, bells_of, configured, doors_of, regions_of
-from cellreap.system.capdl.objects import Body, Cap, Description, Object, SlotRef, guard, radix
+from cellreap.system.capdl.objects import (
+    Body,
+    Cap,
+    Description,
+    Object,
+    SlotRef,
+    guard,
+    radix,
+    slot_number,
+)
 from cellreap.system.capdl.parts import Parts
 from cellreap.system.capdl.rendering import render
 from cellreap.system.capdl.target import Target
-from cellreap.system.config import Config, Pd, hold_slots, tables
+from cellreap.system.config import Config, Pd, hold_slots, tables, thread_of
 from cellreap.system.elf import read_executable
 from cellreap.system.regions import ranges_of
 
@@ -35,7 +44,7 @@ def describe(config: Config, programs: Mapping[str, bytes], target: Target) -> D
     bells, doors = bells_of(config), doors_of(config)
     bodies: list[Body] = []
     caps: dict[str, tuple[Cap, ...]] = {}
-    derived: dict[SlotRef, tuple[SlotRef, ...]] = {}
+    derived: dict[SlotRef, list[SlotRef]] = {}
     elfs = {
         name: read_executable(programs[name], f"{name}.elf", target.arch)
         for name in {pd.program for pd in _boot_pds(config)}
@@ -48,13 +57,14 @@ def describe(config: Config, programs: Mapping[str, bytes], target: Target) -> D
             ranges_of(config, pd.name),
             bells.get(pd.name),
             doors.get(pd.name),
+            thread_of(config, pd)[0],
         )
         for pd in _boot_pds(config)
     }
     for name, layout in layouts.items():
         bodies.append(layout.body(pds[name]))
-        caps.update(layout.caps(pds))
-        derived.update(layout.derived())
+        add_caps(caps, layout.caps(pds))
+        add_derived(derived, layout.derived())
     holders = Holders(caps)
     for name, layout in layouts.items():
         holders.add(layout, configured(config, name, regions_of(config, name)))
@@ -63,7 +73,6 @@ def describe(config: Config, programs: Mapping[str, bytes], target: Target) -> D
             if layout.pd.abi == "microkit" and child in layouts:
                 holders.add_thread(layout, slot, layouts[child])
     holders.finish(layouts.values())
-    derived.update(holders.derived)
     caps["root_cspace"] = root_caps(dict(enumerate(bodies, 1)))
     heading = _heading(config, [pd.name for pd in config.pds if pd.name not in pds])
     own = shared(target, tables(config)["bodies"], bells.values(), doors.values())
@@ -73,10 +82,24 @@ def describe(config: Config, programs: Mapping[str, bytes], target: Target) -> D
         (*own, *holders.shared),
         (*bodies, *holders.bodies),
         caps,
-        derived,
+        {parent: tuple(places) for parent, places in derived.items()} | holders.derived,
         holders.interrupts,
     )
     return checked(made, "system.cdl")
+
+
+def add_caps(caps: dict[str, tuple[Cap, ...]], more: Mapping[str, Iterable[Cap]]) -> None:
+    """Adds what objects hold. The threads of a process add to its page tables."""
+    for holder, held in more.items():
+        caps[holder] = tuple(sorted((*caps.get(holder, ()), *held), key=slot_number))
+
+
+def add_derived(
+    derived: dict[SlotRef, list[SlotRef]], more: Mapping[SlotRef, Iterable[SlotRef]]
+) -> None:
+    """Adds what is derived from capabilities."""
+    for parent, places in more.items():
+        derived.setdefault(parent, []).extend(places)
 
 
 def shared(

@@ -56,10 +56,14 @@ class Layout:
         regions: Sequence[tuple[int, int]] = (),
         bell: str | None = None,
         door: str | None = None,
+        thread: int = 0,
     ) -> None:
         """regions: the first address and the size of each, for which it has page tables. bell: its
-        notification, if that is not of its body. door: the same of its endpoint.
+        notification, if that is not of its body. door: the same of its endpoint. thread: its number
+        in its process. All but the first have the address space of that, and only pages of their
+        own.
         """
+        self.thread = thread
         self.pd, self.elf, self.target, self.regions = pd, elf, target, regions
         self.has_bell, self.bell = bell is not None, bell or self.name("ntfn")
         self.has_door, self.endpoint = door is not None, door or self.name("ep")
@@ -81,7 +85,19 @@ class Layout:
     def _refuse(self, message: str) -> CellreapError:
         return CellreapError(f'{self.elf.name}, which "{self.pd.name}" runs: {message}')
 
+    def own(self, name: str) -> int:
+        """The address of its startup page, its IPC buffer or its stack."""
+        return protocol(f"CR_VADDR_{name}") + (self.thread << protocol("CR_THREAD_SPAN_BITS"))
+
     def _stretches(self) -> list[Stretch]:
+        own = [
+            Stretch(self.own("STARTUP"), 1, writable=False),
+            Stretch(self.own("IPC_BUFFER"), 1),
+            Stretch(self.own("STACK"), self.pd.stack_pages),
+        ]
+        return own if self.thread else [*self._segments(), *own]
+
+    def _segments(self) -> list[Stretch]:
         startup = protocol("CR_VADDR_STARTUP")
         if len(self.elf.segments) > limit("CR_PROGRAM_SEGMENTS_MAX"):
             raise self._refuse(
@@ -111,24 +127,24 @@ class Layout:
                     offset=segment.offset,
                 )
             )
-        return [
-            *stretches,
-            Stretch(startup, 1, writable=False),
-            Stretch(protocol("CR_VADDR_IPC_BUFFER"), 1),
-            Stretch(protocol("CR_VADDR_STACK"), self.pd.stack_pages),
-        ]
+        return stretches
 
     def _tables(self) -> list[list[int]]:
         """The first addresses of the tables of each level, in the order in which they are first
-        needed.
+        needed. Those with more than a thread has of its own are the process's.
         """
         levels: list[dict[int, None]] = [{} for _ in self.target.table_spans]
         own = ((stretch.vaddr, stretch.pages * self.page) for stretch in self.stretches)
         for vaddr, size in (*own, *self.regions):
             for level, span in zip(levels, self.target.table_spans, strict=True):
+                if self._is_of_process(span):
+                    continue
                 for at in range(vaddr >> span, (vaddr + size - 1 >> span) + 1):
                     level[at << span] = None
         return [list(level) for level in levels]
+
+    def _is_of_process(self, span: int) -> bool:
+        return self.thread > 0 and span > protocol("CR_THREAD_SPAN_BITS")
 
     def has(self, vaddr: int, size: int) -> bool:
         """Whether a page of its own is among these addresses."""
@@ -144,12 +160,18 @@ class Layout:
         """
         return f"{kind}_{self.pd.name}" + ("" if vaddr is None else f".{vaddr:#x}")
 
+    def of_process(self, kind: str, vaddr: int | None = None) -> str:
+        """The same of the first thread of its process, which may be itself."""
+        where = "" if vaddr is None else f".{vaddr:#x}"
+        return f"{kind}_{self.pd.thread_of or self.pd.name}{where}"
+
     def table(self, level: int, vaddr: int) -> str:
         """The name of the table of a level that covers an address. Level -1 is the root table."""
         if level < 0:
-            return self.name("vspace")
+            return self.of_process("vspace")
         span = self.target.table_spans[level]
-        return self.name(self.target.levels[level + 1], vaddr >> span << span)
+        name = self.of_process if self._is_of_process(span) else self.name
+        return name(self.target.levels[level + 1], vaddr >> span << span)
 
     def entry(self, level: int, vaddr: int) -> SlotRef:
         """The entry for an address in the table of a level."""

@@ -38,8 +38,9 @@ class Parts(Layout):
         objects = [
             cnode(self.name("body"), body_bits, target.slot_bits),
             cnode(self.name("cspace"), pd.cspace_bits, target.slot_bits),
-            paging_table(self.name("vspace"), kinds[0], target.vspace_bits),
         ]
+        if self.thread == 0:
+            objects.append(paging_table(self.name("vspace"), kinds[0], target.vspace_bits))
         for level, (kind, bits) in enumerate(zip(kinds[1:], target.table_bits, strict=True)):
             objects += [
                 paging_table(self.table(level, vaddr), kind, bits) for vaddr in self.tables[level]
@@ -87,9 +88,9 @@ class Parts(Layout):
 
     def _thread(self) -> tuple[str, ...]:
         """MakeModel.hs of the capDL tools requires all of these parameters or none."""
-        stack_top = protocol("CR_VADDR_STACK") + self.pd.stack_pages * self.page
+        stack_top = self.own("STACK") + self.pd.stack_pages * self.page
         return (
-            f"addr: {protocol('CR_VADDR_IPC_BUFFER'):#x}",
+            f"addr: {self.own('IPC_BUFFER'):#x}",
             f"ip: {self.elf.entry:#x}",
             f"sp: {stack_top:#x}",
             f"prio: {self.pd.priority}",
@@ -101,7 +102,8 @@ class Parts(Layout):
         )
 
     def caps(self, pds: Mapping[str, int], generation: int = 1) -> dict[str, tuple[Cap, ...]]:
-        """The capabilities that each object of this PD holds.
+        """The capabilities that each object of this PD holds. Those of the page tables of its
+        process are only what this PD adds.
 
         pds: the root task's index of this PD and of those that it holds. generation: of this PD.
         """
@@ -109,21 +111,21 @@ class Parts(Layout):
             self.name("cspace"): self._cspace(pds, generation),
             self.name("tcb"): (
                 Cap("cspace", self.name("cspace"), guard(WORD_BITS - self.pd.cspace_bits)),
-                Cap("vspace", self.name("vspace")),
+                Cap("vspace", self.of_process("vspace")),
                 *self._answering(pds, generation),
-                Cap("ipc_buffer_slot", self.frame(protocol("CR_VADDR_IPC_BUFFER")), ("RW",)),
+                Cap("ipc_buffer_slot", self.frame(self.own("IPC_BUFFER")), ("RW",)),
                 Cap("bound_notification", self.bell, ("R",)),
             ),
             self.name("body"): self._own(),
         }
-        entries: dict[str, list[Cap]] = {self.name("vspace"): []}
+        entries: dict[str, list[Cap]] = {self.of_process("vspace"): []}
         for level, addresses in enumerate(self.tables):
             for vaddr in addresses:
                 entries[self.table(level, vaddr)] = []
         for level, addresses in enumerate(self.tables):
             for vaddr in addresses:
                 table, slot = self.entry(level - 1, vaddr)
-                entries[table].append(Cap(slot, self.table(level, vaddr)))
+                entries.setdefault(table, []).append(Cap(slot, self.table(level, vaddr)))
         for stretch, vaddr in self.frames:
             table, slot = self.entry(len(self.tables) - 1, vaddr)
             entries[table].append(Cap(slot, self.frame(vaddr), (self._rights(stretch),)))
@@ -191,7 +193,7 @@ class Parts(Layout):
         caps = [
             Cap(body_slot("CR_BODY_TCB"), self.name("tcb")),
             Cap(body_slot("CR_BODY_CSPACE"), self.name("cspace"), guard(0)),
-            Cap(body_slot("CR_BODY_VSPACE"), self.name("vspace")),
+            Cap(body_slot("CR_BODY_VSPACE"), self.of_process("vspace")),
             Cap(body_slot("CR_BODY_ENDPOINT"), self.endpoint, ("RWGP",)),
             Cap(body_slot("CR_BODY_NOTIFICATION"), self.bell, ("RW",)),
             Cap(
@@ -217,10 +219,14 @@ class Parts(Layout):
     def derived(self) -> dict[SlotRef, tuple[SlotRef, ...]]:
         """The capabilities that are derived from those that retyping made."""
         body, cspace, tcb = self.name("body"), self.name("cspace"), self.name("tcb")
-        buffer = [vaddr for _, vaddr in self.frames].index(protocol("CR_VADDR_IPC_BUFFER"))
+        buffer = [vaddr for _, vaddr in self.frames].index(self.own("IPC_BUFFER"))
+        vspace = body_slot("CR_BODY_VSPACE")
         return {
             (body, body_slot("CR_BODY_CSPACE")): ((tcb, "cspace"),),
-            (body, body_slot("CR_BODY_VSPACE")): ((tcb, "vspace"),),
+            (self.of_process("body"), vspace): (
+                *(((body, vspace),) if self.thread else ()),
+                (tcb, "vspace"),
+            ),
             **(
                 {(body, body_slot("CR_BODY_ENDPOINT")): ((cspace, self.slot("ENDPOINT")),)}
                 if self.pd.abi != "microkit"

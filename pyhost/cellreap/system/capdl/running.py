@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from cellreap.system.capdl.constants import badge, body_slot
-from cellreap.system.capdl.describing import checked, root_caps, shared
+from cellreap.system.capdl.describing import add_caps, add_derived, checked, root_caps, shared
 from cellreap.system.capdl.holdings import Holders, Holdings
 from cellreap.system.capdl.objects import Body, Cap, Description, SlotRef, slot_number
 from cellreap.system.capdl.parts import Parts
@@ -38,7 +38,7 @@ class RunningPd:
     config: what it was made from, with a name that no other PD has now. index, generation: its
     entry in the root task's table. stopped: its endpoint is gone, and its thread is suspended.
     ranges: where the configuration gives it regions. bell: its notification, if that outlives it.
-    door: the same of its endpoint.
+    door: the same of its endpoint. thread: its number in its process.
     """
 
     id: str
@@ -51,6 +51,7 @@ class RunningPd:
     ranges: tuple[tuple[int, int], ...] = ()
     bell: str | None = None
     door: str | None = None
+    thread: int = 0
     held: Holdings = field(default_factory=Holdings)
 
 
@@ -76,6 +77,7 @@ def describe_running(
             pd.ranges,
             pd.bell,
             pd.door,
+            pd.thread,
         )
         for pd in pds
     }
@@ -89,10 +91,10 @@ def describe_running(
         title = f"{pd.id} {pd.config.name}{', stopped' if pd.stopped else ''}"
         bodies[pd.index] = replace(body, title=title, objects=kept, paddr=pd.paddr)
         for holder, held in layout.caps({pd.config.name: pd.index}, pd.generation).items():
-            caps[holder] = tuple(cap for cap in held if not _is_gone(pd, layout, cap.target))
+            add_caps(caps, {holder: (it for it in held if not _is_gone(pd, layout, it.target))})
         for parent, places in layout.derived().items():
             if not pd.stopped or parent != _endpoint(layout):
-                derived[parent] = list(places)
+                add_derived(derived, {parent: places})
     for pd in pds:
         _give(pd, layouts, caps, derived)
     holders = Holders(caps)

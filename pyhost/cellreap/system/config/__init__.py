@@ -47,6 +47,7 @@ from cellreap.system.config.schema import (
     json_schema,
 )
 from cellreap.system.config.tables import tables
+from cellreap.system.config.threads import links_of, processes, thread_of
 from cellreap.system.config.timing import check_timer, deadline_of, respawn_of, timed
 from cellreap.system.toml_tables import dotted, read_text
 
@@ -89,14 +90,17 @@ __all__ = [
     "hold_slots",
     "json_schema",
     "lines",
+    "links_of",
     "load_config",
     "on_kernel",
     "override",
     "parse_config",
+    "processes",
     "read_text",
     "respawn_of",
     "scheduled",
     "tables",
+    "thread_of",
     "timed",
     "unknown",
 ]

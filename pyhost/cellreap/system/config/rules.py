@@ -11,7 +11,7 @@ from cellreap import headers
 from cellreap.errors import UsageError
 from cellreap.model.closeness import MAX_TYPES, parse_share
 from cellreap.model.ids import CORE_TYPES, MEMORY, REGION
-from cellreap.system.config import machine, quotas
+from cellreap.system.config import machine, quotas, threads
 from cellreap.system.config.channel_rules import Problem as Problem
 from cellreap.system.config.channel_rules import channels, microkit
 from cellreap.system.config.channel_rules import unknown as unknown
@@ -29,6 +29,8 @@ _VADDRS: Final = tuple(
     headers.constant("protocol.h", f"CR_VADDR_{name}") for name in ("STARTUP", "STACK")
 )
 """Where the own pages of a PD begin, and among them its stack."""
+_SPAN: Final = headers.constant("protocol.h", "CR_THREAD_SPAN_BITS")
+"""log2 of the addresses that each thread of a process has for these."""
 
 
 def problems(config: Config) -> Iterator[Problem]:
@@ -39,6 +41,7 @@ def problems(config: Config) -> Iterator[Problem]:
     yield from _names(config)
     yield from _references(config)
     yield from _links(config)
+    yield from threads.problems(config)
     yield from _regions(config)
     yield from channels(config)
     yield from machine.lines_problems(config)
@@ -107,7 +110,12 @@ def _regions(config: Config) -> Iterator[Problem]:
     }
     names: set[str] = set()
     places: dict[str, list[tuple[int, int]]] = {}
-    stacks = {pd.name: _VADDRS[1] + pd.stack_pages * PAGE for pd in config.pds}
+    ends = {
+        pd.name: _VADDRS[0] + (threads.thread_of(config, pd)[1] << _SPAN)
+        if threads.thread_of(config, pd)[1] > 1
+        else _VADDRS[1] + pd.stack_pages * PAGE
+        for pd in config.pds
+    }
     maps = Counter[str]()
     pds = [pd.name for pd in config.pds]
     if len(config.regions) > limits["REGIONS"]:
@@ -137,7 +145,7 @@ def _regions(config: Config) -> Iterator[Problem]:
             if any(at_ < last and first < end for first, last in others):
                 said = f"another region of {each.pd} is there"
                 yield (*here, "address"), f"{said}; expected another address"
-            if at_ < stacks.get(each.pd, 0) and _VADDRS[0] < end:
+            if at_ < ends.get(each.pd, 0) and _VADDRS[0] < end:
                 said = f"{each.pd} has its own pages and its stack there"
                 yield (*here, "address"), f"{said}; expected another address"
             others.append((at_, end))

@@ -315,6 +315,10 @@ class Pd(Table):
     """Unique in the system."""
     program: _Name
     """The program that it runs: one of this file ([[program]]), or one that comes with cellreap."""
+    thread_of: _Name | None = None
+    """The earlier PD whose process it is a thread of: the two run the same program in one address
+    space, with stacks of their own, and are linked. By default it has an address space of its own.
+    """
     pinned: _Bool = False
     """Policy does not doom it. Losing a linked PD or its fault handler still does."""
     prevent_destroy: _Bool = False

@@ -14,6 +14,7 @@ from typing import Final
 
 from cellreap import headers
 from cellreap.system.config.schema import Config, Pd
+from cellreap.system.config.threads import links_of, processes
 
 SHARED: Final = {
     "nodes": (4, 1024),
@@ -96,10 +97,10 @@ def claims(config: Config, word: str) -> list[Claim]:
 
 def core_spaces(config: Config) -> int:
     """The spaces of the root task: two, two for memory if there is any, and one each for channels,
-    interrupts and ports.
+    interrupts, ports and shared address spaces.
     """
     more = bool(config.channels) + bool(config.interrupts) + bool(config.ports)
-    return 2 + 2 * has_memory(config) + more
+    return 2 + 2 * has_memory(config) + more + bool(processes(config))
 
 
 def has_memory(config: Config) -> bool:
@@ -118,18 +119,21 @@ def taken(config: Config, word: str) -> int:
     spaces = core_spaces(config)
     regions, maps, channels = len(config.regions), _maps(config), len(config.channels)
     lines = len(config.interrupts) + len(config.ports)
+    shared = processes(config)
+    threads = sum(shared.values())
     counts = {
-        "nodes": 1 + spaces + regions + maps + channels + lines,
+        "nodes": 1 + spaces + regions + maps + channels + lines + len(shared),
         # All PDs may request memory if one may. A region has a hold and a map, a channel two
-        # holds, a line one.
+        # holds, a line one. Each thread holds the address space, and all but one are owned.
         "edges": spaces
         + has_memory(config) * count
         + holds
-        + len(config.links)
+        + len(links_of(config))
         + regions
         + 3 * maps
         + 3 * channels
-        + 2 * lines,
+        + 2 * lines
+        + 2 * threads,
         "spaces": spaces,
         "types": spaces,
         "pds": 1,

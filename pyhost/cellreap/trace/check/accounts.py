@@ -13,10 +13,10 @@ from typing import ClassVar
 
 from cellreap import headers
 from cellreap.model.graph import Model
-from cellreap.model.ids import ROOT, is_channel, is_line, is_memory, is_region, parse_id, pd_id
+from cellreap.model.ids import ROOT, is_bare, is_line, is_memory, is_region, parse_id, pd_id
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.work import LEFT_BEHIND
-from cellreap.trace.events import Event
+from cellreap.trace.events import NOBODY, Event
 
 
 class Accounts(Concern):
@@ -127,6 +127,8 @@ class Accounts(Concern):
 
     def _own(self, event: Event) -> None:
         creator, created = event["from"], event["to"]
+        if event["op"] == NOBODY:
+            return  # a thread of the configuration
         self._account_of.pop(created, None)
         if creator in self._account_of:
             self._account_of[created] = self._account_of[creator]
@@ -247,7 +249,7 @@ class Accounts(Concern):
         """Whether a hold of the node is charged for sure. The configuration may give capabilities
         to configured PDs, regions and channels, and these are not charged.
         """
-        if is_channel(node):
+        if is_bare(node):
             return False
         if is_memory(node):
             return node in self._memory

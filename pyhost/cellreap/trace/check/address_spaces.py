@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from cellreap.model.ids import is_region
+from cellreap.model.ids import is_address_space, is_region, number_of
 from cellreap.trace.check.context import Context
 from cellreap.trace.check.machine import Machine
 from cellreap.trace.check.snapshot import Snapshot, entry_of, places_of
@@ -18,19 +18,31 @@ class AddressSpaces:
     def __init__(self, context: Context, machine: Machine) -> None:
         self._context = context
         self._machine = machine
-        self.seen: dict[str, list[str]] = {}
-        """PD -> its address space"""
+        self.seen: dict[tuple[str, ...], list[str]] = {}
+        """PDs -> their address space"""
+        self.roots: dict[int, tuple[str, ...]] = {}
+        """The place of an address space in the snapshot -> the PDs that have it"""
+
+    def begin(self, pds: Iterable[str]) -> None:
+        """Another snapshot, with these PDs."""
+        there = set(pds)
+        self.roots.clear()
+        self.seen = {of: lines for of, lines in self.seen.items() if there.issuperset(of)}
 
     def wrong(self, pd: str, root: int, snapshot: Snapshot) -> Iterator[str]:
         """Its own part is in its body and never changes. Regions have pages of what they map, and
-        those that it attached have tables in their own untypeds.
+        those that it attached have tables in their own untypeds. Threads have one address space,
+        with the parts of all of them.
         """
         lines = snapshot.tables.get(root)
         if lines is None:
             yield f"{pd} has no address space"
             return
         memory, model = self._context.memory, self._context.model
-        regions = {node: memory.region(node) for held, node in model.holds if held == pd
+        pds = self.sharers(pd)
+        if self.roots.setdefault(root, pds) != pds:
+            yield f"{pd} has the address space of {' and '.join(self.roots[root])}"
+        regions = {node: memory.region(node) for held, node in model.holds if held in pds
                    and is_region(node)}  # fmt: skip
         counts = Counter(lower for region in regions for lower in model.built_on(region))
         objects = set(counts)
@@ -39,17 +51,17 @@ class AddressSpaces:
         foreign = {
             line.partition(" ")[0]
             for line in lines
-            if not memory.is_inside(pd, entry_of(line.partition(": ")[2]))
+            if not any(memory.is_inside(one, entry_of(line.partition(": ")[2])) for one in pds)
         }
         for line, (mapped, page) in places_of(lines).items():
             address, name = entry_of(mapped), mapped.partition(" ")[0]
             at_page = (node for node, at in regions.items() if at.has(page))
             within = next(at_page, None) if name.startswith("frame") else None
-            if not any(memory.is_inside(node, address) for node in (pd, *regions)):
+            if not any(memory.is_inside(node, address) for node in (*pds, *regions)):
                 yield f"{pd} has an entry at {address:#x}, not in its body"
             elif within is not None:
                 pages[within, mapped.partition(" ")[2]] += 1
-            elif memory.is_inside(pd, address) and name not in foreign:
+            elif name not in foreign and any(memory.is_inside(one, address) for one in pds):
                 own.append(line)
         for region, at in regions.items():
             below = model.built_on(region)
@@ -79,9 +91,16 @@ class AddressSpaces:
                 devices[address] -= 1
             elif known is None and memory.owner_of(address) is None:
                 pass  # Without the configuration nobody knows where its devices are.
-            elif not any(memory.is_inside(node, address) for node in (pd, *objects)):
+            elif not any(memory.is_inside(node, address) for node in (*pds, *objects)):
                 yield f"{pd} has a frame at {address:#x}, not in its body"
         for address in +devices if root in snapshot.frames else ():
             yield f"{pd} has not the frame of its device at {address:#x}"
-        if self.seen.setdefault(pd, own) != own:
+        if self.seen.setdefault(pds, own) != own:
             yield f"the address space of {pd} is not as it was"
+
+    def sharers(self, pd: str) -> tuple[str, ...]:
+        """The PDs that have the address space of this one, itself among them, by their numbers."""
+        holds = self._context.model.holds
+        spaces = {node for of, node in holds if of == pd and is_address_space(node)}
+        pds = {pd} | {of for of, node in holds if node in spaces}
+        return tuple(sorted(pds, key=number_of))

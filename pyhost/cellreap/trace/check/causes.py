@@ -11,9 +11,9 @@ from typing import Final
 
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.context import Concern, Context
-from cellreap.trace.check.powers import CHANGES, NOBODY, OPERATIONS, Making, Powers
+from cellreap.trace.check.powers import CHANGES, OPERATIONS, Making, Powers
+from cellreap.trace.events import NOBODY, Event
 from cellreap.trace.events import RECONCILED as SAVED
-from cellreap.trace.events import Event
 
 MAKING: Final = frozenset(
     {

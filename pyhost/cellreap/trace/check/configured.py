@@ -11,7 +11,7 @@ from cellreap.model.ids import ROOT, is_memory
 from cellreap.trace.check.configured_edges import ConfiguredEdges
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.own_slots import has_parent
-from cellreap.trace.events import Event
+from cellreap.trace.events import NOBODY, Event
 from cellreap.trace.expected import Expected, ExpectedPd
 
 CREATION: Final = frozenset(
@@ -199,7 +199,7 @@ class Configured(Concern):
     def _own(self, event: Event, expected: Expected) -> None:
         if self._making is None or event["to"] != self._making.pd:
             self._bad("pd", event, f"{event['to']} was not created just now")
-        else:
+        elif event["op"] != NOBODY:  # else it is a thread of the configuration
             self._making.creator = event["from"]
 
     def _allow(self, event: Event, expected: Expected) -> None:

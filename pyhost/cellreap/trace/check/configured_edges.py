@@ -6,7 +6,15 @@ from __future__ import annotations
 from typing import Final
 
 from cellreap import headers
-from cellreap.model.ids import is_channel, is_line, is_memory, is_region, parse_id, pd_id
+from cellreap.model.ids import (
+    is_channel,
+    is_line,
+    is_memory,
+    is_region,
+    parse_id,
+    pd_id,
+)
+from cellreap.trace.check.configured_threads import wrong_thread
 from cellreap.trace.check.context import Context
 from cellreap.trace.check.memory import PAGE, Body
 from cellreap.trace.events import RECONCILED, Event
@@ -73,17 +81,14 @@ class ConfiguredEdges:
             self._bad("handler", "PD", text)
         core = [space for asker, space in model.requests if asker == pd and model.is_core(space)]
         asks = {space.partition("_")[0] for space in core}
-        wanted = set()
-        if config.spaces:
-            wanted.add(NEEDED_CORE[0])
-        if "spawn" in config.rights:
-            wanted.add(NEEDED_CORE[1])
-        if config.allocates:
-            wanted.add(NEEDED_CORE[2])
+        needs = (bool(config.spaces), "spawn" in config.rights, config.allocates)
+        wanted = {core for core, needed in zip(NEEDED_CORE, needs, strict=True) if needed}
         if asks != wanted:
             text = f"{config.name}: requests {sorted(asks)} at first: expected {sorted(wanted)}"
             self._bad("request", "PD", text)
-
+        process = None if config.process is None else self.live(config.process)
+        if (wrong := wrong_thread(model, pd, config, process)) is not None:
+            self._bad("thread", "PD", wrong)
         self._regions(pd, config)
         self._channels(pd, config)
         self._lines(pd, config)

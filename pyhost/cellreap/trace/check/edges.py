@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT, is_memory, is_region
 from cellreap.trace.check.context import Concern, Handlers
-from cellreap.trace.events import RECONCILED, Event
+from cellreap.trace.events import NOBODY, RECONCILED, Event
 
 
 class Edges(Concern):
@@ -62,7 +62,8 @@ class Edges(Concern):
             self.context.bad("edges.handler", f"EDGE: {text}")
 
     def _own(self, event: Event, creator: str, created: str) -> None:
-        self.context.authority.spawned(event)
+        if event["op"] != NOBODY:  # else it is a thread of the configuration
+            self.context.authority.spawned(event)
 
     def _subscribe(self, event: Event, pd: str, node: str) -> None:
         if event["op"] != RECONCILED:

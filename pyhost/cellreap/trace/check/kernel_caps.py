@@ -113,9 +113,10 @@ class KernelCaps:
         """Compares a snapshot with the replay. SnapshotError: it is not one."""
         pds = [node for node, info in self._context.model.nodes.items() if info.kind == "PD"]
         pds.remove(ROOT)
-        for known in (self._places, self._spaces_of.seen, self._entries, self._endpoints):
+        for known in (self._places, self._entries, self._endpoints):
             for pd in known.keys() - set(pds):
                 del known[pd]
+        self._spaces_of.begin(pds)
         self._threads(pds, snapshot)
         present = self._spaces(pds, snapshot)
         for pd, place in present.items():

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from cellreap import headers
-from cellreap.model.ids import is_channel, parse_id, pd_id
+from cellreap.model.ids import is_bare, parse_id, pd_id
 from cellreap.trace.check.context import Context
 
 _NAMES: Final = ("ROOT", "ENDPOINT", "NOTIFICATION", "FAULT", "REPLY")
@@ -44,7 +44,7 @@ def child_of(context: Context, node: str) -> str | None:
 
 def has_parent(context: Context, node: str) -> bool:
     """Whether the root task has a capability from which those to the resource are derived."""
-    return not is_channel(node) and child_of(context, node) is None
+    return not is_bare(node) and child_of(context, node) is None
 
 
 class OwnSlots:

@@ -22,16 +22,15 @@ from cellreap.model.ids import (
     parse_id,
     pd_id,
 )
+from cellreap.trace.check.configured_threads import is_process
 from cellreap.trace.check.context import Context
+from cellreap.trace.events import NOBODY, Event
 from cellreap.trace.events import RECONCILED as SAVED
-from cellreap.trace.events import Event
 
 MAKE_SAVED: Final = (
     "PD", "SPACE", "RESOURCE", "made HOLD", "made REQUEST", "made MAP", "made SUBSCRIBE",
 )  # fmt: skip
 """The changes by which a saved state is made."""
-NOBODY: Final = "-"
-"""The operation of a change that the configuration makes."""
 
 
 @dataclass
@@ -313,7 +312,8 @@ class Powers:
             return f"from={event['from']}: {asker} asked"
         if node not in model.manager:
             found = node == asker or self._has_body(asker, node)
-            return None if found else f"{asker} has no capability to {node}"
+            found = found and not (event.made("SUBSCRIBE") and is_process(model, node, asker))
+            return None if found else f"{asker} has no capability to {node}, or is its thread"
         if event.dropped("SUBSCRIBE"):
             return None
         if model.is_core(node) or not (model.depends_on(asker, node) or self._manages(asker, node)):
@@ -334,17 +334,16 @@ class Powers:
         return None
 
     def _from_start(self, event: Event, asker: str) -> str | None:
-        """FAULT, LINK or RIGHTS of a PD that is being made."""
+        """FAULT, LINK or RIGHTS of a PD that is being made, or OWN of a thread."""
         made = None if self.making is None else self.making.pd
         ends = [event["from" if event.name == "EDGE" else "pd"]]
-        ends += [event["to"]] if event.made("LINK") else []
+        ends += [event["to"]] if event.made("LINK") or event.made("OWN") else []
         return None if made in ends else f"{ends[0]} is not being made"
 
     def _allowed_from_start(self, event: Event, asker: str) -> str | None:
         made = None if self.making is None else self.making.pd
-        if (event["pd"], event["by"]) == (made, asker):
-            return None
-        return f"expected that of a PD that {asker} spawned just now"
+        own = (event["pd"], event["by"]) == (made, asker)
+        return None if own else f"expected that of a PD that {asker} spawned just now"
 
 
 def _keeps(model: Model, asker: str, node: str) -> str | None:
@@ -392,6 +391,7 @@ _POWERS: Final[Mapping[tuple[str, str], Callable[[Powers, Event, str], str | Non
     ("made FAULT", NOBODY): Powers._from_start,
     ("made LINK", NOBODY): Powers._from_start,
     ("made OWN", "spawn"): Powers._own,
+    ("made OWN", NOBODY): Powers._from_start,
     ("made SUBSCRIBE", "subscribe"): Powers._subscription,
     ("dropped SUBSCRIBE", "unsubscribe"): Powers._subscription,
     ("ALLOW", "allow"): Powers._allows,

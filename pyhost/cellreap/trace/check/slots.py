@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from cellreap import headers
-from cellreap.model.ids import ROOT, is_channel
+from cellreap.model.ids import ROOT, is_bare
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.own_slots import is_of_microkit
 from cellreap.trace.check.ways import Ways
@@ -108,7 +108,7 @@ class Slots(Concern):
         if pd == ROOT or (kind == "REQUEST" and model.is_core(space)):
             return True
         microkit = is_of_microkit(self.context, pd)
-        if is_channel(node) or (kind == "REQUEST" and microkit):
+        if is_bare(node) or (kind == "REQUEST" and microkit):
             return slot == 0
         return kind == "HOLD" and pd == model.manager.get(space)
 

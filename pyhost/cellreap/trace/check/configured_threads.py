@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Threads of the configuration: PDs that share the address space of their process."""
+
+from __future__ import annotations
+
+from cellreap.model.graph import Model
+from cellreap.model.ids import is_address_space
+from cellreap.trace.expected import ExpectedPd
+
+
+def wrong_thread(model: Model, pd: str, config: ExpectedPd, process: str | None) -> str | None:
+    """What is wrong with the address space of a PD that was just made. None: nothing.
+
+    process: the first thread of its process, perhaps itself, if it shares one and that is there.
+    """
+    if config.process is not None and process is None:
+        return f"{config.name}: {config.process} is not there: expected it before its threads"
+    held = {node for of, node in model.holds if of == pd and is_address_space(node)}
+    its = {node for of, node in model.holds if of == process and is_address_space(node)}
+    if held != its or len(held) != (process is not None):
+        wanted = "none" if process is None else f"that of {process}"
+        return f"{config.name}: address spaces {sorted(held)}: expected {wanted}"
+    owners = {one for one, other in model.owns if other == pd}
+    if owners != {process} - {pd, None}:
+        return f"{config.name}: owned by {sorted(owners)}: expected {process}"
+    if process == pd and any(other != pd for other, node in model.holds if node in held):
+        return f"{config.name}: another PD has its address space before it"
+    return None
+
+
+def is_process(model: Model, pd: str, thread: str) -> bool:
+    """Whether the PD is the first thread of the other one's process."""
+    shared = {node for of, node in model.holds if of == pd and is_address_space(node)}
+    return (pd, thread) in model.owns and any((thread, node) in model.holds for node in shared)
