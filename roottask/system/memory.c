@@ -376,6 +376,19 @@ int cr_region_place(cr_ref region, uint64_t *vaddr, uint32_t *pages)
     return 1;
 }
 
+int cr_memory_cnode_bits(cr_ref resource, uint32_t *bits)
+{
+    uint64_t vaddr;
+    uint32_t pages = 0;
+    if (cr_is_region(resource) && !cr_region_place(resource, &vaddr, &pages)) {
+        return 0;
+    }
+    const cr_objects *own = cr_objects_of(*cr_memory_block(resource));
+    *bits = cr_bits_for((uint32_t)(own->of[CR_OBJECT_TABLE] + own->of[CR_OBJECT_FRAME]) + pages);
+    *bits += *bits == 0; /* The kernel makes no CNode with one slot. */
+    return 1;
+}
+
 static int has_region(const cr_pd *pd, uint64_t span)
 {
     for (uint32_t hold = cr_model_first(cr_sys.model, pd->node, CR_EDGE_HOLD, CR_OUT);

@@ -78,6 +78,8 @@ uint32_t cr_memory_pages(cr_ref object);
 /* The memory object that backs a resource, and whether its holders may write there. Returns 0 if
  * there is none. */
 int cr_backing_of(cr_ref resource, cr_ref *object, int *writable);
+/* How many slots the CNode of such a resource has, log2. Returns 0 if what it maps was taken. */
+int cr_memory_cnode_bits(cr_ref resource, uint32_t *bits);
 /* Where a region is. Returns 0 if what it maps was taken. */
 int cr_region_place(cr_ref region, uint64_t *vaddr, uint32_t *pages);
 /* Whether a region of the PD is in the span of this address. */

@@ -24,6 +24,7 @@
 #include "kernel/debug.h"
 #include "kernel/objects.h"
 #include "kernel/untyped.h"
+#include "memory.h"
 #include "text.h"
 
 /* The name of the threads that a snapshot leaves out. */
@@ -280,20 +281,55 @@ static void walk_pd(const cr_pd *pd)
          1u << cr_bits_for(pd->body.parents + (1u << pd->body.cspace_bits)));
 }
 
-/* used: the slots that the root task may have used; the others are told of only on demand. */
-static void count(cr_own_cnode cnode, uint32_t l1, uint32_t slots, uint32_t used)
+static void add_slots(uint64_t *counts, uint32_t l1, uint32_t slots)
 {
-    uint64_t counts[CLASS_COUNT] = {0};
-    const uint32_t end = tells_all() ? slots : used;
-    for (uint32_t i = 0; i < end; i++) {
+    for (uint32_t i = 0; i < slots; i++) {
         counts[class_of(cr_cptr(l1, i))]++;
     }
+}
+
+/* A page of memory is mapped as long as there is the capability with which it was mapped. */
+static void add_memory(uint64_t *counts, cr_ref space)
+{
+    uint32_t in = space.index != CR_NONE
+                      ? cr_model_first(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN)
+                      : CR_NONE;
+    for (; in != CR_NONE; in = cr_model_next(cr_sys.model, in, space, CR_IN)) {
+        cr_edge_info info;
+        uint32_t bits;
+        if (cr_model_edge(cr_sys.model, in, &info) == CR_OK &&
+            cr_memory_cnode_bits(info.from, &bits)) {
+            show(cr_cptr(CR_L1_POOL, cr_sys.node_entry[info.from.index]), bits);
+            add_slots(counts, cr_l1_spare(), 1u << bits);
+            hide();
+        }
+    }
+}
+
+static void print_counts(cr_own_cnode cnode, const uint64_t *counts)
+{
     cr_trace_begin(&cr_sys.trace, CR_EV_OWN_CAPS);
     cr_trace_string(&cr_sys.trace, own_names[cnode]);
     for (uint32_t i = CLASS_UNTYPED; i < CLASS_COUNT; i++) {
         cr_trace_number(&cr_sys.trace, counts[i]);
     }
     cr_trace_end(&cr_sys.trace);
+}
+
+/* used: the slots that the root task may have used; the others are told of only on demand. */
+static void count(cr_own_cnode cnode, uint32_t l1, uint32_t slots, uint32_t used)
+{
+    uint64_t counts[CLASS_COUNT] = {0};
+    add_slots(counts, l1, tells_all() ? slots : used);
+    print_counts(cnode, counts);
+}
+
+static void count_memory(void)
+{
+    uint64_t counts[CLASS_COUNT] = {0};
+    add_memory(counts, cr_sys.mo_space);
+    add_memory(counts, cr_sys.vmr_space);
+    print_counts(CR_OWN_MEMORY, counts);
 }
 
 static void count_own(void)
@@ -304,6 +340,7 @@ static void count_own(void)
     count(CR_OWN_BOOT, CR_L1_BOOT, 1u << cr_boot_bits(), 0);
     count(CR_OWN_POOL, CR_L1_POOL, cr_most.pool, cr_pool_top());
     count(CR_OWN_UNTYPEDS, CR_L1_UNTYPEDS, cr_most.blocks, cr_untyped_top());
+    count_memory();
 }
 
 /* The kernel keeps the CSpaces and address spaces of the last snapshot in mind, and adds those that

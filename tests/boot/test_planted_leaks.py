@@ -15,6 +15,7 @@ from typing import Final
 
 import pytest
 
+from cellreap import headers
 from cellreap.headers import source_root
 from cellreap.system.sdk import Sdk, installed_sdk
 from cellreap.trace.reader import Reader, read
@@ -58,10 +59,26 @@ FOUND: Final = {
         ("threads", r"a thread 'rootserver' of priority \d+ belongs to no PD"),
         ("memory", r"UNTYPEDS: bytes=\d+: \d+ bytes are in use and belong to nobody"),
     ),
-    "the root task keeps a copy of the parent of a deleted resource": Leak(
+    "the root task keeps a capability to an object of each kind, and an untyped": Leak(
         ("own", r"the pool has ep .*, which belongs to nothing"),
         ("own", r"OWN_CAPS: cnode=pool: \d+ of an endpoint: 1 too many"),
     ),
+}
+KINDS: Final = {
+    "endpoint": ("an endpoint", "ep"),
+    "untyped": ("an untyped", "0x[0-9a-f]+_untyped"),
+    "thread": ("a thread", "0x[0-9a-f]+_tcb"),
+    "cnode": ("a CNode", "cnode at 0x"),
+    "notification": ("a notification", "notification"),
+    "vspace": ("something else", "0x[0-9a-f]+_(pd|asid)"),
+    "table": ("something else", "(pt|pd|pdpt)_0x"),
+}
+"""Kind of object -> what a walk says of one that the root task keeps, and a snapshot."""
+_WITH_MCS: Final = {"sched-context": "something else", "reply": "something else"}
+_ELSEWHERE: Final = {
+    "frame": "test_planted_memory_leaks.py: seL4 takes no snapshot with one that is not mapped",
+    "irq-handler": "test_target_devices.py, with I/O ports",
+    "asid": "no capability: the kernel takes it back with the address space",
 }
 
 
@@ -165,3 +182,25 @@ def test_each_leak_is_found_by_a_run_that_asks_for_nothing(
         pytest.skip("no seL4 for x86_64 is installed: refkernel takes no snapshots")
     found = planted("x86_64", "")
     assert _finds(found.walk, FOUND[leak].walk) or _finds(found.snapshot, FOUND[leak].snapshot)
+
+
+def test_each_kind_of_object_is_among_the_leaks() -> None:
+    """Also one that is new. What is mapped is in test_planted_memory_leaks.py."""
+    kinds = headers.printed_names("trace_events.h", "CR_OBJECT").keys() | {"untyped"}
+    assert kinds == KINDS.keys() | _WITH_MCS.keys() | _ELSEWHERE.keys()
+
+
+@pytest.mark.behaviour("H-10")
+@pytest.mark.parametrize("arch", thorough_but(ARCHES, ARCHES[0]))
+def test_an_object_of_each_kind_is_found(
+    planted: Callable[[str, str], Planted], sdk_of: Callable[[str], Sdk], arch: str
+) -> None:
+    """The walk counts all of them, and the snapshot names each."""
+    found = planted(arch, "truth = true")
+    walks = [walk for walk, _ in KINDS.values()]
+    for walk in walks:
+        wanted = rf"OWN_CAPS: cnode=pool: \d+ of {walk}: {walks.count(walk)} too many"
+        assert _finds(found.walk, ("own", wanted)), (walk, found.walk)
+    for _, snapshot in KINDS.values() if installed_sdk(arch) is not None else ():
+        wanted = rf"the pool has {snapshot}.*, which belongs to nothing"
+        assert _finds(found.snapshot, ("own", wanted)), (snapshot, found.snapshot)

@@ -111,7 +111,8 @@ typedef enum cr_print {
     CR_OWN_CNODE(CR_OWN_LEVEL_1, 0, "level-1", "the first level of its CSpace")                    \
     CR_OWN_CNODE(CR_OWN_BOOT, 1, "boot", "the CNode that the kernel gave it")                      \
     CR_OWN_CNODE(CR_OWN_POOL, 2, "pool", "its pool of slots")                                      \
-    CR_OWN_CNODE(CR_OWN_UNTYPEDS, 3, "untypeds", "the halves of untypeds that were split")
+    CR_OWN_CNODE(CR_OWN_UNTYPEDS, 3, "untypeds", "the halves of untypeds that were split")     \
+    CR_OWN_CNODE(CR_OWN_MEMORY, 4, "memory", "the CNodes of memory objects and regions")
 
 /* The kinds of kernel objects that are counted: CR_OBJECT(enumerator, number, word, meaning) */
 #define CR_OBJECTS                                                                                 \

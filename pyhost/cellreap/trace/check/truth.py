@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import ClassVar, Final
 
 from cellreap import headers
-from cellreap.model.ids import ROOT, is_channel, is_line, is_memory
+from cellreap.model.ids import ROOT, is_channel, is_line, is_memory, is_region
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.kernel_caps import KernelCaps
 from cellreap.trace.check.own_slots import child_of, has_door, has_parent
@@ -87,7 +87,7 @@ class Truth(Concern):
         self._times = Times(context)
         self._counts: dict[str, dict[str, int]] = {}
         self._sizes: dict[tuple[str, str], int] = {}  # (PD, CNode) -> its slots
-        self._first: dict[str, dict[str, int]] = {}  # CNode -> what is the root task's own in it
+        self._first = {"memory": dict.fromkeys(_COUNTED.values(), 0)}  # CNode -> what is its own
         self._bytes: int | None = None  # free and in use
 
     # -- when
@@ -338,8 +338,9 @@ class Truth(Concern):
 
     def _lacks(self, cnode: str, letter: str) -> int:
         """How many capabilities a cleanup that left something may have taken from the CNode."""
-        of_pool = cnode == "pool" and letter == _ENDPOINT
-        return sum(map(self._kernel.may_lack, self.context.model.space_of)) if of_pool else 0
+        weigh = _MAY_LACK.get((cnode, letter))
+        left = filter(self._kernel.may_lack, self.context.model.space_of)
+        return 0 if weigh is None else sum(weigh(self.context, node) for node in left)
 
     def _of_model(self, cnode: str, halves: int) -> dict[str, int]:
         """What must be in a CNode of the root task besides what is its own for ever."""
@@ -352,6 +353,8 @@ class Truth(Concern):
             parents = [node for node in model.space_of if has_parent(self.context, node)]
             there = sum(map(self._kernel.exists, parents)) - memories - lines
             return {_ENDPOINT: there, _CNODE: memories, _OTHER: lines}
+        if cnode == "memory":
+            return {_OTHER: sum(_parts(self.context, node) for node in model.space_of)}
         return {_UNTYPED: halves} if cnode == "untypeds" else {}
 
     handlers: ClassVar[Handlers] = {
@@ -361,6 +364,21 @@ class Truth(Concern):
         "OWN_CAPS": own_caps,
         "UNTYPEDS": untypeds,
     }
+
+
+def _parts(context: Context, memory: str) -> int:
+    """The pages and tables whose capabilities are in the CNode of a memory object or region."""
+    objects, below = context.memory.objects, context.model.built_on(memory)
+    if not is_memory(memory) or (is_region(memory) and not below):
+        return 0  # A cleanup has left the region, and taken what it maps.
+    return sum(objects.of(node)["frame"] for node in (memory, *below)) + objects.of(memory)["table"]
+
+
+_MAY_LACK: Final[Mapping[tuple[str, str], Callable[[Context, str], int]]] = {
+    ("pool", _ENDPOINT): lambda *_: 1,
+    ("memory", _OTHER): _parts,
+}
+"""(CNode of the root task, type) -> the capabilities that a resource has there."""
 
 
 def _said(letter: str | None) -> str:
