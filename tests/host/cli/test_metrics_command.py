@@ -10,7 +10,7 @@ import pytest
 import cellreap
 from kit.command_line import cellreap as run
 from kit.command_line import cellreap_json
-from kit.paths import DATA
+from kit.paths import BOOT_CONFIGS, DATA
 from kit.small_checkout import error_of
 
 SCENARIO = str(DATA / "scenario.csv")
@@ -32,6 +32,14 @@ def test_one_pair_and_all_pairs_of_a_state() -> None:
     assert other == shown
     _, rooted = cellreap_json("metrics", SCENARIO, "--with-root")
     assert len(rooted["pairs"]) == 15
+
+
+@pytest.mark.behaviour("E-07")
+def test_regions_of_a_configuration_count_by_their_pages() -> None:
+    """Those of two pages and of one page. By regions, the first two would share a half."""
+    _, shown = cellreap_json("metrics", str(BOOT_CONFIGS / "shared_pages.toml"))
+    pages = {tuple(pair["pds"]): pair["rsi"]["MO"] for pair in shown["pairs"]}
+    assert pages == {("PD_1", "PD_2"): [2, 3], ("PD_1", "PD_3"): [1, 3], ("PD_2", "PD_3"): [0, 3]}
 
 
 @pytest.mark.behaviour("F-08")
