@@ -221,6 +221,7 @@ static void look_for_missing(void)
 
 void cr_population_follow_up(void)
 {
+    cr_channels_turn();
     if (cr_sup.population.followed_up != cr_sys.settled) {
         cr_sup.population.followed_up = cr_sys.settled;
         look_for_missing();

@@ -8,7 +8,8 @@
 
 /* By the PD's position in the configuration. 0: it has no channel. */
 static seL4_CPtr bells[CR_IMAGE_MAX_PDS];
-static uint8_t is_back[CR_IMAGE_MAX_PDS];
+static uint32_t back_in[CR_IMAGE_MAX_PDS]; /* the turn; 0: it is not back since the last signals */
+static uint32_t turn;
 static int any_is_back;
 
 static cr_peer_cap peers[2 * CR_IMAGE_MAX_ENDS];
@@ -77,9 +78,14 @@ void cr_channels_add(const cr_pd *pd, uint32_t config)
     }
 }
 
+void cr_channels_turn(void)
+{
+    turn++;
+}
+
 void cr_channels_came_back(uint32_t config)
 {
-    is_back[config] = 1;
+    back_in[config] = turn;
     any_is_back = 1;
 }
 
@@ -104,12 +110,12 @@ static void ring(uint32_t end)
 void cr_channels_ring(void)
 {
     for (uint32_t i = 0; any_is_back && i < cr_sys.image->ends.count; i++) {
-        if (is_back[cr_end_at(i)->pd] || is_back[cr_other_end(i)->pd]) {
+        if (back_in[cr_end_at(i)->pd] != back_in[cr_other_end(i)->pd]) {
             ring(i);
         }
     }
     for (uint32_t i = 0; any_is_back && i < cr_sys.image->pds.count; i++) {
-        is_back[i] = 0;
+        back_in[i] = 0;
     }
     any_is_back = 0;
 }

@@ -32,10 +32,12 @@ void cr_channels_init(void);
 void cr_channels_fill(uint32_t config, cr_body_params *out);
 /* Adds the channels of the PD that is being made to the chain (making.h). */
 void cr_channels_add(const cr_pd *pd, uint32_t config);
+/* PDs that come back before the next turn do so together: none runs before all are there. */
+void cr_channels_turn(void);
 /* The PD is there again. */
 void cr_channels_came_back(uint32_t config);
 /* Signals each channel of PDs that came back since, in both directions: what was signalled
- * meanwhile is lost. */
+ * meanwhile is lost. Between two PDs that came back together nothing was. */
 void cr_channels_ring(void);
 
 #endif
