@@ -80,7 +80,10 @@ static cr_content content_of(const cr_image_region *region, int is_new)
 {
     const int fills = is_new || region->after == CR_AFTER_REFILL;
     if (region->device != CR_IMAGE_NONE) {
-        return (cr_content){.epoch = CR_IMAGE_NONE, .physical = CR_IMAGE_NONE};
+        return (cr_content){.uncached = 1,
+                            .clear = region->after == CR_AFTER_ZERO,
+                            .epoch = CR_IMAGE_NONE,
+                            .physical = CR_IMAGE_NONE};
     }
     int uncached = 0;
     for (uint32_t i = 0; i < cr_sys.image->maps.count; i++) {

@@ -186,3 +186,21 @@ def test_a_pd_is_killed_by_its_name_of_the_description(tmp_path: Path) -> None:
         assert (crash.pd, crash.how) == ("b_c", "kill")
     with pytest.raises(UsageError, match=r"--crash: no PD is named \"bc\""):
         override(config, crash="bc")
+
+
+def test_a_policy_makes_a_device_quiet_and_clears_it(tmp_path: Path) -> None:
+    """What the kernel does not know as memory is a device, also if it is memory."""
+    inner = '<map mr="r" vaddr="0x4000000"/><map mr="q" vaddr="0x5000000" cached="false"/>'
+    more = (
+        '<memory_region name="r" size="0x1000" phys_addr="0x9010000"/>'
+        '<memory_region name="q" size="0x2000" phys_addr="0x5fff0000"/>'
+    )
+    (tmp_path / "policy.toml").write_text(
+        '[[region]]\nname = "r"\non_death = [{ offset = 0x70, value = 0, until = 0 }]\n'
+        '[[region]]\nname = "q"\nafter = "zero"\n'
+    )
+    made = runnable_system(described(tmp_path, inner, more), (), tmp_path / "policy.toml").config
+    registers, queue = made.regions
+    assert [(each.offset, each.value, each.until) for each in registers.on_death] == [(0x70, 0, 0)]
+    assert (registers.after, queue.after, queue.physical) == ("keep", "zero", 0x5FFF0000)
+    assert validated(made) == made

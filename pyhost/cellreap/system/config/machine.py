@@ -116,7 +116,7 @@ def device_problems(config: Config, i: int) -> Iterator[Problem]:
         for key in ("epoch", "fill", "physical_word", "device")
         if getattr(region, key) is not None
     ]
-    for key in ["after"] * (region.after != "keep") + given:
+    for key in ["after"] * (region.after == "refill") + given:
         yield (*at, key), "is for memory, and this is a device"
     if len(region.maps) > 1 and not region.shared:
         yield at, f"is a device of {len(region.maps)} PDs; expected one, or shared = true"

@@ -82,7 +82,8 @@ class Region(Table):
     """Its bytes, a multiple of 4096."""
     after: _After = "keep"
     """What becomes of its contents when a PD comes back and another one has it: they stay, or it is
-    zero, or as at first, but for the word of `epoch`. If no other one has it, it is new.
+    zero, or as at first, but for the word of `epoch`. If no other one has it, it is new. A device
+    may be memory that the kernel does not know of: "zero" clears it whenever a PD gets it.
     """
     fill: FilePath | None = None
     """The file that it contains at first, from its beginning, relative to the folder of this file.

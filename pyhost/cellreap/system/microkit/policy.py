@@ -11,7 +11,7 @@ from pydantic import Field
 
 from cellreap.errors import InputError, hint
 from cellreap.model.plan import MAX_DEPTH
-from cellreap.system.config.schema import MAX_DEADLINE_MS, MIN_LIMIT_MS, Callers
+from cellreap.system.config.schema import MAX_DEADLINE_MS, MIN_LIMIT_MS, Callers, OnDeath
 from cellreap.system.microkit.rows import System
 from cellreap.system.toml_lines import KeyPath, Lines
 from cellreap.system.toml_tables import (
@@ -88,6 +88,8 @@ class RegionPolicy(Table):
     always as at first."""
     epoch: Annotated[int, Field(ge=0), expect("an offset in bytes from 0")] | None = None
     """The offset of a word that is one larger each time."""
+    on_death: Annotated[tuple[OnDeath, ...], Field(strict=False)] = ()
+    """Of a device: what makes it quiet when a PD that has it goes, as in a configuration."""
 
 
 class Policy(Table):
@@ -104,8 +106,9 @@ _TABLES: Final[dict[tuple[str, ...], type[Table]]] = {
     ("serves",): Serves,
     ("pd",): PdPolicy,
     ("region",): RegionPolicy,
+    ("region", "on_death"): OnDeath,
 }
-_LISTED: Final = ("serves", "pd", "region")
+_LISTED: Final = ("serves", "pd", "region", "on_death")
 
 
 def read_policy(path: Path, system: System) -> Policy:

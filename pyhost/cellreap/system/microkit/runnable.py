@@ -18,7 +18,7 @@ from cellreap.system.config.schema import TIMES_US
 from cellreap.system.importing import Imported, Names, configuration, ranked, table
 from cellreap.system.microkit import rows
 from cellreap.system.microkit.board import ANY_BOARD, Board
-from cellreap.system.microkit.policy import PdPolicy, Policy, read_policy
+from cellreap.system.microkit.policy import PdPolicy, Policy, RegionPolicy, read_policy
 from cellreap.system.microkit.reading import read_system
 from cellreap.system.microkit.rows import Row, System
 
@@ -149,15 +149,19 @@ def _add_regions(described: System, policy: Policy, known: Mapping[str, str], ou
             keys |= {"physical": region.phys_addr, "shared": True}
         if region.prefill_path is not None:
             keys["fill"] = region.prefill_path
-        if region.name in own:
-            keys |= own[region.name].model_dump(exclude={"name"}, exclude_none=True)
-        made, maps = table(keys), tomlkit.aot()
+        said = own.get(region.name, RegionPolicy(name=region.name))
+        keys |= said.model_dump(exclude={"name", "on_death"}, exclude_none=True)
+        made, maps, quiets = table(keys), tomlkit.aot(), tomlkit.aot()
         for pd, each in users:
             place = {"address": each.vaddr, "writable": "w" in each.perms}
             if not each.cached and region.phys_addr is None:
                 place["cached"] = False
             maps.append(table({"pd": known[pd.name], **place}))
         made.add("map", maps)
+        for quiet in said.on_death:
+            quiets.append(table(quiet.model_dump(exclude_none=True)))
+        if quiets:
+            made.add("on_death", quiets)
         out.append(made)
 
 
