@@ -24,6 +24,7 @@ static cr_component_program programs[PDS] = {
 
 #define COMMON                                                                             \
     .priority = 100, .spawn_priority = 100, .cspace_bits = CSPACE_BITS, .stack_pages = 4,  \
+    .process = CR_IMAGE_NONE, .threads = 1,                                                \
     .fault_handler = CR_IMAGE_NONE, .pd_depth = CR_IMAGE_DEPTH_DEFAULT,                    \
     .rs_depth = CR_IMAGE_DEPTH_DEFAULT, .deadline_ms = 2000, .quotas = CR_FAIR_SHARES
 

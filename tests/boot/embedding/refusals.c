@@ -16,7 +16,8 @@ enum { KEPT_BITS = 12, BADGE = 4 };
 static cr_component_program program = {.name = "idle", .elf = ledger_elf};
 static cr_image_pd pd = {
     .name = "idle", .priority = 1, .spawn_priority = 1, .cspace_bits = CSPACE_BITS,
-    .stack_pages = 1, .fault_handler = CR_IMAGE_NONE, .quotas = CR_FAIR_SHARES};
+    .stack_pages = 1, .process = CR_IMAGE_NONE, .threads = 1, .fault_handler = CR_IMAGE_NONE,
+    .quotas = CR_FAIR_SHARES};
 static cr_image_tables tables = {
     .pds = 11, .nodes = 1048, .edges = 3128, .spaces = 131, .types = 67, .requests = 513,
     .tombstones = 128, .tickets = 128, .maps = 512, .slots = 704, .pairs = 121, .bodies = 16,
