@@ -48,8 +48,8 @@ static void do_round(void)
 {
     uint64_t value;
     uint32_t received;
-    uint32_t read = table != 0 ? cr_call(table, ST_READ, 0, 0, &value, 1, &received)
-                               : (uint32_t)CR_CALL_LOST;
+    uint32_t read =
+        table != 0 ? cr_call(table, ST_READ, 0, 0, &value, 1, &received) : (uint32_t)CR_CALL_LOST;
     uint32_t status = request != 0 ? cr_call(request, ST_STATUS, 0, 0, &value, 1, &received)
                                    : (uint32_t)CR_CALL_LOST;
     if (read != last_read || status != last_status) {

@@ -18,7 +18,7 @@ enum {
     FIFO = 0x2fa,
     MODEM = 0x2fc,
     STATUS = 0x2fd,
-    RECEIVES = 1,     /* ENABLE: an interrupt when something was received; STATUS: something was */
+    RECEIVES = 1, /* ENABLE: an interrupt when something was received; STATUS: something was */
     NO_FIFO = 0,
     LETS_INTERRUPT = 8 /* MODEM */
 };

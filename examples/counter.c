@@ -7,7 +7,10 @@ enum { OPEN = 0x200, NEXT = 0x201, COUNTERS = 16 };
 enum { OK = CR_REPLY_BASE, BAD = CR_REPLY_BASE + 1, FULL = CR_REPLY_BASE + 2 };
 
 static uint32_t space;
-static struct { uint32_t object; uint64_t value; } counters[COUNTERS]; /* object 0: not in use */
+static struct {
+    uint32_t object;
+    uint64_t value;
+} counters[COUNTERS]; /* object 0: not in use */
 
 /* Called for each message; returns the label of the answer. Only the badge tells who sent it. */
 static uint32_t serve(cr_incoming *m)

@@ -125,8 +125,8 @@ static uint32_t serve(cr_incoming *m)
         cr_badge_object(m->badge) == table) {
         return read_file(0, m);
     }
-    if (cr_badge_kind_of(m->badge) == CR_BADGE_RESOURCE && m->label == ST_COMMIT &&
-        m->count == 2 && cr_badge_object(m->badge) == table) {
+    if (cr_badge_kind_of(m->badge) == CR_BADGE_RESOURCE && m->label == ST_COMMIT && m->count == 2 &&
+        cr_badge_object(m->badge) == table) {
         return commit(m);
     }
     if (cr_badge_kind_of(m->badge) != CR_BADGE_REQUEST || space_gone) {

@@ -20,8 +20,7 @@ static uint32_t allocate(cr_incoming *m)
         if (blocks[i].taken) {
             continue;
         }
-        if (blocks[i].object == 0 &&
-            cr_create_resource(space, &blocks[i].object) != CR_RESULT_OK) {
+        if (blocks[i].object == 0 && cr_create_resource(space, &blocks[i].object) != CR_RESULT_OK) {
             return ST_FULL;
         }
         blocks[i].taken = st_give(m, space, blocks[i].object);
@@ -75,8 +74,8 @@ static int work(const cr_work_entry *w)
     for (uint32_t i = 0; i < BLOCKS; i++) {
         uint32_t own = 0;
         uint32_t all = 0;
-        if (blocks[i].taken &&
-            cr_holds(space, blocks[i].object, &own, &all) == CR_RESULT_OK && own == all) {
+        if (blocks[i].taken && cr_holds(space, blocks[i].object, &own, &all) == CR_RESULT_OK &&
+            own == all) {
             blocks[i].taken = 0;
         }
     }

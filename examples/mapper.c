@@ -32,7 +32,9 @@ enum {
 static uint32_t space;
 static uint32_t disk;
 static uint32_t made;
-static struct { uint32_t object, block; } things[MAX_THINGS];
+static struct {
+    uint32_t object, block;
+} things[MAX_THINGS];
 
 static uint32_t serve(cr_incoming *m)
 {

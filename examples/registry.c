@@ -52,8 +52,8 @@ static uint32_t serve(cr_incoming *m)
         m->reply[1] = number;
         return RG_OK;
     case RG_FIRST_CLIENT:
-        m->reply[0] = cr_create_space_for("SECOND", "second", cr_info()->pds[0].slot, &number,
-                                          &slot);
+        m->reply[0] =
+            cr_create_space_for("SECOND", "second", cr_info()->pds[0].slot, &number, &slot);
         second = m->reply[0] == CR_RESULT_OK ? number : second;
         m->reply[1] = number;
         m->reply[2] = slot;

@@ -16,16 +16,24 @@
  * Argument 3: the number of operations that it performs after each termination. */
 #include "storage.h"
 
-enum { LIES = 1, WAITS = 2, TERMINATES = 4, EXTRACTS = 8, EXITS = 16, DEAF = 32, TREES = 64,
-       MAX_TICKETS = 16 };
+enum {
+    LIES = 1,
+    WAITS = 2,
+    TERMINATES = 4,
+    EXTRACTS = 8,
+    EXITS = 16,
+    DEAF = 32,
+    TREES = 64,
+    MAX_TICKETS = 16
+};
 
 static uint32_t tickets[MAX_TICKETS];
 static uint32_t n_tickets;
 
 static cr_line *put_result(cr_line *line, cr_result result, const cr_ticket_info *info)
 {
-    static const char *const states[CR_TICKET_STATE_COUNT] = {
-        "queued", "running", "settled", "over", "cancelled", "prevented"};
+    static const char *const states[CR_TICKET_STATE_COUNT] = {"queued", "running",   "settled",
+                                                              "over",   "cancelled", "prevented"};
     if (result != CR_RESULT_OK) {
         return cr_put_number(cr_put(line, "refused, "), result);
     }

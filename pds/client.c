@@ -149,7 +149,7 @@ static __attribute__((noinline)) cr_result pass_on(cr_op op, uint32_t pd_slot,
 
 #define NUMBER(m) , (uint32_t m, words[count++] = m)
 #define WORD(m) , (uint64_t m, words[count++] = m)
-#define NAME(m) \
+#define NAME(m)                                                                                    \
     , (const char *m, put_words(&words[count], CR_NAME_WORDS, m); count += CR_NAME_WORDS)
 #define FLAG(m) , (int m, words[count++] = m != 0)
 #define FLAG_OR_NOT(m) FLAG(m)
@@ -157,7 +157,7 @@ static __attribute__((noinline)) cr_result pass_on(cr_op op, uint32_t pd_slot,
 #define COUNT(m) DEPTH(m)
 #define PD(m) , (uint32_t m, pd_slot = m)
 #define PD_OR_NOT(m) PD(m)
-#define RESULT(m) , (uint32_t *m, results[taken++] = m)
+#define RESULT(m) , (uint32_t * m, results[taken++] = m)
 #define NO_RESULTS
 #define PARAMETER(pair) PARAMETER_ pair
 #define PARAMETER_(parameter, use) parameter
@@ -170,25 +170,25 @@ static __attribute__((noinline)) cr_result pass_on(cr_op op, uint32_t pd_slot,
 #define EACH_4(f, comma, a, ...) f(a) comma() EACH_3(f, comma, __VA_ARGS__)
 #define EACH_5(f, comma, a, ...) f(a) comma() EACH_4(f, comma, __VA_ARGS__)
 #define EACH_6(f, comma, a, ...) f(a) comma() EACH_5(f, comma, __VA_ARGS__)
-#define EACH(f, comma, ...) \
+#define EACH(f, comma, ...)                                                                        \
     EACH_OF(__VA_ARGS__, EACH_6, EACH_5, EACH_4, EACH_3, EACH_2, EACH_1)(f, comma, __VA_ARGS__)
 #define EACH_OF(a, b, c, d, e, f, each, ...) each
 #define COMMA() ,
 #define NOTHING()
-#define FUNCTION(op, word, first, ...)                                                            \
-    cr_result cr_##word(EACH(PARAMETER, COMMA, __VA_ARGS__))                                      \
-    {                                                                                             \
-        uint64_t words[CR_NAME_WORDS + 4];                                                        \
-        uint32_t *results[2] = {0, 0};                                                            \
-        uint32_t count = 0, taken = 0, pd_slot = 0;                                               \
+#define FUNCTION(op, word, first, ...)                                                             \
+    cr_result cr_##word(EACH(PARAMETER, COMMA, __VA_ARGS__))                                       \
+    {                                                                                              \
+        uint64_t words[CR_NAME_WORDS + 4];                                                         \
+        uint32_t *results[2] = {0, 0};                                                             \
+        uint32_t count = 0, taken = 0, pd_slot = 0;                                                \
         words[0] = 0; /* the compiler does not see that nothing is read if there is no argument */ \
-        EACH(USE, NOTHING, __VA_ARGS__)                                                           \
-        (void)taken;                                                                              \
-        return pass_on(op, pd_slot, words, count, results[0], results[1]);                        \
+        EACH(USE, NOTHING, __VA_ARGS__)                                                            \
+        (void)taken;                                                                               \
+        return pass_on(op, pd_slot, words, count, results[0], results[1]);                         \
     }
 #define PLAIN(...) FUNCTION(__VA_ARGS__)
 #define BY_HAND(...)
-#define CR_OPERATION(enumerator, number, word, topic, arguments, results, called, ...) \
+#define CR_OPERATION(enumerator, number, word, topic, arguments, results, called, ...)             \
     called(enumerator, word, ~arguments results)
 CR_OPERATIONS
 #undef CR_OPERATION
@@ -517,8 +517,13 @@ static void do_work(int (*each)(const cr_work_entry *work),
         uint32_t finished = 0;
         for (uint32_t i = 0; i < results[1]; i++) {
             const uint64_t *at = &results[2 + i * CR_WORK_WORDS];
-            cr_work_entry work = {(cr_notice_kind)results[0], at[0], (uint32_t)at[1],
-                                  (uint32_t)at[2], (uint32_t)at[3], (uint32_t)at[4], 0};
+            cr_work_entry work = {(cr_notice_kind)results[0],
+                                  at[0],
+                                  (uint32_t)at[1],
+                                  (uint32_t)at[2],
+                                  (uint32_t)at[3],
+                                  (uint32_t)at[4],
+                                  0};
             if (work.kind == CR_NOTICE_PRE_DESTROY) {
                 work.handlers = work.object;
                 work.object = 0;
@@ -638,9 +643,9 @@ _Noreturn void cr_serve(const cr_server *server)
         for (uint32_t i = 0; i < message->reply_count; i++) {
             seL4_SetMR((int)i, message->reply[i]);
         }
-        tag = cr_reply_recv(CR_SLOT_ENDPOINT,
-                            seL4_MessageInfo_new(label, 0, 0, message->reply_count), &badge,
-                            CR_SLOT_REPLY);
+        tag =
+            cr_reply_recv(CR_SLOT_ENDPOINT, seL4_MessageInfo_new(label, 0, 0, message->reply_count),
+                          &badge, CR_SLOT_REPLY);
     }
 }
 

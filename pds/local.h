@@ -34,8 +34,8 @@ typedef struct cr_local {
     cr_subscription subscriptions[CR_HANDLERS_MAX];
     cr_handler destructor; /* null: there is none */
     uint64_t destructor_data;
-    uint32_t rung;   /* the bits of channels and interrupts that were signalled */
-    seL4_Word calls; /* that cr_call made */
+    uint32_t rung;       /* the bits of channels and interrupts that were signalled */
+    seL4_Word calls;     /* that cr_call made */
     cr_incoming message; /* that cr_serve serves */
 } cr_local;
 

@@ -114,8 +114,8 @@ static uint32_t add_asked(cr_op op, const uint64_t *arguments, uint32_t count)
         own->sum_then = own->sum;
         for (; rows < first && rows < CR_WORK_MAX; rows++) {
             own->sum_then = add_two(begin_entry(CR_ENTRY_ASKED, op, own->sum_then),
-                                   word_of(arguments, count, 1 + 2 * rows),
-                                   word_of(arguments, count, 2 + 2 * rows));
+                                    word_of(arguments, count, 1 + 2 * rows),
+                                    word_of(arguments, count, 2 + 2 * rows));
         }
         return rows;
     }

@@ -12,6 +12,7 @@
  * CR_UART(enumerator, bytes of a register, offset of the register for the byte, offset of the
  * status, the bit, its value as long as no byte is taken, offset of the control register, what is
  * written there first or 0: nothing, whether the root task has a driver for it) */
+/* clang-format off */
 #define CR_UARTS                                                                                   \
     CR_UART(CR_UART_16550, 1, 0, 5, 0x20, 0, 0, 0, 1) /* in ports */                               \
     CR_UART(CR_UART_16550_MAPPED, 1, 0, 5, 0x20, 0, 0, 0, 1) /* set by the firmware */             \
@@ -25,6 +26,7 @@
     CR_UART(CR_UART_CADENCE, 4, 0x30, 0x2c, 0x10, 0x10, 0, 0x14, 1)                                \
     /* SiFive: "full" is a bit of the register for the byte; on: the transmitter */                \
     CR_UART(CR_UART_SIFIVE, 4, 0, 0, 0x80000000, 0x80000000, 8, 1, 1)
+/* clang-format on */
 
 /* CR_PLATFORM(prefix of enumerators, the option that a kernel for it has, the kernel's ARM_PLAT,
  * SEL4_ARCH, its UART, the UART's address)
@@ -50,10 +52,12 @@
 /* Timers that the root task drives where the kernel leaves it none of the architecture's. The
  * driver is in the folder of the architecture. A clock is the one that QEMU emulates; on a board,
  * firmware sets it. CR_TIMER(platform, address, interrupt, MHz of the clock) */
+/* clang-format off */
 #define CR_TIMERS                                                                                  \
     CR_TIMER(CR_ZCU102, 0xff110000, 68, 133) /* Cadence's triple timer counter */                  \
     CR_TIMER(CR_QEMU_RISCV_VIRT, 0x101000, 11, 1000) /* Goldfish's clock: ns */                    \
     CR_TIMER(CR_HIFIVE, 0x10020000, 42, 500) /* the first PWM, as QEMU clocks it */
+/* clang-format on */
 
 /* How often the time counter of riscv64 counts in a second. CR_TIMEBASE(platform, Hz) */
 #define CR_TIMEBASES                                                                               \
@@ -62,8 +66,10 @@
 
 /* Addresses that the kernel hands out though they lead to its own interrupt controller: no PD gets
  * them. CR_KEPT(platform, start, end) */
+/* clang-format off */
 #define CR_KEPTS                                                                                   \
     CR_KEPT(CR_ZCU102, 0xf9010000, 0xf9080000)
+/* clang-format on */
 
 /* Interrupt controllers that refkernel drives itself.
  * CR_GIC(prefix of enumerators, distributor, CPU interface) */
@@ -88,7 +94,7 @@
     CR_QEMU(CR_QEMU_ARM_VIRT, "qemu-system-aarch64", "qemu-system-arm", "virt", 0, "")             \
     /* With secure=off no interrupt arrives. */                                                    \
     CR_QEMU(CR_ZCU102, "qemu-system-aarch64", "qemu-system-arm", "xlnx-zcu102,secure=on", 0, "")   \
-    CR_QEMU(CR_QEMU_RISCV_VIRT, "qemu-system-riscv64", "qemu-system-misc", "virt", 0, "rv64") \
+    CR_QEMU(CR_QEMU_RISCV_VIRT, "qemu-system-riscv64", "qemu-system-misc", "virt", 0, "rv64")      \
     /* Hart 0 cannot run a kernel, and a kernel runs on hart 1. */                                 \
     CR_QEMU(CR_HIFIVE, "qemu-system-riscv64", "qemu-system-misc", "sifive_u", 0, "sifive-u54")
 

@@ -236,8 +236,8 @@ int cr_component_step(cr_component_message *yours)
     if (!is_yours) {
         return 0;
     }
-    *yours = (cr_component_message){
-        .badge = own.badge, .tag = own.tag.words[0], .reply = cr_caller_now};
+    *yours =
+        (cr_component_message){.badge = own.badge, .tag = own.tag.words[0], .reply = cr_caller_now};
     return 1;
 }
 

@@ -80,8 +80,7 @@ cr_status cr_set_up_objects(const cr_component_room *room, const cr_image_header
     cut_down(room);
     seL4_SetIPCBuffer(given.ipcBuffer);
     if (cr_cspace_init(&given, cr_untyped_of_cspace(&given)) != CR_OK ||
-        cr_untyped_init(&given) != CR_OK || cr_tables_init() != CR_OK ||
-        cr_asids_init() != CR_OK ||
+        cr_untyped_init(&given) != CR_OK || cr_tables_init() != CR_OK || cr_asids_init() != CR_OK ||
         cr_body_init(&given, (uintptr_t)room->image_start) != CR_OK ||
         cr_untyped_take(CR_OWN_BLOCK_BITS, 0, &block) != CR_OK) {
         return CR_ERR_MEMORY;
@@ -216,12 +215,10 @@ void cr_set_up_system(void)
                                      cr_core_space("VMR", &cr_sys.vmr_space) != CR_OK)) {
         cr_panic("the spaces of memory cannot be made", 0);
     }
-    if (cr_sys.image->ends.count > 0 &&
-        cr_core_space("CHANNEL", &cr_sys.channel_space) != CR_OK) {
+    if (cr_sys.image->ends.count > 0 && cr_core_space("CHANNEL", &cr_sys.channel_space) != CR_OK) {
         cr_panic("the space of channels cannot be made", 0);
     }
-    if ((has_line(cr_sys.image, CR_LINE_IRQ) &&
-         cr_core_space("IRQ", &cr_sys.irq_space) != CR_OK) ||
+    if ((has_line(cr_sys.image, CR_LINE_IRQ) && cr_core_space("IRQ", &cr_sys.irq_space) != CR_OK) ||
         (has_line(cr_sys.image, CR_LINE_PORT) &&
          cr_core_space("PORT", &cr_sys.port_space) != CR_OK)) {
         cr_panic("the spaces of interrupts and ports cannot be made", 0);

@@ -22,11 +22,11 @@ static cr_component_program programs[PDS] = {
     [CLERK] = {.name = "clerk", .elf = clerk_elf},
 };
 
-#define COMMON                                                                             \
-    .priority = 100, .spawn_priority = 100, .cspace_bits = CSPACE_BITS, .stack_pages = 4,  \
-    .process = CR_IMAGE_NONE, .threads = 1,                                                \
-    .fault_handler = CR_IMAGE_NONE, .pd_depth = CR_IMAGE_DEPTH_DEFAULT,                    \
-    .rs_depth = CR_IMAGE_DEPTH_DEFAULT, .deadline_ms = 2000, .quotas = CR_FAIR_SHARES
+#define COMMON                                                                                     \
+    .priority = 100, .spawn_priority = 100, .cspace_bits = CSPACE_BITS, .stack_pages = 4,          \
+    .process = CR_IMAGE_NONE, .threads = 1, .fault_handler = CR_IMAGE_NONE,                        \
+    .pd_depth = CR_IMAGE_DEPTH_DEFAULT, .rs_depth = CR_IMAGE_DEPTH_DEFAULT, .deadline_ms = 2000,   \
+    .quotas = CR_FAIR_SHARES
 
 static const cr_image_pd pds[PDS] = {
     [LEDGER] = {.name = "ledger", .program = LEDGER, COMMON},
@@ -36,10 +36,20 @@ static const cr_image_space spaces[] = {{.name = "ledger", .type = "LEDGER", .pd
 static const cr_image_request requests[] = {{.pd = CLERK, .space = 0}};
 
 /* What `cellreap build --json system.toml` tells. */
-static const cr_image_tables tables = {
-    .pds = 11, .nodes = 1048, .edges = 3128, .spaces = 131, .types = 67, .requests = 513,
-    .tombstones = 128, .tickets = 352, .maps = 1024, .slots = 704, .pairs = 121, .bodies = 16,
-    .pool = 2048, .blocks = 1024};
+static const cr_image_tables tables = {.pds = 11,
+                                       .nodes = 1048,
+                                       .edges = 3128,
+                                       .spaces = 131,
+                                       .types = 67,
+                                       .requests = 513,
+                                       .tombstones = 128,
+                                       .tickets = 352,
+                                       .maps = 1024,
+                                       .slots = 704,
+                                       .pairs = 121,
+                                       .bodies = 16,
+                                       .pool = 2048,
+                                       .blocks = 1024};
 
 static const cr_component_system system = {
     .version = CR_IMAGE_VERSION,
@@ -75,7 +85,9 @@ enum { ENDPOINT = CR_COMPONENT_SLOTS, TCB, SIGNAL, BELL_CAP, DESK_CAP, CALLER, T
 
 static seL4_CPtr first_slot;
 static _Alignas(16) seL4_Word desk_stack[STACK_WORDS];
-static volatile struct { seL4_Word reports, entries, losses; } desk;
+static volatile struct {
+    seL4_Word reports, entries, losses;
+} desk;
 
 static _Noreturn void stop(const char *text)
 {
@@ -129,13 +141,13 @@ static void open_desk(const seL4_BootInfo *info, seL4_CPtr untyped)
 #endif
     must(make(untyped, seL4_TCBObject, 0, tcb) ||
              make(untyped, seL4_EndpointObject, 0, first_slot + ENDPOINT) ||
-             (CR_MCS && (make(untyped, CR_REPLY_OBJECT, CR_REPLY_BITS, caller) ||
-                         make(untyped, CR_SC_OBJECT, CR_SC_BITS, time) ||
-                         cr_set_time(cr_sched_control(info), time, DESK_SLICE_US, DESK_SLICE_US,
-                                     0, 0))) ||
+             (CR_MCS &&
+              (make(untyped, CR_REPLY_OBJECT, CR_REPLY_BITS, caller) ||
+               make(untyped, CR_SC_OBJECT, CR_SC_BITS, time) ||
+               cr_set_time(cr_sched_control(info), time, DESK_SLICE_US, DESK_SLICE_US, 0, 0))) ||
              seL4_CNode_Mint(cnode, first_slot + DESK_CAP, seL4_WordBits, cnode,
-                             first_slot + ENDPOINT, seL4_WordBits,
-                             seL4_CapRights_new(1, 0, 0, 1), CLERK_BADGE) ||
+                             first_slot + ENDPOINT, seL4_WordBits, seL4_CapRights_new(1, 0, 0, 1),
+                             CLERK_BADGE) ||
              cr_component_mint_signal(first_slot + SIGNAL, DESK_BADGE) != CR_OK ||
              cr_set_spaces(tcb, 0, cnode, 0, seL4_CapInitThreadVSpace, 0, 0) ||
              cr_set_priority(tcb, DESK_PRIORITY, time, 0) ||

@@ -132,10 +132,10 @@ static void add_pd(row *r)
 static void add_space(row *r)
 {
     int core = is_core(r);
-    const row *manager = core ? find("PD_0")
-                              : other_end("HOLD", r, CR_CSV_EDGE_TO, CR_CSV_EDGE_FROM);
-    must(cr_model_add_space(model, type_of(r), number_of(r), core ? CR_FLAG_CORE : 0,
-                            manager->node, &r->node),
+    const row *manager =
+        core ? find("PD_0") : other_end("HOLD", r, CR_CSV_EDGE_TO, CR_CSV_EDGE_FROM);
+    must(cr_model_add_space(model, type_of(r), number_of(r), core ? CR_FLAG_CORE : 0, manager->node,
+                            &r->node),
          r->cells[CR_CSV_NODE_ID]);
 }
 
@@ -204,9 +204,12 @@ static uint32_t depth_of(int argc, char **argv, int at)
 int main(int argc, char **argv)
 {
     static const char *const whys[CR_WHY_COUNT] = {
-        [CR_WHY_TRIGGER] = "it crashed",       [CR_WHY_LINK] = "linked with",
-        [CR_WHY_FAULT] = "fault handler is",   [CR_WHY_REQUEST] = "requests",
-        [CR_WHY_HOLD] = "holds",               [CR_WHY_MANAGED] = "managed by",
+        [CR_WHY_TRIGGER] = "it crashed",
+        [CR_WHY_LINK] = "linked with",
+        [CR_WHY_FAULT] = "fault handler is",
+        [CR_WHY_REQUEST] = "requests",
+        [CR_WHY_HOLD] = "holds",
+        [CR_WHY_MANAGED] = "managed by",
         [CR_WHY_MAP] = "maps to",
     };
     if (argc < DEPTH_ARG || argc > DEPTH_ARG + 2) {

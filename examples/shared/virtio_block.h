@@ -10,7 +10,7 @@
 enum {
     VB_SECTOR = 512,
     VB_REQUESTS = 8,
-    VB_QUEUE = 32,   /* descriptors, three for each request */
+    VB_QUEUE = 32, /* descriptors, three for each request */
     VB_PAGE = 4096,
     VB_WAITING = 0xff /* a status that no device answers with */
 };

@@ -57,9 +57,9 @@ seL4_Error interrupt_control_invoke(struct invocation *call)
     }
     if (error == seL4_NoError) {
         issued[request.number] = true;
-        slot_create(to, call->slot,
-                    (struct slot){
-                        .type = CAP_INTERRUPT, .object = request.number, .rights = RIGHTS_ALL});
+        slot_create(
+            to, call->slot,
+            (struct slot){.type = CAP_INTERRUPT, .object = request.number, .rights = RIGHTS_ALL});
         arch_interrupt_set_up(&request);
         arch_interrupt_mask(request.number, false);
     }

@@ -42,8 +42,8 @@ static void await_reply(struct tcb *caller, struct tcb *receiver, bool may, bool
     slot_drop_reply(slot);
     caller->state = STATE_CALLING;
     caller->reply_slot = slot;
-    *slot = (struct slot){
-        .object = (word)caller, .type = CAP_REPLY, .rights = grant ? RIGHT_GRANT : 0};
+    *slot =
+        (struct slot){.object = (word)caller, .type = CAP_REPLY, .rights = grant ? RIGHT_GRANT : 0};
 }
 
 void endpoint_send(struct tcb *from, struct slot *cap, bool blocking, bool call)

@@ -159,7 +159,7 @@ struct tcb {
     struct context context;
     thread_state state;
     uint32_t priority, mcp, slice;
-    bool ready;                        /* is in a queue of the scheduler */
+    bool ready; /* is in a queue of the scheduler */
     struct tcb *ready_next, *ready_prev;
     struct tcb *queue_next, *queue_prev; /* in a queue of senders, receivers or waiters */
     word blocked_on;                     /* the endpoint or notification that it waits for */
@@ -272,10 +272,10 @@ void tcb_restart(struct tcb *tcb);
 /* Ends the thread's system call: the thread continues after it. */
 void tcb_complete(struct tcb *tcb);
 
-extern struct tcb *current; /* null: no thread can run */
+extern struct tcb *current;          /* null: no thread can run */
 void sched_wake(struct tcb *tcb);    /* what it waited for has happened */
 void sched_restart(struct tcb *tcb); /* it starts again what it was doing */
-void sched_stop(struct tcb *tcb); /* its state is no longer RUNNING */
+void sched_stop(struct tcb *tcb);    /* its state is no longer RUNNING */
 void sched_set_priority(struct tcb *tcb, uint32_t priority);
 void sched_yield(void);
 void sched_tick(void);

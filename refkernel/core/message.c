@@ -59,8 +59,8 @@ static struct slot *receive_slot(struct tcb *to, const seL4_IPCBuffer *buffer)
 {
     struct lookup_failure failure;
     word left;
-    struct slot *root = slot_resolve(&to->slots[TCB_CSPACE], buffer->receiveCNode, seL4_WordBits,
-                                     &left, &failure);
+    struct slot *root =
+        slot_resolve(&to->slots[TCB_CSPACE], buffer->receiveCNode, seL4_WordBits, &left, &failure);
     if (root == 0 || root->type != CAP_CNODE || buffer->receiveDepth < 1 ||
         buffer->receiveDepth > seL4_WordBits) {
         return 0;
@@ -86,8 +86,8 @@ static word copy_caps(struct tcb *from, struct tcb *to, const struct endpoint *e
         struct slot copy;
         word left;
         word cptr = in->caps_or_badges[i];
-        struct slot *cap = slot_resolve(&from->slots[TCB_CSPACE], cptr, seL4_WordBits, &left,
-                                        &failure);
+        struct slot *cap =
+            slot_resolve(&from->slots[TCB_CSPACE], cptr, seL4_WordBits, &left, &failure);
         if (cap == 0) {
             return i;
         }

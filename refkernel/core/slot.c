@@ -115,8 +115,8 @@ void slot_create(struct slot *slot, struct slot *parent, struct slot cap)
 
 void slot_insert(struct slot *slot, struct slot *from, struct slot cap)
 {
-    bool badged = (cap.type == CAP_ENDPOINT || cap.type == CAP_NOTIFICATION) &&
-                  cap.data != from->data;
+    bool badged =
+        (cap.type == CAP_ENDPOINT || cap.type == CAP_NOTIFICATION) && cap.data != from->data;
     bool original = badged || cap.type == CAP_UNTYPED;
     uint16_t level = (uint16_t)(from->level + ((from->rights & CAP_ORIGINAL) != 0));
     *slot = cap;

@@ -107,8 +107,8 @@ static void invoke(bool blocking, bool is_call)
     word extras = buffer != 0 ? seL4_MessageInfo_get_extraCaps(info) : 0;
     for (; call.slot != 0 && call.extras < extras; call.extras++) {
         cptr = buffer->caps_or_badges[call.extras];
-        call.extra[call.extras] = slot_resolve(&tcb->slots[TCB_CSPACE], cptr, seL4_WordBits, &left,
-                                               &failure);
+        call.extra[call.extras] =
+            slot_resolve(&tcb->slots[TCB_CSPACE], cptr, seL4_WordBits, &left, &failure);
         if (call.extra[call.extras] == 0) {
             break;
         }
@@ -160,9 +160,9 @@ static void name_thread(void)
     struct lookup_failure failure;
     word left;
     const seL4_IPCBuffer *buffer = message_buffer(current, false);
-    struct slot *slot = slot_resolve(&current->slots[TCB_CSPACE],
-                                     *arch_cap_register(&current->context), seL4_WordBits, &left,
-                                     &failure);
+    struct slot *slot =
+        slot_resolve(&current->slots[TCB_CSPACE], *arch_cap_register(&current->context),
+                     seL4_WordBits, &left, &failure);
     if (slot == 0 || slot->type != CAP_TCB || buffer == 0) {
         panic("seL4_DebugNameThread of no TCB, or without an IPC buffer",
               *arch_cap_register(&current->context));
@@ -182,8 +182,8 @@ static void identify_cap(void)
     struct lookup_failure failure;
     word left;
     word *cptr = arch_cap_register(&current->context);
-    struct slot *slot = slot_resolve(&current->slots[TCB_CSPACE], *cptr, seL4_WordBits, &left,
-                                     &failure);
+    struct slot *slot =
+        slot_resolve(&current->slots[TCB_CSPACE], *cptr, seL4_WordBits, &left, &failure);
     *cptr = slot != 0 ? slot->type : CAP_NULL;
 }
 

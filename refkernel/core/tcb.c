@@ -67,8 +67,8 @@ static seL4_Error check_space(struct invocation *call, struct space *space)
 {
     space->cspace_from = call->extra[0];
     space->vspace_from = call->extra[1];
-    seL4_Error error = derive_root(call->extra[0], message_get(call->from, 1), CAP_CNODE,
-                                   &space->cspace);
+    seL4_Error error =
+        derive_root(call->extra[0], message_get(call->from, 1), CAP_CNODE, &space->cspace);
     if (error == seL4_NoError) {
         error = derive_root(call->extra[1], message_get(call->from, 2), CAP_VSPACE, &space->vspace);
     }

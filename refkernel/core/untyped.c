@@ -113,8 +113,8 @@ seL4_Error untyped_invoke(struct invocation *call)
     if (untyped->guard && type != seL4_UntypedObject && type != arch_frame_type) {
         return bad_argument(call, 1);
     }
-    seL4_Error error = find_node(call, message_get(call->from, 2), message_get(call->from, 3),
-                                 &node);
+    seL4_Error error =
+        find_node(call, message_get(call->from, 2), message_get(call->from, 3), &node);
     if (error != seL4_NoError) {
         return error;
     }

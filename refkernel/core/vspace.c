@@ -106,9 +106,8 @@ seL4_Error vspace_map_frame(struct slot *cap, uint16_t asid, word vaddr, word ri
     if ((*entry & PRESENT) != 0 && other) {
         return seL4_DeleteFirst;
     }
-    arch_set_entry(entry,
-                   arch_page_entry(cap->object - ARCH_WINDOW, cap->bits, rights & cap->rights,
-                                   attributes));
+    arch_set_entry(entry, arch_page_entry(cap->object - ARCH_WINDOW, cap->bits,
+                                          rights & cap->rights, attributes));
     cap->asid = asid;
     cap->data = vaddr;
     arch_flush(vspace_of(asid));

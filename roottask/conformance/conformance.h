@@ -20,9 +20,9 @@
 enum {
     CF_PAGE = 4096,
     CF_WORKERS = 6,
-    CF_PRIORITY = 100,     /* priority of workers where the check does not depend on it */
-    CF_UNTYPED_BITS = 22,  /* size of the untyped that a check creates its objects from */
-    CF_FIRST_SLOT = 8192,  /* the check uses the slots of the pool from this one on */
+    CF_PRIORITY = 100,    /* priority of workers where the check does not depend on it */
+    CF_UNTYPED_BITS = 22, /* size of the untyped that a check creates its objects from */
+    CF_FIRST_SLOT = 8192, /* the check uses the slots of the pool from this one on */
     /* 1 << CF_CPTR_BEYOND is an address beyond any CSpace, because guards contain no 1 bits */
     CF_CPTR_BEYOND = 44
 };
@@ -39,7 +39,7 @@ extern const cf_check cf_ipc_checks[];
 extern const cf_check cf_thread_checks[];
 extern const cf_check cf_plain_ipc_checks[]; /* these two: only of kernels without MCS */
 extern const cf_check cf_plain_thread_checks[];
-extern const cf_check cf_mcs_checks[]; /* only of those with it */
+extern const cf_check cf_mcs_checks[];    /* only of those with it */
 extern const cf_check cf_device_checks[]; /* only if the kernel leaves a timer to user level */
 extern const cf_check cf_ack_checks[];    /* only if an interrupt waits for an acknowledgement */
 extern const cf_check cf_time_checks[];   /* only if the root task has the time from anywhere */

@@ -167,8 +167,8 @@ static void call_twice(volatile cf_worker *self)
 {
     for (seL4_Word i = 1; i <= 2; i++) {
         seL4_Word word = i;
-        seL4_MessageInfo_t tag = seL4_CallWithMRs(self->cap, seL4_MessageInfo_new(i, 0, 0, 1),
-                                                  &word, 0, 0, 0);
+        seL4_MessageInfo_t tag =
+            seL4_CallWithMRs(self->cap, seL4_MessageInfo_new(i, 0, 0, 1), &word, 0, 0, 0);
         self->label = seL4_MessageInfo_get_label(tag);
         self->words[0] = word;
         self->progress++;
@@ -251,10 +251,10 @@ static void serve_by_asking(volatile cf_worker *self)
     seL4_Word badge;
     seL4_Word words[4] = {0};
     (void)cr_recv_with(self->cap, &badge, words, self->reply);
-    seL4_MessageInfo_t tag = seL4_CallWithMRs(self->other, seL4_MessageInfo_new(2, 0, 0, 1),
-                                              &words[0], 0, 0, 0);
-    cr_reply_with(self->reply,
-                  seL4_MessageInfo_new(seL4_MessageInfo_get_label(tag) + 1, 0, 0, 1), words[0]);
+    seL4_MessageInfo_t tag =
+        seL4_CallWithMRs(self->other, seL4_MessageInfo_new(2, 0, 0, 1), &words[0], 0, 0, 0);
+    cr_reply_with(self->reply, seL4_MessageInfo_new(seL4_MessageInfo_get_label(tag) + 1, 0, 0, 1),
+                  words[0]);
     self->progress++;
 }
 
@@ -263,8 +263,8 @@ static void server_asks_another_before_it_answers(void)
 {
     seL4_CPtr endpoint = cf_endpoint();
     seL4_CPtr other = cf_endpoint();
-    volatile cf_worker *server = cf_worker_make(serve_by_asking, cf_copy(endpoint, seL4_CanRead),
-                                                0);
+    volatile cf_worker *server =
+        cf_worker_make(serve_by_asking, cf_copy(endpoint, seL4_CanRead), 0);
     server->other = client_cap(other, 6);
     volatile cf_worker *client = cf_worker_make(cf_do_call, client_cap(endpoint, 5), 0);
     client->length = 1;
@@ -659,10 +659,10 @@ static void sender_when_endpoint_goes(void)
 {
     seL4_CPtr endpoint = cf_endpoint();
     seL4_CPtr handler = cf_endpoint();
-    volatile cf_worker *caller = cf_start(cf_do_call, client_cap(endpoint, 5),
-                                          cf_fault_cap(handler, 8));
-    volatile cf_worker *sender = cf_start(cf_do_send, client_cap(endpoint, 6),
-                                          cf_fault_cap(handler, 9));
+    volatile cf_worker *caller =
+        cf_start(cf_do_call, client_cap(endpoint, 5), cf_fault_cap(handler, 8));
+    volatile cf_worker *sender =
+        cf_start(cf_do_send, client_cap(endpoint, 6), cf_fault_cap(handler, 9));
     cf_settle();
     cf_is(cr_revoke(cr_slot_at(endpoint)), seL4_NoError);
     cf_is(cr_delete(cr_slot_at(endpoint)), seL4_NoError);

@@ -82,8 +82,7 @@ static void start_idle_thread(seL4_CPtr tcb, seL4_CPtr sc)
                             (seL4_Word)(idle_stack + IDLE_STACK));
     must(seL4_TCB_SetSpace(tcb, 0, cr_l1_cnode(), cr_l1_data(), seL4_CapInitThreadVSpace, 0),
          "no space for the idle thread");
-    must(cr_set_priority(tcb, 0, sc, 0),
-         "no priority for the idle thread");
+    must(cr_set_priority(tcb, 0, sc, 0), "no priority for the idle thread");
     must(cr_write_registers(tcb, 1, &registers), "the idle thread does not start");
 }
 
@@ -298,8 +297,7 @@ volatile cf_worker *cf_worker_make_in(void (*run)(volatile cf_worker *self), seL
     uint32_t index = n_workers++;
     volatile cf_worker *w = &cf_workers[index];
     seL4_Word buffer = (seL4_Word)worker_buffers[index];
-    *w = (cf_worker){
-        .run = run, .cap = cap, .tcb = cf_make(seL4_TCBObject, 0, 1)};
+    *w = (cf_worker){.run = run, .cap = cap, .tcb = cf_make(seL4_TCBObject, 0, 1)};
     if (CR_MCS) {
         w->reply = cf_make((seL4_Word)CR_REPLY_OBJECT, 0, 1);
         w->sc = cf_make((seL4_Word)CR_SC_OBJECT, CR_SC_BITS, 1);
@@ -525,15 +523,12 @@ static void run_check(const cf_check *check)
 void cr_root_main(const seL4_BootInfo *info)
 {
     static const cf_check none[] = {{0, 0}};
-    static const cf_check *const tables[] = {cf_caps_checks,
-                                             cf_memory_checks,
-                                             cf_ipc_checks,
-                                             CR_MCS ? none : cf_plain_ipc_checks,
-                                             cf_thread_checks,
-                                             CR_MCS ? cf_mcs_checks : cf_plain_thread_checks,
-                                             cf_device_checks,
-                                             cf_ack_checks,
-                                             cf_time_checks};
+    static const cf_check *const tables[] = {
+        cf_caps_checks,   cf_memory_checks,
+        cf_ipc_checks,    CR_MCS ? none : cf_plain_ipc_checks,
+        cf_thread_checks, CR_MCS ? cf_mcs_checks : cf_plain_thread_checks,
+        cf_device_checks, cf_ack_checks,
+        cf_time_checks};
     uint32_t checks = 0;
     uint32_t failed = 0;
     uint32_t left_out = 0;

@@ -7,8 +7,8 @@
 #define CLIENT seL4_CapRights_new(1, 0, 0, 1)
 
 enum {
-    OWN_BITS = 4,     /* log2 of the slots of a worker's own CSpace */
-    OWN_FAULT = 3,    /* slots in that CSpace */
+    OWN_BITS = 4,  /* log2 of the slots of a worker's own CSpace */
+    OWN_FAULT = 3, /* slots in that CSpace */
     OWN_ENDPOINT = 5,
     HANDOVERS = 4
 };
@@ -45,8 +45,8 @@ static void resume_of_running_thread_does_nothing(void)
 {
     seL4_CPtr notification = cf_notification();
     seL4_Word badge = 0;
-    volatile cf_worker *w = cf_start(signal_and_count, cf_mint(notification, seL4_CanWrite, 0x12),
-                                     0);
+    volatile cf_worker *w =
+        cf_start(signal_and_count, cf_mint(notification, seL4_CanWrite, 0x12), 0);
     seL4_Wait(notification, &badge);
     /* The signal woke the root task before the worker counted. */
     cf_is(w->progress, 1);
@@ -178,8 +178,8 @@ static void address_beyond_guard(void)
 static void call_until_lost(volatile cf_worker *self)
 {
     for (;;) {
-        seL4_MessageInfo_t tag = seL4_CallWithMRs(self->cap, seL4_MessageInfo_new(1, 0, 0, 0), 0, 0,
-                                                  0, 0);
+        seL4_MessageInfo_t tag =
+            seL4_CallWithMRs(self->cap, seL4_MessageInfo_new(1, 0, 0, 0), 0, 0, 0, 0);
         self->label = seL4_MessageInfo_get_label(tag);
         if (self->label == seL4_InvalidCapability) {
             return;
@@ -690,8 +690,8 @@ static void resumed_faulted_thread_tries_again(void)
 {
     seL4_CPtr handler = cf_endpoint();
     seL4_CPtr endpoint = cf_endpoint();
-    volatile cf_worker *w = cf_worker_make(read_and_call, cf_mint(endpoint, CLIENT, 5),
-                                           cf_fault_cap(handler, 9));
+    volatile cf_worker *w =
+        cf_worker_make(read_and_call, cf_mint(endpoint, CLIENT, 5), cf_fault_cap(handler, 9));
     w->address = (uintptr_t)cf_window;
     w->label = 33;
     cf_go(w);

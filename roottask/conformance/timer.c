@@ -9,7 +9,7 @@
 #include "kernel/timer.h"
 
 enum {
-    TICK = 0x12,  /* badge of the interrupt */
+    TICK = 0x12, /* badge of the interrupt */
     OTHER = 0x21,
     SHORT = 1000000, /* ns */
     LONG = 40000000,

@@ -131,8 +131,13 @@ static void put_managed(search *s, uint32_t pd)
 static uint32_t searched(const cr_model *model, cr_ref trigger, uint32_t *marks, uint32_t *queue,
                          uint32_t fresh, int scans)
 {
-    search s = {.model = model, .marks = marks, .queue = queue, .fresh = fresh, .n = 0,
-                .mapped = queue + model->max_nodes, .n_mapped = 0};
+    search s = {.model = model,
+                .marks = marks,
+                .queue = queue,
+                .fresh = fresh,
+                .n = 0,
+                .mapped = queue + model->max_nodes,
+                .n_mapped = 0};
     put(&s, trigger.index);
     for (uint32_t at = 0; at < s.n; at++) {
         put_bound(&s, queue[at]);

@@ -29,8 +29,7 @@
 #pragma GCC diagnostic ignored "-Wstrict-prototypes"
 #include <cellreap/protocol.h>
 #include <sel4/types.h>
-extern inline __attribute__((gnu_inline, always_inline)) seL4_IPCBuffer **
-cr_ipc_buffer_place(void)
+extern inline __attribute__((gnu_inline, always_inline)) seL4_IPCBuffer **cr_ipc_buffer_place(void)
 {
     const uintptr_t stack = (uintptr_t)__builtin_frame_address(0);
     return (seL4_IPCBuffer **)((stack >> CR_THREAD_SPAN_BITS << CR_THREAD_SPAN_BITS) +
@@ -44,7 +43,7 @@ cr_ipc_buffer_place(void)
 #pragma GCC diagnostic pop
 
 #if CONFIG_MAX_NUM_NODES != 1
-#error \
+#error                                                                                             \
     "SMP kernels are not supported: quiescence is found by priority on one core (KernelMaxNumNodes)"
 #endif
 
@@ -67,9 +66,9 @@ enum {
     CR_SC_BITS = seL4_MinSchedContextBits,
     CR_REPLY_OBJECT = seL4_ReplyObject,
     CR_REPLY_BITS = seL4_ReplyBits,
-    CR_SYS_WAIT = seL4_SysWait, /* without a place for a caller */
+    CR_SYS_WAIT = seL4_SysWait,                         /* without a place for a caller */
     CR_SLICE_US = CONFIG_BOOT_THREAD_TIME_SLICE * 1000, /* that of the root task's first thread */
-    CR_BUDGET_MIN_US = 20 * CONFIG_KERNEL_WCET_SCALE, /* the kernel refuses less */
+    CR_BUDGET_MIN_US = 20 * CONFIG_KERNEL_WCET_SCALE,   /* the kernel refuses less */
     CR_SPORADIC = seL4_SchedContext_Sporadic,
     CR_TIMEOUT_FAULT = seL4_Fault_Timeout, /* the label */
     CR_TIMEOUT_PAYER = seL4_Timeout_Data   /* the word with the badge of the scheduling context */
@@ -85,8 +84,8 @@ static inline seL4_MessageInfo_t cr_nb_recv(seL4_CPtr from, seL4_Word *badge, se
     return seL4_NBRecv(from, badge, reply);
 }
 
-static inline seL4_MessageInfo_t cr_recv_with(seL4_CPtr from, seL4_Word *badge,
-                                              seL4_Word words[4], seL4_CPtr reply)
+static inline seL4_MessageInfo_t cr_recv_with(seL4_CPtr from, seL4_Word *badge, seL4_Word words[4],
+                                              seL4_CPtr reply)
 {
 #ifdef CONFIG_ARCH_X86 /* The order of the parameters differs. */
     return seL4_RecvWithMRs(from, badge, &words[0], &words[1], &words[2], &words[3], reply);
@@ -145,8 +144,8 @@ static inline seL4_Error cr_set_priority(seL4_CPtr tcb, seL4_Word priority, seL4
 static inline seL4_Error cr_set_time(seL4_CPtr control, seL4_CPtr sc, uint32_t budget_us,
                                      uint32_t period_us, seL4_Word badge, seL4_Word flags)
 {
-    return (seL4_Error)seL4_SchedControl_ConfigureFlags(control, sc, budget_us, period_us, 0,
-                                                        badge, flags);
+    return (seL4_Error)seL4_SchedControl_ConfigureFlags(control, sc, budget_us, period_us, 0, badge,
+                                                        flags);
 }
 
 static inline seL4_Error cr_set_timeout(seL4_CPtr tcb, seL4_CPtr fault)
@@ -208,8 +207,8 @@ static inline seL4_MessageInfo_t cr_nb_recv(seL4_CPtr from, seL4_Word *badge, se
     return seL4_NBRecv(from, badge);
 }
 
-static inline seL4_MessageInfo_t cr_recv_with(seL4_CPtr from, seL4_Word *badge,
-                                              seL4_Word words[4], seL4_CPtr reply)
+static inline seL4_MessageInfo_t cr_recv_with(seL4_CPtr from, seL4_Word *badge, seL4_Word words[4],
+                                              seL4_CPtr reply)
 {
     (void)reply;
     return seL4_RecvWithMRs(from, badge, &words[0], &words[1], &words[2], &words[3]);

@@ -46,8 +46,7 @@ static seL4_Error make(seL4_CPtr untyped, seL4_Word type, uint32_t bits,
                        const cr_device_slots *slots, uint32_t *made)
 {
     const uint32_t slot = slots->slots[*made % CR_REGISTER_SLOTS];
-    if ((*made)++ >= CR_REGISTER_SLOTS &&
-        seL4_CNode_Delete(slots->cnode, slot, slots->depth)) {
+    if ((*made)++ >= CR_REGISTER_SLOTS && seL4_CNode_Delete(slots->cnode, slot, slots->depth)) {
         return seL4_DeleteFirst;
     }
     return (seL4_Error)seL4_Untyped_Retype(untyped, type, bits, slots->cnode, 0, 0, slot, 1);

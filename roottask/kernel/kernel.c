@@ -26,12 +26,12 @@ uint64_t cr_calls_sum(void)
 static int (*refuses)(void);
 
 static const char *const call_names[] = {
-    [CR_CALL_RETYPE] = "retype",         [CR_CALL_COPY] = "copy",
-    [CR_CALL_DELETE] = "delete",         [CR_CALL_REVOKE] = "revoke",
-    [CR_CALL_CANCEL] = "cancel-sends",   [CR_CALL_SUSPEND] = "suspend",
-    [CR_CALL_RESUME] = "resume",         [CR_CALL_READ_REGISTERS] = "read-registers",
-    [CR_CALL_CONFIGURE] = "configure",   [CR_CALL_MAP] = "map",
-    [CR_CALL_SIGNAL] = "signal",         [CR_CALL_REPLY] = "reply",
+    [CR_CALL_RETYPE] = "retype",       [CR_CALL_COPY] = "copy",
+    [CR_CALL_DELETE] = "delete",       [CR_CALL_REVOKE] = "revoke",
+    [CR_CALL_CANCEL] = "cancel-sends", [CR_CALL_SUSPEND] = "suspend",
+    [CR_CALL_RESUME] = "resume",       [CR_CALL_READ_REGISTERS] = "read-registers",
+    [CR_CALL_CONFIGURE] = "configure", [CR_CALL_MAP] = "map",
+    [CR_CALL_SIGNAL] = "signal",       [CR_CALL_REPLY] = "reply",
     [CR_CALL_TIMER] = "timer",
 };
 
@@ -292,8 +292,7 @@ seL4_Error cr_retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, uint32_t
     if (cr_is_refused(CR_CALL_RETYPE)) {
         return seL4_IllegalOperation;
     }
-    seL4_Error error =
-        seL4_Untyped_Retype(untyped, type, bits, l1_cnode, l1, l1_bits, slot, count);
+    seL4_Error error = seL4_Untyped_Retype(untyped, type, bits, l1_cnode, l1, l1_bits, slot, count);
     if (!error) {
         cr_objects_retyped(untyped, type, count);
     }
@@ -319,8 +318,8 @@ seL4_Error cr_retype_into(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, cr_
     if (cr_is_refused(CR_CALL_RETYPE)) {
         return seL4_IllegalOperation;
     }
-    seL4_Error error = seL4_Untyped_Retype(untyped, type, bits, cnode.root, cnode.index,
-                                           cnode.depth, slot, count);
+    seL4_Error error =
+        seL4_Untyped_Retype(untyped, type, bits, cnode.root, cnode.index, cnode.depth, slot, count);
     if (!error) {
         cr_objects_retyped(untyped, type, count);
     }
@@ -446,12 +445,12 @@ cr_status cr_cspace_init(const seL4_BootInfo *info, seL4_CPtr untyped)
     /* Until the thread uses the new CSpace, addresses are those of boot time: one CNode that
      * resolves all bits. */
     if (untyped == 0 ||
-        seL4_Untyped_Retype(untyped, seL4_CapTableObject, pool_bits, seL4_CapInitThreadCNode, 0,
-                            0, pool, 1) ||
+        seL4_Untyped_Retype(untyped, seL4_CapTableObject, pool_bits, seL4_CapInitThreadCNode, 0, 0,
+                            pool, 1) ||
         seL4_Untyped_Retype(untyped, seL4_CapTableObject, l1_bits, seL4_CapInitThreadCNode, 0, 0,
                             l1, 1) ||
-        seL4_Untyped_Retype(untyped, seL4_CapTableObject, untypeds_bits, seL4_CapInitThreadCNode,
-                            0, 0, untypeds, 1) ||
+        seL4_Untyped_Retype(untyped, seL4_CapTableObject, untypeds_bits, seL4_CapInitThreadCNode, 0,
+                            0, untypeds, 1) ||
         seL4_CNode_Mint(l1, CR_L1_BOOT, (uint8_t)l1_bits, seL4_CapInitThreadCNode,
                         seL4_CapInitThreadCNode, seL4_WordBits, seL4_AllRights,
                         cr_cnode_data(CR_SUBSPACE_BITS - boot_bits)) ||

@@ -20,9 +20,9 @@ enum {
     CR_L1_POOL = 1,
     CR_L1_UNTYPEDS = 2,
     CR_L1_BODIES = 3,
-    CR_BOOT_SLOTS = 69, /* that the root task takes of the CNode that the kernel gave */
+    CR_BOOT_SLOTS = 69,    /* that the root task takes of the CNode that the kernel gave */
     CR_REGISTER_SLOTS = 2, /* of these or others of it, to map the registers of a device */
-    CR_POOL_SPARE = 0, /* a slot of the pool that is always empty */
+    CR_POOL_SPARE = 0,     /* a slot of the pool that is always empty */
     /* A slot of the pool is for each resource, and for the probe of each PD. What else the root
      * task keeps there is less than this: three for the witness of each priority, and some for its
      * other threads, the timer and the pools of numbers of address spaces. */

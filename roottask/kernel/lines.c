@@ -11,8 +11,7 @@ seL4_Error cr_bind_interrupt(seL4_CPtr handler, seL4_CPtr notification, seL4_Wor
         return seL4_NotEnoughMemory;
     }
     const seL4_CPtr signal = cr_cptr(CR_L1_POOL, temporary);
-    seL4_Error error =
-        cr_mint(cr_slot_at(signal), cr_slot_at(notification), seL4_CanWrite, badge);
+    seL4_Error error = cr_mint(cr_slot_at(signal), cr_slot_at(notification), seL4_CanWrite, badge);
     if (!error) {
         cr_count_call(CR_CALL_CONFIGURE);
         error = (seL4_Error)seL4_IRQHandler_SetNotification(handler, signal);

@@ -92,9 +92,8 @@ void cr_time_init(const seL4_BootInfo *info, uint32_t senders)
         cr_panic("no kernel memory for reply objects", bits);
     }
     for (uint32_t i = 0; i <= senders && i <= CALLERS; i++) {
-        const seL4_CPtr made =
-            cr_pool_make_sized(cr_untyped_cap(block), (seL4_Word)CR_REPLY_OBJECT, CR_REPLY_BITS,
-                               "no reply object");
+        const seL4_CPtr made = cr_pool_make_sized(cr_untyped_cap(block), (seL4_Word)CR_REPLY_OBJECT,
+                                                  CR_REPLY_BITS, "no reply object");
         *(i < senders ? &callers[i] : &cr_caller_now) = made;
     }
 }

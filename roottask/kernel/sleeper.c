@@ -25,7 +25,7 @@ static struct {
     seL4_CPtr tcb;
     seL4_CPtr sc;
     seL4_CPtr signal;
-    uint64_t set; /* ns */
+    uint64_t set;     /* ns */
     uint64_t started; /* of the counter */
     volatile int over;
 } sleeper;
@@ -62,8 +62,7 @@ uint64_t cr_sleeper_start(uint64_t ns)
     const uint64_t us = (ns + NS_PER_US - 1) / NS_PER_US;
     const uint32_t period = us > SHORTEST_US ? (uint32_t)us : SHORTEST_US;
     seL4_UserContext registers;
-    cr_arch_start_registers(&registers, (seL4_Word)cr_sleeper_begin,
-                            (seL4_Word)stack + STACK);
+    cr_arch_start_registers(&registers, (seL4_Word)cr_sleeper_begin, (seL4_Word)stack + STACK);
     for (int calls = 0; calls < 3; calls++) {
         cr_count_call(CR_CALL_TIMER);
     }

@@ -10,7 +10,7 @@ enum { LARGE = CR_ARCH_LARGE_BITS, ALIGN = 64 };
 
 _Static_assert((CR_TABLES_BYTES
 #define CR_TABLE_LIMIT(enumerator, most, word, bytes, ...) +(uint64_t)(most) * (bytes)
-                CR_TABLE_LIMITS
+                    CR_TABLE_LIMITS
 #undef CR_TABLE_LIMIT
                 ) <= (uint64_t)CR_TABLES_PAGES_MAX << LARGE,
                "slots for all pages");
@@ -31,8 +31,7 @@ static int are_enough(const cr_image_tables *t)
            t->types >= 2 && t->requests >= 1 && t->tickets >= 1 && t->maps >= 1 &&
            t->tombstones >= t->pds * CR_TOMBSTONES_EACH && t->pairs == t->pds * t->pds &&
            t->slots >= t->pds << CR_CSPACE_BITS_MIN &&
-           is_cnode(t->bodies, t->pds + CR_L1_BODIES + 1) &&
-           is_cnode(t->blocks, CR_FIRST_BLOCKS) &&
+           is_cnode(t->bodies, t->pds + CR_L1_BODIES + 1) && is_cnode(t->blocks, CR_FIRST_BLOCKS) &&
            is_cnode(t->pool, t->nodes + t->pds + CR_POOL_OWN_MAX) && t->pool >= t->bodies &&
            t->pool >= t->blocks;
 }
@@ -53,7 +52,7 @@ cr_status cr_tables_size(const cr_image_tables *tables)
 uint64_t cr_tables_bytes(void)
 {
     return CR_TABLES_BYTES
-#define CR_TABLE_LIMIT(enumerator, most, word, bytes, ...) +(uint64_t)cr_most.word * (bytes)
+#define CR_TABLE_LIMIT(enumerator, most, word, bytes, ...) +(uint64_t)cr_most.word *(bytes)
         CR_TABLE_LIMITS
 #undef CR_TABLE_LIMIT
         ;
@@ -89,9 +88,9 @@ cr_status cr_tables_init(void)
             const uint32_t slot = cr_boot_take();
             cr_must(cr_retype(cr_untyped_cap(block), cr_arch_large_type, 0, CR_L1_BOOT, slot, 1),
                     "no page for tables");
-            cr_must(cr_arch_map_frame(cr_cptr(CR_L1_BOOT, slot), seL4_CapInitThreadVSpace, at, 1,
-                                      0),
-                    "a page of the tables cannot be mapped");
+            cr_must(
+                cr_arch_map_frame(cr_cptr(CR_L1_BOOT, slot), seL4_CapInitThreadVSpace, at, 1, 0),
+                "a page of the tables cannot be mapped");
         }
     }
     cr_pool_tables();

@@ -109,9 +109,16 @@ cr_status cr_untyped_init(const seL4_BootInfo *info)
             info->untyped.start + i == taken) {
             continue;
         }
-        *at(n_blocks++) = (block){info->untyped.start + i, desc->paddr,   desc->sizeBits,
-                                     CR_BLOCK_NONE,           CR_BLOCK_NONE, BLOCK_FREE, 0, 0,
-                                     0,                       0};
+        *at(n_blocks++) = (block){info->untyped.start + i,
+                                  desc->paddr,
+                                  desc->sizeBits,
+                                  CR_BLOCK_NONE,
+                                  CR_BLOCK_NONE,
+                                  BLOCK_FREE,
+                                  0,
+                                  0,
+                                  0,
+                                  0};
     }
     n_boot = n_blocks;
     set_largest_aside();
@@ -178,8 +185,8 @@ static cr_status split(uint32_t parent)
         half->owner = at(parent)->owner;
         /* The kernel allocates from the start of the untyped, so the first retype gives the lower
          * half. */
-        if (cr_retype(at(parent)->cap, seL4_UntypedObject, half->bits,
-                      CR_L1_UNTYPEDS, (uint32_t)half->cap, 1)) {
+        if (cr_retype(at(parent)->cap, seL4_UntypedObject, half->bits, CR_L1_UNTYPEDS,
+                      (uint32_t)half->cap, 1)) {
             return unsplit(parent, pair);
         }
     }

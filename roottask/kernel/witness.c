@@ -57,9 +57,9 @@ void cr_witness_init(const uint8_t *wanted, seL4_CPtr signal)
     }
     /* The larger objects first: then all are aligned without gaps. */
     for (uint32_t i = 0; i < PRIORITIES; i++) {
-        tcbs[i] = wanted[i] ? cr_pool_make(cr_untyped_cap(block), seL4_TCBObject,
-                                           "no TCB for a witness")
-                            : 0;
+        tcbs[i] = wanted[i]
+                      ? cr_pool_make(cr_untyped_cap(block), seL4_TCBObject, "no TCB for a witness")
+                      : 0;
     }
     for (uint32_t i = 0; i < PRIORITIES; i++) {
         scs[i] = wanted[i] ? cr_make_sc(cr_untyped_cap(block)) : 0;

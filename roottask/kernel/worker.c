@@ -119,10 +119,10 @@ void cr_worker_start(void)
 
 static cr_worker_event event_of(uint64_t badge)
 {
-    return badge == DONE                ? CR_WORKER_DONE
-           : badge == FAULT             ? CR_WORKER_FAULT
+    return badge == DONE                                       ? CR_WORKER_DONE
+           : badge == FAULT                                    ? CR_WORKER_FAULT
            : cr_badge_is_signal(badge) || cr_worker_is_apart() ? CR_WORKER_SIGNAL
-                                        : CR_WORKER_MESSAGE;
+                                                               : CR_WORKER_MESSAGE;
 }
 
 cr_worker_arrival cr_worker_wait(void)

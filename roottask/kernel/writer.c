@@ -17,7 +17,7 @@ static struct {
     seL4_CPtr done; /* for who awaits it: nothing is left */
     uint32_t (*write)(uint32_t most);
     int (*is_left)(void);
-    volatile int sleeps; /* the pump waits for `work`, or is about to */
+    volatile int sleeps;       /* the pump waits for `work`, or is about to */
     volatile uint32_t awaited; /* so many lines; somebody waits for `done` */
     volatile uint32_t emptied; /* how often the pump has found nothing left */
     uint32_t seen;             /* `emptied` when cr_writer_lend was called last */

@@ -10,12 +10,7 @@
 #define BLOCK_BYTES ((uint64_t)2 << 20)
 #define PAGE ((uint64_t)4096)
 
-enum {
-    FDT_MAGIC = 0xd00dfeedu,
-    FDT_HEADER = 40,
-    FDT_VERSION = 17,
-    FDT_MAX = 2 << 20
-};
+enum { FDT_MAGIC = 0xd00dfeedu, FDT_HEADER = 40, FDT_VERSION = 17, FDT_MAX = 2 << 20 };
 
 /* Words of the header of a device tree, big-endian (Devicetree Specification 0.4, 5.2). */
 enum {

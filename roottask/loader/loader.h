@@ -50,10 +50,10 @@ extern const uint64_t cr_fact_kernel_entry; /* virtual */
 extern const uint64_t cr_fact_kernel_level; /* the exception level in which it runs: 1 or 2 */
 /* of physical addresses, as TCR_EL2.PS has it: a kernel in EL2 runs with no other */
 extern const uint64_t cr_fact_physical_size;
-extern const uint64_t cr_fact_user_bytes;   /* in memory */
-extern const uint64_t cr_fact_user_end;     /* where the memory of the root task ends at least */
-extern const uint64_t cr_fact_user_virt;    /* the first address of the root task, virtual */
-extern const uint64_t cr_fact_user_entry;   /* virtual */
+extern const uint64_t cr_fact_user_bytes; /* in memory */
+extern const uint64_t cr_fact_user_end;   /* where the memory of the root task ends at least */
+extern const uint64_t cr_fact_user_virt;  /* the first address of the root task, virtual */
+extern const uint64_t cr_fact_user_entry; /* virtual */
 
 /* The contents to be placed, without the zeros at the end. Aligned to 8. */
 extern const uint8_t cr_kernel_start[], cr_kernel_end[];

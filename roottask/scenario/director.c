@@ -15,16 +15,16 @@
 enum { ROUNDS_AFTER_CLEANUP = 2, ROUNDS_WITHOUT_PROGRESS = 1000, RECOVERS = 2 };
 
 static struct {
-    uint32_t crash;      /* index of the current entry of the image's table */
-    uint32_t fired;      /* how often the current crash has happened */
-    uint32_t count;      /* checkpoints that its PD passed while armed */
-    int armed;           /* no crash was ordered yet, or since the last one no PD could run */
+    uint32_t crash;       /* index of the current entry of the image's table */
+    uint32_t fired;       /* how often the current crash has happened */
+    uint32_t count;       /* checkpoints that its PD passed while armed */
+    int armed;            /* no crash was ordered yet, or since the last one no PD could run */
     uint32_t cleanups;    /* that there were when a later run was ordered last */
     uint32_t recovers;    /* later runs that were ordered since */
     uint32_t followed_up; /* number of the last cleanup that was followed up */
-    uint32_t rounds;     /* since the last cleanup, or since the start */
-    uint32_t staged;     /* the number of the last PD for Microkit that is to be killed */
-    uint32_t alarm_pd;   /* the configured PD that the alarm is for */
+    uint32_t rounds;      /* since the last cleanup, or since the start */
+    uint32_t staged;      /* the number of the last PD for Microkit that is to be killed */
+    uint32_t alarm_pd;    /* the configured PD that the alarm is for */
     uint32_t alarm_how;
     int extracted;
     /* by index of a PD: the number of the last PD there that came to the end of a round, and of the
@@ -176,9 +176,8 @@ cr_hook_answer cr_director_checkpoint(cr_pd *pd, int round_boundary, uint64_t *o
  * once. */
 static void stage_for_microkit(void)
 {
-    const cr_pd *pd = cr_sys.any_of_microkit && crashes_left()
-                          ? cr_find_configured(current()->pd)
-                          : 0;
+    const cr_pd *pd =
+        cr_sys.any_of_microkit && crashes_left() ? cr_find_configured(current()->pd) : 0;
     if (pd != 0 && cr_pd_is_of_microkit(pd) && pd->life == CR_LIFE_RUNS && !cr_is_doomed(pd) &&
         pd->number != director.staged && !cr_clock_alarm_pending()) {
         director.staged = pd->number;

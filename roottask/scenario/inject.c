@@ -65,9 +65,8 @@ static cr_injected happens(cr_inject_at at, const cr_step *step)
     case CR_INJECT_AT_END:
         return tell(cr_inject_end(&injector, CR_CHAIN_STEP));
     }
-    return tell(left_as != 0
-                    ? cr_inject_step_left(&injector, CR_CHAIN_STEP, left_as)
-                    : cr_inject_step(&injector, CR_CHAIN_STEP, at == CR_INJECT_AT_AGAIN));
+    return tell(left_as != 0 ? cr_inject_step_left(&injector, CR_CHAIN_STEP, left_as)
+                             : cr_inject_step(&injector, CR_CHAIN_STEP, at == CR_INJECT_AT_AGAIN));
 }
 
 static void leave(const cr_step *step)
@@ -82,8 +81,7 @@ void cr_inject_begin(void)
 {
     static const cr_injections injections = {happens, tell_all, leave};
     const cr_image_header *image = cr_sys.image;
-    if (cr_injector_init(&injector, cr_image_injections(image), image->injections.count) !=
-        CR_OK) {
+    if (cr_injector_init(&injector, cr_image_injections(image), image->injections.count) != CR_OK) {
         cr_panic("the failures to inject were not checked", image->injections.count);
     }
     cr_sys.injections = image->injections.count != 0 ? &injections : 0;

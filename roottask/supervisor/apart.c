@@ -56,8 +56,8 @@ static int mark_node(cr_ref node, uint32_t by)
 static int mark_core(cr_ref resource, uint32_t by)
 {
     int had = mark_node(resource, by);
-    for (uint32_t map = cr_model_first(cr_sys.model, resource, CR_EDGE_MAP, CR_OUT);
-         map != CR_NONE; map = cr_model_next(cr_sys.model, map, resource, CR_OUT)) {
+    for (uint32_t map = cr_model_first(cr_sys.model, resource, CR_EDGE_MAP, CR_OUT); map != CR_NONE;
+         map = cr_model_next(cr_sys.model, map, resource, CR_OUT)) {
         cr_edge_info info;
         if (cr_model_edge(cr_sys.model, map, &info) == CR_OK) {
             had |= mark_node(info.to, by);
@@ -78,9 +78,8 @@ static int mark_end(cr_ref node, uint32_t by)
     case CR_NODE_PD:
         return mark_node(node, by);
     case CR_NODE_SPACE:
-        return (info.flags & CR_FLAG_CORE) != 0
-                   ? 0
-                   : mark_node(node, by) | mark_node(info.manager, by);
+        return (info.flags & CR_FLAG_CORE) != 0 ? 0
+                                                : mark_node(node, by) | mark_node(info.manager, by);
     case CR_NODE_RESOURCE:
         return cr_model_get(cr_sys.model, info.space, &space) == CR_OK &&
                        (space.flags & CR_FLAG_CORE) != 0

@@ -70,7 +70,7 @@ typedef struct cr_between {
      * happened. */
     int (*serve)(cr_pd *from, const cr_kept *kept);
     uint64_t waited; /* kernel calls of the cleaner since the message that is served came */
-    cr_kept *kept; /* by index of a PD */
+    cr_kept *kept;   /* by index of a PD */
     cr_kept_fault *faults;
 } cr_between;
 

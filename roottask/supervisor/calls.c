@@ -60,9 +60,8 @@ cr_pd *cr_called_by(const cr_pd *pd, uint32_t *slot)
     }
     *slot = (uint32_t)invoked;
     cr_pd *server = cr_called_over(pd, *slot);
-    return server != pd && server != 0 && server != &cr_sys.pds[0] && cr_pd_is_up(server)
-               ? server
-               : 0;
+    return server != pd && server != 0 && server != &cr_sys.pds[0] && cr_pd_is_up(server) ? server
+                                                                                          : 0;
 }
 
 static int has_interrupt(const cr_pd *pd)

@@ -35,11 +35,10 @@ void cr_trace_consequences(const cr_plan *plan)
     const uint64_t rows = (uint64_t)plan->n_removed_requests + plan->n_revoked +
                           plan->n_revoked_spaces + plan->n_revoked_bodies + plan->n_core_freed +
                           plan->n_broken + plan->n_notices;
-    uint64_t digest =
-        of_pairs(CR_ROW_REQUEST, plan->removed_requests, plan->n_removed_requests) +
-        of_pairs(CR_ROW_REVOKED, plan->revoked, plan->n_revoked) +
-        of_pairs(CR_ROW_SPACE, plan->revoked_spaces, plan->n_revoked_spaces) +
-        of_pairs(CR_ROW_BODY, plan->revoked_bodies, plan->n_revoked_bodies);
+    uint64_t digest = of_pairs(CR_ROW_REQUEST, plan->removed_requests, plan->n_removed_requests) +
+                      of_pairs(CR_ROW_REVOKED, plan->revoked, plan->n_revoked) +
+                      of_pairs(CR_ROW_SPACE, plan->revoked_spaces, plan->n_revoked_spaces) +
+                      of_pairs(CR_ROW_BODY, plan->revoked_bodies, plan->n_revoked_bodies);
     for (uint32_t i = 0; i < plan->n_core_freed; i++) {
         digest += cr_digest_row(CR_ROW_CORE, cr_rows_label(plan->core_freed[i]), 0, 0);
     }
@@ -170,8 +169,7 @@ static cr_status destroy_resources(const cr_step *step, uint32_t epoch)
                                ? CR_ERR_KERNEL
                                : cr_take_resource(cr_sup.cleaner.at.resources[i]);
         if (status != CR_OK) {
-            return i == 0 ? status
-                          : cr_step_shorten(&cr_sup.cleaner.now.journal, epoch, i);
+            return i == 0 ? status : cr_step_shorten(&cr_sup.cleaner.now.journal, epoch, i);
         }
     }
     return CR_OK;
@@ -194,8 +192,7 @@ enum { UNQUEUED = 0, QUEUED = 1, TO_SIGNAL = 2 };
 
 /* Queues notices to one receiver and signals it. If not all can be queued, those that are queued
  * are the step, and the next step begins with the one that failed. */
-static cr_status notify(const cr_notice *notices, uint32_t count, cr_pd *subscriber,
-                        uint32_t epoch)
+static cr_status notify(const cr_notice *notices, uint32_t count, cr_pd *subscriber, uint32_t epoch)
 {
     cr_journal *journal = &cr_sup.cleaner.now.journal;
     const uint32_t tag = cr_sup.cleaner.now.tag;
@@ -544,8 +541,8 @@ void cr_carry_out(void)
         return;
     }
     /* The loop is bounded: each turn finishes a step of the plan. */
-    while ((status = cr_step_take(&cleaner->now.journal, epoch, &cleaner->now.plan,
-                                  cr_sys.model, &step)) == CR_OK &&
+    while ((status = cr_step_take(&cleaner->now.journal, epoch, &cleaner->now.plan, cr_sys.model,
+                                  &step)) == CR_OK &&
            step.kind != CR_STEP_SETTLE) {
         if (step.kind == CR_STEP_AWAIT) {
             if (cr_carry_awaits(&cleaner->now)) {

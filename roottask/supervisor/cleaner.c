@@ -290,14 +290,10 @@ static void plan_for(const cr_pd *trigger, cr_cause cause)
 
 /* How a trigger with this cause ends; without a trigger, how each doomed PD does. */
 static const cr_ending endings[CR_CAUSE_COUNT] = {
-    [CR_CAUSE_FAULT] = CR_ENDING_FAULT,
-    [CR_CAUSE_EXIT] = CR_ENDING_EXIT,
-    [CR_CAUSE_TERMINATE] = CR_ENDING_TERMINATE,
-    [CR_CAUSE_LATE] = CR_ENDING_LATE,
-    [CR_CAUSE_COLLECT] = CR_ENDING_COLLECT,
-    [CR_CAUSE_STOP] = CR_ENDING_STOP,
-    [CR_CAUSE_SUBTREE] = CR_ENDING_TERMINATE,
-    [CR_CAUSE_RECONCILE] = CR_ENDING_RECONCILE,
+    [CR_CAUSE_FAULT] = CR_ENDING_FAULT,         [CR_CAUSE_EXIT] = CR_ENDING_EXIT,
+    [CR_CAUSE_TERMINATE] = CR_ENDING_TERMINATE, [CR_CAUSE_LATE] = CR_ENDING_LATE,
+    [CR_CAUSE_COLLECT] = CR_ENDING_COLLECT,     [CR_CAUSE_STOP] = CR_ENDING_STOP,
+    [CR_CAUSE_SUBTREE] = CR_ENDING_TERMINATE,   [CR_CAUSE_RECONCILE] = CR_ENDING_RECONCILE,
     [CR_CAUSE_HUNG] = CR_ENDING_HUNG,
 };
 
@@ -346,8 +342,7 @@ static void take_out(uint32_t index)
  * the cleanup has come to concern a PD that is protected. */
 static void prevent(const cr_pd *pd)
 {
-    cr_trace_trigger(
-        &(cr_triggered){.cause = CR_CAUSE_TERMINATE, .when = CR_WHEN_NEVER, .pd = pd});
+    cr_trace_trigger(&(cr_triggered){.cause = CR_CAUSE_TERMINATE, .when = CR_WHEN_NEVER, .pd = pd});
     cr_tickets_prevent(pd->node);
 }
 
@@ -518,10 +513,8 @@ static void enqueue(cr_pd *pd, cr_cause cause, int later);
 
 /* The causes of the triggers that end so. Others are no end of a PD that is spared. */
 static const cr_cause causes_of[CR_ENDING_COUNT] = {
-    [CR_ENDING_FAULT] = CR_CAUSE_FAULT,
-    [CR_ENDING_EXIT] = CR_CAUSE_EXIT,
-    [CR_ENDING_TERMINATE] = CR_CAUSE_TERMINATE,
-    [CR_ENDING_LATE] = CR_CAUSE_LATE,
+    [CR_ENDING_FAULT] = CR_CAUSE_FAULT,         [CR_ENDING_EXIT] = CR_CAUSE_EXIT,
+    [CR_ENDING_TERMINATE] = CR_CAUSE_TERMINATE, [CR_ENDING_LATE] = CR_CAUSE_LATE,
     [CR_ENDING_HUNG] = CR_CAUSE_HUNG,
 };
 
@@ -630,8 +623,7 @@ int cr_cleaner_stops(void)
 
 void cr_terminate(cr_pd *pd)
 {
-    cr_trace_trigger(
-        &(cr_triggered){.cause = CR_CAUSE_TERMINATE, .pd = pd, .by = &cr_sys.pds[0]});
+    cr_trace_trigger(&(cr_triggered){.cause = CR_CAUSE_TERMINATE, .pd = pd, .by = &cr_sys.pds[0]});
     cr_trigger(pd, CR_CAUSE_TERMINATE);
 }
 

@@ -21,11 +21,11 @@ typedef struct cr_trigger_entry {
 
 /* A cleanup between its plan and its end. */
 typedef struct cr_cleanup {
-    cr_phase phase;   /* changed only by the cleaner's `enter` */
-    int waited;       /* this cleanup awaited acknowledgements at least once */
-    int saved;        /* of a collection: a subscriber saved a PD */
-    uint32_t tag;     /* its number, and the tag of its notices */
-    uint32_t steps;   /* how many its plan has */
+    cr_phase phase; /* changed only by the cleaner's `enter` */
+    int waited;     /* this cleanup awaited acknowledgements at least once */
+    int saved;      /* of a collection: a subscriber saved a PD */
+    uint32_t tag;   /* its number, and the tag of its notices */
+    uint32_t steps; /* how many its plan has */
     cr_plan plan;
     cr_journal journal;
     uint64_t calls; /* in its steps */
@@ -38,7 +38,7 @@ typedef struct cr_cleanup {
     uint32_t runs;     /* over it, so far */
     uint64_t occasion; /* the last one at which it was tried */
     uint32_t delay_ms;
-    uint64_t due;      /* 0: there is no timer */
+    uint64_t due; /* 0: there is no timer */
 } cr_cleanup;
 
 enum {
@@ -67,10 +67,10 @@ typedef struct cr_carried {
     cr_id node;
     cr_id pd;
     cr_ref resources[CR_STEP_AT_ONCE]; /* those that it destroys, if there are several */
-    cr_queueing queueing; /* of its notices */
-    uint64_t before[CR_CALL_COUNT]; /* the calls before the step */
+    cr_queueing queueing;              /* of its notices */
+    uint64_t before[CR_CALL_COUNT];    /* the calls before the step */
     uint64_t counted; /* cr_calls_changed when they were noted; 0: they are not those of cr_calls */
-    int refused; /* an injected error happened in this attempt */
+    int refused;      /* an injected error happened in this attempt */
 } cr_carried;
 
 /* Why the cleaner's thread came to its end. */
@@ -83,26 +83,26 @@ typedef enum cr_carry_end {
 } cr_carry_end;
 
 typedef struct cr_cleaner {
-    uint32_t epoch;   /* of the cleaner's thread; never used again */
-    cr_carried at;    /* changed only by the cleaner's thread, like the two that follow */
+    uint32_t epoch; /* of the cleaner's thread; never used again */
+    cr_carried at;  /* changed only by the cleaner's thread, like the two that follow */
     cr_carry_end ended;
     cr_status error;  /* ended FAILED: why */
     uint64_t signals; /* badges that the main thread was signalled with while it waited */
-    uint64_t seen; /* cr_sup.changes at the last look at the acknowledgements */
-    cr_cleanup now; /* the cleanup that is being carried out; its plan is the planner's */
+    uint64_t seen;    /* cr_sup.changes at the last look at the acknowledgements */
+    cr_cleanup now;   /* the cleanup that is being carried out; its plan is the planner's */
     /* Cleanups that await subscribers, or left something; in both cases oldest first. */
     cr_cleanup kept[CR_KEPT_CLEANUPS];
     uint32_t n_kept;
     uint32_t n_rows; /* words of `rows` that are in use (kept.c) */
     uint64_t *rows;
     cr_touch *touched; /* by index of a node */
-    uint32_t queued; /* stands for the triggers in the queue, as they were looked at last */
-    int any_queued;  /* one of them cannot begin yet */
+    uint32_t queued;   /* stands for the triggers in the queue, as they were looked at last */
+    int any_queued;    /* one of them cannot begin yet */
     /* Triggers whose cleanup has not begun, oldest first. Each PD is in the queue at most once. */
     cr_trigger_entry *queue;
     uint32_t count;
-    int looked; /* none of them can begin before a cleanup ends */
-    int collect; /* a collection is due: a cleanup ended since the last one, or a PD asked */
+    int looked;   /* none of them can begin before a cleanup ends */
+    int collect;  /* a collection is due: a cleanup ended since the last one, or a PD asked */
     int stop_all; /* the cleanup of all PDs is to begin */
     int stops;    /* it was ordered: no PD is made any more */
     /* For one function at a time: too large for the stack. */

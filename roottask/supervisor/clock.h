@@ -18,17 +18,17 @@ typedef struct cr_clock {
     uint64_t until; /* when the interrupt was wanted; it comes up to a tick of the device later */
     /* nothing is due before this time, and perhaps not even then; 0: nothing is due */
     uint64_t next;
-    uint64_t alarm; /* of the hooks */
-    uint64_t look;  /* the next look at the receivers (progress.h); 0: there is nothing to see */
+    uint64_t alarm;    /* of the hooks */
+    uint64_t look;     /* the next look at the receivers (progress.h); 0: there is nothing to see */
     uint64_t interval; /* between two looks */
-    uint64_t told;  /* the time of the last CLOCK event */
-    uint64_t tells; /* the number of CLOCK events */
+    uint64_t told;     /* the time of the last CLOCK event */
+    uint64_t tells;    /* the number of CLOCK events */
     uint64_t recorded; /* the number of all events when the last one was told */
-    uint64_t passed; /* of real time, since it was taken last */
-    int still;      /* the timer is set although nothing is due, and the clock stands still */
-    int guarded;    /* the timer's interrupt came while the cleaner was watched */
-    int rang;       /* the alarm was due then */
-    int there;      /* the kernel leaves a timer to user level */
+    uint64_t passed;   /* of real time, since it was taken last */
+    int still;         /* the timer is set although nothing is due, and the clock stands still */
+    int guarded;       /* the timer's interrupt came while the cleaner was watched */
+    int rang;          /* the alarm was due then */
+    int there;         /* the kernel leaves a timer to user level */
 } cr_clock;
 
 /* The earlier one of two times. */

@@ -41,8 +41,8 @@ static void count_resources(cr_metric_resource *resources)
         cr_ref node;
         cr_node_info info;
         if (cr_model_at(cr_sys.model, i, &node) == CR_OK &&
-            cr_model_get(cr_sys.model, node, &info) == CR_OK &&
-            info.kind == CR_NODE_RESOURCE && info.state != CR_STATE_DESTROYED) {
+            cr_model_get(cr_sys.model, node, &info) == CR_OK && info.kind == CR_NODE_RESOURCE &&
+            info.state != CR_STATE_DESTROYED) {
             resources[i] = (cr_metric_resource){.type = info.type, .weight = weight_of(node)};
         }
     }

@@ -105,8 +105,8 @@ cr_pd *cr_connect_last(const cr_pd *pd)
 int cr_connect_is_on_its_way(const cr_pd *pd)
 {
     uint32_t config = maker_of(pd->wanted);
-    return config != CR_IMAGE_NONE && is_away(cr_find_configured(config)) &&
-           will_be_made(config) && !cr_sup.population.entries[config].refused;
+    return config != CR_IMAGE_NONE && is_away(cr_find_configured(config)) && will_be_made(config) &&
+           !cr_sup.population.entries[config].refused;
 }
 
 static void answer(cr_pd *pd, int give_up)

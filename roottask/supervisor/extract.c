@@ -89,9 +89,7 @@ void cr_extract_start(cr_pd *by, uint64_t *ticket)
     if (e == 0) {
         cr_panic("there was room for an extraction, and then there was not", by->number);
     }
-    *e = (cr_extraction){.used = 1,
-                         .x = ++cr_sup.extract.last_x,
-                         .by = by->node};
+    *e = (cr_extraction){.used = 1, .x = ++cr_sup.extract.last_x, .by = by->node};
     cr_notices_changed();
     cr_trace_begin(&cr_sys.trace, CR_EV_EXTRACT);
     cr_trace_number(&cr_sys.trace, e->x);
@@ -295,12 +293,11 @@ cr_result cr_extract_may_take(const cr_pd *from, const cr_work_notice *notice,
             all + out->count >= cr_quota_of(from->account, CR_QUOTA_MAPS)) {
             return CR_RESULT_FULL;
         }
-        out->at[out->count++] =
-            (cr_piece){.x = e->x,
-                                         .by = cr_receiver(from),
-                                         .account = from->account,
-                                         .from = source,
-                                         .to = target};
+        out->at[out->count++] = (cr_piece){.x = e->x,
+                                           .by = cr_receiver(from),
+                                           .account = from->account,
+                                           .from = source,
+                                           .to = target};
     }
     return CR_RESULT_OK;
 }

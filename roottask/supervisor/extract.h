@@ -15,8 +15,8 @@
 
 /* A MAP edge that a server reported. */
 typedef struct cr_piece {
-    uint32_t x;    /* number of the extraction */
-    uint32_t by;   /* receiver number of the manager */
+    uint32_t x;  /* number of the extraction */
+    uint32_t by; /* receiver number of the manager */
     uint32_t account;
     uint32_t next; /* index of the next piece from the same node, plus 1 */
     cr_ref from;

@@ -69,9 +69,8 @@ cr_pd *cr_fault_handler(const cr_pd *pd)
 {
     cr_edge_info info;
     uint32_t edge = cr_model_first(cr_sys.model, pd->node, CR_EDGE_FAULT, CR_OUT);
-    return edge != CR_NONE && cr_model_edge(cr_sys.model, edge, &info) == CR_OK
-               ? cr_pd_of(info.to)
-               : 0;
+    return edge != CR_NONE && cr_model_edge(cr_sys.model, edge, &info) == CR_OK ? cr_pd_of(info.to)
+                                                                                : 0;
 }
 
 /* The handler that is told of a fault of the PD, or 0. A handler that goes down takes the PD along,

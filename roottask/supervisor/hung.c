@@ -315,12 +315,11 @@ static void trigger(cr_pd *pd)
 {
     const cr_hanging *how = &cr_sup.hung.found[cr_receiver(pd)];
     cr_clock_tell();
-    cr_trace_trigger(
-        &(cr_triggered){.cause = CR_CAUSE_HUNG,
-                        .pd = pd,
-                        .by = how->by != CR_HUNG_BY_ITSELF ? &cr_sys.pds[how->by] : 0,
-                        .token = how->token,
-                        .ms = how->ns / CR_NS_PER_MS});
+    cr_trace_trigger(&(cr_triggered){.cause = CR_CAUSE_HUNG,
+                                     .pd = pd,
+                                     .by = how->by != CR_HUNG_BY_ITSELF ? &cr_sys.pds[how->by] : 0,
+                                     .token = how->token,
+                                     .ms = how->ns / CR_NS_PER_MS});
     cr_trigger(pd, CR_CAUSE_HUNG);
 }
 
@@ -394,9 +393,9 @@ static int is_pending(const cr_pd *pd)
     if (still != 0 && still != pd->has_time) {
         return 1;
     }
-    return waits_for(pd) == 0 ? at->heartbeat_ms != 0 && !is_seen_to_wait(pd)
-                              : at->call_ms != 0 &&
-                                    end_of_calls(pd, &circle)->wait == CR_WAIT_NOTHING;
+    return waits_for(pd) == 0
+               ? at->heartbeat_ms != 0 && !is_seen_to_wait(pd)
+               : at->call_ms != 0 && end_of_calls(pd, &circle)->wait == CR_WAIT_NOTHING;
 }
 
 int cr_hung_is_pending(void)

@@ -38,8 +38,8 @@ static void lay(cr_cleanup *cleanup, int moves)
     uint64_t *at = &cr_sup.cleaner.rows[cleanup->first];
     plan->doomed = place(&at, plan->doomed, plan->n_doomed * sizeof(cr_doomed), moves);
     plan->pre_destroy = place(&at, plan->pre_destroy, plan->n_pre_destroy * sizeof(cr_pair), moves);
-    plan->pre_destroy_groups = place(&at, plan->pre_destroy_groups,
-                                     plan->n_pre_destroy * sizeof(uint32_t), moves);
+    plan->pre_destroy_groups =
+        place(&at, plan->pre_destroy_groups, plan->n_pre_destroy * sizeof(uint32_t), moves);
     plan->core_freed = place(&at, plan->core_freed, plan->n_core_freed * sizeof(cr_ref), moves);
     plan->notices = place(&at, plan->notices, plan->n_notices * sizeof(cr_notice), moves);
 }

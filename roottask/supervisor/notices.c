@@ -39,7 +39,7 @@ typedef struct batch {
     uint32_t cleanup; /* that owes them; 0: none */
     int busy; /* The receiver had something to fetch before, and needs no signal: that remains set
                * until the PD receives it, and the PD then fetches until nothing is left. */
-    numbered space;   /* that of the last resource */
+    numbered space; /* that of the last resource */
     numbered from;
 } batch;
 
@@ -143,8 +143,8 @@ static batch begin_batch(cr_pd *to, uint32_t cleanup, cr_notice_kind kind)
     const int busy = cr_work_ready(cr_sys.work, cr_receiver(to));
     restart_if_idle(to, kind);
     cr_clock_watch();
-    return (batch){.to = to, .cleanup = cleanup, .busy = busy, .space = {none, 0},
-                   .from = {none, 0}};
+    return (batch){
+        .to = to, .cleanup = cleanup, .busy = busy, .space = {none, 0}, .from = {none, 0}};
 }
 
 /* Must be called behind the last notice. Returns whether the receiver will answer. */
@@ -210,8 +210,8 @@ static cr_status queue_one(batch *b, const cr_notice *notice, uint32_t tag)
     return queue(b, &work, 0, notice->node, notice->from);
 }
 
-cr_status cr_notices_queue(const cr_notice *notices, uint32_t count, uint32_t cleanup,
-                           uint32_t tag, int (*between)(void), cr_queueing *at)
+cr_status cr_notices_queue(const cr_notice *notices, uint32_t count, uint32_t cleanup, uint32_t tag,
+                           int (*between)(void), cr_queueing *at)
 {
     cr_pd *to = cr_pd_of(notices[0].to);
     cr_status status = CR_OK;

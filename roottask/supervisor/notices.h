@@ -29,8 +29,8 @@ typedef struct cr_queueing {
  * and repeated: it goes on behind what is queued already. It says how many are queued, which is
  * less than `count` after an error, and whether the second part must follow. `between`: 0, or what
  * is called before each notice but the first one; if it returns other than 0, CR_ERR_KERNEL. */
-cr_status cr_notices_queue(const cr_notice *notices, uint32_t count, uint32_t cleanup,
-                           uint32_t tag, int (*between)(void), cr_queueing *at);
+cr_status cr_notices_queue(const cr_notice *notices, uint32_t count, uint32_t cleanup, uint32_t tag,
+                           int (*between)(void), cr_queueing *at);
 void cr_notice_signal(const cr_notice *notice);
 /* Queue the LOST notices that no cleanup owes. A PD that is doomed or not served is not told: its
  * slots are never filled again.

@@ -14,7 +14,7 @@ static const struct {
     void (*run)(cr_asked *a);
     cr_asker asker;
 } operations[CR_OP_COUNT] = {
-#define CR_OPERATION(enumerator, n, word, topic, arguments, results, called, told, asker, ...) \
+#define CR_OPERATION(enumerator, n, word, topic, arguments, results, called, told, asker, ...)     \
     [enumerator] = {cr_check_##word, cr_do_##word, asker},
     CR_OPERATIONS
 #undef CR_OPERATION
@@ -28,11 +28,11 @@ static void name_question(const cr_asked *a, cr_answer *answer)
 #define TOLD
 #define TOLD_IF(word)
 #define TOLD_SOME
-#define QUESTION(member)              \
-    answer->space = a->args.space;    \
+#define QUESTION(member)                                                                           \
+    answer->space = a->args.space;                                                                 \
     answer->number = a->args.member;
-#define CR_OPERATION(enumerator, number, word, topic, arguments, results, called, told, ...) \
-    case enumerator:                                                                 \
+#define CR_OPERATION(enumerator, number, word, topic, arguments, results, called, told, ...)       \
+    case enumerator:                                                                               \
         told break;
         CR_OPERATIONS
 #undef CR_OPERATION
@@ -64,8 +64,7 @@ static void reply(cr_result result, const cr_asked *a)
     for (uint32_t i = 0; i < a->count; i++) {
         seL4_SetMR((int)i, a->results[i]);
     }
-    const seL4_MessageInfo_t answer =
-        seL4_MessageInfo_new((seL4_Word)result, 0, 0, a->count);
+    const seL4_MessageInfo_t answer = seL4_MessageInfo_new((seL4_Word)result, 0, 0, a->count);
     if (a->way == CR_WAY_SAVED) {
         seL4_Send(cr_body_cap(&a->from->body, CR_BODY_REPLY), answer);
     } else {

@@ -23,20 +23,20 @@ enum { CR_MAX_RESULTS = 2 + CR_WORK_MAX * CR_WORK_WORDS };
 
 /* The findings of a check. An operation uses the members that it needs. */
 typedef struct cr_found {
-    cr_ref node;        /* the space or resource of the operation; the first end of a map */
-    cr_ref target;      /* the second end of a map */
-    cr_pd *pd;          /* the PD that is named, or the client with the badge */
-    uint32_t slot;      /* in a PD's CSpace, for the new capability */
-    uint32_t there;     /* CONNECT: whether space and request exist */
-    uint32_t state;     /* LOOK: a cr_look_state */
-    uint32_t program;   /* SPAWN */
-    uint32_t config;    /* STAY_DOWN: the configured PD */
-    uint32_t tells;     /* DISCONNECT: the server receives a notice */
+    cr_ref node;           /* the space or resource of the operation; the first end of a map */
+    cr_ref target;         /* the second end of a map */
+    cr_pd *pd;             /* the PD that is named, or the client with the badge */
+    uint32_t slot;         /* in a PD's CSpace, for the new capability */
+    uint32_t there;        /* CONNECT: whether space and request exist */
+    uint32_t state;        /* LOOK: a cr_look_state */
+    uint32_t program;      /* SPAWN */
+    uint32_t config;       /* STAY_DOWN: the configured PD */
+    uint32_t tells;        /* DISCONNECT: the server receives a notice */
     cr_work_notice notice; /* RESUME_WORK, SUBGRAPH */
     cr_work_answer answers[CR_WORK_MAX]; /* FINISH_WORK */
-    cr_pieces pieces;   /* SUBGRAPH */
-    const cr_held_fault *fault; /* FAULT_INFO */
-    const cr_tombstone *tombstone; /* POST_MORTEM */
+    cr_pieces pieces;                    /* SUBGRAPH */
+    const cr_held_fault *fault;          /* FAULT_INFO */
+    const cr_tombstone *tombstone;       /* POST_MORTEM */
 } cr_found;
 
 /* An operation, from its message to its answer. */
@@ -63,8 +63,8 @@ typedef struct cr_operations {
     cr_asked asked;
 } cr_operations;
 
-#define CR_OPERATION(enumerator, number, word, ...) \
-    cr_result cr_check_##word(cr_asked *a);         \
+#define CR_OPERATION(enumerator, number, word, ...)                                                \
+    cr_result cr_check_##word(cr_asked *a);                                                        \
     void cr_do_##word(cr_asked *a);
 CR_OPERATIONS
 #undef CR_OPERATION

@@ -219,9 +219,8 @@ cr_result cr_check_send(cr_asked *a)
     if (result == CR_RESULT_OK) {
         result = cr_find_resource(a->args.space, a->args.object, &a->found.node);
     }
-    if (result == CR_RESULT_OK &&
-        (!may_hand_on(a) || a->found.pd == a->from ||
-         cr_manager_of(a->found.node) == a->found.pd)) {
+    if (result == CR_RESULT_OK && (!may_hand_on(a) || a->found.pd == a->from ||
+                                   cr_manager_of(a->found.node) == a->found.pd)) {
         result = CR_RESULT_DENIED;
     }
     return result == CR_RESULT_OK ? may_give(a) : result;

@@ -50,16 +50,15 @@ void cr_do_allocate(cr_asked *a)
 static int has_right(const cr_asked *a, cr_ref object)
 {
     const uint32_t hold = cr_model_find(cr_sys.model, CR_EDGE_HOLD, a->from->node, object);
-    return hold != CR_NONE && (a->args.writable == 0 ||
-                               (cr_sys.edge_entry[hold] & CR_REGION_WRITABLE) != 0);
+    return hold != CR_NONE &&
+           (a->args.writable == 0 || (cr_sys.edge_entry[hold] & CR_REGION_WRITABLE) != 0);
 }
 
 /* Whether the caller may map what it names: a memory object that it holds, or the one that backs a
  * resource of which it has a capability. Finds that memory object, and the slot of the latter. */
 static int may_attach(cr_asked *a)
 {
-    const uint32_t hold =
-        cr_model_find(cr_sys.model, CR_EDGE_HOLD, a->from->node, a->found.node);
+    const uint32_t hold = cr_model_find(cr_sys.model, CR_EDGE_HOLD, a->from->node, a->found.node);
     int writable = 0;
     a->found.slot = 0;
     if (hold == CR_NONE || cr_is_region(a->found.node)) {
@@ -99,8 +98,8 @@ cr_result cr_check_attach(cr_asked *a)
 void cr_do_attach(cr_asked *a)
 {
     cr_ref region;
-    a->undone = cr_make_region(a->from, a->found.node, a->args.address,
-                               a->args.writable != 0, a->found.slot, &region);
+    a->undone = cr_make_region(a->from, a->found.node, a->args.address, a->args.writable != 0,
+                               a->found.slot, &region);
     answer(a, cr_sys.vmr_space, region);
 }
 
@@ -125,6 +124,6 @@ cr_result cr_check_back(cr_asked *a)
 
 void cr_do_back(cr_asked *a)
 {
-    a->undone = cr_make_map(a->found.node, a->found.target,
-                            a->args.writable != 0 ? CR_REGION_WRITABLE : 0);
+    a->undone =
+        cr_make_map(a->found.node, a->found.target, a->args.writable != 0 ? CR_REGION_WRITABLE : 0);
 }

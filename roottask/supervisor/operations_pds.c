@@ -200,8 +200,7 @@ static cr_result find_governed(cr_asked *a)
 cr_result cr_check_set_depth(cr_asked *a)
 {
     const cr_result result = find_governed(a);
-    const int own =
-        a->found.pd == a->from && (a->from->flags & CR_IMAGE_MAY_SET_DEPTH) != 0;
+    const int own = a->found.pd == a->from && (a->from->flags & CR_IMAGE_MAY_SET_DEPTH) != 0;
     if (result != CR_RESULT_OK) {
         return result;
     }
@@ -323,9 +322,9 @@ cr_result cr_check_subscribe(cr_asked *a)
     if (result != CR_RESULT_OK) {
         return result;
     }
-    if (a->args.space != 0 && (cr_model_get(cr_sys.model, a->found.node, &info) != CR_OK ||
-                               (info.flags & CR_FLAG_CORE) != 0 ||
-                               !depends_on(a->from, a->found.node, info.manager))) {
+    if (a->args.space != 0 &&
+        (cr_model_get(cr_sys.model, a->found.node, &info) != CR_OK ||
+         (info.flags & CR_FLAG_CORE) != 0 || !depends_on(a->from, a->found.node, info.manager))) {
         return CR_RESULT_DENIED;
     }
     if (is_own_process(a->from, a->found.node)) {
@@ -427,8 +426,7 @@ cr_result cr_check_post_mortem(cr_asked *a)
     if (a->found.tombstone != 0) {
         return CR_RESULT_OK;
     }
-    cr_result result =
-        number != 0 ? cr_find_pd(number, &pd) : cr_find_space(a->args.space, &space);
+    cr_result result = number != 0 ? cr_find_pd(number, &pd) : cr_find_space(a->args.space, &space);
     if (result == CR_RESULT_GONE && number == 0 && cr_is_there(a->args.space)) {
         result = CR_RESULT_OK; /* It is doomed. */
     }

@@ -55,11 +55,11 @@ void cr_do_create_space(cr_asked *a)
     cr_ref space;
     const int saved = is_saved(a, &space);
     if (saved) {
-        a->undone = a->found.pd != 0 ? cr_make_request(a->found.pd, space, a->found.slot)
-                                     : CR_RESULT_OK;
+        a->undone =
+            a->found.pd != 0 ? cr_make_request(a->found.pd, space, a->found.slot) : CR_RESULT_OK;
     } else {
-        a->undone = cr_make_space(a->from, a->args.type, a->args.name, a->found.pd, a->found.slot,
-                                  &space);
+        a->undone =
+            cr_make_space(a->from, a->args.type, a->args.name, a->found.pd, a->found.slot, &space);
     }
     if (a->undone != CR_RESULT_OK) {
         return;
@@ -160,8 +160,7 @@ cr_result cr_check_unmap(cr_asked *a)
 
 void cr_do_unmap(cr_asked *a)
 {
-    if (cr_rows_drop_edge(CR_EDGE_MAP, a->found.node, a->found.target, 0, CR_DROP_ASKED) !=
-        CR_OK) {
+    if (cr_rows_drop_edge(CR_EDGE_MAP, a->found.node, a->found.target, 0, CR_DROP_ASKED) != CR_OK) {
         cr_panic("a map that was found is not there", a->found.node.index);
     }
 }

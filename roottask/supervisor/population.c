@@ -175,7 +175,7 @@ static void try(uint32_t index)
     /* The second attempt is after the next message: not every refusal lasts. Without a timer the
      * third one is after the next cleanup. */
     entry->refused = entry->tries > 1;
-    entry->not_before = entry->tries == 1  ? 0
+    entry->not_before = entry->tries == 1   ? 0
                         : cr_clock_exists() ? cr_clock_due(delay_of(entry->tries, RETRY_MS))
                                             : UINT64_MAX;
     cr_trace_refuse(&cr_sys.pds[0], CR_OP_SPAWN, result);
@@ -200,8 +200,7 @@ void cr_population_start(void)
  * refused. */
 static void look_for_missing(void)
 {
-    if (cr_cleaner_stops() ||
-        (!cr_sys.respawnable_gone && cr_sup.population.coming == 0)) {
+    if (cr_cleaner_stops() || (!cr_sys.respawnable_gone && cr_sup.population.coming == 0)) {
         return;
     }
     cr_sys.respawnable_gone = 0;
@@ -317,8 +316,7 @@ int cr_population_pending(void)
     for (uint32_t i = 0; cr_sup.population.coming > 0 && i < cr_sys.image->pds.count; i++) {
         uint32_t first = awaited(i);
         if (entry_of(i)->coming && !entry_of(i)->refused &&
-            (first == CR_IMAGE_NONE ||
-             (entry_of(first)->coming && !entry_of(first)->refused))) {
+            (first == CR_IMAGE_NONE || (entry_of(first)->coming && !entry_of(first)->refused))) {
             return 1;
         }
     }

@@ -11,12 +11,12 @@
 
 /* A configured PD. Times are those of the clock; 0: none. */
 typedef struct cr_population_entry {
-    int coming;       /* it is to be created */
-    int refused;      /* it is to be created, and at the last attempt there was no room */
-    int stays_down;   /* its budget is used up, or its respawn was cancelled */
-    uint32_t count;   /* its respawns in the window that is open, the coming one included */
-    uint32_t tries;   /* refused attempts to create it */
-    uint64_t window;  /* the end of the window; UINT64_MAX: the end of the run; 0: none is open */
+    int coming;      /* it is to be created */
+    int refused;     /* it is to be created, and at the last attempt there was no room */
+    int stays_down;  /* its budget is used up, or its respawn was cancelled */
+    uint32_t count;  /* its respawns in the window that is open, the coming one included */
+    uint32_t tries;  /* refused attempts to create it */
+    uint64_t window; /* the end of the window; UINT64_MAX: the end of the run; 0: none is open */
     uint64_t not_before; /* it is not created before this time */
 } cr_population_entry;
 

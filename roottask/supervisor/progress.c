@@ -140,9 +140,8 @@ static int is_watched(const cr_pd *pd)
 {
     cr_work_notice notice;
     return cr_pd_is_served(pd) &&
-           (pd->deadline_ms != 0
-                ? cr_work_oldest_of(cr_sys.work, cr_receiver(pd), &notice) == CR_OK
-                : oldest_awaited(pd, &notice) || oldest_strict(pd, &notice));
+           (pd->deadline_ms != 0 ? cr_work_oldest_of(cr_sys.work, cr_receiver(pd), &notice) == CR_OK
+                                 : oldest_awaited(pd, &notice) || oldest_strict(pd, &notice));
 }
 
 int cr_progress_is_pending(const cr_pd *pd)
@@ -258,8 +257,8 @@ void cr_progress_tell_held_up(cr_pd *pd)
     cr_work_notice notice;
     const uint64_t now = cr_sup.clock.base;
     const uint64_t ms = now > pd->run.untold ? (now - pd->run.untold) / CR_NS_PER_MS : 0;
-    if (pd->deadline_ms == 0 || ms < pd->deadline_ms + CR_TRACE_GRACE_MS ||
-        !cr_pd_is_served(pd) || !oldest_that(pd, 0, &notice)) {
+    if (pd->deadline_ms == 0 || ms < pd->deadline_ms + CR_TRACE_GRACE_MS || !cr_pd_is_served(pd) ||
+        !oldest_that(pd, 0, &notice)) {
         return;
     }
     pd->run.untold = now;

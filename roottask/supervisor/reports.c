@@ -82,8 +82,8 @@ static uint32_t count_turns(const cr_plan *plan)
 
 uint32_t cr_reports_count_steps(const cr_plan *plan)
 {
-    uint32_t count = plan->n_doomed + plan->n_pre_destroy + count_groups(plan) +
-                     count_turns(plan) + plan->n_core_freed;
+    uint32_t count = plan->n_doomed + plan->n_pre_destroy + count_groups(plan) + count_turns(plan) +
+                     plan->n_core_freed;
     for (uint32_t at = 0; at < plan->n_notices;
          at += plan->n_destructors > 0 ? 1 : cr_step_notices(plan, at)) {
         count++;
@@ -140,8 +140,7 @@ void cr_report_end(void)
 {
     const cr_journal *journal = &cr_sup.cleaner.now.journal;
     const int leaves = journal->n_kept != 0;
-    cr_report *report =
-        begin_of_cleanup(leaves ? CR_REPORT_UNFINISHED : CR_REPORT_COMPLETED, "-");
+    cr_report *report = begin_of_cleanup(leaves ? CR_REPORT_UNFINISHED : CR_REPORT_COMPLETED, "-");
     report->words[CR_REPORT_STEP] = journal->done;
     report->words[CR_REPORT_RESULT] = leaves ? CR_RESULT_FAILED : CR_RESULT_OK;
     put_pd(report, cr_id_or_none(cr_sup.cleaner.now.plan.trigger));
@@ -149,8 +148,8 @@ void cr_report_end(void)
 
 void cr_report_death(const cr_step *step, uint32_t number, uint32_t attempts, int leaves)
 {
-    cr_report *report = begin_of_cleanup(leaves ? CR_REPORT_LEFT : CR_REPORT_ERRORED,
-                                         cr_step_name(step->kind));
+    cr_report *report =
+        begin_of_cleanup(leaves ? CR_REPORT_LEFT : CR_REPORT_ERRORED, cr_step_name(step->kind));
     report->words[CR_REPORT_STEP] = number;
     report->words[CR_REPORT_STEP_KIND] = (uint64_t)step->kind;
     report->words[CR_REPORT_ATTEMPTS] = attempts;

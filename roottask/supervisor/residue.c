@@ -96,8 +96,8 @@ void cr_residue_keep(void)
     }
     now->occasion = cr_sup.residues.occasions;
     now->due = cr_clock_due(now->delay_ms);
-    now->delay_ms = 2 * now->delay_ms < CR_RESIDUE_DELAY_MS_MAX ? 2 * now->delay_ms
-                                                                : CR_RESIDUE_DELAY_MS_MAX;
+    now->delay_ms =
+        2 * now->delay_ms < CR_RESIDUE_DELAY_MS_MAX ? 2 * now->delay_ms : CR_RESIDUE_DELAY_MS_MAX;
     cr_kept_put(1);
 }
 

@@ -31,8 +31,7 @@ typedef struct look {
 /* The number of events that end a silence. */
 static uint64_t events(void)
 {
-    return cr_sys.trace.recorded - cr_sup.clock.tells - cr_sup.progress.held_ups -
-           cr_sup.hung.told;
+    return cr_sys.trace.recorded - cr_sup.clock.tells - cr_sup.progress.held_ups - cr_sup.hung.told;
 }
 
 int cr_silence_counts(void)
@@ -96,8 +95,8 @@ static void look_first(void)
 static int known(const cr_pd *pd, look *out)
 {
     static const cr_stand of_wait[] = {
-        [CR_WAIT_NOTHING] = CR_STAND_RUNS,         [CR_WAIT_CHECKPOINT] = CR_STAND_CHECKPOINT,
-        [CR_WAIT_CONNECT] = CR_STAND_CONNECT,      [CR_WAIT_TICKET] = CR_STAND_TICKET,
+        [CR_WAIT_NOTHING] = CR_STAND_RUNS,        [CR_WAIT_CHECKPOINT] = CR_STAND_CHECKPOINT,
+        [CR_WAIT_CONNECT] = CR_STAND_CONNECT,     [CR_WAIT_TICKET] = CR_STAND_TICKET,
         [CR_WAIT_TERMINATE] = CR_STAND_TERMINATE,
     };
     _Static_assert(sizeof(of_wait) / sizeof(of_wait[0]) == CR_WAIT_COUNT, "one for each wait");

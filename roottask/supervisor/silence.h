@@ -18,8 +18,8 @@ typedef struct cr_silence {
     struct {
         uint32_t number; /* of the PD */
         uint64_t sum;    /* over its registers */
-    } *seen; /* by index of a PD */
-    uint8_t *told_of; /* by cr_silence_tell_waits */
+    } *seen;             /* by index of a PD */
+    uint8_t *told_of;    /* by cr_silence_tell_waits */
 } cr_silence;
 
 /* Whether time must be counted: the present silence was not told yet. */

@@ -60,8 +60,7 @@ static cr_ticket_state state_of(const cr_ticket *t)
 /* Whether nothing will come of it any more. */
 static int is_over(cr_ticket_state state)
 {
-    return state == CR_TICKET_OVER || state == CR_TICKET_CANCELLED ||
-           state == CR_TICKET_PREVENTED;
+    return state == CR_TICKET_OVER || state == CR_TICKET_CANCELLED || state == CR_TICKET_PREVENTED;
 }
 
 /* A ticket that is over remains over. */
@@ -111,12 +110,11 @@ uint64_t cr_ticket_make(cr_pd *owner, cr_ticket_kind kind, const cr_pd *what)
         cr_panic("there was room for a ticket, and then there was not", cr_sup.tickets.last_number);
     }
     cr_sup.tickets.in_use += t->used ? 0u : 1u;
-    *t = (cr_ticket){
-        .used = 1,
-        .kind = kind,
-        .owner = owner,
-        .what = what != 0 ? what->node : (cr_ref){CR_NONE, 0},
-        .number = ++cr_sup.tickets.last_number};
+    *t = (cr_ticket){.used = 1,
+                     .kind = kind,
+                     .owner = owner,
+                     .what = what != 0 ? what->node : (cr_ref){CR_NONE, 0},
+                     .number = ++cr_sup.tickets.last_number};
     return t->number;
 }
 
@@ -246,12 +244,9 @@ static uint32_t tell(const cr_ticket *t, uint64_t *out)
     uint32_t waiting;
     uint32_t held;
     count(t, &waiting, &held);
-    const uint64_t words[CR_TICKET_WORDS] = {(uint64_t)t->state,
-                                             t->ends[CR_NOTICE_DONE],
-                                             t->ends[CR_NOTICE_FAILED],
-                                             t->ends[CR_NOTICE_DROPPED],
-                                             waiting + t->left,
-                                             held};
+    const uint64_t words[CR_TICKET_WORDS] = {(uint64_t)t->state,        t->ends[CR_NOTICE_DONE],
+                                             t->ends[CR_NOTICE_FAILED], t->ends[CR_NOTICE_DROPPED],
+                                             waiting + t->left,         held};
     cr_trace_begin(&cr_sys.trace, CR_EV_TICKET);
     cr_trace_number(&cr_sys.trace, t->number);
     for (uint32_t i = 0; i < CR_TICKET_WORDS; i++) {

@@ -22,8 +22,8 @@ void cr_waits_begin(cr_pd *pd, cr_wait what)
         cr_clock_watch();
     }
     if (what != CR_WAIT_CHECKPOINT) {
-        pd->wait_due = cr_clock_due(pd->deadline_ms != 0 ? pd->deadline_ms
-                                                         : cr_sys.image->await_ms);
+        pd->wait_due =
+            cr_clock_due(pd->deadline_ms != 0 ? pd->deadline_ms : cr_sys.image->await_ms);
     }
     cr_notices_changed();
 }
@@ -68,8 +68,8 @@ static void find_late(void)
     for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         if (cr_progress_is_late(pd, &notice, &ms)) {
-            cr_trace_trigger(&(cr_triggered){
-                .cause = CR_CAUSE_LATE, .pd = pd, .token = notice.token, .ms = ms});
+            cr_trace_trigger(
+                &(cr_triggered){.cause = CR_CAUSE_LATE, .pd = pd, .token = notice.token, .ms = ms});
             cr_trigger(pd, CR_CAUSE_LATE);
             continue;
         }
@@ -161,9 +161,9 @@ static int release_all(cr_wait one, cr_wait other)
 /* A PD that waits for a space may be awaited itself. Tickets are over when nobody is awaited. */
 int cr_waits_without_timer(void)
 {
-    return !cr_clock_exists() && (release_all(CR_WAIT_CONNECT, CR_WAIT_CONNECT) ||
-                                  cr_progress_give_up_all() ||
-                                  release_all(CR_WAIT_TICKET, CR_WAIT_TERMINATE));
+    return !cr_clock_exists() &&
+           (release_all(CR_WAIT_CONNECT, CR_WAIT_CONNECT) || cr_progress_give_up_all() ||
+            release_all(CR_WAIT_TICKET, CR_WAIT_TERMINATE));
 }
 
 int cr_waits_pending(void)

@@ -47,7 +47,7 @@ enum { ELF_EXEC = 2, ELF_LOAD = 1, ELF_X = 1, ELF_W = 2 };
 typedef struct stretch {
     uint64_t vaddr; /* page-aligned */
     uint32_t pages;
-    int is_region; /* the frames are not of the body */
+    int is_region;        /* the frames are not of the body */
     uint32_t first_frame; /* its place among the frames of the body */
     int writable;
     int executable;
@@ -92,10 +92,10 @@ typedef struct small_object {
 
 static const small_object last_objects[] = {
     {seL4_TCBObject, seL4_TCBBits, CR_BODY_TCB},
-    CR_WITH_MCS({CR_SC_OBJECT, CR_SC_BITS, CR_BODY_SC},)
-    {seL4_NotificationObject, seL4_NotificationBits, CR_BODY_NOTIFICATION},
-    CR_WITH_MCS({CR_REPLY_OBJECT, CR_REPLY_BITS, IN_ITS_CSPACE},)
-    {seL4_EndpointObject, seL4_EndpointBits, CR_BODY_ENDPOINT},
+    CR_WITH_MCS({CR_SC_OBJECT, CR_SC_BITS, CR_BODY_SC}, ){
+        seL4_NotificationObject, seL4_NotificationBits, CR_BODY_NOTIFICATION},
+    CR_WITH_MCS({CR_REPLY_OBJECT, CR_REPLY_BITS, IN_ITS_CSPACE}, ){
+        seL4_EndpointObject, seL4_EndpointBits, CR_BODY_ENDPOINT},
 };
 
 _Static_assert(sizeof(last_objects) / sizeof(last_objects[0]) == LAST_OBJECTS,
@@ -267,9 +267,8 @@ static cr_status lay_out(const cr_body_params *params)
         return status;
     }
     for (uint32_t i = 0; i < params->n_ranges; i++) {
-        status = add_stretch((stretch){.vaddr = params->ranges[i].vaddr,
-                                       .pages = params->ranges[i].pages,
-                                       .is_region = 1});
+        status = add_stretch((stretch){
+            .vaddr = params->ranges[i].vaddr, .pages = params->ranges[i].pages, .is_region = 1});
         if (status != CR_OK) {
             return status;
         }
@@ -304,8 +303,8 @@ static seL4_Error make_cnode(seL4_CPtr untyped, uint32_t l1)
     if (temporary == 0) {
         return seL4_NotEnoughMemory;
     }
-    seL4_Error error = cr_retype(untyped, seL4_CapTableObject, plan.body_bits, CR_L1_POOL,
-                                 temporary, 1);
+    seL4_Error error =
+        cr_retype(untyped, seL4_CapTableObject, plan.body_bits, CR_L1_POOL, temporary, 1);
     if (!error) {
         error = cr_mutate(cr_slot_l1(l1), cr_slot_at(cr_cptr(CR_L1_POOL, temporary)),
                           cr_cnode_data(CR_SUBSPACE_BITS - plan.body_bits));
@@ -445,8 +444,7 @@ static seL4_Error map_table(const cr_body_params *params, const cr_body *body, u
     for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
         if (i < plan.tables[level]) {
             return cr_arch_map_table(level, cr_body_cap(body, CR_BODY_TABLES + at),
-                                     cr_body_cap(body, CR_BODY_VSPACE),
-                                     plan.table_vaddr[level][i]);
+                                     cr_body_cap(body, CR_BODY_VSPACE), plan.table_vaddr[level][i]);
         }
         i -= plan.tables[level];
     }
@@ -478,9 +476,8 @@ static seL4_Error give_initial_cap(const cr_body_params *params, const cr_body *
                        cr_slot_at(params->fault_endpoint), seL4_CapRights_new(1, 0, 0, 1),
                        params->fault_badge);
     case 2:
-        return params->microkit
-                   ? seL4_NoError
-                   : cr_copy(slot_of(body, CR_SLOT_ENDPOINT), endpoint, seL4_CanRead);
+        return params->microkit ? seL4_NoError
+                                : cr_copy(slot_of(body, CR_SLOT_ENDPOINT), endpoint, seL4_CanRead);
     case 3:
         return cr_copy(
             slot_of(body, params->microkit ? CR_MICROKIT_SLOT_INPUT : CR_SLOT_NOTIFICATION),
@@ -504,11 +501,10 @@ static seL4_Error set_spaces(const cr_body_params *params, const cr_body *body)
             buffer = cr_body_cap(body, first_frame() + plan.stretches[i].first_frame);
         }
     }
-    return cr_set_spaces(cr_body_cap(body, CR_BODY_TCB),
-                         params->microkit ? CR_MICROKIT_SLOT_FAULT : CR_SLOT_FAULT,
-                         cr_body_cap(body, CR_BODY_CSPACE),
-                         cr_cnode_data(seL4_WordBits - params->cspace_bits),
-                         cr_body_cap(body, CR_BODY_VSPACE), vaddr, buffer);
+    return cr_set_spaces(
+        cr_body_cap(body, CR_BODY_TCB), params->microkit ? CR_MICROKIT_SLOT_FAULT : CR_SLOT_FAULT,
+        cr_body_cap(body, CR_BODY_CSPACE), cr_cnode_data(seL4_WordBits - params->cspace_bits),
+        cr_body_cap(body, CR_BODY_VSPACE), vaddr, buffer);
 }
 
 /* With MCS, the kernel takes the fault endpoint from the root task's CSpace, where it is for this
@@ -665,8 +661,7 @@ int cr_body_step(uint32_t at, cr_make_step *out)
     return 0;
 }
 
-cr_status cr_body_apply(const cr_body_params *params, const cr_body *body,
-                        const cr_make_step *step)
+cr_status cr_body_apply(const cr_body_params *params, const cr_body *body, const cr_make_step *step)
 {
     for (uint32_t i = 0; i < PARTS; i++) {
         if (parts[i].kind == step->kind) {

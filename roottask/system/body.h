@@ -79,16 +79,16 @@ typedef struct cr_body_params {
     uint32_t stack_pages;
     uint32_t priority;
     cr_time time;
-    int passive;     /* it runs on the time of its callers */
-    int microkit;    /* it has the slots of protocol.h for that */
-    uint32_t number; /* of the PD, which a timeout fault names */
-    uint32_t l1;     /* a free L1 slot */
-    uint32_t thread; /* its number in its process */
+    int passive;      /* it runs on the time of its callers */
+    int microkit;     /* it has the slots of protocol.h for that */
+    uint32_t number;  /* of the PD, which a timeout fault names */
+    uint32_t l1;      /* a free L1 slot */
+    uint32_t thread;  /* its number in its process */
     seL4_CPtr vspace; /* of a thread other than 0: the address space of the process */
     const cr_startup *startup;
     seL4_CPtr root_endpoint;  /* unbadged */
-    seL4_CPtr bell; /* its notification, if that outlives it (channels.h); else 0 */
-    seL4_CPtr door; /* its endpoint, if that outlives it (doors.h); else 0 */
+    seL4_CPtr bell;           /* its notification, if that outlives it (channels.h); else 0 */
+    seL4_CPtr door;           /* its endpoint, if that outlives it (doors.h); else 0 */
     const cr_peer_cap *peers; /* with which it signals and calls other PDs */
     uint32_t n_peers;
     const cr_body_range *ranges; /* of its regions */
@@ -97,7 +97,7 @@ typedef struct cr_body_params {
     seL4_CPtr fault_endpoint; /* unbadged */
     seL4_Word fault_badge;
     const char *name; /* of the thread, for the kernel's own messages */
-    uint32_t owner; /* of the memory */
+    uint32_t owner;   /* of the memory */
 } cr_body_params;
 
 /* Prepares the address in the root task's image at which frames are filled. Must be called once,

@@ -22,10 +22,9 @@ void cr_lines_add(const cr_pd *pd, uint32_t config)
 {
     for (uint32_t i = 0; i < cr_sys.image->lines.count; i++) {
         if (line_at(i)->pd == config) {
-            cr_making_add_line(pd, i,
-                               line_at(i)->kind == CR_LINE_IRQ ? cr_sys.irq_space
-                                                               : cr_sys.port_space,
-                               line_at(i)->slot);
+            cr_making_add_line(
+                pd, i, line_at(i)->kind == CR_LINE_IRQ ? cr_sys.irq_space : cr_sys.port_space,
+                line_at(i)->slot);
         }
     }
 }
@@ -37,10 +36,10 @@ cr_status cr_line_make(const cr_pd *pd, uint32_t line, cr_slot parent)
         return cr_arch_take_ports(row->first, row->last, parent) ? CR_ERR_KERNEL : CR_OK;
     }
     return cr_arch_take_interrupt(row->first, row->edge != 0, 1 + line, parent) ||
-                   cr_bind_interrupt(parent.index, cr_body_cap(&pd->body, CR_BODY_NOTIFICATION),
-                                     (cr_pd_is_of_microkit(pd) ? 0
-                                                               : cr_badge(CR_BADGE_SIGNAL, 0, 0)) |
-                                         1ull << row->bit) ||
+                   cr_bind_interrupt(
+                       parent.index, cr_body_cap(&pd->body, CR_BODY_NOTIFICATION),
+                       (cr_pd_is_of_microkit(pd) ? 0 : cr_badge(CR_BADGE_SIGNAL, 0, 0)) |
+                           1ull << row->bit) ||
                    (row->acknowledge != 0 && cr_acknowledge_interrupt(parent.index))
                ? CR_ERR_KERNEL
                : CR_OK;

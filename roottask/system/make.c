@@ -59,11 +59,11 @@ cr_status cr_add_space_node(cr_new_space *make)
     }
     cr_text_copy(cr_sys.types[make->type_number], make->type, CR_TYPE_BYTES);
     cr_sys.type_spaces[make->type_number]++;
-    cr_sys.spaces[make->entry] = (cr_space_entry){
-        .used = 1,
-        .needed = cr_needs_space(cr_pd_of(make->manager), make->name),
-        .next_object = cr_sys.first_object,
-        .node = make->ref};
+    cr_sys.spaces[make->entry] =
+        (cr_space_entry){.used = 1,
+                         .needed = cr_needs_space(cr_pd_of(make->manager), make->name),
+                         .next_object = cr_sys.first_object,
+                         .node = make->ref};
     cr_text_copy(cr_sys.spaces[make->entry].name, make->name, CR_NAME_BYTES);
     cr_sys.node_entry[make->ref.index] = make->entry;
     cr_rows_added(make->ref);
@@ -125,8 +125,7 @@ static cr_result can_call(const cr_pd *pd, const cr_pd *server)
 }
 
 /* `name`: of the space. `beside`: edges that the operation makes for the account besides. */
-static cr_result can_add_request(const cr_pd *pd, const char *name, uint32_t beside,
-                                 uint32_t *slot)
+static cr_result can_add_request(const cr_pd *pd, const char *name, uint32_t beside, uint32_t *slot)
 {
     cr_result result = cr_can_take_slot(pd, slot);
     if (result == CR_RESULT_OK && cr_sys.free_request == CR_NONE) {
@@ -236,9 +235,8 @@ void cr_making_add_body_hold(cr_pd *holder, const cr_pd *pd, uint32_t slot)
     } else {
         cr_making_add_resource();
     }
-    cr_making_add_edge(&(cr_new_edge){.kind = CR_EDGE_BODY,
-                                      .from = &pd->node,
-                                      .to = &cr_now_made.resource.ref});
+    cr_making_add_edge(
+        &(cr_new_edge){.kind = CR_EDGE_BODY, .from = &pd->node, .to = &cr_now_made.resource.ref});
     cr_making_add_hold(holder, &cr_now_made.resource.ref, slot);
 }
 
@@ -341,10 +339,8 @@ static cr_result make_edge(cr_made made, const cr_new_edge *edge)
 
 cr_result cr_make_map(cr_ref from, cr_ref to, uint32_t entry)
 {
-    return make_edge(CR_MADE_MAP, &(cr_new_edge){.kind = CR_EDGE_MAP,
-                                                 .from = &from,
-                                                 .to = &to,
-                                                 .entry = entry});
+    return make_edge(CR_MADE_MAP,
+                     &(cr_new_edge){.kind = CR_EDGE_MAP, .from = &from, .to = &to, .entry = entry});
 }
 
 cr_result cr_make_subscription(const cr_pd *pd, cr_ref node, uint32_t handler)

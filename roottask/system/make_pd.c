@@ -29,13 +29,12 @@ static void fill_startup(cr_pd *pd, cr_startup *out)
     const cr_image_header *image = cr_sys.image;
     const cr_image_space *spaces = cr_image_spaces(image);
     const cr_image_request *requests = cr_image_requests(image);
-    *out = (cr_startup){
-        .magic = CR_PROTOCOL_MAGIC,
-        .pd = pd->number,
-        .cspace_bits = pd->body.cspace_bits,
-        .secret = secret_of(pd),
-        .ipc_buffer = CR_VADDR_IPC_BUFFER,
-        .threads = 1};
+    *out = (cr_startup){.magic = CR_PROTOCOL_MAGIC,
+                        .pd = pd->number,
+                        .cspace_bits = pd->body.cspace_bits,
+                        .secret = secret_of(pd),
+                        .ipc_buffer = CR_VADDR_IPC_BUFFER,
+                        .threads = 1};
     const cr_image_pd *config = pd->config != CR_IMAGE_NONE ? &cr_image_pds(image)[pd->config] : 0;
     if (config != 0) {
         out->thread = config->thread;
@@ -108,10 +107,8 @@ static void add_pair(cr_edge_kind kind, const cr_ref *from, const cr_ref *to)
  * for operations. */
 static void add_core_request(const cr_pd *pd, const cr_ref *space)
 {
-    cr_making_add_edge(&(cr_new_edge){.kind = CR_EDGE_REQUEST,
-                                      .from = &pd->node,
-                                      .to = space,
-                                      .entry = CR_NONE});
+    cr_making_add_edge(
+        &(cr_new_edge){.kind = CR_EDGE_REQUEST, .from = &pd->node, .to = space, .entry = CR_NONE});
 }
 
 static int makes_spaces(uint32_t config)
@@ -143,9 +140,8 @@ static void add_address_space(const cr_pd *pd, uint32_t index)
     if (config->threads == 1) {
         return;
     }
-    const cr_ref *space = config->thread != 0
-                              ? known
-                              : &cr_making_new_bare(cr_sys.ads_space, known)->resource.ref;
+    const cr_ref *space =
+        config->thread != 0 ? known : &cr_making_new_bare(cr_sys.ads_space, known)->resource.ref;
     cr_making_add_edge(
         &(cr_new_edge){.kind = CR_EDGE_HOLD, .from = &pd->node, .to = space, .entry = 0});
 }
@@ -171,9 +167,8 @@ static void add_initial_edges(const cr_new_pd *make)
     if ((config->flags & CR_IMAGE_MAY_ALLOCATE) != 0) {
         add_core_request(pd, &cr_sys.mo_space);
     }
-    const cr_pd *handler = config->fault_handler != CR_IMAGE_NONE
-                               ? cr_find_configured(config->fault_handler)
-                               : 0;
+    const cr_pd *handler =
+        config->fault_handler != CR_IMAGE_NONE ? cr_find_configured(config->fault_handler) : 0;
     if (handler != 0) {
         add_pair(CR_EDGE_FAULT, &pd->node, &handler->node);
     }
@@ -183,9 +178,8 @@ static void add_initial_edges(const cr_new_pd *make)
     for (uint32_t i = 0; i < image->links.count; i++) {
         const cr_image_link *link = &cr_image_links(image)[i];
         const uint32_t other = link->a == make->config ? link->b : link->a;
-        const cr_pd *peer = link->a == make->config || link->b == make->config
-                                ? cr_find_configured(other)
-                                : 0;
+        const cr_pd *peer =
+            link->a == make->config || link->b == make->config ? cr_find_configured(other) : 0;
         if (peer != 0) {
             add_pair(CR_EDGE_LINK, &pd->node, &peer->node);
         }
@@ -234,12 +228,10 @@ static uint32_t allowed_from_start(const cr_pd *creator)
 void cr_trace_rights(const cr_pd *pd)
 {
     static const uint32_t flags[] = {CR_IMAGE_MAY_SET_DEPTH, CR_IMAGE_MAY_EXTRACT,
-                                     CR_IMAGE_MAY_SPAWN, CR_IMAGE_MAY_LISTEN,
-                                     CR_IMAGE_MAY_COLLECT};
+                                     CR_IMAGE_MAY_SPAWN, CR_IMAGE_MAY_LISTEN, CR_IMAGE_MAY_COLLECT};
     static const cr_image_pd none;
-    const cr_image_pd *rule = (pd->flags & CR_IMAGE_RESPAWN) != 0
-                                  ? &cr_image_pds(cr_sys.image)[pd->config]
-                                  : &none;
+    const cr_image_pd *rule =
+        (pd->flags & CR_IMAGE_RESPAWN) != 0 ? &cr_image_pds(cr_sys.image)[pd->config] : &none;
     cr_node_info node;
     if (cr_model_get(cr_sys.model, pd->node, &node) != CR_OK) {
         cr_panic("a PD with rights is not there", pd->number);
@@ -299,8 +291,8 @@ cr_status cr_enter_pd(cr_new_pd *make)
     const cr_image_header *image = cr_sys.image;
     const cr_pd *creator = make->creator;
     const uint32_t config_index = make->config;
-    const cr_image_pd *config = config_index != CR_IMAGE_NONE ? &cr_image_pds(image)[config_index]
-                                                              : 0;
+    const cr_image_pd *config =
+        config_index != CR_IMAGE_NONE ? &cr_image_pds(image)[config_index] : 0;
     cr_pd *pd = make->pd;
     const uint32_t index = cr_receiver(pd);
     const uint32_t generation = pd->generation + 1;
@@ -314,7 +306,9 @@ cr_status cr_enter_pd(cr_new_pd *make)
                   .number = cr_sys.next_pd,
                   .generation = generation,
                   .flags = config != 0 ? config->flags : 0,
-                  .account = creator != 0 ? creator->account : config != 0 ? config_index + 1 : 0,
+                  .account = creator != 0  ? creator->account
+                             : config != 0 ? config_index + 1
+                                           : 0,
                   .priority = config != 0    ? config->priority
                               : creator != 0 ? priority_of_spawned(creator)
                                              : CR_PRIORITY_OF_SAVED,
@@ -337,7 +331,7 @@ cr_status cr_enter_pd(cr_new_pd *make)
     cr_sys.has_passive |= pd->passive;
     cr_sys.may_listen |= (pd->flags & CR_IMAGE_MAY_LISTEN) != 0;
     cr_text_copy(pd->name, make->name, CR_NAME_BYTES);
-    pd->body.cspace_bits = config != 0            ? config->cspace_bits
+    pd->body.cspace_bits = config != 0             ? config->cspace_bits
                            : make->saved_bits != 0 ? make->saved_bits
                                                    : CR_SPAWNED_CSPACE_BITS;
     pd->body.block = CR_BLOCK_NONE;
@@ -370,9 +364,8 @@ cr_status cr_enter_pd(cr_new_pd *make)
         cr_channels_fill(config_index, &make->params);
         cr_regions_fill(config_index, &make->params);
         make->params.thread = config->thread;
-        make->params.vspace = config->thread != 0
-                                  ? cr_body_cap(&process_of(config)->body, CR_BODY_VSPACE)
-                                  : 0;
+        make->params.vspace =
+            config->thread != 0 ? cr_body_cap(&process_of(config)->body, CR_BODY_VSPACE) : 0;
     }
     const cr_status status =
         cr_work_set_receiver(cr_sys.work, cr_receiver(pd), (uint16_t)pd->account, CR_MAX_TAKEN);

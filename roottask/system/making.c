@@ -68,10 +68,10 @@ static cr_new_part *new_part(cr_ref space)
         before += cr_same(cr_now_made.parts[i].resource.space, space) ? 1u : 0u;
     }
     cr_new_part *part = &cr_now_made.parts[cr_now_made.n_parts++];
-    *part = (cr_new_part){.resource = {.space = space, .number = &part->number,
-                                       .ref = {CR_NONE, 0}},
-                          .number = cr_space_entry_of(space)->next_object + before,
-                          .line = CR_IMAGE_NONE};
+    *part =
+        (cr_new_part){.resource = {.space = space, .number = &part->number, .ref = {CR_NONE, 0}},
+                      .number = cr_space_entry_of(space)->next_object + before,
+                      .line = CR_IMAGE_NONE};
     return part;
 }
 
@@ -119,18 +119,17 @@ void cr_making_add_part(cr_new_part *part)
     if (memory->pd == 0) {
         return;
     }
-    cr_making_add_edge(&(cr_new_edge){
-        .kind = CR_EDGE_HOLD,
-        .from = &memory->pd->node,
-        .to = &part->resource.ref,
-        .entry = memory->slot});
-    cr_making_add_edge(&(cr_new_edge){
-        .kind = CR_EDGE_MAP,
-        .from = &part->resource.ref,
-        .to = part->maps,
-        .entry = (uint32_t)(memory->vaddr >> CR_PAGE_BITS) << CR_REGION_PAGE_SHIFT |
-                 (memory->writable ? (uint32_t)CR_REGION_WRITABLE : 0) |
-                 (memory->uncached ? (uint32_t)CR_REGION_UNCACHED : 0)});
+    cr_making_add_edge(&(cr_new_edge){.kind = CR_EDGE_HOLD,
+                                      .from = &memory->pd->node,
+                                      .to = &part->resource.ref,
+                                      .entry = memory->slot});
+    cr_making_add_edge(
+        &(cr_new_edge){.kind = CR_EDGE_MAP,
+                       .from = &part->resource.ref,
+                       .to = part->maps,
+                       .entry = (uint32_t)(memory->vaddr >> CR_PAGE_BITS) << CR_REGION_PAGE_SHIFT |
+                                (memory->writable ? (uint32_t)CR_REGION_WRITABLE : 0) |
+                                (memory->uncached ? (uint32_t)CR_REGION_UNCACHED : 0)});
 }
 
 void cr_making_add_line(const cr_pd *pd, uint32_t line, cr_ref space, uint32_t slot)
@@ -166,8 +165,7 @@ void cr_making_add_request(cr_pd *pd, const cr_ref *space, const char *name, uin
     if (index != CR_NONE) {
         cr_sys.requests[index].needed = cr_needs_request(pd, name); /* for the edge */
     }
-    cr_now_made.request =
-        (cr_new_cap){.pd = pd, .slot = slot, .request = index, .node = space};
+    cr_now_made.request = (cr_new_cap){.pd = pd, .slot = slot, .request = index, .node = space};
     cr_making_add_edge(
         &(cr_new_edge){.kind = CR_EDGE_REQUEST, .from = &pd->node, .to = space, .entry = index});
     cr_making_add(CR_MAKE_SLOT, CR_OF_REQUEST);
@@ -337,18 +335,18 @@ static cr_status mint_parent(const cr_making *now, uint32_t what)
         } else {
             return CR_ERR_STALE;
         }
-        return of_kernel(cr_mint(parent_of(now, what), cr_slot_at(made->endpoint), seL4_AllRights,
-                                 badge));
+        return of_kernel(
+            cr_mint(parent_of(now, what), cr_slot_at(made->endpoint), seL4_AllRights, badge));
     }
     const cr_pd *manager = cr_manager_of(*now->request.node);
     if (manager == 0) {
         return CR_ERR_STATE;
     }
-    return of_kernel(
-        cr_mint(parent_of(now, what), cr_slot_at(cr_body_cap(&manager->body, CR_BODY_ENDPOINT)),
-                seL4_AllRights,
-                cr_badge(CR_BADGE_REQUEST, now->request.request,
-                         cr_sys.requests[now->request.request].generation)));
+    return of_kernel(cr_mint(parent_of(now, what),
+                             cr_slot_at(cr_body_cap(&manager->body, CR_BODY_ENDPOINT)),
+                             seL4_AllRights,
+                             cr_badge(CR_BADGE_REQUEST, now->request.request,
+                                      cr_sys.requests[now->request.request].generation)));
 }
 
 static cr_status grant(const cr_making *now, uint32_t what)
@@ -399,10 +397,9 @@ static cr_status apply(void *context, const cr_make_step *step)
     case CR_MAKE_PAGE:
     case CR_MAKE_CAP:
     case CR_MAKE_THREAD:
-        return part != 0
-                   ? cr_memory_apply(&part->memory, &(cr_make_step){step->kind,
-                                                                    step->what % CR_OF_PART})
-                   : cr_body_apply(&now->pd.params, &now->pd.pd->body, step);
+        return part != 0 ? cr_memory_apply(&part->memory,
+                                           &(cr_make_step){step->kind, step->what % CR_OF_PART})
+                         : cr_body_apply(&now->pd.params, &now->pd.pd->body, step);
     case CR_MAKE_CONTENT:
         return cr_memory_fill(*part->memory.from, part->memory.pages, &part->content);
     case CR_MAKE_NODE:
@@ -461,8 +458,7 @@ static cr_status undo(void *context, const cr_make_step *step, const cr_make_res
         cr_leave_pd(&now->pd);
         return CR_OK;
     case CR_MAKE_BLOCK:
-        return part != 0 ? cr_memory_give(&part->memory.block)
-                         : cr_body_destroy(&now->pd.pd->body);
+        return part != 0 ? cr_memory_give(&part->memory.block) : cr_body_destroy(&now->pd.pd->body);
     case CR_MAKE_NODE:
         return remove_node(now, step->what);
     case CR_MAKE_EDGE:

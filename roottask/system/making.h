@@ -65,7 +65,7 @@ typedef struct cr_new_part {
     cr_content content; /* of the memory object, when the region is there */
     uint32_t number;
     cr_ref *known; /* what others may have, too, of the configuration: where it is kept; or 0 */
-    cr_ref object;   /* a region: what is mapped, if that is not new */
+    cr_ref object; /* a region: what is mapped, if that is not new */
     const cr_ref *maps; /* the same, or what is new */
     uint32_t line;      /* a line: which one; else CR_IMAGE_NONE */
     uint32_t pd_slot;   /* a line: where its PD has the capability */

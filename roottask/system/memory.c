@@ -49,7 +49,7 @@ static uint32_t count_tables(const cr_new_memory *make)
     return count;
 }
 
-_Static_assert((uint64_t)CR_MEMORY_PAGES_MAX * PAGE <= 1u << 21, "two tables of the last level");
+_Static_assert(PAGE *(uint64_t)CR_MEMORY_PAGES_MAX <= 1u << 21, "two tables of the last level");
 
 /* Whether its pages are those of something else: what a region maps, or a device. */
 static int has_copies(const cr_new_memory *make)
@@ -150,9 +150,8 @@ static seL4_Error map_table(const cr_new_memory *make, uint32_t at)
     if (!find_table(make, at, &level, &vaddr)) {
         return seL4_RangeError;
     }
-    const seL4_Error error =
-        cr_retype(cr_untyped_cap(make->block), cr_arch_table_type[level], cr_arch_table_bits[level],
-                  cr_l1_spare(), at, 1);
+    const seL4_Error error = cr_retype(cr_untyped_cap(make->block), cr_arch_table_type[level],
+                                       cr_arch_table_bits[level], cr_l1_spare(), at, 1);
     return error ? error
                  : cr_arch_map_table(level, cr_cptr(cr_l1_spare(), at), vspace_of(make), vaddr);
 }
@@ -161,9 +160,8 @@ static seL4_Error map_page(const cr_new_memory *make, uint32_t i)
 {
     const seL4_CPtr page = cr_cptr(cr_l1_spare(), first_page(make) + i);
     const seL4_Word vaddr = make->vaddr + (uint64_t)i * PAGE;
-    return make->uncached
-               ? cr_arch_map_device(page, vspace_of(make), vaddr, make->writable)
-               : cr_arch_map_frame(page, vspace_of(make), vaddr, make->writable, 0);
+    return make->uncached ? cr_arch_map_device(page, vspace_of(make), vaddr, make->writable)
+                          : cr_arch_map_frame(page, vspace_of(make), vaddr, make->writable, 0);
 }
 
 /* A device's frames count for who has them, as if they were made now. */
@@ -234,8 +232,8 @@ static seL4_Error fill_page(uint32_t page, const cr_content *content)
     if (!content->clear && count == 0 && !counts && !tells) {
         return seL4_NoError;
     }
-    error = content->uncached ? cr_window_open_uncached(frame, &bytes)
-                              : cr_window_open(frame, &bytes);
+    error =
+        content->uncached ? cr_window_open_uncached(frame, &bytes) : cr_window_open(frame, &bytes);
     if (error) {
         return error;
     }
@@ -352,8 +350,8 @@ uint32_t cr_memory_pages(cr_ref object)
 
 int cr_backing_of(cr_ref resource, cr_ref *object, int *writable)
 {
-    for (uint32_t map = cr_model_first(cr_sys.model, resource, CR_EDGE_MAP, CR_OUT);
-         map != CR_NONE; map = cr_model_next(cr_sys.model, map, resource, CR_OUT)) {
+    for (uint32_t map = cr_model_first(cr_sys.model, resource, CR_EDGE_MAP, CR_OUT); map != CR_NONE;
+         map = cr_model_next(cr_sys.model, map, resource, CR_OUT)) {
         cr_edge_info info;
         if (cr_model_edge(cr_sys.model, map, &info) == CR_OK && cr_is_memory(info.to)) {
             *object = info.to;

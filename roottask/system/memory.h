@@ -29,7 +29,7 @@ typedef struct cr_new_memory {
     uint64_t vaddr;
     int writable;
     int uncached;
-    uint32_t slot; /* of the resource by which its PD may map it; 0: the PD needs none */
+    uint32_t slot;        /* of the resource by which its PD may map it; 0: the PD needs none */
     const uint32_t *from; /* the slot of the pool with the CNode of what is mapped */
     uint32_t device; /* the slot of the pool with the CNode of the device's frames; 0: memory */
 } cr_new_memory;
@@ -51,11 +51,11 @@ cr_status cr_memory_of_device(const seL4_BootInfo *info, uint64_t paddr, uint32_
 
 /* What a memory object is to contain. */
 typedef struct cr_content {
-    int clear; /* it may contain anything */
-    int uncached; /* as a PD has it, who would not see what is in a cache */
+    int clear;            /* it may contain anything */
+    int uncached;         /* as a PD has it, who would not see what is in a cache */
     const uint8_t *bytes; /* at its beginning */
     uint32_t count;
-    uint32_t epoch; /* the offset of a word that is incremented, or CR_IMAGE_NONE */
+    uint32_t epoch;    /* the offset of a word that is incremented, or CR_IMAGE_NONE */
     uint32_t physical; /* the offset of a word for the physical address, or CR_IMAGE_NONE */
 } cr_content;
 

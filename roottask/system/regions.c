@@ -107,9 +107,8 @@ static void add_map(const cr_pd *pd, uint32_t at)
     if (is_new && object == 0) {
         object = new_object(map->region);
     }
-    cr_new_part *part =
-        cr_making_new_region(pd, object, known, (uint64_t)map->page << CR_PAGE_BITS,
-                             map->writable != 0);
+    cr_new_part *part = cr_making_new_region(pd, object, known, (uint64_t)map->page << CR_PAGE_BITS,
+                                             map->writable != 0);
     part->memory.owner = owner_of_map(at);
     part->memory.device = devices[map->region];
     part->memory.uncached = map->cached == 0 || devices[map->region] != 0;
@@ -138,9 +137,8 @@ void cr_regions_fill(uint32_t config, cr_body_params *out)
     for (uint32_t i = 0; i < cr_sys.image->maps.count; i++) {
         const cr_image_map *map = &cr_image_maps(cr_sys.image)[i];
         if (map->pd == config) {
-            ranges[out->n_ranges++] =
-                (cr_body_range){.vaddr = (uint64_t)map->page << CR_PAGE_BITS,
-                                .pages = region_at(map->region)->pages};
+            ranges[out->n_ranges++] = (cr_body_range){.vaddr = (uint64_t)map->page << CR_PAGE_BITS,
+                                                      .pages = region_at(map->region)->pages};
         }
     }
 }
@@ -176,10 +174,9 @@ cr_status cr_regions_reserve(uint32_t config)
         const cr_image_map *map = &cr_image_maps(cr_sys.image)[i];
         cr_new_memory region = {
             .pages = region_at(map->region)->pages, .owner = owner_of_map(i), .pd = &nobody};
-        cr_new_memory object = {
-            .pages = region.pages,
-            .owner = owner_of_object(map->region),
-            .device = devices[map->region]};
+        cr_new_memory object = {.pages = region.pages,
+                                .owner = owner_of_object(map->region),
+                                .device = devices[map->region]};
         if (map->pd != config) {
             continue;
         }

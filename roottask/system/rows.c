@@ -179,14 +179,13 @@ void cr_rows_added(cr_ref node)
     }
     const cr_pd *pd = cr_pd_of(node);
     cr_keep_id(node);
-    *label_of(node) = cr_digest_label(cr_id_of(node)->text,
-                                      pd != 0 ? pd->name : cr_type_name(info.type));
+    *label_of(node) =
+        cr_digest_label(cr_id_of(node)->text, pd != 0 ? pd->name : cr_type_name(info.type));
     cr_sys.digest += node_term(node, &info);
     enter(node, &info);
     cr_charge_node(node, &info, 1);
     if (info.kind == CR_NODE_SPACE) {
-        cr_sys.digest +=
-            cr_digest_edge(CR_EDGE_MANAGE, *label_of(info.manager), *label_of(node));
+        cr_sys.digest += cr_digest_edge(CR_EDGE_MANAGE, *label_of(info.manager), *label_of(node));
     } else if (info.kind == CR_NODE_RESOURCE) {
         cr_sys.digest += cr_digest_edge(CR_EDGE_SUBSET, *label_of(node), *label_of(info.space));
     }
@@ -311,8 +310,7 @@ static cr_status drop(const cr_edge_info *edge, uint32_t *entry)
     }
     const uint32_t index = cr_model_find(cr_sys.model, edge->kind, edge->from, edge->to);
     const uint32_t count = count_of(index);
-    const cr_status status =
-        cr_model_drop_edge(cr_sys.model, edge->kind, edge->from, edge->to);
+    const cr_status status = cr_model_drop_edge(cr_sys.model, edge->kind, edge->from, edge->to);
     if (status != CR_OK) {
         return status;
     }

@@ -25,8 +25,7 @@ typedef enum cr_drop {
 /* As cr_model_add_edge or cr_model_subscribe, and what undoes them. `entry`: of a HOLD or REQUEST,
  * as in cr_sys.edge_entry; the handler of a SUBSCRIBE. Dropping needs only the latter. */
 cr_status cr_rows_add_edge(cr_edge_kind kind, cr_ref from, cr_ref to, uint32_t entry);
-cr_status cr_rows_drop_edge(cr_edge_kind kind, cr_ref from, cr_ref to, uint32_t entry,
-                            cr_drop why);
+cr_status cr_rows_drop_edge(cr_edge_kind kind, cr_ref from, cr_ref to, uint32_t entry, cr_drop why);
 /* Tells of an edge that was added, when it will not be undone any more. */
 void cr_rows_tell_edge(cr_edge_kind kind, cr_ref from, cr_ref to, uint32_t entry);
 /* As cr_model_destroy. `cleanup`: a cleanup removes it. */

@@ -61,8 +61,7 @@ cr_status cr_called_slot(const cr_pd *pd, uint32_t *slot)
 /* Whether the PD's door answers who is in a call to it, rather than have the call made anew. */
 static int answers_at_door(const cr_pd *pd)
 {
-    return cr_pd_has_door(pd) &&
-           cr_image_pds(cr_sys.image)[pd->config].callers != CR_IMAGE_REPEAT;
+    return cr_pd_has_door(pd) && cr_image_pds(cr_sys.image)[pd->config].callers != CR_IMAGE_REPEAT;
 }
 
 /* Whether the slot that a client calls leads to the server. `slot`: that of an edge. A PD for
@@ -94,8 +93,8 @@ static seL4_Error answer_taken(const cr_pd *pd, cr_slot reply)
                 client->shown_for = pd->number;
             }
         }
-        seL4_Send(copy, seL4_MessageInfo_new(cr_image_pds(cr_sys.image)[pd->config].callers, 0, 0,
-                                             0));
+        seL4_Send(copy,
+                  seL4_MessageInfo_new(cr_image_pds(cr_sys.image)[pd->config].callers, 0, 0, 0));
         error = cr_delete(cr_slot_at(copy));
     }
     cr_calls_back(&calls, 0);
@@ -118,9 +117,8 @@ static cr_status free_caller(cr_pd *client, uint32_t slot, const cr_pd *server, 
         }
     }
     /* Whoever showed a call, and does not any more, was answered. Others are queued, and stay. */
-    const int is_free = answers_at_door(server)
-                            ? client->shown_for == server->number && *its == 0
-                            : is_call(client, *its, slot, server);
+    const int is_free = answers_at_door(server) ? client->shown_for == server->number && *its == 0
+                                                : is_call(client, *its, slot, server);
     /* If the stop is repeated, the registers of a client that was resumed still show the call. */
     if (!is_free || client->answered_for == server->number) {
         return CR_OK;
@@ -231,10 +229,10 @@ static cr_status stop(cr_pd *pd)
         return CR_ERR_KERNEL;
     }
     if (pd->passive || cr_pd_has_door(pd)) {
-        const cr_slot reply = cr_slot_in(
-            cr_body_cap(&pd->body, CR_BODY_CSPACE),
-            cr_pd_is_of_microkit(pd) ? CR_MICROKIT_SLOT_REPLY : CR_SLOT_REPLY,
-            pd->body.cspace_bits);
+        const cr_slot reply =
+            cr_slot_in(cr_body_cap(&pd->body, CR_BODY_CSPACE),
+                       cr_pd_is_of_microkit(pd) ? CR_MICROKIT_SLOT_REPLY : CR_SLOT_REPLY,
+                       pd->body.cspace_bits);
         if ((answers_at_door(pd) && answer_taken(pd, reply)) || cr_delete(reply)) {
             return CR_ERR_KERNEL;
         }

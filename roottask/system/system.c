@@ -272,7 +272,7 @@ uint32_t cr_process_of(const cr_pd *pd)
         return CR_IMAGE_NONE;
     }
     const cr_image_pd *config = &cr_image_pds(cr_sys.image)[pd->config];
-    return config->threads == 1 ? CR_IMAGE_NONE
+    return config->threads == 1  ? CR_IMAGE_NONE
            : config->thread == 0 ? pd->config
                                  : config->process;
 }
@@ -379,8 +379,8 @@ cr_pd *cr_server_of(cr_ref node)
 
 static cr_result own_thing(const cr_pd *from, uint32_t space, uint32_t object, cr_ref *out)
 {
-    cr_result result = object == 0 ? cr_find_space(space, out)
-                                   : cr_find_resource(space, object, out);
+    cr_result result =
+        object == 0 ? cr_find_space(space, out) : cr_find_resource(space, object, out);
     return result != CR_RESULT_OK        ? result
            : cr_manager_of(*out) == from ? CR_RESULT_OK
                                          : CR_RESULT_DENIED;
@@ -471,8 +471,7 @@ static cr_status make_planning(void)
     const cr_plan_room room = {
         .nodes = cr_most.nodes, .order = edges, .losses = edges, .notices = cr_max_plan()};
     size_t bytes = cr_model_bytes(nodes, edges);
-    cr_status status =
-        cr_model_init(cr_table_take(bytes, 1), bytes, nodes, edges, &cr_sys.model);
+    cr_status status = cr_model_init(cr_table_take(bytes, 1), bytes, nodes, edges, &cr_sys.model);
     if (status == CR_OK) {
         bytes = cr_work_bytes(cr_max_notices(), cr_most.pds);
         status = cr_work_init(cr_table_take(bytes, 1), bytes, cr_max_notices(), cr_most.pds,
@@ -480,8 +479,7 @@ static cr_status make_planning(void)
     }
     if (status == CR_OK) {
         bytes = cr_planner_bytes_for(nodes, &room);
-        status = cr_planner_init_for(cr_table_take(bytes, 1), bytes, nodes, &room,
-                                     &cr_sys.planner);
+        status = cr_planner_init_for(cr_table_take(bytes, 1), bytes, nodes, &room, &cr_sys.planner);
     }
     return status;
 }

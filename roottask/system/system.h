@@ -25,9 +25,7 @@
 #include <cellreap/trace_text.h>
 #include <cellreap/work.h>
 
-enum {
-    CR_ID_BYTES = 48
-};
+enum { CR_ID_BYTES = 48 };
 
 /* Enough for any plan over a model of this size. */
 static inline uint32_t cr_max_plan(void)
@@ -117,23 +115,23 @@ typedef struct cr_pd {
     cr_run run;
     cr_limits limits;
     cr_time time;
-    int passive; /* it runs on the time of its callers, and on its own only for its notices */
+    int passive;       /* it runs on the time of its callers, and on its own only for its notices */
     uint64_t still;    /* passive: the sum of its registers at the last look; see hung.c */
     uint64_t has_time; /* passive: the same, when it stood still and had time */
-    uint64_t last_token;  /* of the notice queued last */
-    uint64_t released;    /* last_token when its wait was ended so that it can acknowledge */
-    uint32_t lost;        /* slots that wait for its acknowledgement of a loss */
-    uint32_t just_lost;   /* a slot that the present operation emptied; 0: none, or it is told */
-    uint32_t untold;      /* slots that are CR_SLOT_UNTOLD */
-    uint32_t attached;    /* regions that it has by a resource in a slot */
+    uint64_t last_token; /* of the notice queued last */
+    uint64_t released;   /* last_token when its wait was ended so that it can acknowledge */
+    uint32_t lost;       /* slots that wait for its acknowledgement of a loss */
+    uint32_t just_lost;  /* a slot that the present operation emptied; 0: none, or it is told */
+    uint32_t untold;     /* slots that are CR_SLOT_UNTOLD */
+    uint32_t attached;   /* regions that it has by a resource in a slot */
     uint32_t refusals;
     uint32_t refusals_untold;
     uint32_t answers; /* to questions that no other event tells of */
     uint32_t says;
     uint32_t consents; /* its ALLOWs and SUBSCRIBEs since cr_sys.settled was consents_since */
     uint32_t consents_since;
-    uint64_t asked; /* root-task time that it used since its equals had their turn; see share.h */
-    int rests;      /* its thread is suspended until they have had it */
+    uint64_t asked;  /* root-task time that it used since its equals had their turn; see share.h */
+    int rests;       /* its thread is suspended until they have had it */
     uint32_t config; /* index in the image's table; CR_IMAGE_NONE: spawned */
     uint32_t program;
     uint32_t number;
@@ -148,15 +146,15 @@ typedef struct cr_pd {
     cr_body body;
     char name[CR_NAME_BYTES];
     char wanted[CR_NAME_BYTES]; /* CONNECT wait: the name of the space */
-    uint32_t *slots; /* of its CSpace */
+    uint32_t *slots;            /* of its CSpace */
     /* For each slot that was emptied while its server lived on: the number of the server's PD, else
      * 0. The client may still wait for that server's reply to a call with the removed
      * capability. */
     uint32_t *servers;
     uint32_t emptied; /* the number of slots with a server */
-    int has_reports; /* a listener: it was signalled, and not told since that there are no more */
-    int loud;     /* it is stopped, and its devices have not become quiet (regions.h) */
-    int stopping; /* it is stopped, and not all PDs in a call to it are answered */
+    int has_reports;  /* a listener: it was signalled, and not told since that there are no more */
+    int loud;         /* it is stopped, and its devices have not become quiet (regions.h) */
+    int stopping;     /* it is stopped, and not all PDs in a call to it are answered */
     uint32_t shown_for; /* the number of the last one whose callers are answered that it called */
     uint32_t answered_for; /* the number of the last stopped server that it was in a call to */
     uint64_t stop_calls[CR_CALL_COUNT]; /* the kernel calls that stopped it, by kind */
@@ -174,7 +172,7 @@ typedef struct cr_request_entry {
 
 typedef struct cr_space_entry {
     int used;
-    int saved; /* of the saved state: its manager has not created it yet */
+    int saved;  /* of the saved state: its manager has not created it yet */
     int needed; /* the configuration has its manager make it */
     uint32_t next_object;
     cr_ref node;
@@ -205,7 +203,7 @@ typedef struct cr_id {
     uint32_t pd;
     uint32_t space;
     uint64_t object;
-    uint64_t head; /* the first word of the piece */
+    uint64_t head;          /* the first word of the piece */
     char text[CR_ID_BYTES]; /* filled up with anything */
 } cr_id;
 
@@ -222,51 +220,51 @@ typedef struct cr_system {
     cr_trace trace;
     cr_work *work;
     cr_ref root;
-    cr_ref pd_space;     /* core: capabilities to PDs */
-    cr_ref mo_space;     /* core: memory objects; index CR_NONE: nobody may allocate */
-    cr_ref vmr_space;    /* core: regions; the same */
-    cr_ref irq_space;    /* core: interrupt lines; index CR_NONE: no PD has any */
-    cr_ref port_space;   /* core: ranges of I/O ports; the same */
-    uint32_t memories;   /* number of memory objects and regions */
-    int let_go; /* a PD let memory go, and others still refer to it; all may be doomed */
+    cr_ref pd_space;   /* core: capabilities to PDs */
+    cr_ref mo_space;   /* core: memory objects; index CR_NONE: nobody may allocate */
+    cr_ref vmr_space;  /* core: regions; the same */
+    cr_ref irq_space;  /* core: interrupt lines; index CR_NONE: no PD has any */
+    cr_ref port_space; /* core: ranges of I/O ports; the same */
+    uint32_t memories; /* number of memory objects and regions */
+    int let_go;        /* a PD let memory go, and others still refer to it; all may be doomed */
     cr_ref region_objects[CR_IMAGE_MAX_REGIONS]; /* of the configured regions, if they are there */
-    cr_ref channel_space; /* core: channels; index CR_NONE: there are none */
-    cr_ref channels[CR_IMAGE_MAX_CHANNELS]; /* of the configuration, if they are there */
+    cr_ref channel_space;                        /* core: channels; index CR_NONE: there are none */
+    cr_ref channels[CR_IMAGE_MAX_CHANNELS];      /* of the configuration, if they are there */
     cr_ref ads_space; /* core: address spaces of several threads; index CR_NONE: there are none */
     cr_ref address_spaces[CR_IMAGE_MAX_PDS]; /* by the place of the process in the configuration */
-    cr_ref resspc_space; /* core: the right to create spaces */
-    seL4_CPtr endpoint;  /* for faults and operations */
-    uint32_t next_pd;    /* numbers of PDs and spaces are never reused */
+    cr_ref resspc_space;                     /* core: the right to create spaces */
+    seL4_CPtr endpoint;                      /* for faults and operations */
+    uint32_t next_pd;                        /* numbers of PDs and spaces are never reused */
     uint32_t next_space;
     uint32_t first_object; /* the number of the first resource of each space */
-    int makes_saved; /* what is being made is of the saved state */
-    uint32_t pds_made; /* numbers may be left out: saved.h */
-    uint32_t cleanups; /* number of cleanups that have begun */
-    uint32_t settled;  /* number of cleanups that have ended */
-    uint32_t pds_there;   /* number of PDs that exist, with the root task; see cr_pd_become */
-    uint32_t allowances;  /* number of entries of `allowed` that are not 0 */
-    int has_passive;      /* a PD may be passive */
-    int may_listen;       /* a PD may listen to reports */
-    int respawnable_gone; /* a PD that is marked for respawn was destroyed; see population.c */
-    int may_be_emptied;   /* a PD may have slots with a server (cr_pd.servers) */
-    int losses_untold;    /* a PD may have slots that are CR_SLOT_UNTOLD */
-    int refusals_untold;  /* a PD may have refusals that no event tells yet */
-    int memory_changed; /* the use of memory and slots has changed since the last USAGE */
-    int slots_due;      /* a slot may be CR_SLOT_DUE */
-    int any_of_microkit; /* a PD for Microkit was made */
-    int doors_due;      /* what PDs for Microkit have may be missing in the model (doors.h) */
-    cr_cause_of cause;  /* of what changes now */
-    uint64_t digest;    /* of the model state (digest.h); changed only by rows.c */
-    uint64_t *labels; /* by index of a node, for the digest */
+    int makes_saved;       /* what is being made is of the saved state */
+    uint32_t pds_made;     /* numbers may be left out: saved.h */
+    uint32_t cleanups;     /* number of cleanups that have begun */
+    uint32_t settled;      /* number of cleanups that have ended */
+    uint32_t pds_there;    /* number of PDs that exist, with the root task; see cr_pd_become */
+    uint32_t allowances;   /* number of entries of `allowed` that are not 0 */
+    int has_passive;       /* a PD may be passive */
+    int may_listen;        /* a PD may listen to reports */
+    int respawnable_gone;  /* a PD that is marked for respawn was destroyed; see population.c */
+    int may_be_emptied;    /* a PD may have slots with a server (cr_pd.servers) */
+    int losses_untold;     /* a PD may have slots that are CR_SLOT_UNTOLD */
+    int refusals_untold;   /* a PD may have refusals that no event tells yet */
+    int memory_changed;    /* the use of memory and slots has changed since the last USAGE */
+    int slots_due;         /* a slot may be CR_SLOT_DUE */
+    int any_of_microkit;   /* a PD for Microkit was made */
+    int doors_due;         /* what PDs for Microkit have may be missing in the model (doors.h) */
+    cr_cause_of cause;     /* of what changes now */
+    uint64_t digest;       /* of the model state (digest.h); changed only by rows.c */
+    uint64_t *labels;      /* by index of a node, for the digest */
     /* Spaces and resources by their numbers, for cr_rows_find: the first node of each bucket, and
      * the next one of each node, + 1; 0: none. */
     uint32_t *numbered;
     uint32_t *next_numbered;
     uint32_t *named; /* for cr_rows_find_named: the first entry of each bucket, + 1 */
     uint32_t waiting[CR_WAIT_COUNT]; /* how many PDs wait; nothing is counted for NOTHING */
-    uint64_t rows_gone; /* that the cleanup under way has removed; see cr_count_gone */
-    cr_id *ids; /* of the node that has or had each index last */
-    cr_tombstones tombstones; /* changed only by tombstones.c */
+    uint64_t rows_gone;              /* that the cleanup under way has removed; see cr_count_gone */
+    cr_id *ids;                      /* of the node that has or had each index last */
+    cr_tombstones tombstones;        /* changed only by tombstones.c */
     uint64_t base_bytes;
     /* set by the supervisor */
     uint32_t (*tickets_in_use)(void);
@@ -341,15 +339,13 @@ int cr_pd_has_door(const cr_pd *pd);
 /* The slot over which messages and signals reach it. */
 static inline uint32_t cr_input_of(const cr_pd *pd)
 {
-    return cr_pd_is_of_microkit(pd) ? (uint32_t)CR_MICROKIT_SLOT_INPUT
-                                    : (uint32_t)CR_SLOT_ENDPOINT;
+    return cr_pd_is_of_microkit(pd) ? (uint32_t)CR_MICROKIT_SLOT_INPUT : (uint32_t)CR_SLOT_ENDPOINT;
 }
 
 /* Whether the PD's thread is suspended and must not be resumed because of a call. */
 static inline int cr_pd_is_suspended(const cr_pd *pd)
 {
-    return pd->life == CR_LIFE_FROZEN || pd->life == CR_LIFE_FAULTED ||
-           pd->life == CR_LIFE_STOPPED;
+    return pd->life == CR_LIFE_FROZEN || pd->life == CR_LIFE_FAULTED || pd->life == CR_LIFE_STOPPED;
 }
 
 /* The PD that a call with the capability in this slot goes to, or 0. For a slot that was emptied,

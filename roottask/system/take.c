@@ -111,9 +111,8 @@ static void free_memory(cr_ref node)
 /* The regions that a PD has by a resource go when others can use the slot of that. */
 static void free_regions(cr_pd *pd)
 {
-    uint32_t next = pd->attached > 0
-                        ? cr_model_first(cr_sys.model, pd->node, CR_EDGE_HOLD, CR_OUT)
-                        : CR_NONE;
+    uint32_t next =
+        pd->attached > 0 ? cr_model_first(cr_sys.model, pd->node, CR_EDGE_HOLD, CR_OUT) : CR_NONE;
     for (uint32_t edge = next; edge != CR_NONE; edge = next) {
         cr_edge_info info;
         next = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT);
@@ -132,8 +131,8 @@ static void free_regions(cr_pd *pd)
 
 void cr_free_lost_slots(cr_pd *pd, const cr_work_notice *loss)
 {
-    const uint32_t state = loss->space != 0 ? CR_SLOT_LOST | loss->space
-                                            : CR_SLOT_LOST_PD | loss->pd;
+    const uint32_t state =
+        loss->space != 0 ? CR_SLOT_LOST | loss->space : CR_SLOT_LOST_PD | loss->pd;
     for (uint32_t i = CR_SLOT_FIRST_FREE; pd->lost > 0 && i < 1u << pd->body.cspace_bits; i++) {
         if (pd->slots[i] == state && (loss->slot == 0 || loss->slot == i)) {
             free_slot(pd, i);
@@ -290,8 +289,7 @@ static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)
     uint32_t pool_slot = cr_sys.node_entry[resource.index];
     cr_slot parent = cr_slot_at(cr_cptr(CR_L1_POOL, pool_slot));
     const cr_pd *server = pool_slot != 0 ? cr_server_of(resource) : 0; /* else a thread's */
-    if (server != 0 &&
-        (cr_revoke(parent) || cr_cancel_sends(parent) || cr_delete(parent))) {
+    if (server != 0 && (cr_revoke(parent) || cr_cancel_sends(parent) || cr_delete(parent))) {
         return CR_ERR_KERNEL;
     }
     for (uint32_t edge = cr_model_first(cr_sys.model, resource, CR_EDGE_HOLD, CR_IN);
@@ -379,8 +377,8 @@ cr_status cr_take_pd(cr_pd *pd)
 static void trace_delete(cr_ref node, const cr_pd *by, int part)
 {
     cr_node_info info;
-    cr_sys.memory_changed |= cr_model_get(cr_sys.model, node, &info) == CR_OK &&
-                             info.kind == CR_NODE_RESOURCE;
+    cr_sys.memory_changed |=
+        cr_model_get(cr_sys.model, node, &info) == CR_OK && info.kind == CR_NODE_RESOURCE;
     cr_trace_change(CR_EV_DELETE);
     cr_trace_node(node);
     cr_trace_pd(by);

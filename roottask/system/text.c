@@ -42,9 +42,9 @@ static int thread_fits(const cr_image_header *image, uint32_t index)
         (pd->thread == 0) != (pd->process == CR_IMAGE_NONE)) {
         return 0;
     }
-    return pd->thread == 0 || (pd->process < index && pds[pd->process].thread == 0 &&
-                               pds[pd->process].threads == pd->threads &&
-                               pds[pd->process].program == pd->program);
+    return pd->thread == 0 ||
+           (pd->process < index && pds[pd->process].thread == 0 &&
+            pds[pd->process].threads == pd->threads && pds[pd->process].program == pd->program);
 }
 
 static int pds_fit(const cr_image_header *image)
@@ -53,10 +53,10 @@ static int pds_fit(const cr_image_header *image)
         const cr_image_pd *pd = &cr_image_pds(image)[i];
         if (!ends(pd->name, CR_NAME_BYTES) || pd->program >= image->programs.count ||
             pd->priority < 1 || pd->priority > CR_PRIORITY_MAX || pd->spawn_priority < 1 ||
-            pd->spawn_priority > pd->priority ||
-            pd->cspace_bits < CR_CSPACE_BITS_MIN || !has_slots(pd->cspace_bits) ||
-            pd->budget_us > pd->period_us || (pd->budget_us == 0) != (pd->period_us == 0) ||
-            pd->stack_pages < 1 || pd->stack_pages > CR_STACK_PAGES_MAX ||
+            pd->spawn_priority > pd->priority || pd->cspace_bits < CR_CSPACE_BITS_MIN ||
+            !has_slots(pd->cspace_bits) || pd->budget_us > pd->period_us ||
+            (pd->budget_us == 0) != (pd->period_us == 0) || pd->stack_pages < 1 ||
+            pd->stack_pages > CR_STACK_PAGES_MAX ||
             pd->respawn_delay_ms > CR_RESPAWN_DELAY_MAX_MS || pd->reader > image->pds.count ||
             (pd->fault_handler != CR_IMAGE_NONE && pd->fault_handler >= i) ||
             !thread_fits(image, i)) {
@@ -74,8 +74,7 @@ static int policy_fits(const cr_image_header *image)
     }
     for (uint32_t i = 0; i < image->rsi_mins.count; i++) {
         const cr_image_rsi_min *least = &cr_image_rsi_mins(image)[i];
-        if (!ends(least->type, CR_TYPE_BYTES) || least->shared == 0 ||
-            least->shared > least->all) {
+        if (!ends(least->type, CR_TYPE_BYTES) || least->shared == 0 || least->shared > least->all) {
             return 0;
         }
     }
@@ -178,8 +177,7 @@ static int regions_fit(const cr_image_header *image)
         if (!ends(region->name, CR_NAME_BYTES) || region->pages == 0 ||
             region->pages > CR_MEMORY_PAGES_MAX ||
             (region->device != CR_IMAGE_NONE && region->bytes > 0) ||
-            region->after >= CR_AFTER_COUNT ||
-            region->bytes > bytes ||
+            region->after >= CR_AFTER_COUNT || region->bytes > bytes ||
             (region->epoch != CR_IMAGE_NONE &&
              (region->epoch % 8 != 0 || region->epoch >= bytes)) ||
             (region->physical != CR_IMAGE_NONE &&
@@ -207,9 +205,8 @@ static int regions_fit(const cr_image_header *image)
         for (uint32_t k = 0; k <= i; k++) {
             maps += cr_image_maps(image)[k].pd == map->pd;
         }
-        if (map->region >= image->regions.count || map->pd >= image->pds.count ||
-            map->page == 0 || map->page >> (CR_REGIONS_END_BITS - CR_PAGE_BITS) != 0 ||
-            maps > CR_IMAGE_MAX_MAPS) {
+        if (map->region >= image->regions.count || map->pd >= image->pds.count || map->page == 0 ||
+            map->page >> (CR_REGIONS_END_BITS - CR_PAGE_BITS) != 0 || maps > CR_IMAGE_MAX_MAPS) {
             return 0;
         }
     }
@@ -232,9 +229,8 @@ static int ends_fit(const cr_image_header *image)
     }
     for (uint32_t i = 0; i < image->ends.count; i++) {
         const cr_image_channel_end *end = &ends_of[i];
-        const int microkit =
-            end->pd < image->pds.count &&
-            (cr_image_pds(image)[end->pd].flags & CR_IMAGE_MICROKIT) != 0;
+        const int microkit = end->pd < image->pds.count &&
+                             (cr_image_pds(image)[end->pd].flags & CR_IMAGE_MICROKIT) != 0;
         const uint32_t most = microkit ? CR_IMAGE_MAX_ENDS : CR_STARTUP_CHANNELS;
         uint32_t of_pd = 0;
         if (!ends(end->name, CR_NAME_BYTES) || end->pd >= image->pds.count ||
@@ -248,8 +244,8 @@ static int ends_fit(const cr_image_header *image)
         for (uint32_t k = 0; k < i; k++) {
             const int same = ends_of[k].pd == end->pd;
             of_pd += same ? 1u : 0u;
-            if (same && (ends_of[k].id == end->id ||
-                         (end->slot != 0 && ends_of[k].slot == end->slot))) {
+            if (same &&
+                (ends_of[k].id == end->id || (end->slot != 0 && ends_of[k].slot == end->slot))) {
                 return 0;
             }
         }

@@ -34,10 +34,10 @@ static inline const void *cr_image_at(const cr_image_header *image, uint32_t off
     return (const void *)((uintptr_t)image + (uintptr_t)(intptr_t)(int32_t)offset);
 }
 
-#define CR_IMAGE_TABLE(function, row, table)                                              \
-    static inline const row *function(const cr_image_header *image)                       \
-    {                                                                                     \
-        return (const row *)cr_image_at(image, image->table.offset);                      \
+#define CR_IMAGE_TABLE(function, row, table)                                                       \
+    static inline const row *function(const cr_image_header *image)                                \
+    {                                                                                              \
+        return (const row *)cr_image_at(image, image->table.offset);                               \
     }
 
 CR_IMAGE_TABLE(cr_image_rsi_mins, cr_image_rsi_min, rsi_mins)

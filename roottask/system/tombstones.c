@@ -76,8 +76,7 @@ void cr_tombstone_make(cr_ref node, const cr_pd *pd)
     if (made == 0 || cr_model_get(cr_sys.model, node, &info) != CR_OK) {
         return;
     }
-    *made = (cr_tombstone){
-        .used = 1, .node = node, .is_pd = pd != 0, .number = info.number};
+    *made = (cr_tombstone){.used = 1, .node = node, .is_pd = pd != 0, .number = info.number};
     if (pd != 0) {
         made->end = all->ends[cr_receiver(pd)];
         all->ends[cr_receiver(pd)] = (cr_end_of){0};
@@ -124,8 +123,8 @@ static void owed(const cr_pd *to, cr_tombstone *tombstone)
         drop(pd, 0);
         i--;
     }
-    all->refs[pd][i] = (cr_tombstone_ref){
-        .entry = entry_of(tombstone), .notices = 1, .since = to->last_token};
+    all->refs[pd][i] =
+        (cr_tombstone_ref){.entry = entry_of(tombstone), .notices = 1, .since = to->last_token};
     tombstone->refs++;
 }
 
@@ -153,8 +152,7 @@ static uint32_t place_of(uint32_t by, uint32_t space, uint32_t pd)
 {
     for (uint32_t i = 0; i < CR_TOMBSTONES_EACH && all->refs[by][i].entry != 0; i++) {
         const cr_tombstone *tombstone = &all->at[all->refs[by][i].entry - 1];
-        if (tombstone->is_pd == (space == 0) &&
-            tombstone->number == (space != 0 ? space : pd)) {
+        if (tombstone->is_pd == (space == 0) && tombstone->number == (space != 0 ? space : pd)) {
             return i;
         }
     }

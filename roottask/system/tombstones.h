@@ -17,9 +17,7 @@
 #include <cellreap/protocol.h>
 #include <cellreap/work.h>
 
-enum {
-    CR_TOMBSTONE_REGISTERS = sizeof(seL4_UserContext) / sizeof(seL4_Word)
-};
+enum { CR_TOMBSTONE_REGISTERS = sizeof(seL4_UserContext) / sizeof(seL4_Word) };
 
 /* The entries for nodes in the model. */
 static inline uint32_t cr_node_entries(void)
@@ -65,10 +63,10 @@ typedef struct cr_tombstone_ref {
 
 typedef struct cr_tombstones {
     cr_tombstone *at;
-    uint16_t *of_node; /* by index of a node: entry plus 1; 0: none */
-    uint32_t used;                     /* no entry behind these was ever used */
-    uint32_t due;                      /* settled, and nobody refers to them */
-    cr_end_of *ends;                   /* of the PDs that exist, by index */
+    uint16_t *of_node;                            /* by index of a node: entry plus 1; 0: none */
+    uint32_t used;                                /* no entry behind these was ever used */
+    uint32_t due;                                 /* settled, and nobody refers to them */
+    cr_end_of *ends;                              /* of the PDs that exist, by index */
     cr_tombstone_ref (*refs)[CR_TOMBSTONES_EACH]; /* likewise; oldest first */
 } cr_tombstones;
 

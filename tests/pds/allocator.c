@@ -60,8 +60,7 @@ static int is_zero(uint64_t address, uint32_t pages)
 }
 
 /* The last addresses for a region. */
-static const uint64_t last_gib =
-    (1ull << CR_REGIONS_END_BITS) - (1ull << CR_REGION_SPAN_BITS);
+static const uint64_t last_gib = (1ull << CR_REGIONS_END_BITS) - (1ull << CR_REGION_SPAN_BITS);
 
 static void refused(thing object, thing region)
 {
@@ -69,17 +68,21 @@ static void refused(thing object, thing region)
     cr_say_check("no pages", cr_allocate(0, &space, &number), CR_RESULT_FAILED);
     cr_say_check("too many pages", cr_allocate(CR_MEMORY_PAGES_MAX + 1, &space, &number),
                  CR_RESULT_FAILED);
-    cr_say_check("not aligned", cr_attach(object.space, object.object, gib(9) + 8, 1, &space,
-                                          &number), CR_RESULT_FAILED);
-    cr_say_check("two spans", cr_attach(object.space, object.object, gib(9) - PAGE, 1, &space,
-                                        &number), CR_RESULT_FAILED);
+    cr_say_check("not aligned",
+                 cr_attach(object.space, object.object, gib(9) + 8, 1, &space, &number),
+                 CR_RESULT_FAILED);
+    cr_say_check("two spans",
+                 cr_attach(object.space, object.object, gib(9) - PAGE, 1, &space, &number),
+                 CR_RESULT_FAILED);
     cr_say_check("address 0", cr_attach(object.space, object.object, 0, 1, &space, &number),
                  CR_RESULT_FAILED);
-    cr_say_check("too high", cr_attach(object.space, object.object,
-                                       1ull << CR_REGIONS_END_BITS, 1, &space, &number),
-                 CR_RESULT_FAILED);
-    cr_say_check("there already", cr_attach(object.space, object.object, gib(1), 1, &space,
-                                            &number), CR_RESULT_EXISTS);
+    cr_say_check(
+        "too high",
+        cr_attach(object.space, object.object, 1ull << CR_REGIONS_END_BITS, 1, &space, &number),
+        CR_RESULT_FAILED);
+    cr_say_check("there already",
+                 cr_attach(object.space, object.object, gib(1), 1, &space, &number),
+                 CR_RESULT_EXISTS);
     cr_say_check("no memory", cr_attach(region.space, region.object, gib(9), 1, &space, &number),
                  CR_RESULT_DENIED);
     cr_say_check("no such", cr_attach(object.space, 0x7777, gib(9), 1, &space, &number),
@@ -140,11 +143,12 @@ static void look_for_gift(void)
     for (uint32_t i = 1; i < OBJECTS; i++) {
         thing object = {mine.space, i};
         thing region, none;
-        if (i != mine.object && cr_attach(object.space, i, gib(2), 0, &region.space,
-                                          &region.object) == CR_RESULT_OK) {
+        if (i != mine.object &&
+            cr_attach(object.space, i, gib(2), 0, &region.space, &region.object) == CR_RESULT_OK) {
             cr_say_text(at(gib(2))[last] == SECRET ? "kept" : "lost");
-            cr_say_check("attach to write", cr_attach(object.space, i, gib(3), 1, &none.space,
-                                                      &none.object), CR_RESULT_DENIED);
+            cr_say_check("attach to write",
+                         cr_attach(object.space, i, gib(3), 1, &none.space, &none.object),
+                         CR_RESULT_DENIED);
             release(object);
             cr_say_text(at(gib(2))[last] == SECRET ? "kept" : "lost");
             release(region);

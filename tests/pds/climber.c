@@ -58,8 +58,7 @@ static void climb(void)
             words[0] = cr_info()->args[0];
             words[1] = cr_info()->args[1];
         }
-        cr_put_number(cr_put(&line, " "),
-                      cr_call_root_with_pd(CR_OP_SEND, slot, words, 2, 0, 0));
+        cr_put_number(cr_put(&line, " "), cr_call_root_with_pd(CR_OP_SEND, slot, words, 2, 0, 0));
     }
     cr_say(&line);
     cr_checkpoint();

@@ -28,16 +28,15 @@ static const char *const fatal[] = {
 
 /* Not ended: what is printed next follows on the same line. */
 static const char *const beginnings[] = {
-    "~:",
-    "~:Xi",
-    "~:Xi1X]gnPD_1 gn",
-    "~:Xj11Xkgn00000000 @@@@@@@@ ",
-    "~",
+    "~:", "~:Xi", "~:Xi1X]gnPD_1 gn", "~:Xj11Xkgn00000000 @@@@@@@@ ", "~",
 };
 
-enum { NUMBERS = 300, COUNT_TRACE = sizeof(trace) / sizeof(trace[0]),
-       COUNT_FATAL = sizeof(fatal) / sizeof(fatal[0]),
-       COUNT_BEGINNINGS = sizeof(beginnings) / sizeof(beginnings[0]) };
+enum {
+    NUMBERS = 300,
+    COUNT_TRACE = sizeof(trace) / sizeof(trace[0]),
+    COUNT_FATAL = sizeof(fatal) / sizeof(fatal[0]),
+    COUNT_BEGINNINGS = sizeof(beginnings) / sizeof(beginnings[0])
+};
 
 static void print(const char *text)
 {
@@ -69,7 +68,7 @@ static void print_events(void)
     for (uint32_t number = 0; number < NUMBERS; number++) {
         print("\n~:");
         print_number(number);
-        print(number % 2u == 0 ? "111gn00000000 @@@@@@@@\n" /* END */
+        print(number % 2u == 0 ? "111gn00000000 @@@@@@@@\n"                /* END */
                                : "1XfgnPD_1 gnvm-fault 00gn- @@@@@@@@\n"); /* FAULT */
     }
 }

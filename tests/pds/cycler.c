@@ -62,7 +62,7 @@ void cr_main(void)
         uint64_t made;
         result = make(&made);
         if (result == CR_RESULT_OK) {
-            result = delete(made);
+            result = delete (made);
         }
         if (result != CR_RESULT_OK) {
             break;

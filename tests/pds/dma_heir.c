@@ -31,8 +31,7 @@ void cr_main(void)
     for (const uint32_t begin = *clock; *clock - begin < SECONDS;) {
     }
     cr_line line = {0};
-    cr_say(cr_put(&line, count_buffers() == 0 ? "buffers clean"
-                                                                   : "buffers written"));
+    cr_say(cr_put(&line, count_buffers() == 0 ? "buffers clean" : "buffers written"));
     cr_say_check("letters", count_written(3, ~0ull), 0);
     while (cr_next_round()) {
     }

@@ -47,8 +47,8 @@ static uint32_t send(child what, uint32_t to)
 static void tell(uint32_t server, uint32_t label, uint32_t slot, uint32_t number)
 {
     uint32_t received;
-    cr_say_check("tell",
-                 cr_call(server, label, (uint64_t[]){slot, number}, 2, 0, 0, &received), ST_OK);
+    cr_say_check("tell", cr_call(server, label, (uint64_t[]){slot, number}, 2, 0, 0, &received),
+                 ST_OK);
 }
 
 void cr_main(void)

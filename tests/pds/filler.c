@@ -60,8 +60,8 @@ static cr_result make_ticket(void)
         result = spawn(&child);
     }
     if (result == CR_RESULT_OK) {
-        result = cr_call_root_with_pd(CR_OP_SHARE_REQUEST, child, (uint64_t[]){asked}, 1, shared,
-                                      1);
+        result =
+            cr_call_root_with_pd(CR_OP_SHARE_REQUEST, child, (uint64_t[]){asked}, 1, shared, 1);
     }
     if (result == CR_RESULT_OK) {
         result = cr_terminate(child, &info);

@@ -152,13 +152,13 @@ static void use_what_is_withheld(void)
         IRQIssueIRQHandler,
         CR_WITH_MCS(SchedControlConfigureFlags, )
 #ifdef CONFIG_ARCH_X86_64
-        X86IOPortControlIssue,
+            X86IOPortControlIssue,
         X86ASIDControlMakePool,
 #elif defined(CONFIG_ARCH_RISCV)
-        RISCVASIDControlMakePool,
+            RISCVASIDControlMakePool,
         RISCVIRQIssueIRQHandlerTrigger,
 #else
-        ARMASIDControlMakePool,
+            ARMASIDControlMakePool,
         ARMIRQIssueIRQHandlerTrigger,
 #endif
 #ifdef CONFIG_ALLOW_SMC_CALLS
@@ -172,8 +172,8 @@ static void use_what_is_withheld(void)
     uint32_t slots = 0;
     for (seL4_CPtr slot = 0; slot <= LAST; slot++) {
         /* Over these it asks the root task, or is answered. */
-        if (slot == CR_SLOT_ROOT || slot == CR_SLOT_FAULT || slot == OWN_REPLY ||
-            slot == request || slot == block[2] || slot == cr_info()->pds[0].slot) {
+        if (slot == CR_SLOT_ROOT || slot == CR_SLOT_FAULT || slot == OWN_REPLY || slot == request ||
+            slot == block[2] || slot == cr_info()->pds[0].slot) {
             continue;
         }
         slots++;

@@ -18,8 +18,8 @@
 CR_ASKS_WITHOUT_LIBRARY
 
 enum {
-    FUZZ_EXIT = 1,       /* the operation EXIT */
-    FUZZ_FAULTS = 2,     /* messages in the form of faults, over its fault capability */
+    FUZZ_EXIT = 1,   /* the operation EXIT */
+    FUZZ_FAULTS = 2, /* messages in the form of faults, over its fault capability */
     /* calls to, or messages with, capabilities beyond its CSpace: faults of its own */
     FUZZ_CAP_FAULTS = 4,
     /* GET_WORK without receiving the answer: that notice is never acknowledged */
@@ -105,8 +105,8 @@ static thing requests[CR_STARTUP_REQUESTS];
 static uint32_t own_space; /* 0: must be created again */
 /* number of the request that the message connects to, or CR_STARTUP_REQUESTS */
 static uint32_t wanted;
-static uint32_t failed;    /* space of the notice that failed last, or 0 */
-static uint64_t client;    /* badge; 0: none received yet */
+static uint32_t failed; /* space of the notice that failed last, or 0 */
+static uint64_t client; /* badge; 0: none received yet */
 static uint64_t mapped[4];
 static uint32_t unseen;
 static int leaving; /* a server may be about to be destroyed, and then answers no message */
@@ -235,8 +235,9 @@ static void take_work(const uint64_t *work)
 {
     for (uint32_t i = 0; i < work[1] && i < CR_WORK_MAX && n_owed < OWED; i++) {
         const uint64_t *at = &work[2 + i * CR_WORK_WORDS];
-        owed[n_owed++] = (cr_work_entry){(cr_notice_kind)work[0], at[0], (uint32_t)at[1],
-                                         (uint32_t)at[2], (uint32_t)at[3], (uint32_t)at[4], 0};
+        owed[n_owed++] = (cr_work_entry){
+            (cr_notice_kind)work[0], at[0], (uint32_t)at[1], (uint32_t)at[2], (uint32_t)at[3],
+            (uint32_t)at[4],         0};
         if (work[0] == CR_NOTICE_LOST || (work[0] == CR_NOTICE_DESTROY && at[2] == 0)) {
             forget_space(at[1]);
         }
@@ -319,8 +320,20 @@ static void give_back(void)
 static uint64_t some_word(void)
 {
     static const uint64_t edges[] = {
-        0, 1, 16, 17, 32, 33, CR_SAY_MAX, 0xfffffffe, 0xffffffffu, 0x100000000, 0x100000001,
-        ~(uint64_t)0, 0x8000000000000000u, CR_PROTOCOL_MAGIC,
+        0,
+        1,
+        16,
+        17,
+        32,
+        33,
+        CR_SAY_MAX,
+        0xfffffffe,
+        0xffffffffu,
+        0x100000000,
+        0x100000001,
+        ~(uint64_t)0,
+        0x8000000000000000u,
+        CR_PROTOCOL_MAGIC,
     };
     switch (below(8)) {
     case 0:
@@ -407,7 +420,7 @@ static thing some_target(int is_space)
 {
     if (is_space) {
         return (thing){below(2) == 0 && spaces.count != 0 ? spaces.of[below(spaces.count)].space
-                                                           : requests[some_request()].space,
+                                                          : requests[some_request()].space,
                        0, 0};
     }
     return blocks.count != 0 && below(2) == 0 ? blocks.of[below(blocks.count)] : some_own();
@@ -700,8 +713,8 @@ static void compose_for_root(message *m)
         m->label = CR_OP_HOLDS;
     }
     fill(m);
-    int shows = m->label == CR_OP_SEND || m->label == CR_OP_SHARE_REQUEST ||
-                m->label == CR_OP_TERMINATE;
+    int shows =
+        m->label == CR_OP_SEND || m->label == CR_OP_SHARE_REQUEST || m->label == CR_OP_TERMINATE;
     m->extra = below(8) == 0 ? below(MOST_CAPS + 1) : (uint32_t)shows;
     if (shows && below(8) != 0) {
         m->caps[0] = some_body();

@@ -37,8 +37,8 @@ static void let_go(void)
     cr_line line = {0};
     uint32_t released = 0;
     for (uint32_t i = 0; i < n_objects; i++) {
-        released += cr_call_root(CR_OP_RELEASE, (uint64_t[]){space, objects[i]}, 2, 0, 0) ==
-                    CR_RESULT_OK;
+        released +=
+            cr_call_root(CR_OP_RELEASE, (uint64_t[]){space, objects[i]}, 2, 0, 0) == CR_RESULT_OK;
     }
     cr_put_number(cr_put(&line, "released "), released);
     cr_say(cr_put_number(cr_put(&line, ", disconnect "),

@@ -40,11 +40,10 @@ static void press(const char *name, uint32_t pd, uint32_t object)
     uint64_t lure[CR_TYPE_WORDS + CR_NAME_WORDS] = {0x4552554cu, 0, 0x6572756cu};
     cr_put(cr_put(&line, name), ": share ");
     cr_put_number(&line, cr_call_root_with_pd(CR_OP_SHARE_REQUEST, pd, words, 1, 0, 0));
-    cr_put_number(cr_put(&line, ", send "),
-                  cr_call_root_with_pd(CR_OP_SEND, pd, words, 2, 0, 0));
-    cr_put_number(cr_put(&line, ", first client "),
-                  cr_call_root_with_pd(CR_OP_CREATE_SPACE, pd, lure,
-                                       CR_TYPE_WORDS + CR_NAME_WORDS, 0, 0));
+    cr_put_number(cr_put(&line, ", send "), cr_call_root_with_pd(CR_OP_SEND, pd, words, 2, 0, 0));
+    cr_put_number(
+        cr_put(&line, ", first client "),
+        cr_call_root_with_pd(CR_OP_CREATE_SPACE, pd, lure, CR_TYPE_WORDS + CR_NAME_WORDS, 0, 0));
     cr_say(&line);
 }
 

@@ -15,8 +15,8 @@ void cr_main(void)
     uint32_t space;
     uint32_t made = 0;
     for (uint32_t i = 0; i < cr_info()->args[0]; i++) {
-        char name[8] = {'s', (char)('0' + i / 100), (char)('0' + i / 10 % 10),
-                        (char)('0' + i % 10), 0};
+        char name[8] = {'s', (char)('0' + i / 100), (char)('0' + i / 10 % 10), (char)('0' + i % 10),
+                        0};
         made += cr_create_space("THING", name, &space) == CR_RESULT_OK;
     }
     cr_line line = {0};

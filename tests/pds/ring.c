@@ -10,8 +10,8 @@ void cr_main(void)
     cr_line line = {0};
     uint32_t slot;
     uint32_t space;
-    cr_say(cr_put_number(cr_put(&line, "connect: "),
-                         cr_connect(info->requests[0], 1, &slot, &space)));
+    cr_say(
+        cr_put_number(cr_put(&line, "connect: "), cr_connect(info->requests[0], 1, &slot, &space)));
     if (cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK) {
         cr_exit(1);
     }

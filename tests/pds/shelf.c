@@ -29,8 +29,8 @@ void cr_main(void)
         seL4_Word badge;
         (void)cr_recv(CR_SLOT_ENDPOINT, &badge, CR_SLOT_REPLY);
         for (; fetched < info->args[1]; fetched++) {
-            if (cr_call_root(CR_OP_GET_WORK, 0, 0, results,
-                             2 + CR_WORK_MAX * CR_WORK_WORDS) != CR_RESULT_OK) {
+            if (cr_call_root(CR_OP_GET_WORK, 0, 0, results, 2 + CR_WORK_MAX * CR_WORK_WORDS) !=
+                CR_RESULT_OK) {
                 cr_exit(2);
             }
         }

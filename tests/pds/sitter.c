@@ -23,7 +23,7 @@ enum {
     CALLS_LATER = 6
 };
 
-static uint32_t ward;        /* slot of the request */
+static uint32_t ward; /* slot of the request */
 static uint32_t ward_space;
 static uint64_t resource[3]; /* its space, its object, its slot */
 static uint32_t space;
@@ -59,8 +59,8 @@ static int handle(const cr_fault *fault)
     switch (cr_info()->args[0]) {
     case RELEASES:
         say("release ", cr_call_root(CR_OP_RELEASE, resource, 2, 0, 0));
-        say("lost ", cr_call((uint32_t)resource[2], ST_READ, 0, 0, 0, 0, &received) ==
-                         CR_CALL_LOST);
+        say("lost ",
+            cr_call((uint32_t)resource[2], ST_READ, 0, 0, 0, 0, &received) == CR_CALL_LOST);
         use_slots_anew();
         break;
     case LEAVES:

@@ -57,8 +57,8 @@ static uint64_t raw(uint64_t label, uint64_t magic, uint64_t argument, uint32_t 
 {
     seL4_SetMR(0, magic);
     seL4_SetMR(1, argument);
-    return seL4_MessageInfo_get_label(seL4_Call(CR_SLOT_ROOT,
-                                                seL4_MessageInfo_new(label, 0, 0, length)));
+    return seL4_MessageInfo_get_label(
+        seL4_Call(CR_SLOT_ROOT, seL4_MessageInfo_new(label, 0, 0, length)));
 }
 
 static void try_bad_messages(void)
@@ -70,10 +70,10 @@ static void try_bad_messages(void)
     cr_say_check("no operation is refused", raw(0, CR_PROTOCOL_MAGIC, 0, 2), CR_RESULT_BAD_OP);
     cr_say_check("an unknown operation is refused", raw(CR_OP_COUNT, CR_PROTOCOL_MAGIC, 0, 2),
                  CR_RESULT_BAD_OP);
-    cr_say_check("an empty message is refused",
-                 raw(CR_OP_CREATE_RESOURCE, CR_PROTOCOL_MAGIC, 0, 0), CR_RESULT_BAD_MAGIC);
-    cr_say_check("a short message is refused",
-                 raw(CR_OP_CREATE_RESOURCE, CR_PROTOCOL_MAGIC, 0, 1), CR_RESULT_BAD_LENGTH);
+    cr_say_check("an empty message is refused", raw(CR_OP_CREATE_RESOURCE, CR_PROTOCOL_MAGIC, 0, 0),
+                 CR_RESULT_BAD_MAGIC);
+    cr_say_check("a short message is refused", raw(CR_OP_CREATE_RESOURCE, CR_PROTOCOL_MAGIC, 0, 1),
+                 CR_RESULT_BAD_LENGTH);
 }
 
 static void try_rights(void)
@@ -139,16 +139,16 @@ static void try_sharing(void)
                  CR_RESULT_BAD_LENGTH);
     cr_say_check("a resource is not sent to a PD that does not allow it",
                  cr_call_root_with_pd(CR_OP_SEND, peer_pd, mine, 2, &slot, 1), CR_RESULT_UNWANTED);
-    cr_say_check("the peer allows one edge",
-                 ask_peer_3(PE_ALLOW, 0, cr_info()->pd, 1, &word), CR_RESULT_OK);
+    cr_say_check("the peer allows one edge", ask_peer_3(PE_ALLOW, 0, cr_info()->pd, 1, &word),
+                 CR_RESULT_OK);
     cr_say_check("a resource is sent", cr_send(space, object, peer_pd, 0, &sent), CR_RESULT_OK);
     cr_say_check("the recipient can use it", ask_peer(PE_USE, sent, 0, &word), RG_OK);
     cr_say_check("it is the same resource", word, object);
     cr_say_check("a request is not shared with a PD that does not allow it",
                  cr_call_root_with_pd(CR_OP_SHARE_REQUEST, peer_pd, mine, 1, &slot, 1),
                  CR_RESULT_UNWANTED);
-    cr_say_check("the peer allows one more",
-                 ask_peer_3(PE_ALLOW, 0, cr_info()->pd, 1, &word), CR_RESULT_OK);
+    cr_say_check("the peer allows one more", ask_peer_3(PE_ALLOW, 0, cr_info()->pd, 1, &word),
+                 CR_RESULT_OK);
     cr_say_check("a request is shared",
                  cr_call_root_with_pd(CR_OP_SHARE_REQUEST, peer_pd, mine, 1, &slot, 1),
                  CR_RESULT_OK);
@@ -180,8 +180,8 @@ static void try_spaces(void)
     uint64_t word;
     cr_say_check("no space for a first client that does not allow it",
                  ask(RG_FIRST_CLIENT, 0, 0, out), CR_RESULT_UNWANTED);
-    cr_say_check("the peer allows the registry two edges",
-                 ask_peer_3(PE_ALLOW, space, 0, 2, &word), CR_RESULT_OK);
+    cr_say_check("the peer allows the registry two edges", ask_peer_3(PE_ALLOW, space, 0, 2, &word),
+                 CR_RESULT_OK);
     cr_say_check("a space is made for a first client", ask(RG_FIRST_CLIENT, 0, 0, out),
                  CR_RESULT_OK);
     uint64_t slot = out[1];

@@ -18,8 +18,17 @@
 
 CR_ASKS_WITHOUT_LIBRARY
 
-enum { OPENS = 0, EXITS = 1, ASKS = 2, LOOKS = 3, FLOODS = 4, FAULTS = 5, SPAWNS = 6,
-       SPINS = 7, BUILDS = 8 };
+enum {
+    OPENS = 0,
+    EXITS = 1,
+    ASKS = 2,
+    LOOKS = 3,
+    FLOODS = 4,
+    FAULTS = 5,
+    SPAWNS = 6,
+    SPINS = 7,
+    BUILDS = 8
+};
 
 static int work(const cr_work_entry *w)
 {

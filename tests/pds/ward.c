@@ -50,9 +50,8 @@ void cr_main(void)
     const cr_startup *info = cr_info();
     uint32_t slot = 0;
     uint32_t below = 0;
-    if (info->n_requests > 0 &&
-        (cr_connect(info->requests[0], 1, &slot, &below) != CR_RESULT_OK ||
-         cr_allow(below, 2) != CR_RESULT_OK)) {
+    if (info->n_requests > 0 && (cr_connect(info->requests[0], 1, &slot, &below) != CR_RESULT_OK ||
+                                 cr_allow(below, 2) != CR_RESULT_OK)) {
         cr_say_text("nobody to call");
     }
     if (info->n_spaces > 0) {

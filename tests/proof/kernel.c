@@ -8,14 +8,13 @@
 
 /* The most, so that there is more than one pool of numbers of address spaces. */
 enum { PDS = CR_MAX_PDS, ENTRIES = 16384 };
-cr_image_tables cr_most = {
-    .pds = PDS, .bodies = 2 * PDS, .pool = ENTRIES, .blocks = ENTRIES};
+cr_image_tables cr_most = {.pds = PDS, .bodies = 2 * PDS, .pool = ENTRIES, .blocks = ENTRIES};
 
 #undef CR_TABLE_MAKE
-#define CR_TABLE_MAKE(table, count)                \
-    do {                                           \
-        static __typeof__(*(table)) all[ENTRIES];  \
-        (table) = all;                             \
+#define CR_TABLE_MAKE(table, count)                                                                \
+    do {                                                                                           \
+        static __typeof__(*(table)) all[ENTRIES];                                                  \
+        (table) = all;                                                                             \
     } while (0)
 
 #include "kernel/kernel.c"

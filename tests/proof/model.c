@@ -8,8 +8,8 @@
 #define OPERATION any()
 #endif
 
-static uint32_t small_arena[(sizeof(struct cr_model) + 2 * sizeof(cr_node) + 3 * sizeof(cr_edge)) /
-                                4 + 4];
+static uint32_t
+    small_arena[(sizeof(struct cr_model) + 2 * sizeof(cr_node) + 3 * sizeof(cr_edge)) / 4 + 4];
 
 static void make(void)
 {
@@ -36,39 +36,97 @@ void main(void)
     uint32_t list;
     uint32_t index;
     switch (OPERATION) {
-    case 0: (void)cr_model_add_pd(model, any(), any(), &out); break;
-    case 1: (void)cr_model_add_space(model, any(), any(), any(), any_ref(), &out); break;
-    case 2: (void)cr_model_add_resource(model, any_ref(), any(), &out); break;
-    case 3: (void)cr_model_add_edge(model, any(), any_ref(), any_ref()); break;
-    case 4: (void)cr_model_drop_edge(model, any(), any_ref(), any_ref()); break;
-    case 5: (void)cr_model_cut_edge(model, any(), any_ref(), any_ref()); break;
-    case 6: (void)cr_model_find(model, any(), any_ref(), any_ref()); break;
-    case 7: (void)cr_model_count(model, any(), any_ref(), any_ref()); break;
-    case 8: (void)cr_model_first(model, any_ref(), any(), any()); break;
-    case 27: (void)cr_model_lists(model, any_ref()); break;
-    case 9: (void)cr_model_next(model, any(), any_ref(), any()); break;
-    case 10: (void)cr_model_edge(model, any(), &edge); break;
-    case 11: (void)cr_model_get(model, any_ref(), &node); break;
-    case 12: (void)cr_model_at(model, any(), &out); break;
-    case 13: (void)cr_model_set_pinned(model, any_ref(), (int)any()); break;
-    case 14: (void)cr_model_doom(model, any_ref()); break;
-    case 15: (void)cr_model_spare(model, any_ref()); break;
-    case 16: (void)cr_model_destroy(model, any_ref()); break;
+    case 0:
+        (void)cr_model_add_pd(model, any(), any(), &out);
+        break;
+    case 1:
+        (void)cr_model_add_space(model, any(), any(), any(), any_ref(), &out);
+        break;
+    case 2:
+        (void)cr_model_add_resource(model, any_ref(), any(), &out);
+        break;
+    case 3:
+        (void)cr_model_add_edge(model, any(), any_ref(), any_ref());
+        break;
+    case 4:
+        (void)cr_model_drop_edge(model, any(), any_ref(), any_ref());
+        break;
+    case 5:
+        (void)cr_model_cut_edge(model, any(), any_ref(), any_ref());
+        break;
+    case 6:
+        (void)cr_model_find(model, any(), any_ref(), any_ref());
+        break;
+    case 7:
+        (void)cr_model_count(model, any(), any_ref(), any_ref());
+        break;
+    case 8:
+        (void)cr_model_first(model, any_ref(), any(), any());
+        break;
+    case 27:
+        (void)cr_model_lists(model, any_ref());
+        break;
+    case 9:
+        (void)cr_model_next(model, any(), any_ref(), any());
+        break;
+    case 10:
+        (void)cr_model_edge(model, any(), &edge);
+        break;
+    case 11:
+        (void)cr_model_get(model, any_ref(), &node);
+        break;
+    case 12:
+        (void)cr_model_at(model, any(), &out);
+        break;
+    case 13:
+        (void)cr_model_set_pinned(model, any_ref(), (int)any());
+        break;
+    case 14:
+        (void)cr_model_doom(model, any_ref());
+        break;
+    case 15:
+        (void)cr_model_spare(model, any_ref());
+        break;
+    case 16:
+        (void)cr_model_destroy(model, any_ref());
+        break;
     case 28:
         index = 0;
         list = any();
         (void)cr_model_take_edges(model, any_ref(), &list, taken, at_most(2), &index);
         break;
-    case 17: (void)cr_model_release(model, any_ref()); break;
-    case 18: (void)cr_model_age(model, any()); break;
-    case 19: (void)cr_model_get_stats(model); break;
-    case 20: cr_model_touch(model, any(), any()); break;
-    case 21: cr_model_reset_touched(model); break;
-    case 22: open(model); break;
-    case 23: (void)cr_model_subscribe(model, any_ref(), any_ref(), any()); break;
-    case 24: (void)cr_model_unsubscribe(model, any_ref(), any_ref(), any()); break;
-    case 25: (void)cr_model_subscriptions(model, any_ref(), any_ref(), any()); break;
-    case 26: (void)cr_model_handlers(model, any_ref(), any_ref()); break;
-    default: make(); break;
+    case 17:
+        (void)cr_model_release(model, any_ref());
+        break;
+    case 18:
+        (void)cr_model_age(model, any());
+        break;
+    case 19:
+        (void)cr_model_get_stats(model);
+        break;
+    case 20:
+        cr_model_touch(model, any(), any());
+        break;
+    case 21:
+        cr_model_reset_touched(model);
+        break;
+    case 22:
+        open(model);
+        break;
+    case 23:
+        (void)cr_model_subscribe(model, any_ref(), any_ref(), any());
+        break;
+    case 24:
+        (void)cr_model_unsubscribe(model, any_ref(), any_ref(), any());
+        break;
+    case 25:
+        (void)cr_model_subscriptions(model, any_ref(), any_ref(), any());
+        break;
+    case 26:
+        (void)cr_model_handlers(model, any_ref(), any_ref());
+        break;
+    default:
+        make();
+        break;
     }
 }

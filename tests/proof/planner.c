@@ -150,18 +150,36 @@ void main(void)
     /*@ widen_hints global:"all", 4095, 4096, 8191, 8192; */ /* the lengths of the arrays */
     plan.doomed = doomed; /* the only pointer of a plan that the planner looks at */
     switch (OPERATION) {
-    case 0: (void)cr_plan_crash(&planner, model, any_ref(), any(), any(), &plan); break;
-    case 1: (void)cr_plan_again(&planner, model, &plan); break;
+    case 0:
+        (void)cr_plan_crash(&planner, model, any_ref(), any(), any(), &plan);
+        break;
+    case 1:
+        (void)cr_plan_again(&planner, model, &plan);
+        break;
     case 2:
         (void)cr_plan_restore(&planner, model, &plan, kept_doomed, kept_pre_destroy, kept_groups);
         break;
-    case 3: (void)cr_plan_dooms(&planner, &plan, any_ref()); break;
-    case 4: (void)cr_planner_bytes(any(), any()); break;
-    case 5: (void)cr_planner_wanted(&planner); break;
-    case 6: (void)cr_plan_subtree(&planner, model, any_ref(), any(), any(), &plan); break;
-    case 7: (void)cr_plan_collect(&planner, model, refs, at_most(3), &plan); break;
-    case 8: (void)cr_plan_spare(&planner, model, refs, at_most(3), &plan); break;
-    case 9: (void)cr_plan_reconcile(&planner, model, refs, at_most(3), &plan); break;
+    case 3:
+        (void)cr_plan_dooms(&planner, &plan, any_ref());
+        break;
+    case 4:
+        (void)cr_planner_bytes(any(), any());
+        break;
+    case 5:
+        (void)cr_planner_wanted(&planner);
+        break;
+    case 6:
+        (void)cr_plan_subtree(&planner, model, any_ref(), any(), any(), &plan);
+        break;
+    case 7:
+        (void)cr_plan_collect(&planner, model, refs, at_most(3), &plan);
+        break;
+    case 8:
+        (void)cr_plan_spare(&planner, model, refs, at_most(3), &plan);
+        break;
+    case 9:
+        (void)cr_plan_reconcile(&planner, model, refs, at_most(3), &plan);
+        break;
     case 10: {
         const cr_closeness close = any_closeness();
         (void)cr_plan_close(&planner, model, any_ref(), any(), any(), &close, &plan);

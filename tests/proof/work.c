@@ -53,31 +53,83 @@ void main(void)
     MAKE_ANY(&answers);
     MAKE_ANY(&cursor);
     switch (OPERATION) {
-    case 0: (void)cr_work_room(&work); break;
-    case 1: (void)cr_work_pending(&work, any()); break;
-    case 2: (void)cr_work_has(&work, any_64()); break;
-    case 3: (void)cr_work_ready(&work, any()); break;
-    case 4: (void)cr_work_pending_of(&work, any(), (cr_notice_kind)any()); break;
-    case 5: (void)cr_work_charged(&work, any()); break;
-    case 6: (void)cr_work_put(&work, any(), notices); break;
-    case 7: (void)cr_work_fetch(&work, any(), at_most(CR_WORK_MAX), notices, &a); break;
-    case 8: (void)cr_work_look(&work, any(), any_64(), notices); break;
-    case 9: (void)cr_work_check(&work, any(), answers, at_most(CR_WORK_MAX)); break;
-    case 10: (void)cr_work_finish(&work, any(), answers, notices); break;
-    case 11: (void)cr_work_failed(&work, any(), any(), notices); break;
-    case 12: (void)cr_work_resume(&work, any(), any()); break;
-    case 13: (void)cr_work_is_left((cr_notice_kind)any()); break;
-    case 14: (void)cr_work_set_receiver(&work, any(), (uint8_t)any(), any()); break;
-    case 15: (void)cr_work_next_unseen(&work, any(), &cursor, notices); break;
-    case 16: (void)cr_work_withdraw(&work, any(), any_64(), notices); break;
-    case 17: (void)cr_work_merge(&work, any(), any_64()); break;
-    case 18: (void)cr_work_take(&work, any(), notices, &a); break;
-    case 19: (void)cr_work_oldest_of(&work, any(), notices); break;
-    case 20: (void)cr_work_next(&work, any(), &cursor, notices); break;
-    case 21: (void)cr_work_untag(&work, any(), any_64()); break;
-    case 22: cr_work_count(&work, any(), &a, &b); break;
-    case 23: cr_work_count_of(&work, any(), any(), &a, &b); break;
-    case 24: (void)cr_work_bytes(any(), any()); break;
-    default: (void)cr_work_init(small_memory, at_most(sizeof(small_memory)), 2, 2, &made); break;
+    case 0:
+        (void)cr_work_room(&work);
+        break;
+    case 1:
+        (void)cr_work_pending(&work, any());
+        break;
+    case 2:
+        (void)cr_work_has(&work, any_64());
+        break;
+    case 3:
+        (void)cr_work_ready(&work, any());
+        break;
+    case 4:
+        (void)cr_work_pending_of(&work, any(), (cr_notice_kind)any());
+        break;
+    case 5:
+        (void)cr_work_charged(&work, any());
+        break;
+    case 6:
+        (void)cr_work_put(&work, any(), notices);
+        break;
+    case 7:
+        (void)cr_work_fetch(&work, any(), at_most(CR_WORK_MAX), notices, &a);
+        break;
+    case 8:
+        (void)cr_work_look(&work, any(), any_64(), notices);
+        break;
+    case 9:
+        (void)cr_work_check(&work, any(), answers, at_most(CR_WORK_MAX));
+        break;
+    case 10:
+        (void)cr_work_finish(&work, any(), answers, notices);
+        break;
+    case 11:
+        (void)cr_work_failed(&work, any(), any(), notices);
+        break;
+    case 12:
+        (void)cr_work_resume(&work, any(), any());
+        break;
+    case 13:
+        (void)cr_work_is_left((cr_notice_kind)any());
+        break;
+    case 14:
+        (void)cr_work_set_receiver(&work, any(), (uint8_t)any(), any());
+        break;
+    case 15:
+        (void)cr_work_next_unseen(&work, any(), &cursor, notices);
+        break;
+    case 16:
+        (void)cr_work_withdraw(&work, any(), any_64(), notices);
+        break;
+    case 17:
+        (void)cr_work_merge(&work, any(), any_64());
+        break;
+    case 18:
+        (void)cr_work_take(&work, any(), notices, &a);
+        break;
+    case 19:
+        (void)cr_work_oldest_of(&work, any(), notices);
+        break;
+    case 20:
+        (void)cr_work_next(&work, any(), &cursor, notices);
+        break;
+    case 21:
+        (void)cr_work_untag(&work, any(), any_64());
+        break;
+    case 22:
+        cr_work_count(&work, any(), &a, &b);
+        break;
+    case 23:
+        cr_work_count_of(&work, any(), any(), &a, &b);
+        break;
+    case 24:
+        (void)cr_work_bytes(any(), any());
+        break;
+    default:
+        (void)cr_work_init(small_memory, at_most(sizeof(small_memory)), 2, 2, &made);
+        break;
     }
 }

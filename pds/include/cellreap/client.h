@@ -81,8 +81,7 @@ cr_result cr_release(uint32_t space, uint32_t object, uint32_t *left);
 /* Gives what the caller holds, or its request to the space, to the PD whose capability is in
  * `pd_slot`, which must allow it (cr_allow_pd). *slot: where that PD has it; of memory, whether it
  * may write. read_only: only of memory, whose receiver may not write. */
-cr_result cr_send(uint32_t space, uint32_t object, uint32_t pd_slot, int read_only,
-                  uint32_t *slot);
+cr_result cr_send(uint32_t space, uint32_t object, uint32_t pd_slot, int read_only, uint32_t *slot);
 cr_result cr_share_request(uint32_t space, uint32_t pd_slot, uint32_t *slot);
 /* How often the caller holds the resource, and how often all PDs do. */
 cr_result cr_holds(uint32_t space, uint32_t object, uint32_t *own, uint32_t *all);
@@ -149,7 +148,7 @@ typedef struct cr_work_entry {
     uint32_t space;
     uint32_t object;
     uint32_t pd;
-    uint32_t broken; /* CR_NOTICE_LOST: how much the PD still holds that is built on what went */
+    uint32_t broken;   /* CR_NOTICE_LOST: how much the PD still holds that is built on what went */
     uint32_t handlers; /* PRE_DESTROY: with which the caller subscribed, bit n for handler n */
 } cr_work_entry;
 

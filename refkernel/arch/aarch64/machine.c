@@ -43,8 +43,8 @@ void arch_put(char c)
 {
     /* A serial line that never becomes ready must not stop the kernel. */
     const word uart = CR_QEMU_ARM_VIRT_UART;
-    for (int i = 0;
-         i < 1000000 && (*device(uart + CR_UART_PL011_STATUS) & CR_UART_PL011_BIT) != 0; i++) {
+    for (int i = 0; i < 1000000 && (*device(uart + CR_UART_PL011_STATUS) & CR_UART_PL011_BIT) != 0;
+         i++) {
     }
     *device(uart + CR_UART_PL011_DATA) = (uint8_t)c;
 }
@@ -175,8 +175,8 @@ void arch_interrupt_set_up(const struct interrupt_request *request)
 
 void arch_interrupt_mask(word number, bool masked)
 {
-    *device(GIC_DISTRIBUTOR + (masked ? (word)GIC_DISABLE : (word)GIC_ENABLE) +
-            number / 32 * 4) = 1u << number % 32;
+    *device(GIC_DISTRIBUTOR + (masked ? (word)GIC_DISABLE : (word)GIC_ENABLE) + number / 32 * 4) =
+        1u << number % 32;
 }
 
 seL4_Error arch_ports_invoke(struct invocation *call)

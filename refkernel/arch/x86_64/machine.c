@@ -28,8 +28,8 @@ static void write_msr(uint32_t msr, word value)
 void arch_put(char c)
 {
     /* A serial line that never becomes ready must not stop the kernel. */
-    for (int i = 0;
-         i < 1000000 && (in8(COM1 + CR_UART_16550_STATUS) & CR_UART_16550_BIT) == 0; i++) {
+    for (int i = 0; i < 1000000 && (in8(COM1 + CR_UART_16550_STATUS) & CR_UART_16550_BIT) == 0;
+         i++) {
     }
     out8(COM1, (uint8_t)c);
 }
@@ -80,8 +80,8 @@ static void init_segments(void)
     tss[1] = (uint32_t)stack;
     tss[2] = (uint32_t)(stack >> 32);
     tss[25] = sizeof(tss) << 16; /* no bitmap: users have no ports */
-    segments[6] = (sizeof(tss) - 1) | (base & 0xffffff) << 16 | 0x89ul << 40 |
-                  (base >> 24 & 0xff) << 56;
+    segments[6] =
+        (sizeof(tss) - 1) | (base & 0xffffff) << 16 | 0x89ul << 40 | (base >> 24 & 0xff) << 56;
     segments[7] = base >> 32;
     __asm__ volatile("lgdt %0" : : "m"(table.limit), "m"(table));
     __asm__ volatile("ltr %w0" : : "r"(SEL_TSS));
@@ -95,9 +95,8 @@ static void init_gates(void)
     } table = {{0}, sizeof(gates) - 1, (word)gates};
     for (int i = 0; i < TRAP_VECTORS; i++) {
         word entry = trap_entries[i];
-        gates[i] = (struct interrupt_gate){
-            (uint16_t)entry, SEL_KERNEL_CODE, 0x8e00,
-            (uint16_t)(entry >> 16), (uint32_t)(entry >> 32), 0};
+        gates[i] = (struct interrupt_gate){(uint16_t)entry,         SEL_KERNEL_CODE,         0x8e00,
+                                           (uint16_t)(entry >> 16), (uint32_t)(entry >> 32), 0};
     }
     gates[3].flags = 0xee00; /* users may execute a breakpoint */
     __asm__ volatile("lidt %0" : : "m"(table.limit), "m"(table));

@@ -24,18 +24,18 @@ struct cr_metrics {
     uint32_t words; /* of a set of types */
     uint32_t with_root;
     cr_status status;
-    cr_model *model; /* NULL: not begun */
+    cr_model *model;                      /* NULL: not begun */
     const cr_metric_resource *counted_as; /* by index of a node; NULL: once, under its own type */
-    uint64_t searches;      /* their number; 64 bits: does not wrap */
-    uint64_t number[SIDES]; /* of the current search of each side; 0: none */
+    uint64_t searches;                    /* their number; 64 bits: does not wrap */
+    uint64_t number[SIDES];               /* of the current search of each side; 0: none */
     uint32_t n_pds[SIDES];
     uint32_t n_resources[SIDES];
-    node_record *nodes;        /* max_nodes */
-    cr_ref *queue;             /* max_nodes */
-    cr_ref *pds[SIDES];        /* max_nodes each */
-    cr_ref *resources[SIDES];  /* max_nodes each */
-    uint64_t *types;           /* one set: what the search follows */
-    uint64_t *below;           /* max_types sets: the types that each type maps to */
+    node_record *nodes;       /* max_nodes */
+    cr_ref *queue;            /* max_nodes */
+    cr_ref *pds[SIDES];       /* max_nodes each */
+    cr_ref *resources[SIDES]; /* max_nodes each */
+    uint64_t *types;          /* one set: what the search follows */
+    uint64_t *below;          /* max_types sets: the types that each type maps to */
 };
 
 typedef struct carver {

@@ -43,8 +43,8 @@ typedef struct cr_node {
 } cr_node;
 
 typedef struct cr_edge {
-    uint32_t kind; /* CR_EDGE_KIND_COUNT: the slot is free */
-    uint32_t counts; /* the count, and above it the handler of a SUBSCRIBE: see cr_counts */
+    uint32_t kind;    /* CR_EDGE_KIND_COUNT: the slot is free */
+    uint32_t counts;  /* the count, and above it the handler of a SUBSCRIBE: see cr_counts */
     uint32_t end[2];  /* node at CR_OUT (from) and at CR_IN (to) */
     uint32_t next[2]; /* on the list of end[side] */
     uint32_t prev[2];

@@ -429,7 +429,7 @@ int cr_root_may(uint32_t kind, int from_root, int to_root)
     switch (kind) {
     case CR_EDGE_LINK: /* the root task is linked with no PD */
         return !from_root && !to_root;
-    case CR_EDGE_FAULT: /* the root task has no fault handler */
+    case CR_EDGE_FAULT:     /* the root task has no fault handler */
     case CR_EDGE_SUBSCRIBE: /* the root task decides every cleanup and gets no notices */
         return !from_root;
     case CR_EDGE_OWN: /* no PD created the root task */

@@ -16,8 +16,8 @@ typedef struct cursor {
 typedef cr_result (*reader)(cursor *c, cr_operation_args *out, void *member);
 
 typedef struct form {
-    reader read; /* 0: end of the list */
-    uint32_t at; /* offset of the member in cr_operation_args, or in a row */
+    reader read;    /* 0: end of the list */
+    uint32_t at;    /* offset of the member in cr_operation_args, or in a row */
     uint32_t words; /* minimum number of registers */
     uint32_t caps;  /* CAP_ ... */
 } form;
@@ -277,7 +277,7 @@ static cr_result read_pd(cursor *c, cr_operation_args *out, void *member)
 /* -- the forms of protocol.h. A member whose type does not fit its form does not compile. */
 
 #define MEMBER(member) (((WHOLE *)0)->member)
-#define AT(type, member) \
+#define AT(type, member)                                                                           \
     (uint32_t)(offsetof(WHOLE, member) + 0 * sizeof(_Generic(&MEMBER(member), type *: 0)))
 #define FORM(read, type, member, words, caps) {read, AT(type, member), words, caps},
 #define NUMBER(member) FORM(read_number, uint32_t, member, 1, CAP_NONE)
@@ -302,14 +302,14 @@ typedef char char_of_name[CR_NAME_WORDS * 8];
 typedef char char_of_text[CR_SAY_MAX];
 
 /* One reader for each member that has rows. */
-#define CR_ROW_FORM(member, type, most, forms)                                                    \
-    _Static_assert(sizeof(((cr_operation_args *)0)->member) == (most) * sizeof(type),             \
-                   "there is room for all rows");                                                 \
-    static cr_result read_##member(cursor *c, cr_operation_args *out, void *rows)                 \
-    {                                                                                             \
-        typedef type WHOLE;                                                                       \
-        static const form row[] = {forms{0, 0, 0, 0}};                                            \
-        return read_rows(c, out, rows, (uint32_t)sizeof(type), most, row);                        \
+#define CR_ROW_FORM(member, type, most, forms)                                                     \
+    _Static_assert(sizeof(((cr_operation_args *)0)->member) == (most) * sizeof(type),              \
+                   "there is room for all rows");                                                  \
+    static cr_result read_##member(cursor *c, cr_operation_args *out, void *rows)                  \
+    {                                                                                              \
+        typedef type WHOLE;                                                                        \
+        static const form row[] = {forms{0, 0, 0, 0}};                                             \
+        return read_rows(c, out, rows, (uint32_t)sizeof(type), most, row);                         \
     }
 CR_ROW_FORMS
 #undef CR_ROW_FORM
@@ -318,7 +318,7 @@ typedef cr_operation_args WHOLE;
 
 enum { MAX_FORMS = 6 };
 
-#define CR_OPERATION(enumerator, number, word, topic, arguments, ...) \
+#define CR_OPERATION(enumerator, number, word, topic, arguments, ...)                              \
     [enumerator] = {arguments{0, 0, 0, 0}},
 static const form operations[CR_OP_COUNT][MAX_FORMS] = {CR_OPERATIONS};
 #undef CR_OPERATION
@@ -327,7 +327,7 @@ static const form operations[CR_OP_COUNT][MAX_FORMS] = {CR_OPERATIONS};
 static int is_operation(uint64_t label)
 {
     switch (label) {
-    CR_OPERATIONS
+        CR_OPERATIONS
         return 1;
     default:
         return 0;
@@ -379,14 +379,10 @@ static cr_result space_or_pd(const cr_operation_args *r)
 }
 
 static cr_result (*const rules[CR_OP_COUNT])(const cr_operation_args *r) = {
-    [CR_OP_MAP] = both_or_none,
-    [CR_OP_UNMAP] = both_or_none,
-    [CR_OP_FINISH_WORK] = no_token_twice,
-    [CR_OP_SUBSCRIBE] = space_or_pd,
-    [CR_OP_UNSUBSCRIBE] = space_or_pd,
-    [CR_OP_LOOK] = space_or_pd,
-    [CR_OP_SUBGRAPH] = both_or_none_each,
-    [CR_OP_ALLOW] = space_or_number,
+    [CR_OP_MAP] = both_or_none,           [CR_OP_UNMAP] = both_or_none,
+    [CR_OP_FINISH_WORK] = no_token_twice, [CR_OP_SUBSCRIBE] = space_or_pd,
+    [CR_OP_UNSUBSCRIBE] = space_or_pd,    [CR_OP_LOOK] = space_or_pd,
+    [CR_OP_SUBGRAPH] = both_or_none_each, [CR_OP_ALLOW] = space_or_number,
 };
 
 /* Whether the message has the registers and capabilities that its operation needs. */

@@ -321,8 +321,7 @@ cr_status cr_plan_spare(cr_planner *planner, cr_model *model, const cr_ref *root
                         cr_plan *plan)
 {
     cr_plan again = {.kind = CR_PLAN_COLLECT, .trigger = {CR_NONE, 0}};
-    if (!fits(planner, model) || !is_last_plan(planner, plan) ||
-        plan->kind != CR_PLAN_COLLECT) {
+    if (!fits(planner, model) || !is_last_plan(planner, plan) || plan->kind != CR_PLAN_COLLECT) {
         return CR_ERR_ARG;
     }
     begin(planner, model, &again);

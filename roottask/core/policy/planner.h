@@ -102,17 +102,17 @@ struct cr_planner {
     cr_ref trigger;
     uint32_t pd_depth; /* arguments of the plan; cr_plan_again compares them */
     uint32_t rs_depth;
-    uint32_t n_managed;    /* spaces of doomed PDs, in `queue` until they are in `found` */
-    uint32_t n_subscribed; /* doomed nodes with subscribers */
-    int ordering; /* the reasons for the order are collected with the consequences */
+    uint32_t n_managed;        /* spaces of doomed PDs, in `queue` until they are in `found` */
+    uint32_t n_subscribed;     /* doomed nodes with subscribers */
+    int ordering;              /* the reasons for the order are collected with the consequences */
     const cr_closeness *close; /* of the plan under way; NULL: policy is depth alone */
 
-    cr_scratch *scratch;   /* max_nodes */
-    cr_doomed *found;      /* CR_ROOM_NODES each, from here on */
-    cr_doomed *doomed;     /* `found` by group */
-    uint32_t *queue;       /* traversal.c: spaces to visit; order.c: the stack */
-    cr_order_node *order;  /* one more */
-    uint32_t *core;        /* CR_ROOM_LOSSES each, from here on */
+    cr_scratch *scratch;  /* max_nodes */
+    cr_doomed *found;     /* CR_ROOM_NODES each, from here on */
+    cr_doomed *doomed;    /* `found` by group */
+    uint32_t *queue;      /* traversal.c: spaces to visit; order.c: the stack */
+    cr_order_node *order; /* one more */
+    uint32_t *core;       /* CR_ROOM_LOSSES each, from here on */
     cr_ref *core_freed;
     cr_pair *removed_requests;
     cr_pair *revoked;
@@ -121,9 +121,9 @@ struct cr_planner {
     cr_broken *broken;
     cr_pair *pre_destroy;
     uint32_t *pre_destroy_groups;
-    cr_notice *notices;    /* CR_ROOM_NOTICES */
-    cr_before *before;     /* CR_ROOM_ORDER */
-    uint32_t *succ;        /* CR_ROOM_ORDER: places in `before`, by u */
+    cr_notice *notices; /* CR_ROOM_NOTICES */
+    cr_before *before;  /* CR_ROOM_ORDER */
+    uint32_t *succ;     /* CR_ROOM_ORDER: places in `before`, by u */
 };
 
 /* ---- looking at the model ------------------------------------------------------------------- */
@@ -238,8 +238,7 @@ static inline void cr_fail_full(cr_planner *planner, cr_room room)
 
 /* Takes the next place in an array with `*count` entries. If there is none, the plan fails with
  * CR_ERR_FULL_PLAN. Returns 0 then, and if the plan has already failed. */
-static inline int cr_take_place(cr_planner *planner, cr_room room, uint32_t *count,
-                                uint32_t *place)
+static inline int cr_take_place(cr_planner *planner, cr_room room, uint32_t *count, uint32_t *place)
 {
     const uint32_t next = *count;
     if (next >= planner->room[room]) {

@@ -68,8 +68,7 @@ static int reach_pd(cr_planner *planner, uint32_t pd, uint32_t depth, uint32_t r
     const cr_node *info = cr_look(planner, pd);
     if (info->state != CR_STATE_ACTIVE || (info->flags & CR_FLAG_ROOT) != 0 ||
         (by_policy && (info->flags & CR_FLAG_PINNED) != 0) ||
-        (by_policy && planner->close != NULL &&
-         !cr_is_close(planner, cr_ref_to(planner, pd)))) {
+        (by_policy && planner->close != NULL && !cr_is_close(planner, cr_ref_to(planner, pd)))) {
         return 0;
     }
     const cr_doomed entry = {.node = {pd, info->generation},

@@ -47,8 +47,8 @@ cr_make_result cr_make_run(const cr_make_chain *chain)
     cr_make_result result = {CR_OK, {CR_MAKE_ENTRY, 0}, 0, 0, CR_OK};
     cr_make_step step;
     while (result.status == CR_OK && chain->step(chain->context, result.done, &step)) {
-        result.status = result.done < CR_MAKE_STEPS_MAX ? chain->apply(chain->context, &step)
-                                                        : CR_ERR_ARG;
+        result.status =
+            result.done < CR_MAKE_STEPS_MAX ? chain->apply(chain->context, &step) : CR_ERR_ARG;
         if (result.status == CR_OK) {
             result.done++;
         } else {

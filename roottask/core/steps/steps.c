@@ -330,8 +330,7 @@ static cr_status name_step(cr_journal *journal, const cr_plan *plan, const cr_mo
          * destroyed PD had. */
         *needed = remains(model, notice->to) &&
                   (notice->from.index == CR_NONE || remains(model, notice->node));
-        name(journal, CR_STEP_NOTIFY, nothing,
-             is_later(journal) ? 1 : cr_step_notices(plan, at));
+        name(journal, CR_STEP_NOTIFY, nothing, is_later(journal) ? 1 : cr_step_notices(plan, at));
         return CR_OK;
     }
     case PHASE_SETTLE:

@@ -43,8 +43,8 @@ static void compress(cr_blake2s *state, int last)
     uint32_t m[WORDS];
     for (int i = 0; i < WORDS; i++) {
         const uint8_t *at = state->block + 4 * i;
-        m[i] = (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
-               (uint32_t)at[3] << 24;
+        m[i] =
+            (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
     }
     for (int i = 0; i < 8; i++) {
         v[i] = state->h[i];

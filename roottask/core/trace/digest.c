@@ -23,11 +23,10 @@ static size_t length(const char *text)
 uint64_t cr_digest_label(const char *id, const char *data)
 {
     /* Behind a key of 16 zeros, which is the same for all labels. */
-    static const cr_blake2s keyed = {
-        .h = {0xee1b6ce3u, 0x3b3b6ad9u, 0xf01ee033u, 0x37d74b4cu,
-              0xf4a24112u, 0x589cb143u, 0xee5a3f17u, 0x48fa17e4u},
-        .count = CR_BLAKE2S_BLOCK,
-        .digest = LABEL_BYTES};
+    static const cr_blake2s keyed = {.h = {0xee1b6ce3u, 0x3b3b6ad9u, 0xf01ee033u, 0x37d74b4cu,
+                                           0xf4a24112u, 0x589cb143u, 0xee5a3f17u, 0x48fa17e4u},
+                                     .count = CR_BLAKE2S_BLOCK,
+                                     .digest = LABEL_BYTES};
     uint8_t bytes[LABEL_BYTES];
     cr_blake2s hash = keyed;
     cr_blake2s_add(&hash, id, length(id));

@@ -12,7 +12,7 @@ static const struct {
     const char *const *fields; /* 0: end of the list */
 } events[] = {
 #define FIELD(name, type) #name,
-#define CR_TRACE_EVENT(enumerator, name, fields, meaning)                                         \
+#define CR_TRACE_EVENT(enumerator, name, fields, meaning)                                          \
     [enumerator] = {name, (const char *const[]){fields 0}},
     CR_TRACE_EVENTS
 #undef CR_TRACE_EVENT
@@ -54,7 +54,7 @@ enum { SKIP = CR_EVENT_COUNT, BUG = CR_EVENT_COUNT + 1 };
 enum { ROOM_MIN = 64, LINE_BYTES_MIN = 2 * WORD };
 
 #define FIELD(name, type) +1
-#define CR_TRACE_EVENT(enumerator, name, fields, meaning)                                         \
+#define CR_TRACE_EVENT(enumerator, name, fields, meaning)                                          \
     _Static_assert(0 fields >= 1, "an event has a field");
 CR_TRACE_EVENTS
 #undef CR_TRACE_EVENT
@@ -314,7 +314,7 @@ static void refuse_field(cr_trace *trace)
     const char *next = events[trace->event].fields[trace->form - forms[trace->event]];
     misused(trace, next != 0 ? next : "",
             next != 0 ? "printed as another type than the table has"
-                            : "more fields are printed than the table has");
+                      : "more fields are printed than the table has");
     trace->form = &no_form;
 }
 
@@ -523,8 +523,8 @@ static void append_escaped(cr_trace *trace, unsigned char c)
         append(trace, c);
     } else {
         append(trace, '%');
-        append(trace, (uint32_t)"0123456789ABCDEF"[c >> 4]);
-        append(trace, (uint32_t)"0123456789ABCDEF"[c & 15]);
+        append(trace, (uint32_t) "0123456789ABCDEF"[c >> 4]);
+        append(trace, (uint32_t) "0123456789ABCDEF"[c & 15]);
     }
 }
 

@@ -31,7 +31,7 @@ typedef struct item {
     uint16_t state;
     uint16_t seen; /* it was handed out before */
     uint32_t lane;
-    uint32_t next;  /* in the lane */
+    uint32_t next; /* in the lane */
     uint32_t prev;
     uint32_t chain; /* in the table of tokens, or on the free list */
 } item;
@@ -41,24 +41,24 @@ typedef struct lane {
     uint32_t key; /* key_of its notices */
     uint32_t first;
     uint32_t last;
-    uint32_t out;     /* number of notices that are handed out */
+    uint32_t out; /* number of notices that are handed out */
     uint32_t stopped;
-    uint32_t ready;   /* the kind of the ready list that it is on, or CR_NONE */
+    uint32_t ready; /* the kind of the ready list that it is on, or CR_NONE */
     uint32_t ready_next;
     uint32_t ready_prev;
-    uint32_t next;    /* in the list of the receiver's lanes */
+    uint32_t next; /* in the list of the receiver's lanes */
     uint32_t prev;
-    uint32_t chain;   /* in the table of lanes, or on the free list */
+    uint32_t chain; /* in the table of lanes, or on the free list */
 } lane;
 
 typedef struct receiver {
     uint32_t pending;
     uint32_t kinds[CR_NOTICE_KIND_COUNT]; /* pending, by kind */
-    uint32_t charged; /* notices of the account with this number */
-    uint32_t taken;   /* notices of limited kinds that it has seen */
-    uint32_t most;    /* of those */
+    uint32_t charged;                     /* notices of the account with this number */
+    uint32_t taken;                       /* notices of limited kinds that it has seen */
+    uint32_t most;                        /* of those */
     uint16_t account; /* that the notices which it takes count for; 0: they stay as they are */
-    uint32_t lanes; /* the first lane, or CR_NONE */
+    uint32_t lanes;   /* the first lane, or CR_NONE */
     uint32_t ready_first[CR_NOTICE_KIND_COUNT];
     uint32_t ready_last[CR_NOTICE_KIND_COUNT];
 } receiver;
@@ -79,8 +79,8 @@ struct cr_work {
 };
 
 const cr_notice_kind cr_work_precedence[CR_NOTICE_KIND_COUNT] = {
-    CR_NOTICE_PROBE, CR_NOTICE_FAULT,      CR_NOTICE_PRE_DESTROY, CR_NOTICE_DESTROY,
-    CR_NOTICE_LOST,  CR_NOTICE_FREE,       CR_NOTICE_DISCONNECT,  CR_NOTICE_EXTRACT,
+    CR_NOTICE_PROBE, CR_NOTICE_FAULT, CR_NOTICE_PRE_DESTROY, CR_NOTICE_DESTROY,
+    CR_NOTICE_LOST,  CR_NOTICE_FREE,  CR_NOTICE_DISCONNECT,  CR_NOTICE_EXTRACT,
 };
 
 int cr_work_is_left(cr_notice_kind kind)
@@ -766,7 +766,7 @@ cr_status cr_work_next_unseen(const cr_work *work, uint32_t to, cr_work_cursor *
     }
     /* The cursor is already at the notice to look at next, so that the last one may go. */
     uint32_t lane_at = at->lane != 0 ? at->lane - 1 : get_receiver(work, to)->lanes;
-    uint32_t item_at = at->item != 0      ? at->item - 1
+    uint32_t item_at = at->item != 0        ? at->item - 1
                        : lane_at != CR_NONE ? get_lane(work, lane_at)->first
                                             : CR_NONE;
     for (uint32_t steps = 0; !at->over && item_at != CR_NONE && steps < work->n_items; steps++) {
@@ -867,9 +867,8 @@ cr_status cr_work_next(const cr_work *work, uint32_t to, cr_work_cursor *at, cr_
     if (at->item != 0 && item_at == CR_NONE) {
         lane_at = get_lane(work, lane_at)->next;
     }
-    for (uint32_t steps = 0; !at->over && item_at == CR_NONE && lane_at != CR_NONE &&
-                             steps < work->n_items;
-         steps++) {
+    for (uint32_t steps = 0;
+         !at->over && item_at == CR_NONE && lane_at != CR_NONE && steps < work->n_items; steps++) {
         const lane *l = get_lane(work, lane_at);
         if (!l->stopped) {
             item_at = l->first;

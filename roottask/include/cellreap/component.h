@@ -28,7 +28,7 @@ extern "C" {
 struct seL4_BootInfo;
 
 enum {
-    CR_COMPONENT_SLOTS = 69, /* that the component takes of the CNode that the kernel gave */
+    CR_COMPONENT_SLOTS = 69,        /* that the component takes of the CNode that the kernel gave */
     CR_COMPONENT_CONSOLE_SLOTS = 2, /* that cr_component_console takes of it, at its end */
     CR_COMPONENT_STACK = 32768
 };
@@ -58,13 +58,13 @@ typedef struct cr_component_program {
  * it runs, so they must not change. They must be in the root task's image. No PD can have the flag
  * CR_IMAGE_LATE, which is for staged crashes. */
 typedef struct cr_component_system {
-    uint32_t version;    /* CR_IMAGE_VERSION, of the headers that you compile with */
+    uint32_t version; /* CR_IMAGE_VERSION, of the headers that you compile with */
     const char *name;
-    const char *kernel;  /* name and version for the trace, such as "seL4 16.0.0" */
-    uint32_t pd_depth;   /* CR_DEPTH_INF (policy.h): infinite */
+    const char *kernel; /* name and version for the trace, such as "seL4 16.0.0" */
+    uint32_t pd_depth;  /* CR_DEPTH_INF (policy.h): infinite */
     uint32_t rs_depth;
-    uint32_t await_ms;   /* at least 1 */
-    uint32_t flags;      /* CR_IMAGE_SYNC, or 0 */
+    uint32_t await_ms;                     /* at least 1 */
+    uint32_t flags;                        /* CR_IMAGE_SYNC, or 0 */
     uint8_t trace_key[CR_IMAGE_KEY_BYTES]; /* a secret; see docs/trace-format.md, "The key" */
     const cr_component_program *programs;
     const cr_image_pd *pds;
@@ -96,9 +96,11 @@ typedef struct cr_component_system {
 } cr_component_system;
 
 /* For cr_image_pd: a fair share of everything. */
+/* clang-format off */
 #define CR_FAIR_SHARES                                                                          \
     {CR_IMAGE_NONE, CR_IMAGE_NONE, CR_IMAGE_NONE, CR_IMAGE_NONE, CR_IMAGE_NONE, CR_IMAGE_NONE, \
      CR_IMAGE_NONE, CR_IMAGE_NONE, CR_IMAGE_NONE}
+/* clang-format on */
 
 /* A message or signals for you. */
 typedef struct cr_component_message {

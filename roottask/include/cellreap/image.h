@@ -24,13 +24,13 @@ enum {
     CR_IMAGE_MAX_MAPS = 8, /* regions that the configuration maps for one PD */
     CR_IMAGE_MAX_QUIETS = 64,
     CR_IMAGE_MAX_CHANNELS = 512,
-    CR_IMAGE_MAX_ENDS = 62, /* channels that one PD has */
-    CR_IMAGE_MAX_IDS = 32,  /* numbers of channels and interrupts within a PD */
-    CR_IMAGE_MICROKIT_IDS = 62, /* the same of a PD for Microkit */
-    CR_IMAGE_MAX_LINES = 32, /* interrupts and ranges of I/O ports */
-    CR_IMAGE_REPEAT = 0xffffffff, /* the `callers` whose calls are made anew */
-    CR_IMAGE_STEP_END = 0xffffffff, /* the `call` of an injection at the end of a step */
-    CR_RESPAWN_DELAY_MAX_MS = 1000, /* the longest delay of a respawn */
+    CR_IMAGE_MAX_ENDS = 62,             /* channels that one PD has */
+    CR_IMAGE_MAX_IDS = 32,              /* numbers of channels and interrupts within a PD */
+    CR_IMAGE_MICROKIT_IDS = 62,         /* the same of a PD for Microkit */
+    CR_IMAGE_MAX_LINES = 32,            /* interrupts and ranges of I/O ports */
+    CR_IMAGE_REPEAT = 0xffffffff,       /* the `callers` whose calls are made anew */
+    CR_IMAGE_STEP_END = 0xffffffff,     /* the `call` of an injection at the end of a step */
+    CR_RESPAWN_DELAY_MAX_MS = 1000,     /* the longest delay of a respawn */
     CR_IMAGE_DEPTH_DEFAULT = 0xfffffffe /* the depth of the system; CR_DEPTH_INF: infinite */
 };
 
@@ -45,7 +45,7 @@ enum {
     CR_IMAGE_TRUTH_TABLES = 32, /* with TRUTH_SNAPSHOT: address spaces too */
     /* with TRUTH: each time all there is, whatever it costs */
     CR_IMAGE_TRUTH_WHOLE = 512,
-    CR_IMAGE_COLLECT = 64,      /* after each cleanup, what cannot be reached is collected */
+    CR_IMAGE_COLLECT = 64,        /* after each cleanup, what cannot be reached is collected */
     CR_IMAGE_STOP_IN_ORDER = 128, /* at the end of the run all PDs are stopped, as one cleanup */
     CR_IMAGE_TIMES = 256          /* the events of the trace have times */
 };
@@ -76,7 +76,7 @@ typedef enum cr_crash_how {
     CR_CRASH_UNKNOWN_SYSCALL = 3,
     CR_CRASH_EXIT = 4,
     CR_CRASH_TERMINATE = 5, /* by another PD, which holds its PD capability */
-    CR_CRASH_KILL = 6,   /* by the root task, at an arbitrary instruction */
+    CR_CRASH_KILL = 6,      /* by the root task, at an arbitrary instruction */
     CR_CRASH_FREEZE = 7, /* its thread is suspended at an arbitrary instruction; no fault occurs */
     CR_CRASH_HANG = 8,   /* loops forever */
     CR_CRASH_BLOCK = 9,  /* waits forever for an event that never occurs */
@@ -149,10 +149,10 @@ typedef struct cr_image_header {
     /* cr_image_channel_end, two of each channel, one after the other. At most
      * CR_IMAGE_MAX_CHANNELS pairs, and CR_IMAGE_MAX_ENDS of a PD. */
     cr_image_table ends;
-    cr_image_table quiets;   /* cr_image_quiet, at most CR_IMAGE_MAX_QUIETS */
-    cr_image_table lines;    /* cr_image_line, at most CR_IMAGE_MAX_LINES; see protocol.h */
-    cr_image_table crashes;  /* cr_image_crash, in order */
-    cr_image_table injections; /* cr_image_injection, at most CR_IMAGE_MAX_INJECTIONS */
+    cr_image_table quiets;      /* cr_image_quiet, at most CR_IMAGE_MAX_QUIETS */
+    cr_image_table lines;       /* cr_image_line, at most CR_IMAGE_MAX_LINES; see protocol.h */
+    cr_image_table crashes;     /* cr_image_crash, in order */
+    cr_image_table injections;  /* cr_image_injection, at most CR_IMAGE_MAX_INJECTIONS */
     cr_image_table saved_nodes; /* cr_image_saved_node */
     cr_image_table saved_edges; /* cr_image_saved_edge */
     char system[CR_NAME_BYTES];
@@ -181,16 +181,16 @@ typedef struct cr_image_pd {
     uint32_t process;
     uint32_t thread;  /* its number in the process, 0 .. threads - 1 */
     uint32_t threads; /* of the process, 1 .. CR_THREADS_MAX */
-    uint32_t reader; /* of its memory when it is doomed: a PD's position, from 1; 0: nobody */
+    uint32_t reader;  /* of its memory when it is doomed: a PD's position, from 1; 0: nobody */
     uint32_t pd_depth;
     uint32_t rs_depth;
-    uint32_t deadline_ms; /* time to acknowledge a notice; 0: no deadline */
-    uint32_t heartbeat_ms; /* time to wait for a message, or to answer a probe; 0: no limit */
-    uint32_t call_ms;      /* time for which it waits in a call, twice; 0: no limit */
-    uint32_t budget_us;    /* how long it may run in each period; needs MCS. 0: in turn */
-    uint32_t period_us;    /* at least budget_us; 0 with it */
+    uint32_t deadline_ms;    /* time to acknowledge a notice; 0: no deadline */
+    uint32_t heartbeat_ms;   /* time to wait for a message, or to answer a probe; 0: no limit */
+    uint32_t call_ms;        /* time for which it waits in a call, twice; 0: no limit */
+    uint32_t budget_us;      /* how long it may run in each period; needs MCS. 0: in turn */
+    uint32_t period_us;      /* at least budget_us; 0 with it */
     uint32_t spawn_priority; /* of the PDs that it spawns: 1 .. priority */
-    uint32_t spawn_allow; /* edges that a PD that it spawns allows it to make, from the start */
+    uint32_t spawn_allow;    /* edges that a PD that it spawns allows it to make, from the start */
     /* RESPAWN: the PD is created anew at most this often in a window of this many milliseconds; 0:
      * the window is the whole run. The first time in a window it is created at once, the k-th time
      * after respawn_delay_ms * 2^(k-2), but at most CR_RESPAWN_DELAY_MAX_MS. */
@@ -253,8 +253,8 @@ typedef struct cr_image_link {
 /* What becomes of a region's contents when a PD that maps it comes back and another one has it
  * mapped. Who finds no other one finds it as it was at first. */
 typedef enum cr_image_after {
-    CR_AFTER_KEEP = 0,  /* they stay */
-    CR_AFTER_ZERO = 1,  /* it is zero */
+    CR_AFTER_KEEP = 0,   /* they stay */
+    CR_AFTER_ZERO = 1,   /* it is zero */
     CR_AFTER_REFILL = 2, /* it is as at first */
     CR_AFTER_COUNT = 3
 } cr_image_after;
@@ -346,8 +346,8 @@ typedef struct cr_image_crash {
 /* What the image carries of a saved state: the nodes that the configuration does not name, and the
  * nodes that these have to do with. */
 typedef enum cr_saved_kind {
-    CR_SAVED_GONE = 0,     /* a PD that the configuration does not name */
-    CR_SAVED_NAMED = 1,    /* a PD of the configuration */
+    CR_SAVED_GONE = 0,  /* a PD that the configuration does not name */
+    CR_SAVED_NAMED = 1, /* a PD of the configuration */
     CR_SAVED_SPACE = 2,
     CR_SAVED_RESOURCE = 3,
     CR_SAVED_KIND_COUNT = 4
@@ -378,10 +378,10 @@ typedef struct cr_image_saved_edge {
 
 /* For tests: something fails at a step of the root task. See inject.h. */
 typedef struct cr_image_injection {
-    uint32_t chain;  /* cr_chain */
-    uint32_t step;   /* from 1 */
-    uint32_t call;   /* of the step, from 1, as inject.h counts; 0: before it; CR_IMAGE_STEP_END */
-    uint32_t how;    /* cr_injected */
+    uint32_t chain; /* cr_chain */
+    uint32_t step;  /* from 1 */
+    uint32_t call;  /* of the step, from 1, as inject.h counts; 0: before it; CR_IMAGE_STEP_END */
+    uint32_t how;   /* cr_injected */
     /* 0: the first attempt fails; 1: each one, of making each later step; else so many. */
     uint32_t always;
 } cr_image_injection;

@@ -27,7 +27,7 @@ typedef enum cr_chain {
 #define CR_CHAIN(enumerator, number, ...) enumerator = number,
     CR_CHAINS
 #undef CR_CHAIN
-    CR_CHAIN_COUNT
+        CR_CHAIN_COUNT
 } cr_chain;
 
 /* CR_INJECTION(enumerator, number, word, what happens) */
@@ -40,15 +40,15 @@ typedef enum cr_injected {
 #define CR_INJECTION(enumerator, number, ...) enumerator = number,
     CR_INJECTIONS
 #undef CR_INJECTION
-    CR_INJECTED_COUNT
+        CR_INJECTED_COUNT
 } cr_injected;
 
 typedef struct cr_injector {
     const cr_image_injection *rows;
     uint32_t count;
-    uint32_t step[CR_CHAIN_COUNT]; /* the number of the step under way */
-    uint32_t last[CR_CHAIN_COUNT]; /* the largest number so far */
-    uint32_t call[CR_CHAIN_COUNT]; /* its kernel calls so far */
+    uint32_t step[CR_CHAIN_COUNT];              /* the number of the step under way */
+    uint32_t last[CR_CHAIN_COUNT];              /* the largest number so far */
+    uint32_t call[CR_CHAIN_COUNT];              /* its kernel calls so far */
     uint32_t happened[CR_IMAGE_MAX_INJECTIONS]; /* how often */
 } cr_injector;
 

@@ -11,6 +11,7 @@
  * (cr_image_tables). When the root task starts, it takes memory for these. The bytes of an entry
  * are those in all arrays that have one for it.
  * CR_TABLE_LIMIT(enumerator, most entries, word, bytes of an entry, what it limits) */
+/* clang-format off */
 #define CR_TABLE_LIMITS                                                                            \
     CR_TABLE_LIMIT(CR_MAX_PDS, 1024, pds, 8400, "PDs at a time, with the root task")               \
     CR_TABLE_LIMIT(CR_MAX_NODES, 32768, nodes, 713, "PDs, spaces and resources at a time")         \
@@ -35,8 +36,10 @@
         "slots of the root task's own, a power of 2")                                              \
     CR_TABLE_LIMIT(CR_MAX_BLOCKS, 16384, blocks, 128,                                              \
         "blocks of kernel memory, a power of 2")
+/* clang-format on */
 
 /* CR_SYSTEM_LIMIT(enumerator, number, what it limits) */
+/* clang-format off */
 #define CR_SYSTEM_LIMITS                                                                           \
     CR_SYSTEM_LIMIT(CR_PRIORITY_MAX, 200, "the highest priority of a PD; the lowest is 1")         \
     CR_SYSTEM_LIMIT(CR_CSPACE_BITS_MIN, 5, "the smallest CSpace of a PD: log2 of its slots")       \
@@ -80,11 +83,13 @@
     CR_SYSTEM_LIMIT(CR_MAX_CONSENTS, 2048,                                                         \
         "SUBSCRIBEs of a PD, and its ALLOWs that led to no edge, until the next cleanup ends")     \
     CR_SYSTEM_LIMIT(CR_TRACE_LINE_MAX, 2048, "bytes of a trace line")
+/* clang-format on */
 
 /* What each PD of the configuration may use at a time: its account. The PDs that it spawned use the
  * account of their creator. [pd.quota] in a configuration sets a quota by its word. A configured PD
  * itself, and the edges that it has from the start, are not charged.
  * CR_QUOTA(enumerator, number, word, what is counted) */
+/* clang-format off */
 #define CR_QUOTAS                                                                                  \
     CR_QUOTA(CR_QUOTA_NODES, 0, "nodes",                                                           \
         "spaces and resources that it manages, memory objects and regions that it made, and 2 "    \
@@ -101,12 +106,13 @@
         "kernel memory of the PDs that it spawned, and of its memory objects and regions")         \
     CR_QUOTA(CR_QUOTA_MAPS, 8, "maps", "maps that it reports, in all extractions under way")       \
     CR_QUOTA(CR_QUOTA_PAGES, 9, "pages", "pages of the memory objects that it made")
+/* clang-format on */
 
 typedef enum cr_quota {
 #define CR_QUOTA(enumerator, number, ...) enumerator = number,
     CR_QUOTAS
 #undef CR_QUOTA
-    CR_QUOTA_COUNT
+        CR_QUOTA_COUNT
 } cr_quota;
 
 enum {

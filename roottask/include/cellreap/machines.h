@@ -15,6 +15,7 @@ extern "C" {
 #endif
 
 /* CR_LIFE(enumerator, name, meaning) */
+/* clang-format off */
 #define CR_LIVES                                                                                   \
     CR_LIFE(CR_LIFE_ABSENT, "absent", "the entry in the table of PDs is free")                     \
     CR_LIFE(CR_LIFE_MAKING, "making", "its node and body are being created")                       \
@@ -24,8 +25,10 @@ extern "C" {
         "it faulted; its thread is suspended until its fault handler answers")                     \
     CR_LIFE(CR_LIFE_STOPPED, "stopped",                                                            \
         "its thread stays suspended until its body is destroyed, and its endpoint is gone")
+/* clang-format on */
 
 /* CR_LIFE_EDGE(from, to, reason) */
+/* clang-format off */
 #define CR_LIFE_EDGES                                                                              \
     CR_LIFE_EDGE(CR_LIFE_ABSENT, CR_LIFE_MAKING, "the configuration or a PD creates it")           \
     CR_LIFE_EDGE(CR_LIFE_MAKING, CR_LIFE_ABSENT, "its creation fails and is undone")               \
@@ -40,6 +43,7 @@ extern "C" {
     CR_LIFE_EDGE(CR_LIFE_FROZEN, CR_LIFE_STOPPED,                                                  \
         "it is terminated or late, or a cleanup that dooms it suspends it")                        \
     CR_LIFE_EDGE(CR_LIFE_STOPPED, CR_LIFE_ABSENT, "its body is destroyed")
+/* clang-format on */
 
 /* CR_WAIT(enumerator, name, meaning) */
 #define CR_WAITS                                                                                   \
@@ -69,6 +73,7 @@ extern "C" {
     CR_PHASE(CR_PHASE_SETTLES, "settles", "all steps are done, and the state is printed")
 
 /* CR_PHASE_EDGE(from, to, reason) */
+/* clang-format off */
 #define CR_PHASE_EDGES                                                                             \
     CR_PHASE_EDGE(CR_PHASE_NONE, CR_PHASE_PLANS, "the oldest trigger is taken from the queue")     \
     CR_PHASE_EDGE(CR_PHASE_PLANS, CR_PHASE_STEPS, "the plan is in the trace")                      \
@@ -77,26 +82,27 @@ extern "C" {
     CR_PHASE_EDGE(CR_PHASE_AWAITS, CR_PHASE_STEPS, "no answer is awaited any more")                \
     CR_PHASE_EDGE(CR_PHASE_STEPS, CR_PHASE_SETTLES, "no step is left")                             \
     CR_PHASE_EDGE(CR_PHASE_SETTLES, CR_PHASE_NONE, "the cleanup is over")
+/* clang-format on */
 
 typedef enum cr_life {
 #define CR_LIFE(enumerator, name, meaning) enumerator,
     CR_LIVES
 #undef CR_LIFE
-    CR_LIFE_COUNT
+        CR_LIFE_COUNT
 } cr_life;
 
 typedef enum cr_wait {
 #define CR_WAIT(enumerator, name, meaning) enumerator,
     CR_WAITS
 #undef CR_WAIT
-    CR_WAIT_COUNT
+        CR_WAIT_COUNT
 } cr_wait;
 
 typedef enum cr_phase {
 #define CR_PHASE(enumerator, name, meaning) enumerator,
     CR_PHASES
 #undef CR_PHASE
-    CR_PHASE_COUNT
+        CR_PHASE_COUNT
 } cr_phase;
 
 /* Whether the machine has this edge. Any values are valid. */

@@ -33,10 +33,11 @@ typedef enum cr_made {
 #define CR_MADE(enumerator, number, ...) enumerator = number,
     CR_MADES
 #undef CR_MADE
-    CR_MADE_COUNT
+        CR_MADE_COUNT
 } cr_made;
 
 /* CR_MAKE_STEP(enumerator, number, name in traces, what it does, how it is undone) */
+/* clang-format off */
 #define CR_MAKE_STEPS                                                                              \
     CR_MAKE_STEP(CR_MAKE_ENTRY, 0, "entry", "takes an entry of the table of PDs",                  \
         "the entry is free again")                                                                 \
@@ -62,12 +63,13 @@ typedef enum cr_made {
     CR_MAKE_STEP(CR_MAKE_START, 14, "start", "resumes the thread", "the thread is suspended")      \
     CR_MAKE_STEP(CR_MAKE_CONTENT, 15, "content", "fills a region of the configuration",            \
         "nothing is to be undone")
+/* clang-format on */
 
 typedef enum cr_make_kind {
 #define CR_MAKE_STEP(enumerator, number, ...) enumerator = number,
     CR_MAKE_STEPS
 #undef CR_MAKE_STEP
-    CR_MAKE_KIND_COUNT
+        CR_MAKE_KIND_COUNT
 } cr_make_kind;
 
 typedef struct cr_make_step {
@@ -78,11 +80,11 @@ typedef struct cr_make_step {
 enum { CR_MAKE_STEPS_MAX = 4096 };
 
 typedef struct cr_make_result {
-    cr_status status;   /* of the step that failed, or CR_OK */
-    cr_make_step step;  /* the step that failed */
-    uint32_t done;      /* steps that were done before it, or in all */
-    uint32_t undone;    /* of these, the steps that were undone */
-    cr_status residue;  /* the first error of an undo */
+    cr_status status;  /* of the step that failed, or CR_OK */
+    cr_make_step step; /* the step that failed */
+    uint32_t done;     /* steps that were done before it, or in all */
+    uint32_t undone;   /* of these, the steps that were undone */
+    cr_status residue; /* the first error of an undo */
 } cr_make_result;
 
 /* The steps of a chain, and what carries them out. */

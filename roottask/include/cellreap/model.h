@@ -38,18 +38,20 @@ enum {
 };
 
 /* CR_NODE_KIND(enumerator, number, name in a model state, meaning) */
+/* clang-format off */
 #define CR_NODE_KINDS                                                                              \
     CR_NODE_KIND(CR_NODE_FREE, 0, "", "an entry that is not in use")                               \
     CR_NODE_KIND(CR_NODE_PD, 1, "PD", "a protection domain")                                       \
     CR_NODE_KIND(CR_NODE_SPACE, 2, "RESOURCE_SPACE",                                               \
         "a set of resources of one type, with a manager")                                          \
     CR_NODE_KIND(CR_NODE_RESOURCE, 3, "RESOURCE", "an object in a space")
+/* clang-format on */
 
 typedef enum cr_node_kind {
 #define CR_NODE_KIND(enumerator, number, ...) enumerator = number,
     CR_NODE_KINDS
 #undef CR_NODE_KIND
-    CR_NODE_KIND_COUNT
+        CR_NODE_KIND_COUNT
 } cr_node_kind;
 
 /* active -> doomed -> destroyed, and doomed -> active (cr_model_spare). */
@@ -69,6 +71,7 @@ enum {
 
 /* CR_EDGE_KIND(enumerator, number, name in a model state, meaning). A kind without a name has no
  * rows in a state. */
+/* clang-format off */
 #define CR_EDGE_KINDS                                                                              \
     CR_EDGE_KIND(CR_EDGE_HOLD, 0, "HOLD", "PD -> resource or space, counted")                      \
     CR_EDGE_KIND(CR_EDGE_REQUEST, 1, "REQUEST", "PD -> space")                                     \
@@ -84,12 +87,13 @@ enum {
     CR_EDGE_KIND(CR_EDGE_MANAGE, 8, "", "PD -> space; exists as long as the space")                \
     CR_EDGE_KIND(CR_EDGE_BODY, 9, "",                                                              \
         "PD -> core resource that is the capability to its body; at most one")
+/* clang-format on */
 
 typedef enum cr_edge_kind {
 #define CR_EDGE_KIND(enumerator, number, ...) enumerator = number,
     CR_EDGE_KINDS
 #undef CR_EDGE_KIND
-    CR_EDGE_KIND_COUNT
+        CR_EDGE_KIND_COUNT
 } cr_edge_kind;
 
 /* The types of the spaces that the root task itself serves. No server's space can have them. Only
@@ -125,8 +129,8 @@ typedef struct cr_node_info {
     uint32_t number;  /* PD, space: the number in its id; resource: its object number */
     uint32_t holders; /* resource, space: PDs with a HOLD of it, each counted once */
     /* A tombstone's space and manager may be destroyed: these two references may be stale. */
-    cr_ref space;     /* resource: its space; else index CR_NONE */
-    cr_ref manager;   /* space: its manager; resource: its space's manager; else index CR_NONE */
+    cr_ref space;   /* resource: its space; else index CR_NONE */
+    cr_ref manager; /* space: its manager; resource: its space's manager; else index CR_NONE */
 } cr_node_info;
 
 typedef struct cr_edge_info {

@@ -30,14 +30,14 @@ typedef enum cr_plan_kind {
 
 /* Why a node is doomed. `cause` of cr_doomed is the node before it on the path from the trigger. */
 typedef enum cr_why {
-    CR_WHY_TRIGGER = 0, /* the PD crashed */
-    CR_WHY_LINK = 1,    /* cause: the doomed PD that it is linked with */
-    CR_WHY_FAULT = 2,   /* cause: its fault handler, which is doomed */
-    CR_WHY_REQUEST = 3, /* cause: the space that it requests; the manager is one depth lower */
-    CR_WHY_HOLD = 4,    /* cause: the resource that it holds in such a space */
-    CR_WHY_MANAGED = 5, /* space; cause: its manager, which is doomed */
-    CR_WHY_MAP = 6,     /* space; cause: the space that it maps to, one rs depth lower */
-    CR_WHY_OWN = 7,     /* a trigger of a subtree; cause: the PD that created it */
+    CR_WHY_TRIGGER = 0,   /* the PD crashed */
+    CR_WHY_LINK = 1,      /* cause: the doomed PD that it is linked with */
+    CR_WHY_FAULT = 2,     /* cause: its fault handler, which is doomed */
+    CR_WHY_REQUEST = 3,   /* cause: the space that it requests; the manager is one depth lower */
+    CR_WHY_HOLD = 4,      /* cause: the resource that it holds in such a space */
+    CR_WHY_MANAGED = 5,   /* space; cause: its manager, which is doomed */
+    CR_WHY_MAP = 6,       /* space; cause: the space that it maps to, one rs depth lower */
+    CR_WHY_OWN = 7,       /* a trigger of a subtree; cause: the PD that created it */
     CR_WHY_UNREACHED = 8, /* PD; no cause: a collection did not reach it */
     CR_WHY_UNNAMED = 9,   /* no cause: the caller of cr_plan_reconcile named it */
     CR_WHY_METRIC = 10,   /* PD; cause: the trigger, to which it is close */
@@ -46,22 +46,24 @@ typedef enum cr_why {
 
 /* Which PDs policy dooms beside the trigger:
  * CR_POLICY(enumerator, number, word, meaning) */
+/* clang-format off */
 #define CR_POLICIES                                                                                \
     CR_POLICY(CR_POLICY_DEPTH, 0, "depth", "dependents, up to `pd_depth`")                         \
     CR_POLICY(CR_POLICY_METRIC, 1, "metric",                                                       \
         "PDs that are close to the trigger, whether dependents or not")                            \
     CR_POLICY(CR_POLICY_BOTH, 2, "both",                                                           \
         "dependents, up to `pd_depth`, that are close to the trigger")
+/* clang-format on */
 
 typedef enum cr_policy {
 #define CR_POLICY(enumerator, number, ...) enumerator = number,
     CR_POLICIES
 #undef CR_POLICY
-    CR_POLICY_COUNT
+        CR_POLICY_COUNT
 } cr_policy;
 
 enum {
-    CR_RSI_MINS_MAX = 16, /* types with a least RSI */
+    CR_RSI_MINS_MAX = 16,        /* types with a least RSI */
     CR_FR_UNLIMITED = 0xffffffff /* as fr_max: FR makes no PD close */
 };
 
@@ -85,6 +87,7 @@ typedef struct cr_closeness {
 } cr_closeness;
 
 /* CR_NOTICE_KIND(enumerator, number, name in traces, what it is about, meaning) */
+/* clang-format off */
 #define CR_NOTICE_KINDS                                                                            \
     CR_NOTICE_KIND(CR_NOTICE_FREE, 0, "free",                                                      \
         "a resource that the receiver serves, and a PD",                                           \
@@ -115,12 +118,13 @@ typedef struct cr_closeness {
         "a PD whose fault handler the receiver is",                                                \
         "The PD faulted and is stopped. The result `ok` continues it, `failed` leaves it to "      \
         "the root task. FAULT_INFO tells which fault it is.")
+/* clang-format on */
 
 typedef enum cr_notice_kind {
 #define CR_NOTICE_KIND(enumerator, number, ...) enumerator = number,
     CR_NOTICE_KINDS
 #undef CR_NOTICE_KIND
-    CR_NOTICE_KIND_COUNT
+        CR_NOTICE_KIND_COUNT
 } cr_notice_kind;
 
 enum { CR_GROUP_MAX = 0x3fffffff };
@@ -184,8 +188,8 @@ typedef struct cr_plan {
     /* HOLDs of survivors of resources in doomed spaces. The root task's HOLDs are not included,
      * here or in revoked_spaces and revoked_bodies. */
     const cr_pair *revoked;
-    const cr_pair *revoked_spaces;   /* HOLDs of survivors of doomed spaces themselves */
-    cr_notice *notices;              /* FREE, DESTROY, DISCONNECT, LOST; each owed exactly once */
+    const cr_pair *revoked_spaces; /* HOLDs of survivors of doomed spaces themselves */
+    cr_notice *notices;            /* FREE, DESTROY, DISCONNECT, LOST; each owed exactly once */
     /* Subscribers (not doomed, or doomed at depth >= 1) and the doomed node, by the node's group,
      * the last group first. */
     const cr_pair *pre_destroy;
@@ -194,8 +198,8 @@ typedef struct cr_plan {
      * maps that stays. The BODY resources of doomed PDs are not included. Index CR_NONE: it is
      * freed, or is no longer to be (steps.h). */
     cr_ref *core_freed;
-    const cr_pair *revoked_bodies;   /* HOLDs of survivors of doomed PDs' BODY resources */
-    const cr_broken *broken; /* without the root task's HOLDs */
+    const cr_pair *revoked_bodies; /* HOLDs of survivors of doomed PDs' BODY resources */
+    const cr_broken *broken;       /* without the root task's HOLDs */
 } cr_plan;
 
 typedef struct cr_planner cr_planner;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 /* CR_LIMIT(enumerator, number, what it limits) */
+/* clang-format off */
 #define CR_LIMITS                                                                                  \
     CR_LIMIT(CR_PROTOCOL_VERSION, 1, "the version of the protocol, in the magic number")           \
     CR_LIMIT(CR_NAME_WORDS, 4,                                                                     \
@@ -32,6 +33,7 @@
     CR_LIMIT(CR_STARTUP_CHANNELS, 16, "channels that the configuration gives a PD")                \
     CR_LIMIT(CR_STARTUP_LINES, 8, "interrupts and ranges of I/O ports of a PD")                    \
     CR_LIMIT(CR_MEMORY_PAGES_MAX, 512, "pages of a memory object")
+/* clang-format on */
 
 enum {
 #define CR_LIMIT(enumerator, number, ...) enumerator = number,
@@ -163,6 +165,7 @@ typedef enum cr_asker {
  *     TOLD_SOME       the same of some of a PD's answers: it must not be able to fill the console
  *     QUESTION(m)     as TOLD_SOME. The operation changes nothing, so the trace has the space and
  *                     this argument, about which it asks */
+/* clang-format off */
 #define CR_OPERATIONS                                                                              \
     CR_OPERATION(CR_OP_SAY, 1, say, "run",                                                         \
         TEXT(text), "", BY_HAND, NOT_TOLD, CR_FROM_ANY,                                            \
@@ -321,24 +324,28 @@ typedef enum cr_asker {
         NO_RESULTS, PLAIN, NOT_TOLD, CR_FROM_LIVE,                                                 \
         "Makes a MAP edge from a resource to a memory object that the caller holds: who holds "    \
         "the resource may attach it.")
+/* clang-format on */
 
 /* The contents of a row of ROWS(member). There is at least one row.
  *
  *     CR_ROW_FORM(member, type of its elements, most rows, forms) */
+/* clang-format off */
 #define CR_ROW_FORMS                                                                               \
     CR_ROW_FORM(answers, cr_finish_answer, CR_WORK_MAX, WORD(token) WORK_RESULT(result))           \
     CR_ROW_FORM(items, cr_subgraph_item, CR_SUBGRAPH_MAX,                                          \
         NUMBER(object) NUMBER(target_space) NUMBER(target_object))
+/* clang-format on */
 
 typedef enum cr_op {
 #define CR_OPERATION(enumerator, number, ...) enumerator = number,
     CR_OPERATIONS
 #undef CR_OPERATION
-    CR_OP_COUNT
+        CR_OP_COUNT
 } cr_op;
 
 /* Every answer: CR_RESULT(enumerator, number, meaning). An operation that is not answered with OK
  * has changed nothing. */
+/* clang-format off */
 #define CR_RESULTS                                                                                 \
     CR_RESULT(CR_RESULT_OK, 0, "The operation was carried out.")                                   \
     CR_RESULT(CR_RESULT_BAD_MAGIC, 1, "Register 0 is not the magic number of this version.")       \
@@ -363,15 +370,17 @@ typedef enum cr_op {
     CR_RESULT(CR_RESULT_CANCELLED, 15, "Another PD cancelled it while the caller waited.")         \
     CR_RESULT(CR_RESULT_PREVENTED, 16,                                                             \
         "It would destroy a PD that the configuration protects. Nothing is destroyed.")
+/* clang-format on */
 
 typedef enum cr_result {
 #define CR_RESULT(enumerator, number, ...) enumerator = number,
     CR_RESULTS
 #undef CR_RESULT
-    CR_RESULT_COUNT
+        CR_RESULT_COUNT
 } cr_result;
 
 /* The result of a notice: CR_WORK_RESULT(enumerator, number, name in traces, meaning). */
+/* clang-format off */
 #define CR_WORK_RESULTS                                                                            \
     CR_WORK_RESULT(CR_WORK_DONE, 0, "ok", "The notice is dealt with.")                             \
     CR_WORK_RESULT(CR_WORK_FAILED, 1, "failed",                                                    \
@@ -379,15 +388,17 @@ typedef enum cr_result {
     CR_WORK_RESULT(CR_WORK_BY_RESOURCE, 2, "each",                                                 \
         "Only for an extract notice about a space: the root task asks about each resource "        \
         "instead.")
+/* clang-format on */
 
 typedef enum cr_work_result {
 #define CR_WORK_RESULT(enumerator, number, ...) enumerator = number,
     CR_WORK_RESULTS
 #undef CR_WORK_RESULT
-    CR_WORK_RESULT_COUNT
+        CR_WORK_RESULT_COUNT
 } cr_work_result;
 
 /* What a report tells: CR_REPORT(enumerator, number, name in traces, meaning). */
+/* clang-format off */
 #define CR_REPORTS                                                                                 \
     CR_REPORT(CR_REPORT_STARTING, 1, "starting", "The cleanup begins. PD: the trigger.")           \
     CR_REPORT(CR_REPORT_COMPLETED, 2, "completed", "The cleanup is over, and the state is legal.") \
@@ -399,12 +410,13 @@ typedef enum cr_work_result {
     CR_REPORT(CR_REPORT_UNFINISHED, 6, "unfinished",                                               \
         "The cleanup is over for now, and left steps for later. The state is legal only without "  \
         "what is left. Each later run ends with another such report, or with `completed`.")
+/* clang-format on */
 
 typedef enum cr_report_kind {
 #define CR_REPORT(enumerator, number, ...) enumerator = number,
     CR_REPORTS
 #undef CR_REPORT
-    CR_REPORT_KIND_COUNT
+        CR_REPORT_KIND_COUNT
 } cr_report_kind;
 
 /* The words of a report: CR_REPORT_WORD(enumerator, number, meaning). All are 0 if there
@@ -428,9 +440,8 @@ typedef enum cr_report_word {
 #define CR_REPORT_WORD(enumerator, number, ...) enumerator = number,
     CR_REPORT_WORD_TABLE
 #undef CR_REPORT_WORD
-    CR_REPORT_WORD_COUNT
+        CR_REPORT_WORD_COUNT
 } cr_report_word;
-
 
 /* The states that LOOK returns: CR_LOOK_STATE(enumerator, number, name, meaning). */
 #define CR_LOOK_STATES                                                                             \
@@ -442,10 +453,11 @@ typedef enum cr_look_state {
 #define CR_LOOK_STATE(enumerator, number, ...) enumerator = number,
     CR_LOOK_STATES
 #undef CR_LOOK_STATE
-    CR_LOOK_STATE_COUNT
+        CR_LOOK_STATE_COUNT
 } cr_look_state;
 
 /* How a PD or space came to its end: CR_ENDING(enumerator, number, word, meaning) */
+/* clang-format off */
 #define CR_ENDINGS                                                                                 \
     CR_ENDING(CR_ENDING_DEPENDENCY, 0, "dependency",                                               \
         "The cleanup after the end of a PD destroyed it.")                                         \
@@ -458,12 +470,13 @@ typedef enum cr_look_state {
     CR_ENDING(CR_ENDING_RECONCILE, 7, "reconcile",                                                 \
               "It was of a saved state, and the configuration does not name it.")                  \
     CR_ENDING(CR_ENDING_HUNG, 8, "hung", "It hung.")
+/* clang-format on */
 
 typedef enum cr_ending {
 #define CR_ENDING(enumerator, number, ...) enumerator = number,
     CR_ENDINGS
 #undef CR_ENDING
-    CR_ENDING_COUNT
+        CR_ENDING_COUNT
 } cr_ending;
 
 /* The words of a post-mortem, before the registers: CR_MORTEM_WORD(enumerator, number, meaning). */
@@ -495,6 +508,7 @@ enum { CR_MORTEM_REGISTERS = 12, CR_MORTEM_REGISTERS_MAX = 40 };
  * because their receiver was destroyed; not acknowledged yet; and of the last, those held behind
  * a failed notice. Notices to the owner are not counted, because the owner cannot acknowledge
  * while it waits. */
+/* clang-format off */
 #define CR_TICKET_STATES                                                                           \
     CR_TICKET_STATE(CR_TICKET_QUEUED, 0, "queued", "The operation was accepted.")                  \
     CR_TICKET_STATE(CR_TICKET_RUNNING, 1, "running", "Its work has begun.")                        \
@@ -505,12 +519,13 @@ enum { CR_MORTEM_REGISTERS = 12, CR_MORTEM_REGISTERS_MAX = 40 };
     CR_TICKET_STATE(CR_TICKET_CANCELLED, 4, "cancelled", "Its work was cancelled.")                \
     CR_TICKET_STATE(CR_TICKET_PREVENTED, 5, "prevented",                                           \
         "Its work would have destroyed a PD that the configuration protects. Nothing was done.")
+/* clang-format on */
 
 typedef enum cr_ticket_state {
 #define CR_TICKET_STATE(enumerator, number, ...) enumerator = number,
     CR_TICKET_STATES
 #undef CR_TICKET_STATE
-    CR_TICKET_STATE_COUNT
+        CR_TICKET_STATE_COUNT
 } cr_ticket_state;
 
 /* The orders that CHECKPOINT returns. */
@@ -522,6 +537,7 @@ typedef enum cr_order {
 } cr_order;
 
 /* The kinds of fault: CR_FAULT_KIND(enumerator, number, name in traces, meaning). */
+/* clang-format off */
 #define CR_FAULT_KINDS                                                                             \
     CR_FAULT_KIND(CR_FAULT_VM, 0, "vm-fault",                                                      \
         "An access to memory that is not mapped or does not allow it.")                            \
@@ -531,12 +547,13 @@ typedef enum cr_order {
         "A system call that the kernel does not define.")                                          \
     CR_FAULT_KIND(CR_FAULT_TIMEOUT, 4, "timeout",                                                  \
         "The budget of the PD is used up before its period has ended.")
+/* clang-format on */
 
 typedef enum cr_fault_kind {
 #define CR_FAULT_KIND(enumerator, number, ...) enumerator = number,
     CR_FAULT_KINDS
 #undef CR_FAULT_KIND
-    CR_FAULT_KIND_COUNT
+        CR_FAULT_KIND_COUNT
 } cr_fault_kind;
 
 /* Slots of every PD's CSpace. The root task assigns the slots from CR_SLOT_FIRST_FREE on. */
@@ -556,9 +573,9 @@ enum {
     CR_MICROKIT_SLOT_INPUT = 1,
     CR_MICROKIT_SLOT_FAULT = 2,
     CR_MICROKIT_SLOT_REPLY = 4,
-    CR_MICROKIT_SLOT_CHANNELS = 10, /* + the number of the channel: with which it signals */
-    CR_MICROKIT_SLOT_CALLS = 74, /* + the number of the channel: with which it calls */
-    CR_MICROKIT_SLOT_IRQS = 138, /* + the number of the interrupt */
+    CR_MICROKIT_SLOT_CHANNELS = 10,  /* + the number of the channel: with which it signals */
+    CR_MICROKIT_SLOT_CALLS = 74,     /* + the number of the channel: with which it calls */
+    CR_MICROKIT_SLOT_IRQS = 138,     /* + the number of the interrupt */
     CR_MICROKIT_SLOT_CHILDREN = 202, /* + the number of the child: its thread */
     /* The bit in the badge of a child's fault. The rest is the number of the child. */
     CR_MICROKIT_FAULT_BIT = 62,
@@ -584,7 +601,6 @@ static inline uint64_t cr_vaddr_of(uint64_t vaddr, uint32_t thread)
 {
     return vaddr + ((uint64_t)thread << CR_THREAD_SPAN_BITS);
 }
-
 
 /* Regions begin at any page below this log2: user addresses of riscv64 (Sv39) have 38 bits. Those
  * of the configuration use page tables of the PD's body. One that a PD attaches has page tables of
@@ -620,8 +636,8 @@ typedef struct cr_startup {
     uint32_t n_spaces;
     uint32_t n_requests;
     uint32_t n_pds;
-    uint32_t creator; /* the number of the PD that spawned it; 0: the configuration has it */
-    uint64_t secret;  /* for what it says itself (statement.h); 0: it is to say nothing */
+    uint32_t creator;    /* the number of the PD that spawned it; 0: the configuration has it */
+    uint64_t secret;     /* for what it says itself (statement.h); 0: it is to say nothing */
     uint64_t ipc_buffer; /* the address */
     uint32_t thread;  /* its number among the threads of its process; 0: the first, or the only */
     uint32_t threads; /* how many its process has */
@@ -629,8 +645,8 @@ typedef struct cr_startup {
     struct {
         char name[32];
         char type[16];
-    } spaces[CR_STARTUP_SPACES];                /* that it must create */
-    char requests[CR_STARTUP_REQUESTS][32];     /* names of spaces that it may connect to */
+    } spaces[CR_STARTUP_SPACES];            /* that it must create */
+    char requests[CR_STARTUP_REQUESTS][32]; /* names of spaces that it may connect to */
     struct {
         char name[32];
         uint32_t slot;
@@ -644,10 +660,10 @@ typedef struct cr_startup {
         uint32_t id;   /* the bit in the badge when the other one signals it */
     } channels[CR_STARTUP_CHANNELS];
     struct {
-        uint32_t kind; /* cr_line_kind */
-        uint32_t slot; /* of the kernel's capability to it */
-        uint32_t first; /* the number of the line, or the first port */
-        uint32_t bit; /* IRQ: in the badge of the signal */
+        uint32_t kind;         /* cr_line_kind */
+        uint32_t slot;         /* of the kernel's capability to it */
+        uint32_t first;        /* the number of the line, or the first port */
+        uint32_t bit;          /* IRQ: in the badge of the signal */
     } lines[CR_STARTUP_LINES]; /* interrupts, then ports, as the configuration lists them */
 } cr_startup;
 

@@ -30,11 +30,7 @@
 #include <cellreap/limits.h>
 #include <cellreap/protocol.h>
 
-typedef enum cr_entry {
-    CR_ENTRY_ASKED = 1,
-    CR_ENTRY_REFUSED = 2,
-    CR_ENTRY_ANSWERED = 3
-} cr_entry;
+typedef enum cr_entry { CR_ENTRY_ASKED = 1, CR_ENTRY_REFUSED = 2, CR_ENTRY_ANSWERED = 3 } cr_entry;
 
 /* The operations of which nothing else tells than an event, and their words:
  * CR_STATED_OP(enumerator, words) */
@@ -58,8 +54,8 @@ static inline int cr_answer_is_told(cr_op op, const uint64_t *words, uint32_t *a
 #define TOLD_IF(word) return words[word] != 0;
 #define TOLD_SOME break;
 #define QUESTION(member) break;
-#define CR_OPERATION(enumerator, number, word, topic, arguments, results, called, told, ...) \
-    case enumerator:                                                                 \
+#define CR_OPERATION(enumerator, number, word, topic, arguments, results, called, told, ...)       \
+    case enumerator:                                                                               \
         told
         CR_OPERATIONS
 #undef CR_OPERATION

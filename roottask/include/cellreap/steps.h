@@ -31,6 +31,7 @@ extern "C" {
  *
  * No step is reverted: a cleanup rolls forward. Who carries out a step may die at any kernel call
  * in it or behind it. The step is then carried out again, from its beginning. */
+/* clang-format off */
 #define CR_STEPS                                                                                   \
     CR_STEP(CR_STEP_SUSPEND, 0, "suspend",                                                         \
         "stops pd, if it is not stopped yet, and answers the PDs that are in a call to it",        \
@@ -59,18 +60,19 @@ extern "C" {
         "it changes nothing")                                                                      \
     CR_STEP(CR_STEP_SETTLE, 9, "settle", "the last step: nothing is left to do",                   \
         "it changes nothing")
+/* clang-format on */
 
 typedef enum cr_step_kind {
 #define CR_STEP(enumerator, number, ...) enumerator = number,
     CR_STEPS
 #undef CR_STEP
-    CR_STEP_KIND_COUNT
+        CR_STEP_KIND_COUNT
 } cr_step_kind;
 
 typedef struct cr_step {
     cr_step_kind kind;
-    cr_ref node;            /* index CR_NONE where there is none */
-    cr_ref pd;              /* index CR_NONE where there is none */
+    cr_ref node;             /* index CR_NONE where there is none */
+    cr_ref pd;               /* index CR_NONE where there is none */
     const cr_notice *notice; /* NOTIFY: the first one */
     /* NOTIFY: number of notices, from `notice` on. DESTROY_RESOURCE: number of resources of the
      * space of `node`, which is the first of them. Else 1. */
@@ -115,7 +117,7 @@ typedef struct cr_journal {
     uint32_t kind;
     uint32_t count;
     uint32_t half; /* how far it is: whoever carries it out knows what this means */
-    cr_ref part; /* CUT_REQUEST: pd, DESTROY_RESOURCE: node. Else index CR_NONE: see the row */
+    cr_ref part;   /* CUT_REQUEST: pd, DESTROY_RESOURCE: node. Else index CR_NONE: see the row */
     /* What was left. */
     uint32_t later;  /* a later run of the cleanup */
     uint32_t second; /* the second run over the phase, or a later run: over what is not done */

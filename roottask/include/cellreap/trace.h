@@ -33,8 +33,8 @@ extern "C" {
 enum {
     /* The bytes of the longest record: the texts of a line, and words of its fields. */
     CR_TRACE_RECORD_MAX = 4096,
-    CR_TRACE_RING_MIN = 8192, /* twice CR_TRACE_RECORD_MAX */
-    CR_TRACE_MOST_MIN = 128,  /* twice the room for lines that the recorder waits for */
+    CR_TRACE_RING_MIN = 8192,  /* twice CR_TRACE_RECORD_MAX */
+    CR_TRACE_MOST_MIN = 128,   /* twice the room for lines that the recorder waits for */
     CR_TRACE_FRAME_REST = 256, /* bytes of a frame besides the last of its lines */
     CR_DICTIONARY_PLACES = 1024
 };
@@ -57,8 +57,8 @@ typedef struct cr_trace {
     void (*put)(char c);
     /* Returns when so many lines are written or the ring is empty. 0: the recorder writes. */
     void (*wait)(uint64_t lines);
-    volatile int broken;       /* nothing more is recorded */
-    uint32_t most;             /* lines that are not written at a time, if `wait` is there */
+    volatile int broken; /* nothing more is recorded */
+    uint32_t most;       /* lines that are not written at a time, if `wait` is there */
     /* The record being made: its first word, and where its next one goes. */
     uint64_t *record;
     uint64_t *next;

@@ -11,10 +11,10 @@
 
 enum {
     CR_TRACE_VERSION = 1,
-    CR_TRACE_KEY_BYTES = 16, /* of the key of a trace */
-    CR_TRACE_CLOCK_MS = 100, /* the least time between two CLOCK events */
+    CR_TRACE_KEY_BYTES = 16,    /* of the key of a trace */
+    CR_TRACE_CLOCK_MS = 100,    /* the least time between two CLOCK events */
     CR_TRACE_SILENCE_MS = 5000, /* SILENT comes after so much time without any other event */
-    CR_TRACE_GRACE_MS = 50   /* HELD_UP comes this long after the deadline */
+    CR_TRACE_GRACE_MS = 50      /* HELD_UP comes this long after the deadline */
 };
 
 /* The text of a frame (docs/trace-format.md): a digit is a character from CR_FRAME_ZERO on, and has
@@ -58,6 +58,7 @@ typedef enum cr_print {
  * CR_SETTING(enumerator, number, word, meaning). An injection:
  * `word` tells how it fails, `value` at which step, from 1, `second` and `third` are `call` and
  * `always` of cr_image_injection. */
+/* clang-format off */
 #define CR_SETTINGS                                                                                \
     CR_SETTING(CR_SETTING_MODE, 0, "mode", "when a TERMINATE is answered: `word`, of CR_MODES")    \
     CR_SETTING(CR_SETTING_AWAIT, 1, "await", "how long a PD without a deadline is awaited, in ms " \
@@ -71,6 +72,7 @@ typedef enum cr_print {
         "`word` is at least `value` / `second`")                                                   \
     CR_SETTING(CR_SETTING_FAIL_STEP, 6, "fail-step", "for tests: a step of cleanups fails")        \
     CR_SETTING(CR_SETTING_FAIL_MAKE, 7, "fail-make", "for tests: a step of making fails")
+/* clang-format on */
 
 /* The cause of a cleanup: CR_CAUSE(enumerator, number, word, meaning) */
 #define CR_CAUSES                                                                                  \
@@ -111,7 +113,7 @@ typedef enum cr_print {
     CR_OWN_CNODE(CR_OWN_LEVEL_1, 0, "level-1", "the first level of its CSpace")                    \
     CR_OWN_CNODE(CR_OWN_BOOT, 1, "boot", "the CNode that the kernel gave it")                      \
     CR_OWN_CNODE(CR_OWN_POOL, 2, "pool", "its pool of slots")                                      \
-    CR_OWN_CNODE(CR_OWN_UNTYPEDS, 3, "untypeds", "the halves of untypeds that were split")     \
+    CR_OWN_CNODE(CR_OWN_UNTYPEDS, 3, "untypeds", "the halves of untypeds that were split")         \
     CR_OWN_CNODE(CR_OWN_MEMORY, 4, "memory", "the CNodes of memory objects and regions")
 
 /* The kinds of kernel objects that are counted: CR_OBJECT(enumerator, number, word, meaning) */
@@ -124,8 +126,8 @@ typedef enum cr_print {
     CR_OBJECT(CR_OBJECT_TABLE, 5, "table", "a page table of any level below")                      \
     CR_OBJECT(CR_OBJECT_FRAME, 6, "frame", "a page")                                               \
     CR_OBJECT(CR_OBJECT_ASID, 7, "asid", "the number of an address space")                         \
-    CR_OBJECT(CR_OBJECT_IRQ_HANDLER, 8, "irq-handler", "the right to an interrupt")              \
-    CR_OBJECT(CR_OBJECT_SCHED_CONTEXT, 9, "sched-context", "a scheduling context")                \
+    CR_OBJECT(CR_OBJECT_IRQ_HANDLER, 8, "irq-handler", "the right to an interrupt")                \
+    CR_OBJECT(CR_OBJECT_SCHED_CONTEXT, 9, "sched-context", "a scheduling context")                 \
     CR_OBJECT(CR_OBJECT_REPLY, 10, "reply", "a reply object")
 
 /* The ways to crash a PD, cr_crash_how of image.h: CR_CRASH_WAY(enumerator, number, word, what
@@ -202,6 +204,7 @@ typedef enum cr_print {
  * An event that changes the model names its cause in its last two fields. asker: the PD whose
  * operation makes the change; op: that operation. Both are - if no PD asked: the configuration
  * makes the change. What a cleanup changes has events of its own. */
+/* clang-format off */
 #define CR_TRACE_EVENTS                                                                            \
     /* The run */                                                                                  \
     CR_TRACE_EVENT(CR_EV_TRACE, "TRACE", FIELD(version, NUMBER) FIELD(key, KEY) FIELD(arch, TEXT)  \
@@ -575,89 +578,90 @@ typedef enum cr_print {
                    "Whose thread has the PD's scheduling context: nobody's, or that of a PD; "     \
                    "PD_0: another one, or the PD's own if it waits and has used its budget up. "   \
                    "calls: the PD that it calls, as its registers show.")
+/* clang-format on */
 
 typedef enum cr_mode {
 #define CR_MODE(enumerator, number, ...) enumerator = number,
     CR_MODES
 #undef CR_MODE
-    CR_MODE_COUNT
+        CR_MODE_COUNT
 } cr_mode;
 
 typedef enum cr_setting {
 #define CR_SETTING(enumerator, number, ...) enumerator = number,
     CR_SETTINGS
 #undef CR_SETTING
-    CR_SETTING_COUNT
+        CR_SETTING_COUNT
 } cr_setting;
 
 typedef enum cr_cause {
 #define CR_CAUSE(enumerator, number, ...) enumerator = number,
     CR_CAUSES
 #undef CR_CAUSE
-    CR_CAUSE_COUNT
+        CR_CAUSE_COUNT
 } cr_cause;
 
 typedef enum cr_when {
 #define CR_WHEN(enumerator, number, ...) enumerator = number,
     CR_WHENS
 #undef CR_WHEN
-    CR_WHEN_COUNT
+        CR_WHEN_COUNT
 } cr_when;
 
 typedef enum cr_change {
 #define CR_CHANGE(enumerator, number, ...) enumerator = number,
     CR_CHANGES
 #undef CR_CHANGE
-    CR_CHANGE_COUNT
+        CR_CHANGE_COUNT
 } cr_change;
 
 typedef enum cr_death {
 #define CR_DEATH(enumerator, number, ...) enumerator = number,
     CR_DEATHS
 #undef CR_DEATH
-    CR_DEATH_COUNT
+        CR_DEATH_COUNT
 } cr_death;
 
 typedef enum cr_stand {
 #define CR_STAND(enumerator, number, ...) enumerator = number,
     CR_STANDS
 #undef CR_STAND
-    CR_STAND_COUNT
+        CR_STAND_COUNT
 } cr_stand;
 
 typedef enum cr_cnode {
 #define CR_CNODE(enumerator, number, ...) enumerator = number,
     CR_CNODES
 #undef CR_CNODE
-    CR_CNODE_COUNT
+        CR_CNODE_COUNT
 } cr_cnode;
 
 typedef enum cr_own_cnode {
 #define CR_OWN_CNODE(enumerator, number, ...) enumerator = number,
     CR_OWN_CNODES
 #undef CR_OWN_CNODE
-    CR_OWN_CNODE_COUNT
+        CR_OWN_CNODE_COUNT
 } cr_own_cnode;
 
 typedef enum cr_object {
 #define CR_OBJECT(enumerator, number, ...) enumerator = number,
     CR_OBJECTS
 #undef CR_OBJECT
-    CR_OBJECT_COUNT
+        CR_OBJECT_COUNT
 } cr_object;
 
 typedef enum cr_trace_type {
 #define CR_TRACE_TYPE(type, print, expected) CR_TRACE_TYPE_##type,
     CR_TRACE_TYPES
 #undef CR_TRACE_TYPE
-    CR_TRACE_TYPE_COUNT
+        CR_TRACE_TYPE_COUNT
 } cr_trace_type;
 
 typedef enum cr_event {
 #define CR_TRACE_EVENT(enumerator, name, fields, meaning) enumerator,
     CR_TRACE_EVENTS
 #undef CR_TRACE_EVENT
-    CR_EVENT_COUNT
+        CR_EVENT_COUNT
 } cr_event;
 
 #endif

@@ -45,12 +45,12 @@ typedef struct cr_work_notice {
     /* FREE, DISCONNECT: number of the dead PD; 0 after cr_work_merge. PRE_DESTROY of a PD, LOST of
      * a PD capability, PROBE, FAULT: number of the PD that the notice is about. Else 0. */
     uint32_t pd;
-    uint32_t tag;    /* chosen by the caller, for counting */
-    uint8_t again;   /* set by cr_work_resume: the notice failed before */
+    uint32_t tag;     /* chosen by the caller, for counting */
+    uint8_t again;    /* set by cr_work_resume: the notice failed before */
     uint16_t account; /* that has its room, below the number of receivers; 0: it is not charged */
-    uint16_t slot;   /* LOST: the one slot that it is about; 0: all slots of the space */
-    uint32_t broken; /* LOST: how much the receiver keeps that is built on what went; else 0 */
-    uint64_t since;  /* the receiver's clock when it was queued, chosen by the caller */
+    uint16_t slot;    /* LOST: the one slot that it is about; 0: all slots of the space */
+    uint32_t broken;  /* LOST: how much the receiver keeps that is built on what went; else 0 */
+    uint64_t since;   /* the receiver's clock when it was queued, chosen by the caller */
 } cr_work_notice;
 
 /* A position in the notices of one receiver. All zeros: before the first. */

@@ -14,19 +14,39 @@ extern const char ledger_elf[], ledger_elf_end[], cr_image_base[];
 enum { KEPT_BITS = 12, BADGE = 4 };
 
 static cr_component_program program = {.name = "idle", .elf = ledger_elf};
-static cr_image_pd pd = {
-    .name = "idle", .priority = 1, .spawn_priority = 1, .cspace_bits = CSPACE_BITS,
-    .stack_pages = 1, .process = CR_IMAGE_NONE, .threads = 1, .fault_handler = CR_IMAGE_NONE,
-    .quotas = CR_FAIR_SHARES};
-static cr_image_tables tables = {
-    .pds = 11, .nodes = 1048, .edges = 3128, .spaces = 131, .types = 67, .requests = 513,
-    .tombstones = 128, .tickets = 128, .maps = 512, .slots = 704, .pairs = 121, .bodies = 16,
-    .pool = 2048, .blocks = 1024};
+static cr_image_pd pd = {.name = "idle",
+                         .priority = 1,
+                         .spawn_priority = 1,
+                         .cspace_bits = CSPACE_BITS,
+                         .stack_pages = 1,
+                         .process = CR_IMAGE_NONE,
+                         .threads = 1,
+                         .fault_handler = CR_IMAGE_NONE,
+                         .quotas = CR_FAIR_SHARES};
+static cr_image_tables tables = {.pds = 11,
+                                 .nodes = 1048,
+                                 .edges = 3128,
+                                 .spaces = 131,
+                                 .types = 67,
+                                 .requests = 513,
+                                 .tombstones = 128,
+                                 .tickets = 128,
+                                 .maps = 512,
+                                 .slots = 704,
+                                 .pairs = 121,
+                                 .bodies = 16,
+                                 .pool = 2048,
+                                 .blocks = 1024};
 
-static cr_component_system system = {
-    .version = CR_IMAGE_VERSION, .name = "refusals", .kernel = EMBED_KERNEL, .await_ms = 1,
-    .programs = &program, .pds = &pd, .n_programs = 1, .n_pds = 1,
-    .tables = &tables};
+static cr_component_system system = {.version = CR_IMAGE_VERSION,
+                                     .name = "refusals",
+                                     .kernel = EMBED_KERNEL,
+                                     .await_ms = 1,
+                                     .programs = &program,
+                                     .pds = &pd,
+                                     .n_programs = 1,
+                                     .n_pds = 1,
+                                     .tables = &tables};
 static cr_component_room room;
 
 #ifdef CONFIG_PRINTING
@@ -55,12 +75,12 @@ static void answer(const char *what, cr_status status)
 }
 
 /* Changes one number of the description or the room, asks, and changes it back. */
-#define WITH(thing, value)                                         \
-    do {                                                           \
-        const __typeof__(thing) before = thing;                    \
-        thing = (__typeof__(thing))(value);                        \
-        answer(#thing, cr_component_init(&room, &system));         \
-        thing = before;                                            \
+#define WITH(thing, value)                                                                         \
+    do {                                                                                           \
+        const __typeof__(thing) before = thing;                                                    \
+        thing = (__typeof__(thing))(value);                                                        \
+        answer(#thing, cr_component_init(&room, &system));                                         \
+        thing = before;                                                                            \
     } while (0)
 
 static seL4_CPtr untyped_to_keep(const seL4_BootInfo *info)

@@ -156,12 +156,27 @@ static uint64_t below(uint64_t n)
 
 static uint64_t some_word(void)
 {
-    static const uint64_t edges[] = {
-        0,           1,           2,            3,             4,
-        5,           15,          16,           17,            31,
-        32,          33,          399,          400,           401,
-        0xfffffffeu, 0xffffffffu, 0x100000000u, ~(uint64_t)0,  0x8000000000000000u,
-        CR_PROTOCOL_MAGIC};
+    static const uint64_t edges[] = {0,
+                                     1,
+                                     2,
+                                     3,
+                                     4,
+                                     5,
+                                     15,
+                                     16,
+                                     17,
+                                     31,
+                                     32,
+                                     33,
+                                     399,
+                                     400,
+                                     401,
+                                     0xfffffffeu,
+                                     0xffffffffu,
+                                     0x100000000u,
+                                     ~(uint64_t)0,
+                                     0x8000000000000000u,
+                                     CR_PROTOCOL_MAGIC};
     uint64_t kind = below(4);
     return kind == 0   ? next()
            : kind == 1 ? below(40)
@@ -174,8 +189,8 @@ static void some_text(uint64_t *words, uint32_t count)
     char text[32] = {0};
     size_t n = below(8 * (uint64_t)count + 1);
     for (size_t i = 0; i < n; i++) {
-        text[i] = below(30) == 0 ? (char)below(256)
-                                 : usual[below(below(4) == 0 ? sizeof(usual) - 1 : 9)];
+        text[i] =
+            below(30) == 0 ? (char)below(256) : usual[below(below(4) == 0 ? sizeof(usual) - 1 : 9)];
     }
     memcpy(words, text, 8 * (size_t)count);
 }

@@ -18,7 +18,7 @@
 enum { ENABLE = 1 };
 
 #define READ(name, value) __asm__ volatile("isb\n\tmrs %0, " #name : "=r"(value) : : "memory")
-#define WRITE(name, value) \
+#define WRITE(name, value)                                                                         \
     __asm__ volatile("msr " #name ", %0\n\tisb" : : "r"((uint64_t)(value)) : "memory")
 
 static uint64_t started; /* the value of the counter at which the time starts */
@@ -52,8 +52,8 @@ seL4_Error cr_device_open(cr_slot handler, cr_slot ports)
     (void)ports;
     set = 0;
     WRITE(cntp_ctl_el0, 0);
-    return seL4_IRQControl_Get(seL4_CapIRQControl, CR_TIMER_PHYSICAL, handler.root,
-                               handler.index, handler.depth);
+    return seL4_IRQControl_Get(seL4_CapIRQControl, CR_TIMER_PHYSICAL, handler.root, handler.index,
+                               handler.depth);
 }
 
 uint64_t cr_device_start(uint64_t ns)

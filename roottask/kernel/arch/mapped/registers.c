@@ -22,8 +22,7 @@ cr_status cr_registers_map(const seL4_BootInfo *info, uintptr_t image_start, uin
     return CR_OK;
 }
 
-cr_status cr_registers_map_timer(const seL4_BootInfo *info, uintptr_t image_start,
-                                 const void *page)
+cr_status cr_registers_map_timer(const seL4_BootInfo *info, uintptr_t image_start, const void *page)
 {
     if (cr_timer_paddr == 0) {
         return CR_ERR_ABSENT;

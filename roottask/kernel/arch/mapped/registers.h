@@ -25,7 +25,7 @@ enum {
 #define CR_PLATFORM(prefix, config, name, arch, uart, address) prefix##_ROW,
     CR_PLATFORMS
 #undef CR_PLATFORM
-    CR_ROWS,
+        CR_ROWS,
 #define CR_PLATFORM(prefix, config, name, arch, uart, address) +CR_IS_ON(config) * prefix##_ROW
     CR_ROW = CR_NO_ROW CR_PLATFORMS
 #undef CR_PLATFORM

@@ -8,12 +8,11 @@ static const struct {
     int driven;
     uint32_t bytes, data, status, bit, busy, control, on;
     uint64_t paddr;
-} rows[] = {
-    [CR_NO_ROW] = {0},
+} rows[] = {[CR_NO_ROW] = {0},
 #define CR_PLATFORM(prefix, config, name, arch, uart, address)                                     \
     [prefix##_ROW] = {uart##_DRIVER, uart##_BYTES,   uart##_DATA, uart##_STATUS, uart##_BIT,       \
                       uart##_BUSY,   uart##_CONTROL, uart##_ON,   address},
-    CR_PLATFORMS
+            CR_PLATFORMS
 #undef CR_PLATFORM
 };
 #define UART rows[CR_ROW]

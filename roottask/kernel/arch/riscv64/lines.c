@@ -7,6 +7,5 @@ seL4_Error cr_arch_take_interrupt(uint32_t number, int edge, uint32_t vector, cr
 {
     (void)edge, (void)vector;
     cr_count_call(CR_CALL_CONFIGURE);
-    return (seL4_Error)seL4_IRQControl_Get(seL4_CapIRQControl, number, to.root, to.index,
-                                           to.depth);
+    return (seL4_Error)seL4_IRQControl_Get(seL4_CapIRQControl, number, to.root, to.index, to.depth);
 }

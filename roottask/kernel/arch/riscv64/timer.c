@@ -41,8 +41,8 @@ enum {
     COMPARERS = 4,
     SCALE = 9, /* log2 of the ticks in the unit of COMPARE */
     STICKY = 1 << 8,
-    TO_0 = 1 << 9,   /* when the first COMPARE is reached */
-    ONCE = 1 << 13,  /* counts until then */
+    TO_0 = 1 << 9,  /* when the first COMPARE is reached */
+    ONCE = 1 << 13, /* counts until then */
     NEVER = 0xffff
 };
 #define UNITS_OF(ns) (((ns) * CR_TIMER_MHZ + (1000ull << SCALE) - 1) / (1000ull << SCALE))

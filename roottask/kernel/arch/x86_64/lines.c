@@ -13,8 +13,7 @@ seL4_Error cr_arch_take_interrupt(uint32_t number, int edge, uint32_t vector, cr
                                                  IOAPIC, number, !edge, !edge, vector);
 #elif defined(CONFIG_IRQ_PIC)
     (void)edge, (void)vector;
-    return (seL4_Error)seL4_IRQControl_Get(seL4_CapIRQControl, number, to.root, to.index,
-                                           to.depth);
+    return (seL4_Error)seL4_IRQControl_Get(seL4_CapIRQControl, number, to.root, to.index, to.depth);
 #else
     (void)number, (void)edge, (void)vector, (void)to;
     return seL4_IllegalOperation;

@@ -11,10 +11,10 @@
 #include "platforms/arch.h"
 
 enum {
-    LOAD_ONCE = 0x30,  /* channel 0, low byte then high byte, mode 0 */
+    LOAD_ONCE = 0x30, /* channel 0, low byte then high byte, mode 0 */
     /* latch count and status of channel 0; then read in the order status, low, high */
     READ_BACK = 0xc2,
-    STATUS_OUT = 0x80, /* the output is high */
+    STATUS_OUT = 0x80,  /* the output is high */
     STATUS_NULL = 0x40, /* the count is not in the counter yet */
     MEASURED_NS = 10000000,
     READINGS = 1 << 22 /* seconds on any machine */
@@ -88,9 +88,8 @@ static seL4_Error open_interrupt(cr_slot handler)
 
 seL4_Error cr_device_open(cr_slot handler, cr_slot ports)
 {
-    seL4_Error error =
-        seL4_X86_IOPortControl_Issue(seL4_CapIOPortControl, CR_PIT_PORT, CR_PIT_COMMAND, ports.root,
-                                     ports.index, ports.depth);
+    seL4_Error error = seL4_X86_IOPortControl_Issue(
+        seL4_CapIOPortControl, CR_PIT_PORT, CR_PIT_COMMAND, ports.root, ports.index, ports.depth);
     if (error != seL4_NoError) {
         return error;
     }

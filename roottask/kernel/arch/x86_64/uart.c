@@ -8,7 +8,7 @@
 enum {
     PORTS = 8,
     DATA = CR_UART_16550_DATA, /* with DIVISOR_LATCH: the low byte of the divisor */
-    INTERRUPTS = 1, /* with DIVISOR_LATCH: its high byte */
+    INTERRUPTS = 1,            /* with DIVISOR_LATCH: its high byte */
     FIFO = 2,
     LINE = 3,
     MODEM = 4,

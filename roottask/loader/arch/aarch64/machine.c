@@ -82,8 +82,8 @@ void cr_loader_map(void)
         low_gibs[at / GIB] = at | BLOCK | NORMAL | INNER_SHAREABLE | ACCESSED;
     }
     /* Memory may share its GiB with the UART. The image is far below it. */
-    low_gibs[cr_fact_uart / GIB] = (cr_fact_uart & ~(GIB - 1)) | BLOCK | DEVICE | ACCESSED |
-                                   NEVER_EXECUTE;
+    low_gibs[cr_fact_uart / GIB] =
+        (cr_fact_uart & ~(GIB - 1)) | BLOCK | DEVICE | ACCESSED | NEVER_EXECUTE;
     /* The kernel replaces this with its own map before it uses more than its image. */
     const uint64_t virt = cr_fact_kernel_virt;
     cr_tables[(virt / GIB / ENTRIES) % ENTRIES] = (uint64_t)kernel_gibs | TABLE;

@@ -52,8 +52,8 @@ LIBSEL4_INLINE_FUNC seL4_Error seL4_ARM_ASIDPool_Assign(seL4_ARM_ASIDPool servic
 }
 
 LIBSEL4_INLINE_FUNC seL4_Error seL4_ARM_ASIDControl_MakePool(seL4_ARM_ASIDControl service,
-                                                            seL4_Untyped untyped, seL4_CNode root,
-                                                            seL4_Word index, seL4_Uint8 depth)
+                                                             seL4_Untyped untyped, seL4_CNode root,
+                                                             seL4_Word index, seL4_Uint8 depth)
 {
     seL4_SetCap(0, untyped);
     seL4_SetCap(1, root);

@@ -49,8 +49,8 @@ LIBSEL4_INLINE_FUNC seL4_Error seL4_X86_ASIDPool_Assign(seL4_X86_ASIDPool servic
 }
 
 LIBSEL4_INLINE_FUNC seL4_Error seL4_X86_ASIDControl_MakePool(seL4_X86_ASIDControl service,
-                                                            seL4_Untyped untyped, seL4_CNode root,
-                                                            seL4_Word index, seL4_Uint8 depth)
+                                                             seL4_Untyped untyped, seL4_CNode root,
+                                                             seL4_Word index, seL4_Uint8 depth)
 {
     seL4_SetCap(0, untyped);
     seL4_SetCap(1, root);
@@ -113,8 +113,8 @@ LIBSEL4_INLINE_FUNC seL4_X86_IOPort_In16_t seL4_X86_IOPort_In16(seL4_X86_IOPort 
     struct refkernel_registers r = {
         service, seL4_MessageInfo_new(X86IOPortIn16, 0, 0, 1).words[0], {port, 0, 0, 0}};
     refkernel_syscall(seL4_SysCall, &r);
-    return (seL4_X86_IOPort_In16_t){
-        (int)seL4_MessageInfo_get_label((seL4_MessageInfo_t){{r.info}}), (seL4_Uint16)r.mr[0]};
+    return (seL4_X86_IOPort_In16_t){(int)seL4_MessageInfo_get_label((seL4_MessageInfo_t){{r.info}}),
+                                    (seL4_Uint16)r.mr[0]};
 }
 
 LIBSEL4_INLINE_FUNC seL4_Error seL4_X86_IOPort_Out16(seL4_X86_IOPort service, seL4_Word port,
