@@ -6,7 +6,7 @@
  * Its main thread has the highest priority in the system, and its other threads do only what the
  * main thread waits for. PDs therefore observe each cleanup as one step. The root task must never
  * return from cr_root_main, and it must never block except in the supervisor's loop and, for the
- * cleaner, in the warden's. */
+ * cleaner, in that of the main thread. */
 #include "kernel/uart.h"
 #include "root.h"
 #include "setup.h"

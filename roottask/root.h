@@ -7,10 +7,11 @@
 
 #include "supervisor/hooks.h"
 
-/* What the root task makes for itself besides the timer, the witnesses and the hooks' objects. */
+/* What the root task makes for itself besides the timer, the turn threads and the hooks' objects.
+ */
 enum {
     CR_OWN_BLOCK_BITS = 14, /* of the untyped, which the hooks' objects come from too */
-    /* An endpoint and a notification, with the capability of the witnesses to it; those of the
+    /* An endpoint and a notification, with the capability of the turn threads to it; those of the
      * worker and writer. */
     CR_OWN_SLOTS = 12
 };

@@ -12,7 +12,7 @@
 #include "kernel/worker.h"
 #include "kernel/writer.h"
 #include "root.h"
-#include "supervisor/carry.h"
+#include "supervisor/execution.h"
 #include "supervisor/closeness.h"
 #include "supervisor/supervisor.h"
 #include "system/channels.h"
@@ -93,7 +93,7 @@ cr_status cr_set_up_objects(const cr_component_room *room, const cr_image_header
     cr_must(seL4_TCB_BindNotification(seL4_CapInitThreadTCB, out->bound),
             "the notification cannot be bound");
     cr_worker_init(&given, (uintptr_t)room->image_start, out->untyped,
-                   image->cleaner_priority != 0 ? endpoint : 0, cr_carry_out);
+                   image->cleaner_priority != 0 ? endpoint : 0, cr_execute_steps);
     cr_supervisor_init(hooks, out->bound);
     cr_regions_init(&given, image);
     if (cr_system_init(image, endpoint) != CR_OK || cr_closeness_init(image) != CR_OK) {

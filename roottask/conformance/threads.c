@@ -329,7 +329,7 @@ static void yield_lets_equals_run(void)
     cf_is(a->progress + b->progress, 2);
 }
 
-/* The witnesses of the root task rely on this (kernel/witness.h). */
+/* The turn threads of the root task rely on this (kernel/turns.h). */
 enum { EQUALS = 3, ROUNDS = 6, NOBODY = EQUALS };
 
 /* Counts for ever. The one whose turn it is wakes the root task, once. */

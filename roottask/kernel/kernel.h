@@ -24,8 +24,8 @@ enum {
     CR_REGISTER_SLOTS = 2, /* of these or others of it, to map the registers of a device */
     CR_POOL_SPARE = 0,     /* a slot of the pool that is always empty */
     /* A slot of the pool is for each resource, and for the probe of each PD. What else the root
-     * task keeps there is less than this: three for the witness of each priority, and some for its
-     * other threads, the timer and the pools of numbers of address spaces. */
+     * task keeps there is less than this: three for the turn thread of each priority, and some for
+     * its other threads, the timer and the pools of numbers of address spaces. */
     CR_POOL_OWN_MAX = 768,
     CR_SUBSPACE_BITS = 32 /* the bits that the CNode in an L1 slot resolves, guard and index */
 };

@@ -5,7 +5,7 @@
 #ifndef CELLREAP_SUPERVISOR_ARENA_H
 #define CELLREAP_SUPERVISOR_ARENA_H
 
-#include "between.h"
+#include "interleaved.h"
 #include "cleaner.h"
 #include "clock.h"
 #include "closeness.h"
@@ -31,7 +31,7 @@ typedef struct cr_supervisor {
     cr_extractions extract;
     cr_cleaner cleaner;
     cr_residues residues;
-    cr_between between;
+    cr_interleaved between;
     cr_faults faults;
     cr_hung hung;
     cr_progress progress;

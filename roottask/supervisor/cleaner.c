@@ -9,12 +9,13 @@
  * In the meantime the main loop serves operations. All doomed nodes are already marked, so no
  * operation can change which nodes are doomed. What the other PDs lose can change, so the cleaner
  * plans it again before it destroys anything. PDs that become triggers in this time are stopped.
- * Their cleanups begin at once if they have nothing to do with those under way (apart.c). Otherwise
- * they wait in a queue. The result is the same as that of the cleanups one after the other. */
+ * Their cleanups begin at once if they have nothing to do with those under way (independent.c).
+ * Otherwise they wait in a queue. The result is the same as that of the cleanups one after the
+ * other. */
 #include "cleaner.h"
 #include "answer.h"
 #include "arena.h"
-#include "carry.h"
+#include "execution.h"
 #include "closeness.h"
 #include "connect.h"
 #include "kept.h"
@@ -25,7 +26,7 @@
 #include "system/state.h"
 #include "system/text.h"
 #include "system/truth.h"
-#include "warden.h"
+#include "cleaner_watch.h"
 
 static const char *const cause_names[] = {
 #define CR_CAUSE(enumerator, number, word, meaning) [enumerator] = word,
@@ -64,7 +65,7 @@ static void enter(cr_phase to)
 
 static void trace_doomed(const cr_doomed *doomed, int spared)
 {
-    cr_carry_begin_line(CR_EV_DOOM);
+    cr_execution_begin_line(CR_EV_DOOM);
     cr_trace_node(doomed->node);
     cr_trace_depth(&cr_sys.trace, doomed->pd_depth);
     cr_trace_number(&cr_sys.trace, doomed->group);
@@ -74,7 +75,7 @@ static void trace_doomed(const cr_doomed *doomed, int spared)
 
 static void trace_plan(const cr_plan *plan, cr_cause cause)
 {
-    cr_carry_begin_line(CR_EV_CLEANUP);
+    cr_execution_begin_line(CR_EV_CLEANUP);
     cr_trace_node(plan->trigger);
     cr_trace_name(&cr_sys.trace, cause_names[cause]);
     cr_trace_depth(&cr_sys.trace, plan->pd_depth);
@@ -90,7 +91,7 @@ static void trace_plan(const cr_plan *plan, cr_cause cause)
 
 static void trace_wait(cr_event event)
 {
-    cr_carry_begin_line(event);
+    cr_execution_begin_line(event);
     cr_trace_end(&cr_sys.trace);
 }
 
@@ -215,13 +216,13 @@ static void carry_on(void)
     const uint64_t before = cr_calls_sum();
     const uint64_t start = cr_arch_cycles();
     enter(CR_PHASE_STEPS);
-    cr_carry_end ended = cr_warden_watch();
+    cr_execution_end ended = cr_watch_cleaner();
     /* Bounded: nobody can save a PD any more, so there is at most one turn. */
-    while (ended == CR_CARRY_SPARES) {
+    while (ended == CR_EXECUTION_SPARES) {
         spare_saved();
-        ended = cr_warden_watch();
+        ended = cr_watch_cleaner();
     }
-    const int awaits = ended == CR_CARRY_AWAITS;
+    const int awaits = ended == CR_EXECUTION_AWAITS;
     cr_sup.cleaner.now.calls += cr_calls_sum() - before;
     cr_sup.cleaner.now.cycles += cr_arch_cycles() - start;
     if (awaits) {
@@ -249,7 +250,7 @@ static int recover_next(void)
     cr_account();
     enter(CR_PHASE_PLANS);
     count_from(0);
-    cr_carry_begin_line(CR_EV_RECOVER);
+    cr_execution_begin_line(CR_EV_RECOVER);
     cr_trace_number(&cr_sys.trace, cr_sup.cleaner.now.runs);
     cr_trace_state_digest();
     cr_trace_end(&cr_sys.trace);
@@ -301,7 +302,7 @@ static void stop(cr_pd *pd, cr_cause cause)
 {
     cr_end_note(pd, endings[cause]);
     cr_truth(CR_TRUTH_BETWEEN);
-    if (cr_carry_stop(pd) != CR_OK) {
+    if (cr_execution_stop(pd) != CR_OK) {
         cr_panic("a PD cannot be stopped", pd->number);
     }
 }
@@ -560,7 +561,7 @@ static void spare_saved(void)
         cr_panic("no collection can be planned anew", (uint64_t)status);
     }
     cleaner->now.saved = 0;
-    cr_carry_forget_told();
+    cr_execution_forget_told();
     for (uint32_t i = 0; i < count; i++) {
         if (!cr_plan_dooms(cr_sys.planner, plan, before[i].node)) {
             spare(&before[i]);
@@ -771,7 +772,7 @@ static int continue_next(void)
 {
     cr_cleaner *cleaner = &cr_sup.cleaner;
     for (uint32_t i = 0; cleaner->seen != cr_sup.changes && i < cleaner->n_kept; i++) {
-        if (!cleaner->kept[i].left && !cr_carry_awaits(&cleaner->kept[i])) {
+        if (!cleaner->kept[i].left && !cr_execution_awaits(&cleaner->kept[i])) {
             take_up(i);
             cr_trace_refused_rest();
             trace_wait(CR_EV_CONTINUE);

@@ -4,10 +4,10 @@
  * and leaves a legal state. It writes both the plan and the steps into the trace, so that the host
  * can check each of them.
  *
- * The main thread plans a cleanup, watches its steps (warden.h) and settles it. The steps are
- * carried out by a thread of their own (carry.h). A cleanup must never be left half done: a step
- * that fails is attempted again. A subscriber is awaited until it has answered, cannot answer any
- * more, or is given up (progress.h). */
+ * The main thread plans a cleanup, watches its steps (cleaner_watch.h) and settles it. The steps
+ * are carried out by a thread of their own (execution.h). A cleanup must never be left half done: a
+ * step that fails is attempted again. A subscriber is awaited until it has answered, cannot answer
+ * any more, or is given up (progress.h). */
 #ifndef CELLREAP_SUPERVISOR_CLEANER_H
 #define CELLREAP_SUPERVISOR_CLEANER_H
 
@@ -56,7 +56,7 @@ static inline uint32_t cr_kept_words(void)
     return 4 * cr_node_entries() + 3 * cr_most.edges + 2 * cr_most.nodes + 8 * cr_max_plan();
 }
 
-/* Which cleanup concerns a node (apart.c). */
+/* Which cleanup concerns a node (independent.c). */
 typedef struct cr_touch {
     uint32_t by;         /* its tag, or `queued` of cr_cleaner */
     uint32_t generation; /* of the node. One that was made since in the same place has another */
@@ -74,18 +74,18 @@ typedef struct cr_carried {
 } cr_carried;
 
 /* Why the cleaner's thread came to its end. */
-typedef enum cr_carry_end {
-    CR_CARRY_OVER = 0, /* no step is left */
-    CR_CARRY_AWAITS,   /* the next step awaits subscribers */
-    CR_CARRY_PAUSES,   /* an operation is to be served between two steps (between.h) */
-    CR_CARRY_SPARES,   /* subscribers saved PDs: the plan is to be made anew */
-    CR_CARRY_FAILED    /* a step failed */
-} cr_carry_end;
+typedef enum cr_execution_end {
+    CR_EXECUTION_OVER = 0, /* no step is left */
+    CR_EXECUTION_AWAITS,   /* the next step awaits subscribers */
+    CR_EXECUTION_PAUSES,   /* an operation is to be served between two steps (interleaved.h) */
+    CR_EXECUTION_SPARES,   /* subscribers saved PDs: the plan is to be made anew */
+    CR_EXECUTION_FAILED    /* a step failed */
+} cr_execution_end;
 
 typedef struct cr_cleaner {
     uint32_t epoch; /* of the cleaner's thread; never used again */
     cr_carried at;  /* changed only by the cleaner's thread, like the two that follow */
-    cr_carry_end ended;
+    cr_execution_end ended;
     cr_status error;  /* ended FAILED: why */
     uint64_t signals; /* badges that the main thread was signalled with while it waited */
     uint64_t seen;    /* cr_sup.changes at the last look at the acknowledgements */
@@ -177,7 +177,7 @@ int cr_cleaner_awaits(const cr_pd *pd);
 /* The cleanup that awaits this PD goes on without its answers, also to what it tells it later. */
 void cr_cleaner_give_up(cr_pd *pd);
 
-/* -- several cleanups at a time (apart.c) */
+/* -- several cleanups at a time (independent.c) */
 
 /* Whether the cleanup that was just planned concerns no node and PD that a cleanup under way or an
  * earlier one in the queue concerns, and whether there is room for it to wait, if it tells anybody.

@@ -4,7 +4,7 @@
 #include "hung.h"
 #include "arena.h"
 #include "calls.h"
-#include "kernel/witness.h"
+#include "kernel/turns.h"
 #include "kernel/writer.h"
 #include "notices.h"
 #include "probes.h"
@@ -107,7 +107,7 @@ static void tick(cr_pd *pd, uint64_t elapsed, uint64_t passed)
     if (at->heartbeat_ms == 0 && at->token == 0) {
         return;
     }
-    cr_witness_ask(pd->priority);
+    cr_turns_ask(pd->priority);
     at->age += passed;
     if (!calls && is_seen_to_wait(pd)) {
         at->silent = 0;
@@ -132,11 +132,11 @@ static void tick_call(cr_pd *pd, uint64_t elapsed)
     }
     cr_pd *end = end_of_calls(pd, &circle);
     at->end = end->number;
-    cr_witness_ask(pd->priority);
+    cr_turns_ask(pd->priority);
     int could = could_run(pd);
     for (cr_pd *each = end; each != 0; each = next_of(each, end, circle)) {
         could = could && could_run(each);
-        cr_witness_ask(each->priority);
+        cr_turns_ask(each->priority);
     }
     if (at->sum != sum || at->end != before) {
         at->call = 0;

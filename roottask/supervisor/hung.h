@@ -15,9 +15,9 @@
  * PD has also hung if for twice the time each look found it in a receive, and the call unchanged.
  * The same holds with its own heartbeat_ms, for receives that are none from its endpoint.
  *
- * Only the time counts in which the PD could run, as the witness of its priority shows it, and the
- * time of a call only while its caller could run too. What a PD finishes for the first time starts
- * its clocks anew. */
+ * Only the time counts in which the PD could run, as the turn thread of its priority shows it, and
+ * the time of a call only while its caller could run too. What a PD finishes for the first time
+ * starts its clocks anew. */
 #ifndef CELLREAP_SUPERVISOR_HUNG_H
 #define CELLREAP_SUPERVISOR_HUNG_H
 

@@ -149,13 +149,13 @@ void cr_serve(cr_pd *from, const cr_message *m, cr_way way)
     }
 }
 
-int cr_serve_between(cr_pd *from, const cr_kept *kept)
+int cr_serve_interleaved(cr_pd *from, const cr_kept *kept)
 {
     cr_asked *a = begin(from, kept->way);
     if (check(&kept->message.raw, a) != CR_RESULT_OK) {
         return 0;
     }
-    cr_between_trace_pause(from);
+    cr_interleaved_trace_pause(from);
     const cr_result result = carry_out(a);
     if (a->wait != CR_WAIT_NOTHING || a->never || a->down != 0) {
         cr_panic("an operation that is served between steps has consequences", a->args.op);

@@ -13,7 +13,7 @@
 #ifndef CELLREAP_SUPERVISOR_OPERATIONS_H
 #define CELLREAP_SUPERVISOR_OPERATIONS_H
 
-#include "between.h"
+#include "interleaved.h"
 #include "cleaner.h"
 #include "extract.h"
 #include "faults.h"
@@ -71,8 +71,8 @@ CR_OPERATIONS
 
 /* Serves one operation of a PD. Answers it now or later. */
 void cr_serve(cr_pd *from, const cr_message *message, cr_way way);
-/* Serves an operation between two steps of a cleanup. See cr_between. */
-int cr_serve_between(cr_pd *from, const cr_kept *kept);
+/* Serves an operation between two steps of a cleanup. See cr_interleaved. */
+int cr_serve_interleaved(cr_pd *from, const cr_kept *kept);
 
 /* Fetches and finishes the notices of the PDs that were built for Microkit. */
 void cr_acknowledge_for_microkit(void);

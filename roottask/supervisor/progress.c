@@ -8,7 +8,7 @@
 #include "connect.h"
 #include "faults.h"
 #include "hung.h"
-#include "kernel/witness.h"
+#include "kernel/turns.h"
 #include "notices.h"
 #include "probes.h"
 #include "system/text.h"
@@ -30,8 +30,8 @@ void cr_progress_init(const cr_image_header *image, seL4_CPtr bound)
     const seL4_CPtr signal = cr_pool_cap();
     cr_must(cr_mint(cr_slot_at(signal), cr_slot_at(bound), seL4_CanWrite,
                     cr_badge(CR_BADGE_TURN, 0, 0)),
-            "the signal of the witnesses cannot be minted");
-    cr_witness_init(wanted, signal);
+            "the signal of the turn threads cannot be minted");
+    cr_turns_init(wanted, signal);
     cr_hung_init(image);
 }
 
@@ -191,7 +191,7 @@ static int advance_wait(cr_pd *pd, uint64_t elapsed)
     if (maker->wait != CR_WAIT_NOTHING || cr_sup.progress.answered[maker->priority]) {
         pd->maker_ran += elapsed;
     }
-    cr_witness_ask(maker->priority);
+    cr_turns_ask(maker->priority);
     return 1;
 }
 
@@ -206,13 +206,13 @@ int cr_progress_look(void)
     const uint64_t elapsed = cr_sup.clock.interval;
     const uint64_t passed = now - cr_sup.clock.look + elapsed;
     for (uint32_t i = 0; i <= CR_PRIORITY_MAX; i++) {
-        cr_sup.progress.answered[i] = (uint8_t)cr_witness_answered(i);
+        cr_sup.progress.answered[i] = (uint8_t)cr_turns_answered(i);
     }
     for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         if (is_watched(pd)) {
             advance(pd, elapsed);
-            cr_witness_ask(pd->priority);
+            cr_turns_ask(pd->priority);
             any = 1;
         }
         any |= advance_wait(pd, elapsed);

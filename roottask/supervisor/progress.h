@@ -19,7 +19,7 @@
  * receiver that is given up is not harmed.
  *
  * The clocks are looked at in intervals. What a receiver did in an interval is decided by its
- * registers and by the witness of its priority (kernel/witness.h). */
+ * registers and by the turn thread of its priority (kernel/turns.h). */
 #ifndef CELLREAP_SUPERVISOR_PROGRESS_H
 #define CELLREAP_SUPERVISOR_PROGRESS_H
 
@@ -33,7 +33,7 @@ typedef struct cr_progress {
     uint64_t held_ups; /* the number of HELD_UP events */
 } cr_progress;
 
-/* Makes the witnesses. Must be called once during setup, when the image is known. `bound`: the
+/* Makes the turn threads. Must be called once during setup, when the image is known. `bound`: the
  * notification of the main thread. */
 void cr_progress_init(const cr_image_header *image, seL4_CPtr bound);
 /* What the PD does now. The registers are read anew. Whether its priority had the processor is that

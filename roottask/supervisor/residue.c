@@ -3,7 +3,7 @@
  * What cleanups left. See residue.h. */
 #include "residue.h"
 #include "arena.h"
-#include "carry.h"
+#include "execution.h"
 #include "clock.h"
 #include "kept.h"
 
@@ -16,7 +16,7 @@ int cr_residue_any(void)
 
 static void tell(cr_step_kind kind, cr_ref node, cr_ref pd)
 {
-    cr_carry_begin_line(CR_EV_LEFT);
+    cr_execution_begin_line(CR_EV_LEFT);
     cr_trace_name(&cr_sys.trace, cr_step_name(kind));
     cr_trace_node(node);
     cr_trace_node(pd);

@@ -4,7 +4,7 @@
  * to no operation and to no cleanup. */
 #include "share.h"
 #include "arena.h"
-#include "kernel/witness.h"
+#include "kernel/turns.h"
 
 enum {
     OF_LINE = 16, /* what a line of the trace costs: to write it takes as long as 16 kernel calls */
@@ -48,7 +48,7 @@ void cr_share_end(uint64_t badge)
         return;
     }
     cr_make_kept_answer(); /* A thread that waits for its answer would ask again. */
-    if (cr_witness_tell(pd->priority)) {
+    if (cr_turns_tell(pd->priority)) {
         cr_must(seL4_TCB_Suspend(cr_body_cap(&pd->body, CR_BODY_TCB)), "a PD cannot rest");
         pd->rests = 1;
     }
@@ -58,7 +58,7 @@ static void end_turn(cr_pd *pd)
 {
     pd->asked -= pd->asked < CR_SHARE ? pd->asked : CR_SHARE;
     if (pd->asked >= CR_SHARE) {
-        (void)cr_witness_tell(pd->priority);
+        (void)cr_turns_tell(pd->priority);
         return;
     }
     pd->rests = 0;
@@ -72,7 +72,7 @@ void cr_share_turn(void)
     uint8_t over[CR_PRIORITY_MAX + 1]; /* a PD that rests on must not keep others from going on */
     cr_make_kept_answer();
     for (uint32_t i = 0; i <= CR_PRIORITY_MAX; i++) {
-        over[i] = (uint8_t)!cr_witness_tells(i);
+        over[i] = (uint8_t)!cr_turns_tells(i);
     }
     for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];

@@ -5,7 +5,7 @@
 #include "arena.h"
 #include "calls.h"
 #include "kernel/arch/arch.h"
-#include "kernel/witness.h"
+#include "kernel/turns.h"
 
 enum { APART_MS = 100 }; /* between the two looks */
 static const uint64_t silence_ns = (uint64_t)CR_TRACE_SILENCE_MS * CR_NS_PER_MS;
@@ -80,9 +80,9 @@ static void look_first(void)
     cr_silence *silence = &cr_sup.silence;
     silence->looked = silence->ns;
     for (uint32_t i = 0; i <= CR_PRIORITY_MAX; i++) {
-        (void)cr_witness_answered(i); /* an answer to an earlier question */
+        (void)cr_turns_answered(i); /* an answer to an earlier question */
         silence->chance[i] = 0;
-        cr_witness_ask(i);
+        cr_turns_ask(i);
     }
     for (uint32_t i = 1; i < cr_most.pds; i++) {
         const cr_pd *pd = &cr_sys.pds[i];
@@ -220,10 +220,9 @@ void cr_silence_tick(uint64_t ns)
         }
         return;
     }
-    /* The looks at receivers, if there are any, take the answers of witnesses (progress.h). */
+    /* The looks at receivers, if there are any, take the answers of turn threads (progress.h). */
     for (uint32_t i = 0; i <= CR_PRIORITY_MAX; i++) {
-        if (cr_witness_answered(i) ||
-            (cr_sup.clock.look != 0 && cr_sup.progress.answered[i] != 0)) {
+        if (cr_turns_answered(i) || (cr_sup.clock.look != 0 && cr_sup.progress.answered[i] != 0)) {
             silence->chance[i] = 1;
         }
     }

@@ -8,7 +8,7 @@
 #include "system/saved.h"
 #include "system/state.h"
 #include "system/truth.h"
-#include "warden.h"
+#include "cleaner_watch.h"
 
 cr_supervisor cr_sup;
 
@@ -45,7 +45,7 @@ void cr_supervisor_init(const cr_hooks *hooks, seL4_CPtr notification)
     }
     make_tables();
     cr_sup.hooks = hooks;
-    cr_sup.between.serve = cr_serve_between;
+    cr_sup.between.serve = cr_serve_interleaved;
     cr_sys.tickets_in_use = cr_tickets_in_use;
     cr_sys.report_unmade = cr_report_unmade;
     cr_clock_init(notification);
@@ -129,7 +129,7 @@ static int handle_kept(void)
     cr_kept *kept;
     cr_kept_fault *fault;
     cr_pd *pd;
-    cr_between_oldest(&kept, &fault);
+    cr_interleaved_oldest(&kept, &fault);
     const uint64_t badge = kept != 0 ? kept->badge : fault != 0 ? fault->badge : 0;
     cr_share_begin();
     if (kept == 0 || kept->way == CR_WAY_SENT) {
@@ -146,7 +146,7 @@ static int handle_kept(void)
     if (kept == 0 && fault == 0) {
         return 0;
     }
-    cr_between_forget(kept, fault);
+    cr_interleaved_forget(kept, fault);
     follow_up();
     cr_share_end(badge);
     return 1;
@@ -160,7 +160,7 @@ static uint64_t handle_late(void)
     uint64_t badge;
     /* The loop ends: messages and signals are only late if a cleanup was carried out. */
     while (handle_kept() || cr_sup.cleaner.signals != 0) {
-        badge = cr_warden_take_signals();
+        badge = cr_cleaner_watch_take_signals();
         own |= badge & CR_OWN_BADGE_BITS;
         if (cr_badge_is_signal(badge)) {
             handle_signals(badge);

@@ -70,7 +70,7 @@ def test_a_panic_amid_a_cleanup_stops_all_pds(
     """The kernel cannot halt the machine. PDs run while the cleaner does, until it panics."""
     root = source_root()
     files = files_of(root)
-    carry = "roottask/supervisor/carry.c"
+    carry = "roottask/supervisor/execution.c"
     begin = "static void note_beginning(const cr_step *step)\n{\n"
     assert files[carry].decode().count(begin) == 1
     panic = f'{begin}    if (step->kind == CR_STEP_DESTROY_PD) {{ cr_panic("planted", 7); }}\n'

@@ -77,7 +77,7 @@ def make_sel4_sources(roottask: Path) -> None:
         "kernel/sleeper.h",
         "kernel/timer.h",
         "kernel/untyped.h",
-        "kernel/witness.h",
+        "kernel/turns.h",
         "scenario/scenario.h",
         "system/body.c",
         "system/body.h",

@@ -1663,7 +1663,7 @@ def _subscribed_crash(target: Target) -> Target:
     return target
 
 
-def between_run() -> list[Draft]:
+def interleaved_run() -> list[Draft]:
     """PDs that the cleanup does not concern are served after suspending, marking and cutting."""
     target = Target(0, 0)
     pds = block_fs_db_app(target)
@@ -1997,7 +1997,7 @@ RUNS: dict[str, Any] = {
     "making": making_run,
     "merged": merged_run,
     "takeovers": takeovers_run,
-    "between": between_run,
+    "interleaved": interleaved_run,
     "blame": blame_run,
     "time": time_run,
     "rich": rich_run,

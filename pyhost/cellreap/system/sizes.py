@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the root task of a configuration uses of kernel memory, kernel objects and its own slots.
 
-All sizes are worked out from the configuration, the programs and the kernel, as setup.c, witness.c,
+All sizes are worked out from the configuration, the programs and the kernel, as setup.c, turns.c,
 truth.c and body.c do.
 """
 
@@ -55,14 +55,14 @@ def sizes_of(
         pd.name: body(pd, ranges_of(config, pd.name), thread_of(config, pd)[0]) for pd in config.pds
     }
     spawned = {program: body(spawned_pd(program)) for pd in config.pds for program in pd.spawns}
-    witnesses = _witnesses(config)
+    turn_threads = _turn_threads(config)
     bells, doors = {end.pd for end in ends(config)}, called(config)
     own = 1 << roottask("root.h", "CR_OWN_BLOCK_BITS")
     mcs = target.sc_bits > 0
     replies = mcs * (_probes(config, saved) + 1)
     sleeper = timer and mcs > 0 and mcs_is_exact(target.arch)
     device = timer and not sleeper
-    scs = mcs * (3 + witnesses + config.system.scenario + sleeper)
+    scs = mcs * (3 + turn_threads + config.system.scenario + sleeper)
     probes = snapshots and config.system.truth is not False
     rows = tables(config)
     large = roottask("kernel/arch/arch.h", "CR_ARCH_LARGE_BITS")
@@ -74,7 +74,7 @@ def sizes_of(
         base_bytes=own
         + (pages << large)
         + (pools << target.page_bits)
-        + _witness_bytes(witnesses, target)
+        + _turn_thread_bytes(turn_threads, target)
         + _reply_bytes(config, saved, target)
         + sleeper * _block(1)
         + sum(cnode_of_device(region, target) for region in devices)
@@ -84,7 +84,7 @@ def sizes_of(
         base_slots=roottask("root.h", "CR_OWN_SLOTS")
         + device * roottask("kernel/timer.h", "CR_TIMER_SLOTS")
         + sleeper * roottask("kernel/sleeper.h", "CR_SLEEPER_SLOTS")
-        + witnesses * roottask("kernel/witness.h", "CR_WITNESS_SLOTS")
+        + turn_threads * roottask("kernel/turns.h", "CR_TURNS_SLOTS")
         + config.system.scenario * roottask("scenario/scenario.h", "CR_QUIET_SLOTS")
         + probes * _probe_slots(config, saved)
         + len(bells)
@@ -96,7 +96,7 @@ def sizes_of(
         bodies={name: 1 << each.bits for name, each in bodies.items()},
         spawned={program: 1 << each.bits for program, each in spawned.items()},
         base_objects=_own_objects(
-            witnesses,
+            turn_threads,
             device,
             sleeper,
             config.system.scenario,
@@ -156,7 +156,7 @@ def _power_of_2(count: int) -> int:
 
 
 def _own_objects(
-    witnesses: int,
+    turn_threads: int,
     device: bool,
     sleeper: bool,
     scenario: bool,
@@ -168,14 +168,14 @@ def _own_objects(
 ) -> dict[str, int]:
     """An endpoint for operations, a notification, the worker with its endpoint, the writer and the
     pump with three notifications, the timer's device or the sleeper; a thread and a notification
-    for each witness and for the quiet thread; probes, which share an address space; large pages of
-    the tables; CNodes with frames of devices; a notification for each PD that has a channel, and an
-    endpoint for each that is called over one.
+    for each turn thread and for the quiet thread; probes, which share an address space; large pages
+    of the tables; CNodes with frames of devices; a notification for each PD that has a channel, and
+    an endpoint for each that is called over one.
     """
     objects = {
-        "thread": 3 + witnesses + scenario + probes + sleeper,
+        "thread": 3 + turn_threads + scenario + probes + sleeper,
         "endpoint": 2 + doors,
-        "notification": 4 + witnesses + scenario + bells,
+        "notification": 4 + turn_threads + scenario + bells,
         "vspace": int(probes > 0),
         "asid": int(probes > 0),
         "irq-handler": int(device),
@@ -185,7 +185,7 @@ def _own_objects(
     return {kind: count for kind, count in objects.items() if count}
 
 
-def _witnesses(config: Config) -> int:
+def _turn_threads(config: Config) -> int:
     """One for each priority that a PD can have."""
     spawned = {
         pd.priority if pd.spawn_priority is None else pd.spawn_priority
@@ -195,13 +195,13 @@ def _witnesses(config: Config) -> int:
     return len({pd.priority for pd in config.pds} | spawned)
 
 
-def _witness_bytes(witnesses: int, target: Target) -> int:
+def _turn_thread_bytes(turn_threads: int, target: Target) -> int:
     """One block, a power of two."""
-    if witnesses == 0:
+    if turn_threads == 0:
         return 0
     each = (1 << target.tcb_bits) + (1 << target.notification_bits)
     each += 1 << target.sc_bits if target.sc_bits else 0
-    return _block(witnesses * each)
+    return _block(turn_threads * each)
 
 
 def _reply_bytes(config: Config, saved: Saved, target: Target) -> int:

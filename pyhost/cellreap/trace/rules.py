@@ -371,8 +371,8 @@ RULES: Final[dict[str, str]] = {
     "cleanup under way.",
     "cleanup.within": "During a cleanup that does not wait, only its own events occur.",
     "cleanup.plan": "The plan is the plan of the reference model, each part once.",
-    "cleanup.apart": "A cleanup begins while others wait only if it touches none of them, and only "
-    "while fewer than 8 wait if it tells a subscriber.",
+    "cleanup.independent": "A cleanup begins while others wait only if it touches none of them, "
+    "and only while fewer than 8 wait if it tells a subscriber.",
     "cleanup.needless": "A cleanup waits only while a subscriber that was told can still answer.",
     "cleanup.phases": "The phases of a cleanup follow each other in order.",
     "cleanup.doomed": "While a cleanup waits, doomed nodes do not change.",
@@ -401,14 +401,14 @@ RULES: Final[dict[str, str]] = {
     "a step that was left count with those that it made later.",
     "cleanup.calls": "SETTLED has the sum of the kernel calls of the steps, and 0 in a snapshot.",
     # operations between the steps of a cleanup
-    "between.place": "PAUSE is right after a STEP, behind the plan that is told anew after a STEP, "
-    "or right after a RESUME, and not before a step that follows one that was left.",
-    "between.turn": "Of each PD, at most one operation is served between two steps.",
-    "between.soon": "An operation is served after the step that was under way when it came.",
-    "between.apart": "What is served between two steps names nothing that concerns the cleanup, "
-    "and does not change its plan.",
-    "between.over": "Between PAUSE and RESUME, only what the PD asked for happens.",
-    "between.calls": "RESUME has the sum of its kernel calls.",
+    "interleaved.place": "PAUSE is right after a STEP, behind the plan that is told anew after a "
+    "STEP, or right after a RESUME, and not before a step that follows one that was left.",
+    "interleaved.turn": "Of each PD, at most one operation is served between two steps.",
+    "interleaved.soon": "An operation is served after the step that was under way when it came.",
+    "interleaved.independent": "What is served between two steps names nothing that concerns the "
+    "cleanup, and does not change its plan.",
+    "interleaved.over": "Between PAUSE and RESUME, only what the PD asked for happens.",
+    "interleaved.calls": "RESUME has the sum of its kernel calls.",
     # the kernel's word
     "truth.form": "TRUTH, the CAPS of both CNodes of each PD, the TIME of each PD or of none, the "
     "OWN_CAPS of each CNode of the root task and UNTYPEDS stand together, each once.",

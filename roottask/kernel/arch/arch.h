@@ -42,10 +42,10 @@ seL4_Error cr_arch_make_asid_pool(seL4_CPtr untyped, cr_slot to);
  * task has that function. */
 void cr_idle_start(void);
 _Noreturn void cr_idle_main(void);
-/* The entry point of the root task's witness threads, in threads.S. It runs cr_witness_main with
+/* The entry point of the root task's turn threads, in threads.S. It runs cr_turns_main with
  * the argument that cr_arch_set_argument has set, if the root task has that function. */
-void cr_witness_start(void);
-_Noreturn void cr_witness_main(uint64_t index);
+void cr_turns_start(void);
+_Noreturn void cr_turns_main(uint64_t index);
 
 /* The entry points of the writer and the pump (kernel/writer.h), in threads.S. They run
  * cr_writer_main and cr_pump_main if the root task has these functions. */

@@ -13,7 +13,7 @@ import pytest
 from cellreap.model import reference
 from cellreap.model.core import CoreModel
 from cellreap.model.ids import ROOT
-from cellreap.trace.check.apart import without
+from cellreap.trace.check.independent import without
 from kit.core_support import DEPTHS, describe, random_model
 from kit.marks import slow_but
 

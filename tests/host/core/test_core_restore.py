@@ -13,7 +13,7 @@ from cellreap.model import reference
 from cellreap.model.core import CoreModel
 from cellreap.model.ids import ROOT
 from cellreap.model.plan import Plan
-from cellreap.trace.check.apart import without
+from cellreap.trace.check.independent import without
 from kit.core_support import DEPTHS, SCENARIO, Survivors, describe, random_model, system
 from kit.marks import slow_but
 

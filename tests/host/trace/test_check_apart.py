@@ -43,7 +43,7 @@ def test_who_waits_no_longer_than_it_must_breaks_no_rule(run: Callable[[], Targe
         (broken_apart.after_all, {"triggers.needless"}),
         (broken_apart.idle, {"cleanup.needless"}),
         (broken_apart.overtaken, {"triggers.order"}),
-        (broken_apart.crowd, {"cleanup.apart", "triggers.order"}),
+        (broken_apart.crowd, {"cleanup.independent", "triggers.order"}),
     ],
 )
 def test_who_waits_needlessly_or_not_at_all_breaks_a_rule(

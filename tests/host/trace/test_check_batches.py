@@ -14,7 +14,7 @@ from cellreap.headers import constant
 from cellreap.trace.writer import Draft
 from kit.broken_traces import of_drafts
 from kit.residue_run import residue_run
-from kit.trace_simulator import Target, between_run, takeovers_run
+from kit.trace_simulator import Target, interleaved_run, takeovers_run
 
 AT_ONCE = constant("steps.h", "CR_STEP_AT_ONCE")
 MANY = AT_ONCE + 6
@@ -199,9 +199,9 @@ def test_what_a_step_needs_is_called_before_or_after_it_was_left() -> None:
 
 @pytest.mark.behaviour("W-04")
 def test_nobody_is_served_between_a_step_that_was_left_and_the_next() -> None:
-    drafts = between_run()
+    drafts = interleaved_run()
     place = at(drafts, "PAUSE", skip=1)
-    assert "between.place" in rules(Deaths(place, 3, left=True).among(drafts))
+    assert "interleaved.place" in rules(Deaths(place, 3, left=True).among(drafts))
 
 
 @pytest.mark.behaviour("T-28")

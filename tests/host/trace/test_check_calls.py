@@ -223,7 +223,7 @@ def test_a_cleanup_that_tells_of_no_calls_fails(name: str) -> None:
     drafts: list[Draft] = RUNS[name]()
     nothing = {index: Counter[str]() for index, _, _ in told(drafts)}
     # Nobody may be served after more calls than the last step made, which now are none.
-    served = {"between.soon"} if any(event == "PAUSE" for event, _ in drafts) else set()
+    served = {"interleaved.soon"} if any(event == "PAUSE" for event, _ in drafts) else set()
     assert broken(of_drafts(retold(drafts, nothing))) == {"cleanup.step_calls"} | served
 
 

@@ -88,7 +88,7 @@ SECOND = [
     "takeovers",
     "residue",
     "reports",
-    "between",
+    "interleaved",
     "tree",
     "hung",
 ]

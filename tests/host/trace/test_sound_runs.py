@@ -162,7 +162,9 @@ def test_the_end_in_order_is_no_cleanup_after_which_a_pd_starts() -> None:
 
 
 @pytest.mark.behaviour("S-15")
-@pytest.mark.parametrize(("behind", "found"), [("CONTINUE", set()), ("CLEANUP", {"between.place"})])
+@pytest.mark.parametrize(
+    ("behind", "found"), [("CONTINUE", set()), ("CLEANUP", {"interleaved.place"})]
+)
 def test_a_pd_may_be_served_behind_a_plan_that_was_told_anew(behind: str, found: set[str]) -> None:
     target = Target(0, 0, "anew")
     server, watcher, guest = (target.pd(name) for name in ("server", "watcher", "guest"))

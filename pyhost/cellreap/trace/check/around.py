@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from cellreap.model.indexed import IndexedModel
-from cellreap.trace.check.apart import without
+from cellreap.trace.check.independent import without
 from cellreap.trace.check.replay import Replay
 from cellreap.trace.events import Event
 from cellreap.trace.expected import Expected

@@ -8,8 +8,8 @@ from typing import ClassVar, Final
 
 from cellreap import headers
 from cellreap.model import reference
-from cellreap.trace.check.apart import without
 from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.independent import without
 from cellreap.trace.events import Event
 from cellreap.trace.expected import RIGHTS
 

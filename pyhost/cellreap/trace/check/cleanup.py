@@ -114,7 +114,7 @@ def _forget(context: Context, running: Running, gone: set[str]) -> None:
 
 def _go_so_far(context: Context, running: Running) -> None:
     """A cleanup waits for destructors. What it destroyed so far is gone."""
-    context.between.settle(running)
+    context.interleaved.settle(running)
     gone = running.destroyed - running.gone
     context.go_on_with(state_of(running))
     _forget(context, running, gone)
@@ -232,7 +232,7 @@ class Cleanups(Concern):
 
     def see_outside(self, event: Event) -> None:
         """Checks whether an event that is not part of a cleanup may come now."""
-        if self.number is not None and self.context.between.open is None:
+        if self.number is not None and self.context.interleaved.open is None:
             text = f"{event.name} within cleanup {self.number}: expected SETTLED n={self.number}"
             self.context.bad("cleanup.within", f"{text} first")
         fields = NOT_DOOMED.get(event.name, ()) if cause_of(event) not in ("late", "hung") else ()
@@ -325,12 +325,12 @@ class Cleanups(Concern):
         shown = f"CLEANUP: n={begun.result.number}"
         if (begun.tells or begun.destructors) and not self.has_room():
             text = f"{len(self.awaiting)} cleanups wait already"
-            context.bad("cleanup.apart", f"{shown}: {text}")
+            context.bad("cleanup.independent", f"{shown}: {text}")
         for other, waiting in self.awaiting.items():
             shared = sorted(waiting.touched & begun.touched)
             if shared:
                 text = f"{shared[0]} concerns cleanup {other} too, which waits"
-                context.bad("cleanup.apart", f"{shown}: {text}")
+                context.bad("cleanup.independent", f"{shown}: {text}")
 
     def resume(self, number: int, running: Running) -> None:
         """A later run over what a cleanup left begins."""
@@ -399,7 +399,7 @@ class Cleanups(Concern):
         context.triggers.look()
         context.consent.settled()
         context.collections.settled(running.result.cause)
-        context.between.settle(running)
+        context.interleaved.settle(running)
         leaves = context.residue.check(running)
         if not leaves:
             _all_done(context, running)

@@ -7,8 +7,8 @@ from typing import Final
 
 from cellreap.model import reference
 from cellreap.model.ids import ROOT
-from cellreap.trace.check.apart import collection, spared
 from cellreap.trace.check.context import Concern, Context
+from cellreap.trace.check.independent import collection, spared
 from cellreap.trace.check.running import Running
 from cellreap.trace.events import Event, cause_of
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from cellreap.trace.check.actors import Actors
     from cellreap.trace.check.answers import Answers
     from cellreap.trace.check.authority import Authority
-    from cellreap.trace.check.between import Between
     from cellreap.trace.check.blame import Blame
     from cellreap.trace.check.calls import Calls
     from cellreap.trace.check.cleanup import Cleanups
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from cellreap.trace.check.extractions import Extractions
     from cellreap.trace.check.freed import Freed
     from cellreap.trace.check.hung import Hung
+    from cellreap.trace.check.interleaved import Interleaved
     from cellreap.trace.check.making import Making
     from cellreap.trace.check.memory import Memory
     from cellreap.trace.check.nodes import Nodes
@@ -105,7 +105,7 @@ class Context:
     hung: Hung
     freed: Freed
     calls: Calls
-    between: Between
+    interleaved: Interleaved
     notices: Notices
     tickets: Tickets
     timing: Timing

@@ -17,7 +17,6 @@ from cellreap.trace.check.actors import Actors
 from cellreap.trace.check.answers import SEES as ANSWER_SEES
 from cellreap.trace.check.answers import Answers
 from cellreap.trace.check.authority import Authority
-from cellreap.trace.check.between import Between
 from cellreap.trace.check.blame import Blame
 from cellreap.trace.check.calls import Calls
 from cellreap.trace.check.cancels import Cancels
@@ -31,6 +30,7 @@ from cellreap.trace.check.edges import Edges
 from cellreap.trace.check.extractions import Extractions
 from cellreap.trace.check.freed import Freed
 from cellreap.trace.check.hung import Hung
+from cellreap.trace.check.interleaved import Interleaved
 from cellreap.trace.check.making import Making
 from cellreap.trace.check.memory import Memory
 from cellreap.trace.check.nodes import Nodes
@@ -117,7 +117,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Quiet,
     Cleanups,
     Collections,
-    Between,
+    Interleaved,
     Steps,
     State,
     Truth,
@@ -250,8 +250,8 @@ class Replay:
         context.takeovers.see(event)
         if kind.ends:
             context.tombstones.see(event)
-        if context.between.open is not None or name == "STEP":
-            context.between.see(event)
+        if context.interleaved.open is not None or name == "STEP":
+            context.interleaved.see(event)
         if kind.true or self._truth.alert:
             self._truth.see(event)
         self._in_order(event)
@@ -406,7 +406,7 @@ class Replay:
             )
             self._timed |= timed
             return
-        if context.between.open is not None:
+        if context.interleaved.open is not None:
             return  # what is served between two steps
         self._timed = False
         finisher = event["pd"] if name == "FINISH_WORK" else None

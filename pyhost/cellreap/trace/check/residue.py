@@ -21,8 +21,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
-from cellreap.trace.check.apart import touched, without
 from cellreap.trace.check.context import Concern, Context, Handlers, WithinHandlers
+from cellreap.trace.check.independent import touched, without
 from cellreap.trace.check.running import MAX_CLEANUPS, Row, Running
 from cellreap.trace.events import Event
 

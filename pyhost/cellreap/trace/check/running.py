@@ -13,7 +13,7 @@ from cellreap.model import reference
 from cellreap.model.digest import of_plan
 from cellreap.model.ids import ROOT, kind_of
 from cellreap.model.indexed import IndexedModel
-from cellreap.trace.check.apart import touched
+from cellreap.trace.check.independent import touched
 from cellreap.trace.check.slots import Reservation
 from cellreap.trace.check.work import Tag, lane_of
 from cellreap.trace.report import Cleanup

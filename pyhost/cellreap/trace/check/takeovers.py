@@ -57,7 +57,7 @@ class Takeovers(Concern):
         named = (event["n"], (event["name"], event["node"], event["pd"]))
         if self._step != named:
             return 1
-        # The last death leaves the signal of a notice, and nothing else, to the warden.
+        # The last death leaves the signal of a notice, and nothing else, to the main thread.
         last = self._attempts == self._most and event["name"] not in QUEUEING
         return self._attempts + (0 if last else 1)
 
@@ -155,7 +155,7 @@ class Takeovers(Concern):
         self._left.add(step)
         self._step = None
         self.context.cleanups.leave(event)
-        self.context.between.residue(event)
+        self.context.interleaved.residue(event)
 
     def _is_in_turn(self, step: Step) -> bool:
         """Whether the step is the suspending of a PD after its destructor. It has no second try."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from cellreap.model.ids import ROOT
-from cellreap.trace.check.apart import concerns, first_apart
 from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.independent import concerns, first_independent
 from cellreap.trace.events import Event, asks, cause_of
 from cellreap.trace.report import Lateness
 
@@ -98,11 +98,11 @@ class Triggers(Concern):
         cleanups, queue = self.context.cleanups, self._pending
         if not cleanups.awaiting:
             return next(iter(queue.values()), None)
-        pd = first_apart(self.concerns(), cleanups.touched(), cleanups.has_room())
+        pd = first_independent(self.concerns(), cleanups.touched(), cleanups.has_room())
         return None if pd is None else queue[pd]
 
     def concerns(self) -> Iterator[tuple[str, bool, set[str]]]:
-        """The PDs in the queue, as `apart.concerns` has them."""
+        """The PDs in the queue, as `independent.concerns` has them."""
         context, queue = self.context, self._pending
         doomed, depths_of = set(context.cleanups.doomed()), context.authority.depths_of
         rest = ((pd, depths_of(pd)) for pd in queue if pd not in doomed)

@@ -16,7 +16,7 @@
     .endm
 
     entry cr_idle_start, cr_idle_main
-    entry cr_witness_start, cr_witness_main
+    entry cr_turns_start, cr_turns_main
     entry cr_writer_start, cr_writer_main
     entry cr_pump_start, cr_pump_main
     entry cr_worker_begin, cr_worker_main

@@ -11,8 +11,8 @@ from typing import ClassVar, Final
 
 from cellreap.model import reference
 from cellreap.model.ids import parse_id
-from cellreap.trace.check.apart import stands_for
 from cellreap.trace.check.context import Concern, Context, WithinHandlers
+from cellreap.trace.check.independent import stands_for
 from cellreap.trace.check.running import Running
 from cellreap.trace.events import Event
 
@@ -25,7 +25,7 @@ SERVED: Final = frozenset(
 """What is told of what is served."""
 
 
-class Between(Concern):
+class Interleaved(Concern):
     """PAUSE and RESUME."""
 
     def __init__(self, context: Context) -> None:
@@ -54,13 +54,13 @@ class Between(Concern):
         pd, running = self.open
         if event.told not in SERVED:
             text = f"{event.told}: expected RESUME pd={pd} before it"
-            self.context.bad("between.over", text)
+            self.context.bad("interleaved.over", text)
             self.open = None
             return
         asked = event.optional("asker") if "asker" in event.values else event.optional("pd")
         if asked != pd and "what" not in event.values:
             text = f"{event.name}: {asked} asks for it, and {pd} is served: expected RESUME first"
-            self.context.bad("between.over", text)
+            self.context.bad("interleaved.over", text)
         for value in event.values.values():
             self._may_name(event, running, value)
 
@@ -80,7 +80,7 @@ class Between(Concern):
         plan = reference.replan(plannable, running.reference)
         if plan != running.reference:
             text = "SETTLED: what was served between the steps changed the plan"
-            self.context.bad("between.apart", text)
+            self.context.bad("interleaved.independent", text)
         running.before = self.context.model
         running.going = reference.going(self.context.model, plan)
         running.result.broken = reference.hanging(plannable, plan)
@@ -91,7 +91,7 @@ class Between(Concern):
         shared = sorted(stands_for(self.context.model, value) & running.touched)
         if shared:
             text = f"{event.name}: {value}: {shared[0]} concerns the cleanup that pauses"
-            self.context.bad("between.apart", text)
+            self.context.bad("interleaved.independent", text)
 
     # -- events
 
@@ -100,14 +100,14 @@ class Between(Concern):
         bad, pd = self.context.bad, event["pd"]
         before = self.context.previous
         if self._follows:
-            bad("between.place", "PAUSE: a step was left: expected the next STEP before it")
+            bad("interleaved.place", "PAUSE: a step was left: expected the next STEP before it")
         elif before is None or before.name not in self._before(running):
-            bad("between.place", "PAUSE: expected it right after a STEP or a RESUME")
+            bad("interleaved.place", "PAUSE: expected it right after a STEP or a RESUME")
         if pd in self._turn:
-            bad("between.turn", f"PAUSE: {pd} was served since the last STEP")
+            bad("interleaved.turn", f"PAUSE: {pd} was served since the last STEP")
         if event.number("calls") > self._most:
             text = f"PAUSE: calls={event['calls']}: the last step made {self._most}"
-            bad("between.soon", text)
+            bad("interleaved.soon", text)
         expected = self.context.expected
         if expected is not None and not expected.runs_between:
             bad("config.system", "PAUSE: expected none without cleaner_priority, or a timer")
@@ -126,10 +126,13 @@ class Between(Concern):
         bad, kinds = self.context.bad, event.counts("kinds")
         pd = None if self.open is None else self.open[0]
         if pd != event["pd"]:
-            bad("between.over", f"RESUME: pd={event['pd']}: expected PAUSE pd={event['pd']} before")
+            bad(
+                "interleaved.over",
+                f"RESUME: pd={event['pd']}: expected PAUSE pd={event['pd']} before",
+            )
         if kinds.total() != event.number("calls"):
             text = f"RESUME: calls={event['calls']}, but kinds={event['kinds']}"
-            bad("between.calls", f"{text} adds up to {kinds.total()}")
+            bad("interleaved.calls", f"{text} adds up to {kinds.total()}")
         self.open = None
 
     within: ClassVar[WithinHandlers] = {"PAUSE": pause, "RESUME": resume}

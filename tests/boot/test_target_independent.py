@@ -25,7 +25,7 @@ def span(run: Run, n: int, first: str, last: str) -> tuple[int, int]:
 
 @pytest.fixture
 def run(target: Target) -> Run:
-    return target.run("apart")
+    return target.run("independent")
 
 
 @pytest.mark.behaviour("J-14", "C-26")
@@ -81,7 +81,7 @@ def test_two_cleanups_wait_at_the_same_time(target: Target) -> None:
         )  # fmt: skip
         return config.model_copy(update={"pds": (*config.pds, pd)})
 
-    run = target.run("apart", change=change)
+    run = target.run("independent", change=change)
     first, second = span(run, 1, "WAIT", "CONTINUE"), span(run, 2, "WAIT", "CONTINUE")
     assert first[0] < second[0] < first[1] < second[1]
     assert [run.name(event["pd"]) for event in run.of("TRIGGER", cause="late")] == [
@@ -121,7 +121,7 @@ def with_many_that_wait(config: Config) -> Config:
 
 @pytest.mark.behaviour("J-14")
 def test_a_cleanup_that_tells_nobody_begins_however_many_wait(target: Target) -> None:
-    run = target.run("apart", change=with_many_that_wait)
+    run = target.run("independent", change=with_many_that_wait)
     assert len(run.of("WAIT")) >= WAITING
     (n,) = (int(c["n"]) for c in run.cleanups() if run.name(c["trigger"]) == "second_server")
     assert n == WAITING + 1
@@ -150,7 +150,7 @@ def test_a_trigger_in_the_queue_that_an_earlier_one_dooms_goes_with_it(target: T
             update={"pds": pds, "links": (Link(between=("third_server", "fourth_server")),)}
         )
 
-    run = target.run("apart", change=change)
+    run = target.run("independent", change=change)
     begun = order(run)
     assert begun == ["first_server", "second_server", "third_server", "deaf", "deafer"]
     faults = [run.name(event["pd"]) for event in run.of("FAULT")]
@@ -167,6 +167,6 @@ def test_a_trigger_in_the_queue_that_an_earlier_one_dooms_goes_with_it(target: T
 @pytest.mark.behaviour("J-14")
 def test_who_loses_its_capability_to_a_doomed_pd_is_concerned(target: Target) -> None:
     """It loses in both cleanups, so they are carried out one after the other."""
-    run = target.run("apart", change=with_pd("second_client", holds_pds=("first_server",)))
+    run = target.run("independent", change=with_pd("second_client", holds_pds=("first_server",)))
     begins = {run.name(event["trigger"]): run.at(event) for event in run.cleanups()}
     assert span(run, 1, "WAIT", "SETTLED")[1] < begins["second_server"]

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Watches the cleaner. See warden.h. The cleaner may be at any instruction while this code runs, so
- * it reads what the cleaner writes only after the cleaner is stopped or done. The exceptions are
- * the counts that show whether the cleaner goes on. */
-#include "warden.h"
+ * Watches the cleaner. See cleaner_watch.h. The cleaner may be at any instruction while this code
+ * runs, so it reads what the cleaner writes only after the cleaner is stopped or done. The
+ * exceptions are the counts that show whether the cleaner goes on. */
+#include "cleaner_watch.h"
 #include "arena.h"
-#include "carry.h"
+#include "execution.h"
 #include "clock.h"
 #include "kernel/worker.h"
 #include "share.h"
@@ -45,7 +45,7 @@ static int is_stuck(uint64_t *work, uint32_t *ticks)
     *ticks = work_done() == *work ? *ticks + 1 : 0;
     *work = work_done();
     let_run(*ticks == 0);
-    return *ticks == CR_WARDEN_PATIENCE;
+    return *ticks == CR_CLEANER_PATIENCE;
 }
 
 /* Waits until the cleaner is done or dead. Returns whether it is dead, and of what. */
@@ -64,12 +64,12 @@ static int wait_for_it(cr_death *death)
         switch (arrival.event) {
         case CR_WORKER_DONE:
             *death = CR_DEATH_ERROR;
-            return cr_sup.cleaner.ended == CR_CARRY_FAILED;
+            return cr_sup.cleaner.ended == CR_EXECUTION_FAILED;
         case CR_WORKER_FAULT:
             *death = CR_DEATH_FAULT;
             return 1;
         case CR_WORKER_MESSAGE:
-            cr_between_take(arrival.tag, arrival.badge);
+            cr_interleaved_take(arrival.tag, arrival.badge);
             continue;
         case CR_WORKER_SIGNAL:
             break;
@@ -103,7 +103,7 @@ static void take_over(cr_death death)
         cr_panic("the journal of a cleanup is damaged", (uint64_t)status);
     }
     const int last = attempts >= CR_STEP_ATTEMPTS;
-    const int completes = last && cr_carry_is_complete(&step);
+    const int completes = last && cr_execution_is_complete(&step);
     const int leaves = last && !completes;
     if (leaves && cr_sys.injections != 0) {
         cr_sys.injections->leave(&step);
@@ -112,7 +112,7 @@ static void take_over(cr_death death)
         cr_panic("the journal of a cleanup is damaged", (uint64_t)status);
     }
     cr_report_death(&step, number, attempts, leaves);
-    cr_carry_begin_line(leaves ? CR_EV_RESIDUE : CR_EV_TAKEOVER);
+    cr_execution_begin_line(leaves ? CR_EV_RESIDUE : CR_EV_TAKEOVER);
     cr_trace_number(&cr_sys.trace, cleaner->epoch);
     cr_trace_name(&cr_sys.trace, death_names[death]);
     cr_trace_name(&cr_sys.trace, cr_step_name(step.kind));
@@ -120,18 +120,18 @@ static void take_over(cr_death death)
     cr_trace_id(&cleaner->at.pd);
     cr_trace_number(&cr_sys.trace, attempts);
     if (leaves) {
-        cr_carry_trace_calls();
+        cr_execution_trace_calls();
     }
     cr_trace_number(&cr_sys.trace, number);
     cr_trace_end(&cr_sys.trace);
-    if (completes && (status = cr_carry_finish(&step)) != CR_OK) {
+    if (completes && (status = cr_execution_finish(&step)) != CR_OK) {
         cr_panic("the journal of a cleanup is damaged", (uint64_t)status);
     }
 }
 
-cr_carry_end cr_warden_watch(void)
+cr_execution_end cr_watch_cleaner(void)
 {
-    cr_between_begin();
+    cr_interleaved_begin();
     if (!cr_worker_is_apart()) {
         cr_share_interrupt();
     }
@@ -144,16 +144,16 @@ cr_carry_end cr_warden_watch(void)
         cr_worker_stop();
         if (dead) {
             take_over(death);
-        } else if (cr_sup.cleaner.ended != CR_CARRY_PAUSES) {
+        } else if (cr_sup.cleaner.ended != CR_EXECUTION_PAUSES) {
             let_run(0);
             return cr_sup.cleaner.ended;
         } else {
-            cr_between_serve();
+            cr_interleaved_serve();
         }
     }
 }
 
-uint64_t cr_warden_take_signals(void)
+uint64_t cr_cleaner_watch_take_signals(void)
 {
     const uint64_t signals = cr_sup.cleaner.signals;
     cr_sup.cleaner.signals = 0;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Operations between the steps of a cleanup. See between.h.
+ * Operations between the steps of a cleanup. See interleaved.h.
  *
- * cr_between_take runs while the cleaner may be at any instruction. It may read only what the
- * cleaner does not change: the entry of a PD that just sent a message, and the marks of apart.c. It
- * must write nothing but its own table, and no line of the trace. */
-#include "between.h"
+ * cr_interleaved_take runs while the cleaner may be at any instruction. It may read only what the
+ * cleaner does not change: the entry of a PD that just sent a message, and the marks of
+ * independent.c. It must write nothing but its own table, and no line of the trace. */
+#include "interleaved.h"
 #include "answer.h"
 #include "arena.h"
-#include "carry.h"
+#include "execution.h"
 #include "kernel/arch/arch.h"
 #include "kernel/fault.h"
 #include "system/charge.h"
@@ -160,7 +160,7 @@ static void keep_fault(seL4_MessageInfo_t tag, uint64_t badge)
     fault->number = ++cr_sup.between.last;
 }
 
-void cr_between_take(seL4_MessageInfo_t tag, uint64_t badge)
+void cr_interleaved_take(seL4_MessageInfo_t tag, uint64_t badge)
 {
     cr_calls_kept calls;
     cr_calls_aside(&calls);
@@ -185,9 +185,9 @@ static cr_pd *asker_of(const cr_kept *kept)
     return cr_find_badged(kept->badge, CR_BADGE_PD, &pd) == CR_RESULT_OK ? pd : 0;
 }
 
-void cr_between_begin(void)
+void cr_interleaved_begin(void)
 {
-    cr_between *between = &cr_sup.between;
+    cr_interleaved *between = &cr_sup.between;
     between->wanted = 0;
     for (uint32_t i = 0; between->n_kept > 0 && i < cr_most.pds; i++) {
         cr_kept *kept = &between->kept[i];
@@ -203,7 +203,7 @@ void cr_between_begin(void)
 /* The oldest operation that can be served now. Those that cannot wait until the cleanup is over. */
 static cr_kept *next_independent(void)
 {
-    cr_between *between = &cr_sup.between;
+    cr_interleaved *between = &cr_sup.between;
     cr_kept *found = 0;
     for (uint32_t i = 0; i < cr_most.pds; i++) {
         cr_kept *kept = &between->kept[i];
@@ -244,39 +244,39 @@ static int serve_one(cr_kept *kept)
     cr_calls_back(&calls, made);
     if (served) {
         refuse_rest(pd, kept);
-        cr_carry_begin_line(CR_EV_RESUME);
+        cr_execution_begin_line(CR_EV_RESUME);
         cr_trace_pd(pd);
-        cr_carry_trace_kinds(made);
+        cr_execution_trace_kinds(made);
         cr_trace_end(&cr_sys.trace);
     }
     return served;
 }
 
-void cr_between_trace_pause(const cr_pd *pd)
+void cr_interleaved_trace_pause(const cr_pd *pd)
 {
-    cr_carry_begin_line(CR_EV_PAUSE);
+    cr_execution_begin_line(CR_EV_PAUSE);
     cr_trace_pd(pd);
     cr_trace_number(&cr_sys.trace, cr_sup.between.waited);
     cr_trace_end(&cr_sys.trace);
 }
 
-void cr_between_serve(void)
+void cr_interleaved_serve(void)
 {
     cr_kept *kept;
     cr_sup.between.wanted = 0;
     /* The loop is bounded: each turn serves a message, or keeps it for later. No PD runs. */
     while ((kept = next_independent()) != 0) {
         if (serve_one(kept)) {
-            cr_between_forget(kept, 0);
+            cr_interleaved_forget(kept, 0);
         } else {
             kept->later = 1;
         }
     }
 }
 
-void cr_between_oldest(cr_kept **kept, cr_kept_fault **fault)
+void cr_interleaved_oldest(cr_kept **kept, cr_kept_fault **fault)
 {
-    cr_between *between = &cr_sup.between;
+    cr_interleaved *between = &cr_sup.between;
     uint64_t first = 0;
     *kept = 0;
     *fault = 0;
@@ -296,7 +296,7 @@ void cr_between_oldest(cr_kept **kept, cr_kept_fault **fault)
     }
 }
 
-void cr_between_forget(cr_kept *kept, cr_kept_fault *fault)
+void cr_interleaved_forget(cr_kept *kept, cr_kept_fault *fault)
 {
     if (kept != 0) {
         cr_pd *pd = asker_of(kept);

@@ -187,7 +187,7 @@ def test_any_number_of_cleanups_may_leave_something(
     target_on: Callable[[str], Target], kernel: str
 ) -> None:
     """Those of which there is no room to keep it leave it for good."""
-    run = target_on(kernel).run("apart", change=together(with_many, failing()))
+    run = target_on(kernel).run("independent", change=together(with_many, failing()))
     assert triggers(run) == [f"server{i}" for i in range(MANY + 1)]
     for n in range(1, MANY + 1):
         assert "destroy-pd" in left_at_the_end(run, n)
@@ -215,7 +215,7 @@ def test_a_cleanup_that_awaits_destructors_takes_no_place_of_those_that_left_som
         return config.model_copy(update={"pds": (*config.pds, pd)})
 
     change = together(with_many, failing(), with_a_destructor, with_system(stop_in_order=True))
-    run = target_on("x86_64-refkernel").run("apart", change=change)
+    run = target_on("x86_64-refkernel").run("independent", change=change)
     *_, wait = run.of("WAIT")
     assert wait["n"] == str(MANY + 2)
     later = {int(event["n"]) for event in run.of("RECOVER") if run.at(event) > run.at(wait)}

@@ -84,7 +84,7 @@ def concerns(
         yield pd, may_wait, touched(model, plan.doomed())
 
 
-def first_apart(
+def first_independent(
     queue: Iterable[tuple[str, bool, set[str]]], taken: set[str], room: bool
 ) -> str | None:
     """The first PD in the queue whose cleanup touches neither `taken` nor an earlier one's.

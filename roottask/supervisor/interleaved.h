@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Operations between the steps of a cleanup. A cleanup can be long, and PDs with a priority above
- * the cleaner's run meanwhile. Their messages reach the warden at any instruction of the cleaner.
+ * the cleaner's run meanwhile. Their messages reach the main thread at any instruction of the
+ * cleaner.
  *
- * The warden keeps such a message and has the cleaner stop after the step that is under way. It
- * then serves the message if that is independent of the cleanup:
+ * The main thread keeps such a message and has the cleaner stop after the step that is under way.
+ * It then serves the message if that is independent of the cleanup:
  *
- * - The cleanup does not concern the PD that asks, nor anything that the operation names (apart.c).
- *   So the operation adds and drops no edge of a doomed node, of a resource in a doomed space or of
- *   the body of a doomed PD. All that the plan of the cleanup says follows from these edges: its
- *   lists stay valid, and none of them names the PD or what the operation names.
- * - It is an operation that between.c lists. None of these plans, begins or ends a cleanup, queues
- *   or ends a notice, or lets its PD wait.
+ * - The cleanup does not concern the PD that asks, nor anything that the operation names
+ *   (independent.c). So the operation adds and drops no edge of a doomed node, of a resource in a
+ *   doomed space or of the body of a doomed PD. All that the plan of the cleanup says follows from
+ *   these edges: its lists stay valid, and none of them names the PD or what the operation names.
+ * - It is an operation that interleaved.c lists. None of these plans, begins or ends a cleanup,
+ *   queues or ends a notice, or lets its PD wait.
  * - It is carried out. What would be refused could be accepted when the cleanup has freed what it
  *   destroys, so it waits.
  *
@@ -22,8 +23,8 @@
  * At least one step is carried out between two operations of a PD: each message is served after the
  * step that was under way, or was about to begin, when it came. A PD that sends without a call has
  * at most one message kept; further ones are refused with BUSY. */
-#ifndef CELLREAP_SUPERVISOR_BETWEEN_H
-#define CELLREAP_SUPERVISOR_BETWEEN_H
+#ifndef CELLREAP_SUPERVISOR_INTERLEAVED_H
+#define CELLREAP_SUPERVISOR_INTERLEAVED_H
 
 #include "system/system.h"
 #include <cellreap/decode.h>
@@ -62,7 +63,7 @@ typedef struct cr_kept_fault {
     uint64_t ip;
 } cr_kept_fault;
 
-typedef struct cr_between {
+typedef struct cr_interleaved {
     volatile int wanted; /* the cleaner stops after the step that is under way */
     uint64_t last;       /* number of the last arrival */
     uint32_t n_kept;     /* operations and faults */
@@ -72,7 +73,7 @@ typedef struct cr_between {
     uint64_t waited; /* kernel calls of the cleaner since the message that is served came */
     cr_kept *kept;   /* by index of a PD */
     cr_kept_fault *faults;
-} cr_between;
+} cr_interleaved;
 
 /* Copies the message that was received last. */
 void cr_take_message(seL4_MessageInfo_t tag, cr_message *out);
@@ -81,16 +82,16 @@ void cr_take_message(seL4_MessageInfo_t tag, cr_message *out);
  * that the PD cannot have. */
 int cr_take_fault(seL4_MessageInfo_t tag, uint64_t badge, cr_pd **pd, cr_kept_fault *out);
 /* A message came while the cleaner is at any instruction: keeps it. */
-void cr_between_take(seL4_MessageInfo_t tag, uint64_t badge);
+void cr_interleaved_take(seL4_MessageInfo_t tag, uint64_t badge);
 /* The cleaner begins to carry out steps of a cleanup. */
-void cr_between_begin(void);
+void cr_interleaved_begin(void);
 /* The cleaner stopped between two steps: serves what can be served. */
-void cr_between_serve(void);
+void cr_interleaved_serve(void);
 /* The operation is about to be carried out: writes the line of the pause. */
-void cr_between_trace_pause(const cr_pd *pd);
+void cr_interleaved_trace_pause(const cr_pd *pd);
 /* The oldest operation or fault that is kept. Both 0: nothing is. One of them is not 0 then, and
  * must be forgotten when it was served. */
-void cr_between_oldest(cr_kept **kept, cr_kept_fault **fault);
-void cr_between_forget(cr_kept *kept, cr_kept_fault *fault);
+void cr_interleaved_oldest(cr_kept **kept, cr_kept_fault **fault);
+void cr_interleaved_forget(cr_kept *kept, cr_kept_fault *fault);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The steps of a cleanup. See carry.h.
+ * The steps of a cleanup. See execution.h.
  *
  * No kernel call may stand between the beginning and the end of a trace line, nor after what a step
  * leaves in the trace and in the journal. Otherwise a repeated step would tell something twice. */
-#include "carry.h"
+#include "execution.h"
 #include "arena.h"
 #include "kernel/worker.h"
 #include "notices.h"
@@ -15,7 +15,7 @@
 #include "tickets.h"
 #include <cellreap/digest.h>
 
-void cr_carry_begin_line(cr_event event)
+void cr_execution_begin_line(cr_event event)
 {
     cr_trace_begin(&cr_sys.trace, event);
     cr_trace_number(&cr_sys.trace, cr_sup.cleaner.now.tag);
@@ -51,13 +51,13 @@ void cr_trace_consequences(const cr_plan *plan)
         digest += cr_digest_row((uint32_t)CR_ROW_NOTICE + notice->kind, cr_rows_label(notice->to),
                                 cr_rows_label(notice->node), cr_rows_label(notice->from));
     }
-    cr_carry_begin_line(CR_EV_PLAN);
+    cr_execution_begin_line(CR_EV_PLAN);
     cr_trace_number(&cr_sys.trace, rows);
     cr_trace_digest(&cr_sys.trace, digest);
     cr_trace_end(&cr_sys.trace);
 }
 
-cr_status cr_carry_stop(cr_pd *pd)
+cr_status cr_execution_stop(cr_pd *pd)
 {
     cr_status status = cr_stop_pd(pd);
     if (status == CR_OK) {
@@ -81,7 +81,7 @@ int cr_cleaner_awaits(const cr_pd *pd)
     return waiting > held;
 }
 
-int cr_carry_awaits(const cr_cleanup *cleanup)
+int cr_execution_awaits(const cr_cleanup *cleanup)
 {
     int any = 0;
     for (uint32_t i = 1; i < cr_most.pds && !any; i++) {
@@ -90,7 +90,7 @@ int cr_carry_awaits(const cr_cleanup *cleanup)
     return any;
 }
 
-void cr_carry_forget_told(void)
+void cr_execution_forget_told(void)
 {
     for (uint32_t i = 1; i < cr_most.pds; i++) {
         if (cr_sys.pds[i].told_by == cr_sup.cleaner.now.tag) {
@@ -110,7 +110,7 @@ static void plan_again(void)
     if (cr_sup.cleaner.now.waited) {
         cr_trace_consequences(&cr_sup.cleaner.now.plan);
     }
-    cr_carry_forget_told();
+    cr_execution_forget_told();
 }
 
 static int is_destroyed(cr_ref node)
@@ -248,7 +248,7 @@ static cr_status carry_out(const cr_step *step, uint32_t epoch)
         if (pd == 0) {
             return CR_ERR_CORRUPT;
         }
-        status = pd->life != CR_LIFE_STOPPED || pd->stopping ? cr_carry_stop(pd) : CR_OK;
+        status = pd->life != CR_LIFE_STOPPED || pd->stopping ? cr_execution_stop(pd) : CR_OK;
         return status == CR_OK && pd->loud ? cr_regions_quiet(pd) : status;
     case CR_STEP_MARK:
         return mark(step->node);
@@ -330,7 +330,7 @@ static void note_beginning(const cr_step *step)
     }
 }
 
-void cr_carry_trace_kinds(const uint64_t calls[CR_CALL_COUNT])
+void cr_execution_trace_kinds(const uint64_t calls[CR_CALL_COUNT])
 {
     enum { ENTRY_MAX = 48 }; /* a name, a colon, a number and a comma */
     char text[CR_CALL_COUNT * ENTRY_MAX];
@@ -357,7 +357,7 @@ void cr_carry_trace_kinds(const uint64_t calls[CR_CALL_COUNT])
     cr_trace_bytes(&cr_sys.trace, text, used);
 }
 
-void cr_carry_trace_calls(void)
+void cr_execution_trace_calls(void)
 {
     const cr_carried *at = &cr_sup.cleaner.at;
     if (at->counted == cr_calls_changed) { /* as in most steps */
@@ -369,17 +369,17 @@ void cr_carry_trace_calls(void)
     for (int i = 0; i < CR_CALL_COUNT; i++) {
         calls[i] = cr_calls[i] - at->before[i];
     }
-    cr_carry_trace_kinds(calls);
+    cr_execution_trace_kinds(calls);
 }
 
 static void trace_step(cr_step_kind kind, uint32_t count)
 {
     const cr_carried *at = &cr_sup.cleaner.at;
-    cr_carry_begin_line(CR_EV_STEP);
+    cr_execution_begin_line(CR_EV_STEP);
     cr_trace_name(&cr_sys.trace, cr_step_name(kind));
     cr_trace_id(&at->node);
     cr_trace_id(&at->pd);
-    cr_carry_trace_calls();
+    cr_execution_trace_calls();
     cr_trace_number(&cr_sys.trace, count);
     cr_trace_end(&cr_sys.trace);
 }
@@ -458,10 +458,10 @@ static int is_in_effect(const cr_step *step, uint32_t half, uint32_t *count)
     return 0;
 }
 
-/* What the warden does of such a step itself: it signals for notices that are queued, and a node is
- * marked at the latest when its cleanup may wait or end, so that it gets no new edges. A step of
- * several notices or resources ends with those that are in effect. */
-int cr_carry_is_complete(const cr_step *step)
+/* What the main thread does of such a step itself: it signals for notices that are queued, and a
+ * node is marked at the latest when its cleanup may wait or end, so that it gets no new edges. A
+ * step of several notices or resources ends with those that are in effect. */
+int cr_execution_is_complete(const cr_step *step)
 {
     cr_journal *journal = &cr_sup.cleaner.now.journal;
     cr_queueing *at = &cr_sup.cleaner.at.queueing;
@@ -490,7 +490,7 @@ int cr_carry_is_complete(const cr_step *step)
     return 1;
 }
 
-cr_status cr_carry_finish(const cr_step *step)
+cr_status cr_execution_finish(const cr_step *step)
 {
     return finish_step(step->kind, cr_sup.cleaner.epoch);
 }
@@ -530,14 +530,14 @@ static cr_status take_step(const cr_step *step, uint32_t epoch)
     return finish_step(step->kind, epoch);
 }
 
-void cr_carry_out(void)
+void cr_execute_steps(void)
 {
     cr_cleaner *cleaner = &cr_sup.cleaner;
     const uint32_t epoch = cleaner->epoch;
     cr_step step;
     cr_status status;
     if (is_to_spare(&cleaner->now)) {
-        cleaner->ended = CR_CARRY_SPARES;
+        cleaner->ended = CR_EXECUTION_SPARES;
         return;
     }
     /* The loop is bounded: each turn finishes a step of the plan. */
@@ -545,8 +545,8 @@ void cr_carry_out(void)
                                   &step)) == CR_OK &&
            step.kind != CR_STEP_SETTLE) {
         if (step.kind == CR_STEP_AWAIT) {
-            if (cr_carry_awaits(&cleaner->now)) {
-                cleaner->ended = CR_CARRY_AWAITS;
+            if (cr_execution_awaits(&cleaner->now)) {
+                cleaner->ended = CR_EXECUTION_AWAITS;
                 return;
             }
             status = cr_step_begin(&cleaner->now.journal, epoch, &step);
@@ -555,14 +555,14 @@ void cr_carry_out(void)
             break;
         }
         if (is_to_spare(&cleaner->now)) {
-            cleaner->ended = CR_CARRY_SPARES;
+            cleaner->ended = CR_EXECUTION_SPARES;
             return;
         }
         if (cr_sup.between.wanted) {
-            cleaner->ended = CR_CARRY_PAUSES;
+            cleaner->ended = CR_EXECUTION_PAUSES;
             return;
         }
     }
     cleaner->error = status;
-    cleaner->ended = status == CR_OK ? CR_CARRY_OVER : CR_CARRY_FAILED;
+    cleaner->ended = status == CR_OK ? CR_EXECUTION_OVER : CR_EXECUTION_FAILED;
 }
