@@ -69,6 +69,8 @@ def bad_lines(name: str, text: str) -> list[str]:
             found.append(f"{name}:{number}: {len(line)} columns")
         if line != line.rstrip():
             found.append(f"{name}:{number}: white space at the end")
+        if markdown and not in_block and re.search(r"\| \| ?:?---", line):
+            found.append(f"{name}:{number}: the rows of a table on one line")
     return found
 
 
@@ -125,6 +127,8 @@ def test_no_file_has_foreign_words() -> None:
         ("a.c", "\t\nx\n", 1),
         ("a.c", "x", 1),
         ("a.c", "", 0),
+        ("a.md", "  | a | | --- | | b |\n", 1),
+        ("a.md", "  | a |\n  | --- |\n", 0),
         ("a.c", "x " + "y" * COLUMNS + "\t", 3),
     ],
 )
