@@ -256,7 +256,7 @@ static cr_result read_rows(cursor *c, cr_operation_args *out, void *rows, uint32
     }
     for (uint32_t i = 0; i < count; i++) {
         for (const form *f = forms; f->read != 0; f++) {
-            cr_result result = f->read(c, out, (char *)rows + i * size + f->at);
+            cr_result result = f->read(c, out, (char *)rows + (size_t)i * size + f->at);
             if (result != CR_RESULT_OK) {
                 return result;
             }

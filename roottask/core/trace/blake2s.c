@@ -42,7 +42,7 @@ static void compress(cr_blake2s *state, int last)
     uint32_t v[16];
     uint32_t m[WORDS];
     for (int i = 0; i < WORDS; i++) {
-        const uint8_t *at = state->block + 4 * i;
+        const uint8_t *at = state->block + (size_t)i * 4;
         m[i] =
             (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
     }
