@@ -36,20 +36,12 @@ static const cr_image_space spaces[] = {{.name = "ledger", .type = "LEDGER", .pd
 static const cr_image_request requests[] = {{.pd = CLERK, .space = 0}};
 
 /* What `cellreap build --json system.toml` tells. */
-static const cr_image_tables tables = {.pds = 11,
-                                       .nodes = 1048,
-                                       .edges = 3128,
-                                       .spaces = 131,
-                                       .types = 67,
-                                       .requests = 513,
-                                       .tombstones = 128,
-                                       .tickets = 352,
-                                       .maps = 1024,
-                                       .slots = 704,
-                                       .pairs = 121,
-                                       .bodies = 16,
-                                       .pool = 2048,
-                                       .blocks = 1024};
+/* clang-format off */
+static const cr_image_tables tables = {
+    .pds = 11, .nodes = 1048, .edges = 3128, .spaces = 131, .types = 67, .requests = 513,
+    .tombstones = 128, .tickets = 352, .maps = 1024, .slots = 704, .pairs = 121, .bodies = 16,
+    .pool = 2048, .blocks = 1024};
+/* clang-format on */
 
 static const cr_component_system system = {
     .version = CR_IMAGE_VERSION,
@@ -85,9 +77,7 @@ enum { ENDPOINT = CR_COMPONENT_SLOTS, TCB, SIGNAL, BELL_CAP, DESK_CAP, CALLER, T
 
 static seL4_CPtr first_slot;
 static _Alignas(16) seL4_Word desk_stack[STACK_WORDS];
-static volatile struct {
-    seL4_Word reports, entries, losses;
-} desk;
+static volatile seL4_Word reports, entries, losses; /* at the desk */
 
 static _Noreturn void stop(const char *text)
 {
@@ -113,9 +103,9 @@ static void desk_main(void)
         seL4_MessageInfo_t tag =
             cr_recv_with(first_slot + ENDPOINT, &badge, words, first_slot + CALLER);
         if (badge == CLERK_BADGE && seL4_MessageInfo_get_label(tag) == REPORT) {
-            desk.reports++;
-            desk.entries = words[0];
-            desk.losses = words[1];
+            reports++;
+            entries = words[0];
+            losses = words[1];
         }
         cr_reply_with(first_slot + CALLER, seL4_MessageInfo_new(CR_REPLY_BASE, 0, 0, 0), 0);
         seL4_Signal(first_slot + SIGNAL);
@@ -190,7 +180,7 @@ void cr_root_main(const seL4_BootInfo *info)
              cr_component_give(CLERK, first_slot + BELL_CAP, BELL_SLOT) != CR_OK ||
              cr_component_give(CLERK, first_slot + DESK_CAP, DESK_SLOT) != CR_OK,
          "embed: the clerk has no way to us\n");
-    while (desk.reports == 0) {
+    while (reports == 0) {
         if (!cr_component_step(&mine)) {
             continue; /* it was the component's */
         }
@@ -204,7 +194,7 @@ void cr_root_main(const seL4_BootInfo *info)
             cr_component_print("embed: a report at the desk\n");
         }
     }
-    must(desk.losses != 1 || desk.entries != ENTRIES || cr_component_pd(LEDGER) != 0 ||
+    must(losses != 1 || entries != ENTRIES || cr_component_pd(LEDGER) != 0 ||
              cr_component_pd(CLERK) == 0,
          "embed: not what was to come\n");
     cr_component_end();

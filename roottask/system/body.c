@@ -19,6 +19,7 @@ void *memcpy(void *restrict to, const void *restrict from, size_t count); /* str
 
 enum { PAGE = 4096, PAGE_BITS = 12 };
 
+_Static_assert((CR_VADDR_STARTUP & ((1 << CR_THREAD_SPAN_BITS) - 1)) == 0, "at the span's start");
 _Static_assert(CR_VADDR_STACK - CR_VADDR_STARTUP + CR_STACK_PAGES_MAX * PAGE <=
                    1 << CR_THREAD_SPAN_BITS,
                "the pages of a thread are in its span");

@@ -44,7 +44,8 @@ static int work(const cr_work_entry *w)
     if (finished++ == 0 && cr_info()->args[2] == 1) {
         make_space(1, &other);
     }
-    for (volatile uint64_t turn = 0; turn < cr_info()->args[1]; turn++) {
+    const uint64_t turns = cr_info()->args[1];
+    for (volatile uint64_t turn = 0; turn < turns; turn++) {
     }
     if (cr_info()->args[0] == HANGS) {
         cr_crash(CR_CRASH_BLOCK);

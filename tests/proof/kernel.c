@@ -3,6 +3,7 @@
  * What the root task has of its own in front of the kernel: its slots, its untyped memory, the
  * counts of objects, the numbers of address spaces, and the faults that it is told of. Any boot
  * information, any answers of the kernel, any message, any order of calls. */
+#define CELLREAP_ROOT_TASK
 #include "any.h"
 #include "kernel/tables.h"
 

@@ -594,8 +594,6 @@ enum {
     CR_THREADS_MAX = 8                /* of a process */
 };
 
-_Static_assert((CR_VADDR_STARTUP & ((1 << CR_THREAD_SPAN_BITS) - 1)) == 0, "at the span's start");
-
 /* The address of a page of a thread, by that of the first thread's. */
 static inline uint64_t cr_vaddr_of(uint64_t vaddr, uint32_t thread)
 {

@@ -97,7 +97,9 @@ def test_there_is_a_function_for_each_operation() -> None:
 
     The functions of plain operations are generated, and have the operation's name.
     """
-    library = "".join(source.read_text() for source in (ROOT / "pds").glob("*.c"))
+    # statements.c says of operations what they ask, whoever sends them.
+    sources = [each for each in (ROOT / "pds").glob("*.c") if each.name != "statements.c"]
+    library = "".join(source.read_text() for source in sources)
     used = set(re.findall(r"\bCR_OP_[A-Z_]+", library))
     plain = {each.enumerator for each in headers.operations() if each.called == "PLAIN"}
     assert used == {each.enumerator for each in headers.operations()} - plain

@@ -36,7 +36,8 @@ def test_what_is_smaller_names_nothing_that_was_left_out() -> None:
     table = disturbed(3)
     assert any(is_valid(each) for each in smaller(table))
     for each in smaller(table):
-        assert len(repr(each)) < len(repr(table))
+        assert each != table
+        assert len(repr(each)) <= len(repr(table))  # an argument may be half as large
         if len(each["pd"]) < len(table["pd"]):
             assert is_valid(each) or not each["pd"]
 

@@ -146,8 +146,10 @@ class Memory(Concern):
         self._by.pop(resource, None)
         self._backed.pop(resource, None)
         if is_memory(resource):
-            for region in filter(is_region, self.context.model.sources("MAP", resource)):
-                self.context.model.tell_extra(region, "")
+            model = self.context.model
+            for region in self._regions:  # A cleanup may have taken the MAP before.
+                if region in model.nodes and set(model.built_on(region)) <= {resource}:
+                    model.tell_extra(region, "")
             self.context.configured.edges.freed(resource)
             self.free_body(resource)
 
