@@ -15,7 +15,7 @@ from kit.arches import ARCHES
 from kit.marks import thorough_but
 from kit.truth_traces import WITH_TRUTH
 
-FEW, MANY = 20, 10_000
+FEW, MANY = 6, 10_000
 
 
 def often(cycles: int) -> Change:
