@@ -45,6 +45,11 @@ class Page:
         """The chosen event, as the page tells it."""
         return self.text("#event")
 
+    def ready(self) -> None:
+        """Waits until the page can be used."""
+        ready = "return document.documentElement.dataset.ready !== undefined"
+        WebDriverWait(self.driver, PATIENCE).until(lambda found: found.execute_script(ready))
+
     def said(self) -> list[str]:
         """What the browser complained about: script errors and refused requests."""
         log = self.driver.get_log("browser")  # type: ignore[no-untyped-call]
@@ -64,8 +69,8 @@ def opened(path: Path, where: str = "") -> Iterator[Page]:
     driver = webdriver.Chrome(options=options, service=service)
     try:
         driver.get(f"{path.resolve().as_uri()}{where}")
-        ready = "return document.documentElement.dataset.ready !== undefined"
-        WebDriverWait(driver, PATIENCE).until(lambda found: found.execute_script(ready))
-        yield Page(driver)
+        page = Page(driver)
+        page.ready()
+        yield page
     finally:
         driver.quit()

@@ -102,7 +102,8 @@ def headline(reading: Reading) -> str:
     """What happened, in a sentence for each cleanup. Equal ones in a row are one."""
     report, story = reading.report, reading.story
     if not story.chapters:
-        return "Nothing crashed."
+        whole = report.passed and not report.broken_off
+        return "Nothing crashed." if whole else "Nothing crashed as far as the trace goes."
     told = [
         (said, len(list(group)))
         for said, group in itertools.groupby(_sentence(each, report) for each in story.chapters)

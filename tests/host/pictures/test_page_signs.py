@@ -12,11 +12,14 @@ import pytest
 from cellreap import headers
 from cellreap.pictures.runpage import run_data
 from cellreap.pictures.words import MAX_TEXT, event_words
+from cellreap.runs.summary import headline
 from cellreap.trace.events import Event, field_type
 from cellreap.trace.reading import read_file
 from cellreap.trace.writer import Draft, seal
 from kit.browser import NEEDS_CHROMIUM, opened
 from kit.command_line import cellreap
+from kit.large_run import large_run
+from kit.paths import GOLDENS
 from kit.trace_simulator import RUNS, Target
 
 NEEDS_DOT = pytest.mark.skipif(shutil.which("dot") is None, reason="no dot")
@@ -132,3 +135,35 @@ def test_who_has_no_edge_takes_little_room(tmp_path: Path) -> None:
     rows = [n["box"][1] for n in data["nodes"] if n["label"][0].startswith("bystander")]
     assert len(rows) == 20
     assert len(set(rows)) == 5
+
+
+@pytest.mark.behaviour("V-01")
+@NEEDS_DOT
+@NEEDS_CHROMIUM
+def test_what_crashed_is_in_the_picture_at_first(tmp_path: Path) -> None:
+    """Also of a large system, and in a narrow window."""
+    trace = written(large_run(1000), tmp_path / "large.trace")
+    seen = (
+        "(() => { const b = document.querySelector('#graph').getBoundingClientRect(),"
+        "r = document.querySelector('#graph .pd.doomed').getBoundingClientRect();"
+        "return r.left >= b.left && r.top >= b.top && r.right <= b.right && r.bottom <= b.bottom;"
+        "})()"
+    )
+    with opened(page_for(trace)) as page:
+        assert page.ask(seen)
+        page.driver.set_window_size(420, 900)
+        page.driver.refresh()
+        page.ready()
+        assert page.ask(seen)
+
+
+@pytest.mark.behaviour("V-01")
+def test_a_trace_that_breaks_before_a_crash_does_not_say_that_nothing_crashed(
+    tmp_path: Path,
+) -> None:
+    lines = (GOLDENS / "block_fs_db_app-1-2.trace").read_text().splitlines()
+    whole = "\n".join(line for at, line in enumerate(lines) if at != 14)
+    trace = tmp_path / "broken.trace"
+    trace.write_text(f"{whole}\n")
+    told = headline(read_file(trace, keep_events=True))
+    assert told == "Nothing crashed as far as the trace goes."

@@ -111,6 +111,7 @@
   const setClass = (shape, value) => {
     if (shape.getAttribute("class") !== value) shape.setAttribute("class", value);
   };
+  let begun = false; // the first event is shown at once
   let crashed = -1; // the node at depth 0 that was last brought into sight
   const show = (number) => {
     if (number === crashed) return;
@@ -118,7 +119,8 @@
     if (number < 0) return;
     const box = el("graph"), shape = shapes[number];
     box.scrollTo({ left: shape.x * large - box.clientWidth / 3,
-      top: shape.y * large - box.clientHeight / 3, behavior: still ? "instant" : "smooth" });
+      top: shape.y * large - box.clientHeight / 3,
+      behavior: begun && !still ? "smooth" : "instant" });
   };
   const drawGraph = () => {
     let first = -1;
@@ -718,6 +720,7 @@
   const middle = run.cleanups.length ? run.cleanups[0].phases.find((each) => each[2] === "mark")
     : null;
   choose(Number.isFinite(wanted) ? wanted : badPlaces[0] ?? (middle ? middle[0] : count - 1));
+  begun = true;
   document.documentElement.dataset.ready = still ? "still" : "yes";
   performance.mark("ready");
 })();
