@@ -231,6 +231,8 @@ def test_ports_are_refused_where_there_are_none(
         build_image(config, text, target.sdk, tmp_path / "a.img", Progress(quiet=True))
 
 
+@pytest.mark.slow
+@pytest.mark.thorough
 def test_memory_without_a_cache_is_refused_where_the_machine_decides_that(
     target_of: Callable[[str], Target], tmp_path: Path
 ) -> None:

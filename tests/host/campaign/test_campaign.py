@@ -313,6 +313,7 @@ def counting(bench: Bench, tmp_path: Path) -> Path:
 
 @NEEDS_TOOLCHAIN
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.behaviour("S-04")
 def test_a_result_is_of_what_it_was_made_from(bench: Bench, sources: Path, tmp_path: Path) -> None:
     log = counting(bench, tmp_path)
