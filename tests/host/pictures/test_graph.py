@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -22,12 +21,12 @@ from cellreap.pictures.drawing import KINDS, Drawing, draw, split
 from cellreap.pictures.graphviz import render
 from cellreap.pictures.mermaid import mermaid
 from kit.command_line import cellreap, cellreap_json
+from kit.pages import NEEDS_DOT
 from kit.paths import CONFIGS, DATA, GOLDENS, TESTS
 from kit.paths import ROOT as REPOSITORY
 
 SCENARIO = DATA / "scenario.csv"
 TRACE = GOLDENS / "block_fs_db_app-1-2.trace"
-NEEDS_DOT = pytest.mark.skipif(shutil.which("dot") is None, reason="no dot")
 
 
 def odd() -> Model:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import itertools
-import shutil
 from pathlib import Path
 
 import pytest
@@ -15,27 +14,14 @@ from cellreap.pictures.words import MAX_TEXT, event_words
 from cellreap.runs.summary import headline
 from cellreap.trace.events import Event, field_type
 from cellreap.trace.reading import read_file
-from cellreap.trace.writer import Draft, seal
+from cellreap.trace.writer import Draft
 from kit.browser import NEEDS_CHROMIUM, opened
-from kit.command_line import cellreap
 from kit.large_run import large_run
+from kit.pages import NEEDS_DOT, crashed, page_for, written
 from kit.paths import GOLDENS
 from kit.trace_simulator import RUNS, Target
 
-NEEDS_DOT = pytest.mark.skipif(shutil.which("dot") is None, reason="no dot")
 HOME, END = "\ue011", "\ue010"
-
-
-def written(events: list[Draft], path: Path) -> Path:
-    path.write_text("\n".join(seal(events)) + "\n")
-    return path
-
-
-def page_for(trace: Path) -> Path:
-    page = trace.with_suffix(".html")
-    done = cellreap("report", str(trace), "-o", str(page))
-    assert done.returncode == 0, done.stderr
-    return page
 
 
 @pytest.mark.behaviour("V-01")
@@ -80,7 +66,7 @@ def test_who_waits_in_a_call_is_marked_until_it_goes_on(tmp_path: Path) -> None:
 @NEEDS_CHROMIUM
 def test_who_waits_in_a_call_is_drawn_so(tmp_path: Path) -> None:
     trace = written(RUNS["blame"](), tmp_path / "blame.trace")
-    with opened(page_for(trace)) as page:
+    with opened(page_for(trace, tmp_path)) as page:
         stuck = "[...document.querySelectorAll('#graph .pd.stuck title')].map(t => t.textContent)"
         page.press(HOME)
         assert page.ask(stuck) == []
@@ -101,12 +87,7 @@ def bystanders(number: int) -> list[Draft]:
     target.request(client, target.space(server, "THING", "goods"))
     for letter in "abcdefghijklmnopqrstuvwxyz"[:number]:
         target.pd(f"bystander_{letter}")
-    target.quiet()
-    target.fault(server)
-    target.cleanup()
-    target.serve_all()
-    target.account()
-    return target.end()
+    return crashed(target, server)
 
 
 @pytest.mark.behaviour("V-01")
@@ -118,7 +99,7 @@ def test_lanes_in_which_nothing_happens_can_be_folded(tmp_path: Path) -> None:
     button = "[data-go=fold]"
     for number, at_first in ((20, True), (4, False)):
         trace = written(bystanders(number), tmp_path / f"bystanders_{number}.trace")
-        with opened(page_for(trace)) as page:
+        with opened(page_for(trace, tmp_path)) as page:
             heights = {True: 38 + 4 * 20 + 4, False: 38 + (3 + number) * 20 + 4}
             words = {True: f"Show {number} idle lanes", False: f"Fold {number} idle lanes"}
             for folds in (at_first, not at_first, at_first):
@@ -149,7 +130,7 @@ def test_what_crashed_is_in_the_picture_at_first(tmp_path: Path) -> None:
         "return r.left >= b.left && r.top >= b.top && r.right <= b.right && r.bottom <= b.bottom;"
         "})()"
     )
-    with opened(page_for(trace)) as page:
+    with opened(page_for(trace, tmp_path)) as page:
         assert page.ask(seen)
         page.driver.set_window_size(420, 900)
         page.driver.refresh()

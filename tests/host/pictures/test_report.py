@@ -6,7 +6,6 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import shutil
 from collections import Counter
 from collections.abc import Iterator
 from importlib import resources
@@ -28,12 +27,12 @@ from cellreap.trace.writer import Draft, seal
 from kit.browser import NEEDS_CHROMIUM, Page, opened
 from kit.command_line import cellreap, cellreap_json
 from kit.large_run import large_run
+from kit.pages import NEEDS_DOT, crashed, page_for, written
 from kit.paths import GOLDENS
 from kit.trace_simulator import RUNS, Target
 
 TRACES = sorted(GOLDENS.glob("*.trace"))
 TRACE = GOLDENS / "block_fs_db_app-1-2.trace"
-NEEDS_DOT = pytest.mark.skipif(shutil.which("dot") is None, reason="no dot")
 RIGHT, LEFT, HOME, END, PAGE_UP, PAGE_DOWN = (
     "\ue014",
     "\ue012",
@@ -43,18 +42,6 @@ RIGHT, LEFT, HOME, END, PAGE_UP, PAGE_DOWN = (
     "\ue00f",
 )
 """Keys as WebDriver names them."""
-
-
-def written(events: list[Draft], path: Path) -> Path:
-    path.write_text("\n".join(seal(events)) + "\n")
-    return path
-
-
-def page_for(trace: Path, folder: Path, code: int = 0) -> Path:
-    page = folder / f"{trace.stem}.html"
-    done = cellreap("report", str(trace), "-o", str(page))
-    assert done.returncode == code, done.stderr
-    return page
 
 
 # -- the history
@@ -459,12 +446,7 @@ def crowd(clients: int = 64) -> list[Draft]:
     for number in range(clients):
         target.request(target.pd(f"client_{number}"), space)
     target.request(target.pd(f"client_{clients}"), other)
-    target.quiet()
-    target.fault(server)
-    target.cleanup()
-    target.serve_all()
-    target.account()
-    return target.end()
+    return crashed(target, server)
 
 
 @pytest.mark.behaviour("V-01")
