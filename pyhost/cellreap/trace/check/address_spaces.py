@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from cellreap.model.ids import is_address_space, is_region, number_of
+from cellreap.model.ids import is_region, number_of
+from cellreap.trace.check.configured_threads import spaces_of
 from cellreap.trace.check.context import Context
 from cellreap.trace.check.machine import Machine
 from cellreap.trace.check.snapshot import Snapshot, entry_of, places_of
@@ -101,6 +102,6 @@ class AddressSpaces:
     def sharers(self, pd: str) -> tuple[str, ...]:
         """The PDs that have the address space of this one, itself among them, by their numbers."""
         holds = self._context.model.holds
-        spaces = {node for of, node in holds if of == pd and is_address_space(node)}
+        spaces = spaces_of(self._context.model, pd)
         pds = {pd} | {of for of, node in holds if node in spaces}
         return tuple(sorted(pds, key=number_of))

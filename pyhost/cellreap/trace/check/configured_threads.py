@@ -8,6 +8,11 @@ from cellreap.model.ids import is_address_space
 from cellreap.trace.expected import ExpectedPd
 
 
+def spaces_of(model: Model, pd: str | None) -> set[str]:
+    """The shared address spaces that a PD has: one, or none."""
+    return {node for of, node in model.holds if of == pd and is_address_space(node)}
+
+
 def wrong_thread(model: Model, pd: str, config: ExpectedPd, process: str | None) -> str | None:
     """What is wrong with the address space of a PD that was just made. None: nothing.
 
@@ -15,8 +20,7 @@ def wrong_thread(model: Model, pd: str, config: ExpectedPd, process: str | None)
     """
     if config.process is not None and process is None:
         return f"{config.name}: {config.process} is not there: expected it before its threads"
-    held = {node for of, node in model.holds if of == pd and is_address_space(node)}
-    its = {node for of, node in model.holds if of == process and is_address_space(node)}
+    held, its = spaces_of(model, pd), spaces_of(model, process)
     if held != its or len(held) != (process is not None):
         wanted = "none" if process is None else f"that of {process}"
         return f"{config.name}: address spaces {sorted(held)}: expected {wanted}"
@@ -30,5 +34,4 @@ def wrong_thread(model: Model, pd: str, config: ExpectedPd, process: str | None)
 
 def is_process(model: Model, pd: str, thread: str) -> bool:
     """Whether the PD is the first thread of the other one's process."""
-    shared = {node for of, node in model.holds if of == pd and is_address_space(node)}
-    return (pd, thread) in model.owns and any((thread, node) in model.holds for node in shared)
+    return (pd, thread) in model.owns and bool(spaces_of(model, pd) & spaces_of(model, thread))
