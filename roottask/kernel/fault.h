@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Fault messages, as the kernel sends them to the root task. libsel4 gives the fields the same
- * names on every architecture. */
+ * Reads fault messages. On every architecture, libsel4 gives their fields the same names. */
 #ifndef CELLREAP_SEL4_FAULT_H
 #define CELLREAP_SEL4_FAULT_H
 

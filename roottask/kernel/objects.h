@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Counts kernel objects by kind, where they are made and where they are destroyed: a retype that
- * the kernel carried out, an ASID that it assigned, an interrupt handler that it gave, a revoked
- * untyped, a deleted object. So the sums show what a cleanup leaves behind.
+ * Counts kernel objects by kind, where they are made and where they are destroyed. It counts a
+ * retype that the kernel carried out, an ASID that it assigned, an interrupt handler that it gave,
+ * a revoked untyped, a deleted object. So the sums show what a cleanup leaves behind.
  *
  * Not counted: untypeds, which the allocator counts, the objects that the kernel gave at boot, and
  * the CNodes of the root task's CSpace. */

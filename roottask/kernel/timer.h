@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Real time. On aarch64, a kernel with MCS gives it (sleeper.h). Else it comes from a device that
- * the kernel leaves to user level. On x86_64 this is the PIT. On aarch64 it is the physical generic
- * timer, which needs a kernel with KernelArmExportPCNTUser and KernelArmExportPTMRUser, or else a
- * Cadence TTC, where the machine has one.
+ * Real time: one interrupt at a time. On aarch64, a kernel with MCS gives it (sleeper.h). Else it
+ * comes from a device that the kernel leaves to user level. On x86_64 this is the PIT. On aarch64
+ * it is the physical generic timer, which needs a kernel with KernelArmExportPCNTUser and
+ * KernelArmExportPTMRUser, or else a Cadence TTC, where the machine has one.
  *
  * The timer raises one interrupt for each start. Without a start there is no interrupt and no time
  * is counted. */

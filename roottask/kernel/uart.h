@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The UART of the platform. It is the root task's console on a kernel that does not print
- * (KernelPrinting off), and such a kernel leaves it to user level. On other kernels nobody here
- * touches it. One folder of arch/ per architecture implements it. */
+ * The UART of the platform, the root task's console on a kernel that does not print. Such a kernel
+ * (KernelPrinting off) leaves it to user level. On other kernels nobody here touches it. One folder
+ * of arch/ per architecture implements it. */
 #ifndef CELLREAP_SEL4_UART_H
 #define CELLREAP_SEL4_UART_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What writes to the console. Two threads of the root task take turns, so that nobody waits for the
- * console and no line is torn. The pump has a priority below that of every PD: it runs when nobody
- * else wants the processor, and then has the writer write one piece. The writer has the highest
- * priority, so neither a PD nor a message of the kernel about a PD comes into the middle of a
- * piece. What an interrupt makes ready then waits for the rest of that piece, and for no more.
+ * Two threads of the root task that write to the console. They take turns, so that nobody waits for
+ * the console and no line is torn. The pump has a priority below that of every PD: it runs when
+ * nobody else wants the processor, and then has the writer write one piece. The writer has the
+ * highest priority, so neither a PD nor a message of the kernel about a PD comes into the middle of
+ * a piece. What an interrupt makes ready then waits for the rest of that piece, and for no more.
  *
  * The threads of the supervisor never write. When they must have it done, they wait until it is.
  *

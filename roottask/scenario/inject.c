@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Lets steps of the root task fail where the configuration says so (system/inject.h). */
 #include "scenario.h"
 #include "system/inject.h"
 #include "system/state.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The cleaner. For a PD that is down, it plans what is destroyed, carries out the plan step by step
- * and leaves a legal state. It writes both the plan and the steps into the trace, so that the host
- * can check each of them.
+ * A cleanup, from its plan to the legal state after it. For a PD that is down, it plans what is
+ * destroyed, carries out the plan step by step and leaves a legal state. It writes both the plan
+ * and the steps into the trace, so that the host can check each of them.
  *
  * The main thread plans a cleanup, watches its steps (cleaner_watch.h) and settles it. The steps
  * are carried out by a thread of their own (execution.h). A cleanup must never be left half done: a

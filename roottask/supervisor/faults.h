@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Faults of PDs. The kernel sends every fault to the root task. If the PD has a fault handler, the
- * fault is *held*: the PD is stopped, and the handler gets a FAULT notice. The handler's answer
- * continues the PD or leaves it to the root task. Otherwise the PD is a trigger at once.
+ * Faults of PDs: held for the fault handler, continued, or left to the cleaner. The kernel sends
+ * every fault to the root task. If the PD has a fault handler, the fault is *held*: the PD is
+ * stopped, and the handler gets a FAULT notice. The handler's answer continues the PD or leaves it
+ * to the root task. Otherwise the PD is a trigger at once.
  *
  * No fault may be lost: a PD whose fault is held continues, becomes a trigger, or is destroyed. */
 #ifndef CELLREAP_SUPERVISOR_FAULTS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * PDs that live and answer nobody. Two limits of the configuration find them.
+ * PDs that live and answer nobody: heartbeat_ms and call_ms of the configuration find them.
  *
  * heartbeat_ms of a PD: it must wait for its next message now and then. It was seen to wait if a
  * look found it in a receive from its endpoint, or in another one while nobody is in a call to it.

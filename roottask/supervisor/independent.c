@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Several cleanups at a time. While a cleanup awaits subscribers, another one may begin and end if
- * the two have nothing to do with each other. Otherwise it waits, so that the result is that of the
- * cleanups one after the other.
+ * Finds the cleanups that may proceed side by side. While a cleanup awaits subscribers, another one
+ * may begin and end if the two have nothing to do with each other. Otherwise it waits, so that the
+ * result is that of the cleanups one after the other.
  *
  * A cleanup concerns each doomed node and everything that an edge joins to a doomed node or to a
  * resource in a doomed space or to the body of a doomed PD: PDs, spaces with their managers, the

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Operations between the steps of a cleanup. A cleanup can be long, and PDs with a priority above
- * the cleaner's run meanwhile. Their messages reach the main thread at any instruction of the
- * cleaner.
+ * Operations and faults that come during a cleanup, and are served between its steps or kept. A
+ * cleanup can be long, and PDs with a priority above the cleaner's run meanwhile. Their messages
+ * reach the main thread at any instruction of the cleaner.
  *
  * The main thread keeps such a message and has the cleaner stop after the step that is under way.
  * It then serves the message if that is independent of the cleanup:

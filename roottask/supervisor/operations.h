@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Operations of PDs. Each has two functions, in operations_<topic>.c:
+ * Serves the operations of PDs. Each has two functions, in operations_<topic>.c:
  *
  * - cr_check_<word> decides. It must not change anything: not the model, the kernel, the tables or
  *   the trace. It refuses with one precise result, or stores in `found` what cr_do_<word> needs.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What cleanups left. A step that fails in the second run over its phase stays left, with the steps
- * that depend on it. The cleanup settles without them. Its nodes that are not destroyed remain
- * doomed, the tombstones of the others are kept, and the notices that are not queued stay owed. A
- * later run carries out what was left: after each later cleanup, when a cleanup has to wait for it,
- * and after a time that doubles.
+ * The steps that cleanups left, and later runs of them. A step that fails in the second run over
+ * its phase stays left, with the steps that depend on it. The cleanup settles without them. Its
+ * nodes that are not destroyed remain doomed, the tombstones of the others are kept, and the
+ * notices that are not queued stay owed. A later run carries out what was left: after each later
+ * cleanup, when a cleanup has to wait for it, and after a time that doubles.
  *
  * What is left holds up nobody. For a later cleanup its nodes are gone already: they are doomed. A
  * notice that is owed is forgotten when its receiver is gone. While CR_MAX_RESIDUES cleanups have

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Whose time the root task's is. The kernel serves the threads of one priority in turn, but it
- * counts the time of the root task for nobody. So a PD that asks for ever would keep its turn for
- * ever. What a message costs is counted for the PD that sent it. A PD that has used its share
- * (CR_SHARE) rests after its answer: its thread is suspended until the other PDs of its priority
- * have had their turn. Who used several shares at once rests for as many turns.
+ * Counts the root task's time for the PDs that ask, and lets them rest. The kernel serves the
+ * threads of one priority in turn, but it counts the time of the root task for nobody. So a PD that
+ * asks for ever would keep its turn for ever. What a message costs is counted for the PD that sent
+ * it. A PD that has used its share (CR_SHARE) rests after its answer: its thread is suspended until
+ * the other PDs of its priority have had their turn. Who used several shares at once rests for as
+ * many turns.
  *
  * The cost is a count of what was done, and no time. So runs repeat, and no kernel need leave a
  * timer or a counter to user level. */

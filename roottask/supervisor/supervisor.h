@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * All parts of the supervisor, for the files that serve operations. The header of each part says
- * what the part does. The order of the includes is the order of the parts: a part may call the
- * parts before it, and must not call the parts after it. */
+ * The main loop; and all parts of the supervisor, for the files that serve operations. The header
+ * of each part says what the part does. The order of the includes is the order of the parts: a part
+ * may call the parts before it, and must not call the parts after it. */
 #ifndef CELLREAP_SUPERVISOR_H
 #define CELLREAP_SUPERVISOR_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Consent. An edge makes a PD depend on a server and can fill a slot of the PD. So a PD must have
- * allowed each edge that another PD makes for it. An allowance is a number of edges. It names the
- * PD that may make them, and ends with either PD. */
+ * The edges that each PD allows others to make for it. An edge makes a PD depend on a server and
+ * can fill a slot of the PD. So a PD must have allowed each edge that another PD makes for it. An
+ * allowance is a number of edges. It names the PD that may make them, and ends with either PD. */
 #include "system.h"
 
 static uint32_t *allowance(const cr_pd *pd, const cr_pd *by)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Time that callers lend. A passive PD gives its scheduling context back when it waits, and runs
- * on that of its caller, which may be lent on along a chain of calls to passive PDs. The kernel
- * returns it with the answer. It does not, if a PD in between goes, or the owner itself:
+ * Gives time back that a PD lent, when one of the PDs that it was lent to is stopped. A passive PD
+ * gives its scheduling context back when it waits, and runs on that of its caller, which may be
+ * lent on along a chain of calls to passive PDs. The kernel returns it with the answer. It does
+ * not, if a PD in between goes, or the owner itself:
  *
  * - The PD runs on lent time. When its reply object is deleted, the kernel takes the time from it,
  *   gives it to its caller, and makes the caller inactive. Nothing else is needed.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The life of a PD and its wait. No other file may write cr_pd.life or cr_pd.wait. Both functions
- * stop the system at a change that the tables in machines.h do not allow, because a PD in an
- * impossible state means that the root task has an error. */
+ * The only code that changes a PD's life and its wait (cr_pd.life, cr_pd.wait). Both functions stop
+ * the system at a change that the tables in machines.h do not allow, because a PD in an impossible
+ * state means that the root task has an error. */
 #include "system.h"
 
 void cr_pd_wait(cr_pd *pd, cr_wait to)

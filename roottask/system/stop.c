@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Stops PDs. From the moment that a PD is stopped, no PD waits for it: its endpoint is destroyed,
- * and every PD that is in a call to it gets the answer `server died`.
+ * Stops a PD, and answers the PDs that are in a call to it. From the moment that a PD is stopped,
+ * no PD waits for it: its endpoint is destroyed, and every PD that is in a call to it gets the
+ * answer `server died`.
  *
  * Every client receives that answer exactly once, wherever its call is at that moment:
  *

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kit.architecture import named_in
+from kit.architecture import PAGE, named_in, purposes
+from kit.docs_tables import check_table, table_lines
 from kit.paths import ROOT
 
 ROOT_TASK = ROOT / "roottask"
@@ -24,9 +25,18 @@ def parts(folder: Path) -> set[str]:
     return found | {path.stem if path.stem in code else path.name for path in headers}
 
 
-@pytest.mark.parametrize("folder", ["kernel", "system", "supervisor", "scenario"])
+FOLDERS = ["kernel", "system", "supervisor", "scenario"]
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_page_says_of_each_file_what_the_file_says(folder: str, rewrite: bool) -> None:
+    lines = table_lines(("file", "purpose"), purposes(folder))
+    check_table(PAGE, f"files of {folder}", lines, rewrite)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_the_page_has_a_row_for_each_file(folder: str) -> None:
-    named = [name for name in named_in(folder) if not name.endswith("/")]
+    named = named_in(folder)
     assert len(named) == len(set(named))
     assert set(named) == parts(ROOT_TASK / folder)
 
@@ -34,6 +44,6 @@ def test_the_page_has_a_row_for_each_file(folder: str) -> None:
 def test_the_page_has_a_row_for_each_folder() -> None:
     folders = {path.parent for path in ROOT_TASK.rglob("*.c")} - {ROOT_TASK}
     tops = {str(path.relative_to(ROOT_TASK)) for path in folders if "arch" not in path.parts}
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
     named = re.findall(r"^\| `([a-z/_]+)/` \|", text.partition("\n### ")[0], re.MULTILINE)
     assert sorted(named) == sorted(tops)
