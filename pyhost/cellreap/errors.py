@@ -17,7 +17,9 @@ def closest(name: str, known: Iterable[str]) -> str | None:
     """The known name that a misspelt one is nearly, if there is one."""
     import difflib  # only for messages
 
-    return next(iter(difflib.get_close_matches(name, list(known), 1, 0.75)), None)
+    names = list(known)
+    swapped = [each for each in names if sorted(each) == sorted(name)]
+    return next(iter([*difflib.get_close_matches(name, names, 1, 0.75), *swapped]), None)
 
 
 def hint(name: str, known: Iterable[str]) -> str:

@@ -139,7 +139,7 @@ def page_of(
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    """Prose, with blocks that are indented as code."""
+    """Prose, with lists, and blocks that are indented as code."""
     text = re.sub(r"(?<![\w/])\*(\w+)", r"`*\1`", text)
     text = re.sub(r"docs/([\w-]+\.md)", r"[\1](\1)", text)
     for number, part in enumerate(text.split("\n\n")):
@@ -147,6 +147,9 @@ def _paragraphs(text: str) -> Iterator[str]:
             yield ""
         if part.startswith("    "):
             yield from ("```c", *(line.removeprefix("    ") for line in part.splitlines()), "```")
+        elif part.lstrip().startswith("- "):
+            for item in re.split(r"^ *- ", part, flags=re.MULTILINE)[1:]:
+                yield from _filled(f"- {' '.join(item.split())}", "  ")
         else:
             yield from _filled(part)
 

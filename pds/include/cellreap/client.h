@@ -15,6 +15,7 @@
 #include <cellreap/protocol.h>
 #include <stdint.h>
 
+/* The most words of a request or of its answer. */
 enum { CR_MAX_WORDS = 64 };
 
 /* Label of a call whose capability is gone: the server was destroyed, or the capability was
@@ -59,6 +60,8 @@ cr_result cr_create_resource(uint32_t space, uint32_t *object);
 /* Only for its manager. Everybody loses it. */
 cr_result cr_delete_resource(uint32_t space, uint32_t object);
 
+/* wait 0: the answer is CR_RESULT_GONE if the space does not exist yet, as before its server has
+ * made it, or while the server is down. Otherwise the root task answers when the space exists. */
 cr_result cr_connect(const char *name, int wait, uint32_t *slot, uint32_t *space);
 /* Drops the caller's own request to the space. It then depends on the space only by what it holds
  * of it. */

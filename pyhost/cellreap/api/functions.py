@@ -344,10 +344,12 @@ def run(
 ) -> Run:
     """Builds a system, boots it on QEMU and checks its trace.
 
-    `crash`: the PD that crashes, instead of those in the file. `pd_depth`, `rs_depth`: 0, 1, 2, ...
-    or "inf". `mode`: "async" or "sync". These four replace what the file says. `arch`, `kernel`: as
-    for `build`. `timeout`, `idle`, `qemu_args`, `typed`: as for `boot`. `output`: a folder that
-    keeps image, programs and trace; without it they go when the result is no longer used.
+    `crash`: the PD that crashes, instead of those in the file: as the file's entries for it say,
+    else at the checkpoint of the file's first crash; `"fs@2"`: at its second one. `pd_depth`,
+    `rs_depth`: 0, 1, 2, ... or "inf". `mode`: "async" or "sync". These four replace what the file
+    says. `arch`, `kernel`: as for `build`. `timeout`, `idle`, `qemu_args`, `typed`: as for `boot`.
+    `output`: a folder that keeps image, programs and trace; without it they go when the result is
+    no longer used.
 
     A run that fails is no error: the result says why. CellreapError if the system cannot be built
     or booted.

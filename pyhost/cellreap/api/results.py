@@ -16,14 +16,13 @@ from cellreap.runs.boot import Boot
 from cellreap.runs.places import programs_beside
 from cellreap.runs.summary import tell
 from cellreap.system.sdk import Kernel
-from cellreap.trace.events import Event
+from cellreap.trace.events import Event, printable
 from cellreap.trace.lines import Lines
 from cellreap.trace.outcome import Outcome
 from cellreap.trace.reading import Reading
 from cellreap.trace.report import Cleanup, Verdict, verdict_of, violation_lines
 
 _CONSOLE_LINES: Final = 40
-_CONSOLE_BYTES: Final = 1 << 16
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,8 +139,9 @@ class Run:
         files: the file of each extraction, by number. cleanups: this many were told before.
         """
         seconds = None if self.boot is None else self.boot.seconds
-        lines = tell(self.reading, self.kernel, seconds, files, cleanups)
-        if self.reading.report.broken_off and self.boot and not self.boot.end.was_wanted:
+        ended = self.boot is not None and self.boot.end.was_wanted
+        lines = tell(self.reading, self.kernel, seconds, files, cleanups, ended)
+        if self.reading.report.broken_off and self.boot and not ended:
             lines.append(f"The run did not come to its end: {self.boot}")
         return lines
 
@@ -153,9 +153,10 @@ class Run:
         return text.replace("\r\n", "\n")
 
     def console_end(self) -> str:
-        """The last lines of the console."""
-        text = self.trace.read_bytes()[-_CONSOLE_BYTES:].decode("utf-8", "replace")
-        return "\n".join(text.splitlines()[-_CONSOLE_LINES:])
+        """The last lines of the console that are not of the trace, and what PDs said at the end."""
+        said = [f"{self.names.get(pd, pd)}: {text}" for pd, text, _ in self.reading.story.said]
+        lines = [*self.console.splitlines()[-_CONSOLE_LINES:], *said[-_CONSOLE_LINES:]]
+        return "\n".join(printable(line) for line in lines)
 
     def keep(self, folder: str | Path) -> list[Path]:
         """Copies image and trace, and the programs beside the image, into a directory.

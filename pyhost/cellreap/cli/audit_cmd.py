@@ -102,7 +102,7 @@ def _show(found: Audit) -> None:
         pds = ", ".join(found.label(pd) for pd in saved)
         click.echo(f"the crash of {found.label(crash)} would doom pinned PDs: {pds}")
     for pd in found.single_points:
-        click.echo(f"single point of failure: {found.label(pd)}")
+        click.echo(f"single point of failure, at unlimited depths: {found.label(pd)}")
     if found.pairs is not None:
         _show_pairs(found, found.pairs)
 
@@ -112,9 +112,11 @@ def _cells(found: Audit, outcome: Outcome) -> tuple[str, str, str]:
     worst = "nothing"
     if outcome.worst:
         worst = f"{counted(outcome.destroyed, 'PD')}: {found.label(outcome.worst[0])}"
+        equal = len(outcome.worst) - 1
+        worst += f" or {counted(equal, 'other')}" if equal else ""
     chains, survivors = str(sum(outcome.chains.values())), str(len(outcome.survivors))
     if found.unknown:
-        worst = f"as told {worst}"
+        worst = f"at least {worst}"
         told = bool(outcome.chains)
         chains, survivors = (f"at least {n}" if told else "unknown" for n in (chains, survivors))
     return worst, chains, survivors

@@ -47,3 +47,4 @@ def init(folder: Path, as_json: bool) -> None:
         return
     click.echo(f"made {folder}: {', '.join(path.name for path in made)}")
     click.echo(f"next: cd {shlex.quote(str(folder))} && pytest, or cellreap run system.toml")
+    click.echo("the pages: cellreap docs")

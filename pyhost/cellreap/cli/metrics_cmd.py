@@ -67,8 +67,9 @@ def metrics(
 ) -> int:
     """Say how close two PDs are, or all pairs of PDs: RSI by type, and FR.
 
-    RSI is the share of resources that both reach. FR is the number of hops to the nearest PD on
-    which both depend. The larger RSI and the smaller FR, the closer they are.
+    RSI is the share of resources that both reach. FR is the number of hops to the nearest PD of
+    whose resources both hold some, directly or further down. The larger RSI and the smaller FR, the
+    closer they are.
     """
     if len(pds) not in (0, 2):
         raise UsageError(f"{' '.join(pds)}: expected two PDs, or none for all pairs")

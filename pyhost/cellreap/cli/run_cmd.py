@@ -52,7 +52,12 @@ def _to_until(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 @click.command()
 @click.argument("config", type=click.Path(path_type=Path), metavar="CONFIG.toml|X.system")
 @kernel_options("Architecture to run on.")
-@click.option("--crash", metavar="NAME", help="Crash this PD instead of those in the file.")
+@click.option(
+    "--crash",
+    metavar="NAME[@N]",
+    help="Crash this PD instead of those in the file: as the file's entries for it say, else by a "
+    "page fault at the checkpoint of the file's first crash. With @N: at its Nth checkpoint.",
+)
 @depth_options(note=". Overrides the file")
 @policy_file_option
 @click.option(

@@ -15,7 +15,7 @@ from cellreap.cli.story import echo_story
 from cellreap.errors import UsageError
 from cellreap.inputs import opened
 from cellreap.runs.known import known_of
-from cellreap.runs.summary import tell
+from cellreap.runs.summary import said_lines, tell
 from cellreap.trace.events import printable, record_text
 from cellreap.trace.reader import Reader, read
 from cellreap.trace.telling import reading_json
@@ -35,8 +35,8 @@ def _show_records(trace: Path) -> int:
 @click.command()
 @click.argument("trace", type=click.Path(path_type=Path), metavar="TRACE")
 @image_option(
-    "The image that was booted, or its configuration: shows the source lines of faults, and "
-    "what was not as expected."
+    "The image that was booted: shows the source lines of faults, and what was not as expected. Or "
+    "its configuration: shows the latter."
 )
 @programs_option
 @click.option(
@@ -45,9 +45,19 @@ def _show_records(trace: Path) -> int:
     is_flag=True,
     help="Print the records of the trace instead, one a line: number, event, fields, time.",
 )
+@click.option(
+    "--said",
+    is_flag=True,
+    help="Print what PDs said instead, one a line, in order, with a line for each cleanup.",
+)
 @json_option
 def show(
-    trace: Path, image: Path | None, programs: Path | None, as_records: bool, as_json: bool
+    trace: Path,
+    image: Path | None,
+    programs: Path | None,
+    as_records: bool,
+    said: bool,
+    as_json: bool,
 ) -> int:
     """Tell the story of a kept trace, as `cellreap run` does.
 
@@ -55,14 +65,19 @@ def show(
     are those of `cellreap check`. With --records, the exit code is 1 if the trace is damaged; the
     records before the damage are printed.
     """
+    if as_records or said:
+        option = "--records" if as_records else "--said"
+        if as_json or (as_records and said):
+            other = "--json" if as_json else "--said"
+            raise UsageError(f"{option}: prints text of its own, so it does not go with {other}")
     if as_records:
-        if as_json:
-            raise UsageError("--records: prints text, so it does not go with --json")
         return _show_records(trace)
     reading = read_kept(trace, known_of(trace, image, programs))
     report = reading.report
     kernel = f"{printable(report.kernel) or 'an unknown kernel'} ({printable(report.arch)})"
-    if as_json:
+    if said:
+        click.echo("".join(f"{line}\n" for line in said_lines(reading)), nl=False)
+    elif as_json:
         echo_json("show", reading_json(reading))
     else:
         echo_story(tell(reading, kernel))

@@ -17,6 +17,7 @@ _STYLES: Final = (
     (re.compile(r"(Crash(es)?|Collection|The (end|start)|cleanup) .*:"), "bold red"),
     (re.compile(r"PASS\b.*"), "bold green"),
     (re.compile(r"(FAIL|NOT AS EXPECTED|NO END)\b.*"), "bold red"),
+    (re.compile(r"ENDED AS ASKED\b.*"), "bold"),
     (re.compile(r"(Not verified|Refused|Waiting)\b[^:]*:"), "yellow"),
     (re.compile(r"(Alive|next)\b[^:]*:"), "bold"),
 )

@@ -59,6 +59,15 @@ def folded(rows: Iterable[tuple[str, str]], names: Mapping[str, str]) -> list[st
     return lines
 
 
+def in_order(rows: Iterable[tuple[str, str]], names: Mapping[str, str]) -> list[str]:
+    """As `folded`, but only rows that follow each other are folded: their order tells something."""
+    return [
+        line
+        for _, group in groupby(rows, lambda row: _RESOURCE.sub(r"\1_*", row[1]))
+        for line in folded(group, names)
+    ]
+
+
 def many_of(nodes: Sequence[str], names: Mapping[str, str]) -> str:
     """Several nodes as a subject: `client_0 to client_63 (64)`."""
     shown = in_ranges(sorted((printable(names.get(node, node)) for node in nodes), key=natural))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cellreap.model.ids import ROOT
-from cellreap.runs.folding import folded, in_ranges, many_of, name_of, natural
+from cellreap.runs.folding import folded, in_order, in_ranges, many_of, name_of, natural
 from cellreap.trace.events import Event, printable
 from cellreap.trace.faults import FaultSeen
 from cellreap.trace.reading import Reading
@@ -22,7 +22,7 @@ from cellreap.trace.report import (
     kernels_word_told,
 )
 from cellreap.trace.silence import Silence
-from cellreap.trace.story import Chapter
+from cellreap.trace.story import MAX_SAYS, Chapter, Story
 from cellreap.trace.verdict import first_of, verdict_lines
 
 # This number of cleanups is shown in detail. Of more, equal ones in a row are shown once.
@@ -53,11 +53,12 @@ def tell(
     seconds: float | None = None,
     files: Mapping[int, str] | None = None,
     told: int = 0,
+    ended: bool = False,
 ) -> list[str]:
     """The lines of the summary.
 
     seconds: its duration; None: not known. files: the file of each extraction, by number. told: so
-    many cleanups were told before.
+    many cleanups were told before. ended: the user ended the run, so no END is missing.
     """
     report, story = reading.report, reading.story
     names = report.names
@@ -70,17 +71,17 @@ def tell(
     else:
         lines += [*_table(chapters, report, faults), ""]
     if not story.chapters and not report.broken_off and report.passed:
-        lines += ["Nothing crashed.", ""]
+        lines += ["Nothing crashed.", *_section("said", _said(_first_said(story), names)), ""]
     lines += [*asked, ""] if (asked := _asked(report, names, files or {})) else []
     if report.refusals:
         told_of = refusals_told(report.refusals, lambda pd: name_of(pd, names))
         lines += [*told_of, ""]
-    when = "when the trace broke off" if report.broken_off else "at the end"
+    when = "when the trace broke off" if report.broken_off and not ended else "at the end"
     lines += [f"Alive {when}: {_alive(story.alive(), names)}", ""]
     for name, budget in report.stay_down.items():
         times = counted(budget, "respawn")
         lines += [f"{printable(name)} stays down: its budget of {times} is used up.", ""]
-    if report.silence is not None:
+    if report.silence is not None and (report.silence.ms is not None or not ended):
         lines += [*_silence(report.silence, names), ""]
     if report.waits:
         lines += [*waits_told(report), ""]
@@ -95,7 +96,7 @@ def tell(
         lines += [f"{word[0].upper()}{word[1:]}.", ""]
     if report.foreign_lines:
         lines += [f"{foreign_told(report.foreign_lines)}.", ""]
-    return lines + verdict_lines(report, seconds)
+    return lines + verdict_lines(report, seconds, ended)
 
 
 def headline(reading: Reading) -> str:
@@ -134,6 +135,8 @@ def _sentence(chapter: Chapter, report: Report) -> str:
         parts.append(f"{_and(spaces)} went too")
     if chapter.trigger != "-":
         parts.append(f"{_and(others)} went with it" if others else "nobody else went")
+    if chapter.trigger in chapter.back:
+        parts.append("it came back")
     if notices:
         done = chapter.finished["ok"]
         some = f"{done} of {counted(notices, 'notice')} acknowledged"
@@ -249,11 +252,39 @@ def _long(
     lines += _section("order", [_order(chapter, checked, names)])
     lines += _section("failed", [_death(chapter, event, names) for event in chapter.deaths()])
     lines += _section("freed", [_freed(chapter, checked)])
+    back = [f"{printable(names[pd])} as {anew}" for pd, anew in chapter.back.items()]
+    some = back if len(back) <= _NAMED else [many_of(list(chapter.back), names)]
+    lines += _section("back", [", ".join(some)] if back else [])
     for_good = checked is not None and checked.for_good
     lines += _section("left", list(_left(chapter, names, for_good)))
-    says = folded(((pd, f": {printable(text)}") for pd, text in chapter.says), names)
-    more = ["... and more in the trace"] if len(says) > _MAX_SAYS else []
-    return lines + _section("then said", says[:_MAX_SAYS] + more)
+    return lines + _section("then said", _said(chapter.says, names))
+
+
+def _said(says: Sequence[tuple[str, str]], names: Mapping[str, str]) -> list[str]:
+    """What PDs printed, in order. Where that is too much, equal lines are one."""
+    rows = [(pd, f": {printable(text)}") for pd, text in says]
+    lines = in_order(rows, names)
+    if len(lines) > _MAX_SAYS:
+        lines = [*folded(rows, names)[:_MAX_SAYS], "... and more: `cellreap show --said`"]
+    return lines
+
+
+def _first_said(story: Story) -> list[tuple[str, str]]:
+    """What PDs printed before the first cleanup, as far as a summary shows it."""
+    first = itertools.takewhile(lambda each: each[2] == 0, story.said)
+    return [(pd, text) for pd, text, _ in itertools.islice(first, MAX_SAYS)]
+
+
+def said_lines(reading: Reading) -> list[str]:
+    """What PDs printed in the whole run, a line each, with a line where each cleanup began."""
+    names, story = reading.report.names, reading.story
+    headings = {each.number: heading_of(each, names) for each in story.chapters}
+    lines, last = [], 0
+    for pd, text, after in story.said:
+        lines += [f"-- {headings[n]}" for n in sorted(headings) if last < n <= after]
+        lines.append(f"{name_of(pd, names)}: {printable(text)}")
+        last = after
+    return lines + [f"-- {heading}" for n, heading in sorted(headings.items()) if n > last]
 
 
 def _death(chapter: Chapter, event: Event, names: Mapping[str, str]) -> str:

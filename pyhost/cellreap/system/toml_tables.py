@@ -136,6 +136,7 @@ def _toml_position(message: str, text: str) -> tuple[int, str]:
     In Python 3.11, tomllib gives the position only in the text of its message.
     """
     said, _, position = message.rpartition(" (at ")
+    said = said.replace("Illegal character '\\n'", "a string is not closed in its line")
     if position.startswith("line "):
         return int(position.removeprefix("line ").split(",")[0]), said
     return text.count("\n") + (not text.endswith("\n")), f"{said} at the end of the file"

@@ -11,8 +11,8 @@ from typing import Any, Final
 from cellreap import headers
 from cellreap.trace.events import Event, printable
 
-PAGE: Final = "docs/operations.md"
-"""The page that says what each operation demands."""
+PAGE: Final = "`cellreap docs operations`"
+"""What shows the page that says what each operation demands."""
 READS: Final = frozenset({"PD", "REFUSE", "REFUSED"})
 """The events that `Refusals` reads."""
 _SHOWN: Final = 12

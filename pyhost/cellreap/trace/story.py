@@ -48,6 +48,8 @@ class Chapter:
     ends: list[str] = field(default_factory=list)
     """the PDs whose destructors had their turns, in order"""
     says: list[tuple[str, str]] = field(default_factory=list)
+    back: dict[str, str] = field(default_factory=dict)
+    """doomed PD of the configuration -> the PD that was created in its place"""
 
     def deaths(self) -> list[Event]:
         """The deaths of cleaners, in order."""
@@ -82,6 +84,8 @@ class Story:
         self.living = Living()
         self._numbered: dict[int, Chapter] = {}
         self._owed: dict[str, Chapter] = {}  # by token
+        self._instance: dict[str, str] = {}  # name in the configuration -> the last PD
+        self._doomed_in: dict[str, Chapter] = {}  # by PD
         self._told_before: dict[str, Chapter] = {}  # by token of the pre-destroy notice
 
     def alive(self) -> list[str]:
@@ -98,6 +102,8 @@ class Story:
             chapter = self._chapter(event.number("n"))
             if chapter is not None:
                 chapter.events.append(event)
+                if event.name == "DOOM":
+                    self._doomed_in[event["node"]] = chapter
 
     def _chapter(self, number: int) -> Chapter | None:
         """The last cleanup, or an earlier one that left something."""
@@ -114,6 +120,13 @@ class Story:
 
     def _trace(self, event: Event) -> None:
         self._arch = event["arch"]
+
+    def _pd(self, event: Event) -> None:
+        if event["op"] != "spawn":
+            before = self._instance.get(event["name"], "")
+            if before in self._doomed_in:
+                self._doomed_in[before].back[before] = event["id"]
+            self._instance[event["name"]] = event["id"]
 
     def _rights(self, event: Event) -> None:
         self._deadlines[event["pd"]] = event["deadline_ms"]
@@ -186,6 +199,7 @@ class Story:
 
 _HANDLERS: dict[str, Callable[[Story, Event], None]] = {
     "TRACE": Story._trace,
+    "PD": Story._pd,
     "RIGHTS": Story._rights,
     "SAY": Story._say,
     "USAGE": Story._count,

@@ -20,10 +20,10 @@ from cellreap.trace.report import (
 _SHOWN = 10
 
 
-def verdict_lines(report: Report, seconds: float | None = None) -> list[str]:
+def verdict_lines(report: Report, seconds: float | None = None, ended: bool = False) -> list[str]:
     """The last lines of a summary: what was not verified, the verdict, and its reasons.
 
-    seconds: the duration of the run; None: it is not known.
+    seconds: the duration of the run; None: it is not known. ended: the user ended it.
     """
     lines = []
     for what in report.unverified:
@@ -38,7 +38,8 @@ def verdict_lines(report: Report, seconds: float | None = None) -> list[str]:
             lines.append(f"FAIL: {counted(violation_count(report), 'violation')}, {count}")
             lines += _reasons(complaints)
         case Verdict.NO_END:
-            lines.append(f"NO END: right as far as it goes; {count}")
+            how = "ENDED AS ASKED" if ended else "NO END"
+            lines.append(f"{how}: right as far as it goes; {count}")
         case Verdict.PASS:
             waits = sum(each.waits for each in report.waits)
             also = f"; {counted(waits, 'PD')} still waiting for an answer" if waits else ""

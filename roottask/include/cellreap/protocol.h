@@ -354,7 +354,7 @@ typedef enum cr_op {
         "There are too few registers, a capability is missing, or a capability was not expected.") \
     CR_RESULT(CR_RESULT_DENIED, 4, "The caller may not do this.")                                  \
     CR_RESULT(CR_RESULT_NO_SUCH, 5, "The space, object, name, program or token never existed.")    \
-    CR_RESULT(CR_RESULT_GONE, 6, "What the operation names is doomed or destroyed.")               \
+    CR_RESULT(CR_RESULT_GONE, 6, "What the operation names is not there, or is doomed.")           \
     CR_RESULT(CR_RESULT_EXISTS, 7, "What the operation would make exists already.")                \
     CR_RESULT(CR_RESULT_FULL, 8,                                                                   \
         "A limit is reached: nodes, edges, slots, requests or a count.")                           \

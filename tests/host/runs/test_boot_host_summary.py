@@ -10,7 +10,7 @@ import pytest
 from cellreap import headers
 from cellreap.cli.check_cmd import summary
 from cellreap.pictures.lanes import Lanes
-from cellreap.runs.summary import tell
+from cellreap.runs.summary import headline, said_lines, tell
 from cellreap.trace.events import Event
 from cellreap.trace.reader import Problem
 from cellreap.trace.reading import Reading, read_trace
@@ -160,11 +160,59 @@ def test_violations_are_told_and_too_many_are_counted() -> None:
     assert not any("\x1b" in line or "PASS" in line for line in lines)
 
 
-def test_a_run_without_a_crash_says_so() -> None:
-    target, _, _ = server_and_client()
+def test_a_run_without_a_crash_says_so_and_what_pds_said() -> None:
+    target, _, client = server_and_client()
+    target.say(client, "hello")
     lines = tell(read(target, account=False), "seL4 15.0.0 (x86_64)", 1.25)
-    assert "Nothing crashed." in lines
+    at = lines.index("Nothing crashed.")
+    assert lines[at + 1] == "  said       client (PD_2): hello"
     assert lines[-1].startswith("PASS")
+
+
+@pytest.mark.behaviour("V-02")
+def test_what_pds_say_is_told_in_their_order() -> None:
+    target, server, client = server_and_client()
+    other = target.pd("other")
+    target.say(client, "hello")
+    target.fault(server)
+    target.cleanup()
+    spoken = [
+        (client, "have"),
+        (other, "busy"),
+        (client, "free"),
+        (other, "have"),
+        (client, "have"),
+    ]
+    for pd, text in spoken:
+        target.say(pd, text)
+    names = {client: "client (PD_2)", other: "other (PD_3)"}
+    lines = told(target)
+    at = next(n for n, line in enumerate(lines) if "then said" in line)
+    wanted = [f"{names[pd]}: {text}" for pd, text in spoken]
+    assert [line[13:] for line in lines[at : at + len(spoken)]] == wanted
+    said = said_lines(read(target))
+    assert said[0] == "client (PD_2): hello"
+    assert said[1].startswith("-- Crash 1: server (PD_1): page fault")
+    assert said[2:] == wanted
+
+
+def test_who_came_back_is_told() -> None:
+    target, server, _ = server_and_client()
+    target.fault(server)
+    target.cleanup()
+    target.pd("server")
+    reading = read(target, account=False)
+    assert "  back       server as PD_3" in tell(reading, "seL4 15.0.0 (x86_64)")
+    assert "; it came back; " in headline(reading)
+
+
+def test_a_run_that_the_user_ended_misses_no_end() -> None:
+    target, _, _ = server_and_client()
+    raw = "\n".join(seal(target.end())[:-1]).encode()
+    reading = read_trace(io.BytesIO(raw), "trace", open_end=True)
+    lines = tell(reading, "seL4 15.0.0 (x86_64)", ended=True)
+    assert lines[-1].startswith("ENDED AS ASKED: right as far as it goes; ")
+    assert not any("broke off" in line or "did not look" in line for line in lines)
 
 
 def test_what_pds_say_cannot_reach_the_terminal() -> None:
@@ -207,11 +255,11 @@ def refused_run() -> Target:
 def test_a_refused_operation_is_told_in_words() -> None:
     """Who asked for what, and why it was refused, as protocol.h says it. Equal ones are one."""
     lines = told(refused_run())
-    at = lines.index("Refused operations (docs/operations.md says what each demands):")
+    at = lines.index("Refused operations (`cellreap docs operations` says what each demands):")
     unwanted = "the receiving PD has not allowed it to the caller with ALLOW"
     assert lines[at + 1 : at + 4] == [
         f"  server (PD_1): GIVE (2 times): UNWANTED, {unwanted}",
-        "  client (PD_2): CONNECT: GONE, what the operation names is doomed or destroyed",
+        "  client (PD_2): CONNECT: GONE, what the operation names is not there, or is doomed",
         "",
     ]
 
@@ -221,8 +269,9 @@ def test_check_json_and_page_tell_refused_operations_too() -> None:
     target = refused_run()
     reading = read(target)
     checked = summary(reading.report)
-    assert "  PD_2 (client): CONNECT: GONE, what the operation names is doomed or destroyed" in (
-        checked
+    assert (
+        "  PD_2 (client): CONNECT: GONE, what the operation names is not there, or is doomed"
+        in (checked)
     )
     give, connect = reading_json(reading)["refused"]
     assert (give["operation"], give["result"], give["count"], give["pds"]) == (
@@ -236,7 +285,7 @@ def test_check_json_and_page_tell_refused_operations_too() -> None:
     for name, values in target.events:
         lanes.take(Event(name, {field: str(value) for field, value in values.items()}))
     said = [lanes.says[kind] for _, kind in lanes.lanes["PD_2"].marks]
-    assert said[0] == "refused CONNECT: GONE, what the operation names is doomed or destroyed"
+    assert said[0] == "refused CONNECT: GONE, what the operation names is not there, or is doomed"
 
 
 @pytest.mark.behaviour("S-03")

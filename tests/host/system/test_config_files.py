@@ -189,6 +189,9 @@ def test_a_crash_on_the_command_line_replaces_those_of_the_file() -> None:
     assert [(crash.pd, crash.at) for crash in override(config, crash="db").crashes] == [("db", 3)]
     app = override(config, crash="app").crashes
     assert [(crash.pd, crash.at, crash.how) for crash in app] == [("app", 5, "page-fault")]
+    for pd in ("app", "db"):
+        (at_2,) = override(config, crash=f"{pd}@2").crashes
+        assert (at_2.pd, at_2.at, at_2.how) == (pd, 2, "page-fault")
 
 
 def test_a_crash_on_the_command_line_must_make_sense() -> None:
@@ -197,6 +200,9 @@ def test_a_crash_on_the_command_line_must_make_sense() -> None:
         UsageError, match='--crash: no PD is named "nobody"; expected one of block_server_1'
     ):
         override(config, crash="nobody")
+    for wrong in ("db@", "db@0", "db@x", "db@4294967296"):
+        with pytest.raises(UsageError, match=f'--crash {wrong}: expected the number .* "db@2"'):
+            override(config, crash=wrong)
     with pytest.raises(UsageError, match=r"--crash late: .* after the first cleanup"):
         override(config, crash="late")
 

@@ -105,7 +105,7 @@ def test_the_finding_says_what_was_refused_to_who_exited() -> None:
     target.refuse(target.ids["client"], headers.constant("protocol.h", "CR_OP_MAP"), 4)
     goes(target, "client", "2")
     (found,) = read(target, wanted).report.unexpected
-    why = "it was last refused MAP: DENIED, the caller may not do this (docs/operations.md)"
+    why = "it was last refused MAP: DENIED, the caller may not do this (`cellreap docs operations`)"
     assert found.text == f"client (PD_2): exit with code 2; {why}"
 
 

@@ -360,7 +360,9 @@
   // What the protection domains of a lane do at an event. Of several, each thing once.
   const doing = (lane, k) => {
     const does = lane.waits.filter((wait) => inside(wait, k)).map((wait) => wait[2]);
-    for (const [where, what] of lane.marks) if (where === k) does.push(run.says[what]);
+    for (const [where, what] of lane.marks) {
+      if (where === k) does.push(what === "SAY" ? run.events[k] : run.says[what]);
+    }
     if (lane.many === 1) return does;
     const counts = new Map();
     for (const each of does) {
@@ -427,7 +429,8 @@
         add(row, "td", where, "n");
         add(row, "td", name);
         const about = count > 1 ? `${node} and ${count - 1} more` : node;
-        add(row, "td", [about, pd].filter((each) => each !== "-").join(", "));
+        const named = new Set([about, pd].filter((each) => each !== "-"));
+        add(row, "td", [...named].join(", "));
         add(row, "td", calls, "n");
         add(row, "td", kinds === "-" ? "" : kinds.replaceAll(",", ", "));
         if (times) add(row, "td", milliseconds(times[where] - times[before]), "n");
