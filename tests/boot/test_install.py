@@ -88,9 +88,7 @@ def test_the_wheel_has_what_a_build_needs_and_nothing_of_this_machine(wheel: Pat
 
 @pytest.mark.slow
 @pytest.mark.behaviour("Y-02", "Y-08")
-def test_every_command_works_in_a_new_environment_and_a_new_project_is_green(
-    python: Path, tmp_path: Path
-) -> None:
+def test_every_command_works_in_a_new_environment(python: Path, tmp_path: Path) -> None:
     assert COMMANDS.keys() | NEEDS_MORE.keys() == set(cli.list_commands(click.Context(cli)))
     where = "from cellreap import headers; print(headers.source_root())"
     assert ran(python, tmp_path, "-c", where).stdout.startswith(str(python.parents[1]))
@@ -109,9 +107,6 @@ def test_every_command_works_in_a_new_environment_and_a_new_project_is_green(
         assert needs in done.stderr
     report = json.loads((tmp_path / "demo" / "out" / "demo.json").read_text())
     assert report["verdict"] == "pass"
-    tests = ran(python, tmp_path / "demo", "-m", "pytest", "-q", "-p", "no:cacheprovider")
-    assert tests.returncode == 0, tests.stdout
-    assert "\n3 passed" in tests.stdout
     again = ran(python, tmp_path, "-m", "cellreap", "init", "demo")
     assert again.returncode == 2
     assert "demo: is not empty; expected a new folder" in again.stderr

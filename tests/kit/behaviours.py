@@ -15,7 +15,6 @@ Boot tests run after the host tests.
 from __future__ import annotations
 
 import csv
-import os
 from collections import Counter
 from typing import Final
 
@@ -26,8 +25,6 @@ from kit.paths import DATA, TESTS
 _LIST: Final = DATA / "behaviours.tsv"
 _PROPERTY: Final = "behaviours"
 _BOOT_FOLDER: Final = "boot"
-# set by tools/test: linters that reported something
-_FAILED_CHECKS: Final = "CELLREAP_FAILED_CHECKS"
 
 
 def known_behaviours() -> dict[str, str]:
@@ -108,9 +105,6 @@ def pytest_terminal_summary(
         terminalreporter.section("behaviours")
         for line in matrix(_reports(terminalreporter)):
             terminalreporter.write_line(line)
-    if failed := os.environ.get(_FAILED_CHECKS):
-        terminalreporter.section("checks of the sources failed, see the top", red=True)
-        terminalreporter.write_line(f"FAILED {failed}", red=True)
 
 
 def _reports(reporter: pytest.TerminalReporter) -> list[pytest.TestReport]:
