@@ -17,9 +17,10 @@ import pytest
 
 from cellreap import headers
 from cellreap.headers import source_root
-from cellreap.system.sdk import Sdk, installed_sdk
+from cellreap.system.sdk import Sdk, installed_sdk, load_sdk
 from cellreap.trace.reader import Reader, read
 from kit.arches import ARCHES
+from kit.kernels import prefix_of
 from kit.marks import thorough_but
 from kit.muted import needs_debug
 from kit.paths import CONFIGS, LEAKS
@@ -74,9 +75,14 @@ KINDS: Final = {
     "table": ("something else", "(pt|pd|pdpt)_0x"),
 }
 """Kind of object -> what a walk says of one that the root task keeps, and a snapshot."""
-_WITH_MCS: Final = {"sched-context": "something else", "reply": "something else"}
+_WITH_MCS: Final = {
+    "sched-context": ("something else", "0x[0-9a-f]+_sc"),
+    "reply": ("something else", "0x[0-9a-f]+_reply"),
+}
+MCS: Final = ("x86_64-mcs", "aarch64-mcs")
 _ELSEWHERE: Final = {
     "frame": "test_planted_memory_leaks.py: seL4 takes no snapshot with one that is not mapped",
+    "large-frame": "as a frame",
     "irq-handler": "test_target_devices.py, with I/O ports",
     "asid": "no capability: the kernel takes it back with the address space",
 }
@@ -96,7 +102,7 @@ class Planted:
 def planted(
     tmp_path_factory: pytest.TempPathFactory, sdk_of: Callable[[str], Sdk]
 ) -> Callable[[str, str], Planted]:
-    """The boot of an architecture, with a line of [system]."""
+    """The boot on a kernel, with a line of [system]."""
     root = source_root()
     files = files_of(root)
     leaks = read_named(LEAKS, files)
@@ -106,19 +112,24 @@ def planted(
     copy.plant(edited(files, every))
 
     @cache
-    def boot(arch: str, key: str) -> Planted:
-        needs_debug(sdk_of(arch))
-        return _boot(copy, arch, key)
+    def boot(kernel: str, key: str) -> Planted:
+        sdk = sdk_of(kernel) if kernel in ARCHES else _with_mcs(kernel)
+        needs_debug(sdk)
+        return _boot(copy, sdk, f"leaks-{kernel}-{len(key)}", key)
 
     return boot
 
 
-def _boot(copy: Copy, arch: str, key: str) -> Planted:
-    name = f"leaks-{arch}-{len(key)}"
+def _with_mcs(kernel: str) -> Sdk:
+    return load_sdk(prefix_of(kernel), kernel.removesuffix("-mcs"))
+
+
+def _boot(copy: Copy, sdk: Sdk, name: str, key: str) -> Planted:
     config = copy.folder / f"{name}.toml"
     text = (CONFIGS / f"{SCENARIO}.toml").read_text()
     config.write_text(text.replace(f'name = "{SCENARIO}"', f'name = "{name}"\n{key}', 1))
-    shown = run_planted(copy, config, "--arch", arch, "--rs-depth", "2")
+    options = ("--arch", sdk.kernel.arch, "--sdk", str(sdk.root))
+    shown = run_planted(copy, config, *options, "--rs-depth", "2")
     assert shown["verdict"] == "fail"
     return _sorted(shown["violations"], copy.folder / f"{name}.trace")
 
@@ -191,16 +202,17 @@ def test_each_kind_of_object_is_among_the_leaks() -> None:
 
 
 @pytest.mark.behaviour("H-10")
-@pytest.mark.parametrize("arch", thorough_but(ARCHES, ARCHES[0]))
+@pytest.mark.parametrize("kernel", thorough_but([*ARCHES, *MCS], ARCHES[0]))
 def test_an_object_of_each_kind_is_found(
-    planted: Callable[[str, str], Planted], sdk_of: Callable[[str], Sdk], arch: str
+    planted: Callable[[str, str], Planted], kernel: str
 ) -> None:
     """The walk counts all of them, and the snapshot names each."""
-    found = planted(arch, "truth = true")
-    walks = [walk for walk, _ in KINDS.values()]
+    found = planted(kernel, "truth = true")
+    kinds = KINDS | (_WITH_MCS if kernel in MCS else {})
+    walks = [walk for walk, _ in kinds.values()]
     for walk in walks:
         wanted = rf"OWN_CAPS: cnode=pool: \d+ of {walk}: {walks.count(walk)} too many"
         assert _finds(found.walk, ("own", wanted)), (walk, found.walk)
-    for _, snapshot in KINDS.values() if installed_sdk(arch) is not None else ():
+    for _, snapshot in kinds.values() if kernel in MCS or installed_sdk(kernel) is not None else ():
         wanted = rf"the pool has {snapshot}.*, which belongs to nothing"
         assert _finds(found.snapshot, ("own", wanted)), (snapshot, found.snapshot)
