@@ -545,7 +545,7 @@ static void asid_is_assigned_once(void)
  * GiB, for which there are the other tables, the image and its tables need only the beginning. */
 static void large_page(void)
 {
-    enum { LARGE = 1 << CR_ARCH_LARGE_BITS, AT = 0x30000000 };
+    enum { LARGE = 1 << CR_LARGE_PAGE_BITS, AT = 0x30000000 };
     volatile seL4_Word *first = (volatile seL4_Word *)(uintptr_t)AT;
     volatile seL4_Word *last = (volatile seL4_Word *)(uintptr_t)(AT + LARGE - sizeof(seL4_Word));
     seL4_CPtr large = cf_make(cr_arch_large_type, 0, 1);

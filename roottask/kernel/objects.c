@@ -30,7 +30,7 @@ static cr_object kind_of(seL4_Word type)
         }
     }
     return type == cr_arch_frame_type           ? CR_OBJECT_FRAME
-           : type == cr_arch_large_type         ? CR_OBJECT_FRAME
+           : type == cr_arch_large_type         ? CR_OBJECT_LARGE_FRAME
            : type == seL4_TCBObject             ? CR_OBJECT_THREAD
            : type == seL4_EndpointObject        ? CR_OBJECT_ENDPOINT
            : type == seL4_NotificationObject    ? CR_OBJECT_NOTIFICATION

@@ -6,7 +6,7 @@
 #include "objects.h"
 #include "untyped.h"
 
-enum { LARGE = CR_ARCH_LARGE_BITS, ALIGN = 64 };
+enum { LARGE = CR_LARGE_PAGE_BITS, ALIGN = 64 };
 
 _Static_assert((CR_TABLES_BYTES
 #define CR_TABLE_LIMIT(enumerator, most, word, bytes, ...) +(uint64_t)(most) * (bytes)

@@ -8,6 +8,7 @@
 
 #include <cellreap/image.h>
 #include <cellreap/limits.h>
+#include <cellreap/protocol.h>
 #include <cellreap/status.h>
 #include <stddef.h>
 
@@ -18,6 +19,8 @@ enum { CR_TABLES_PAGES_MAX = 64 };
 /* In the first GiB, for which there is a page directory. Behind the image, the kernel maps what it
  * tells at boot. */
 #define CR_TABLES_BEGIN 0x20000000ull
+/* Behind them, a large page is mapped while it is filled (system/body.h). */
+#define CR_LARGE_WINDOW (CR_TABLES_BEGIN + ((uint64_t)CR_TABLES_PAGES_MAX << CR_LARGE_PAGE_BITS))
 
 /* The numbers of entries. */
 extern cr_image_tables cr_most;

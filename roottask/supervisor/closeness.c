@@ -31,7 +31,7 @@ static uint32_t weight_of(cr_ref resource)
 {
     return cr_is_memory(resource) && !cr_is_region(resource) &&
                    *cr_memory_block(resource) != CR_BLOCK_NONE
-               ? cr_memory_pages(resource)
+               ? cr_memory_pages(resource).count
                : 1;
 }
 

@@ -27,6 +27,11 @@ static void answer(cr_asked *a, cr_ref space, cr_ref resource)
     }
 }
 
+static cr_pages asked_pages(const cr_asked *a)
+{
+    return (cr_pages){a->args.pages, a->args.large != 0 ? CR_LARGE_PAGE_BITS : CR_PAGE_BITS};
+}
+
 cr_result cr_check_allocate(cr_asked *a)
 {
     if (cr_model_count(cr_sys.model, CR_EDGE_REQUEST, a->from->node, cr_sys.mo_space) == 0) {
@@ -35,14 +40,15 @@ cr_result cr_check_allocate(cr_asked *a)
     if (a->args.pages == 0 || a->args.pages > CR_MEMORY_PAGES_MAX) {
         return CR_RESULT_FAILED;
     }
-    const cr_result result = cr_fits(a->from, CR_QUOTA_PAGES, a->args.pages, 0);
+    const cr_result result = cr_fits(a->from, CR_QUOTA_PAGES,
+                                     (uint32_t)(cr_bytes_of(asked_pages(a)) >> CR_PAGE_BITS), 0);
     return result == CR_RESULT_OK ? has_room(a->from, cr_sys.mo_space, 2) : result;
 }
 
 void cr_do_allocate(cr_asked *a)
 {
     cr_ref object;
-    a->undone = cr_make_memory(a->from, a->args.pages, &object);
+    a->undone = cr_make_memory(a->from, asked_pages(a), &object);
     answer(a, cr_sys.mo_space, object);
 }
 
@@ -74,7 +80,6 @@ static int may_attach(cr_asked *a)
 
 cr_result cr_check_attach(cr_asked *a)
 {
-    const uint64_t page = 1ull << CR_PAGE_BITS;
     const uint64_t vaddr = a->args.address;
     const cr_result result = cr_find_resource(a->args.space, a->args.object, &a->found.node);
     if (result != CR_RESULT_OK) {
@@ -83,13 +88,15 @@ cr_result cr_check_attach(cr_asked *a)
     if (!may_attach(a)) {
         return CR_RESULT_DENIED;
     }
+    const cr_pages pages = cr_memory_pages(a->found.node);
+    const uint64_t page = 1ull << pages.bits;
     const uint64_t span = vaddr >> CR_REGION_SPAN_BITS;
-    const uint64_t last = vaddr + cr_memory_pages(a->found.node) * page - 1;
-    if (vaddr % page != 0 || span == 0 || last >> CR_REGION_SPAN_BITS != span ||
+    const uint64_t last = vaddr + cr_bytes_of(pages) - 1;
+    if (vaddr % page != 0 || vaddr < CR_ATTACHED_BEGIN || last >> CR_REGION_SPAN_BITS != span ||
         vaddr >> CR_REGIONS_END_BITS != 0) {
         return CR_RESULT_FAILED;
     }
-    if (cr_has_region(a->from, vaddr)) {
+    if (cr_has_region(a->from, vaddr, last)) {
         return CR_RESULT_EXISTS;
     }
     return has_room(a->from, cr_sys.vmr_space, 3);

@@ -12,12 +12,13 @@
 #include "kernel/asids.h"
 #include "kernel/debug.h"
 #include "kernel/objects.h"
+#include "kernel/tables.h"
 #include "kernel/untyped.h"
 #include <cellreap/image.h>
 
 void *memcpy(void *restrict to, const void *restrict from, size_t count); /* string.c */
 
-enum { PAGE = 4096, PAGE_BITS = 12 };
+enum { PAGE_BITS = CR_PAGE_BITS, PAGE = 1 << PAGE_BITS };
 
 _Static_assert((CR_VADDR_STARTUP & ((1 << CR_THREAD_SPAN_BITS) - 1)) == 0, "at the span's start");
 _Static_assert(CR_VADDR_STACK - CR_VADDR_STARTUP + CR_STACK_PAGES_MAX * PAGE <=
@@ -46,8 +47,9 @@ enum { ELF_EXEC = 2, ELF_LOAD = 1, ELF_X = 1, ELF_W = 2 };
 
 /* A range of pages of a new address space and its contents. */
 typedef struct stretch {
-    uint64_t vaddr; /* page-aligned */
-    uint32_t pages;
+    uint64_t vaddr;       /* page-aligned */
+    uint32_t pages;       /* of 4 KiB, also where they are large */
+    uint32_t page_bits;   /* 0: those of the body */
     int is_region;        /* the frames are not of the body */
     uint32_t first_frame; /* its place among the frames of the body */
     int writable;
@@ -111,16 +113,12 @@ cr_status cr_body_init(const seL4_BootInfo *info, uintptr_t image_start)
     return CR_OK;
 }
 
-seL4_Error cr_window_open(seL4_CPtr frame, uint8_t **out)
+seL4_Error cr_window_open(seL4_CPtr frame, uint32_t page_bits, int uncached, uint8_t **out)
 {
-    *out = window;
-    return cr_arch_map_frame(frame, seL4_CapInitThreadVSpace, (seL4_Word)window, 1, 0);
-}
-
-seL4_Error cr_window_open_uncached(seL4_CPtr frame, uint8_t **out)
-{
-    *out = window;
-    return cr_arch_map_device(frame, seL4_CapInitThreadVSpace, (seL4_Word)window, 1);
+    const uintptr_t at = page_bits == PAGE_BITS ? (uintptr_t)window : (uintptr_t)CR_LARGE_WINDOW;
+    *out = (uint8_t *)at;
+    return uncached ? cr_arch_map_device(frame, seL4_CapInitThreadVSpace, at, 1)
+                    : cr_arch_map_frame(frame, seL4_CapInitThreadVSpace, at, 1, 0);
 }
 
 static uint32_t count_tables(void)
@@ -138,16 +136,17 @@ static int is_of_process(uint32_t level)
     return plan.thread != 0 && cr_arch_table_span[level] > CR_THREAD_SPAN_BITS;
 }
 
-/* Records that tables of every level are needed for the pages from `vaddr` on. */
-static cr_status need_tables(uint64_t vaddr, uint32_t pages)
+/* Records that tables of every level are needed for these pages. Large pages are where a table of
+ * the last level could be. */
+static cr_status need_tables(const stretch *s)
 {
     for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
         uint32_t span = cr_arch_table_span[level];
-        if (is_of_process(level)) {
+        if (is_of_process(level) || span <= s->page_bits) {
             continue;
         }
-        uint64_t first = vaddr >> span;
-        uint64_t last = (vaddr + (uint64_t)pages * PAGE - 1) >> span;
+        uint64_t first = s->vaddr >> span;
+        uint64_t last = (s->vaddr + (uint64_t)s->pages * PAGE - 1) >> span;
         for (uint64_t at = first; at <= last; at++) {
             int known = 0;
             for (uint32_t i = 0; i < plan.tables[level]; i++) {
@@ -182,7 +181,7 @@ static cr_status add_stretch(stretch s)
     s.first_frame = plan.frames;
     plan.frames += frames;
     plan.stretches[plan.n_stretches++] = s;
-    return need_tables(s.vaddr, s.pages);
+    return need_tables(&plan.stretches[plan.n_stretches - 1]);
 }
 
 static cr_status read_elf(const uint8_t *elf, uint64_t bytes)
@@ -268,8 +267,11 @@ static cr_status lay_out(const cr_body_params *params)
         return status;
     }
     for (uint32_t i = 0; i < params->n_ranges; i++) {
-        status = add_stretch((stretch){
-            .vaddr = params->ranges[i].vaddr, .pages = params->ranges[i].pages, .is_region = 1});
+        const cr_body_range *range = &params->ranges[i];
+        status = add_stretch((stretch){.vaddr = range->vaddr,
+                                       .pages = (uint32_t)(cr_bytes_of(range->pages) / PAGE),
+                                       .page_bits = range->pages.bits,
+                                       .is_region = 1});
         if (status != CR_OK) {
             return status;
         }
@@ -397,7 +399,7 @@ static seL4_Error load_page(const cr_body *body, const stretch *s, uint32_t page
     /* The kernel zeroes new frames. */
     if (s->count > 0 && from < to) {
         uint8_t *filled;
-        error = cr_window_open(frame, &filled);
+        error = cr_window_open(frame, PAGE_BITS, 0, &filled);
         if (error) {
             return error;
         }

@@ -66,10 +66,20 @@ typedef struct cr_peer_cap {
     int calls;
 } cr_peer_cap;
 
+typedef struct cr_pages {
+    uint32_t count;
+    uint32_t bits; /* of each: CR_PAGE_BITS or CR_LARGE_PAGE_BITS */
+} cr_pages;
+
+static inline uint64_t cr_bytes_of(cr_pages pages)
+{
+    return (uint64_t)pages.count << pages.bits;
+}
+
 /* Addresses of a region, for which the body has page tables. */
 typedef struct cr_body_range {
     uint64_t vaddr;
-    uint32_t pages;
+    cr_pages pages;
 } cr_body_range;
 
 typedef struct cr_body_params {
@@ -104,10 +114,9 @@ typedef struct cr_body_params {
  * before the first body is made. */
 cr_status cr_body_init(const seL4_BootInfo *info, uintptr_t image_start);
 
-/* Maps a frame where the root task may write to it. Close it with cr_arch_unmap_frame. */
-seL4_Error cr_window_open(seL4_CPtr frame, uint8_t **out);
-/* The same for a frame of a device, or memory that a PD has without a cache. */
-seL4_Error cr_window_open_uncached(seL4_CPtr frame, uint8_t **out);
+/* Maps a frame where the root task may write to it. Close it with cr_arch_unmap_frame. uncached: a
+ * frame of a device, or memory that a PD has without a cache. */
+seL4_Error cr_window_open(seL4_CPtr frame, uint32_t page_bits, int uncached, uint8_t **out);
 
 /* Takes a block of 2^bits bytes. What is of the configuration has an owner from CR_OWNER_BODY on,
  * and its memory is set aside for it from the first time on. */

@@ -357,7 +357,7 @@ void cr_charge_pages(cr_ref object, int sign)
 {
     if (account_of(object) != 0 && !cr_is_region(object) &&
         *cr_memory_block(object) != CR_BLOCK_NONE) {
-        count(account_of(object), CR_QUOTA_PAGES, cr_memory_pages(object), 0, sign);
+        count(account_of(object), CR_QUOTA_PAGES, cr_memory_size(object), 0, sign);
     }
 }
 

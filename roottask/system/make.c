@@ -304,7 +304,7 @@ static cr_new_part *add_part_of(const cr_pd *pd, cr_new_part *part)
     return part;
 }
 
-cr_result cr_make_memory(cr_pd *pd, uint32_t pages, cr_ref *out)
+cr_result cr_make_memory(cr_pd *pd, cr_pages pages, cr_ref *out)
 {
     cr_making_begin_at(CR_MADE_MEMORY, pd->node);
     const cr_new_part *part = add_part_of(pd, cr_making_new_object(pages));
@@ -323,6 +323,7 @@ cr_result cr_make_region(cr_pd *pd, cr_ref object, uint64_t vaddr, int writable,
     cr_making_begin_at(CR_MADE_REGION, pd->node);
     cr_new_part *part = cr_making_new_region(pd, 0, object, vaddr, writable);
     part->memory.slot = slot;
+    part->memory.span = cr_region_span(pd, vaddr);
     (void)add_part_of(pd, part);
     const cr_result result = cr_making_run();
     pd->attached += result == CR_RESULT_OK && slot != 0;

@@ -83,7 +83,7 @@ const cr_new_part *cr_making_new_bare(cr_ref space, cr_ref *known)
     return part;
 }
 
-cr_new_part *cr_making_new_object(uint32_t pages)
+cr_new_part *cr_making_new_object(cr_pages pages)
 {
     cr_new_part *part = new_part(cr_sys.mo_space);
     part->memory.pages = pages;

@@ -123,7 +123,7 @@ void cr_making_add_edge(const cr_new_edge *edge);
 void cr_making_add_resource(void);
 /* A part of a memory object, or of a region of `pd` with `object`, which may be new; and of what is
  * no kernel object. */
-cr_new_part *cr_making_new_object(uint32_t pages);
+cr_new_part *cr_making_new_object(cr_pages pages);
 cr_new_part *cr_making_new_region(const cr_pd *pd, const cr_new_part *object, cr_ref old,
                                   uint64_t vaddr, int writable);
 const cr_new_part *cr_making_new_bare(cr_ref space, cr_ref *known);

@@ -16,17 +16,14 @@ void *memset(void *to, int value, size_t count);
 enum { PAGE = 1 << CR_PAGE_BITS };
 
 /* Finds page table `at` of those that a region has of its own: all within its span of addresses.
- * Returns 0 if there is none. */
+ * Large pages are where a table of the last level could be. Returns 0 if there is none. */
 static int find_table(const cr_new_memory *make, uint32_t at, uint32_t *level, uint64_t *vaddr)
 {
-    const uint64_t end = make->vaddr + (uint64_t)make->pages * PAGE;
+    const uint64_t end = make->vaddr + cr_bytes_of(make->pages);
     uint32_t left = at;
-    if (make->pd == 0 || make->account == 0) {
-        return 0;
-    }
     for (*level = 0; *level < CR_ARCH_TABLE_LEVELS; (*level)++) {
         const uint32_t span = cr_arch_table_span[*level];
-        if (span > CR_REGION_SPAN_BITS) {
+        if (span > make->span || span <= make->pages.bits) {
             continue;
         }
         for (*vaddr = make->vaddr >> span << span; *vaddr < end; *vaddr += 1ull << span) {
@@ -66,7 +63,7 @@ static uint32_t first_page(const cr_new_memory *make)
 /* The kernel makes no CNode with one slot. */
 static uint32_t cnode_bits(const cr_new_memory *make)
 {
-    const uint32_t bits = cr_bits_for(first_page(make) + make->pages);
+    const uint32_t bits = cr_bits_for(first_page(make) + make->pages.count);
     return bits > 0 ? bits : 1;
 }
 
@@ -76,12 +73,14 @@ static cr_slot slot_in(uint32_t pool_slot, uint32_t slot, uint32_t bits)
     return cr_slot_in(cr_cptr(CR_L1_POOL, pool_slot), slot, bits);
 }
 
-/* The CNode comes first, and what follows is as large as a page or a multiple of that. */
+/* The CNode comes first, then pages of one size, or tables, which are as large as a small page or a
+ * multiple of that. */
 cr_status cr_memory_take(cr_new_memory *make)
 {
     const uint64_t cnode = 1ull << (cnode_bits(make) + seL4_SlotBits);
-    uint64_t bytes = (cnode + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-    bytes += has_copies(make) ? 0 : (uint64_t)make->pages * PAGE;
+    const uint64_t first = has_copies(make) ? PAGE : 1ull << make->pages.bits;
+    uint64_t bytes = (cnode + first - 1) & ~(first - 1);
+    bytes += has_copies(make) ? 0 : cr_bytes_of(make->pages);
     uint32_t level;
     uint64_t vaddr;
     for (uint32_t at = 0; find_table(make, at, &level, &vaddr); at++) {
@@ -93,7 +92,7 @@ cr_status cr_memory_take(cr_new_memory *make)
 /* How many calls make the pages of a memory object. */
 static uint32_t batches(const cr_new_memory *make)
 {
-    return (make->pages + CONFIG_RETYPE_FAN_OUT_LIMIT - 1) / CONFIG_RETYPE_FAN_OUT_LIMIT;
+    return (make->pages.count + CONFIG_RETYPE_FAN_OUT_LIMIT - 1) / CONFIG_RETYPE_FAN_OUT_LIMIT;
 }
 
 int cr_memory_step(const cr_new_memory *make, uint32_t at, cr_make_step *out)
@@ -132,9 +131,11 @@ static seL4_Error make_objects(const cr_new_memory *make, uint32_t at)
         return make_cnode(make);
     }
     const uint32_t made = (at - 1) * CONFIG_RETYPE_FAN_OUT_LIMIT;
-    const uint32_t left = make->pages - made;
-    return cr_retype_into(cr_untyped_cap(make->block), cr_arch_frame_type, CR_PAGE_BITS,
-                          cr_slot_at(cr_cptr(CR_L1_POOL, make->pool_slot)), made,
+    const uint32_t left = make->pages.count - made;
+    return cr_retype_into(cr_untyped_cap(make->block),
+                          make->pages.bits == CR_PAGE_BITS ? cr_arch_frame_type
+                                                           : cr_arch_large_type,
+                          make->pages.bits, cr_slot_at(cr_cptr(CR_L1_POOL, make->pool_slot)), made,
                           left < CONFIG_RETYPE_FAN_OUT_LIMIT ? left : CONFIG_RETYPE_FAN_OUT_LIMIT);
 }
 
@@ -159,7 +160,7 @@ static seL4_Error map_table(const cr_new_memory *make, uint32_t at)
 static seL4_Error map_page(const cr_new_memory *make, uint32_t i)
 {
     const seL4_CPtr page = cr_cptr(cr_l1_spare(), first_page(make) + i);
-    const seL4_Word vaddr = make->vaddr + (uint64_t)i * PAGE;
+    const seL4_Word vaddr = make->vaddr + ((uint64_t)i << make->pages.bits);
     return make->uncached ? cr_arch_map_device(page, vspace_of(make), vaddr, make->writable)
                           : cr_arch_map_frame(page, vspace_of(make), vaddr, make->writable, 0);
 }
@@ -169,7 +170,7 @@ static seL4_Error copy_pages(const cr_new_memory *make)
 {
     const cr_new_memory object = {.pages = make->pages};
     const uint32_t from = make->pd != 0 ? *make->from : make->device;
-    for (uint32_t i = 0; i < make->pages; i++) {
+    for (uint32_t i = 0; i < make->pages.count; i++) {
         const uint32_t slot = first_page(make) + i;
         seL4_Error error = cr_copy(slot_in(make->pool_slot, slot, cnode_bits(make)),
                                    slot_in(from, i, cnode_bits(&object)), seL4_AllRights);
@@ -217,39 +218,39 @@ cr_status cr_memory_reserve(cr_new_memory *make)
 }
 
 /* The capabilities of the memory object itself are mapped nowhere else. */
-static seL4_Error fill_page(uint32_t page, const cr_content *content)
+static seL4_Error fill_page(uint32_t page, uint32_t bits, const cr_content *content)
 {
-    const uint32_t begin = page * PAGE;
+    const uint32_t size = 1u << bits;
+    const uint32_t begin = page << bits;
     const uint32_t count = content->count > begin ? content->count - begin : 0;
     const seL4_CPtr frame = cr_cptr(cr_l1_spare(), page);
-    const int counts = content->epoch != CR_IMAGE_NONE && content->epoch / PAGE == page;
+    const int counts = content->epoch != CR_IMAGE_NONE && content->epoch >> bits == page;
     uint8_t *bytes;
     uint64_t *word;
     uint64_t before;
     seL4_Error error;
-    const int tells = content->physical != CR_IMAGE_NONE && content->physical / PAGE == page;
+    const int tells = content->physical != CR_IMAGE_NONE && content->physical >> bits == page;
     const uint64_t address = tells ? cr_arch_frame_address(frame) - begin : 0;
     if (!content->clear && count == 0 && !counts && !tells) {
         return seL4_NoError;
     }
-    error =
-        content->uncached ? cr_window_open_uncached(frame, &bytes) : cr_window_open(frame, &bytes);
+    error = cr_window_open(frame, bits, content->uncached, &bytes);
     if (error) {
         return error;
     }
-    word = (uint64_t *)(void *)&bytes[counts ? content->epoch % PAGE : 0];
+    word = (uint64_t *)(void *)&bytes[counts ? content->epoch % size : 0];
     before = *word;
     if (content->clear) {
-        (void)memset(bytes, 0, PAGE);
+        (void)memset(bytes, 0, size);
     }
     if (count > 0) {
-        (void)memcpy(bytes, &content->bytes[begin], count < PAGE ? count : PAGE);
+        (void)memcpy(bytes, &content->bytes[begin], count < size ? count : size);
     }
     if (counts) {
         *word = before + 1;
     }
     if (tells) {
-        *(uint64_t *)(void *)&bytes[content->physical % PAGE] = address;
+        *(uint64_t *)(void *)&bytes[content->physical % size] = address;
     }
     return cr_arch_unmap_frame(frame);
 }
@@ -270,14 +271,14 @@ static cr_status quiet(volatile uint32_t *registers, const cr_image_quiet *row)
 
 cr_status cr_memory_quiet(uint32_t pool_slot, uint32_t pages, const cr_image_quiet *row)
 {
-    const cr_new_memory object = {.pages = pages};
+    const cr_new_memory object = {.pages = {pages, CR_PAGE_BITS}};
     const seL4_CPtr frame = cr_cptr(cr_l1_spare(), row->offset / PAGE);
     uint8_t *registers;
     cr_status status = CR_ERR_KERNEL;
     if (show(pool_slot, cnode_bits(&object))) {
         return CR_ERR_KERNEL;
     }
-    if (!cr_window_open_uncached(frame, &registers)) {
+    if (!cr_window_open(frame, CR_PAGE_BITS, 1, &registers)) {
         status = quiet((volatile uint32_t *)(void *)registers, row);
         status = cr_arch_unmap_frame(frame) ? CR_ERR_KERNEL : status;
     }
@@ -287,7 +288,7 @@ cr_status cr_memory_quiet(uint32_t pool_slot, uint32_t pages, const cr_image_qui
 cr_status cr_memory_of_device(const seL4_BootInfo *info, uint64_t paddr, uint32_t pages,
                               uint32_t *pool_slot)
 {
-    const cr_new_memory object = {.pages = pages};
+    const cr_new_memory object = {.pages = {pages, CR_PAGE_BITS}};
     const uint32_t bits = cnode_bits(&object);
     uint32_t block;
     cr_status status = cr_untyped_take(bits + seL4_SlotBits, 0, &block);
@@ -299,12 +300,12 @@ cr_status cr_memory_of_device(const seL4_BootInfo *info, uint64_t paddr, uint32_
     return cr_device_frames(info, paddr, pages, *pool_slot, bits);
 }
 
-cr_status cr_memory_fill(uint32_t pool_slot, uint32_t pages, const cr_content *content)
+cr_status cr_memory_fill(uint32_t pool_slot, cr_pages pages, const cr_content *content)
 {
     const cr_new_memory object = {.pages = pages};
     seL4_Error error = show(pool_slot, cnode_bits(&object));
-    for (uint32_t i = 0; !error && i < pages; i++) {
-        error = fill_page(i, content);
+    for (uint32_t i = 0; !error && i < pages.count; i++) {
+        error = fill_page(i, pages.bits, content);
     }
     return cr_delete(cr_slot_l1(cr_l1_spare())) || error ? CR_ERR_MEMORY : CR_OK;
 }
@@ -343,9 +344,17 @@ uint32_t *cr_memory_block(cr_ref resource)
     return &cr_sys.edge_entry[subset];
 }
 
-uint32_t cr_memory_pages(cr_ref object)
+cr_pages cr_memory_pages(cr_ref object)
 {
-    return (uint32_t)cr_objects_of(*cr_memory_block(object))->of[CR_OBJECT_FRAME];
+    const cr_objects *made = cr_objects_of(*cr_memory_block(object));
+    const uint32_t large = (uint32_t)made->of[CR_OBJECT_LARGE_FRAME];
+    return large != 0 ? (cr_pages){large, CR_LARGE_PAGE_BITS}
+                      : (cr_pages){(uint32_t)made->of[CR_OBJECT_FRAME], CR_PAGE_BITS};
+}
+
+uint32_t cr_memory_size(cr_ref object)
+{
+    return (uint32_t)(cr_bytes_of(cr_memory_pages(object)) / PAGE);
 }
 
 int cr_backing_of(cr_ref resource, cr_ref *object, int *writable)
@@ -362,7 +371,7 @@ int cr_backing_of(cr_ref resource, cr_ref *object, int *writable)
     return 0;
 }
 
-int cr_region_place(cr_ref region, uint64_t *vaddr, uint32_t *pages)
+int cr_region_place(cr_ref region, uint64_t *vaddr, cr_pages *pages)
 {
     cr_edge_info info;
     const uint32_t map = cr_model_first(cr_sys.model, region, CR_EDGE_MAP, CR_OUT);
@@ -377,43 +386,81 @@ int cr_region_place(cr_ref region, uint64_t *vaddr, uint32_t *pages)
 int cr_memory_cnode_bits(cr_ref resource, uint32_t *bits)
 {
     uint64_t vaddr;
-    uint32_t pages = 0;
-    if (cr_is_region(resource) && !cr_region_place(resource, &vaddr, &pages)) {
+    cr_pages mapped = {0, 0};
+    if (cr_is_region(resource) && !cr_region_place(resource, &vaddr, &mapped)) {
         return 0;
     }
     const cr_objects *own = cr_objects_of(*cr_memory_block(resource));
-    *bits = cr_bits_for((uint32_t)(own->of[CR_OBJECT_TABLE] + own->of[CR_OBJECT_FRAME]) + pages);
+    *bits = cr_bits_for((uint32_t)(own->of[CR_OBJECT_TABLE] + own->of[CR_OBJECT_FRAME] +
+                                   own->of[CR_OBJECT_LARGE_FRAME]) +
+                        mapped.count);
     *bits += *bits == 0; /* The kernel makes no CNode with one slot. */
     return 1;
 }
 
-static int has_region(const cr_pd *pd, uint64_t span)
+/* Also of one PD. */
+static int has_same_space(const cr_pd *pd, const cr_pd *other)
 {
-    for (uint32_t hold = cr_model_first(cr_sys.model, pd->node, CR_EDGE_HOLD, CR_OUT);
-         hold != CR_NONE; hold = cr_model_next(cr_sys.model, hold, pd->node, CR_OUT)) {
-        cr_edge_info info;
-        uint64_t first;
-        uint32_t pages;
-        if (cr_model_edge(cr_sys.model, hold, &info) != CR_OK || !cr_is_region(info.to) ||
-            !cr_region_place(info.to, &first, &pages)) {
-            continue;
-        }
-        const uint64_t last = first + (uint64_t)pages * PAGE - 1;
-        if (first >> CR_REGION_SPAN_BITS <= span && span <= last >> CR_REGION_SPAN_BITS) {
+    const uint32_t process = cr_process_of(pd);
+    return other == pd || (process != CR_IMAGE_NONE && cr_process_of(other) == process);
+}
+
+/* Whether the configuration gives the PD a region there. */
+static int is_configured(const cr_pd *pd, uint64_t gib)
+{
+    const cr_image_header *image = cr_sys.image;
+    for (uint32_t i = 0; pd->config != CR_IMAGE_NONE && i < image->maps.count; i++) {
+        const cr_image_map *map = &cr_image_maps(image)[i];
+        const cr_image_region *region = &cr_image_regions(image)[map->region];
+        const uint64_t first = (uint64_t)map->page << CR_PAGE_BITS;
+        const uint64_t last = first + ((uint64_t)region->pages << (region->page_bits & 63u)) - 1;
+        if (map->pd == pd->config && first >> CR_REGION_SPAN_BITS <= gib &&
+            gib <= last >> CR_REGION_SPAN_BITS) {
             return 1;
         }
     }
     return 0;
 }
 
-int cr_has_region(const cr_pd *pd, uint64_t vaddr)
+/* The body has the page tables of these spans, but for those of the last level. */
+uint32_t cr_region_span(const cr_pd *pd, uint64_t vaddr)
 {
-    const uint64_t span = vaddr >> CR_REGION_SPAN_BITS;
-    const uint32_t process = cr_process_of(pd);
-    int has = has_region(pd, span);
-    for (uint32_t i = 1; process != CR_IMAGE_NONE && !has && i < cr_most.pds; i++) {
+    const uint64_t gib = vaddr >> CR_REGION_SPAN_BITS;
+    int has_tables = gib == 0;
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
         const cr_pd *other = &cr_sys.pds[i];
-        has = cr_pd_exists(other) && cr_process_of(other) == process && has_region(other, span);
+        has_tables |= cr_pd_exists(other) && has_same_space(pd, other) && is_configured(other, gib);
+    }
+    return has_tables ? CR_LARGE_PAGE_BITS : CR_REGION_SPAN_BITS;
+}
+
+static int has_region(const cr_pd *pd, uint64_t begin, uint64_t end, uint32_t span)
+{
+    for (uint32_t hold = cr_model_first(cr_sys.model, pd->node, CR_EDGE_HOLD, CR_OUT);
+         hold != CR_NONE; hold = cr_model_next(cr_sys.model, hold, pd->node, CR_OUT)) {
+        cr_edge_info info;
+        uint64_t first;
+        cr_pages pages;
+        if (cr_model_edge(cr_sys.model, hold, &info) != CR_OK || !cr_is_region(info.to) ||
+            !cr_region_place(info.to, &first, &pages)) {
+            continue;
+        }
+        const uint64_t last = first + cr_bytes_of(pages) - 1;
+        if (first >> span <= end >> span && begin >> span <= last >> span) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int cr_has_region(const cr_pd *pd, uint64_t vaddr, uint64_t last)
+{
+    const uint32_t span = cr_region_span(pd, vaddr);
+    int has = 0;
+    for (uint32_t i = 1; !has && i < cr_most.pds; i++) {
+        const cr_pd *other = &cr_sys.pds[i];
+        has = cr_pd_exists(other) && has_same_space(pd, other) &&
+              has_region(other, vaddr, last, span);
     }
     return has;
 }

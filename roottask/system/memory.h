@@ -20,13 +20,14 @@ enum { CR_MEMORY_ROOT_SLOTS = 1 /* the slot of its untyped; that in the pool is 
 
 /* A memory object or a region that is being made. */
 typedef struct cr_new_memory {
-    uint32_t pages;
+    cr_pages pages;
     uint32_t account; /* 0: the configuration has it made */
     uint32_t owner;   /* of the block */
     uint32_t block;
     uint32_t pool_slot; /* of its CNode */
     const cr_pd *pd;    /* whose region it is; 0: it is a memory object */
     uint64_t vaddr;
+    uint32_t span; /* of what its own page tables map, log2, at most; 0: it has none */
     int writable;
     int uncached;
     uint32_t slot;        /* of the resource by which its PD may map it; 0: the PD needs none */
@@ -60,7 +61,7 @@ typedef struct cr_content {
 } cr_content;
 
 /* `pool_slot`: of its CNode. */
-cr_status cr_memory_fill(uint32_t pool_slot, uint32_t pages, const cr_content *content);
+cr_status cr_memory_fill(uint32_t pool_slot, cr_pages pages, const cr_content *content);
 
 /* Does to a device, whose frames are in the CNode of this slot of the pool, what a row of the
  * configuration says. CR_ERR_STATE: it has not become quiet. It can be repeated. */
@@ -73,16 +74,19 @@ int cr_is_region(cr_ref resource);
 int cr_memory_is_unused(cr_ref resource);
 /* Where the block of such a resource is kept. */
 uint32_t *cr_memory_block(cr_ref resource);
-/* The pages of a memory object. */
-uint32_t cr_memory_pages(cr_ref object);
+/* The pages of a memory object, and how many small ones these could be: so quotas count them. */
+cr_pages cr_memory_pages(cr_ref object);
+uint32_t cr_memory_size(cr_ref object);
 /* The memory object that backs a resource, and whether its holders may write there. Returns 0 if
  * there is none. */
 int cr_backing_of(cr_ref resource, cr_ref *object, int *writable);
 /* How many slots the CNode of such a resource has, log2. Returns 0 if what it maps was taken. */
 int cr_memory_cnode_bits(cr_ref resource, uint32_t *bits);
 /* Where a region is. Returns 0 if what it maps was taken. */
-int cr_region_place(cr_ref region, uint64_t *vaddr, uint32_t *pages);
-/* Whether a region of the PD is in the span of this address. */
-int cr_has_region(const cr_pd *pd, uint64_t vaddr);
+int cr_region_place(cr_ref region, uint64_t *vaddr, cr_pages *pages);
+/* The span of addresses, log2, in which a region that the PD attaches there is alone. */
+uint32_t cr_region_span(const cr_pd *pd, uint64_t vaddr);
+/* Whether a region of the PD is in one of the spans of these addresses. */
+int cr_has_region(const cr_pd *pd, uint64_t vaddr, uint64_t last);
 
 #endif

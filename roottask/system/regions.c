@@ -11,6 +11,11 @@ static const cr_image_region *region_at(uint32_t region)
     return &cr_image_regions(cr_sys.image)[region];
 }
 
+static cr_pages pages_of(uint32_t region)
+{
+    return (cr_pages){region_at(region)->pages, region_at(region)->page_bits};
+}
+
 /* The owners of the memory: a number for each memory object, then one for each map. */
 static uint32_t owner_of_object(uint32_t region)
 {
@@ -57,7 +62,7 @@ static int is_there(cr_ref object)
 
 static const cr_new_part *new_object(uint32_t region)
 {
-    cr_new_part *part = cr_making_new_object(region_at(region)->pages);
+    cr_new_part *part = cr_making_new_object(pages_of(region));
     part->memory.device = devices[region];
     part->memory.owner = owner_of_object(region);
     part->known = &cr_sys.region_objects[region];
@@ -138,7 +143,7 @@ void cr_regions_fill(uint32_t config, cr_body_params *out)
         const cr_image_map *map = &cr_image_maps(cr_sys.image)[i];
         if (map->pd == config) {
             ranges[out->n_ranges++] = (cr_body_range){.vaddr = (uint64_t)map->page << CR_PAGE_BITS,
-                                                      .pages = region_at(map->region)->pages};
+                                                      .pages = pages_of(map->region)};
         }
     }
 }
@@ -173,7 +178,7 @@ cr_status cr_regions_reserve(uint32_t config)
     for (uint32_t i = 0; status == CR_OK && i < cr_sys.image->maps.count; i++) {
         const cr_image_map *map = &cr_image_maps(cr_sys.image)[i];
         cr_new_memory region = {
-            .pages = region_at(map->region)->pages, .owner = owner_of_map(i), .pd = &nobody};
+            .pages = pages_of(map->region), .owner = owner_of_map(i), .pd = &nobody};
         cr_new_memory object = {.pages = region.pages,
                                 .owner = owner_of_object(map->region),
                                 .device = devices[map->region]};

@@ -394,10 +394,8 @@ static inline void cr_trace_id(const cr_id *id)
 void cr_trace_node(cr_ref node);
 void cr_trace_pd(const cr_pd *pd);
 void cr_trace_pd_or_none(const cr_pd *pd);
-/* Begins the line of an event that tells first what became of something. */
-void cr_trace_begin_of(cr_event event, cr_change change);
-void cr_trace_thread(cr_change change, const cr_pd *pd, const cr_pd *by);
-void cr_trace_notice(cr_change change, const cr_pd *pd, uint64_t token);
+/* Prints an event that is about a notice of a PD and tells nothing else. */
+void cr_trace_notice(cr_event event, const cr_pd *pd, uint64_t token);
 uint64_t cr_slots_used(void);
 /* Prints the rules that the PD lives by: when it is made, and when its pin or depths change. */
 void cr_trace_rights(const cr_pd *pd);
@@ -514,7 +512,7 @@ cr_result cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t slot);
 cr_result cr_make_map(cr_ref from, cr_ref to, uint32_t entry);
 /* A memory object that the PD holds, and a region of the PD's with a memory object. There must be
  * room (operations_memory.c). */
-cr_result cr_make_memory(cr_pd *pd, uint32_t pages, cr_ref *out);
+cr_result cr_make_memory(cr_pd *pd, cr_pages pages, cr_ref *out);
 /* `slot`: as in cr_new_memory. */
 cr_result cr_make_region(cr_pd *pd, cr_ref object, uint64_t vaddr, int writable, uint32_t slot,
                          cr_ref *out);

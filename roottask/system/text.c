@@ -173,10 +173,11 @@ static int regions_fit(const cr_image_header *image)
     }
     for (uint32_t i = 0; i < image->regions.count; i++) {
         const cr_image_region *region = &cr_image_regions(image)[i];
-        const uint64_t bytes = (uint64_t)region->pages << CR_PAGE_BITS;
+        const int large = region->page_bits == CR_LARGE_PAGE_BITS;
+        const uint64_t bytes = (uint64_t)region->pages << (region->page_bits & 63u);
         if (!ends(region->name, CR_NAME_BYTES) || region->pages == 0 ||
-            region->pages > CR_MEMORY_PAGES_MAX ||
-            (region->device != CR_IMAGE_NONE && region->bytes > 0) ||
+            region->pages > CR_MEMORY_PAGES_MAX || (!large && region->page_bits != CR_PAGE_BITS) ||
+            (region->device != CR_IMAGE_NONE && (region->bytes > 0 || large)) ||
             region->after >= CR_AFTER_COUNT || region->bytes > bytes ||
             (region->epoch != CR_IMAGE_NONE &&
              (region->epoch % 8 != 0 || region->epoch >= bytes)) ||
@@ -207,6 +208,10 @@ static int regions_fit(const cr_image_header *image)
         }
         if (map->region >= image->regions.count || map->pd >= image->pds.count || map->page == 0 ||
             map->page >> (CR_REGIONS_END_BITS - CR_PAGE_BITS) != 0 || maps > CR_IMAGE_MAX_MAPS) {
+            return 0;
+        }
+        const uint32_t bits = cr_image_regions(image)[map->region].page_bits;
+        if (map->page & ((1u << (bits - CR_PAGE_BITS)) - 1)) {
             return 0;
         }
     }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -126,6 +127,14 @@ writable = true
 pd = "right"
 address = 0x20001000
 [[region]]
+name = "heap"
+size = 0x200000
+page_size = 0x200000
+[[region.map]]
+pd = "left"
+address = 0x40000000
+writable = true
+[[region]]
 name = "clock"
 size = 4096
 physical = {physical}
@@ -169,7 +178,7 @@ def test_what_pds_have_beside_their_bodies(sdk: Sdk, tmp_path: Path) -> None:
     (signal,) = spec.caps["irq.clock"].values()
     assert (signal.target, signal.numbers) == ("ntfn_left", {"badge": 6 << 60 | 1 << 20})
     assert spec.interrupts == {1 if arch == "x86_64" else 34: "irq.clock"}
-    tables = {name: table for name, table in spec.caps.items() if name.startswith("pt_")}
+    tables = {name: table for name, table in spec.caps.items() if name.startswith(("pt_", "pd_"))}
     entries = sorted(
         (name.partition(".")[0], cap.target.partition(".")[2], cap.rights.strip("X"), cap.uncached)
         for name, table in tables.items()
@@ -177,10 +186,14 @@ def test_what_pds_have_beside_their_bodies(sdk: Sdk, tmp_path: Path) -> None:
         if cap.target.startswith("frame_MO")
     )
     assert entries == [
+        ("pd_left", "0x0", "RW", False),
         *[("pt_left", "0x0", "RW", False), ("pt_left", "0x0", "RW", True)],
         *[("pt_left", "0x1", "RW", False), ("pt_right", "0x0", "R", False)],
         ("pt_right", "0x1", "R", False),
     ]
+    sizes = Counter(thing.params.get("size") for name, thing in spec.objects.items()
+                    if name.startswith("frame_MO"))  # fmt: skip
+    assert sizes == {0x1000: 3, 0x20_0000: 1}
     physical = {thing.params.get("paddr") for thing in spec.objects.values()} - {None}
     assert physical == {{"x86_64": 0xFED0_0000, "aarch64": 0x901_0000}[arch]}
 

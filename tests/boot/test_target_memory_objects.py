@@ -34,21 +34,35 @@ def left(run: Run) -> list[str]:
     return [row[1] for row in run.last_state() if is_memory(row[1])]
 
 
+LARGE_CYCLES = 4
+
+
+def of_large_pages(config: Config) -> Config:
+    """The same memory objects, but for 8 pages in place of 512."""
+    giver = config.pds[0].quota.model_copy(update={"pages": (8 + 7) * 512})
+    return together(
+        with_pd("giver", args=(0, LARGE_CYCLES, 1), quota=giver),
+        with_pd("keeper", args=(1, LARGE_CYCLES, 1)),
+        WITH_TRUTH,
+    )(config)
+
+
 @pytest.mark.behaviour("E-01")
+@pytest.mark.parametrize("pages", ["small", "large"])
 @pytest.mark.parametrize("arch", ARCHES)
 def test_memory_goes_with_the_last_that_refers_to_it(
-    target_of: Callable[[str], Target], arch: str
+    target_of: Callable[[str], Target], arch: str, pages: str
 ) -> None:
     """It is zero at first, cannot be written where that is not allowed, and stays as it was for a
-    survivor that was given it.
+    survivor that was given it. By the kernel's word, nothing of it is left elsewhere.
     """
-    run = target_of(arch).run("memory")
+    run = target_of(arch).run("memory", change=of_large_pages if pages == "large" else None)
     said = [text for name in ("giver", "keeper", "poor") for text in run.says(name)]
     checks = [text for text in said if text.startswith("check")]
     assert {text.rpartition(": ")[2] for text in checks} == {"ok"}
     assert [text for text in said if text not in checks] == [
         *("zero", "shared"),
-        *("zero", "kept", "kept"),
+        *("zero", *("beside", "still there") * 2, "kept", "kept"),
     ], "the giver faulted when it wrote; the keeper read the memory when its last hold was gone"
     (fault,) = run.of("FAULT")
     assert fault["address"] == "0x3fc0000000"
@@ -56,16 +70,19 @@ def test_memory_goes_with_the_last_that_refers_to_it(
     assert list(map(is_region, gone)) == [True, True], "the keeper held the memory itself"
     steps = run.of("STEP", name="destroy-resource")
     assert {step["kinds"] for step in steps if step["node"] in gone} == {"revoke:1"}
+    made = run.of("RESOURCE", op="allocate")[0]["id"]
+    objects = "cnode:1,frame:7" if pages == "small" else "cnode:1,large-frame:7"
+    assert run.of("BODY", of=made)[0]["objects"] == objects
 
 
 @pytest.mark.parametrize("cycles", thorough_but([CYCLES, 10_000], CYCLES))
 def test_cycles_leave_everything_as_it_was(target: Target, cycles: int) -> None:
     """What there is at the end, the check of the trace holds against what was made."""
     run = target.run("memory", change=with_pd("keeper", args=(1, cycles), deadline_ms=0))
-    assert len(run.of("RESOURCE", op="allocate", asker=run.id("keeper"))) == cycles + 1
-    (mine,), (region,) = ([node for node in left(run) if is_region(node) == of] for of in (0, 1))
+    assert len(run.of("RESOURCE", op="allocate", asker=run.id("keeper"))) == cycles + 2
+    assert len(left(run)) == 4, "of the configuration, and of its own"
     bodies = run.of("BODY")
-    there = {run.id("keeper"), run.id("poor"), mine, region}
+    there = {run.id("keeper"), run.id("poor"), *left(run)}
     base = run.of("USAGE")[0].number("bytes")
     assert run.of("SETTLED")[-1].number("bytes") == base + sum(
         body.number("bytes") for body in bodies if body["of"] in there
@@ -90,12 +107,36 @@ def test_cleanups_of_pds_that_share_memory_come_one_after_the_other(target: Targ
     assert left(run) == []
 
 
+def with_large_regions(config: Config) -> Config:
+    """Each has two large pages, at 1 GiB or 2 GiB."""
+    regions = [
+        region.model_copy(
+            update={
+                "page_size": 0x20_0000,
+                "size": 0x40_0000,
+                "maps": tuple(
+                    each.model_copy(update={"address": (1 + (region.name == "cleared")) << 30})
+                    for each in region.maps
+                ),
+            }
+        )
+        for region in config.regions
+    ]
+    config = config.model_copy(update={"regions": tuple(regions)})
+    args = ((pd.name, pd.args[:1]) for pd in config.pds)
+    return validated(together(*(with_pd(name, args=its) for name, its in args))(config))
+
+
+@pytest.mark.parametrize("pages", ["small", "large"])
 @pytest.mark.parametrize("arch", ARCHES)
-def test_who_comes_back_finds_its_regions(target_of: Callable[[str], Target], arch: str) -> None:
+def test_who_comes_back_finds_its_regions(
+    target_of: Callable[[str], Target], arch: str, pages: str
+) -> None:
     """What a survivor has stays as it was or is cleared, as the configuration says, and what nobody
     has is new. The epoch counts on. By the kernel's word, one is not cached.
     """
-    run = target_of(arch).run("region", change=together(WITH_TRUTH, without_cache))
+    larger = [with_large_regions] if pages == "large" else []
+    run = target_of(arch).run("region", change=together(WITH_TRUTH, *larger, without_cache))
     left, right = run.says("left"), run.says("right")
     assert {left[0], right[0]} == {"first 0, epoch 2", "first 1, epoch 2"}
     assert left[2:] == [

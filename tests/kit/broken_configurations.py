@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from cellreap.model.closeness import Closeness
+from cellreap.model.pages import Pages
 from cellreap.trace.check import Report, check_stream
 from cellreap.trace.check.memory import Body
 from cellreap.trace.check.replay import Replay
@@ -164,7 +165,7 @@ def with_truth(drafts: list[Draft]) -> list[Draft]:
 
 def _cancelled(drafts: list[Draft]) -> list[Draft]:
     """A PD cancels the respawn of one with which the configuration does not trust it."""
-    at = _find(drafts, "due RESPAWN", {}) + 1
+    at = _find(drafts, "RESPAWN_DUE", {}) + 1
     name = drafts[at - 1][1]["name"]
     cancel: Draft = ("CANCEL", {"pd": "PD_1", "of": "-", "ticket": 0, "name": name})
     return [*drafts[:at], cancel, *drafts[at:]]
@@ -201,7 +202,10 @@ def of_edit(edit: Edit) -> Report:
 
 def of_region() -> Report:
     """A story without regions, held against a configuration with one."""
-    return held(story(expected()), with_pd("app", maps=(ExpectedMap("a", 1, 1, True),))(expected()))
+    return held(
+        story(expected()),
+        with_pd("app", maps=(ExpectedMap("a", Pages(1, 12), 1, True),))(expected()),
+    )
 
 
 def of_channel() -> Report:

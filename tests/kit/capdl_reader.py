@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 _TOKEN = re.compile(
     r"\s+|--[^\n]*\n"
     r"|(?P<fill>\{[^{}\n]*\}(?=[\],]))"
-    r"|(?P<number>0x[0-9a-f]+|\d+)(?!\w|\.\w)|(?P<size>\d+k)"
+    r"|(?P<number>0x[0-9a-f]+|\d+)(?!\w|\.\w)|(?P<size>\d+[kM])"
     r"|(?P<name>[A-Za-z][\w@.-]*)|(?P<sign>[{}()=,:\[\]]|->|\.\.)"
 )
 _RIGHTS = re.compile(r"[RWGXP]+\Z")
@@ -202,7 +202,8 @@ def _params(reader: _Reader) -> dict[str, int | str]:
             params["bits"] = reader.number()
             reader.expect("bits")
         elif kind == "size":
-            params["size"] = int(reader.take("size")[:-1]) << 10
+            size = reader.take("size")
+            params["size"] = int(size[:-1]) << {"k": 10, "M": 20}[size[-1]]
         elif text == "fill":
             reader.expect("fill")
             reader.expect(":")

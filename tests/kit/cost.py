@@ -6,22 +6,24 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 from types import FrameType
 from typing import Any
 
+from cellreap.headers import event_table
 from cellreap.trace.check import Replay, Report
 from cellreap.trace.events import Event
 from cellreap.trace.expected import Expected
-from cellreap.trace.writer import Draft, event_of
+from cellreap.trace.writer import Draft
 from kit.trace_simulator import Target
 
 SHARED = {
-    **dict.fromkeys(("CLEANUP", "PLAN", "SETTLED", "EXTRACT", "EXTRACTED", "END"), ("STATE",)),
-    "STEP await": ("STATE",),
-    "WAIT": ("fetched NOTICE",),
-    "CONTINUE": ("fetched NOTICE",),
-    "resumed NOTICE": ("TRIGGER", "EXTRACT"),
+    **dict.fromkeys(
+        ("CLEANUP", "PLAN", "SETTLED", "EXTRACT", "EXTRACTED", "END"), ("STATE", "MODEL")
+    ),
+    "STEP await": ("STATE", "MODEL"),
+    "WAIT": ("GET_WORK",),
+    "CONTINUE": ("GET_WORK",),
+    "RESUME_WORK": ("TRIGGER", "EXTRACT"),
     "USAGE": ("TRIGGER", "EXTRACT"),
 }
 """Costly event -> the events among which its cost is divided.
@@ -34,7 +36,11 @@ that are not over are counted one by one.
 
 def events_of(drafts: Iterable[Draft]) -> list[Event]:
     """The events of a generated run, not sealed."""
-    return [replace(event_of(*draft), line=line) for line, draft in enumerate(drafts, 1)]
+    fields = event_table().fields
+    return [
+        Event(name, {key: str(values[key]) for key in fields[name] if key in values}, line)
+        for line, (name, values) in enumerate(drafts, 1)
+    ]
 
 
 def cost_by_event(events: list[Event], expected: Expected | None = None) -> dict[str, float]:
@@ -48,7 +54,7 @@ def cost_by_event(events: list[Event], expected: Expected | None = None) -> dict
     replay = Replay(Report("counted"), expected)
     spent, seen = Counter[str](), Counter[str]()
     for event in events:
-        name = "STEP await" if event.name == "STEP" and event["name"] == "await" else event.told
+        name = "STEP await" if event.name == "STEP" and event["name"] == "await" else event.name
         spent[name] += _counted(replay, event)
         seen[name] += 1
     replay.finish()

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Allocates memory objects, attaches them, writes and reads them, and lets them go. It says what it
- * found. Argument 1: how many cycles of this. Then, argument 0:
+ * found. Argument 1: how many cycles of this. Argument 2: whether its pages are large. Then,
+ * argument 0:
  *
  * GIVER: it gives a memory object that it filled to the PD whose capability it has, and writes
  * where it may only read. KEEPER: when the PD whose capability it has is gone, it looks for such an
@@ -9,7 +10,7 @@
 #include "storage.h"
 #include <cellreap/client.h>
 
-enum { PAGE = 4096, PAGES = 7 };
+enum { PAGES = 7, MOST_LARGE = 8 };
 
 static volatile uint64_t *at(uint64_t address)
 {
@@ -21,6 +22,27 @@ static uint64_t gib(uint32_t number)
     return (uint64_t)number << CR_REGION_SPAN_BITS;
 }
 
+static int is_large(void)
+{
+    return cr_info()->args[2] != 0;
+}
+
+static uint64_t page(void)
+{
+    return 1ull << (is_large() ? CR_LARGE_PAGE_BITS : CR_PAGE_BITS);
+}
+
+/* As many pages as it gives away. */
+static uint32_t most(void)
+{
+    return is_large() ? MOST_LARGE : CR_MEMORY_PAGES_MAX;
+}
+
+static uint64_t last_word(void)
+{
+    return most() * page() / 8 - 1;
+}
+
 typedef struct thing {
     uint32_t space;
     uint32_t object;
@@ -29,7 +51,8 @@ typedef struct thing {
 static thing allocate(uint32_t pages)
 {
     thing made = {0, 0};
-    cr_say_check("allocate", cr_allocate(pages, &made.space, &made.object), CR_RESULT_OK);
+    cr_say_check("allocate", cr_allocate(pages, is_large(), &made.space, &made.object),
+                 CR_RESULT_OK);
     return made;
 }
 
@@ -52,7 +75,7 @@ static void release(thing what)
 static int is_zero(uint64_t address, uint32_t pages)
 {
     int zero = 1;
-    for (uint32_t i = 0; i < pages * PAGE / 8; i++) {
+    for (uint32_t i = 0; i < pages * page() / 8; i++) {
         zero &= at(address)[i] == 0;
         at(address)[i] = 0x5ec7e7u + i;
     }
@@ -65,14 +88,15 @@ static const uint64_t last_gib = (1ull << CR_REGIONS_END_BITS) - (1ull << CR_REG
 static void refused(thing object, thing region)
 {
     uint32_t space, number;
-    cr_say_check("no pages", cr_allocate(0, &space, &number), CR_RESULT_FAILED);
-    cr_say_check("too many pages", cr_allocate(CR_MEMORY_PAGES_MAX + 1, &space, &number),
+    cr_say_check("no pages", cr_allocate(0, is_large(), &space, &number), CR_RESULT_FAILED);
+    cr_say_check("too many pages",
+                 cr_allocate(CR_MEMORY_PAGES_MAX + 1, is_large(), &space, &number),
                  CR_RESULT_FAILED);
     cr_say_check("not aligned",
-                 cr_attach(object.space, object.object, gib(9) + 8, 1, &space, &number),
+                 cr_attach(object.space, object.object, gib(9) + page() / 2, 1, &space, &number),
                  CR_RESULT_FAILED);
     cr_say_check("two spans",
-                 cr_attach(object.space, object.object, gib(9) - PAGE, 1, &space, &number),
+                 cr_attach(object.space, object.object, gib(9) - page(), 1, &space, &number),
                  CR_RESULT_FAILED);
     cr_say_check("address 0", cr_attach(object.space, object.object, 0, 1, &space, &number),
                  CR_RESULT_FAILED);
@@ -89,13 +113,44 @@ static void refused(thing object, thing region)
                  CR_RESULT_NO_SUCH);
 }
 
-enum { GIVER = 0, KEEPER = 1, POOR = 2, ATTEMPTS = 1000, OBJECTS = 40, SECRET = 43 };
+/* Regions in one GiB, in which the PD's body has page tables: that of its program, or one with a
+ * region of the configuration. */
+static void attach_beside(thing object, uint64_t begin)
+{
+    const uint64_t block = 1ull << CR_LARGE_PAGE_BITS, beside = begin + 16 * block;
+    uint32_t space, number;
+    const thing first = attach(object, begin, 1);
+    const thing second = attach(object, beside, 0);
+    at(begin)[1] = begin;
+    cr_say_text(at(beside)[1] == begin ? "beside" : "elsewhere");
+    cr_say_check("the same table",
+                 cr_attach(object.space, object.object,
+                           is_large() ? begin + block : begin + block - page(), 0, &space, &number),
+                 CR_RESULT_EXISTS);
+    release(first);
+    cr_say_text(at(beside)[1] == begin ? "still there" : "gone");
+    release(second);
+}
 
-/* Its pages use two tables of the last level. */
-static const uint64_t across = (1ull << CR_REGION_SPAN_BITS) + (1u << 21) - 3 * PAGE;
+static void several(void)
+{
+    const thing object = allocate(PAGES);
+    uint32_t space, number;
+    cr_say_check(
+        "too low",
+        cr_attach(object.space, object.object, CR_ATTACHED_BEGIN - page(), 0, &space, &number),
+        CR_RESULT_FAILED);
+    attach_beside(object, CR_ATTACHED_BEGIN);
+    attach_beside(object, gib(5) + (1u << CR_LARGE_PAGE_BITS));
+    release(object);
+}
+
+enum { GIVER = 0, KEEPER = 1, POOR = 2, ATTEMPTS = 1000, OBJECTS = 40, SECRET = 43 };
 
 static void cycles(uint32_t count)
 {
+    /* Small pages use two tables of the last level there. */
+    const uint64_t across = gib(1) + (5ull << CR_LARGE_PAGE_BITS) - 3 * page();
     int zero = 1;
     for (uint32_t i = 0; i < count; i++) {
         const thing object = allocate(PAGES);
@@ -114,11 +169,12 @@ static void cycles(uint32_t count)
 
 static void give(void)
 {
-    const uint32_t last = CR_MEMORY_PAGES_MAX * PAGE / 8 - 1;
+    const uint64_t last = last_word();
     const uint32_t to = cr_info()->pds[0].slot;
-    const thing object = allocate(CR_MEMORY_PAGES_MAX);
+    const thing object = allocate(most());
     uint32_t space, number;
-    cr_say_check("over the quota", cr_allocate(PAGES + 1, &space, &number), CR_RESULT_FULL);
+    cr_say_check("over the quota", cr_allocate(PAGES + 1, is_large(), &space, &number),
+                 CR_RESULT_FULL);
     release(allocate(PAGES)); /* as many as it may */
     (void)attach(object, gib(1), 1);
     const thing region = attach(object, last_gib, 0);
@@ -139,7 +195,7 @@ static thing mine;
 
 static void look_for_gift(void)
 {
-    const uint32_t last = CR_MEMORY_PAGES_MAX * PAGE / 8 - 1;
+    const uint64_t last = last_word();
     for (uint32_t i = 1; i < OBJECTS; i++) {
         thing object = {mine.space, i};
         thing region, none;
@@ -174,11 +230,12 @@ void cr_main(void)
         cr_say_check("allow", cr_allow_pd(cr_info()->pds[0].number, 1), CR_RESULT_OK);
     }
     if (role == POOR) {
-        cr_say_check("allocate", cr_allocate(1, &none.space, &none.object), CR_RESULT_DENIED);
+        cr_say_check("allocate", cr_allocate(1, 0, &none.space, &none.object), CR_RESULT_DENIED);
     } else {
         cycles(cr_info()->args[1]);
     }
     if (role == KEEPER) {
+        several();
         mine = allocate(1);
         (void)attach(mine, gib(1), 1);
     } else if (role == GIVER) {

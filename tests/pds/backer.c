@@ -32,7 +32,7 @@ static uint32_t lend(cr_incoming *m)
     uint32_t memory_space, memory, region_space, region, left;
     const int writable = m->words[0] != 0; /* It is not the first one of this client. */
     if (cr_create_resource(space, &object) != CR_RESULT_OK ||
-        cr_allocate(PAGES, &memory_space, &memory) != CR_RESULT_OK ||
+        cr_allocate(PAGES, 0, &memory_space, &memory) != CR_RESULT_OK ||
         cr_attach(memory_space, memory, own_at, 1, &region_space, &region) != CR_RESULT_OK) {
         return ST_FULL;
     }
@@ -53,7 +53,7 @@ static uint32_t lend(cr_incoming *m)
 static uint32_t make_gift(cr_incoming *m)
 {
     uint32_t memory_space, memory, region_space, region, rights, left;
-    cr_say_check("allocate", cr_allocate(1, &memory_space, &memory), CR_RESULT_OK);
+    cr_say_check("allocate", cr_allocate(1, 0, &memory_space, &memory), CR_RESULT_OK);
     cr_say_check("attach", cr_attach(memory_space, memory, own_at, 1, &region_space, &region),
                  CR_RESULT_OK);
     at(own_at)[0] = SECRET;
@@ -131,7 +131,7 @@ static void borrow(void)
 static void look_after(void)
 {
     uint32_t memory_space, memory, region_space, region, left;
-    cr_say_check("own memory", cr_allocate(PAGES, &memory_space, &memory), CR_RESULT_OK);
+    cr_say_check("own memory", cr_allocate(PAGES, 0, &memory_space, &memory), CR_RESULT_OK);
     cr_say_check("attach own", cr_attach(memory_space, memory, lent_at, 1, &region_space, &region),
                  CR_RESULT_OK);
     cr_say_text(at(lent_at)[0] == 0 ? "gone" : "not gone");

@@ -54,7 +54,7 @@ static void own(void)
         (void)cr_call(slot, 0x200, 0, 0, 0, 0, &received);
         return;
     }
-    cr_say_check("allocate", cr_allocate(1, &space, &object), CR_RESULT_OK);
+    cr_say_check("allocate", cr_allocate(1, 0, &space, &object), CR_RESULT_OK);
     cr_say_check("attach", (uint64_t)attach(object, &region_space, &region), 1);
     (void)cr_next_round();
     cr_say_check("send", cr_send(space, object, cr_info()->pds[0].slot, 0, &received),
@@ -76,7 +76,7 @@ static void inherit(void)
         cr_crash(CR_CRASH_PAGE_FAULT);
     }
     cr_say_check("allow", cr_allow_pd(cr_info()->pds[0].number, 1), CR_RESULT_OK);
-    cr_say_check("allocate", cr_allocate(1, &space, &object), CR_RESULT_OK);
+    cr_say_check("allocate", cr_allocate(1, 0, &space, &object), CR_RESULT_OK);
     (void)cr_next_round();
     uint32_t gift = 0;
     while (gift == 0) {

@@ -21,7 +21,7 @@ static void spread(void)
 {
     uint32_t object, given;
     (void)cr_own_space();
-    cr_say_check("allocate", cr_allocate(PAGES, &space, &object), CR_RESULT_OK);
+    cr_say_check("allocate", cr_allocate(PAGES, 0, &space, &object), CR_RESULT_OK);
     cr_say_check("attach", (uint64_t)attach(object), 1);
     for (uint32_t i = 0; i < cr_info()->n_pds; i++) {
         cr_result result;
@@ -42,7 +42,7 @@ static void take(void)
     uint32_t slot, theirs, own;
     cr_say_check("connect", cr_connect(cr_info()->requests[0], 1, &slot, &theirs), CR_RESULT_OK);
     cr_say_check("allow", cr_allow(theirs, 1), CR_RESULT_OK);
-    cr_say_check("allocate", cr_allocate(1, &space, &own), CR_RESULT_OK);
+    cr_say_check("allocate", cr_allocate(1, 0, &space, &own), CR_RESULT_OK);
     for (uint32_t at = 1; at == own || !attach(at); at = at % OBJECTS + 1) {
         seL4_Yield();
     }

@@ -19,9 +19,8 @@ static volatile uint64_t *at(uint32_t arg)
 static void attach(void)
 {
     uint32_t space, object, regions, region;
-    cr_say_check("allocate", cr_allocate(1, &space, &object), CR_RESULT_OK);
-    cr_say_check("taken",
-                 cr_attach(space, object, cr_info()->args[0] + (1 << 21), 1, &regions, &region),
+    cr_say_check("allocate", cr_allocate(1, 0, &space, &object), CR_RESULT_OK);
+    cr_say_check("taken", cr_attach(space, object, cr_info()->args[0], 1, &regions, &region),
                  CR_RESULT_EXISTS);
     cr_say_check("attach", cr_attach(space, object, cr_info()->args[1], 1, &regions, &region),
                  CR_RESULT_OK);

@@ -92,14 +92,18 @@ cr_result cr_holds(uint32_t space, uint32_t object, uint32_t *own, uint32_t *all
 cr_result cr_map(uint32_t space, uint32_t object, uint32_t target_space, uint32_t target_object);
 cr_result cr_unmap(uint32_t space, uint32_t object, uint32_t target_space, uint32_t target_object);
 
-/* Memory objects: `pages` pages, all zero. The caller holds one that it allocates; cr_send and
- * cr_release apply to it. The last who refers to it, by a hold or a region, takes it along. */
-cr_result cr_allocate(uint32_t pages, uint32_t *space, uint32_t *object);
+/* Memory objects: `pages` pages, all zero. With `large`, each has 2^CR_LARGE_PAGE_BITS bytes, and
+ * counts for the quota as all pages of 2^CR_PAGE_BITS that it could be. The caller holds what it
+ * allocates; cr_send and cr_release apply to it. The last who refers to it, by a hold or a region,
+ * takes it along. */
+cr_result cr_allocate(uint32_t pages, int large, uint32_t *space, uint32_t *object);
 /* Maps a memory object that the caller holds, or that backs a resource which it holds. The address
- * is that of a page, and the whole region is in one multiple of 2^CR_REGION_SPAN_BITS in which the
- * caller has nothing else, not the first, and below 2^CR_REGIONS_END_BITS. The caller holds the
- * region; cr_release unmaps it. By a resource it has the region as long as it holds that; if
- * that is taken from it, until it has finished the notice about it. */
+ * is a multiple of its pages' size, and the region is from CR_ATTACHED_BEGIN on, below
+ * 2^CR_REGIONS_END_BITS, and in one multiple of 2^CR_REGION_SPAN_BITS. In the first of these, and
+ * in those with regions of the configuration, it shares no multiple of 2^CR_LARGE_PAGE_BITS with
+ * another region; in others it is alone. The caller holds the region; cr_release unmaps it. By a
+ * resource it has the region as long as it holds that; if that is taken from it, until it has
+ * finished the notice about it. */
 cr_result cr_attach(uint32_t space, uint32_t object, uint64_t address, int writable,
                     uint32_t *region_space, uint32_t *region);
 /* The memory object, which the caller holds, backs a resource of the caller's from now on. With

@@ -23,7 +23,6 @@ from cellreap.model.ids import (
     space_id,
 )
 from cellreap.system.config import (
-    PAGE,
     Config,
     Pd,
     Region,
@@ -173,7 +172,7 @@ def _add_regions(model: Model, config: Config, ids: Mapping[str, str]) -> None:
     """The regions, in the order in which the PDs are made. ids: of the PDs of boot time."""
 
     def place(region: Region, address: int, kind: str = "") -> str:
-        return f"{address:#x}_{kind}{region.size // PAGE}_{PAGE.bit_length() - 1}"
+        return f"{address:#x}_{kind}{region.pages}"
 
     memory: dict[str, str] = {}
     regions = 0

@@ -26,7 +26,13 @@ from typing import Final
 from cellreap.api.states import DESCRIPTION, Depths, State, limit
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT, pd_id, resource_id, space_id
-from cellreap.system.microkit.connections import Connection, connections, maps_of
+from cellreap.model.pages import Pages
+from cellreap.system.microkit.connections import (
+    Connection,
+    connections,
+    maps_of,
+    page_size_of,
+)
 from cellreap.system.microkit.policy import Policy, called, read_policy
 from cellreap.system.microkit.reading import read_system
 from cellreap.system.microkit.rows import Pd, Row, System
@@ -150,9 +156,9 @@ class _Made:
         found = {}
         for region in system.regions:
             if region.name in mapped:
-                pages = max((region.size or 0) // region.page_size, 1)
-                bits = region.page_size.bit_length() - 1
-                extra = f"{region.phys_addr or 0:#x}_{pages}_{bits}"
+                page = page_size_of(region, system)
+                pages = Pages(max((region.size or 0) // page, 1), page.bit_length() - 1)
+                extra = f"{region.phys_addr or 0:#x}_{pages}"
                 found[region.name] = self._add("MO", extra)
         return found
 

@@ -118,7 +118,7 @@ class _Watcher:
         for node in sorted(node for of, node in model.holds if of == pd and is_region(node)):
             for lower in model.built_on(node):
                 known, at = self._memory_of(lower), memory.region(node)
-                own, body = memory.objects.of(node)["table"] > 0, memory.body(node)
+                own, body = memory.objects.of(node)["table"], memory.body(node)
                 assert body is not None
                 address = at.page * PAGE
                 yield Region(node, known, address, at.writable, at.cached, own, body.paddr)
@@ -127,7 +127,7 @@ class _Watcher:
         context = self._replay.context
         body, frames = context.memory.body(node), context.configured.edges.frames_of(node)
         assert body is not None
-        pages = context.memory.objects.of(node)["frame"]
+        pages = context.memory.objects.pages(node)
         return Memory(node, pages, None if frames is None else frames.start, body.paddr)
 
     def _given(self, pd: str) -> list[Given]:

@@ -194,7 +194,7 @@ def _pd(
         maps=tuple(
             ExpectedMap(
                 region.name,
-                region.size // PAGE,
+                region.pages,
                 each.address // PAGE,
                 each.writable,
                 each.cached and region.physical is None,

@@ -278,7 +278,8 @@ def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[s
         "regions": [
             {
                 "name": _text(region.name, "CR_NAME_BYTES"),
-                "pages": region.size >> headers.constant("protocol.h", "CR_PAGE_BITS"),
+                "pages": region.pages.count,
+                "page_bits": region.pages.bits,
                 "after": _constant(f"CR_AFTER_{region.after.upper()}"),
                 "epoch": none if region.epoch is None else region.epoch,
                 "device": none if region.physical is None else region.physical // PAGE,

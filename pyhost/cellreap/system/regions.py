@@ -6,6 +6,7 @@ system/memory.c of the root task works it out in the same way.
 
 from __future__ import annotations
 
+from cellreap.model.pages import Pages
 from cellreap.system.capdl.target import Target
 from cellreap.system.config import PAGE, Config, Pd, Region
 
@@ -15,24 +16,25 @@ _OBJECT_STEPS, _MAP_STEPS = 4, 7
 
 def cnode_of_device(region: Region, target: Target) -> int:
     """The untyped of the CNode with the frames of a device."""
-    return _cnode(region.size // PAGE, target)
+    return _cnode(region, target)
 
 
 def bytes_of_object(region: Region, target: Target) -> int:
     """The untyped of the memory object."""
-    pages = 0 if region.physical is not None else region.size
-    return _power_of_2(_cnode(region.size // PAGE, target) + pages)
+    if region.physical is not None:
+        return _power_of_2(_cnode(region, target))
+    return _power_of_2(_up(_cnode(region, target), region.page_size) + region.size)
 
 
 def bytes_of_map(region: Region, target: Target) -> int:
     """The untyped of the region in an address space."""
-    return _power_of_2(_cnode(region.size // PAGE, target))
+    return _power_of_2(_cnode(region, target))
 
 
-def ranges_of(config: Config, pd: str) -> tuple[tuple[int, int], ...]:
-    """The regions of a PD: the first address and the size of each."""
+def ranges_of(config: Config, pd: str) -> tuple[tuple[int, Pages], ...]:
+    """The regions of a PD: the first address and the pages of each."""
     return tuple(
-        (each.address, region.size)
+        (each.address, region.pages)
         for region in config.regions
         for each in region.maps
         if each.pd == pd
@@ -45,7 +47,7 @@ def steps_of(config: Config, pd: Pd, fan_out: int) -> tuple[int, int]:
     """
     steps = calls = 0
     for region in config.regions:
-        pages = region.size // PAGE
+        pages = region.pages.count
         device = region.physical is not None
         batches = 1 if device else -(-pages // fan_out)
         words = (region.epoch, region.fill, region.physical_word)
@@ -56,9 +58,13 @@ def steps_of(config: Config, pd: Pd, fan_out: int) -> tuple[int, int]:
     return steps, calls
 
 
-def _cnode(slots: int, target: Target) -> int:
+def _cnode(region: Region, target: Target) -> int:
     """The CNode, up to the next page: it has at least two slots."""
-    return -(-(max(_power_of_2(slots), 2) << target.slot_bits) // PAGE) * PAGE
+    return _up(max(_power_of_2(region.pages.count), 2) << target.slot_bits, PAGE)
+
+
+def _up(count: int, multiple: int) -> int:
+    return -(-count // multiple) * multiple
 
 
 def _power_of_2(count: int) -> int:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from cellreap.model.pages import LARGE_PAGE_BITS, Pages
 from cellreap.platforms import mcs_is_exact
 from cellreap.system.capdl.constants import roottask
 from cellreap.system.capdl.layout import spawned_pd
@@ -47,7 +48,7 @@ def sizes_of(
     saved: what the image carries of a saved state.
     """
 
-    def body(pd: Pd, ranges: Sequence[tuple[int, int]] = (), thread: int = 0) -> Body:
+    def body(pd: Pd, ranges: Sequence[tuple[int, Pages]] = (), thread: int = 0) -> Body:
         elf = read_executable(programs[pd.program], f"{pd.program}.elf", target.arch)
         return Parts(pd, elf, target, ranges, thread=thread).body(0)
 
@@ -65,14 +66,13 @@ def sizes_of(
     scs = mcs * (3 + turn_threads + config.system.scenario + sleeper)
     probes = snapshots and config.system.truth is not False
     rows = tables(config)
-    large = roottask("kernel/arch/arch.h", "CR_ARCH_LARGE_BITS")
-    pages = -(-bytes_of(rows) >> large)
+    pages = -(-bytes_of(rows) >> LARGE_PAGE_BITS)
     asids = rows["pds"] + roottask("kernel/asids.h", "CR_MORE_ASIDS")
     pools = (asids - 1) >> roottask("kernel/asids.h", "CR_ASID_POOL_BITS")
     devices = [region for region in config.regions if region.physical is not None]
     return Sizes(
         base_bytes=own
-        + (pages << large)
+        + (pages << LARGE_PAGE_BITS)
         + (pools << target.page_bits)
         + _turn_thread_bytes(turn_threads, target)
         + _reply_bytes(config, saved, target)
@@ -179,7 +179,7 @@ def _own_objects(
         "vspace": int(probes > 0),
         "asid": int(probes > 0),
         "irq-handler": int(device),
-        "frame": pages,
+        "large-frame": pages,
         "cnode": cnodes,
     }
     return {kind: count for kind, count in objects.items() if count}

@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from cellreap.model.closeness import Closeness
 from cellreap.model.ids import ADDRESS_SPACE, CHANNEL, INTERRUPT, MEMORY, PORTS, REGION
+from cellreap.model.pages import Pages
 
 Depths = tuple[str, str]
 """pd_depth and rs_depth, as a trace prints them."""
@@ -42,7 +43,7 @@ class ExpectedMap:
     """A region that a PD has from the start."""
 
     region: str
-    pages: int
+    pages: Pages
     page: int
     """Its address, by pages."""
     writable: bool

@@ -66,6 +66,7 @@ typedef struct cr_operation_args {
     uint32_t pd_number; /* ALLOW: 0 unless `space` is 0 */
     uint32_t allowed;   /* ALLOW */
     uint32_t pages;     /* ALLOCATE */
+    uint32_t large;     /* ALLOCATE: 0 or 1 */
     uint32_t writable;  /* ATTACH, BACK: 0 or 1 */
     uint32_t read_only; /* GIVE, SEND: 0 or 1 */
     uint32_t count;     /* number of bytes in `text`, or of rows in `answers` or `items` */

@@ -262,8 +262,9 @@ typedef enum cr_image_after {
 /* Memory that PDs have from the start. */
 typedef struct cr_image_region {
     char name[CR_NAME_BYTES];
-    uint32_t pages; /* 1 .. CR_MEMORY_PAGES_MAX */
-    uint32_t after; /* cr_image_after */
+    uint32_t pages;     /* 1 .. CR_MEMORY_PAGES_MAX */
+    uint32_t page_bits; /* CR_PAGE_BITS, or of memory CR_LARGE_PAGE_BITS */
+    uint32_t after;     /* cr_image_after */
     /* The offset, in bytes, of a word of 8 bytes that is one larger each time a PD that maps it is
      * made. CR_IMAGE_NONE: there is none. */
     uint32_t epoch;

@@ -105,7 +105,7 @@
     CR_QUOTA(CR_QUOTA_BYTES, 7, "bytes",                                                           \
         "kernel memory of the PDs that it spawned, and of its memory objects and regions")         \
     CR_QUOTA(CR_QUOTA_MAPS, 8, "maps", "maps that it reports, in all extractions under way")       \
-    CR_QUOTA(CR_QUOTA_PAGES, 9, "pages", "pages of the memory objects that it made")
+    CR_QUOTA(CR_QUOTA_PAGES, 9, "pages", "pages of 4 KiB of the memory objects that it made")
 /* clang-format on */
 
 typedef enum cr_quota {

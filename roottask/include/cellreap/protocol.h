@@ -32,7 +32,7 @@
     CR_LIMIT(CR_STARTUP_PDS, 32, "PD capabilities that the configuration gives a PD")              \
     CR_LIMIT(CR_STARTUP_CHANNELS, 16, "channels that the configuration gives a PD")                \
     CR_LIMIT(CR_STARTUP_LINES, 8, "interrupts and ranges of I/O ports of a PD")                    \
-    CR_LIMIT(CR_MEMORY_PAGES_MAX, 512, "pages of a memory object")
+    CR_LIMIT(CR_MEMORY_PAGES_MAX, 512, "pages of a memory object, of either size")
 /* clang-format on */
 
 enum {
@@ -312,8 +312,9 @@ typedef enum cr_asker {
         "Saves a PD from the collection that told the caller of its end, and gives the caller "    \
         "the capability to it.")                                                                   \
     CR_OPERATION(CR_OP_ALLOCATE, 42, allocate, "memory",                                           \
-        COUNT(pages), RESULT(space) RESULT(object), PLAIN, TOLD_SOME, CR_FROM_LIVE,                \
-        "Creates a memory object of this many pages, which are zero. The caller holds it.")        \
+        COUNT(pages) FLAG(large), RESULT(space) RESULT(object), PLAIN, TOLD_SOME, CR_FROM_LIVE,    \
+        "Creates a memory object of this many pages, which are zero and, with `large`, of "        \
+        "2^CR_LARGE_PAGE_BITS bytes. The caller holds it.")                                        \
     CR_OPERATION(CR_OP_ATTACH, 43, attach, "memory",                                               \
         NUMBER(space) NUMBER(object) WORD(address) FLAG(writable),                                 \
         RESULT(region_space) RESULT(region), PLAIN, TOLD_SOME, CR_FROM_LIVE,                       \
@@ -601,10 +602,12 @@ static inline uint64_t cr_vaddr_of(uint64_t vaddr, uint32_t thread)
 }
 
 /* Regions begin at any page below this log2: user addresses of riscv64 (Sv39) have 38 bits. Those
- * of the configuration use page tables of the PD's body. One that a PD attaches has page tables of
- * its own, which go with it. So it lies within one span of addresses, log2, in which no other
- * region is, and which is not the first. */
-enum { CR_REGION_SPAN_BITS = 30, CR_REGIONS_END_BITS = 38 };
+ * of the configuration use page tables of the PD's body. One that a PD attaches is above the PD's
+ * own pages, within one span of addresses, log2. It has page tables of its own, which go with it:
+ * of the last level where the body has the others, which is in the first span and in those with
+ * regions of the configuration. There it shares no span of CR_LARGE_PAGE_BITS with another region;
+ * elsewhere, no span of CR_REGION_SPAN_BITS. */
+enum { CR_REGION_SPAN_BITS = 30, CR_REGIONS_END_BITS = 38, CR_ATTACHED_BEGIN = 0x20000000 };
 /* What is told of the MAP edge of a region: its address by pages of 2^CR_PAGE_BITS bytes, above the
  * bits CR_REGION_WRITABLE, which says whether the PD may write there, and CR_REGION_UNCACHED. Of
  * the MAP of another resource to a memory object: CR_REGION_WRITABLE if holders of the resource may
@@ -612,6 +615,7 @@ enum { CR_REGION_SPAN_BITS = 30, CR_REGIONS_END_BITS = 38 };
  * with CR_HOLD_READ_ONLY if who gave it last asked for that. */
 enum {
     CR_PAGE_BITS = 12,
+    CR_LARGE_PAGE_BITS = 21, /* those that memory may have instead */
     CR_REGION_WRITABLE = 1,
     CR_REGION_UNCACHED = 2,
     CR_HOLD_READ_ONLY = 2,

@@ -8,9 +8,8 @@
 
 #include "kernel/kernel.h"
 #include "platforms/arch.h"
+#include <cellreap/protocol.h>
 #include <stddef.h>
-
-enum { CR_ARCH_LARGE_BITS = 21 };
 
 /* Object types, and the log2 of the bytes that one table of each level spans. The widest level is
  * first. */
@@ -20,7 +19,7 @@ extern const uint32_t cr_arch_table_bits[CR_ARCH_TABLE_LEVELS];
 extern const seL4_Word cr_arch_vspace_type;
 extern const uint32_t cr_arch_vspace_bits;
 extern const seL4_Word cr_arch_frame_type; /* a page of 4 KiB */
-extern const seL4_Word cr_arch_large_type; /* a page of 2^CR_ARCH_LARGE_BITS bytes */
+extern const seL4_Word cr_arch_large_type; /* a page of 2^CR_LARGE_PAGE_BITS bytes */
 
 /* `level` is an index into the tables above. */
 seL4_Error cr_arch_map_table(uint32_t level, seL4_CPtr table, seL4_CPtr vspace, seL4_Word vaddr);

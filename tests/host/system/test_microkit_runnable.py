@@ -188,6 +188,25 @@ def test_a_pd_is_killed_by_its_name_of_the_description(tmp_path: Path) -> None:
         override(config, crash="bc")
 
 
+def test_pages_are_as_large_as_microkit_makes_them(tmp_path: Path) -> None:
+    """As a region says, else the largest that its size and its addresses allow."""
+    sizes = {"told": 0x1000, "free": 0x20_0000, "odd": 0x1000, "small": 0x1000}
+    inner = (
+        '<map mr="told" vaddr="0x4000000"/><map mr="free" vaddr="0x5000000"/>'
+        '<map mr="odd" vaddr="0x6001000"/><map mr="small" vaddr="0x7000000"/>'
+        '<map mr="large" vaddr="0x8000000"/>'
+    )
+    more = (
+        '<memory_region name="told" size="0x200000" page_size="0x1000"/>'
+        '<memory_region name="free" size="0x600000"/>'
+        '<memory_region name="odd" size="0x200000"/>'
+        '<memory_region name="small" size="0x3000"/>'
+        '<memory_region name="large" size="0x200000" page_size="0x200000"/>'
+    )
+    made = runnable_system(described(tmp_path, inner, more)).config
+    assert {each.name: each.page_size for each in made.regions} == {**sizes, "large": 0x20_0000}
+
+
 def test_a_policy_makes_a_device_quiet_and_clears_it(tmp_path: Path) -> None:
     """What the kernel does not know as memory is a device, also if it is memory."""
     inner = '<map mr="r" vaddr="0x4000000"/><map mr="q" vaddr="0x5000000" cached="false"/>'

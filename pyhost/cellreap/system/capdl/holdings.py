@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from cellreap.model.pages import Pages
 from cellreap.system.capdl.constants import badge, body_slot, protocol, roottask
 from cellreap.system.capdl.objects import (
     Body,
@@ -19,7 +20,6 @@ from cellreap.system.capdl.objects import (
 )
 from cellreap.system.capdl.parts import Parts, door_of
 from cellreap.system.config import (
-    PAGE,
     Config,
     badge_of,
     both_ends,
@@ -38,21 +38,23 @@ class Memory:
     """
 
     name: str
-    pages: int
+    pages: Pages
     device: int | None = None
     paddr: int | None = None
 
 
 @dataclass(frozen=True)
 class Region:
-    """A region: a memory object in an address space. attached: it has page tables of its own."""
+    """A region: a memory object in an address space. tables: the page tables that it has of its
+    own, if its PD attached it.
+    """
 
     name: str
     memory: Memory
     vaddr: int
     writable: bool
     cached: bool
-    attached: bool = False
+    tables: int = 0
     paddr: int | None = None
 
 
@@ -89,7 +91,7 @@ def configured(config: Config, pd: str, regions: Iterable[Region]) -> Holdings:
 def regions_of(config: Config, pd: str) -> Iterator[Region]:
     """The regions that the configuration gives a PD."""
     for region in config.regions:
-        memory = Memory(f"mo.{region.name}", region.size // PAGE, region.physical)
+        memory = Memory(f"mo.{region.name}", region.pages, region.physical)
         for each in region.maps:
             if each.pd == pd:
                 cached = each.cached and region.physical is None
@@ -157,22 +159,23 @@ class Holders:
         target = next(iter(layouts)).target if self._copies else None
         for memory, copies in self._copies.items():
             assert target is not None
-            frames = [_frame(memory, i, target.page_bits) for i in range(memory.pages)]
+            frames = [_frame(memory, i) for i in range(memory.pages.count)]
             if memory.device is not None:
                 self.shared += frames
-            table = _cnode(memory.name, memory.pages, target.slot_bits)
+            table = _cnode(memory.name, len(frames), target.slot_bits)
             inside = (table, *(frames if memory.device is None else ()))
             self.bodies.append(_body(memory.name, inside, memory.paddr))
             self._caps[memory.name] = tuple(
                 Cap(i, frame.name, ("RW",)) for i, frame in enumerate(frames)
             )
-            for i in range(memory.pages):
+            for i in range(len(frames)):
                 self.derived[memory.name, i] = tuple((name, first + i) for name, first in copies)
 
     def _add_region(self, layout: Parts, region: Region) -> None:
         target, memory = layout.target, region.memory
-        size = memory.pages * layout.page
-        own = list(_tables(layout, region.vaddr, size)) if region.attached else []
+        pages = memory.pages
+        own = list(_tables(layout, region.vaddr, pages))
+        own = own[len(own) - region.tables :]  # those of the upper levels may be of the body
         for level, vaddr in own:
             parent, slot = layout.entry(level - 1, vaddr)
             self._fill(parent, Cap(slot, layout.table(level, vaddr)))
@@ -182,9 +185,9 @@ class Holders:
         rights: tuple[str, ...] = (f"R{'W' if region.writable else ''}{executable}",)
         if not region.cached:
             rights += ("uncached",)
-        for i in range(memory.pages):
-            entry = layout.entry(len(layout.tables) - 1, region.vaddr + i * layout.page)
-            frame = _frame(memory, i, target.page_bits).name
+        for i in range(pages.count):
+            entry = layout.entry_of_page(pages.bits, region.vaddr + (i << pages.bits))
+            frame = _frame(memory, i).name
             held.append(Cap(len(own) + i, frame, ("RW",), entry))
             self._fill(entry[0], Cap(entry[1], frame, rights))
         tables = (
@@ -201,12 +204,12 @@ class Holders:
         self._caps[holder] = tuple(sorted((*known, cap), key=slot_number))
 
 
-def _tables(layout: Parts, vaddr: int, size: int) -> Iterator[tuple[int, int]]:
+def _tables(layout: Parts, vaddr: int, pages: Pages) -> Iterator[tuple[int, int]]:
     """The page tables that a region has of its own, in the order of memory.c."""
     most = protocol("CR_REGION_SPAN_BITS")
     for level, span in enumerate(layout.target.table_spans):
-        if span <= most:
-            for at in range(vaddr >> span, (vaddr + size - 1 >> span) + 1):
+        if pages.bits < span <= most:
+            for at in range(vaddr >> span, (vaddr + pages.bytes - 1 >> span) + 1):
                 yield level, at << span
 
 
@@ -229,11 +232,12 @@ def _cnode(name: str, slots: int, slot_bits: int) -> Object:
     return cnode(name, max((slots - 1).bit_length(), 1), slot_bits)
 
 
-def _frame(memory: Memory, page: int, page_bits: int) -> Object:
-    params: tuple[str, ...] = (f"{1 << page_bits >> 10}k",)
+def _frame(memory: Memory, page: int) -> Object:
+    bits = memory.pages.bits
+    params: tuple[str, ...] = (f"{1 << bits - 20}M" if bits >= 20 else f"{1 << bits - 10}k",)
     if memory.device is not None:
-        params += (f"paddr: {memory.device + (page << page_bits):#x}",)
-    return Object(f"frame_{memory.name}.{page:#x}", "frame", page_bits, params)
+        params += (f"paddr: {memory.device + (page << bits):#x}",)
+    return Object(f"frame_{memory.name}.{page:#x}", "frame", bits, params)
 
 
 def _body(name: str, objects: tuple[Object, ...], paddr: int | None) -> Body:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cellreap.errors import CellreapError
+from cellreap.model.pages import Pages
 from cellreap.system.capdl.constants import body_slot, limit, protocol
 from cellreap.system.capdl.objects import ENTRY_BITS, SlotRef
 from cellreap.system.capdl.target import Target
@@ -53,12 +54,12 @@ class Layout:
         pd: Pd,
         elf: Executable,
         target: Target,
-        regions: Sequence[tuple[int, int]] = (),
+        regions: Sequence[tuple[int, Pages]] = (),
         bell: str | None = None,
         door: str | None = None,
         thread: int = 0,
     ) -> None:
-        """regions: the first address and the size of each, for which it has page tables. bell: its
+        """regions: the first address and the pages of each, for which it has page tables. bell: its
         notification, if that is not of its body. door: the same of its endpoint. thread: its number
         in its process. All but the first have the address space of that, and only pages of their
         own.
@@ -134,12 +135,12 @@ class Layout:
         needed. Those with more than a thread has of its own are the process's.
         """
         levels: list[dict[int, None]] = [{} for _ in self.target.table_spans]
-        own = ((stretch.vaddr, stretch.pages * self.page) for stretch in self.stretches)
-        for vaddr, size in (*own, *self.regions):
+        own = ((each.vaddr, Pages(each.pages, self.target.page_bits)) for each in self.stretches)
+        for vaddr, pages in (*own, *self.regions):
             for level, span in zip(levels, self.target.table_spans, strict=True):
-                if self._is_of_process(span):
+                if self._is_of_process(span) or span <= pages.bits:
                     continue
-                for at in range(vaddr >> span, (vaddr + size - 1 >> span) + 1):
+                for at in range(vaddr >> span, (vaddr + pages.bytes - 1 >> span) + 1):
                     level[at << span] = None
         return [list(level) for level in levels]
 
@@ -172,6 +173,11 @@ class Layout:
         span = self.target.table_spans[level]
         name = self.of_process if self._is_of_process(span) else self.name
         return name(self.target.levels[level + 1], vaddr >> span << span)
+
+    def entry_of_page(self, bits: int, vaddr: int) -> SlotRef:
+        """The entry that maps a page of this size, log2."""
+        spans = (*self.target.table_spans, self.target.page_bits)
+        return self.entry(spans.index(bits) - 1, vaddr)
 
     def entry(self, level: int, vaddr: int) -> SlotRef:
         """The entry for an address in the table of a level."""

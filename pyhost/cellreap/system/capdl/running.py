@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from cellreap.model.pages import Pages
 from cellreap.system.capdl.constants import badge, body_slot
 from cellreap.system.capdl.describing import add_caps, add_derived, checked, root_caps, shared
 from cellreap.system.capdl.holdings import Holders, Holdings
@@ -48,7 +49,7 @@ class RunningPd:
     paddr: int
     stopped: bool
     given: tuple[Given, ...]
-    ranges: tuple[tuple[int, int], ...] = ()
+    ranges: tuple[tuple[int, Pages], ...] = ()
     bell: str | None = None
     door: str | None = None
     thread: int = 0

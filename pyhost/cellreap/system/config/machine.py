@@ -12,6 +12,7 @@ from cellreap.system.config.channel_rules import Problem as Problem
 from cellreap.system.config.channel_rules import unknown
 from cellreap.system.config.channels import ends
 from cellreap.system.config.lines import lines
+from cellreap.system.config.region import PAGE
 from cellreap.system.config.schema import Config, Region
 from cellreap.system.toml_lines import KeyPath
 
@@ -116,6 +117,8 @@ def device_problems(config: Config, i: int) -> Iterator[Problem]:
         for key in ("epoch", "fill", "physical_word", "device")
         if getattr(region, key) is not None
     ]
+    if region.page_size != PAGE:
+        given.append("page_size")
     for key in ["after"] * (region.after == "refill") + given:
         yield (*at, key), "is for memory, and this is a device"
     if len(region.maps) > 1 and not region.shared:

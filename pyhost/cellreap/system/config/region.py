@@ -9,11 +9,14 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from cellreap import headers
+from cellreap.model.pages import LARGE_PAGE_BITS, PAGE_BITS, Pages
 from cellreap.system.config.values import Bool, FilePath, Name, Word
 from cellreap.system.toml_tables import Table, expect
 
-PAGE: Final = 1 << headers.constant("protocol.h", "CR_PAGE_BITS")
-_MOST = headers.constant("protocol.h", "CR_MEMORY_PAGES_MAX") * PAGE
+PAGE: Final = 1 << PAGE_BITS
+LARGE_PAGE: Final = 1 << LARGE_PAGE_BITS
+PAGES_MAX: Final = headers.constant("protocol.h", "CR_MEMORY_PAGES_MAX")
+_MOST = PAGES_MAX * LARGE_PAGE
 _LAST = (1 << headers.constant("protocol.h", "CR_REGIONS_END_BITS")) - PAGE
 _RegionSize = Annotated[
     int,
@@ -30,6 +33,7 @@ _Physical = Annotated[
     Field(ge=0, lt=1 << 44, multiple_of=PAGE),
     expect(f"a multiple of {PAGE} below {1 << 44:#x}"),
 ]
+_PageSize = Annotated[Literal[4096, 0x20_0000], expect(f"{PAGE} or {LARGE_PAGE:#x}")]
 _After = Annotated[Literal["keep", "zero", "refill"], expect("keep, zero or refill")]
 
 
@@ -79,7 +83,11 @@ class Region(Table):
     name: Name
     """Unique among the regions."""
     size: _RegionSize
-    """Its bytes, a multiple of 4096."""
+    """Its bytes: at most 512 pages."""
+    page_size: _PageSize = 4096
+    """The bytes of its pages, of which its size, its addresses and its place in memory are
+    multiples. A device has small ones.
+    """
     after: _After = "keep"
     """What becomes of its contents when a PD comes back and another one has it: they stay, or it is
     zero, or as at first, but for the word of `epoch`. If no other one has it, it is new. A device
@@ -117,6 +125,11 @@ class Region(Table):
     """For a device: how it becomes quiet when its PD is stopped."""
     maps: Annotated[tuple[Map, ...], Field(strict=False, alias="map")]
     """The PDs that have it, at least one."""
+
+    @property
+    def pages(self) -> Pages:
+        """Its pages."""
+        return Pages(self.size // self.page_size, self.page_size.bit_length() - 1)
 
 
 def kept_from_others(regions: Sequence[Region], region: Region) -> str | None:

@@ -16,7 +16,7 @@ from cellreap.system.config.channel_rules import Problem as Problem
 from cellreap.system.config.channel_rules import channels, microkit
 from cellreap.system.config.channel_rules import unknown as unknown
 from cellreap.system.config.drive import MAX_DRIVES
-from cellreap.system.config.region import PAGE
+from cellreap.system.config.region import LARGE_PAGE, PAGE, PAGES_MAX
 from cellreap.system.config.schema import BY_TIME, LIMITS, Config, Crash
 from cellreap.system.config.tables import has_memory
 from cellreap.system.toml_lines import KeyPath
@@ -123,6 +123,12 @@ def _regions(config: Config) -> Iterator[Problem]:
     for i, region in enumerate(config.regions):
         at: KeyPath = ("region", i)
         yield from _once("region", region.name, names, at)
+        if region.size % region.page_size:
+            yield (*at, "size"), f"expected a multiple of its page_size, {region.page_size:#x}"
+        elif region.pages.count > PAGES_MAX:
+            small = region.page_size == PAGE and region.physical is None
+            more = f", or page_size = {LARGE_PAGE:#x}" if small else ""
+            yield (*at, "size"), f"expected at most {PAGES_MAX} pages{more}"
         for key in ("epoch", "physical_word"):
             word = getattr(region, key)
             if word is not None and (word % _WORD or word >= region.size):
@@ -140,6 +146,9 @@ def _regions(config: Config) -> Iterator[Problem]:
                 yield (*here, "pd"), unknown("PD", each.pd, pds)
             if each.pd in [other.pd for other in region.maps[:j]]:
                 yield (*here, "pd"), f"{each.pd} has it already; expected another PD"
+            if each.address % region.page_size:
+                said = f"expected a multiple of its page_size, {region.page_size:#x}"
+                yield (*here, "address"), said
             at_, end = each.address, each.address + region.size
             others = places.setdefault(each.pd, [])
             if any(at_ < last and first < end for first, last in others):

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from cellreap.system.microkit.rows import Pd, Row, System, VmMap
+from cellreap.system.microkit.board import PAGE_SIZES
+from cellreap.system.microkit.rows import Pd, Region, Row, System, VmMap
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,17 @@ class Connection:
 def maps_of(pd: Pd) -> tuple[VmMap, ...]:
     """What a PD maps, and its virtual machine, which lives and dies with it."""
     return (*pd.maps, *(() if pd.machine is None else pd.machine.maps))
+
+
+def page_size_of(region: Region, system: System) -> int:
+    """The size of its pages: as it says, or the largest that its size and addresses allow."""
+    if region.given("page_size"):
+        return region.page_size
+    maps = [mapping for pd in system.pds() for mapping in maps_of(pd) if mapping.mr == region.name]
+    places = (region.size or 0, region.phys_addr or 0, *(mapping.vaddr for mapping in maps))
+    by_device = any(mapping.mr == region.name for space in system.devices for mapping in space.maps)
+    large = not by_device and all(place % PAGE_SIZES[1] == 0 for place in places)
+    return PAGE_SIZES[large and bool(region.size)]
 
 
 def connections(system: System) -> Iterator[Connection]:

@@ -18,6 +18,7 @@ from cellreap.system.config.schema import TIMES_US
 from cellreap.system.importing import Imported, Names, configuration, ranked, table
 from cellreap.system.microkit import rows
 from cellreap.system.microkit.board import ANY_BOARD, Board
+from cellreap.system.microkit.connections import page_size_of
 from cellreap.system.microkit.policy import PdPolicy, Policy, RegionPolicy, read_policy
 from cellreap.system.microkit.reading import read_system
 from cellreap.system.microkit.rows import Row, System
@@ -145,8 +146,11 @@ def _add_regions(described: System, policy: Policy, known: Mapping[str, str], ou
         if not users:
             continue
         keys: dict[str, object] = {"name": names.give(region.name), "size": region.size}
+        page = page_size_of(region, described)
         if region.phys_addr is not None:
             keys |= {"physical": region.phys_addr, "shared": True}
+        elif page != _PAGE:
+            keys["page_size"] = page
         if region.prefill_path is not None:
             keys["fill"] = region.prefill_path
         said = own.get(region.name, RegionPolicy(name=region.name))

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from cellreap.model.ids import is_region, number_of
-from cellreap.trace.check.configured_threads import spaces_of
+from cellreap.model.ids import is_region
+from cellreap.trace.check.configured_threads import sharers
 from cellreap.trace.check.context import Context
 from cellreap.trace.check.machine import Machine
 from cellreap.trace.check.snapshot import Snapshot, entry_of, places_of
@@ -40,7 +40,7 @@ class AddressSpaces:
             yield f"{pd} has no address space"
             return
         memory, model = self._context.memory, self._context.model
-        pds = self.sharers(pd)
+        pds = sharers(model, pd)
         if self.roots.setdefault(root, pds) != pds:
             yield f"{pd} has the address space of {' and '.join(self.roots[root])}"
         regions = {node: memory.region(node) for held, node in model.holds if held in pds
@@ -68,7 +68,7 @@ class AddressSpaces:
             below = model.built_on(region)
             uncached = "" if at.cached else ", uncached"
             rights = f"(R{'W' if at.writable else ''}X{uncached})"
-            frames = sum(memory.objects.of(node)["frame"] for node in below)
+            frames = sum(memory.objects.pages(node).count for node in below)
             wanted = Counter({(region, rights): frames})
             if not below:
                 continue  # A cleanup has left the region, and taken what it maps.
@@ -81,7 +81,7 @@ class AddressSpaces:
             if memory.is_inside(node, address)
         )
         for node in sorted(objects if root in snapshot.frames else ()):
-            each = memory.objects.of(node)["frame"]
+            each = memory.objects.pages(node).count
             here = 0 if memory.is_device(node) else each * counts[node]
             if frames_of[node] != here:
                 yield f"{pd} has {frames_of[node]} frames of {node}: expected {here}"
@@ -98,10 +98,3 @@ class AddressSpaces:
             yield f"{pd} has not the frame of its device at {address:#x}"
         if self.seen.setdefault(pds, own) != own:
             yield f"the address space of {pd} is not as it was"
-
-    def sharers(self, pd: str) -> tuple[str, ...]:
-        """The PDs that have the address space of this one, itself among them, by their numbers."""
-        holds = self._context.model.holds
-        spaces = spaces_of(self._context.model, pd)
-        pds = {pd} | {of for of, node in holds if node in spaces}
-        return tuple(sorted(pds, key=number_of))

@@ -146,9 +146,9 @@ class ConfiguredEdges:
             others = {node for name, node in self._memory.items() if name != each.region}
             if (last in model.nodes and last != memory) or memory in others:
                 self._bad("region", "PD", f"{config.name}: {memory} is not that of {each.region}")
-            pages = context.memory.objects.of(memory)["frame"]
+            pages = context.memory.objects.pages(memory)
             if pages != each.pages:
-                text = f"{config.name}: {each.region} has {pages} pages: expected {each.pages}"
+                text = f"{config.name}: {each.region} has pages {pages}: expected {each.pages}"
                 self._bad("region", "PD", text)
             if context.memory.is_device(memory) != (each.physical is not None):
                 what = "is no device" if each.physical is not None else "is a device"
@@ -183,12 +183,12 @@ class ConfiguredEdges:
 
     def frames_of(self, memory: str) -> range | None:
         """The addresses of the pages of a device, if it is one and they are known."""
-        pages = self.context.memory.objects.of(memory)["frame"]
+        size = self.context.memory.objects.pages(memory).bytes
         names = [name for name, node in self._memory.items() if node == memory]
         for config in self._configs.values():
             for each in config.maps:
                 if each.region in names and each.physical is not None:
-                    return range(each.physical, each.physical + pages * PAGE, PAGE)
+                    return range(each.physical, each.physical + size, PAGE)
         return None
 
     def synchronize(self, event: Event) -> None:

@@ -4,13 +4,20 @@
 from __future__ import annotations
 
 from cellreap.model.graph import Model
-from cellreap.model.ids import is_address_space
+from cellreap.model.ids import is_address_space, number_of
 from cellreap.trace.expected import ExpectedPd
 
 
 def spaces_of(model: Model, pd: str | None) -> set[str]:
     """The shared address spaces that a PD has: one, or none."""
     return {node for of, node in model.holds if of == pd and is_address_space(node)}
+
+
+def sharers(model: Model, pd: str) -> tuple[str, ...]:
+    """The PDs that have the address space of this one, itself among them, by their numbers."""
+    spaces = spaces_of(model, pd)
+    pds = {pd} | {of for of, node in model.holds if node in spaces}
+    return tuple(sorted(pds, key=number_of))
 
 
 def wrong_thread(model: Model, pd: str, config: ExpectedPd, process: str | None) -> str | None:

@@ -12,11 +12,13 @@ from typing import ClassVar
 from cellreap import headers
 from cellreap.model.graph import Model
 from cellreap.model.ids import is_memory, is_region
+from cellreap.model.pages import LARGE_PAGE_BITS, PAGE_BITS
+from cellreap.trace.check.configured_threads import sharers
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.objects import Objects
 from cellreap.trace.events import Event
 
-PAGE = 1 << headers.constant("protocol.h", "CR_PAGE_BITS")
+PAGE = 1 << PAGE_BITS
 SMALLEST_BODY = 16
 """Bytes of the smallest seL4 untyped."""
 
@@ -102,6 +104,8 @@ class Memory(Concern):
         """region -> the slot of the resource that let its PD map it, or 0"""
         self._backed: dict[str, tuple[str, bool]] = {}
         """resource -> its memory object, and whether holders of the resource may write there"""
+        self._configured: dict[str, set[int]] = {}
+        """PD -> the spans of addresses in which the configuration gives it regions"""
 
     # -- for other concerns
 
@@ -222,18 +226,25 @@ class Memory(Concern):
     def mapped(self, event: Event, where: int) -> None:
         """A region is mapped. One that its PD attached has a span of addresses of its own."""
         model, bad, region = self.context.model, self.context.bad, event["from"]
-        pds = model.sources("HOLD", region)
+        pd = next(iter(model.sources("HOLD", region)), "")
+        pds = set(sharers(model, pd)) if pd else set()
         span, last = _region_pages()
-        pages = self.objects.of(event["to"])["frame"]
+        pages = self.objects.pages(event["to"])
         at = Region(
-            where >> _page_shift(), pages, bool(where & _writable()), not where & _uncached()
+            where >> _page_shift(), pages.small, bool(where & _writable()), not where & _uncached()
         )
-        end = at.page + max(pages, 1) - 1
-        begins, ends = (at.page, end)
-        if event["op"] == "attach":
-            begins = begins // span * span
-            ends = begins + span - 1
-        if not begins > 0 or end > min(ends, last):
+        end = at.page + max(at.pages, 1) - 1
+        begins, ends, least = at.page, end, 1
+        spans = range(begins // span, end // span + 1)
+        if event["op"] != "attach":
+            self._configured.setdefault(pd, set()).update(spans)
+        else:
+            known = {0}.union(*(self._configured.get(each, set()) for each in pds))
+            own, least = 1 << LARGE_PAGE_BITS - PAGE_BITS if known & set(spans) else span, _least()
+            begins, ends = begins // own * own, ends // own * own + own - 1
+            last = min(last, (spans[0] + 1) * span - 1)
+        aligned = at.page * PAGE % (1 << pages.bits) == 0
+        if not (at.page >= least and aligned) or end > last:
             bad("memory.region", f"{event.told}: number={where}: no place for a region")
         for other, its in self._regions.items():
             apart = its.page > ends or its.page + its.pages <= begins
@@ -241,7 +252,7 @@ class Memory(Concern):
                 bad("memory.region", f"{event.told}: number={where}: {other} is mapped there")
         self._regions[region] = at
         model.tell_right(region, event["to"], at.writable)
-        model.tell_extra(region, f"{at.page * PAGE:#x}_GENERIC_{pages}_{_page_bits()}")
+        model.tell_extra(region, f"{at.page * PAGE:#x}_GENERIC_{pages}")
 
     def region(self, region: str) -> Region:
         """Where a region is mapped."""
@@ -250,7 +261,7 @@ class Memory(Concern):
     def is_device(self, memory: str) -> bool:
         """Whether the pages of a memory object are those of a device: it has no room for them."""
         body = self._bodies.get(memory)
-        return body is not None and body.bytes <= self.objects.of(memory)["frame"] * PAGE
+        return body is not None and body.bytes <= self.objects.pages(memory).bytes
 
     def owner_of(self, address: int) -> str | None:
         """Of whose body or memory object a page is."""
@@ -288,7 +299,7 @@ class Memory(Concern):
         for name, has in (("bytes", self._bytes), ("slots", self._slots)):
             if event.number(name) != has:
                 text = f"{name}={event[name]}, but what is in use by the events before it is {has}"
-                self.context.bad("memory.sums", f"{event.told}: {text}")
+                self.context.bad("memory.sums", f"{event.name}: {text}")
         self.objects.check_sum(event)
 
     # -- events
@@ -358,8 +369,7 @@ class Memory(Concern):
         self._bodies[pd] = body
         self.objects.made(event)
         if is_memory(pd) and not is_region(pd):
-            pages, size = self.objects.of(pd)["frame"], _page_bits()
-            self.context.model.tell_extra(pd, f"{body.paddr:#x}_{pages}_{size}")
+            self.context.model.tell_extra(pd, f"{body.paddr:#x}_{self.objects.pages(pd)}")
         self._bytes += body.bytes
         self._slots += body.slots
         self.changed = True
@@ -372,10 +382,6 @@ def _subscriptions(model: Model) -> int:
     if not model.handlers:
         return len(model.subscribes)
     return sum(len(model.subscriptions(*pair)) for pair in model.subscribes)
-
-
-def _page_bits() -> int:
-    return headers.constant("protocol.h", "CR_PAGE_BITS")
 
 
 def _page_shift() -> int:
@@ -397,11 +403,15 @@ def _writable() -> int:
     return headers.constant("protocol.h", "CR_REGION_WRITABLE")
 
 
+def _least() -> int:
+    return headers.constant("protocol.h", "CR_ATTACHED_BEGIN") // PAGE
+
+
 @functools.cache
 def _region_pages() -> tuple[int, int]:
     """The pages of a span of addresses, and the number of the last page for regions."""
     names = ("CR_REGION_SPAN_BITS", "CR_REGIONS_END_BITS")
-    span, end = (headers.constant("protocol.h", name) - _page_bits() for name in names)
+    span, end = (headers.constant("protocol.h", name) - PAGE_BITS for name in names)
     return 1 << span, (1 << end) - 1
 
 

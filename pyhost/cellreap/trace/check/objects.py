@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
+from cellreap.model.pages import LARGE_PAGE_BITS, PAGE_BITS, Pages
 from cellreap.trace.check.context import Context
 from cellreap.trace.check.own_slots import has_door
 from cellreap.trace.events import Event, counts_in
@@ -35,6 +36,13 @@ class Objects:
     def of(self, pd: str) -> Counter[str]:
         """The objects of a PD that are there."""
         return self._of[pd] if pd in self._of else Counter()
+
+    def pages(self, memory: str) -> Pages:
+        """The pages of a memory object."""
+        objects = self.of(memory)
+        if large := objects["large-frame"]:
+            return Pages(large, LARGE_PAGE_BITS)
+        return Pages(objects["frame"], PAGE_BITS)
 
     def stopped(self, pd: str) -> None:
         """The PD is stopped: its endpoint is destroyed, and its reply object if it is passive or is

@@ -39,11 +39,11 @@ _CALLED: Final = "Debug snapshot syscall from user thread "
 _ROOTS: Final = ("pml4", "pgd", "pud")
 _NAMED = re.compile(r"0x([0-9a-f]{1,16})_([a-z]+)")
 _MAPPED = re.compile(r"(pdpt|pd|pt|frame)_0x([0-9a-f]{1,16})_(\d{4})")
-_PADDR = re.compile(r"4k, paddr: 0x0x([0-9a-f]{1,16})")
+_PADDR = re.compile(r"(?:4k|2M), paddr: 0x0x([0-9a-f]{1,16})")
 _CAP = re.compile(r"0x([0-9a-f]{1,16})_(ep|notification) \(([RWGP]*)(?:, badge: (\d+))?\)")
 _TABLES: Final = ("pdpt", "pd", "pt")
-_PAGES: Final = {"frame": 0, "pt": 9, "pd": 18, "pdpt": 27}
-"""The pages that an entry spans, log2, by what is mapped there."""
+_PAGES: Final = {"pt": 0, "pd": 9, "pdpt": 18}
+"""The pages of 4 KiB that an entry of a table spans, log2; in the root table it is 27."""
 
 
 class SnapshotError(Exception):
@@ -114,7 +114,8 @@ def places_of(lines: Iterable[str]) -> dict[str, tuple[str, int]]:
         found = _MAPPED.match(mapped)
         if found is None:
             raise SnapshotError(f"{mapped!r}: expected a frame or a table")
-        above[found[0]] = holder, int(found[3]) << _PAGES[found[1]]
+        span = _PAGES.get(holder.partition("_")[0], 27)
+        above[found[0]] = holder, int(found[3]) << span
         entries.append((line, mapped, found[0]))
     places = {}
     for line, mapped, name in entries:
@@ -181,7 +182,7 @@ def _read_objects(snapshot: Snapshot, lines: Sequence[str]) -> None:
             paddr = _PADDR.fullmatch(attributes)
             if frames is not None:
                 if paddr is None:
-                    raise SnapshotError(f"{line!r}: expected a frame of 4 KiB")
+                    raise SnapshotError(f"{line!r}: expected a frame of 4 KiB or 2 MiB")
                 frames.append(int(paddr[1], 16))
         elif kind == "tcb":
             snapshot.threads[physical(name, "tcb")] = {}

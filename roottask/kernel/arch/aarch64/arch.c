@@ -12,7 +12,7 @@ _Static_assert(seL4_VSpaceBits == (CR_ARCH_TABLE_LEVELS == 2 ? 13 : 12) &&
 
 const seL4_Word cr_arch_frame_type = seL4_ARM_SmallPageObject;
 const seL4_Word cr_arch_large_type = seL4_ARM_LargePageObject;
-_Static_assert(seL4_LargePageBits == CR_ARCH_LARGE_BITS, "as arch.h has it");
+_Static_assert((int)seL4_LargePageBits == (int)CR_LARGE_PAGE_BITS, "as protocol.h has it");
 
 enum { EM_AARCH64 = 183 };
 

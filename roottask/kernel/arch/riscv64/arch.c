@@ -11,7 +11,7 @@ _Static_assert(CONFIG_PT_LEVELS == CR_ARCH_TABLE_LEVELS + 1 && seL4_PageTableInd
 
 const seL4_Word cr_arch_frame_type = seL4_RISCV_4K_Page;
 const seL4_Word cr_arch_large_type = seL4_RISCV_Mega_Page;
-_Static_assert(seL4_LargePageBits == CR_ARCH_LARGE_BITS, "as arch.h has it");
+_Static_assert((int)seL4_LargePageBits == (int)CR_LARGE_PAGE_BITS, "as protocol.h has it");
 
 enum { EM_RISCV = 243 };
 

@@ -7,7 +7,7 @@
 
 const seL4_Word cr_arch_frame_type = seL4_X86_4K;
 const seL4_Word cr_arch_large_type = seL4_X86_LargePageObject;
-_Static_assert(seL4_LargePageBits == CR_ARCH_LARGE_BITS, "as arch.h has it");
+_Static_assert((int)seL4_LargePageBits == (int)CR_LARGE_PAGE_BITS, "as protocol.h has it");
 
 enum { EM_X86_64 = 62 };
 
