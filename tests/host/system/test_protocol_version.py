@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a program and the root task must agree on is of one version of the protocol.
 
-tests/data/versions has its tables. From the first release on, nobody changes the protocol without
+tests/data/versions has its tables. From 1.0 on, nobody changes the protocol without
 raising its version, because a program that was built before would get other answers than it
 expects.
 """
