@@ -39,13 +39,6 @@ void cr_director_begin(void)
     CR_TABLE_MAKE(director.dismissed, cr_most.pds);
 }
 
-static void trace_rounds(cr_event event, const cr_pd *pd)
-{
-    cr_trace_begin(&cr_sys.trace, event);
-    cr_trace_pd(pd);
-    cr_trace_end(&cr_sys.trace);
-}
-
 static int crashes_left(void)
 {
     return director.crash < cr_sys.image->crashes.count;
@@ -164,7 +157,7 @@ cr_hook_answer cr_director_checkpoint(cr_pd *pd, int round_boundary, uint64_t *o
         uint32_t *known = &director.in_rounds[pd - cr_sys.pds];
         if (*known != pd->number) {
             *known = pd->number;
-            trace_rounds(CR_EV_ROUNDS, pd);
+            cr_trace_thread(CR_CHANGE_IN_ROUNDS, pd, 0);
         }
         return CR_HOOK_KEEP;
     }
@@ -219,7 +212,7 @@ static int next_round(void)
         any = 1;
         if (over && director.dismissed[i] != pd->number) {
             director.dismissed[i] = pd->number;
-            trace_rounds(CR_EV_DISMISS, pd);
+            cr_trace_thread(CR_CHANGE_DISMISSED, pd, 0);
         }
         cr_answer_checkpoint(pd, order, slot);
     }
@@ -233,7 +226,7 @@ static void trace_unfinished(void)
         const cr_pd *pd = &cr_sys.pds[i];
         if (cr_pd_is_served(pd) && director.in_rounds[i] == pd->number &&
             director.dismissed[i] != pd->number) {
-            trace_rounds(CR_EV_UNFINISHED, pd);
+            cr_trace_thread(CR_CHANGE_UNFINISHED, pd, 0);
         }
     }
 }
@@ -265,9 +258,7 @@ void cr_director_alarm(void)
         cr_panic("a thread cannot be suspended", pd->number);
     }
     cr_pd_become(pd, CR_LIFE_FROZEN);
-    cr_trace_begin(&cr_sys.trace, CR_EV_FREEZE);
-    cr_trace_pd(pd);
-    cr_trace_end(&cr_sys.trace);
+    cr_trace_thread(CR_CHANGE_FROZEN, pd, 0);
 }
 
 /* Whether it is time for a later run over what cleanups left. What no PD does any more cannot wait

@@ -180,6 +180,17 @@ void cr_clock_tell(void)
     clock->recorded = cr_sys.trace.recorded;
 }
 
+void cr_trace_held_up(const cr_pd *pd, uint64_t token, uint64_t ms, uint64_t ran)
+{
+    cr_sup.clock.tells++;
+    cr_trace_begin(&cr_sys.trace, CR_EV_HELD_UP);
+    cr_trace_pd(pd);
+    cr_trace_number(&cr_sys.trace, token);
+    cr_trace_number(&cr_sys.trace, ms);
+    cr_trace_number(&cr_sys.trace, ran / CR_NS_PER_MS);
+    cr_trace_end(&cr_sys.trace);
+}
+
 void cr_clock_next(uint64_t due)
 {
     cr_sup.clock.next = due;

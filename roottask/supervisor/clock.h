@@ -22,7 +22,7 @@ typedef struct cr_clock {
     uint64_t look;     /* the next look at the receivers (progress.h); 0: there is nothing to see */
     uint64_t interval; /* between two looks */
     uint64_t told;     /* the time of the last CLOCK event */
-    uint64_t tells;    /* the number of CLOCK events */
+    uint64_t tells;    /* the number of CLOCK and HELD_UP events */
     uint64_t recorded; /* the number of all events when the last one was told */
     uint64_t passed;   /* of real time, since it was taken last */
     int still;         /* the timer is set although nothing is due, and the clock stands still */
@@ -68,6 +68,8 @@ int cr_clock_tick(int *alarm);
  * interrupt: the next cr_clock_tick returns it. Both have no effect without a timer. */
 void cr_clock_guard(void);
 void cr_clock_guard_tick(void);
+/* HELD_UP. `token`: of a probe; else 0. `ran`: in ns. */
+void cr_trace_held_up(const cr_pd *pd, uint64_t token, uint64_t ms, uint64_t ran);
 /* After a tick, before anything that follows from it: tells the trace the time, if enough has
  * passed. Makes no kernel call. */
 void cr_clock_tell(void);

@@ -7,8 +7,9 @@
 #include "notices.h"
 #include "system/backlog.h"
 #include "system/charge.h"
-#include "system/state.h"
+#include "system/rows.h"
 #include "tickets.h"
+#include <cellreap/digest.h>
 #include <cellreap/numbers.h>
 
 /* Added to the tags of extractions, to distinguish them from those of cleanups. */
@@ -359,8 +360,9 @@ static void end(cr_extraction *e, uint32_t count)
 static void finish(cr_extraction *e)
 {
     const cr_piece *all = cr_sup.extract.all;
-    uint32_t rows = cr_print_model(e->x);
     const uint32_t count = take_all();
+    uint64_t digest = cr_sys.digest;
+    uint32_t maps = 0;
     /* The pieces are added again one by one. Since they were reported, a circle may have formed.
      * The piece that would close the circle is left out. */
     drop_pieces(0);
@@ -368,14 +370,15 @@ static void finish(cr_extraction *e)
         const cr_piece *p = &all[i];
         if (p->x == e->x && node_lives(p->from) && node_lives(p->to) &&
             !known(e->x, p->from, p->to) && !cr_is_built_on(p->to, p->from, e->x)) {
-            cr_print_model_map(e->x, p->from, p->to);
-            rows++;
+            digest += cr_digest_edge(CR_EDGE_MAP, cr_rows_label(p->from), cr_rows_label(p->to));
+            maps++;
             add_piece(p);
         }
     }
     cr_trace_begin(&cr_sys.trace, CR_EV_EXTRACTED);
     cr_trace_number(&cr_sys.trace, e->x);
-    cr_trace_number(&cr_sys.trace, rows);
+    cr_trace_number(&cr_sys.trace, maps);
+    cr_trace_digest(&cr_sys.trace, digest);
     cr_trace_end(&cr_sys.trace);
     end(e, count);
     cr_tickets_settle(TAG | e->x);

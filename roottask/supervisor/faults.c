@@ -129,9 +129,7 @@ static void go_on(cr_pd *pd)
 {
     cr_pd_become(pd, CR_LIFE_RUNS);
     cr_notices_changed(); /* The PD may be awaited again. */
-    cr_trace_begin(&cr_sys.trace, CR_EV_FAULT_RESUMED);
-    cr_trace_pd(pd);
-    cr_trace_end(&cr_sys.trace);
+    cr_trace_thread(CR_CHANGE_RESUMED, pd, 0);
     if (cr_resume(cr_body_cap(&pd->body, CR_BODY_TCB))) {
         cr_panic("a thread cannot be resumed", pd->number);
     }

@@ -177,9 +177,7 @@ static void look_for_time(cr_pd *pd)
     if (cr_give_time_back(cr_body_cap(&pd->body, CR_BODY_SC), cr_body_cap(&pd->body, CR_BODY_TCB),
                           pd->time, pd->number)) {
         cr_clock_tell();
-        cr_trace_begin(&cr_sys.trace, CR_EV_STRANDED);
-        cr_trace_pd(pd);
-        cr_trace_end(&cr_sys.trace);
+        cr_trace_thread(CR_CHANGE_STRANDED, pd, 0);
     }
 }
 
@@ -331,13 +329,7 @@ static void tell_unanswered(cr_pd *pd)
         return;
     }
     at->age = 0;
-    cr_trace_begin(&cr_sys.trace, CR_EV_UNANSWERED);
-    cr_trace_pd(pd);
-    cr_trace_number(&cr_sys.trace, at->token);
-    cr_trace_number(&cr_sys.trace, ms);
-    cr_trace_number(&cr_sys.trace, at->unanswered / CR_NS_PER_MS);
-    cr_trace_end(&cr_sys.trace);
-    cr_sup.hung.told++;
+    cr_trace_held_up(pd, at->token, ms, at->unanswered);
 }
 
 /* A PD that has hung may itself be the caller of another one. So all are found before one of them

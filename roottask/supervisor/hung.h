@@ -42,7 +42,6 @@ typedef struct cr_out_of_time {
 typedef struct cr_hung {
     int any;         /* the configuration has such a limit */
     int rests;       /* at the last look no other clock ran, and no probe was to be finished */
-    uint64_t told;   /* the number of UNANSWERED events */
     uint32_t *on;    /* the index of the PD that this one waits for; 0: none */
     uint8_t *called; /* somebody waits for the PD */
     cr_hanging *found;

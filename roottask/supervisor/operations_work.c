@@ -27,7 +27,7 @@ void cr_do_get_work(cr_asked *a)
         out[2] = notices[i].object;
         out[3] = notices[i].pd;
         out[4] = notices[i].broken;
-        cr_trace_notice(CR_EV_GET_WORK, a->from, notices[i].token);
+        cr_trace_notice(CR_CHANGE_FETCHED, a->from, notices[i].token);
     }
 }
 
@@ -120,7 +120,7 @@ void cr_do_resume_work(cr_asked *a)
     if (cr_work_resume(cr_sys.work, cr_receiver(a->from), a->args.space) != CR_OK) {
         cr_panic("a notice that failed is not there", a->found.notice.token);
     }
-    cr_trace_notice(CR_EV_RESUME_WORK, a->from, a->found.notice.token);
+    cr_trace_notice(CR_CHANGE_RESUMED, a->from, a->found.notice.token);
     cr_notices_changed();
     cr_clock_watch();
     if (!busy) {

@@ -54,6 +54,15 @@ static uint32_t delay_of(uint32_t count, uint32_t first)
     return delay < CR_RESPAWN_DELAY_MAX_MS ? delay : CR_RESPAWN_DELAY_MAX_MS;
 }
 
+static void trace_respawn(cr_change change, const char *name, uint32_t count, uint32_t delay)
+{
+    cr_trace_begin_of(CR_EV_RESPAWN, change);
+    cr_trace_string(&cr_sys.trace, name);
+    cr_trace_number(&cr_sys.trace, count);
+    cr_trace_number(&cr_sys.trace, delay);
+    cr_trace_end(&cr_sys.trace);
+}
+
 /* A PD was destroyed and the configuration marks it for respawn. */
 static void decide(uint32_t index)
 {
@@ -66,20 +75,14 @@ static void decide(uint32_t index)
     if (entry->count == config->respawn_budget) {
         entry->stays_down = 1;
         cr_door_close(index);
-        cr_trace_begin(&cr_sys.trace, CR_EV_STAYS_DOWN);
-        cr_trace_string(&cr_sys.trace, config->name);
-        cr_trace_end(&cr_sys.trace);
+        trace_respawn(CR_CHANGE_OVER, config->name, 0, 0);
         return;
     }
     entry->count++;
     set_coming(index, 1);
     uint32_t delay = delay_of(entry->count, first_delay_of(config));
     entry->not_before = delay != 0 ? cr_clock_due(delay) : 0;
-    cr_trace_begin(&cr_sys.trace, CR_EV_RESPAWN_DUE);
-    cr_trace_string(&cr_sys.trace, config->name);
-    cr_trace_number(&cr_sys.trace, entry->count);
-    cr_trace_number(&cr_sys.trace, delay);
-    cr_trace_end(&cr_sys.trace);
+    trace_respawn(CR_CHANGE_DUE, config->name, entry->count, delay);
 }
 
 static int is_doomed(uint32_t config)

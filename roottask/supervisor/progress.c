@@ -262,12 +262,7 @@ void cr_progress_tell_held_up(cr_pd *pd)
         return;
     }
     pd->run.untold = now;
-    cr_trace_begin(&cr_sys.trace, CR_EV_HELD_UP);
-    cr_trace_pd(pd);
-    cr_trace_number(&cr_sys.trace, ms);
-    cr_trace_number(&cr_sys.trace, (pd->run.ran - pd->run.mark) / CR_NS_PER_MS);
-    cr_trace_end(&cr_sys.trace);
-    cr_sup.progress.held_ups++;
+    cr_trace_held_up(pd, 0, ms, pd->run.ran - pd->run.mark);
 }
 
 /* Takes over a fault that can never be answered, because the fault handler waits for the PD. The

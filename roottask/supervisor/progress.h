@@ -30,7 +30,6 @@ typedef struct cr_progress {
     uint64_t last; /* the time of the last look */
     /* by priority: whether PDs of it have had the processor in the last interval */
     uint8_t answered[CR_PRIORITY_MAX + 1];
-    uint64_t held_ups; /* the number of HELD_UP events */
 } cr_progress;
 
 /* Makes the turn threads. Must be called once during setup, when the image is known. `bound`: the

@@ -31,7 +31,7 @@ typedef struct look {
 /* The number of events that end a silence. */
 static uint64_t events(void)
 {
-    return cr_sys.trace.recorded - cr_sup.clock.tells - cr_sup.progress.held_ups - cr_sup.hung.told;
+    return cr_sys.trace.recorded - cr_sup.clock.tells;
 }
 
 int cr_silence_counts(void)

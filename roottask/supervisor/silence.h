@@ -10,7 +10,7 @@
 #include "system/system.h"
 
 typedef struct cr_silence {
-    uint64_t heard;  /* the number of events when it began, without CLOCK, HELD_UP, UNANSWERED */
+    uint64_t heard;  /* the number of events when it began, without CLOCK, HELD_UP */
     uint64_t ns;     /* how long it has lasted */
     uint64_t looked; /* `ns` at the first look; 0: it is still to come */
     int told;

@@ -18,7 +18,7 @@ void cr_backlog_withdraw(const cr_pd *pd, uint64_t token)
     if (cr_work_withdraw(cr_sys.work, cr_receiver(pd), token, &notice) != CR_OK) {
         cr_panic("a notice that waits cannot be withdrawn", token);
     }
-    cr_trace_notice(CR_EV_WITHDRAW, pd, token);
+    cr_trace_notice(CR_CHANGE_WITHDRAWN, pd, token);
     cr_tombstone_told(pd, &notice);
     /* A receiver at its limit may have been kept from what comes next in the lane. */
     if (!busy && cr_work_ready(cr_sys.work, cr_receiver(pd))) {
@@ -52,7 +52,7 @@ static void look_at(walk *w, const cr_work_notice *notice)
         if (cr_work_merge(cr_sys.work, cr_receiver(w->to), notice->token) != CR_OK) {
             cr_panic("a notice that waits cannot be merged", notice->token);
         }
-        cr_trace_notice(CR_EV_MERGE, w->to, notice->token);
+        cr_trace_notice(CR_CHANGE_MERGED, w->to, notice->token);
         cr_tombstone_told(w->to, notice);
     }
     w->stands = 1;

@@ -211,11 +211,6 @@ cr_status cr_rows_set_pinned(cr_ref pd, int pinned)
 /* The only records of edges. What an entry is stands in rows.h. */
 static void tell(cr_change change, cr_edge_kind kind, cr_ref from, cr_ref to, uint32_t entry)
 {
-    static const char *const changes[] = {
-#define CR_CHANGE(enumerator, number, word, meaning) [enumerator] = word,
-        CR_CHANGES
-#undef CR_CHANGE
-    };
     static const char *const kinds[] = {
 #define CR_EDGE_KIND(enumerator, number, name, meaning) [enumerator] = name,
         CR_EDGE_KINDS
@@ -224,8 +219,7 @@ static void tell(cr_change change, cr_edge_kind kind, cr_ref from, cr_ref to, ui
     if (kinds[kind][0] == '\0') {
         return; /* Other rows say the same. */
     }
-    cr_trace_begin(&cr_sys.trace, CR_EV_EDGE);
-    cr_trace_name(&cr_sys.trace, changes[change]);
+    cr_trace_begin_of(CR_EV_EDGE, change);
     cr_trace_name(&cr_sys.trace, kinds[kind]);
     cr_trace_node(from);
     cr_trace_node(to);

@@ -8,13 +8,6 @@
 #include <cellreap/inject.h>
 #include <cellreap/model_csv.h>
 
-/* Rows of STATE events, or of the MODEL events of extraction x, and how many there were. */
-typedef struct printer {
-    cr_event event;
-    uint32_t x;
-    uint64_t rows;
-} printer;
-
 /* A row that is printed, until it is recorded. */
 enum { ROW_WORDS = 64 }; /* of the longest one */
 static uint64_t scratch[ROW_WORDS];
@@ -55,18 +48,15 @@ static void put_name(cr_text *row, const char *name)
 }
 
 /* Prints the row that was composed. */
-static void end_row(printer *p, const cr_text *row)
+static void end_row(uint64_t *rows, const cr_text *row)
 {
     if (row->too_long) {
         cr_panic("a row of the state is too long", row->bytes);
     }
-    cr_trace_begin(&cr_sys.trace, p->event);
-    if (p->event == CR_EV_MODEL) {
-        cr_trace_number(&cr_sys.trace, p->x);
-    }
+    cr_trace_begin(&cr_sys.trace, CR_EV_STATE);
     cr_trace_pieces(&cr_sys.trace, scratch, (size_t)(row->next - scratch));
     cr_trace_end(&cr_sys.trace);
-    p->rows++;
+    (*rows)++;
 }
 
 _Static_assert((int)CR_CSV_NODE_TYPE == 0 && (int)CR_CSV_NODE_ID == 1 && (int)CR_CSV_DATA == 2 &&
@@ -101,7 +91,7 @@ static void put_place(cr_text *row, cr_ref memory)
     cr_text_words(row, text, used, 0);
 }
 
-static void node_row(printer *p, cr_ref node, const cr_node_info *info)
+static void node_row(uint64_t *rows, cr_ref node, const cr_node_info *info)
 {
     static const literal kinds[] = {
 #define CR_NODE_KIND(enumerator, number, name, meaning) [enumerator] = LITERAL(name ","),
@@ -124,7 +114,7 @@ static void node_row(printer *p, cr_ref node, const cr_node_info *info)
     } else {
         put(&row, &ends[pinned][doomed], 0);
     }
-    end_row(p, &row);
+    end_row(rows, &row);
 }
 
 /* Whether an edge to a memory object comes without the right to write there. */
@@ -135,7 +125,7 @@ static int is_read_only(uint32_t index, const cr_edge_info *edge)
 }
 
 /* The rows of an edge: as many as its count. */
-static void rows_of_edge(printer *p, const cr_edge_info *edge, int reads)
+static void rows_of_edge(uint64_t *rows, const cr_edge_info *edge, int reads)
 {
     static const literal begins[] = {
 #define CR_EDGE_KIND(enumerator, number, name, meaning) [enumerator] = LITERAL(",,NONE," name ","),
@@ -160,7 +150,7 @@ static void rows_of_edge(printer *p, const cr_edge_info *edge, int reads)
             put_id(&row, edge->from, CR_PIECE_COMMA | CR_PIECE_MORE);
             put_id(&row, to.manager, CR_PIECE_COMMA | CR_PIECE_MORE);
             put_id(&row, edge->to, 0);
-            end_row(p, &row);
+            end_row(rows, &row);
         }
         return;
     }
@@ -177,11 +167,11 @@ static void rows_of_edge(printer *p, const cr_edge_info *edge, int reads)
             put(&row, &handler, CR_PIECE_MORE);
             cr_text_words(&row, number, cr_format_decimal(number, edge->handler), 0);
         }
-        end_row(p, &row);
+        end_row(rows, &row);
     }
 }
 
-static void edge_rows(printer *p, cr_ref node)
+static void edge_rows(uint64_t *rows, cr_ref node)
 {
     for (int kind = 0; kind < CR_EDGE_KIND_COUNT; kind++) {
         for (uint32_t edge = cr_model_first(cr_sys.model, node, (cr_edge_kind)kind, CR_OUT);
@@ -191,35 +181,24 @@ static void edge_rows(printer *p, cr_ref node)
                 (kind == CR_EDGE_LINK && !cr_same(info.from, node))) {
                 continue; /* A link is found from both ends but is one row. */
             }
-            rows_of_edge(p, &info, is_read_only(edge, &info));
+            rows_of_edge(rows, &info, is_read_only(edge, &info));
         }
     }
 }
 
-static void all_rows(printer *p)
+static uint64_t all_rows(void)
 {
+    uint64_t rows = 0;
     for (uint32_t i = 0; i < cr_node_entries(); i++) {
         cr_ref node;
         cr_node_info info;
         if (cr_model_at(cr_sys.model, i, &node) == CR_OK &&
             cr_model_get(cr_sys.model, node, &info) == CR_OK && info.state != CR_STATE_DESTROYED) {
-            node_row(p, node, &info);
-            edge_rows(p, node);
+            node_row(&rows, node, &info);
+            edge_rows(&rows, node);
         }
     }
-}
-
-uint32_t cr_print_model(uint32_t x)
-{
-    printer p = {.event = CR_EV_MODEL, .x = x};
-    all_rows(&p);
-    return (uint32_t)p.rows;
-}
-
-void cr_print_model_map(uint32_t x, cr_ref from, cr_ref to)
-{
-    printer p = {.event = CR_EV_MODEL, .x = x};
-    rows_of_edge(&p, &(cr_edge_info){.kind = CR_EDGE_MAP, .count = 1, .from = from, .to = to}, 0);
+    return rows;
 }
 
 void cr_trace_objects(const cr_objects *objects)
@@ -342,8 +321,6 @@ void cr_print_settled(uint32_t number, uint64_t calls, uint64_t cycles)
 
 void cr_print_whole(void)
 {
-    printer p = {.event = CR_EV_STATE};
     cr_account();
-    all_rows(&p);
-    print_settled(0, p.rows, 0, 0);
+    print_settled(0, all_rows(), 0, 0);
 }

@@ -9,10 +9,6 @@
 
 #include "system.h"
 
-/* Prints the state, including doomed nodes, as extraction x. Returns the number of rows. */
-uint32_t cr_print_model(uint32_t x);
-/* Prints one more row of extraction x: a MAP edge. */
-void cr_print_model_map(uint32_t x, cr_ref from, cr_ref to);
 /* Returns the number of rows that the cleanup under way has removed since it began, or since it
  * last waited for destructors, and counts from 0 on. */
 uint64_t cr_count_gone(void);

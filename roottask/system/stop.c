@@ -129,10 +129,7 @@ static cr_status free_caller(cr_pd *client, uint32_t slot, const cr_pd *server, 
         return CR_ERR_KERNEL;
     }
     client->answered_for = server->number;
-    cr_trace_begin(&cr_sys.trace, CR_EV_SERVER_DIED);
-    cr_trace_pd(client);
-    cr_trace_pd(server);
-    cr_trace_end(&cr_sys.trace);
+    cr_trace_thread(CR_CHANGE_ANSWERED, client, server);
     return CR_OK;
 }
 
@@ -244,9 +241,7 @@ static cr_status stop(cr_pd *pd)
     cr_pd_become(pd, CR_LIFE_STOPPED);
     pd->stopping = 1;
     pd->loud = 1;
-    cr_trace_begin(&cr_sys.trace, CR_EV_STOP);
-    cr_trace_pd(pd);
-    cr_trace_end(&cr_sys.trace);
+    cr_trace_thread(CR_CHANGE_STOPPED, pd, 0);
     return CR_OK;
 }
 

@@ -201,9 +201,28 @@ void cr_account(void)
     }
 }
 
-void cr_trace_notice(cr_event event, const cr_pd *pd, uint64_t token)
+void cr_trace_begin_of(cr_event event, cr_change change)
 {
+    static const char *const words[] = {
+#define CR_CHANGE(enumerator, number, word, meaning) [enumerator] = word,
+        CR_CHANGES
+#undef CR_CHANGE
+    };
     cr_trace_begin(&cr_sys.trace, event);
+    cr_trace_name(&cr_sys.trace, words[change]);
+}
+
+void cr_trace_thread(cr_change change, const cr_pd *pd, const cr_pd *by)
+{
+    cr_trace_begin_of(CR_EV_THREAD, change);
+    cr_trace_pd(pd);
+    cr_trace_pd_or_none(by);
+    cr_trace_end(&cr_sys.trace);
+}
+
+void cr_trace_notice(cr_change change, const cr_pd *pd, uint64_t token)
+{
+    cr_trace_begin_of(CR_EV_NOTICE, change);
     cr_trace_pd(pd);
     cr_trace_number(&cr_sys.trace, token);
     cr_trace_end(&cr_sys.trace);

@@ -394,8 +394,10 @@ static inline void cr_trace_id(const cr_id *id)
 void cr_trace_node(cr_ref node);
 void cr_trace_pd(const cr_pd *pd);
 void cr_trace_pd_or_none(const cr_pd *pd);
-/* Prints an event that is about a notice of a PD and tells nothing else. */
-void cr_trace_notice(cr_event event, const cr_pd *pd, uint64_t token);
+/* Begins the line of an event that tells first what became of something. */
+void cr_trace_begin_of(cr_event event, cr_change change);
+void cr_trace_thread(cr_change change, const cr_pd *pd, const cr_pd *by);
+void cr_trace_notice(cr_change change, const cr_pd *pd, uint64_t token);
 uint64_t cr_slots_used(void);
 /* Prints the rules that the PD lives by: when it is made, and when its pin or depths change. */
 void cr_trace_rights(const cr_pd *pd);

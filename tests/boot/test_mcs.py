@@ -80,14 +80,14 @@ def test_who_computes_for_ever_goes_by_its_budget_or_its_heartbeat_and_nobody_el
     assert [(run.name(e["pd"]), e["kind"]) for e in faults] == [("bounded", "timeout")] * 4
     assert all(e.number("address") == int(e["pd"].removeprefix("PD_"), 16) for e in faults)
     # Its fault handler lets the first one go on twice, with the budget of the next period.
-    assert len(run.of("FAULT_RESUMED")) == 2
+    assert len(run.of("resumed THREAD")) == 2
     assert run.says("nurse")[0] == "fault of PD_4: kind 4, address 0x4"
     hung = [run.name(e["pd"]) for e in run.of("TRIGGER", cause="hung")]
     assert hung == ["unbounded", "borrower"]
     assert len(run.cleanups()) == 6
     assert not run.of("TRIGGER", cause="late") + run.of("GIVE_UP")
     # Who computes on the time of its client goes, and not the client, whose budget it used up.
-    assert [run.name(e["pd"]) for e in run.of("SERVER_DIED")] == ["lender"]
+    assert [run.name(e["pd"]) for e in run.of("answered THREAD")] == ["lender"]
     assert run.says("lender")[0] == "answer: server died"
     lent = [e for e in run.of("TIME", pd=run.id("lender")) if e["at"] == run.id("borrower")]
     assert {e["calls"] for e in lent} == {run.id("borrower")}
@@ -230,7 +230,7 @@ def test_a_message_that_is_no_call_leaves_a_passive_server_without_time_for_a_mo
         return config.model_copy(update={"pds": (*config.pds, stranger)})
 
     run = mcs(arch).run("passive", change=change)
-    assert {run.name(e["pd"]) for e in run.of("STRANDED")} == {"first"}
+    assert {run.name(e["pd"]) for e in run.of("stranded THREAD")} == {"first"}
     assert not run.cleanups()
     for client in CLIENTS:
         calls, answers = map(int, re.findall(r"\d+", run.says(client)[-1]))

@@ -95,7 +95,7 @@ def test_who_cannot_run_is_not_late(target: Target) -> None:
     assert run.says("busy") == ["computed"]
     assert causes(run) == [("holder", "exit")]
     assert finished(run, "receiver") == 5
-    fetched, last = run.of("GET_WORK")[0], run.of("FINISH_WORK")[-1]
+    fetched, last = run.of("fetched NOTICE")[0], run.of("FINISH_WORK")[-1]
     (computed,) = run.of("SAY", text="computed")
     assert run.at(fetched) < run.at(computed) < run.at(last)
     told = run.of("HELD_UP")

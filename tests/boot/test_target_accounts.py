@@ -216,12 +216,12 @@ def test_a_server_that_acknowledges_nothing_keeps_no_client_from_coming_back(
     assert run.alive() >= {"shelf", "server"}
     mine = {e["token"] for e in run.of("QUEUE", to=run.id("shelf"), kind="disconnect")}
     assert len(mine) == LIVES
-    withdrawn = {event["token"] for event in run.of("WITHDRAW")}
-    merged = {event["token"] for event in run.of("MERGE")}
+    withdrawn = {event["token"] for event in run.of("withdrawn NOTICE")}
+    merged = {event["token"] for event in run.of("merged NOTICE")}
     assert len(merged) == 1
     assert len(withdrawn) > quota(run, "client", "edges")
     assert merged | withdrawn <= mine
-    assert len(run.of("GET_WORK", pd=run.id("shelf"))) == fetches
+    assert len(run.of("fetched NOTICE", pd=run.id("shelf"))) == fetches
     # What the server refers to takes no room from what lives, and is no more than its share.
     replay, most = Replay(Report("trace")), 0
     for event in run.events:
@@ -247,7 +247,7 @@ def test_what_is_left_about_each_space_is_merged_for_itself(target: Target) -> N
 
     run = target.run("forgotten", change=of_one_server, qemu_args=COUNTED)
     about = {event["token"]: event["node"] for event in run.of("QUEUE", kind="disconnect")}
-    merged = [about[event["token"]] for event in run.of("MERGE")]
+    merged = [about[event["token"]] for event in run.of("merged NOTICE")]
     assert sorted(merged) == sorted(map(run.id, ("kept", "goods")))
     assert len(run.ids("client")) == LIVES
     assert {undone.pd for undone in run.report.undone} == {run.id("shelf")}

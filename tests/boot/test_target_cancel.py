@@ -58,7 +58,7 @@ def test_what_has_not_taken_effect_is_cancelled_once(run: Run) -> None:
         ("after the end", GONE),
     ]
     # Nobody has fetched the question of the extraction, and nobody ever will.
-    (withdrawn,) = run.of("WITHDRAW")
+    (withdrawn,) = run.of("withdrawn NOTICE")
     assert run.name(withdrawn["pd"]) == "clerk"
     assert not run.of("EXTRACTED")
 
@@ -88,15 +88,15 @@ def test_who_may_terminate_a_pd_cancels_what_that_waits_for(run: Run) -> None:
         ("twice", GONE),
     ]
     assert "phoenix" not in run.alive()
-    assert len(run.of("RESPAWN_DUE")) == 2
+    assert len(run.of("due RESPAWN")) == 2
 
 
 @pytest.mark.behaviour("T-29", "J-14")
 def test_a_pd_that_is_terminated_later_goes_on_until_its_cleanup_begins(run: Run) -> None:
     _, again = run.of("TRIGGER", cause="terminate", when="later")
-    (stop,) = run.of("STOP", pd=run.id("first_client"))
+    (stop,) = run.of("stopped THREAD", pd=run.id("first_client"))
     (cleanup,) = run.of("CLEANUP", trigger=run.id("first_client"))
-    (at_once,) = run.of("STOP", pd=run.id("second_victim"))
+    (at_once,) = run.of("stopped THREAD", pd=run.id("second_victim"))
     (first,) = run.of("SETTLED", n=run.of("WAIT")[0]["n"])
     assert run.at(again) < run.at(at_once) < run.at(first) < run.at(stop) < run.at(cleanup)
 
@@ -113,7 +113,7 @@ def test_a_pd_that_is_stopped_before_keeps_its_place_and_all_tickets(target: Tar
         ("its end at once", OK),
         ("its state", OVER),
     ]
-    (stop,) = run.of("STOP", pd=run.id("first_client"))
+    (stop,) = run.of("stopped THREAD", pd=run.id("first_client"))
     (resume,) = run.of("CONTINUE")
     assert run.at(stop) < run.at(resume)
     assert len(run.of("CLEANUP", trigger=run.id("first_client"))) == 1

@@ -63,7 +63,7 @@ def test_a_client_leaves_a_server_that_is_behind_and_lives(impose: Run) -> None:
     assert impose.at(left) < impose.at(impose.cleanups()[0])
     waiting = impose.of("QUEUE", to=impose.id("imposer"), kind="disconnect")
     assert len([event for event in waiting if impose.at(event) < impose.at(left)]) >= 64
-    assert not impose.of("GET_WORK", pd=impose.id("imposer"))
+    assert not impose.of("fetched NOTICE", pd=impose.id("imposer"))
     assert impose.doomed() == {"imposer": "0"}
     assert [impose.name(event["pd"]) for event in impose.of("EXIT")] == ["comer"]
     assert impose.alive() == {"bystander", "guest", "boss"}

@@ -58,7 +58,7 @@ def check_crowd(run: Run, deaths: int) -> int:
     assert run.says("server") == []  # no call came twice or out of order
     assert run.says("bystander") == []
     assert "bystander" in run.alive()
-    assert losses >= len(run.of("SERVER_DIED"))
+    assert losses >= len(run.of("answered THREAD"))
     return losses
 
 
@@ -108,7 +108,7 @@ def test_stopped_at_any_instant(target: Target, crowd_seed: int) -> None:
         change=together(crowd(), down("freeze", crowd_seed, 1)),
         qemu_args=counted_on(target.sdk),
     )
-    assert [run.name(event["pd"]) for event in run.of("FREEZE")] == ["server"]
+    assert [run.name(event["pd"]) for event in run.of("frozen THREAD")] == ["server"]
     assert [run.name(event["pd"]) for event in run.of("TRIGGER", cause="late")] == ["server"]
     assert [(run.name(c["trigger"]), c["cause"]) for c in run.cleanups()] == [
         ("quitter", "exit"),

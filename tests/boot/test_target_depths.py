@@ -172,7 +172,7 @@ def test_it_was_the_sdks_kernel_that_ran(run: Run, target: Target) -> None:
 def test_who_is_told_what(run: Run, row: Row) -> None:
     assert run.notices() == row.notices
     tokens = [event["token"] for event in run.of("QUEUE")]
-    for handled in ("GET_WORK", "FINISH_WORK"):
+    for handled in ("fetched NOTICE", "FINISH_WORK"):
         assert sorted(event["token"] for event in run.of(handled)) == sorted(tokens)
 
 
@@ -336,11 +336,11 @@ def test_servers_hold_all_that_they_serve_so_a_clients_crash_orphans_nothing(
 def test_a_server_in_the_middle_of_a_request_to_the_dead_one_is_told_too(target: Target) -> None:
     """fs has called block server 1 and waits. Its call is ended, then it reads its notices."""
     run = boot(target, (0, 0))
-    (freed,) = run.of("SERVER_DIED")
-    assert (freed["pd"], freed["server"]) == (run.id("fs"), run.id("block_server_1"))
+    (freed,) = run.of("answered THREAD")
+    assert (freed["pd"], freed["by"]) == (run.id("fs"), run.id("block_server_1"))
     assert run.at(freed) < run.at(run.cleanups()[0])
     (settled,) = run.of("SETTLED", n=1)
-    (fetch,) = run.of("GET_WORK")
+    (fetch,) = run.of("fetched NOTICE")
     assert run.at(fetch) > run.at(settled)
     assert run.says("app")[1] == f"round 4: table: {_IO}; database: {_OK}"
 
@@ -364,7 +364,7 @@ def test_a_client_that_does_not_wait_for_notices_yet_finds_them_when_it_looks(
     """
     run = boot(target, (0, 2))
     (lost,) = [event for event in run.of("QUEUE") if event["to"] == run.id("app")]
-    (fetch,) = run.of("GET_WORK", token=lost["token"])
+    (fetch,) = run.of("fetched NOTICE", token=lost["token"])
     between = run.events[run.at(lost) : run.at(fetch)]
     assert any(event.name == "SAY" and event["pd"] == run.id("app") for event in between)
 

@@ -188,7 +188,7 @@ def test_the_model_can_be_extracted_after_a_fault(target: Target) -> None:
     run = target.run("faults_page_fault", change=with_system(extract=True))
     (extracted,) = run.of("EXTRACTED")
     assert run.at(extracted) > run.at(run.of("SETTLED", n=1)[0])
-    rows = [event["row"].split(",") for event in run.of("MODEL")]
+    rows = [row.split(",") for row in run.report.extractions[0].rows]
     named = {column for row in rows for column in row}
     assert dangling(rows) == []
     assert not {run.id("block_server_1"), run.id("disk1")} & named

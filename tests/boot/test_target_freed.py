@@ -18,12 +18,12 @@ DIED = "answer: server died"
 
 def freed(run: Run, server: str) -> set[str]:
     """The PDs that were freed directly after the server was stopped."""
-    (stop,) = run.of("STOP", pd=run.id(server))
+    (stop,) = run.of("stopped THREAD", pd=run.id(server))
     found = set()
     for event in run.events[run.at(stop) + 1 :]:
-        if event.name != "SERVER_DIED":
+        if event.told != "answered THREAD":
             break
-        assert event["server"] == run.id(server)
+        assert event["by"] == run.id(server)
         found.add(run.name(event["pd"]))
     return found
 
@@ -55,10 +55,10 @@ def run(target: Target, depth: Depth) -> Run:
 @pytest.mark.behaviour("J-05")
 def test_all_callers_are_freed_at_once(run: Run) -> None:
     (fault,) = run.of("FAULT", pd=run.id("hole"))
-    assert run.events[run.at(fault) + 1].name == "STOP"
+    assert run.events[run.at(fault) + 1].told == "stopped THREAD"
     assert freed(run, "hole") == CALLERS
     first_told = min(run.at(event) for event in run.of("QUEUE", kind="pre-destroy"))
-    assert max(run.at(e) for e in run.of("SERVER_DIED", server=run.id("hole"))) < first_told
+    assert max(run.at(e) for e in run.of("answered THREAD", by=run.id("hole"))) < first_told
 
 
 @pytest.mark.behaviour("J-05", "C-21")
@@ -84,7 +84,7 @@ def test_an_extraction_awaits_the_freed_manager_and_not_the_stopped_one(run: Run
     (finished,) = run.of("FINISH_WORK", token=about["parts"]["token"])
     start, end = waits(run)
     assert start < run.at(finished) < run.at(extracted) < end
-    assert not run.of("GET_WORK", token=about["well"]["token"])
+    assert not run.of("fetched NOTICE", token=about["well"]["token"])
     assert "extracted, state 3" in run.says("extractor")
 
 
@@ -93,7 +93,7 @@ def test_the_callers_of_a_second_crash_that_only_queues_are_freed_at_once(target
     run = target.run("freed", pd_depth=0, rs_depth=0)
     start, end = waits(run)
     assert freed(run, "second_hole") == {"queued"}
-    (stop,) = run.of("STOP", pd=run.id("second_hole"))
+    (stop,) = run.of("stopped THREAD", pd=run.id("second_hole"))
     assert start < run.at(stop) < said_died(run, "queued") < end
     assert [run.name(c["trigger"]) for c in run.cleanups()] == ["hole", "second_hole"]
     assert run.at(run.cleanups()[1]) > end
@@ -116,7 +116,7 @@ def test_a_notice_to_a_stopped_pd_is_awaited_by_nobody(target: Target) -> None:
     """The second server is stopped before the first cleanup queues its notice of the loss."""
     run = target.run("freed", pd_depth=0, rs_depth=0)
     (queued,) = run.of("QUEUE", n=1, kind="lost", to=run.id("second_hole"))
-    assert not run.of("GET_WORK", token=queued["token"])
+    assert not run.of("fetched NOTICE", token=queued["token"])
     assert run.report.passed
 
 
@@ -150,4 +150,4 @@ def test_who_only_has_the_registers_of_a_caller_is_not_freed(
     pretender = run.id("pretender")
     (asked,), (late, *_) = run.made("REQUEST", from_=pretender), run.of("TRIGGER", cause="late")
     assert run.at(asked) < run.at(late)
-    assert not run.of("SERVER_DIED", pd=pretender)
+    assert not run.of("answered THREAD", pd=pretender)

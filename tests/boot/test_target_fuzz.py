@@ -167,7 +167,7 @@ def test_it_is_owed_all_kinds_of_notice_and_handles_faults(fuzzed: Run) -> None:
     assert owed >= {"pre-destroy", "lost", "destroy", "disconnect", "extract"}
     results = {event["result"] for event in fuzzed.of("FINISH_WORK", pd=fuzzer)}
     assert results == {"ok", "failed", "each"}
-    assert fuzzed.of("RESUME_WORK", pd=fuzzer)
+    assert fuzzed.of("resumed NOTICE", pd=fuzzer)
     assert fuzzed.of("SUBGRAPH", pd=fuzzer)
     assert "prey" in {fuzzed.names[event["pd"]] for event in fuzzed.of("FAULT")}
 

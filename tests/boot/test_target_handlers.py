@@ -36,7 +36,7 @@ def test_a_handler_continues_a_pd_until_it_leaves_it_to_the_root_task(
     run = target.run("nursed", change=with_crashes({"pd": "patient", "at": 2, "how": how}))
     faults = run.of("FAULT_HELD")
     assert held(run) == [("patient", "nurse")] * 3
-    assert [run.name(event["pd"]) for event in run.of("FAULT_RESUMED")] == ["patient"] * 2
+    assert [run.name(event["pd"]) for event in run.of("resumed THREAD")] == ["patient"] * 2
     (fault,) = run.of("FAULT")
     assert {tuple(event[name] for name in WHAT) for event in (*faults, fault)} == {
         tuple(fault[name] for name in WHAT)

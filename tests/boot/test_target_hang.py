@@ -69,7 +69,7 @@ def test_without_a_deadline_it_is_never_found(target: Target) -> None:
 @pytest.mark.slow
 def test_a_frozen_pd_is_said_to_be(target: Target) -> None:
     run = target.run("hang", change=HOWS["freeze"])
-    assert [run.name(event["pd"]) for event in run.of("FREEZE")] == ["server"]
+    assert [run.name(event["pd"]) for event in run.of("frozen THREAD")] == ["server"]
 
 
 @pytest.mark.slow

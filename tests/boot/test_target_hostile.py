@@ -163,7 +163,7 @@ def test_a_crash_at_being_told_of_a_crash_is_cleaned_up_and_so_is_the_next(fragi
 @pytest.mark.behaviour("N-09", "N-14")
 def test_what_a_dead_receiver_was_owed_goes_to_nobody_else(fragile: Run) -> None:
     """A notice that was handed out and not finished is not handed out again."""
-    fetched = [event["token"] for event in fragile.of("GET_WORK")]
+    fetched = [event["token"] for event in fragile.of("fetched NOTICE")]
     finished = [event["token"] for event in fragile.of("FINISH_WORK")]
     assert len(set(fetched)) == len(fetched)
     owed = {event["token"]: fragile.names[event["to"]] for event in fragile.of("QUEUE")}
@@ -252,7 +252,7 @@ def test_a_server_may_let_its_notices_pile_up_and_nobody_goes(hung: Run) -> None
     assert causes == [("hoarder", "fault"), ("hoarder", "fault"), *ends]
     assert hung.doomed(3) == {"deaf": "0"}
     assert hung.alive() == {"bystander_server", "bystander", "hoarder"}
-    assert hung.of("GET_WORK", pd=hung.id("deaf")) == []
+    assert hung.of("fetched NOTICE", pd=hung.id("deaf")) == []
     assert [*hung.of("TRIGGER", cause="late"), *hung.of("GIVE_UP")] == []
     owed = [event for event in hung.of("QUEUE") if event["to"] == hung.id("deaf")]
     assert len(owed) == 2 * (50 + 1) + 950  # of the hoarders, and of the client that comes and goes

@@ -51,7 +51,7 @@ def test_its_survivor_is_told_meanwhile(run: Run) -> None:
 def test_a_cleanup_that_another_one_concerns_too_waits_for_its_turn(run: Run) -> None:
     """Its trigger is stopped at once, and its caller is freed at once."""
     wait, resume = span(run, 1, "WAIT", "CONTINUE")
-    (freed,) = run.of("SERVER_DIED", server=run.id("third_server"))
+    (freed,) = run.of("answered THREAD", by=run.id("third_server"))
     assert run.name(freed["pd"]) == "third_client"
     assert wait < run.at(freed) < resume
     settled = span(run, 1, "WAIT", "SETTLED")[1]
@@ -159,7 +159,7 @@ def test_a_trigger_in_the_queue_that_an_earlier_one_dooms_goes_with_it(target: T
     assert run.destroyed_pds(n) == {"third_server", "fourth_server"}
     wait, resume = span(run, n, "WAIT", "CONTINUE")
     assert wait < resume
-    freed = {run.name(event["pd"]) for event in run.of("SERVER_DIED")}
+    freed = {run.name(event["pd"]) for event in run.of("answered THREAD")}
     assert {"third_client", "fourth_client"} <= freed
 
 

@@ -85,7 +85,7 @@ def test_the_last_survivor_has_its_notice_after_as_many_instructions_as_are_know
     run = counted("stack", depth, arch)
     (fault,) = run.of("FAULT")
     owed = {event["token"] for event in run.of("QUEUE", n=1)}
-    fetched = {event["token"]: event for event in run.of("GET_WORK")}
+    fetched = {event["token"]: event for event in run.of("fetched NOTICE")}
     last = max(between(fault, fetched[token]) for token in owed)
     known = KNOWN.get((str(run.report.kernel), arch, rs_depth))
     assert last <= (known or 2 * max(KNOWN.values())) * MORE

@@ -30,13 +30,13 @@ def lane(run: Run, space: str) -> list[str]:
 
 def again(run: Run) -> Event:
     """The time at which the failed notice is resumed."""
-    (event,) = run.of("RESUME_WORK")
+    (event,) = run.of("resumed NOTICE")
     return event
 
 
 def fetched(run: Run, tokens: list[str]) -> list[Event]:
     """The server's GET_WORK events, in order."""
-    return [event for event in run.of("GET_WORK") if event["token"] in tokens]
+    return [event for event in run.of("fetched NOTICE") if event["token"] in tokens]
 
 
 def acknowledged(run: Run, tokens: list[str]) -> list[tuple[str, str]]:
@@ -62,14 +62,16 @@ def test_16_come_at_once_and_no_more(target: Target) -> None:
     """One lane has 21 notices: 20 about resources, and one about the client itself."""
     run = target.run("stubborn", change=with_pd("hoarder_right", args=(20, 1)))
     tokens = lane(run, "right")
-    mine = [event.name for event in run.of("GET_WORK", "FINISH_WORK") if event["token"] in tokens]
+    mine = [
+        event.told for event in run.of("fetched NOTICE", "FINISH_WORK") if event["token"] in tokens
+    ]
     runs = [(name, len(list(group))) for name, group in itertools.groupby(mine)]
     assert runs == [
-        ("GET_WORK", 16),
+        ("fetched NOTICE", 16),
         ("FINISH_WORK", 16),
-        ("GET_WORK", 4),
+        ("fetched NOTICE", 4),
         ("FINISH_WORK", 4),
-        ("GET_WORK", 1),
+        ("fetched NOTICE", 1),
         ("FINISH_WORK", 1),
     ]
 
@@ -174,7 +176,9 @@ def test_a_signal_that_comes_while_the_server_serves_is_not_lost(target: Target)
 def test_a_signal_that_comes_before_the_server_first_waits_is_not_lost(target: Target) -> None:
     run, queued, handed = late(target, FIRST)
     assert not [
-        event for event in run.of("GET_WORK", "RESOURCE") if run.at(event) < run.at(queued[-1])
+        event
+        for event in run.of("fetched NOTICE", "RESOURCE")
+        if run.at(event) < run.at(queued[-1])
     ]
     assert run.at(handed[0]) > run.at(queued[-1])
 
@@ -189,7 +193,7 @@ def test_twice_failed_is_twice_held(target: Target) -> None:
     )
     first = lane(run, "left")[0]
     assert [result for token, result in acknowledged(run, [first])] == ["failed", "failed", "ok"]
-    assert len(run.of("RESUME_WORK")) == 2
+    assert len(run.of("resumed NOTICE")) == 2
 
 
 @pytest.mark.slow

@@ -69,7 +69,7 @@ def test_the_toucher_used_them_before_it_fetched_the_notices(touched: Run) -> No
     """Otherwise the test above would show less than it says."""
     toucher = touched.id("toucher")
     losses = touched.of("QUEUE", to=toucher, kind="lost")
-    fetched = min(touched.at(event) for event in touched.of("GET_WORK", pd=toucher))
+    fetched = min(touched.at(event) for event in touched.of("fetched NOTICE", pd=toucher))
     (settled,) = touched.of("SETTLED", n=1)
     used = [
         event

@@ -68,7 +68,7 @@ def test_crashes_of_each_leave_bytes_slots_and_objects_exactly_as_before(
     respawn = target.run("respawn", change=crashing(rounds))
     crashed = Counter(respawn.names[event["trigger"]] for event in respawn.cleanups())
     assert crashed == dict.fromkeys(PDS, rounds)
-    assert len(respawn.of("RESPAWN_DUE")) == 14 * rounds
+    assert len(respawn.of("due RESPAWN")) == 14 * rounds
     assert {event["kind"] for event in respawn.of("FAULT")} == {"vm-fault"}
     accounts = _accounts(respawn)
     started = respawn.at(respawn.cleanups()[0])

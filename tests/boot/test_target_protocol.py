@@ -168,7 +168,7 @@ def test_who_waited_for_the_dead_server_is_answered_once(run: Run) -> None:
 
     The peer lost a request too, but it waits for nothing and is not resumed.
     """
-    freed = [(run.names[e["pd"]], run.names[e["server"]]) for e in run.of("SERVER_DIED")]
+    freed = [(run.names[e["pd"]], run.names[e["by"]]) for e in run.of("answered THREAD")]
     (cleanup,) = run.cleanups()
     assert freed == [("tester", run.names[cleanup["trigger"]])]
     answers = [text for text in run.says("tester") if "waits for a dead server" in text]

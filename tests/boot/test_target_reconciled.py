@@ -94,7 +94,7 @@ def test_who_subscribed_and_stays_is_told_as_it_was_planned(boots: Target, tmp_p
 def test_it_goes_before_any_pd_runs_and_servers_are_told(boots: Target) -> None:
     run = boots.run(NAME)
     gone = max(run.at(step) for _, step in run.destroys())
-    assert gone < min(run.at(event) for event in [*run.of("SAY"), *run.of("GET_WORK")])
+    assert gone < min(run.at(event) for event in [*run.of("SAY"), *run.of("fetched NOTICE")])
     assert not {event["pd"] for event in run.of("SAY")} & set(run.dooms())
     told = {line for line in run.says("fs") if line.startswith("told: ")}
     assert told == {

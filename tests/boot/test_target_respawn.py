@@ -28,7 +28,7 @@ LATER_MS = 10
 
 def lives(run: Run, name: str) -> list[Event]:
     """The RESPAWN_DUE events of a PD."""
-    return run.of("RESPAWN_DUE", name=name)
+    return run.of("due RESPAWN", name=name)
 
 
 def rounds(run: Run, since: Event, until: Event) -> int:
@@ -65,7 +65,7 @@ def test_a_pd_that_exits_at_once_comes_back_within_its_budget_and_starves_nobody
     made = [run.of("PD", id=id_)[0] for id_ in run.ids("hasty")[1:]]
     if counted:  # A round takes as long as it did before.
         check_delays([rounds(run, *times) for times in zip(due, made, strict=True)])
-    (down,) = run.of("STAYS_DOWN")
+    (down,) = run.of("over RESPAWN")
     assert down["name"] == "hasty"
     assert rounds(run, made[0], down) > (150 if counted else 0)  # of 310 ms and more
     assert len(run.says("worker")) == 500
@@ -89,7 +89,7 @@ def test_a_delay_is_over_though_nothing_else_is_due(target: Target) -> None:
 
     run = target.run("hasty", change=alone, qemu_args=COUNTED)
     assert [event.number("delay_ms") for event in lives(run, "hasty")] == DELAYS
-    assert len(run.of("STAYS_DOWN")) == 1
+    assert len(run.of("over RESPAWN")) == 1
 
 
 @pytest.mark.slow
@@ -108,7 +108,7 @@ def test_a_budget_is_for_a_window_and_a_new_window_begins_after_it(target: Targe
     )
     run = target.run("hasty", change=change, qemu_args=COUNTED)
     assert [event.number("count") for event in lives(run, "hasty")] == [1] * 6
-    assert not run.of("STAYS_DOWN")
+    assert not run.of("over RESPAWN")
     assert "hasty" in run.alive()
 
 

@@ -12,7 +12,7 @@ from cellreap.testing import Target
 def test_a_linked_pd_that_calls_for_ever_calls_nobody_after_it_is_stopped(target: Target) -> None:
     """Its call is answered while the cleanup waits, so nothing but the suspension keeps it."""
     run = target.run("tally")
-    (stop,) = run.of("STOP", pd=run.id("runner"))
+    (stop,) = run.of("stopped THREAD", pd=run.id("runner"))
     (destroyed,) = run.of("STEP", name="destroy-pd", pd=run.id("runner"))
     died, told, counted = run.of("SAY", pd=run.id("tally"))[:3]
     assert died["text"] == "the other server: server died"

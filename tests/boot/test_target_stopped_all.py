@@ -26,4 +26,4 @@ def test_the_system_ends_in_order_and_within_deadlines(target: Target) -> None:
     assert order == sorted(order)
     assert gone.index(run.id("disk")) < gone.index(run.id("mute"))
     assert run.alive() == set()
-    assert not run.of("RESPAWN_DUE")
+    assert not run.of("due RESPAWN")

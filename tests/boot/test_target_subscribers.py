@@ -192,7 +192,7 @@ def test_an_extraction_while_a_cleanup_waits_shows_what_is_doomed(
     start, end = waited(run)
     (extracted,) = run.of("EXTRACTED")
     assert start < run.at(extracted) < end
-    rows = [event["row"].split(",") for event in run.of("MODEL")]
+    rows = [row.split(",") for row in run.report.extractions[0].rows]
     doomed = {row[1] for row in rows if row[0] and "DOOMED" in row[6].split(" ")}
     assert {run.name(node) for node in doomed} >= {"goods", "victim"}
     path = tmp_path / "during.csv"

@@ -52,4 +52,4 @@ def test_each_tally_is_what_a_count_finds_when_notices_are_merged(copy: Copy) ->
     assert shown["verdict"] == "pass"
     assert shown["undone"] != []
     events, _ = events_in((copy.folder / "forgotten.trace").read_bytes())
-    assert "MERGE" in {event.name for event in events}
+    assert "merged NOTICE" in {event.told for event in events}

@@ -199,8 +199,8 @@ def test_nobody_fetches_anothers_notices(target: Target) -> None:
     (late,) = run.of("TRIGGER", cause="late")
     assert run.name(late["pd"]) == "server"
     assert max(owed) < run.at(asked) < run.at(late)
-    assert not run.of("GET_WORK", pd=run.id("server"))
-    assert all(receivers[e["token"]] == e["pd"] for e in run.of("GET_WORK"))
+    assert not run.of("fetched NOTICE", pd=run.id("server"))
+    assert all(receivers[e["token"]] == e["pd"] for e in run.of("fetched NOTICE"))
 
 
 RING_OPEN = "settled: done 0, failed 0, dropped 0, waiting 1, held 0"
@@ -319,7 +319,7 @@ def test_who_then_waits_again_instead_of_acknowledging_is_late(target: Target) -
         "fourth_victim",
         "first",
     )
-    assert not run.of("GET_WORK", pd=run.id("first"))
+    assert not run.of("fetched NOTICE", pd=run.id("first"))
     assert run.says("second")[0].endswith("over: done 0, failed 0, dropped 1, waiting 0, held 0")
     assert run.alive() == {"second"}
 

@@ -28,7 +28,7 @@ def test_a_pd_and_all_that_it_created_go_in_one_cleanup(target: Target) -> None:
     assert not {node for node, _ in run.destroys()} & set(others)
     (asked,) = run.of("TRIGGER", cause="subtree")
     for pd in doomed:
-        (stop,) = run.of("STOP", pd=pd)
+        (stop,) = run.of("stopped THREAD", pd=pd)
         assert run.at(asked) < run.at(stop) < run.at(cleanup), "all are stopped before the plan"
     assert run.says("boss")[-1].startswith(f"again: ticket {run.report.tickets[0].ticket} over")
 
@@ -52,9 +52,9 @@ def test_children_that_are_clients_of_their_creator_go_with_it(
     doomed = {pd: event["depth"] for pd, event in run.dooms().items()}
     assert len(doomed) == 3
     assert set(doomed.values()) == {"0"}
-    for freed in run.of("SERVER_DIED", server=server):
-        assert run.at(freed) < run.at(run.of("STOP", pd=freed["pd"])[0])
-    assert run.of("SERVER_DIED", server=server)
+    for freed in run.of("answered THREAD", by=server):
+        assert run.at(freed) < run.at(run.of("stopped THREAD", pd=freed["pd"])[0])
+    assert run.of("answered THREAD", by=server)
     assert "answered" not in [event["text"] for event in run.of("SAY")]
 
 
@@ -68,7 +68,7 @@ def test_what_is_left_of_a_subtree_whose_first_pd_went_before_is_cleaned_up(targ
     (parent,) = run.of("TRIGGER", cause="subtree", pd=run.id("parent"))
     (first,) = run.of("SETTLED", n="1")
     for pd in left:
-        (stop,) = run.of("STOP", pd=pd)
+        (stop,) = run.of("stopped THREAD", pd=pd)
         assert run.at(parent) < run.at(stop) < run.at(first)
 
 
@@ -78,7 +78,7 @@ def test_a_subtree_with_a_protected_pd_stays_as_a_whole(target: Target) -> None:
     run = target.run("grove", change=with_pd("parent", prevent_destroy=True))
     assert run.says("boss")[0] == f"terminate parent: refused, {prevented}"
     assert not run.cleanups()
-    assert not run.of("STOP", "TRIGGER")
+    assert not run.of("stopped THREAD", "TRIGGER")
 
 
 @pytest.mark.behaviour("X-23", "T-29")

@@ -19,7 +19,7 @@ DROPS = {"release": (RELEASES, "HOLD"), "disconnect": (LEAVES, "REQUEST")}
 
 def goes_on(run: Run) -> bool:
     """Whether the handler let the ward go on."""
-    resumed = [run.name(event["pd"]) for event in run.of("FAULT_RESUMED")]
+    resumed = [run.name(event["pd"]) for event in run.of("resumed THREAD")]
     return resumed == ["ward"] and "goes on" in run.says("ward")
 
 

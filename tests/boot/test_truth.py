@@ -62,7 +62,7 @@ def test_a_stopped_client_loses_what_a_cleanup_takes_from_it_before_its_own(
     run = target.run("late_client", change=WITH_TRUTH)
     check_taken(run, 2, target)
     (cut,) = run.of("STEP", name="cut-request", pd=run.id("watcher"))
-    (stop,) = run.of("STOP", pd=run.id("watcher"))
+    (stop,) = run.of("stopped THREAD", pd=run.id("watcher"))
     assert run.at(stop) < run.at(cut)
     assert cut.number("calls") == 3
 

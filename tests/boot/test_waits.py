@@ -37,7 +37,7 @@ def test_only_one_pd_of_a_circle_of_connects_is_told(target: Target) -> None:
 def test_a_pd_may_be_frozen_twice(target: Target) -> None:
     """It has no deadline, so nobody notices the first time."""
     run = target.run("wait_freeze")
-    assert len(run.of("FREEZE")) == 1
+    assert len(run.of("frozen THREAD")) == 1
     assert "client" in run.alive()
 
 

@@ -77,7 +77,7 @@ def _asks(name: str, values: Mapping[str, object]) -> bool:
 
 
 def answered(drafts: Sequence[Draft]) -> list[Draft]:
-    """The trace with the answers to GET_WORK, TICKET and LISTEN."""
+    """The trace with the answers to NOTICE `fetched`, TICKET and LISTEN."""
     if drafts[0][1]["version"] != headers.event_table().version:
         return list(drafts)
     queued: dict[int, Values] = {}
@@ -91,15 +91,15 @@ def answered(drafts: Sequence[Draft]) -> list[Draft]:
         following = drafts[at + 1] if at + 1 < len(drafts) else ("", {})
         if name == "QUEUE":
             queued[_int(values["token"])] = dict(values)
-        elif name == "MERGE":
+        elif name == "merged NOTICE":
             merged.add(_int(values["token"]))
         elif _asks(name, values):
             owners[len(owners) + 1] = values["by"]
-        elif name == "GET_WORK":
+        elif name == "fetched NOTICE":
             token = _int(values["token"])
             nothing: Values = {"kind": "lost", "token": token, "node": "-", "from": "-"}
             fetched.append((queued.get(token, nothing), token in merged))
-            same = following[0] == "GET_WORK" and following[1]["pd"] == values["pd"]
+            same = following[0] == "fetched NOTICE" and following[1]["pd"] == values["pd"]
             if not same:
                 done.append(answer(values["pd"], "get_work", _of_work(fetched)))
                 fetched.clear()

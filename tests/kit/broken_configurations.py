@@ -165,7 +165,7 @@ def with_truth(drafts: list[Draft]) -> list[Draft]:
 
 def _cancelled(drafts: list[Draft]) -> list[Draft]:
     """A PD cancels the respawn of one with which the configuration does not trust it."""
-    at = _find(drafts, "RESPAWN_DUE", {}) + 1
+    at = _find(drafts, "due RESPAWN", {}) + 1
     name = drafts[at - 1][1]["name"]
     cancel: Draft = ("CANCEL", {"pd": "PD_1", "of": "-", "ticket": 0, "name": name})
     return [*drafts[:at], cancel, *drafts[at:]]

@@ -20,7 +20,7 @@ def server(target: Target, budget: int = BUDGET, window: int = 1000) -> str:
 
 def due(target: Target, count: int, delay: int) -> None:
     """RESPAWN_DUE of the server."""
-    target.emit("RESPAWN_DUE", name="server", count=count, delay_ms=delay)
+    target.emit("due RESPAWN", name="server", count=count, delay_ms=delay)
 
 
 def down(target: Target, pd: str) -> None:
@@ -46,7 +46,7 @@ def respawned() -> Target:
     """A server that is respawned as often as its budget allows, and stays down."""
     target = Target(0, 0)
     lives(target, ((1, 0), (2, DELAY), (3, 2 * DELAY)))
-    target.emit("STAYS_DOWN", name="server")
+    target.emit("over RESPAWN", name="server")
     return target
 
 
@@ -78,7 +78,7 @@ def _due_twice(target: Target) -> None:
 def _no_rule(target: Target) -> None:
     target.pd("server")
     target.quiet()
-    target.emit("STAYS_DOWN", name="server")
+    target.emit("over RESPAWN", name="server")
 
 
 def _over_budget(target: Target) -> None:
@@ -88,7 +88,7 @@ def _over_budget(target: Target) -> None:
 
 def _gave_up_early(target: Target) -> None:
     lives(target, ((1, 0),))
-    target.emit("STAYS_DOWN", name="server")
+    target.emit("over RESPAWN", name="server")
 
 
 def _count_skips(target: Target) -> None:

@@ -14,7 +14,7 @@ from cellreap.trace.check import Report, check, check_stream
 from cellreap.trace.events import Event
 from cellreap.trace.frames import MARK
 from cellreap.trace.reader import MAX_LINE
-from cellreap.trace.writer import Draft, seal
+from cellreap.trace.writer import Draft, event_of, seal
 from kit import broken_apart, broken_configurations, broken_respawns, truth_traces
 from kit.cancel_run import cancel_run
 from kit.collect_run import collect_run
@@ -112,7 +112,7 @@ def _due_after_the_end() -> Report:
     drafts = stop_run()
     at = next(i for i, (_, values) in enumerate(drafts) if values.get("cause") == "stop")
     cause = {"name": "phoenix", "count": 1, "delay_ms": 0}
-    return of_drafts([*drafts[:at], drafts[at], ("RESPAWN_DUE", cause), *drafts[at + 1 :]])
+    return of_drafts([*drafts[:at], drafts[at], ("due RESPAWN", cause), *drafts[at + 1 :]])
 
 
 def _stopped_twice() -> Report:
@@ -380,7 +380,7 @@ def _wrong_order(target: Target) -> None:
 
 def _second_first(target: Target) -> None:
     token = target.queues["PD_2"][0].token
-    target.emit("GET_WORK", pd="PD_2", token=token + 1)
+    target.emit("fetched NOTICE", pd="PD_2", token=token + 1)
 
 
 def _each(target: Target) -> None:
@@ -417,7 +417,7 @@ def _illegal(target: Target) -> None:
 
 def _without_end() -> Report:
     drafts = RUNS["depths-0-0"]()[:-1]
-    return check(Event(name, {k: str(v) for k, v in values.items()}) for name, values in drafts)
+    return check(event_of(*draft) for draft in drafts)
 
 
 def _report(skip: int = 0, **change: object) -> list[Draft]:
@@ -496,7 +496,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "actors.there": emitted("SAY", pd="PD_77", text="x"),
     "actors.silent": lambda: scenario(_silent),
     "actors.waiting": lambda: edited("sync", "TICKET", None, ticket=1),
-    "actors.freeze": emitted("FREEZE", pd="PD_0"),
+    "actors.freeze": emitted("frozen THREAD", pd="PD_0"),
     "actors.refusals": lambda: edited("notices", "REFUSED", {"count": 1001}),
     "actors.status": emitted("REFUSE", pd="PD_5", op=10, status=0),
     "actors.unreached": emitted("UNREACHED", crash=0, name="app"),
@@ -583,11 +583,12 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "hung.waits": lambda: edited("hung", "EDGE", None, kind="REQUEST", from_="PD_2"),
     "hung.hung": lambda: edited("hung", "TRIGGER", {"ms": 199}, cause="hung", pd="PD_1"),
     "hung.passed": lambda: edited("hung", "TRIGGER", {"ms": 900}, cause="hung", pd="PD_1"),
-    "hung.unanswered": lambda: edited("hung", "UNANSWERED", {"ran": 300}),
-    "hung.stranded": lambda: edited("hung", "STRANDED", {"pd": "PD_4"}),
+    "hung.unanswered": lambda: edited("hung", "HELD_UP", {"ran": 300}),
+    "order.change": emitted("withdrawn THREAD", pd="PD_5"),
+    "hung.stranded": lambda: edited("hung", "stranded THREAD", {"pd": "PD_4"}),
     "hung.missing": lambda: of_drafts(hung_run("")),
-    "freed.stop": lambda: edited("depths-1-0", "STOP", None, pd="PD_3"),
-    "freed.when": emitted("SERVER_DIED", pd="PD_5", server="PD_4"),
+    "freed.stop": lambda: edited("depths-1-0", "stopped THREAD", None, pd="PD_3"),
+    "freed.when": emitted("answered THREAD", pd="PD_5", by="PD_4"),
     "freed.once": lambda: freed(("PD_3", "PD_1"), ("PD_3", "PD_1")),
     "freed.client": lambda: freed(("PD_5", "PD_1")),
     **broken_respawns.reports(of_drafts),
@@ -595,8 +596,8 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "silence.long": lambda: edited("blame", "SILENT", {"ms": 4999}),
     "silence.each": lambda: edited("blame", "STANDS", None, pd="PD_2"),
     "silence.state": lambda: edited("blame", "STANDS", {"state": "receive"}, pd="PD_3"),
-    "rounds.known": lambda: edited("time", "ROUNDS", None, pd="PD_3"),
-    "rounds.end": lambda: edited("time", "UNFINISHED", None),
+    "rounds.known": lambda: edited("time", "in-rounds THREAD", None, pd="PD_3"),
+    "rounds.end": lambda: edited("time", "unfinished THREAD", None),
     "clock.order": lambda: edited("time", "CLOCK", {"ms": 99}, ms=800),
     "clock.times": lambda: of_drafts(timed(time_run(), back=True)),
     "clock.late": lambda: of_drafts(time_run("")),
@@ -604,15 +605,15 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "clock.passed": lambda: edited("time", "TRIGGER", {"ms": 2400}, cause="late"),
     "notices.token": lambda: edited("depths-1-0", "QUEUE", {"token": 2}, token=3),
     "notices.owed": lambda: edited("notices", "QUEUE", {"kind": "free"}, kind="disconnect", n=0),
-    "notices.fetch": emitted("GET_WORK", pd="PD_5", token=1),
-    "notices.order": lambda: edited("notices", "GET_WORK", None, pd="PD_1"),
-    "notices.finish": lambda: edited("depths-1-0", "GET_WORK", None, token=3),
+    "notices.fetch": emitted("fetched NOTICE", pd="PD_5", token=1),
+    "notices.order": lambda: edited("notices", "fetched NOTICE", None, pd="PD_1"),
+    "notices.finish": lambda: edited("depths-1-0", "fetched NOTICE", None, token=3),
     "notices.each": lambda: crashed(_each),
-    "notices.resume": lambda: edited("notices", "RESUME_WORK", {"token": 1}),
+    "notices.resume": lambda: edited("notices", "resumed NOTICE", {"token": 1}),
     "notices.taken": _takes_too_much,
-    "notices.unseen": emitted("WITHDRAW", pd="PD_5", token=1),
-    "notices.merged": _first_notice_of_fs("MERGE"),
-    "notices.withdrawn": _first_notice_of_fs("WITHDRAW"),
+    "notices.unseen": emitted("withdrawn NOTICE", pd="PD_5", token=1),
+    "notices.merged": _first_notice_of_fs("merged NOTICE"),
+    "notices.withdrawn": _first_notice_of_fs("withdrawn NOTICE"),
     "notices.end": lambda: of_drafts(left_run(deadline=1000)),
     "tickets.number": lambda: edited("notices", "TICKET", {"ticket": 99}, ticket=2),
     "answers.each": lambda: edited("depths-1-0", "ANSWER", None),
@@ -626,13 +627,13 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "cancel.answer": lambda: edited("cancel", "CANCEL", None, name="nowhere"),
     "extractions.number": lambda: edited("notices", "EXTRACT", {"x": 2}, x=1),
     "extractions.one": lambda: scenario(_two_extractions),
-    "extractions.under_way": emitted("MODEL", x=9, row="PD,PD_1,a,,,,"),
+    "extractions.under_way": emitted("EXTRACTED", x=9, maps=0, digest="0" * 16),
     "extractions.asked": lambda: edited("notices", "SUBGRAPH", {"from": "FILE_2_1"}),
     "extractions.ends": lambda: edited("notices", "SUBGRAPH", {"to": "ROOM_SPACE_4"}),
     "extractions.new": lambda: edited("notices", "SUBGRAPH", {"to": "TABLE_SPACE_3"}),
     "extractions.answered": lambda: edited("notices", "FINISH_WORK", None, pd="PD_3"),
-    "extractions.needless": lambda: inserted("notices", "MODEL", "SAY", pd="PD_1", text="x"),
-    "extractions.printed": lambda: edited("notices", "EXTRACTED", None, x=1),
+    "extractions.needless": lambda: inserted("notices", "EXTRACTED", "SAY", pd="PD_1", text="x"),
+    "extractions.state": lambda: edited("notices", "EXTRACTED", {"maps": 1}, x=1),
     "extractions.end": lambda: scenario(lambda target: target.extract()),
     "state.printed": _unprinted,
     "state.snapshot": lambda: inserted("depths-0-0", "SETTLED", "SAY", pd="PD_5", text="x"),

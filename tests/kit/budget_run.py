@@ -54,9 +54,9 @@ def budget_run() -> list[Draft]:
     for count in range(1, BUDGET + 1):
         _down(target, server)
         delay = 0 if count == 1 else DELAY_MS
-        target.emit("RESPAWN_DUE", name="server", count=count, delay_ms=delay)
+        target.emit("due RESPAWN", name="server", count=count, delay_ms=delay)
         server = _configured(target, "server")
         target.quiet()
     _down(target, server)
-    target.emit("STAYS_DOWN", name="server")
+    target.emit("over RESPAWN", name="server")
     return target.end()

@@ -38,7 +38,7 @@ def cancel_run() -> list[Draft]:
         target.exit(phoenix)
         target.cleanup()
         target.account()
-        target.emit("RESPAWN_DUE", name="phoenix", count=count, delay_ms=delay)
+        target.emit("due RESPAWN", name="phoenix", count=count, delay_ms=delay)
         if count == 1:
             phoenix = _phoenix(target)
             target.quiet()

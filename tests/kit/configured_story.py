@@ -238,7 +238,7 @@ class Configured(Target):
         elif crash.how == "exit":
             self.exit(pd, 42)
         elif crash.how == "freeze":
-            self.emit("FREEZE", pd=pd)
+            self.emit("frozen THREAD", pd=pd)
         elif crash.how in ("terminate", "kill"):
             self.terminate(pd, by or ROOT)
         if crash.how not in ("freeze", "hang", "block"):
@@ -292,7 +292,7 @@ class Configured(Target):
     def _decide(self, pd: ExpectedPd) -> None:
         if pd.respawn is not None:
             count = self.counts[pd.name] = self.counts.get(pd.name, 0) + 1
-            self.emit("RESPAWN_DUE", name=pd.name, count=count, delay_ms=0)
+            self.emit("due RESPAWN", name=pd.name, count=count, delay_ms=0)
 
     def had_depths(self, pd: str, depths: tuple[int | None, int | None]) -> None:
         """The depths are those of the configuration, which were told."""
@@ -315,7 +315,7 @@ def story(config: Expected) -> list[Draft]:
     target.quiet()
     crashing = {crash.pd for crash in config.crashes}
     worker = next(pd.name for pd in config.pds if pd.name not in crashing and not pd.spaces)
-    target.emit("ROUNDS", pd=target.ids[worker])
+    target.emit("in-rounds THREAD", pd=target.ids[worker])
     cleaned = False
     for number, crash in enumerate(config.crashes, 1):
         for _ in range(crash.repeat):
@@ -326,7 +326,7 @@ def story(config: Expected) -> list[Draft]:
                         target.make(pd)
                 cleaned = True
                 target.quiet()
-    target.emit("DISMISS", pd=target.ids[worker])
+    target.emit("dismissed THREAD", pd=target.ids[worker])
     if config.extract:
         x = target.extract()
         target.serve_all()

@@ -6,24 +6,22 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
-from cellreap.headers import event_table
 from cellreap.trace.check import Replay, Report
 from cellreap.trace.events import Event
 from cellreap.trace.expected import Expected
-from cellreap.trace.writer import Draft
+from cellreap.trace.writer import Draft, event_of
 from kit.trace_simulator import Target
 
 SHARED = {
-    **dict.fromkeys(
-        ("CLEANUP", "PLAN", "SETTLED", "EXTRACT", "EXTRACTED", "END"), ("STATE", "MODEL")
-    ),
-    "STEP await": ("STATE", "MODEL"),
-    "WAIT": ("GET_WORK",),
-    "CONTINUE": ("GET_WORK",),
-    "RESUME_WORK": ("TRIGGER", "EXTRACT"),
+    **dict.fromkeys(("CLEANUP", "PLAN", "SETTLED", "EXTRACT", "EXTRACTED", "END"), ("STATE",)),
+    "STEP await": ("STATE",),
+    "WAIT": ("fetched NOTICE",),
+    "CONTINUE": ("fetched NOTICE",),
+    "resumed NOTICE": ("TRIGGER", "EXTRACT"),
     "USAGE": ("TRIGGER", "EXTRACT"),
 }
 """Costly event -> the events among which its cost is divided.
@@ -36,11 +34,7 @@ that are not over are counted one by one.
 
 def events_of(drafts: Iterable[Draft]) -> list[Event]:
     """The events of a generated run, not sealed."""
-    fields = event_table().fields
-    return [
-        Event(name, {key: str(values[key]) for key in fields[name] if key in values}, line)
-        for line, (name, values) in enumerate(drafts, 1)
-    ]
+    return [replace(event_of(*draft), line=line) for line, draft in enumerate(drafts, 1)]
 
 
 def cost_by_event(events: list[Event], expected: Expected | None = None) -> dict[str, float]:
@@ -54,7 +48,7 @@ def cost_by_event(events: list[Event], expected: Expected | None = None) -> dict
     replay = Replay(Report("counted"), expected)
     spent, seen = Counter[str](), Counter[str]()
     for event in events:
-        name = "STEP await" if event.name == "STEP" and event["name"] == "await" else event.name
+        name = "STEP await" if event.name == "STEP" and event["name"] == "await" else event.told
         spent[name] += _counted(replay, event)
         seen[name] += 1
     replay.finish()

@@ -102,7 +102,7 @@ LEFT_OUT: Final = frozenset(
 """(event, field): addresses, sizes, cycles and times, which change with the compiled C code; and
 the key, which changes with each boot.
 """
-OF_ONE_PD: Final = frozenset({"SAY", "REFUSE", "GET_WORK", "FINISH_WORK", "RESUME_WORK"})
+OF_ONE_PD: Final = frozenset({"SAY", "REFUSE", "fetched NOTICE", "FINISH_WORK", "resumed NOTICE"})
 """What a PD does by itself. The order of two PDs depends on the time that each of them takes."""
 
 
@@ -114,7 +114,7 @@ def normalised(events: list[Event]) -> dict[str, list[str]]:
     """
     found: dict[str, list[str]] = {"all": []}
     for event in events:
-        if event.name in ("STATE", "MODEL"):
+        if event.name == "STATE":
             continue
         values = {
             name: "*" if (event.name, name) in LEFT_OUT else value

@@ -7,7 +7,7 @@ from cellreap.trace.writer import Draft
 from kit.trace_simulator import Target
 
 
-def hung_run(word: str = "UNANSWERED") -> list[Draft]:
+def hung_run(word: str = "HELD_UP") -> list[Draft]:
     """A client waits in a call through a middle PD. The last one leaves its probe; later the middle
     one itself only waits for messages. A third PD answers its probe late, as it could not run, and
     leaves another one. A fourth uses its budget up. The client is passive, and stranded once.
@@ -24,7 +24,7 @@ def hung_run(word: str = "UNANSWERED") -> list[Draft]:
     target.request(client, target.space(middle, "FILE", "files"))
     target.quiet()
     target.emit("CLOCK", ms=200)
-    target.emit("STRANDED", pd=client)
+    target.emit("stranded THREAD", pd=client)
     target.probe(busy, None, 300)
     probe = target.queues[busy][-1]
     for ms in (400, 600):

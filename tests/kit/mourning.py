@@ -33,9 +33,12 @@ class Mourning:
             self._graves = [grave for grave in self._graves if grave[0] != text["node"]]
         elif event == "QUEUE":
             self._owed(text)
-        elif event in ("MERGE", "WITHDRAW", "FINISH_WORK") and text.get("result") != "failed":
+        elif (
+            event in ("merged NOTICE", "withdrawn NOTICE", "FINISH_WORK")
+            and text.get("result") != "failed"
+        ):
             self._done(pd, text["token"])
-        elif event == "STOP":
+        elif event == "stopped THREAD":
             self._stopped.add(pd)
             self._graves = [grave for grave in self._graves if grave[0] != pd]
 

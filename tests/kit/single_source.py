@@ -53,11 +53,11 @@ def type_lines() -> list[str]:
     )
 
 
-def setting_lines() -> list[str]:
-    """The table of settings as the docs have it."""
-    rows = headers.table("trace_events.h", "CR_SETTING")
+def word_lines(what: str) -> list[str]:
+    """The table of settings or of changes as the docs have it."""
+    rows = headers.table("trace_events.h", f"CR_{what.upper()}")
     return table_lines(
-        ("setting", "meaning"), [(f"`{word}`", str(meaning)) for _, _, word, meaning in rows]
+        (what, "meaning"), [(f"`{word}`", str(meaning)) for _, _, word, meaning in rows]
     )
 
 
@@ -83,7 +83,8 @@ def events_in_docs(rewrite: bool = False) -> None:
 def types_in_docs(rewrite: bool = False) -> None:
     """Compares the table of field types."""
     check_table(path_of(TRACE_PAGE), "field types", type_lines(), rewrite)
-    check_table(path_of(TRACE_PAGE), "settings", setting_lines(), rewrite)
+    for what in ("setting", "change"):
+        check_table(path_of(TRACE_PAGE), f"{what}s", word_lines(what), rewrite)
 
 
 def table_limit_lines() -> list[str]:

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cellreap.trace.events import Event
-from cellreap.trace.writer import Draft
+from cellreap.trace.writer import Draft, event_of
 
 
 def timed(drafts: list[Draft], *, fast: bool = False, back: bool = False) -> list[Draft | Event]:
@@ -14,9 +16,8 @@ def timed(drafts: list[Draft], *, fast: bool = False, back: bool = False) -> lis
     made: list[Draft | Event] = []
     for seq, (name, values) in enumerate(drafts):
         clock = {"clock": 1_000_000} if name == "TRACE" else {}
-        said = {key: str(value) for key, value in {**values, **clock}.items()}
         time = seq * (1_000_000 if fast else 1_000_000_000)
         if back and seq == len(drafts) - 1:
             time = 0
-        made.append(Event(name, said, time=time if seq else None))
+        made.append(replace(event_of(name, {**values, **clock}), time=time if seq else None))
     return made

@@ -38,12 +38,12 @@ class Mutation:
 
 def deletions(events: Sequence[Event]) -> Iterator[tuple[Mutation, list[Event]]]:
     for i, event in enumerate(events):
-        yield Mutation("delete", i, i, str(event), event.name), list(events[i + 1 :])
+        yield Mutation("delete", i, i, str(event), event.told), list(events[i + 1 :])
 
 
 def doublings(events: Sequence[Event]) -> Iterator[tuple[Mutation, list[Event]]]:
     for i, event in enumerate(events):
-        yield Mutation("double", i, i + 1, str(event), event.name), [event, *events[i + 1 :]]
+        yield Mutation("double", i, i + 1, str(event), event.told), [event, *events[i + 1 :]]
 
 
 def alterations(events: Sequence[Event]) -> Iterator[tuple[Mutation, list[Event]]]:
@@ -81,7 +81,7 @@ def moves(
         if all(_same(other, events[i]) for other in crossed):
             continue  # nothing changes
         what = f"{events[i]} to before {events[to] if to < len(events) else 'nothing'}"
-        yield Mutation("move", i, keep, what, events[i].name), tail
+        yield Mutation("move", i, keep, what, events[i].told), tail
 
 
 def by_distance(events: Sequence[Event], distance: int) -> list[int | None]:
@@ -221,7 +221,7 @@ _ACTS = {
     "REFUSE": "pd",
     "REPORT": "pd",
     "ANSWER": "pd",
-    "GET_WORK": "pd",
+    "fetched NOTICE": "pd",
     "FINISH_WORK": "pd",
     "FAULT": "pd",
     "EXIT": "pd",
@@ -241,9 +241,9 @@ def depends(events: Sequence[Event], first: int, second: int, moved: int) -> boo
     a, b = events[first], events[second]
     if not conflicts(a, b):
         return False
-    if a.name == b.name and a.name in ("GET_WORK", "FINISH_WORK"):
+    if a.told == b.told and a.told in ("fetched NOTICE", "FINISH_WORK"):
         if events[0]["version"] == "1":
-            return a.name == "GET_WORK"
+            return a.told == "fetched NOTICE"
         return _lane(events, a) == _lane(events, b)
     crossed = events[first : second + 1] if moved == first else events[first:second]
     if events[moved].name == "USAGE" and not {a.name, b.name} & _FRAME:
@@ -261,7 +261,7 @@ def _edge(event: Event) -> list[str]:
     return [event[field] for field in ("kind", "from", "to", "number")]
 
 
-_BETWEEN = ("SAY", "CLOCK", "HELD_UP", "ROUNDS", "DISMISS", "UNFINISHED")
+_BETWEEN = ("SAY", "CLOCK", "HELD_UP", "in-rounds THREAD", "dismissed THREAD", "unfinished THREAD")
 """Events that may come before or after any cleanup, but not in its middle."""
 
 
@@ -274,7 +274,7 @@ def leapt_cleanups(events: Sequence[Event], crossed: range, moved: int) -> froze
     """
     event = events[moved]
     sets_depths = event.values.get("op") == "set_depth"
-    if not sets_depths and event.name not in ("GET_WORK", "FINISH_WORK", *_BETWEEN):
+    if not sets_depths and event.told not in ("fetched NOTICE", "FINISH_WORK", *_BETWEEN):
         return frozenset()
     parts: dict[str, list[int]] = {}
     for j in crossed:
@@ -351,11 +351,11 @@ def conflicts(first: Event, second: Event) -> bool:
     if _acting(first, second) or _acting(second, first):
         return True
     if (
-        first.name in ("GET_WORK", "FINISH_WORK")
-        and second.name in ("GET_WORK", "FINISH_WORK")
+        first.told in ("fetched NOTICE", "FINISH_WORK")
+        and second.told in ("fetched NOTICE", "FINISH_WORK")
         and first["pd"] == second["pd"]
     ):
-        return first.name == second.name or first["token"] == second["token"]
+        return first.told == second.told or first["token"] == second["token"]
     return _makes(first, second) or _unmakes(first, second)
 
 
@@ -377,8 +377,8 @@ def _conflict_within(first: Event, second: Event) -> bool:
 def _acting(trigger: Event, other: Event) -> bool:
     """Whether `other` creates the PD that `trigger` stops, or is caused by that PD."""
     if trigger.name in ("FAULT", "EXIT"):
-        if other.name in _ACTS:
-            return other[_ACTS[other.name]] == trigger["pd"]
+        if other.told in _ACTS:
+            return other[_ACTS[other.told]] == trigger["pd"]
         if other.name == "EDGE" and other["kind"] == "SUBSCRIBE":
             return other["from"] == trigger["pd"]
         if other.name == "RESOURCE":

@@ -110,11 +110,12 @@ def registers_at(ip: int, syscall: int) -> str:
 
 
 @cache
-def _numbers(event: str) -> dict[str, int]:
-    """The numbers in an event, each 0."""
-    table = event_table()
-    fields = table.fields.get(event, ())
-    return {name: 0 for name in fields if table.types[event, name] == "NUMBER"}
+def _numbers(event: str) -> dict[str, object]:
+    """The numbers in an event, each 0, and who a thread has nothing to do with."""
+    table, name = event_table(), event.rpartition(" ")[2]
+    fields = table.fields.get(name, ())
+    numbers = {field: 0 for field in fields if table.types[name, field] == "NUMBER"}
+    return {**numbers, **({"by": "-"} if name == "THREAD" else {})}
 
 
 def in_order(plan: reference.Plan) -> list[tuple[str, str, str, str | None]]:
@@ -242,12 +243,12 @@ class Target:
         self.mourning.see(event, draft)
         cause = {} if "op" in draft else cause_of(self.model, event, draft, self.spawning)
         self.events.append((event, {**_numbers(event), **draft, **cause}))
-        pd, server = str(values.get("pd")), str(values.get("server"))
-        if event in ("FREEZE", "FAULT_HELD"):
+        pd, server = str(values.get("pd")), str(values.get("by"))
+        if event in ("frozen THREAD", "FAULT_HELD"):
             self.suspended.add(pd)
-        elif event == "FAULT_RESUMED":
+        elif event == "resumed THREAD":
             self.suspended.discard(pd)
-        elif event == "SERVER_DIED" and server in self.stop_calls:
+        elif event == "answered THREAD" and server in self.stop_calls:
             self.stop_calls[server]["resume"] += 1
 
     def setting(
@@ -668,7 +669,7 @@ class Target:
 
     def freeze(self, pd: str, crash: int = 1) -> None:
         self.stage(crash, "freeze", pd)
-        self.emit("FREEZE", pd=pd)
+        self.emit("frozen THREAD", pd=pd)
 
     def _may_be_in_call(self, pd: str, server: str) -> bool:
         """Whether the PD can be in a call, over a slot that is full or that it thinks is."""
@@ -689,12 +690,12 @@ class Target:
         calls["read-registers"] = sum(self._may_be_in_call(other, pd) for other in self.slots)
         self.suspended.add(pd)
         self.silent.add(pd)
-        self.emit("STOP", pd=pd)
+        self.emit("stopped THREAD", pd=pd)
         self._forget(pd)
 
     def free(self, pd: str, server: str) -> None:
         """The PD was in a call to a server that was just stopped."""
-        self.emit("SERVER_DIED", pd=pd, server=server)
+        self.emit("answered THREAD", pd=pd, by=server)
 
     def _stopped(self, pd: str, cause: str) -> None:
         self._stop(pd)
@@ -770,7 +771,7 @@ class Target:
                 handed.append(notice)
         for notice in handed:
             notice.out = notice.seen = True
-            self.emit("GET_WORK", pd=pd, token=notice.token)
+            self.emit("fetched NOTICE", pd=pd, token=notice.token)
         return handed
 
     def ack(self, pd: str, notice: Notice, result: str = "ok") -> None:
@@ -799,7 +800,7 @@ class Target:
         assert parts is not None
         head = next(notice for notice in self.queues[pd] if notice.lane == parts.number)
         head.failed, head.tag = False, None
-        self.emit("RESUME_WORK", pd=pd, token=head.token)
+        self.emit("resumed NOTICE", pd=pd, token=head.token)
 
     def serve(self, pd: str, result: str = "ok") -> None:
         """The PD fetches and acknowledges all its notices, of each lane until one fails."""
@@ -820,12 +821,12 @@ class Target:
     def merge(self, pd: str, notice: Notice, space: str) -> None:
         """A notice that its receiver has not fetched stands for several."""
         notice.kind, notice.node = "disconnect", space
-        self.emit("MERGE", pd=pd, token=notice.token)
+        self.emit("merged NOTICE", pd=pd, token=notice.token)
 
     def withdraw(self, pd: str, notice: Notice) -> None:
         """A notice that its receiver has not fetched is taken back for good."""
         self.queues[pd].remove(notice)
-        self.emit("WITHDRAW", pd=pd, token=notice.token)
+        self.emit("withdrawn NOTICE", pd=pd, token=notice.token)
 
     # -- tickets and extractions
 
@@ -887,18 +888,12 @@ class Target:
         self.emit("SUBGRAPH", x=x, pd=pd, token=notice.token, from_=upper, to=lower)
 
     def extracted(self, x: int) -> None:
-        """The state with all reported rows, which are assumed to fit."""
-        rows = self._rows()
-        for upper, lower in self.pieces[x]:
-            if (
-                upper in self.model.nodes
-                and lower in self.model.nodes
-                and not {upper, lower} & self.doomed
-            ):
-                rows.append(f",,NONE,MAP,{upper},{lower},")
-        for row in rows:
-            self.emit("MODEL", x=x, row=row)
-        self.emit("EXTRACTED", x=x, rows=len(rows))
+        """The state with all reported edges, which are assumed to fit."""
+        model, fit = self.model.copy(), self.model.nodes.keys() - self.doomed
+        pieces = [ends for ends in self.pieces[x] if fit.issuperset(ends)]
+        for ends in pieces:
+            model.add_map(*ends)
+        self.emit("EXTRACTED", x=x, maps=len(pieces), digest=digest_of(model))
         self.extractions_over.add(x)
         self._withdraw_unseen(("extraction", x))
         self._settle(("extraction", x))
@@ -1509,12 +1504,12 @@ def left_run(deadline: int = 0, rounds: bool = False) -> list[Draft]:
     target.request(client, target.space(server, "BLOCK", "disk"))
     target.quiet()
     if rounds:
-        target.emit("ROUNDS", pd=server)
+        target.emit("in-rounds THREAD", pd=server)
     target.exit(client, 0)
     target.cleanup()
     target.account()
     if rounds:
-        target.emit("UNFINISHED", pd=server)
+        target.emit("unfinished THREAD", pd=server)
     return target.end()
 
 
@@ -1860,8 +1855,8 @@ def time_run(word: str = "HELD_UP") -> list[Draft]:
     starved = target.pd("starved", deadline=1000)
     target.request(guest, target.space(starved, "FILE", "files"))
     target.quiet()
-    target.emit("ROUNDS", pd=client)
-    target.emit("ROUNDS", pd=worker)
+    target.emit("in-rounds THREAD", pd=client)
+    target.emit("in-rounds THREAD", pd=worker)
     target.emit("CLOCK", ms=100)
     target.exit(guest, 0)
     target.cleanup()
@@ -1882,8 +1877,8 @@ def time_run(word: str = "HELD_UP") -> list[Draft]:
     target.account()
     target.emit("CLOCK", ms=3000)
     target.serve_all()
-    target.emit("DISMISS", pd=worker)
-    target.emit("UNFINISHED", pd=client)
+    target.emit("dismissed THREAD", pd=worker)
+    target.emit("unfinished THREAD", pd=client)
     return target.end()
 
 
@@ -1905,7 +1900,7 @@ def blame_run() -> list[Draft]:
     target.hold_fault(patient, nurse)
     (notice,) = target.fetch(nurse)
     target.ack(nurse, notice)
-    target.emit("FAULT_RESUMED", pd=patient)
+    target.emit("resumed THREAD", pd=patient)
     target.say(patient, "on it goes")
     target.hold_fault(patient, nurse)
     # Nothing happens for a while.

@@ -167,7 +167,7 @@ def place(events: list[Event], name: str, *, last: bool = False, **values: str) 
     found = [
         at
         for at, event in enumerate(events)
-        if event.name == name and values.items() <= event.values.items()
+        if name in (event.name, event.told) and values.items() <= event.values.items()
     ]
     return found[-1 if last else 0]
 
@@ -195,7 +195,7 @@ def _one_more(events: list[Event]) -> list[Event]:
 
 
 def _from_the_dead(events: list[Event]) -> list[Event]:
-    stop = place(events, "STOP")
+    stop = place(events, "stopped THREAD")
     said = [said for event in events for said in event.said if said.pd == events[stop]["pd"]]
     return [*events[:-1], replace(events[-1], said=(said[-1],))]
 

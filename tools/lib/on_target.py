@@ -99,7 +99,7 @@ def phases_of(run: Run) -> dict[str, int]:
     done = [event for event in inside if event.name in ("STEP", "QUEUE")][-1]
     owed = {event["token"] for event in inside if event.name == "QUEUE"}
     fetched = [
-        event for event in events if event.name == "GET_WORK" and event["token"] in owed
+        event for event in events if event.told == "fetched NOTICE" and event["token"] in owed
     ]  # fmt: skip
     told = max((settled, *fetched), key=_time)
     marks = [fault, begun, planned, done, settled, told]

@@ -36,7 +36,7 @@ MARKS: Final = {
     "late": "late",
     "hung": "hung",
     "SAY": "says",
-    "SERVER_DIED": "answered: server died",
+    "answered THREAD": "answered: server died",
     "REFUSE": "refused",
     "STANDS": "stands",
     "PROBE": "probed",
@@ -111,11 +111,11 @@ class Lanes:
         self._at += 1
         if event.name != "STANDS":
             self._end(event.values.get("pd", ""), "call")  # it went on
-        handler = _HANDLERS.get(event.name)
+        handler = _HANDLERS.get(event.told)
         if handler is not None:
             handler(self, event)
         lane = self.lanes.get(event.values.get("pd", ""))
-        kind = event.name
+        kind = event.told
         if kind == "TRIGGER":
             kind = event["cause"] if event["when"] == "now" else event["when"]
         if kind in MARKS and lane is not None:
@@ -249,19 +249,19 @@ class Lanes:
 
 _HANDLERS: Final[dict[str, Callable[[Lanes, Event], None]]] = {
     "PD": Lanes._pd,
-    "STOP": Lanes._stop,
-    "FREEZE": Lanes._freeze,
+    "stopped THREAD": Lanes._stop,
+    "frozen THREAD": Lanes._freeze,
     "STANDS": Lanes._stands,
     "FAULT_HELD": Lanes._fault_held,
-    "FAULT_RESUMED": Lanes._fault_over,
+    "resumed THREAD": Lanes._fault_over,
     "FAULT": Lanes._fault_over,
     "TRIGGER": Lanes._ask,
     "EXTRACT": Lanes._ask,
     "TICKET": Lanes._ticket,
     "QUEUE": Lanes._queue,
-    "GET_WORK": Lanes._get_work,
+    "fetched NOTICE": Lanes._get_work,
     "FINISH_WORK": Lanes._finish_work,
-    "WITHDRAW": Lanes._withdraw,
+    "withdrawn NOTICE": Lanes._withdraw,
     "CLEANUP": Lanes._cleanup,
     "STEP": Lanes._step,
     "SETTLED": Lanes._settled,

@@ -130,7 +130,7 @@ def _said(event: Event, names: dict[str, str]) -> str:
     def name(field: str = "pd") -> str:
         return name_of(event[field], names)
 
-    match event.name:
+    match event.told:
         case "PD" if event["id"] != ROOT:
             return f"{name('id')} was created"
         case "SAY":
@@ -144,9 +144,9 @@ def _said(event: Event, names: dict[str, str]) -> str:
         case "CANCEL":
             what = f"ticket {event['ticket']}" if event["ticket"] != "0" else event["name"]
             return f"{name()}: cancelled {printable(what)}"
-        case "RESPAWN_DUE":
+        case "due RESPAWN":
             return f"{printable(event['name'])} is respawned in {event['delay_ms']} ms"
-        case "STAYS_DOWN":
+        case "over RESPAWN":
             return f"{printable(event['name'])} stays down: its budget is used up"
     return ""
 

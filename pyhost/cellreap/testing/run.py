@@ -71,14 +71,16 @@ class Run:
         return found[0]
 
     def of(self, *names: str, **fields: object) -> list[Event]:
-        """The events with these names whose fields have these values. The argument for a field
-        that is named like a Python keyword has a trailing underscore: `from_`.
+        """The events that tell this (`Event.told`), or have this name, and whose fields have these
+        values. The argument for a field that is named like a Python keyword has a trailing
+        underscore: `from_`.
         """
         wanted = {key.rstrip("_"): str(value) for key, value in fields.items()}
         return [
             event
             for event in self.events
-            if event.name in names and all(event[key] == value for key, value in wanted.items())
+            if (event.name in names or event.told in names)
+            and all(event[key] == value for key, value in wanted.items())
         ]
 
     def made(self, *kinds: str, **fields: object) -> list[Event]:

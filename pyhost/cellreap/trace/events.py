@@ -46,8 +46,11 @@ class Event:
 
     @property
     def told(self) -> str:
-        """What it tells: of a row of the model its change and kind, else its name."""
-        return f"{self['change']} {self['kind']}" if self.name == "EDGE" else self.name
+        """What it tells: its name; if something became of something, `<change> <name>`, but of an
+        edge `<change> <kind>`.
+        """
+        change = self.values.get("change")
+        return self.name if change is None else f"{change} {self.values.get('kind', self.name)}"
 
     def made(self, *kinds: str) -> bool:
         """Whether it tells of an edge of one of these kinds that was made."""

@@ -14,7 +14,7 @@ from cellreap.trace.events import Event
 LABEL_SHIFT: Final = 12
 """Bits of the head of a message below its label."""
 _WIDTH: Final = 84
-READS: Final = frozenset({"TRACE", "PD", "FAULT_RESUMED", "FAULT_HELD", "FAULT"})
+READS: Final = frozenset({"TRACE", "PD", "resumed THREAD", "FAULT_HELD", "FAULT"})
 """The events that `Faults` reads."""
 
 
@@ -91,12 +91,12 @@ class Faults:
 
     def take(self, event: Event) -> None:
         """Takes the next event."""
-        match event.name:
+        match event.told:
             case "TRACE":
                 self._arch = event["arch"]
             case "PD":
                 self._names[event["id"]] = event["name"], event["op"] == "spawn"
-            case "FAULT_RESUMED":
+            case "resumed THREAD":
                 self._held.pop(event["pd"], None)
             case "FAULT_HELD":
                 self._held[event["pd"]] = self._add(event, event["handler"])

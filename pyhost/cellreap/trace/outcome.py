@@ -23,7 +23,7 @@ from cellreap.trace.silence import NO_SOUND, WAITS
 
 _READS: Final = frozenset(
     {
-        "TRACE", "PD", "SILENT", "STANDS", "END", "CLEANUP", "SAY", "STAGE", "FAULT_RESUMED",
+        "TRACE", "PD", "SILENT", "STANDS", "END", "CLEANUP", "SAY", "STAGE", "resumed THREAD",
         "REFUSE", "FAULT", "EXIT", "TRIGGER",
     }
 )  # fmt: skip
@@ -75,9 +75,9 @@ class Outcome:
         """Takes the next event."""
         self._silent = self._silent and event.name in NO_SOUND
         self.living.take(event)
-        if event.name not in _READS:
+        if event.told not in _READS:
             return
-        match event.name:
+        match event.told:
             case "TRACE":
                 self._arch = event["arch"]
             case "PD" if event["id"] != ROOT:
@@ -96,7 +96,7 @@ class Outcome:
                 self.said[name] = (self.said.get(name, "") + event["text"] + "\n")[-_MAX_SAID:]
             case "STAGE" if event["how"] != "terminate":
                 self._staged[event["pd"]] = event["how"]
-            case "FAULT_RESUMED":
+            case "resumed THREAD":
                 self._staged.pop(event["pd"], None)
             case "REFUSE":
                 self._refused[event["pd"]] = refusal_of(event)

@@ -30,6 +30,7 @@ RULES: Final[dict[str, str]] = {
     "order.version": "The version is that of this cellreap, which has every event of the trace.",
     "order.header": "TRACE names an architecture and a kernel with its version.",
     "order.answer": "The QUEUE events that an event requires follow it directly.",
+    "order.change": "An event of what became of something tells a change that it can have.",
     "model.possible": "The model allows the change: nodes and edges that it uses exist, and new "
     "ones are new.",
     # memory
@@ -50,7 +51,7 @@ RULES: Final[dict[str, str]] = {
     "memory.in_use": "USAGE has the nodes, edges, notices, tickets and slots that the events "
     "before it leave, and for each body one block more than the first one had.",
     "memory.objects": "USAGE, SETTLED and MAKE_UNDONE have the kernel objects of the first USAGE "
-    "and of all bodies. The endpoint of a PD goes with its STOP.",
+    "and of all bodies. The endpoint of a PD goes when the PD is stopped.",
     # accounts
     "accounts.quota": "The quotas of an account are told once.",
     "accounts.within": "No account uses more than its quota.",
@@ -93,8 +94,9 @@ RULES: Final[dict[str, str]] = {
     "and END.",
     "staged.root": "The root task terminates and freezes a PD only if a crash is staged so.",
     # rounds of work
-    "rounds.known": "DISMISS and UNFINISHED are about PDs that have ROUNDS, once each.",
-    "rounds.end": "At END each live PD that works in rounds was dismissed, or is UNFINISHED.",
+    "rounds.known": "A THREAD is `dismissed` or `unfinished` after it was `in-rounds`, once.",
+    "rounds.end": "At END the THREAD of each live PD that works in rounds is `dismissed` or "
+    "`unfinished`.",
     # the target's time
     "clock.order": "CLOCK goes on by at least 100 ms.",
     "clock.late": "A PD that has had a notice for its deadline, and has finished none, is late or "
@@ -281,18 +283,18 @@ RULES: Final[dict[str, str]] = {
     "if TRIGGER names neither a PD nor a probe.",
     "hung.hung": "A PD has hung that can answer and did not finish the probe that TRIGGER names "
     "for heartbeat_ms or call_ms, or was in receives for twice that time.",
-    "hung.passed": "The times of `hung` and UNANSWERED have passed by CLOCK, and the PD that waits "
-    "in a call did nothing meanwhile.",
-    "hung.unanswered": "UNANSWERED names a probe of a limit that was not finished in its time. A "
-    "PD that could have finished the probe of its heartbeat_ms has hung instead.",
-    "hung.stranded": "A PD that is STRANDED is passive and can answer.",
+    "hung.passed": "The times of `hung` and of the HELD_UP of a probe have passed by CLOCK, and "
+    "the PD that waits in a call did nothing meanwhile.",
+    "hung.unanswered": "HELD_UP with a token names a probe of a limit that was not finished in "
+    "its time. A PD that could have finished the probe of its heartbeat_ms has hung instead.",
+    "hung.stranded": "A PD whose THREAD is `stranded` is passive and can answer.",
     "hung.missing": "A PD that has not finished the probe of a limit in its time has hung or is "
-    "UNANSWERED. No PD with a call_ms is left in a call when the run ends and nobody can run.",
+    "HELD_UP. No PD with a call_ms is left in a call when the run ends and nobody can run.",
     # stopping
     "freed.stop": "A PD is stopped once: directly after it became a trigger, or right before its "
     "STEP `suspend`. With the PD of a subtree all are stopped that it created.",
-    "freed.when": "The PDs that are in a call to a PD are freed directly after its STOP.",
-    "freed.once": "A PD is freed at most once by one STOP.",
+    "freed.when": "The PDs that are in a call to a PD are freed directly after it was stopped.",
+    "freed.once": "A PD is freed at most once by the stop of another.",
     "freed.client": "A PD is freed only from a call to a server that it had a capability to.",
     # how long receivers are awaited
     "progress.awaited": "A PD is given up only if it can answer, and a cleanup, an extraction or a "
@@ -327,8 +329,8 @@ RULES: Final[dict[str, str]] = {
     "notices.end": "At END every notice is finished or held, or its receiver is destroyed, has no "
     "deadline, or had others probed because it waits in a call.",
     # answers
-    "answers.each": "Each series of GET_WORK, each REPORT, and each TICKET that answers somebody "
-    "has its ANSWER directly after it, and no other ANSWER of these operations comes.",
+    "answers.each": "Each series of NOTICE `fetched`, each REPORT, and each TICKET that answers "
+    "somebody has its ANSWER directly after it, and no other ANSWER of these operations comes.",
     "answers.words": "The words of an ANSWER are those that follow from the events before it.",
     # tickets
     "tickets.number": "TICKET names a ticket that there is.",
@@ -345,16 +347,16 @@ RULES: Final[dict[str, str]] = {
     # extractions
     "extractions.number": "Extractions are numbered from 1.",
     "extractions.one": "A PD has one extraction under way at a time.",
-    "extractions.under_way": "Every SUBGRAPH and MODEL belongs to an extraction that is under way.",
+    "extractions.under_way": "Every SUBGRAPH and EXTRACTED belongs to an extraction that is under "
+    "way.",
     "extractions.asked": "A manager reports only on the notice that it has fetched and not "
     "finished.",
     "extractions.ends": "A reported edge joins two live resources or two live spaces. Its manager "
     "holds the target or may request its space.",
     "extractions.new": "A reported edge is not known yet and closes no circle.",
-    "extractions.answered": "The rows follow when all servers that can answer have answered.",
+    "extractions.answered": "EXTRACTED follows when all servers that can answer have answered.",
     "extractions.needless": "An extraction waits only while a server that was asked can answer.",
-    "extractions.printed": "The MODEL rows of an extraction are contiguous, and EXTRACTED follows "
-    "them.",
+    "extractions.state": "EXTRACTED has the digest of the state with the reported edges that fit.",
     "extractions.end": "At END every extraction is over.",
     # printed states
     "state.printed": "The whole state is printed after the last change before END.",
@@ -413,7 +415,7 @@ RULES: Final[dict[str, str]] = {
     "truth.form": "TRUTH, the CAPS of both CNodes of each PD, the TIME of each PD or of none, the "
     "OWN_CAPS of each CNode of the root task and UNTYPEDS stand together, each once.",
     "truth.when": "A trace with TRUTH has it before the first crash, between each crash and the "
-    "STOP of its PD, directly after each cleanup, and directly before END.",
+    "stop of its PD, directly after each cleanup, and directly before END.",
     "truth.snapshot": "The text after a TRUTH with a snapshot is a snapshot of the kernel.",
     "truth.threads": "In the kernel, each PD has one thread, with its priority and with spaces in "
     "its body, and there is no other thread.",
@@ -432,6 +434,6 @@ RULES: Final[dict[str, str]] = {
     "statements.same": "The trace has what a PD says that it asked and was told, in its order.",
     "statements.announced": "A PD that makes statements made one before each SAY, EXIT, "
     "FINISH_WORK, ALLOW and EDGE of a SUBSCRIBE of it.",
-    "statements.stopped": "A PD says nothing after its STOP.",
+    "statements.stopped": "A PD says nothing after it was stopped.",
 }
 """Id -> demand."""

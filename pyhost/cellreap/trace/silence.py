@@ -13,7 +13,7 @@ from cellreap import headers
 from cellreap.model.ids import ROOT
 from cellreap.trace.events import Event, printable
 
-NO_SOUND: Final = ("CLOCK", "HELD_UP", "UNANSWERED", "STANDS", "SILENT")
+NO_SOUND: Final = ("CLOCK", "HELD_UP", "STANDS", "SILENT")
 """Events that end no silence."""
 _SAID: Final = 80
 
@@ -132,7 +132,7 @@ class Silence:
 
 
 _READS: Final = frozenset(
-    {"PD", "STEP", "SETTING", "SAY", "FAULT_HELD", "FAULT_RESUMED", "FAULT", "SILENT", "STANDS"}
+    {"PD", "STEP", "SETTING", "SAY", "FAULT_HELD", "resumed THREAD", "FAULT", "SILENT", "STANDS"}
 )
 
 
@@ -150,9 +150,9 @@ class Listener:
         """Takes the next event."""
         if self._ms is not None and event.name not in NO_SOUND:
             self._ms = None
-        if event.name not in _READS:
+        if event.told not in _READS:
             return
-        match event.name:
+        match event.told:
             case "PD" if event["id"] != ROOT:
                 pd = event["id"]
                 self._pds[pd] = Standing(pd, event["name"], event["op"] == "spawn")
@@ -164,7 +164,7 @@ class Listener:
                 self._pds[event["pd"]].said = event["text"]
             case "FAULT_HELD" if event["pd"] in self._pds:
                 self._pds[event["pd"]].held_by = event["handler"]
-            case "FAULT_RESUMED" | "FAULT" if event["pd"] in self._pds:
+            case "resumed THREAD" | "FAULT" if event["pd"] in self._pds:
                 self._pds[event["pd"]].held_by = None
             case "SILENT":
                 self._ms = event.number("ms")

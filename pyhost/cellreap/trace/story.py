@@ -95,7 +95,7 @@ class Story:
     def take(self, event: Event) -> None:
         """Takes the next event."""
         self.living.take(event)
-        handler = _HANDLERS.get(event.name)
+        handler = _HANDLERS.get(event.told)
         if handler is not None:
             handler(self, event)
         if event.name in PARTS and self.chapters:

@@ -16,7 +16,9 @@ from cellreap.trace.events import MAX_NUMBER, Event, encode
 from cellreap.trace.frames import MARK, Key, number
 
 Draft = tuple[str, Mapping[str, object]]
-"""An event to be written: its name and its values. `seal` computes END's count and digest."""
+"""An event to be written: what it tells, as `Event.told` or its name, and its values. `seal`
+computes END's count and digest.
+"""
 
 
 NO_SECRET: Final = b"nobody's secret!"
@@ -34,7 +36,7 @@ def seal(events: Iterable[Draft | Event], key: bytes | None = None) -> list[str]
     digest = count = time = 0
     in_trace = NO_SECRET
     for seq, draft in enumerate(events):
-        event = draft if isinstance(draft, Event) else _event(*draft)
+        event = draft if isinstance(draft, Event) else event_of(*draft)
         if event.name == "TRACE" and seq == 0:
             in_trace = _key_in(event)
         if event.name == "END":
@@ -102,5 +104,10 @@ def _key_in(event: Event) -> bytes:
         return NO_SECRET
 
 
-def _event(name: str, values: Mapping[str, object]) -> Event:
-    return Event(name, {field: str(value) for field, value in values.items()})
+def event_of(told: str, values: Mapping[str, object]) -> Event:
+    """A draft as an event."""
+    change, _, name = told.rpartition(" ")
+    said = {**({"change": change} if change else {}), **values}
+    known = headers.event_table().fields.get(name, ())
+    ordered = [*(field for field in known if field in said), *(said.keys() - set(known))]
+    return Event(name, {field: str(said[field]) for field in ordered})

@@ -92,10 +92,38 @@ typedef enum cr_print {
     CR_WHEN(CR_WHEN_LATER, 1, "later", "when it can begin; until then the PD goes on")             \
     CR_WHEN(CR_WHEN_NEVER, 2, "never", "it would destroy a protected PD by now")
 
-/* What became of a row: CR_CHANGE(enumerator, number, word, meaning) */
+/* What became of something, and in which events: CR_CHANGE(enumerator, number, word, meaning) */
+/* clang-format off */
 #define CR_CHANGES                                                                                 \
-    CR_CHANGE(CR_CHANGE_MADE, 0, "made", "it is new")                                              \
-    CR_CHANGE(CR_CHANGE_DROPPED, 1, "dropped", "it is gone")
+    CR_CHANGE(CR_CHANGE_MADE, 0, "made", "EDGE: it is new")                                        \
+    CR_CHANGE(CR_CHANGE_DROPPED, 1, "dropped", "EDGE: it is gone")                                 \
+    CR_CHANGE(CR_CHANGE_STOPPED, 2, "stopped", "THREAD: it was suspended for good, the PD's "      \
+              "endpoint was destroyed, and its notices were dropped. The PD is a trigger, or "     \
+              "its STEP `suspend` follows")                                                        \
+    CR_CHANGE(CR_CHANGE_ANSWERED, 3, "answered", "THREAD: it was in a call to a server that was "  \
+              "stopped, and was answered with an error")                                           \
+    CR_CHANGE(CR_CHANGE_FROZEN, 4, "frozen", "THREAD: the scenario suspended it, so the PD hangs") \
+    CR_CHANGE(CR_CHANGE_RESUMED, 5, "resumed", "THREAD: it goes on after a fault, as the PD's "    \
+              "fault handler answered. NOTICE: its lane goes on after it failed, and it is "       \
+              "handed out again")                                                                  \
+    CR_CHANGE(CR_CHANGE_STRANDED, 6, "stranded", "THREAD: the PD is passive, and had no time "     \
+              "and waited for nothing: a message was sent to it that is no call. It runs on on "   \
+              "its own time")                                                                      \
+    CR_CHANGE(CR_CHANGE_IN_ROUNDS, 7, "in-rounds", "THREAD: it came to the end of its first "      \
+              "round, and is asked to go on until it is dismissed")                                \
+    CR_CHANGE(CR_CHANGE_DISMISSED, 8, "dismissed", "THREAD: no crash is left, and it was told "    \
+              "to stop at the end of a round")                                                     \
+    CR_CHANGE(CR_CHANGE_UNFINISHED, 9, "unfinished", "THREAD: the run ends, and it did not come "  \
+              "to the end of its round")                                                           \
+    CR_CHANGE(CR_CHANGE_FETCHED, 10, "fetched", "NOTICE: the PD was handed it")                    \
+    CR_CHANGE(CR_CHANGE_MERGED, 11, "merged", "NOTICE: the PD has not fetched it, and it stands "  \
+              "for several destroyed PDs now: it is a disconnect notice about its space, and "     \
+              "names no PD")                                                                       \
+    CR_CHANGE(CR_CHANGE_WITHDRAWN, 12, "withdrawn", "NOTICE: the PD has not fetched it, and it "   \
+              "was taken back for good")                                                           \
+    CR_CHANGE(CR_CHANGE_DUE, 13, "due", "RESPAWN: the PD comes back")                              \
+    CR_CHANGE(CR_CHANGE_OVER, 14, "over", "RESPAWN: the PD stays down")
+/* clang-format on */
 
 /* Why a cleaner was followed by another one: CR_DEATH(enumerator, number, word, meaning) */
 #define CR_DEATHS                                                                                  \
@@ -178,7 +206,7 @@ typedef enum cr_print {
     CR_TRACE_TYPE(DOOMABLE, TEXT, "a PD or space")                                                 \
     CR_TRACE_TYPE(NODE, TEXT, "a PD, space or resource")                                           \
     CR_TRACE_TYPE(NODE_OR_NONE, TEXT, "a PD, space, resource or -")                                \
-    CR_TRACE_TYPE(CHANGE, TEXT, "what became of a row")                                            \
+    CR_TRACE_TYPE(CHANGE, TEXT, "what became of it")                                               \
     CR_TRACE_TYPE(EDGE_KIND, TEXT, "a kind of edge")                                               \
     CR_TRACE_TYPE(SETTING, TEXT, "a setting")                                                      \
     CR_TRACE_TYPE(CAUSE, TEXT, "a cause")                                                          \
@@ -277,13 +305,11 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_TRUST, "TRUST", FIELD(pd, PD) FIELD(account, NUMBER),                     \
                    "The PD may change the policy of the PD with that position in the "             \
                    "configuration, from 1: its depths and its pin.")                               \
-    CR_TRACE_EVENT(CR_EV_RESPAWN_DUE, "RESPAWN_DUE", FIELD(name, TEXT) FIELD(count, NUMBER)        \
-                   FIELD(delay_ms, NUMBER),                                                        \
-                   "The PD of this name was destroyed and will be respawned after the delay. "     \
-                   "count: the respawns in the present window, with this one.")                    \
-    CR_TRACE_EVENT(CR_EV_STAYS_DOWN, "STAYS_DOWN", FIELD(name, TEXT),                              \
-                   "The PD of this name was destroyed and is not respawned: its budget is used "   \
-                   "up.")                                                                          \
+    CR_TRACE_EVENT(CR_EV_RESPAWN, "RESPAWN", FIELD(change, CHANGE) FIELD(name, TEXT)               \
+                   FIELD(count, NUMBER) FIELD(delay_ms, NUMBER),                                   \
+                   "The PD of this name was destroyed. `due`: it will be respawned after the "     \
+                   "delay; count: the respawns in the present window, with this one. `over`: it "  \
+                   "stays down, since its budget is used up.")                                     \
     CR_TRACE_EVENT(CR_EV_SPACE, "SPACE", FIELD(id, SPACE) FIELD(type, SPACE_TYPE)                  \
                    FIELD(manager, PD) FIELD(name, TEXT) FIELD(asker, PD_OR_NONE)                   \
                    FIELD(op, OP_OR_NONE),                                                          \
@@ -338,20 +364,15 @@ typedef enum cr_print {
                    "be undone; bytes, slots, objects: all that are in use.")                       \
     CR_TRACE_EVENT(CR_EV_REFUSED, "REFUSED", FIELD(pd, PD) FIELD(count, NUMBER),                   \
                    "So many more operations of the PD were refused.")                              \
-    CR_TRACE_EVENT(CR_EV_FREEZE, "FREEZE", FIELD(pd, PD),                                          \
-                   "The scenario stopped the PD's thread, so the PD hangs.")                       \
+    CR_TRACE_EVENT(CR_EV_THREAD, "THREAD", FIELD(change, CHANGE) FIELD(pd, PD)                     \
+                   FIELD(by, PD_OR_NONE),                                                          \
+                   "What became of the PD's thread, by CR_CHANGES. by: of `answered`, the "        \
+                   "server; else -.")                                                              \
     CR_TRACE_EVENT(CR_EV_STAGE, "STAGE", FIELD(crash, NUMBER) FIELD(how, CRASH) FIELD(pd, PD)      \
                    FIELD(by, PD),                                                                  \
                    "The scenario makes the PD crash. crash: the position of the crash in the "     \
                    "configuration, from 1; by: the PD that was ordered to, the PD itself or the "  \
                    "one that terminates it.")                                                      \
-    CR_TRACE_EVENT(CR_EV_ROUNDS, "ROUNDS", FIELD(pd, PD),                                          \
-                   "The PD came to the end of its first round. It is asked to go on until it is "  \
-                   "dismissed.")                                                                   \
-    CR_TRACE_EVENT(CR_EV_DISMISS, "DISMISS", FIELD(pd, PD),                                        \
-                   "No crash is left, and the PD was told to stop at the end of a round.")         \
-    CR_TRACE_EVENT(CR_EV_UNFINISHED, "UNFINISHED", FIELD(pd, PD),                                  \
-                   "The run ends, and the PD did not come to the end of its round.")               \
     CR_TRACE_EVENT(CR_EV_UNREACHED, "UNREACHED", FIELD(crash, NUMBER) FIELD(name, TEXT),           \
                    "A crash of the configuration did not happen. crash: its position there, "      \
                    "from 1; name: its PD.")                                                        \
@@ -366,8 +387,6 @@ typedef enum cr_print {
                    FIELD(registers, REGISTERS),                                                    \
                    "The PD faulted and is stopped. Its fault handler is told with a notice. "      \
                    "registers: as in FAULT.")                                                      \
-    CR_TRACE_EVENT(CR_EV_FAULT_RESUMED, "FAULT_RESUMED", FIELD(pd, PD),                            \
-                   "The PD continues after its fault, as its fault handler answered.")             \
     CR_TRACE_EVENT(CR_EV_EXIT, "EXIT", FIELD(pd, PD) FIELD(code, NUMBER)                           \
                    FIELD(registers, REGISTERS),                                                    \
                    "The PD exited. registers: those of its thread, which show its message; -: it " \
@@ -388,10 +407,10 @@ typedef enum cr_print {
                    "It comes when at least 100 ms have passed since the last one. Where limits of "\
                    "RIGHTS alone keep it going, it comes only if something happened since.")       \
     CR_TRACE_EVENT(CR_EV_SILENT, "SILENT", FIELD(ms, NUMBER),                                      \
-                   "For this many milliseconds there was no event but CLOCK, HELD_UP and "         \
-                   "UNANSWERED. A STANDS follows for each PD that is not destroyed. Without "      \
-                   "SILENT, STANDS comes at the end of a run only, for each PD that waits in a "   \
-                   "call or for its fault handler, and for whom it waits for.")                    \
+                   "For this many milliseconds there was no event but CLOCK and HELD_UP. A "       \
+                   "STANDS follows for each PD that is not destroyed. Without SILENT, STANDS "     \
+                   "comes at the end of a run only, for each PD that waits in a call or for its "  \
+                   "fault handler, and for whom it waits for.")                                    \
     CR_TRACE_EVENT(CR_EV_STANDS, "STANDS", FIELD(pd, PD) FIELD(state, STAND)                       \
                    FIELD(on, PD_OR_NONE) FIELD(slot, NUMBER) FIELD(space, TEXT)                    \
                    FIELD(ip, ADDRESS) FIELD(chance, FLAG),                                         \
@@ -401,34 +420,25 @@ typedef enum cr_print {
                    "its system call; 0: none. space: the name that a `connect` waits for; else "   \
                    "-. ip: its instruction; 0x0: not read. chance: 1 if PDs of its priority had "  \
                    "the processor between the two looks; else it may be able to run.")             \
-    CR_TRACE_EVENT(CR_EV_HELD_UP, "HELD_UP", FIELD(pd, PD) FIELD(ms, NUMBER) FIELD(ran, NUMBER),   \
-                   "The PD has had a notice for its deadline and finished none, and is not late. " \
-                   "ms: how long, or since the last such event; ran: the milliseconds in which it "\
-                   "could run since it last finished a notice.")                                   \
+    CR_TRACE_EVENT(CR_EV_HELD_UP, "HELD_UP", FIELD(pd, PD) FIELD(token, NUMBER) FIELD(ms, NUMBER)  \
+                   FIELD(ran, NUMBER),                                                             \
+                   "The PD has had a notice for its deadline and finished none, and is not "       \
+                   "late; or it has not finished the probe with this token in the time of that "   \
+                   "PROBE, and is not hung. token: 0: no probe. ms: how long, or since the last "  \
+                   "such event; ran: the milliseconds in which it could run since it last "        \
+                   "finished a notice; of a probe, since that, or since it last finished "         \
+                   "something or was seen to wait for a message.")                                 \
     CR_TRACE_EVENT(CR_EV_PROBE, "PROBE", FIELD(pd, PD) FIELD(by, PD_OR_NONE) FIELD(ms, NUMBER),    \
                    "The PD is sent a probe. by: the PD that it has kept waiting in a call for "    \
                    "the deadline or the call_ms of that PD; -: the PD was not seen to wait for a " \
                    "message for half of its heartbeat_ms. ms: the call_ms or heartbeat_ms, in "    \
                    "which it must finish the probe; 0: its own deadline.")                         \
-    CR_TRACE_EVENT(CR_EV_UNANSWERED, "UNANSWERED", FIELD(pd, PD) FIELD(token, NUMBER)              \
-                   FIELD(ms, NUMBER) FIELD(ran, NUMBER),                                           \
-                   "The PD has not finished a probe in the time of that PROBE, and is not hung. "  \
-                   "ms: how long, or since the last such event; ran: the milliseconds in which it "\
-                   "could run since the probe, or since it last finished something or was seen to "\
-                   "wait for a message.")                                                          \
     CR_TRACE_EVENT(CR_EV_GIVE_UP, "GIVE_UP", FIELD(pd, PD) FIELD(token, NUMBER)                    \
                    FIELD(ran, NUMBER) FIELD(held_up, NUMBER),                                      \
                    "The PD's notices up to this token are awaited by nobody any more. ran: the "   \
                    "milliseconds in which it could run while it was owed the oldest that was "     \
                    "awaited; held_up: those in which it was awaited and finished nothing that "    \
                    "was, calls to other PDs included.")                                            \
-    CR_TRACE_EVENT(CR_EV_STOP, "STOP", FIELD(pd, PD),                                              \
-                   "The PD was stopped: its thread was suspended for good, its endpoint was "      \
-                   "destroyed, and its notices were dropped. It is a trigger, or its STEP "        \
-                   "`suspend` follows.")                                                           \
-    CR_TRACE_EVENT(CR_EV_SERVER_DIED, "SERVER_DIED", FIELD(pd, PD) FIELD(server, PD),              \
-                   "The PD was in a call to the server, which was stopped. It was answered with "  \
-                   "an error.")                                                                    \
     /* A cleanup: the plan */                                                                      \
     CR_TRACE_EVENT(CR_EV_CLEANUP, "CLEANUP", FIELD(n, NUMBER) FIELD(trigger, PD_OR_NONE)           \
                    FIELD(cause, CAUSE) FIELD(pd_depth, DEPTH) FIELD(rs_depth, DEPTH)               \
@@ -521,19 +531,12 @@ typedef enum cr_print {
                    "free in them for the kernel, and the number of untypeds that the allocator "   \
                    "made by splitting others.")                                                    \
     /* Notices */                                                                                  \
-    CR_TRACE_EVENT(CR_EV_GET_WORK, "GET_WORK", FIELD(pd, PD) FIELD(token, NUMBER),                 \
-                   "The PD was handed the notice.")                                                \
+    CR_TRACE_EVENT(CR_EV_NOTICE, "NOTICE", FIELD(change, CHANGE) FIELD(pd, PD)                     \
+                   FIELD(token, NUMBER),                                                           \
+                   "What became of the PD's notice, by CR_CHANGES.")                               \
     CR_TRACE_EVENT(CR_EV_FINISH_WORK, "FINISH_WORK", FIELD(pd, PD) FIELD(token, NUMBER)            \
                    FIELD(result, WORK_RESULT),                                                     \
                    "The PD finished the notice.")                                                  \
-    CR_TRACE_EVENT(CR_EV_RESUME_WORK, "RESUME_WORK", FIELD(pd, PD) FIELD(token, NUMBER),           \
-                   "The PD resumed the lane of the notice, which had failed. The notice is "       \
-                   "handed out again.")                                                            \
-    CR_TRACE_EVENT(CR_EV_MERGE, "MERGE", FIELD(pd, PD) FIELD(token, NUMBER),                       \
-                   "The PD's notice, which it has not fetched, now stands for several destroyed "  \
-                   "PDs: it is a disconnect notice about its space, and names no PD.")             \
-    CR_TRACE_EVENT(CR_EV_WITHDRAW, "WITHDRAW", FIELD(pd, PD) FIELD(token, NUMBER),                 \
-                   "The PD's notice, which it has not fetched, was taken back for good.")          \
     CR_TRACE_EVENT(CR_EV_DUMP, "DUMP", FIELD(pd, PD) FIELD(by, PD) FIELD(address, ADDRESS)         \
                    FIELD(words, NUMBER),                                                           \
                    "A PD read this many words of the memory of a doomed PD, from this address on.")\
@@ -566,14 +569,11 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_SUBGRAPH, "SUBGRAPH", FIELD(x, NUMBER) FIELD(pd, PD)                      \
                    FIELD(token, NUMBER) FIELD(from, THING) FIELD(to, THING),                       \
                    "A server reported a MAP edge for the extraction.")                             \
-    CR_TRACE_EVENT(CR_EV_MODEL, "MODEL", FIELD(x, NUMBER) FIELD(row, TEXT),                        \
-                   "One row of the extracted state, in canonical order.")                          \
-    CR_TRACE_EVENT(CR_EV_EXTRACTED, "EXTRACTED", FIELD(x, NUMBER) FIELD(rows, NUMBER),             \
-                   "The extraction is over. rows: the number of its MODEL rows.")                  \
+    CR_TRACE_EVENT(CR_EV_EXTRACTED, "EXTRACTED", FIELD(x, NUMBER) FIELD(maps, NUMBER)              \
+                   FIELD(digest, STATE_DIGEST),                                                    \
+                   "The extraction is over. maps: how many of the reported edges the extracted "   \
+                   "state has besides the state; digest: of all its rows.")                        \
     /* MCS */                                                                                      \
-    CR_TRACE_EVENT(CR_EV_STRANDED, "STRANDED", FIELD(pd, PD),                                      \
-                   "The passive PD was found without time, and not waiting: a message was sent "   \
-                   "to it that is no call. It runs on on its own time.")                           \
     CR_TRACE_EVENT(CR_EV_TIME, "TIME", FIELD(pd, PD) FIELD(at, PD_OR_NONE)                         \
                    FIELD(calls, PD_OR_NONE),                                                       \
                    "Whose thread has the PD's scheduling context: nobody's, or that of a PD; "     \

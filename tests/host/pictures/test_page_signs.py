@@ -49,7 +49,7 @@ def test_who_waits_in_a_call_is_marked_until_it_goes_on(tmp_path: Path) -> None:
     nurse = next(
         at
         for at, event in enumerate(reading.events)
-        if at > stood[0] and event.name == "GET_WORK" and event["pd"] == "PD_1"
+        if at > stood[0] and event.told == "fetched NOTICE" and event["pd"] == "PD_1"
     )
     stuck = {node["id"]: node["stuck"] for node in data["nodes"] if node["stuck"]}
     told = "waits in a call to PD_6"

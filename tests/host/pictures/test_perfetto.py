@@ -98,7 +98,7 @@ def test_the_file_has_what_the_trace_has(trace: Path) -> None:
     reading = read_file(trace, keep_events=True)
     entries = entries_of(reading)
     assert faults(entries) == []
-    names = Counter(event.name for event in reading.events)
+    names = Counter(event.told for event in reading.events)
     cleanups = [e for e in entries if e["ph"] == "X" and e["pid"] == 2]
     steps = [e for e in entries if e["ph"] == "X" and e["pid"] == 3]
     assert len(steps) == names["STEP"]
@@ -106,7 +106,7 @@ def test_the_file_has_what_the_trace_has(trace: Path) -> None:
     assert sum(queued) == sum(e.name == "QUEUE" and e["n"] != "0" for e in reading.events)
     whole = [e["args"]["calls"] for e in cleanups if "cycles" in e["args"]]
     assert whole == [sum(each.kernel_calls.values()) for each in reading.report.cleanups]
-    assert sum(e["ph"] == "f" for e in entries) == names["GET_WORK"]
+    assert sum(e["ph"] == "f" for e in entries) == names["fetched NOTICE"]
     lives = [e for e in entries if e["name"] == "lives"]
     assert len(lives) == names["PD"]
 

@@ -114,7 +114,7 @@ def test_lanes_have_every_notice_and_the_phases_in_order(trace: Path) -> None:
         lanes.take(event)
     queued = [event for event in reading.events if event.name == "QUEUE"]
     assert len(lanes.arrows) == len(queued)
-    fetched = {event.number("token") for event in reading.events if event.name == "GET_WORK"}
+    fetched = {event.number("token") for event in reading.events if event.told == "fetched NOTICE"}
     assert {token for token, arrow in lanes.arrows.items() if arrow.taken is not None} == fetched
     order = ["plan", *dict.fromkeys(PHASES.values())]
     assert lanes.cleanups
@@ -288,7 +288,7 @@ def test_what_is_broken_is_seen_and_told(folder: Path) -> None:
 @NEEDS_CHROMIUM
 def test_cleanup_and_waits_stand_there_in_words(page: Page) -> None:
     reading = read_file(TRACE, keep_events=True)
-    at = next(i for i, e in enumerate(reading.events) if e.name == "GET_WORK")
+    at = next(i for i, e in enumerate(reading.events) if e.told == "fetched NOTICE")
     page.driver.execute_script(
         "const s = document.querySelector('#at'); s.value = arguments[0];"
         "s.dispatchEvent(new Event('input'))",

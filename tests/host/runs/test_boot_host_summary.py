@@ -11,11 +11,10 @@ from cellreap import headers
 from cellreap.cli.check_cmd import summary
 from cellreap.pictures.lanes import Lanes
 from cellreap.runs.summary import headline, said_lines, tell
-from cellreap.trace.events import Event
 from cellreap.trace.reader import Problem
 from cellreap.trace.reading import Reading, read_trace
 from cellreap.trace.telling import reading_json
-from cellreap.trace.writer import seal
+from cellreap.trace.writer import event_of, seal
 from kit.budget_run import BUDGET, budget_run
 from kit.trace_simulator import Target, notices_run
 
@@ -84,7 +83,7 @@ def test_it_is_told_who_is_not_created_anew_any_more() -> None:
     raw = "".join(f"{line}\n" for line in seal(budget_run())).encode()
     lines = tell(read_trace(io.BytesIO(raw), "trace"), "seL4 15.0.0 (x86_64)")
     (down,) = (line for line in lines if "stays down" in line)
-    (name,) = (values["name"] for event, values in budget_run() if event == "STAYS_DOWN")
+    (name,) = (values["name"] for event, values in budget_run() if event == "over RESPAWN")
     assert down == f"{name} stays down: its budget of {BUDGET} respawns is used up."
 
 
@@ -283,7 +282,7 @@ def test_check_json_and_page_tell_refused_operations_too() -> None:
     assert (connect["name"], connect["count"]) == ("client", 1)
     lanes = Lanes()
     for name, values in target.events:
-        lanes.take(Event(name, {field: str(value) for field, value in values.items()}))
+        lanes.take(event_of(name, values))
     said = [lanes.says[kind] for _, kind in lanes.lanes["PD_2"].marks]
     assert said[0] == "refused CONNECT: GONE, what the operation names is not there, or is doomed"
 

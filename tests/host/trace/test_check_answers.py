@@ -91,7 +91,7 @@ def test_the_registers_of_each_architecture_are_known(arch: str) -> None:
 
 
 @pytest.mark.behaviour("S-14")
-@pytest.mark.parametrize("event", ["GET_WORK", "TICKET", "REPORT"])
+@pytest.mark.parametrize("event", ["fetched NOTICE", "TICKET", "REPORT"])
 def test_each_answer_is_there_once_and_has_its_words(event: str) -> None:
     drafts = reports_run() if event == "REPORT" else RUNS["notices"]()
     at = next(

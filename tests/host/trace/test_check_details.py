@@ -35,10 +35,10 @@ def test_the_ticket_of_a_plain_send_is_told_before_the_pd_stops_and_only_there()
     names = [name for name, *_ in drafts]
     told = drafts.pop(names.index("TICKET"))
     del drafts[names.index("TICKET")]  # its ANSWER: the terminator does not wait for one
-    stop = names.index("STOP")
+    stop = names.index("stopped THREAD")
     assert said([*drafts[:stop], told, *drafts[stop:]]) == []
     twice = said([*drafts[:stop], told, told, *drafts[stop:]])
-    assert [text for text in twice if "expected STOP" in text]
+    assert [text for text in twice if "expected stopped THREAD" in text]
 
 
 @pytest.mark.behaviour("W-01")
@@ -74,16 +74,16 @@ def test_who_was_in_a_call_is_freed_as_soon_as_the_server_is_stopped() -> None:
     target.fault(pds["fs"])
     target.say(pds["app"], "something else")
     target.free(pds["db"], pds["fs"])
-    assert [text for text in said(target.end()) if "expected it right after the STOP" in text]
+    assert [text for text in said(target.end()) if "expected it right after" in text]
 
 
 @pytest.mark.behaviour("J-10", "W-02")
 def test_one_notice_about_a_space_stands_for_several() -> None:
     drafts = merged_run()
     names = [name for name, *_ in drafts]
-    merged, withdrawn = names.index("MERGE"), names.index("WITHDRAW")
+    merged, withdrawn = names.index("merged NOTICE"), names.index("withdrawn NOTICE")
     assert merged < withdrawn
-    drafts[withdrawn] = ("MERGE", drafts[withdrawn][1])
+    drafts[withdrawn] = ("merged NOTICE", drafts[withdrawn][1])
     assert [text for text in said(drafts) if "another notice about the space stands" in text]
 
 

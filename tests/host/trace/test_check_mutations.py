@@ -160,8 +160,10 @@ BOUND_FIELDS = {
     "RIGHTS.deadline_ms": "of a PD that is never late, or to what it missed as well",
     "ALLOW.count": "to a larger number, or of edges that nobody made",
     "CLOCK.ms": "to another time at which nothing is overdue",
-    "HELD_UP.ms": "to another time beyond the deadline that has passed",
-    "HELD_UP.ran": "to another time below the deadline",
+    "dismissed THREAD.change": "to unfinished, at the end",
+    "unfinished THREAD.change": "to dismissed",
+    "HELD_UP.ms": "to another time beyond the deadline or limit that has passed",
+    "HELD_UP.ran": "to another time below the deadline or limit",
     "TRIGGER.when": "to later, where the cleanup begins at once in either case",
     "TRIGGER.ms": "to another time beyond the deadline, or the limit that has passed",
     "RIGHTS.call_ms": "of a PD for whose call nobody was probed",
@@ -172,8 +174,6 @@ BOUND_FIELDS = {
     "RIGHTS.pd_depth": "of a PD that is no trigger until they are told again",
     "RIGHTS.rs_depth": "of a PD that is no trigger until they are told again",
     "RIGHTS.respawns": "of a PD that is not destroyed",
-    "UNANSWERED.ms": "to another time beyond the limit that has passed",
-    "UNANSWERED.ran": "to another time below the limit",
     "GIVE_UP.token": "to another token that frees the same",
     "GIVE_UP.ran": "to another time that is long enough, alone or with held_up",
     "GIVE_UP.held_up": "to another time that is long enough, alone or with ran",
@@ -181,7 +181,7 @@ BOUND_FIELDS = {
     "TICKET.ticket": "to another ticket of its owner's that is exactly as far",
     "TRIGGER.by": "to the root task or another holder of the capability to the victim's body",
 }
-FREE_EVENTS = {"SAY", "REFUSE", "REFUSED", "UNREACHED", "DUMP", "STRANDED"}
+FREE_EVENTS = {"SAY", "REFUSE", "REFUSED", "UNREACHED", "DUMP", "stranded THREAD"}
 
 
 @functools.cache
@@ -337,10 +337,10 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
             return "the next one tells the time"
         if event.name == "INJECTED":
             return "what was injected need not have happened"
-        if event.name == "FREEZE":
+        if event.told == "frozen THREAD":
             return "it need not have been frozen to do nothing"
         if event.name == "CANCEL" and event["of"] == "-":
-            due = [e for e in events if e.name == "RESPAWN_DUE" and e["name"] == event["name"]]
+            due = [e for e in events if e.told == "due RESPAWN" and e["name"] == event["name"]]
             return "the respawn need not have come yet" if due[-1].number("delay_ms") else None
         if event.name == "STANDS" and not any(e.name == "SILENT" for e in later):
             first = max(i for i, e in enumerate(events) if e.name == "USAGE")
@@ -378,7 +378,7 @@ def _deadline_of(events: Sequence[Event], pd: str) -> int:
     return max((e.number("deadline_ms") for e in rules), default=0)
 
 
-AT_ONCE = {"TICKET", "ANSWER", "STOP", "SERVER_DIED", "REFUSED", "USAGE"}
+AT_ONCE = {"TICKET", "ANSWER", "stopped THREAD", "answered THREAD", "REFUSED", "USAGE"}
 """What comes between a TRIGGER and a CLEANUP that follows at once."""
 
 
@@ -394,11 +394,13 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
     reason = BOUND_FIELDS.get(mutation.key)
     if event.name == "FINISH_WORK":
         return reason if changed["result"] != "each" else None
+    if mutation.key in ("dismissed THREAD.change", "unfinished THREAD.change"):
+        return reason if changed["change"] in ("dismissed", "unfinished") else None
     if mutation.key == "ALLOW.count":
         used = any(e.made("HOLD", "REQUEST") and e["asker"] == event["by"] for e in later)
         return reason if not used or changed.number("count") > event.number("count") else None
     if mutation.key == "TRIGGER.when":
-        cleanup = next((e for e in later if e.name not in AT_ONCE), None)
+        cleanup = next((e for e in later if e.told not in AT_ONCE), None)
         at_once = cleanup is not None and cleanup.values.get("trigger") == event["pd"]
         return reason if at_once and changed["when"] == "later" else None
     if mutation.key == "TRIGGER.ms" and event["cause"] == "late":
@@ -413,7 +415,7 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
     if mutation.key == "SETTING.value" and event["what"] == "await":
         ran = [e.number("ran") for e in later if e.name == "GIVE_UP"]
         return reason if changed.number("value") <= min(ran, default=1 << 64) else None
-    if mutation.key == "GIVE_UP.token" or event.name in ("CLOCK", "HELD_UP", "UNANSWERED"):
+    if mutation.key == "GIVE_UP.token" or event.name in ("CLOCK", "HELD_UP"):
         return reason
     if event.name == "GIVE_UP":
         await_ms = next(e.number("value") for e in events if e.values.get("what") == "await")
@@ -429,18 +431,18 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
         set_anew = following is None or following.values.get("op") == "set_depth"
         return reason if set_anew else None
     if mutation.key == "RIGHTS.passive":
-        stopped = any(e.name == "STOP" and e["pd"] == event["pd"] for e in later)
+        stopped = any(e.told == "stopped THREAD" and e["pd"] == event["pd"] for e in later)
         return None if stopped else reason
     if mutation.key in ("RIGHTS.budget_us", "RIGHTS.period_us"):
         below = 0 < changed.number("budget_us") <= changed.number("period_us")
         return reason if below and event["budget_us"] != "0" else None
     if mutation.key == "RIGHTS.respawns":
         name = next(e["name"] for e in events if e.name == "PD" and e["id"] == event["pd"])
-        told = ("RESPAWN_DUE", "STAYS_DOWN", "PD")
+        told = ("due RESPAWN", "over RESPAWN", "PD")
         again = [e for e in later if e.name in told and e["name"] == name]
         return None if again else reason
     if mutation.key == "QUEUE.token":
-        fetched = any(e.name == "GET_WORK" and e["token"] == event["token"] for e in later)
+        fetched = any(e.told == "fetched NOTICE" and e["token"] == event["token"] for e in later)
         return None if fetched else reason
     if mutation.key == "TICKET.ticket":
         return reason
@@ -493,7 +495,7 @@ def test_what_cannot_be_noticed_is_exactly_what_is_listed() -> None:
             for mutation in _tried(name, kind, True)[1]:
                 if not _gone_before_it_was_printed(events_of(name), mutation.at):
                     unnoticed.setdefault(kind, set()).add(mutation.key)
-    left_out = {"USAGE", "FINISH_WORK", "FREEZE", "TICKET", "CLOCK", "CANCEL", "HELD_UP"}
+    left_out = {"USAGE", "FINISH_WORK", "frozen THREAD", "TICKET", "CLOCK", "CANCEL", "HELD_UP"}
     left_out |= {"INJECTED", "STANDS"}
     assert unnoticed == {
         "delete": {*FREE_EVENTS, *left_out},
@@ -503,9 +505,11 @@ def test_what_cannot_be_noticed_is_exactly_what_is_listed() -> None:
 
 
 def test_the_runs_have_every_event() -> None:
-    names = {event.name for name in ("rich", *SECOND) for event in events_of(name)}
-    names |= EVENTS  # test_check_truth.py damages these
+    events = [event for name in ("rich", *SECOND) for event in events_of(name)]
+    names = {event.name for event in events} | EVENTS  # test_check_truth.py damages these
     assert names == set(headers.event_table().fields)
+    changes = {event.values.get("change", "made") for event in events}
+    assert changes == set(headers.printed_names("trace_events.h", "CR_CHANGE"))
 
 
 @pytest.mark.parametrize(

@@ -83,10 +83,10 @@ CHANGES: list[tuple[str, str, dict[str, object], dict[str, object], str]] = [
     ),
     (
         "notices",
-        "FREEZE",
+        "frozen THREAD",
         {"pd": "PD_3"},
         {},
-        "GET_WORK: PD_3 is frozen and can do nothing any more",
+        "fetched NOTICE: PD_3 is frozen and can do nothing any more",
     ),
     (
         "notices",
@@ -111,12 +111,18 @@ CHANGES: list[tuple[str, str, dict[str, object], dict[str, object], str]] = [
     ),
     (
         "notices",
-        "RESUME_WORK",
+        "resumed NOTICE",
         {"token": 1},
         {},
-        "RESUME_WORK: token=1: no notice of PD_3's that has failed",
+        "resumed NOTICE: token=1: no notice of PD_3's that has failed",
     ),
-    ("notices", "RESUME_WORK", {}, {}, "GET_WORK: token=21: no such notice waits for PD_3"),
+    (
+        "notices",
+        "resumed NOTICE",
+        {},
+        {},
+        "fetched NOTICE: token=21: no such notice waits for PD_3",
+    ),
     (
         "notices",
         "TICKET",
@@ -144,7 +150,7 @@ CHANGES: list[tuple[str, str, dict[str, object], dict[str, object], str]] = [
         "QUEUE",
         {},
         {"kind": "extract", "to": "PD_2"},
-        "GET_WORK: expected QUEUE x=1 PD_2 extract",
+        "fetched NOTICE: expected QUEUE x=1 PD_2 extract",
     ),
     (
         "notices",
@@ -186,15 +192,14 @@ CHANGES: list[tuple[str, str, dict[str, object], dict[str, object], str]] = [
         "SUBGRAPH",
         {},
         {},
-        "MODEL: the row ,,NONE,MAP,TABLE_SPACE_3,FILE_SPACE_2, is not in the state",
+        "EXTRACTED: x=1: maps=2: expected 1",
     ),
-    ("notices", "MODEL", {}, {"x": 1}, "EXTRACTED: rows=73, but 72 MODEL events came before it"),
     (
         "notices",
         "EXTRACTED",
-        {"rows": 1},
+        {"digest": "0" * 16},
         {"x": 1},
-        "EXTRACTED: rows=1, but 73 MODEL events came before it",
+        "EXTRACTED: x=1: digest=0000000000000000: expected",
     ),
     ("notices", "WAIT", {}, {}, "within cleanup 1: expected SETTLED n=1 first"),
     (
@@ -252,7 +257,7 @@ def act(target: Target, server: str, *steps: str | int) -> list[str]:
     """fetch or ack or fail, and the token."""
     for what, token in zip(steps[::2], steps[1::2], strict=True):
         if what == "fetch":
-            target.emit("GET_WORK", pd=server, token=token)
+            target.emit("fetched NOTICE", pd=server, token=token)
         else:
             target.emit("FINISH_WORK", pd=server, token=token, result=what)
     return said(target.end())
@@ -262,12 +267,12 @@ def act(target: Target, server: str, *steps: str | int) -> list[str]:
 def test_a_lane_is_fetched_and_finished_in_order() -> None:
     target, server, ((first, second, _), _) = owed()
     assert act(target, server, "fetch", second)[0] == (
-        f"GET_WORK: token={second}: {server} is to fetch {first} before it"
+        f"fetched NOTICE: token={second}: {server} is to fetch {first} before it"
     )
     target, server, ((first, second, third), _) = owed()
     found = act(target, server, "fetch", first, "fetch", second, "fetch", third)
     assert found[0].startswith(
-        f"GET_WORK: token={third}: {server} has not finished {first}, which it fetched"
+        f"fetched NOTICE: token={third}: {server} has not finished {first}, which it fetched"
     )
     target, server, ((first, second, third), _) = owed()
     found = act(target, server, "fetch", first, "fetch", second, "ok", second)
@@ -288,11 +293,11 @@ def test_lanes_do_not_wait_for_each_other() -> None:
 
 def test_what_failed_stops_its_lane_and_shows_in_the_report() -> None:
     target, server, (one, two) = owed()
-    target.emit("GET_WORK", pd=server, token=one[0])
+    target.emit("fetched NOTICE", pd=server, token=one[0])
     target.emit("FINISH_WORK", pd=server, token=one[0], result="failed")
     found = act(target, server, "fetch", one[1])
     failed = f"{server} failed to deal with {one[0]} before it, and has not resumed that"
-    assert found[0] == f"GET_WORK: token={one[1]}: {failed}"
+    assert found[0] == f"fetched NOTICE: token={one[1]}: {failed}"
     target, server, (one, two) = owed()
     target.serve(server, "failed")
     report = checked(target.end())
@@ -363,22 +368,22 @@ FORBIDDEN: list[tuple[str, Callable[[Target], None], str]] = [
     (
         "hold",
         lambda t: t.edge("made", "HOLD", "PD_2", "ROOM_SPACE_3", 30),
-        "EDGE: from=PD_2: it is doomed by",
+        "made HOLD: from=PD_2: it is doomed by",
     ),
     (
         "request",
         lambda t: t.edge("made", "REQUEST", "PD_3", "FILE_SPACE_2", 8),
-        "EDGE: to=FILE_SPACE_2",
+        "made REQUEST: to=FILE_SPACE_2",
     ),
     (
         "subscribe",
         lambda t: t.edge("made", "SUBSCRIBE", "PD_3", "PD_1"),
-        "EDGE: to=PD_1: it is doomed by",
+        "made SUBSCRIBE: to=PD_1: it is doomed by",
     ),
     (
         "unhold",
         lambda t: t.edge("dropped", "HOLD", "PD_2", "BLOCK_1_1", 9),
-        "EDGE: from=PD_2: it is doomed",
+        "dropped HOLD: from=PD_2: it is doomed",
     ),
     (
         "delete",
@@ -482,10 +487,10 @@ def test_a_question_that_nobody_awaits_any_more_is_withdrawn() -> None:
         target.again(server, disk)
         target.serve(server)
         target.quiet()
-        return said([each for each in target.end() if withdraw or each[0] != "WITHDRAW"])
+        return said([each for each in target.end() if withdraw or each[0] != "withdrawn NOTICE"])
 
     assert run(withdraw=True) == []
-    assert any("expected WITHDRAW PD_1 2 before it" in text for text in run(withdraw=False))
+    assert any("expected withdrawn NOTICE PD_1 2 before it" in text for text in run(withdraw=False))
 
 
 # -- extractions
@@ -536,9 +541,9 @@ def held_client(told: bool) -> list[str]:
     if not told:
         target.events.pop()
         target.queues[client].clear()
-    target.emit("GET_WORK", pd=nurse, token=1)
+    target.emit("fetched NOTICE", pd=nurse, token=1)
     target.emit("FINISH_WORK", pd=nurse, token=1, result="ok")
-    target.emit("FAULT_RESUMED", pd=client)
+    target.emit("resumed THREAD", pd=client)
     target.queues[nurse].clear()
     target.snapshot()
     target.serve_all()
@@ -548,7 +553,7 @@ def held_client(told: bool) -> list[str]:
 def test_a_pd_whose_fault_is_held_is_told_of_a_loss() -> None:
     assert held_client(told=True) == []
     assert held_client(told=False) == [
-        "GET_WORK: expected QUEUE PD_3 lost BLOCK_1_1 - before it",
+        "fetched NOTICE: expected QUEUE PD_3 lost BLOCK_1_1 - before it",
     ]
 
 

@@ -200,7 +200,7 @@ def memory_not_accounted(target: Target) -> None:
 
 
 def unfetched_token(target: Target) -> None:
-    target.emit("GET_WORK", pd="PD_5", token=1)
+    target.emit("fetched NOTICE", pd="PD_5", token=1)
 
 
 RULES: list[tuple[Callable[[Target], None], str]] = [
@@ -272,7 +272,7 @@ RULES: list[tuple[Callable[[Target], None], str]] = [
         "END: the model was changed in line 109, after the state was printed last",
     ),
     (memory_not_accounted, "CLEANUP: memory was given or freed after the last USAGE"),
-    (unfetched_token, "GET_WORK: token=1: no such notice waits for PD_5"),
+    (unfetched_token, "fetched NOTICE: token=1: no such notice waits for PD_5"),
 ]
 
 
@@ -388,7 +388,7 @@ LOSSES: list[tuple[str, dict[str, object], str]] = [
     ),
     ("QUEUE", {"token": 3}, "SETTLED: the notice PD_4 lost FILE_SPACE_3 - was never queued"),
     ("SETTLED", {"n": 1}, "USAGE within cleanup 1: expected SETTLED n=1 first"),
-    ("GET_WORK", {"token": 3}, "FINISH_WORK: token=3: PD_4 has fetched no such notice"),
+    ("fetched NOTICE", {"token": 3}, "FINISH_WORK: token=3: PD_4 has fetched no such notice"),
     ("END", {}, "cut off: no END after event"),
 ]
 
@@ -471,12 +471,12 @@ def test_a_body_capability_that_was_revoked_leaves_its_slot_at_once() -> None:
 def test_a_notice_of_another_pd_cannot_be_fetched_or_acknowledged() -> None:
     target = crashed()
     token = target.queues["PD_3"][0].token
-    target.emit("GET_WORK", pd="PD_4", token=token)
-    target.emit("GET_WORK", pd="PD_3", token=token)
+    target.emit("fetched NOTICE", pd="PD_4", token=token)
+    target.emit("fetched NOTICE", pd="PD_3", token=token)
     target.emit("FINISH_WORK", pd="PD_4", token=token, result="ok")
     target.emit("FINISH_WORK", pd="PD_3", token=token, result="ok")
     assert said(target.end()) == [
-        f"GET_WORK: token={token}: no such notice waits for PD_4",
+        f"fetched NOTICE: token={token}: no such notice waits for PD_4",
         f"FINISH_WORK: token={token}: PD_4 has fetched no such notice, or acknowledged it before",
     ]
 

@@ -99,17 +99,17 @@ def test_a_dictionary_has_a_bound() -> None:
     """The reader keeps no more than the writer does."""
     define = frames.number(2 * constant("trace_events.h", "CR_FRAME_DEFINE"))
     clear = frames.number(2 * constant("trace_events.h", "CR_FRAME_CLEAR"))
-    kind = frame_of(line_of(5, "STAYS_DOWN name=?")).body.partition(b"g")[0]
+    kind = frame_of(line_of(5, "STATE row=?")).body.partition(b"g")[0]
     records = Records()
     for number in range(TEXTS):
         (event,) = records.read(body_frame(kind + define + b"n%d " % number))
-        assert event["name"] == f"n{number}"
+        assert event["row"] == f"n{number}"
     with pytest.raises(Damage, match="more than"):
         records.read(body_frame(kind + define + b"one "))
     (event,) = records.read(body_frame(kind + frames.number(2 * (TEXTS - 1))))
-    assert event["name"] == f"n{TEXTS - 1}"
+    assert event["row"] == f"n{TEXTS - 1}"
     (event,) = records.read(body_frame(kind + clear + b"new "))
-    assert event["name"] == "new"
+    assert event["row"] == "new"
     with pytest.raises(Damage, match="never sent"):
         records.read(body_frame(kind + frames.number(2)))
 
@@ -137,7 +137,11 @@ def test_the_page_has_the_numbers_of_the_header() -> None:
 
 
 def test_several_records_of_a_frame_are_read_in_their_order() -> None:
-    texts = ["REFUSED pd=PD_1 count=70", "SAY pd=PD_2 text=a%20b", "GET_WORK pd=PD_1 token=3"]
+    texts = [
+        "REFUSED pd=PD_1 count=70",
+        "SAY pd=PD_2 text=a%20b",
+        "NOTICE change=fetched pd=PD_1 token=3",
+    ]
     body = b"".join(frame_of(line_of(5, text)).body for text in texts)
     found = Records().read(body_frame(body, 3), 12)
     assert [(event.seq, event.line) for event in found] == [(5, 12), (6, 12), (7, 12)]

@@ -72,7 +72,7 @@ def test_what_pds_did_in_an_earlier_silence_is_not_told() -> None:
 
 @pytest.mark.behaviour("Y-05")
 def test_without_a_timer_the_root_task_cannot_look() -> None:
-    reading = cut_after(lambda draft: draft[0] == "FAULT_RESUMED")
+    reading = cut_after(lambda draft: draft[0] == "resumed THREAD")
     assert reading.report.silence is not None
     reading.report.silence = type(reading.report.silence)(None, False, [])
     line = "The root task did not look at the PDs: the kernel leaves no timer to the root task."

@@ -43,7 +43,7 @@ INCLUDE = "roottask/include/cellreap"
 
 # (the comparison that must notice the edit, file, original text, edited text)
 EDITS = [
-    ("events", f"{INCLUDE}/trace_events.h", '"GET_WORK"', '"FETCH"'),
+    ("events", f"{INCLUDE}/trace_events.h", '"EXTRACTED"', '"FETCH"'),
     ("events", f"{INCLUDE}/trace_events.h", "FIELD(ms, NUMBER)", "FIELD(msec, NUMBER)"),
     ("events", f"{INCLUDE}/trace_events.h", "FIELD(paddr, ADDRESS)", "FIELD(paddr, NUMBER)"),
     ("events", f"{INCLUDE}/trace_events.h", '"A PD was made."', '"A PD was born."'),

@@ -76,7 +76,8 @@ def test_a_pd_that_leaves_its_rounds_is_told_and_violates_nothing() -> None:
     found = reading(left_run(rounds=True))
     assert not found.report.violations
     (line,) = [text for text in tell(found, "seL4") if "left its rounds" in text]
-    assert line.startswith("server (PD_1) left its rounds: the last that it did is ROUNDS in line ")
+    did = "the last that it did is in-rounds THREAD in line "
+    assert line.startswith(f"server (PD_1) left its rounds: {did}")
 
 
 @pytest.mark.behaviour("S-15")
@@ -84,8 +85,8 @@ def test_what_is_printed_when_the_run_ends_in_order_follows_who_left_its_rounds(
     target = Ending(0, 0, "stop")
     client = target.pd("client")
     target.snapshot()
-    target.emit("ROUNDS", pd=client)
-    target.emit("UNFINISHED", pd=client)
+    target.emit("in-rounds THREAD", pd=client)
+    target.emit("unfinished THREAD", pd=client)
     target.stop_all()
     target.quiet()
     assert rules(target.end()) == set()

@@ -308,7 +308,7 @@ def test_a_text_in_pieces_is_one_text(
     ffi, lib, trace = composer.ffi, composer.lib, composer.trace
     kept = []
     drafts: list[tuple[str, dict[str, Any]]] = []
-    for number, row in enumerate(rows):
+    for row in rows:
         text, room = ffi.new("cr_text *"), ffi.new("uint64_t[]", ROOM)
         texts.begin(text, room, ROOM)
         wanted = b""
@@ -324,11 +324,10 @@ def test_a_text_in_pieces_is_one_text(
             wanted += piece + b"," * comma
         assert (text.bytes, text.too_long) == (len(wanted), 0)
         words = text.next - room
-        lib.cr_trace_begin(trace, composer.numbers["MODEL"])
-        lib.cr_trace_number(trace, number)
+        lib.cr_trace_begin(trace, composer.numbers["STATE"])
         lib.cr_trace_pieces(trace, room, words)
         lib.cr_trace_end(trace)
-        drafts.append(("MODEL", {"x": number, "row": wanted.decode("utf-8", "surrogateescape")}))
+        drafts.append(("STATE", {"row": wanted.decode("utf-8", "surrogateescape")}))
     assert same(composer.events(), drafts)
 
 
@@ -338,13 +337,13 @@ def test_a_text_is_sent_once_and_a_full_dictionary_begins_anew(core: tuple[Any, 
     rng = random.Random(3)
     texts = [f"n{rng.randrange(700)}".ljust(rng.choice((4, 90)), "x") for _ in range(6000)]
     for text in texts:
-        composer.line("STAYS_DOWN", [text])
+        composer.line("STATE", [text])
         composer.lib.cr_trace_flush(composer.trace)
     again = Composer(core, 1 << 16)
     for _ in range(500):
-        again.line("STAYS_DOWN", ["the same text"])
-    assert same(composer.events(), [("STAYS_DOWN", {"name": text}) for text in texts])
-    assert same(again.events(), [("STAYS_DOWN", {"name": "the same text"})] * 500)
+        again.line("STATE", ["the same text"])
+    assert same(composer.events(), [("STATE", {"row": text}) for text in texts])
+    assert same(again.events(), [("STATE", {"row": "the same text"})] * 500)
     assert bytes(again.out).count(b"the%20same%20text") == 1
     assert len(again.out) < 500 * 5
 

@@ -291,7 +291,10 @@ def test_a_trace_of_another_version_is_refused(version: int) -> None:
         ("SAY pd=1 text=hello", "SAY: pd=1: expected a PD"),
         ("TICKET ticket=1", "TICKET: the frame ends within state"),
         ("SAY pd=PD_1 text=hello loud=yes", "SAY: more behind its last field"),
-        (f"GET_WORK pd=PD_1 token={2**64}", "GET_WORK: token: expected a number below 2^64"),
+        (
+            f"NOTICE change=fetched pd=PD_1 token={2**64}",
+            "NOTICE: token: expected a number below 2^64",
+        ),
     ],
 )
 def test_what_is_wrong_in_a_line_is_said(event: str, expected: str) -> None:
@@ -365,9 +368,13 @@ def test_a_fault_and_an_exit_have_causes() -> None:
 
 def test_the_check_has_a_handler_for_every_event() -> None:
     """There is no handler for an unknown event. The frame itself handles three."""
-    handled = {*replay.OUTSIDE, *replay.WITHIN, "TRACE", "STATE", "END"}
-    listed = set(headers.event_table().fields)
-    assert (sorted(listed - handled), sorted(handled - listed)) == ([], [])
+    told = {*replay.OUTSIDE, *replay.WITHIN, "TRACE", "STATE", "END"}
+    edges = set(headers.printed_names("model.h", "CR_EDGE_KIND"))
+    parts = [each.rpartition(" ")[::2] for each in told]
+    handled = {"EDGE" if change and name in edges else name for change, name in parts}
+    assert handled == set(headers.event_table().fields)
+    changes = {change for change, _ in parts} - {""}
+    assert changes == set(headers.printed_names("trace_events.h", "CR_CHANGE"))
 
 
 def test_an_event_that_the_check_cannot_handle_is_a_clear_violation(

@@ -64,7 +64,7 @@ class Accounts(Concern):
 
     def see(self, event: Event) -> None:
         """Counts what an event uses. The model has the event already."""
-        count = USES.get(event.name)
+        count = USES.get(event.told)
         if count is not None:
             count(self, event)
 
@@ -107,7 +107,7 @@ class Accounts(Concern):
         It must have no room for what its PDs can make at once, beside what the configuration needs.
         """
         name, before = self._left.get(token), self.context.previous
-        begun = before is not None and before.name in ("MERGE", "WITHDRAW")
+        begun = before is not None and before.told in ("merged NOTICE", "withdrawn NOTICE")
         if name is None or name not in self._quotas or begun:
             return
         quota, used = self._quotas[name]["edges"], self._exact(name)["edges"]
@@ -330,11 +330,11 @@ USES: dict[str, Callable[[Accounts, Event], None]] = {
     "SPACE": Accounts._space,
     "RESOURCE": Accounts._resource,
     "BODY": Accounts._body,
-    "EDGE": Accounts._edge,
+    **_EDGES,
     "QUEUE": Accounts._queue,
     "SETTLED": Accounts._settled,
-    "GET_WORK": Accounts._get_work,
-    "MERGE": Accounts._merge,
+    "fetched NOTICE": Accounts._get_work,
+    "merged NOTICE": Accounts._merge,
     "SUBGRAPH": Accounts._subgraph,
     "EXTRACTED": Accounts._extracted,
 }

@@ -22,7 +22,7 @@ SUSPENDED = "was suspended"
 
 
 class Actors(Concern):
-    """SAY, REFUSE, REFUSED, FREEZE, UNREACHED."""
+    """SAY, REFUSE, REFUSED, frozen THREAD, UNREACHED."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -47,21 +47,21 @@ class Actors(Concern):
         self.context.staged.acts(event, pd)
         self.context.saved.demand_begun(event)
         self._last[pd] = event
-        if event.name != "SERVER_DIED":  # it did nothing until now
+        if event.told != "answered THREAD":  # it did nothing until now
             self.context.hung.acts(pd)
         if pd == ROOT:
-            bad("actors.there", f"{event.name}: pd={pd}: the root task asks itself for nothing")
+            bad("actors.there", f"{event.told}: pd={pd}: the root task asks itself for nothing")
             return False
         if pd not in self.context.model.nodes:
-            bad("actors.there", f"{event.name}: {pd} is not there")
+            bad("actors.there", f"{event.told}: {pd} is not there")
             return False
         if pd in self._silent:
             text = f"{pd} {self._silent[pd]} and can do nothing any more"
-            bad("actors.silent", f"{event.name}: {text}")
+            bad("actors.silent", f"{event.told}: {text}")
             return False
         if pd in self.waiting:
             text = f"{pd} waits for ticket {self.waiting[pd]} to be over"
-            bad("actors.waiting", f"{event.name}: {text}")
+            bad("actors.waiting", f"{event.told}: {text}")
             return False
         return True
 
@@ -71,7 +71,7 @@ class Actors(Concern):
         if last is None:
             return "it did nothing"
         said = f" {last['text'][:80]!r}" if last.name == "SAY" else ""
-        return f"the last that it did is {last.name}{said} in line {last.line}"
+        return f"the last that it did is {last.told}{said} in line {last.line}"
 
     def silence(self, pd: str) -> str | None:
         """Why the PD can no longer act; None if it can."""
@@ -170,13 +170,13 @@ class Actors(Concern):
             bad("actors.refusals", f"REFUSED: count={count}: expected 1 to {REFUSALS_SUM}")
 
     def freeze(self, event: Event) -> None:
-        """FREEZE: the scenario stopped a PD's thread, so the PD hangs."""
+        """frozen THREAD: the scenario stopped a PD's thread, so the PD hangs."""
         pd = event["pd"]
         self.context.staged.by_root(event)
         if pd == ROOT or pd not in self.context.model.nodes:
-            self.context.bad("actors.freeze", f"FREEZE: {pd} is not there, or never stops")
+            self.context.bad("actors.freeze", f"frozen THREAD: {pd} is not there, or never stops")
         elif pd in self._silent:
-            self.context.bad("actors.freeze", f"FREEZE: {pd} {self._silent[pd]} already")
+            self.context.bad("actors.freeze", f"frozen THREAD: {pd} {self._silent[pd]} already")
         else:
             self._silent[pd] = FROZEN
             self._frozen.add(pd)
@@ -195,6 +195,6 @@ class Actors(Concern):
         "SAY": say,
         "REFUSE": refuse,
         "REFUSED": refused,
-        "FREEZE": freeze,
+        "frozen THREAD": freeze,
         "UNREACHED": unreached,
     }

@@ -16,7 +16,7 @@ from cellreap.trace.check.tickets import TICKETED
 from cellreap.trace.check.work import COUNTS
 from cellreap.trace.events import Event, asks
 
-ANSWERED: Final = {"GET_WORK": "get_work", "TICKET": "ticket", "REPORT": "listen"}
+ANSWERED: Final = {"fetched NOTICE": "get_work", "TICKET": "ticket", "REPORT": "listen"}
 """Event -> the operation whose ANSWER follows it directly."""
 SEES: Final = frozenset({*ANSWERED, "FAULT", "FAULT_HELD"})
 """Events from which answers follow."""
@@ -95,7 +95,7 @@ class Answers(Concern):
             self._held[token] = fault
 
     def merged(self, token: int) -> None:
-        """MERGE: the notice is about its space, and names no PD."""
+        """merged NOTICE: the notice is about its space, and names no PD."""
         words = self._notices[token][1]
         self._notices[token] = "disconnect", [token, words[1], 0, 0, words[4]]
 
@@ -106,11 +106,11 @@ class Answers(Concern):
 
     def see(self, event: Event) -> None:
         """One of SEES, or the event after it."""
-        due, name, before = self.due, event.name, self.context.previous
+        due, name, before = self.due, event.told, self.context.previous
         if name == "ANSWER":
             return
         self.due = None
-        goes_on = name == "GET_WORK" and due == (event["pd"], ANSWERED[name])
+        goes_on = name == "fetched NOTICE" and due == (event["pd"], ANSWERED[name])
         if due is not None and not goes_on:
             text = f"{name}: expected the ANSWER pd={due[0]} op={due[1]} before it"
             self.context.bad("answers.each", text)
@@ -119,7 +119,7 @@ class Answers(Concern):
         if name not in SEES:
             return
         self._last[name] = event
-        if name == "GET_WORK":
+        if name == "fetched NOTICE":
             self._fetched = [*(self._fetched if goes_on else ()), event.number("token")]
             self.due = event["pd"], ANSWERED[name]
         elif name == "REPORT":

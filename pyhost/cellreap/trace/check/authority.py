@@ -115,7 +115,7 @@ class Authority(Concern):
     def demand(self, event: Event, pd: str, right: str) -> None:
         """Checks that the PD has a right that it uses."""
         if pd in self._rows and self._rows[pd][right] == "0":
-            self.context.bad("authority.right", f"{event.name}: {pd} has not the right to {right}")
+            self.context.bad("authority.right", f"{event.told}: {pd} has not the right to {right}")
 
     def cleanup(self, event: Event) -> None:
         """CLEANUP: a cleanup has the depths of its trigger."""
@@ -142,7 +142,7 @@ class Authority(Concern):
         protected = self.would_destroy(event["pd"], tree=event["cause"] == "subtree")
         if protected is not None:
             text = f"it would destroy {protected}, which is protected"
-            self.context.bad("authority.protected", f"{event.name}: {event['pd']}: {text}")
+            self.context.bad("authority.protected", f"{event.told}: {event['pd']}: {text}")
 
     def would_destroy(self, pd: str, *, tree: bool = False) -> str | None:
         """A protected PD that the cleanup of a PD would destroy. tree: of all that it created."""

@@ -28,7 +28,7 @@ class Fault:
 
 
 class Blame(Concern):
-    """FAULT_HELD, FAULT_RESUMED, PROBE."""
+    """FAULT_HELD, resumed THREAD, PROBE."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -88,7 +88,7 @@ class Blame(Concern):
         """A FAULT notice is finished: the PD continues, or is left to the root task."""
         fault = self._held.get(notice.node)
         if fault is not None and fault.token == notice.token:
-            next_ = "FAULT" if result == "failed" else "FAULT_RESUMED"
+            next_ = "FAULT" if result == "failed" else "resumed THREAD"
             self.context.debts.owe(next_, notice.node)
 
     def _check_registers(self, event: Event) -> None:
@@ -102,7 +102,7 @@ class Blame(Concern):
         for field, register in shown.items():
             if registers.get(register, 0) != event.number(field):
                 text = f"{field}={event[field]}: {register} is {registers.get(register, 0):#x}"
-                self.context.bad("blame.registers", f"{event.name}: pd={event['pd']} {text}")
+                self.context.bad("blame.registers", f"{event.told}: pd={event['pd']} {text}")
 
     def _check_timeout(self, event: Event) -> None:
         """Who ran is who paid, and had less time than there is."""
@@ -111,7 +111,7 @@ class Blame(Concern):
             self.context.authority.number(pd, column) for column in ("budget_us", "period_us")
         )
         if event["kind"] == "timeout" and (budget >= period or event["address"] != f"0x{pd[3:]}"):
-            text = f"{event.name}: pd={pd} address={event['address']}: {budget} of {period} us"
+            text = f"{event.told}: pd={pd} address={event['address']}: {budget} of {period} us"
             self.context.bad("blame.timeout", text)
 
     def ends(self, event: Event) -> None:
@@ -150,11 +150,11 @@ class Blame(Concern):
 
     def interrupt(self, event: Event) -> None:
         """Handles an event after a FAULT that was taken over: somebody is freed from the PD."""
-        if self.taken is None or event.name == "STOP":
+        if self.taken is None or event.told == "stopped THREAD":
             return
         pd, handler = self.taken
         self.taken = None
-        if event.name != "SERVER_DIED" or event["server"] != pd:
+        if event.told != "answered THREAD" or event["by"] != pd:
             text = f"FAULT: pd={pd}: {handler}, its fault handler, has not given it back"
             self.context.bad("blame.taken", f"{text}, and nobody was in a call to {pd}")
 
@@ -204,10 +204,10 @@ class Blame(Concern):
         context.debts.owe("QUEUE", handler, "fault", pd, "-")
 
     def resume(self, event: Event) -> None:
-        """FAULT_RESUMED: the PD continues after its fault."""
+        """resumed THREAD: the PD continues after its fault."""
         pd = event["pd"]
-        if not self.context.debts.settle("FAULT_RESUMED", pd):
-            text = f"FAULT_RESUMED: pd={pd}: its fault handler has not finished the notice with ok"
+        if not self.context.debts.settle("resumed THREAD", pd):
+            text = f"resumed THREAD: pd={pd}: its fault handler has not finished the notice with ok"
             self.context.bad("blame.resumed", text)
         if self._held.pop(pd, None) is not None:
             self.context.actors.resume(pd)
@@ -240,6 +240,6 @@ class Blame(Concern):
 
     handlers: ClassVar[Handlers] = {
         "FAULT_HELD": hold,
-        "FAULT_RESUMED": resume,
+        "resumed THREAD": resume,
         "PROBE": probe,
     }

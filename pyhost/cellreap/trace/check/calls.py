@@ -9,7 +9,7 @@ Their numbers follow from the model, the slots and the notices, and are exact fo
   those at the door of a PD for Microkit, are not counted. A call that the PD has
   received is found in the registers of the caller, so these are read once for each PD with a slot
   that leads to the stopped one and with a thread that is not suspended. Each PD that is answered
-  (SERVER_DIED) is resumed. These calls count for this step, no matter when the PD was stopped.
+  (THREAD answered) is resumed. These calls count for this step, no matter when the PD was stopped.
 - `cut-request`, `destroy-resource`: if the server lives on, the messages that wait at its endpoint
   are cancelled, the capabilities of all holders are revoked, and their parent is deleted. If the
   server is stopped, its endpoint is gone, and all of them with it. The server of the capability to

@@ -217,7 +217,7 @@ class Cleanups(Concern):
             if running.must_wait and next(self.outstanding(running), None) is None:
                 running.must_wait = False
                 text = f"expected CONTINUE n={number} before it: the cleanup waits for nobody"
-                self.context.bad("cleanup.needless", f"{event.name}: {text}")
+                self.context.bad("cleanup.needless", f"{event.told}: {text}")
 
     def at_end(self) -> None:
         """The trace ends."""
@@ -241,7 +241,7 @@ class Cleanups(Concern):
                 node = event.optional(name)
                 if node is not None and running.dooms(node):
                     text = f"{name}={node}: it is doomed by cleanup {number}, which waits"
-                    self.context.bad("cleanup.doomed", f"{event.name}: {text}")
+                    self.context.bad("cleanup.doomed", f"{event.told}: {text}")
         if self.context.residue.of:
             self.context.residue.see_outside(event, fields)
 
@@ -254,16 +254,16 @@ class Cleanups(Concern):
         running = self._running
         if running is None:
             if self.number != number:
-                bad("cleanup.number", f"{event.name}: n={number}: no such cleanup is under way")
+                bad("cleanup.number", f"{event.told}: n={number}: no such cleanup is under way")
             elif event.name == "SETTLED":
                 self.number = None
             return None
         if number != self.number:
-            bad("cleanup.number", f"{event.name}: n={number}: cleanup {self.number} is under way")
+            bad("cleanup.number", f"{event.told}: n={number}: cleanup {self.number} is under way")
             return None
         if running.waiting and event.name != "CONTINUE":
             expected = f"expected CONTINUE n={number} first"
-            bad("cleanup.wait", f"{event.name}: n={number}: the cleanup waits: {expected}")
+            bad("cleanup.wait", f"{event.told}: n={number}: the cleanup waits: {expected}")
             running.waiting = False
         if event.name not in PLAN_EVENTS and event.name not in BETWEEN:
             self._phase(running, event)

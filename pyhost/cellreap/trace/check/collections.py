@@ -99,10 +99,10 @@ class Collections(Concern):
 
     def interrupt(self, event: Event) -> None:
         """Checks that the cleanup comes right after what found its PDs, and no PD after the end."""
-        if self._stops and event.name in ("PD", "RESPAWN_DUE", "STAYS_DOWN"):
-            self.context.bad("stop.last", f"{event.name}: no PD is made after TRIGGER stop")
+        if self._stops and event.told in ("PD", "due RESPAWN", "over RESPAWN"):
+            self.context.bad("stop.last", f"{event.told}: no PD is made after TRIGGER stop")
         if self._pending and event.name != "CLEANUP":
-            text = f"{event.name}: expected CLEANUP trigger=- before it: there is something to take"
+            text = f"{event.told}: expected CLEANUP trigger=- before it: there is something to take"
             self.context.bad("collect.cleanup", text)
             self._pending = False
 
@@ -132,7 +132,7 @@ class Collections(Concern):
         if not (self._due and self._looks) or cause_of(event) == COLLECT or not self._may_begin():
             return
         self._looks = self._due = False
-        text = f"{event.name}: expected TRIGGER collect before it: a cleanup ended, or a PD asked"
+        text = f"{event.told}: expected TRIGGER collect before it: a cleanup ended, or a PD asked"
         self.context.bad("collect.due", text)
 
     def at_end(self) -> None:

@@ -161,7 +161,7 @@ class Context:
         """Checks that the id of a PD or space that is created is new."""
         if node in self.used_ids:
             text = f"{node} was used before: ids of PDs and spaces are never given twice"
-            self.bad("nodes.fresh", f"{event.name}: {text}")
+            self.bad("nodes.fresh", f"{event.told}: {text}")
         self.used_ids.add(node)
 
 

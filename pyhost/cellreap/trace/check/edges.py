@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import ClassVar, Final
+from typing import Final
 
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT, is_memory, is_region
-from cellreap.trace.check.context import Concern, Handlers
+from cellreap.trace.check.context import Concern
 from cellreap.trace.events import NOBODY, RECONCILED, Event
 
 
@@ -17,11 +17,8 @@ class Edges(Concern):
 
     def edge(self, event: Event) -> None:
         """EDGE: folds it into the model, and takes what follows from it."""
-        fold = _FOLDS.get(event.told)
-        if fold is None:
-            return  # no operation makes such a change
         number = event.number("number")
-        fold(self.context.model, event["from"], event["to"], number)
+        _FOLDS[event.told](self.context.model, event["from"], event["to"], number)
         if event.told in _FOLLOWS:
             _FOLLOWS[event.told](self, event, event["from"], event["to"])
         if event.told == "made MAP" and is_region(event["from"]):
@@ -69,8 +66,6 @@ class Edges(Concern):
         if event["op"] != RECONCILED:
             self.context.consent.given(event, pd)
 
-    handlers: ClassVar[Handlers] = {"EDGE": edge}
-
 
 _FOLDS: Final[Mapping[str, Callable[[Model, str, str, int], None]]] = {
     "made HOLD": lambda model, pd, node, _: model.add_hold(pd, node),
@@ -85,6 +80,7 @@ _FOLDS: Final[Mapping[str, Callable[[Model, str, str, int], None]]] = {
     "made SUBSCRIBE": lambda model, pd, node, to: model.add_subscribe(pd, node, handler=to),
     "dropped SUBSCRIBE": lambda model, pd, node, to: model.drop_subscribe(pd, node, handler=to),
 }
+Edges.handlers = dict.fromkeys(_FOLDS, Edges.edge)
 _FOLLOWS: Final[Mapping[str, Callable[[Edges, Event, str, str], None]]] = {
     "made HOLD": Edges._capability,
     "dropped HOLD": Edges._unhold,

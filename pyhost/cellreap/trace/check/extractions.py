@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -12,7 +11,7 @@ from cellreap.model.csvstate import state_rows
 from cellreap.model.ids import ROOT
 from cellreap.model.indexed import IndexedModel
 from cellreap.trace.check.context import Concern, Context, Handlers
-from cellreap.trace.check.rows import compare_rows, with_doomed
+from cellreap.trace.check.rows import with_doomed
 from cellreap.trace.check.work import OUT, Notice, Tag, lane_of
 from cellreap.trace.events import Event, asks
 from cellreap.trace.report import Extraction
@@ -29,13 +28,12 @@ class _Running:
     pieces: dict[Ends, None] = field(default_factory=dict)
     below: dict[str, list[str]] = field(default_factory=dict)
     """the same edges: from -> to"""
-    rows: Counter[str] = field(default_factory=Counter)
     told_needless: bool = False
     """it was reported that it waits needlessly"""
 
 
 class Extractions(Concern):
-    """EXTRACT, SUBGRAPH, MODEL, EXTRACTED."""
+    """EXTRACT, SUBGRAPH, EXTRACTED."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -43,8 +41,6 @@ class Extractions(Concern):
         """number of the last extraction"""
         self.asking = 0
         """the extraction whose notices are being queued, or were queued last"""
-        self.printing: int | None = None
-        """the extraction whose MODEL rows are being printed"""
         self.running: dict[int, _Running] = {}
         self._by_asker: dict[str, int] = {}
 
@@ -64,14 +60,6 @@ class Extractions(Concern):
         for manager, node in questions:
             self.context.debts.owe("QUEUE", f"x={x}", manager, "extract", node, "-")
 
-    def interrupt(self, name: str) -> None:
-        """Handles an event that cannot stand between the rows of a printed model."""
-        if self.printing is not None:
-            number = self.printing
-            text = f"{name} within extraction {number}: expected EXTRACTED x={number} first"
-            self.context.bad("extractions.printed", text)
-            self.printing = None
-
     def demand_over(self, event: Event) -> None:
         """Checks that no extraction waits for nobody when a PD acts again."""
         for x, running in self.running.items():
@@ -79,8 +67,8 @@ class Extractions(Concern):
                 continue
             if not any(self._can_answer(notice.to) for notice in self._unfinished(x)):
                 running.told_needless = True
-                text = f"expected the rows of extraction {x} before it: nobody can answer"
-                self.context.bad("extractions.needless", f"{event.name}: {text}")
+                text = f"expected EXTRACTED x={x} before it: nobody can answer"
+                self.context.bad("extractions.needless", f"{event.told}: {text}")
 
     def _unfinished(self, x: int) -> Iterator[Notice]:
         return self.context.notices.unfinished_of(("extraction", x))
@@ -213,66 +201,50 @@ class Extractions(Concern):
                     pending.append(lower)
         return other in seen
 
-    def model_row(self, event: Event) -> None:
-        """MODEL: a row of the extracted state. All managers must have answered before it."""
+    def extracted(self, event: Event) -> None:
+        """EXTRACTED: all managers have answered, and the extracted state has this digest."""
         context = self.context
         x = event.number("x")
-        running = self.running.get(x)
-        if running is None or self.printing not in (None, x):
-            text = f"MODEL: x={x}: expected an extraction that is under way, one at a time"
+        running = self.running.pop(x, None)
+        if running is None:
+            text = f"EXTRACTED: x={x}: no such extraction is under way"
             context.bad("extractions.under_way", text)
             return
-        if self.printing is None:
-            self.printing = x
-            tag: Tag = ("extraction", x)
-            for notice in context.notices.unfinished_of(tag):
-                # The PD that asked cannot finish its own notices while it waits.
-                if notice.to != running.shown.by:
-                    text = f"MODEL: x={x}: {notice.to} has not answered {notice.token} yet"
-                    context.bad("extractions.answered", text)
-        running.rows[event["row"]] += 1
-
-    def extracted(self, event: Event) -> None:
-        """The extraction is over."""
-        context = self.context
-        x = event.number("x")
-        if self.printing != x:
-            text = f"EXTRACTED: x={x}: expected it after its MODEL rows"
-            context.bad("extractions.printed", text)
-            return
-        self.printing = None
-        running = self.running.pop(x)
+        tag: Tag = ("extraction", x)
+        for notice in context.notices.unfinished_of(tag):
+            # The PD that asked cannot finish its own notices while it waits.
+            if notice.to != running.shown.by:
+                text = f"EXTRACTED: x={x}: {notice.to} has not answered {notice.token} yet"
+                context.bad("extractions.answered", text)
         if self._by_asker.get(running.shown.by) == x:
             del self._by_asker[running.shown.by]
-        if event.number("rows") != running.rows.total():
-            count = f"{running.rows.total()} MODEL events came before it"
-            text = f"EXTRACTED: rows={event['rows']}, but {count}"
-            context.bad("state.count", text)
-        wanted = self._state(running, context.cleanups.doomed())
-        compare_rows(context, "MODEL", running.rows, wanted)
-        running.shown.rows, running.shown.done = wanted, True
+        model = context.model.copy()
+        maps = sum(self._add(model, *ends) for ends in running.pieces)
+        for field_name, wanted in (("maps", str(maps)), ("digest", model.digest())):
+            if event[field_name] != wanted:
+                text = f"{field_name}={event[field_name]}: expected {wanted}"
+                context.bad("extractions.state", f"EXTRACTED: x={x}: {text}")
+        marked = with_doomed(model, context.cleanups.doomed())
+        running.shown.rows, running.shown.done = state_rows(marked)[1:], True
         running.shown.tombstones = context.tombstones.rows()
-        tag: Tag = ("extraction", x)
         context.tickets.settle(tag)
         context.tickets.note((tag,))
         context.notices.end_extraction(tag)
 
-    def _state(self, running: _Running, doomed: Collection[str]) -> list[str]:
-        """The expected rows of the extraction, without the header."""
-        marked = with_doomed(self.context.model.copy(), doomed)
-        for upper, lower in running.pieces:
-            alive = self.lives(upper) and self.lives(lower)
-            if (
-                alive
-                and (upper, lower) not in marked.maps
-                and not self._is_built_on(marked, {}, lower, upper)
-            ):
-                marked.add_map(upper, lower)
-        return state_rows(marked)[1:]
+    def _add(self, model: IndexedModel, upper: str, lower: str) -> bool:
+        """Adds a reported edge, unless an end has gone, it is known or closes a circle by now."""
+        fits = (
+            self.lives(upper)
+            and self.lives(lower)
+            and (upper, lower) not in model.maps
+            and not self._is_built_on(model, {}, lower, upper)
+        )
+        if fits:
+            model.add_map(upper, lower)
+        return fits
 
     handlers: ClassVar[Handlers] = {
         "EXTRACT": extract,
         "SUBGRAPH": subgraph,
-        "MODEL": model_row,
         "EXTRACTED": extracted,
     }

@@ -12,18 +12,20 @@ from cellreap.trace.events import Event
 if TYPE_CHECKING:
     from cellreap.trace.check.running import Running
 
-_AMONG_STOPS: Final = frozenset({"STOP", "SERVER_DIED", "TICKET", "WITHDRAW", "REFUSED", "USAGE"})
-"""Events that may stand between the TRIGGER of a subtree and the last of its STOPs."""
+_AMONG_STOPS: Final = frozenset(
+    {"stopped THREAD", "answered THREAD", "TICKET", "withdrawn NOTICE", "REFUSED", "USAGE"}
+)
+"""Events that may stand between the TRIGGER of a subtree and the last of its stops."""
 
 
 class Freed(Concern):
-    """STOP, SERVER_DIED."""
+    """THREAD stopped, answered."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._stopped: set[str] = set()
         self._freed: set[str] = set()
-        """PDs that were freed since the last STOP"""
+        """PDs that were freed since the last stop"""
         self._suspending: str | None = None
         """the PD that its cleanup has just stopped, until its STEP"""
         self._beginning: str | None = None
@@ -63,25 +65,26 @@ class Freed(Concern):
         return self.context.triggers.has_to_stop()
 
     def interrupt(self, event: Event) -> None:
-        """Handles an event that cannot stand between STOP and `suspend` of a PD, or its CLEANUP, or
-        among the STOPs of a subtree.
+        """Handles an event that cannot stand between the stop and `suspend` of a PD, or its
+        CLEANUP, or among the stops of a subtree.
         """
         to_stop = self.context.triggers.to_stop()
-        if to_stop and event.name not in _AMONG_STOPS:
-            text = f"{event.name}: expected STOP pd={to_stop[0]} before it: who created it was"
-            self.context.bad("freed.stop", f"{text} terminated with all that it created")
+        if to_stop and event.told not in _AMONG_STOPS:
+            text = f"{event.told}: expected stopped THREAD pd={to_stop[0]} before it"
+            why = "who created it was terminated with all that it created"
+            self.context.bad("freed.stop", f"{text}: {why}")
             self.context.triggers.forgive_stops()
-        begins, among = self._beginning, ("SERVER_DIED", "REFUSED", "USAGE")
-        if begins is not None and event.name not in among:
+        begins, among = self._beginning, ("answered THREAD", "REFUSED", "USAGE")
+        if begins is not None and event.told not in among:
             if event.name != "CLEANUP" or event["trigger"] != begins:
-                text = f"{event.name}: expected CLEANUP trigger={begins} before it"
+                text = f"{event.told}: expected CLEANUP trigger={begins} before it"
                 self.context.bad("freed.stop", f"{text}: it was stopped for that")
             self._beginning = None
         pd = self._suspending
-        if pd is None or event.name == "SERVER_DIED":
+        if pd is None or event.told == "answered THREAD":
             return
         if event.name != "STEP" or event["name"] != "suspend" or event["pd"] != pd:
-            text = f"{event.name}: expected STEP suspend pd={pd} before it: it was stopped for that"
+            text = f"{event.told}: expected STEP suspend pd={pd} before it: it was stopped for that"
             self.context.bad("freed.stop", text)
         self._suspending = None
 
@@ -97,22 +100,22 @@ class Freed(Concern):
     # -- events
 
     def stop(self, event: Event) -> None:
-        """STOP: a PD is stopped, because it is a trigger or its cleanup suspends it."""
+        """stopped THREAD: a PD is stopped, because it is a trigger or its cleanup suspends it."""
         context, pd = self.context, event["pd"]
         self._freed.clear()
         if pd not in context.model.nodes:
-            context.bad("actors.there", f"STOP: {pd} is not there")
+            context.bad("actors.there", f"stopped THREAD: {pd} is not there")
             return
         if pd in self._stopped:
-            context.bad("freed.stop", f"STOP: {pd} is stopped already")
-        if not context.debts.settle("STOP", pd):
+            context.bad("freed.stop", f"stopped THREAD: {pd} is stopped already")
+        if not context.debts.settle("stopped THREAD", pd):
             if context.triggers.is_to_stop(pd):
                 context.triggers.stopped_with_creator(pd)
             elif context.triggers.is_later(pd) and not context.cleanups.may_stop(pd):
                 context.triggers.stopped_late(pd)
                 self._beginning = pd
             elif not context.cleanups.may_stop(pd):
-                text = f"STOP: {pd}: expected it right after the event that makes {pd} a trigger"
+                text = f"stopped THREAD: {pd}: expected it right after what makes {pd} a trigger"
                 context.bad("freed.stop", f"{text}, or right before its STEP suspend")
                 return
             else:
@@ -127,21 +130,21 @@ class Freed(Concern):
         context.tickets.note(context.notices.changed_accounts())
 
     def server_died(self, event: Event) -> None:
-        """SERVER_DIED: a PD was in a call to a PD that was stopped."""
+        """answered THREAD: a PD was in a call to a PD that was stopped."""
         context, before = self.context, self.context.previous
-        pd, server = event["pd"], event["server"]
+        pd, server = event["pd"], event["by"]
         last = None
         if before is not None:
-            last = {"STOP": "pd", "SERVER_DIED": "server"}.get(before.name)
+            last = {"stopped THREAD": "pd", "answered THREAD": "by"}.get(before.told)
         if before is None or last is None or before[last] != server:
-            text = f"SERVER_DIED: server={server}: expected it right after the STOP of {server}"
+            text = f"answered THREAD: by={server}: expected it right after {server} was stopped"
             context.bad("freed.when", text)
         if pd in self._freed:
-            context.bad("freed.once", f"SERVER_DIED: {pd} is freed already")
+            context.bad("freed.once", f"answered THREAD: {pd} is freed already")
         self._freed.add(pd)
         context.calls.resume(server)
         if context.actors.may_act(event, pd) and not context.slots.had_server(pd, server):
-            text = f"SERVER_DIED: {pd} never had a capability to {server}"
+            text = f"answered THREAD: {pd} never had a capability to {server}"
             context.bad("freed.client", text)
 
-    handlers: ClassVar[Handlers] = {"STOP": stop, "SERVER_DIED": server_died}
+    handlers: ClassVar[Handlers] = {"stopped THREAD": stop, "answered THREAD": server_died}

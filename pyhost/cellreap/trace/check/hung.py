@@ -34,7 +34,7 @@ class Probe:
 
 
 class Hung(Concern):
-    """UNANSWERED, STRANDED, and PDs that have hung."""
+    """HELD_UP of a probe, stranded threads, and PDs that have hung."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -104,7 +104,7 @@ class Hung(Concern):
                 probe.since = now
             elif before - probe.since > probe.ms + self._grace + SLACK_MS:
                 text = f"{pd} has not finished its probe for {now - probe.since} ms"
-                expected = f"has {probe.ms} ms: expected TRIGGER hung or UNANSWERED before it"
+                expected = f"has {probe.ms} ms: expected TRIGGER hung or HELD_UP before it"
                 self.context.bad("hung.missing", f"CLOCK: ms={now}: {text}, and {expected}")
                 probe.since = now
 
@@ -159,9 +159,9 @@ class Hung(Concern):
     def _calls(self, event: Event, by: str) -> None:
         """The PD can wait, perhaps through others, for the one that the event is about."""
         if not self.context.actors.may_answer(by):
-            self.context.bad("hung.waits", f"{event.name}: by={by}: it is down")
+            self.context.bad("hung.waits", f"{event.told}: by={by}: it is down")
         elif not self.context.blame.can_wait_for(by, event["pd"]):
-            text = f"{event.name}: pd={event['pd']}: no call of {by} can lead to it"
+            text = f"{event.told}: pd={event['pd']}: no call of {by} can lead to it"
             self.context.bad("hung.waits", text)
 
     def _lasts(self, event: Event, by: str, ms: int) -> None:
@@ -171,31 +171,31 @@ class Hung(Concern):
     def _has_passed(self, event: Event, ms: int, since: int, what: str) -> None:
         most = self.context.timing.most_since(since)
         if ms > most:
-            text = f"{event.name}: {ms} ms: at most {most} ms have passed since {what}"
+            text = f"{event.told}: {ms} ms: at most {most} ms have passed since {what}"
             self.context.bad("hung.passed", text)
 
     # -- events
 
     def unanswered(self, event: Event) -> None:
-        """UNANSWERED: a probe is not finished, and its PD has not hung."""
+        """HELD_UP with a token: a probe is not finished, and its PD has not hung."""
         pd, ms, ran = event["pd"], event.number("ms"), event.number("ran")
         probe = self._probes.get(pd)
         if probe is None or probe.token != event.number("token"):
             text = f"token={event['token']}: no limit had {pd} sent this probe, or it is finished"
-            self.context.bad("hung.unanswered", f"UNANSWERED: {text}")
+            self.context.bad("hung.unanswered", f"HELD_UP: {text}")
             return
         if ms < probe.ms or (probe.by is None and ran >= probe.ms):
             text = f"ms={ms} ran={ran}: {pd} has {probe.ms} ms"
-            self.context.bad("hung.unanswered", f"UNANSWERED: {text}")
-        self._has_passed(event, ms, probe.since, "its last UNANSWERED, or the probe")
+            self.context.bad("hung.unanswered", f"HELD_UP: {text}")
+        self._has_passed(event, ms, probe.since, "its last HELD_UP, or the probe")
         probe.since = self.context.timing.now
 
     def stranded(self, event: Event) -> None:
-        """STRANDED: a passive PD had no time."""
+        """stranded THREAD: a passive PD had no time."""
         pd = event["pd"]
         if not self.context.actors.may_answer(pd) or not self.context.authority.number(
             pd, "passive"
         ):
-            self.context.bad("hung.stranded", f"STRANDED: {pd} is down, or not passive")
+            self.context.bad("hung.stranded", f"stranded THREAD: {pd} is down, or not passive")
 
-    handlers: ClassVar[Handlers] = {"UNANSWERED": unanswered, "STRANDED": stranded}
+    handlers: ClassVar[Handlers] = {"stranded THREAD": stranded}

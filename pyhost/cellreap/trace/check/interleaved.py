@@ -59,7 +59,7 @@ class Interleaved(Concern):
             return
         asked = event.optional("asker") if "asker" in event.values else event.optional("pd")
         if asked != pd and "what" not in event.values:
-            text = f"{event.name}: {asked} asks for it, and {pd} is served: expected RESUME first"
+            text = f"{event.told}: {asked} asks for it, and {pd} is served: expected RESUME first"
             self.context.bad("interleaved.over", text)
         for value in event.values.values():
             self._may_name(event, running, value)
@@ -90,7 +90,7 @@ class Interleaved(Concern):
             return
         shared = sorted(stands_for(self.context.model, value) & running.touched)
         if shared:
-            text = f"{event.name}: {value}: {shared[0]} concerns the cleanup that pauses"
+            text = f"{event.told}: {value}: {shared[0]} concerns the cleanup that pauses"
             self.context.bad("interleaved.independent", text)
 
     # -- events

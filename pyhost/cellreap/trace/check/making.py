@@ -56,10 +56,10 @@ class Making(Concern):
     def demand_undone(self, event: Event) -> None:
         """Before any other event: what must follow directly has followed."""
         if self._injected and event.name != "MAKE_FAILED":
-            self.context.bad("inject.making", f"{event.name}: expected MAKE_FAILED before it")
+            self.context.bad("inject.making", f"{event.told}: expected MAKE_FAILED before it")
         self._injected = False
         if self._failed is not None and event.name != "MAKE_UNDONE":
-            self.context.bad("making.undone", f"{event.name}: expected MAKE_UNDONE before it")
+            self.context.bad("making.undone", f"{event.told}: expected MAKE_UNDONE before it")
             self._failed = None
         self.due = self._failed is not None
 

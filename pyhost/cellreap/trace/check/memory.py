@@ -299,7 +299,7 @@ class Memory(Concern):
         for name, has in (("bytes", self._bytes), ("slots", self._slots)):
             if event.number(name) != has:
                 text = f"{name}={event[name]}, but what is in use by the events before it is {has}"
-                self.context.bad("memory.sums", f"{event.name}: {text}")
+                self.context.bad("memory.sums", f"{event.told}: {text}")
         self.objects.check_sum(event)
 
     # -- events

@@ -27,7 +27,7 @@ class Nodes(Concern):
         space, by = self.deleting
         node = event.optional("node") if event.name == "DELETE" else None
         if node is None or self.context.model.space_of.get(node, node) != space:
-            text = f"{event.name}: expected the DELETE of {space}, whose resources are deleted"
+            text = f"{event.told}: expected the DELETE of {space}, whose resources are deleted"
             self.context.bad("nodes.part", text)
             self.deleting = None
         elif event["by"] != by:

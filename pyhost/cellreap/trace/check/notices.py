@@ -25,7 +25,7 @@ from cellreap.trace.report import Failure, Undone
 
 
 class Notices(Concern):
-    """QUEUE (of no cleanup), GET_WORK, FINISH_WORK, RESUME_WORK, MERGE, WITHDRAW."""
+    """QUEUE (of no cleanup), NOTICE, FINISH_WORK."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -127,7 +127,7 @@ class Notices(Concern):
         """Demands that those of the notices that nobody has fetched are withdrawn next."""
         for notice in notices:
             if not notice.seen:
-                self.context.debts.owe("WITHDRAW", notice.to, str(notice.token))
+                self.context.debts.owe("withdrawn NOTICE", notice.to, str(notice.token))
 
     def forget(self, pd: str) -> None:
         """The PD is destroyed."""
@@ -181,12 +181,12 @@ class Notices(Concern):
             self.context.slots.told(event["to"], event["node"], event.number("token"))
 
     def get_work(self, event: Event) -> None:
-        """GET_WORK: a PD fetches a notice."""
+        """fetched NOTICE: a PD fetches a notice."""
         if self.context.actors.may_act(event, event["pd"]):
             before = self.context.previous
-            goes_on = before is not None and before.name == "GET_WORK"
+            goes_on = before is not None and before.told == "fetched NOTICE"
             wrong = self._work.fetch(event["pd"], event.number("token"), goes_on)
-            self._judge("GET_WORK", wrong)
+            self._judge("fetched NOTICE", wrong)
 
     def finish_work(self, event: Event) -> None:
         """FINISH_WORK: a PD acknowledges a notice."""
@@ -215,11 +215,11 @@ class Notices(Concern):
             context.extractions.ask_for_each(notice.tag[1], pd, notice.node)
 
     def resume_work(self, event: Event) -> None:
-        """RESUME_WORK: a notice that failed is to be delivered again."""
+        """resumed NOTICE: a notice that failed is to be delivered again."""
         if not self.context.actors.may_act(event, event["pd"]):
             return
         token = event.number("token")
-        if self._judge("RESUME_WORK", self._work.resume(event["pd"], token)):
+        if self._judge("resumed NOTICE", self._work.resume(event["pd"], token)):
             self._failures.pop(token).resumed = True
             self.context.timing.heard(event["pd"])
 
@@ -231,7 +231,7 @@ class Notices(Concern):
         if notice is not None and notice.to == event["pd"] and not notice.seen:
             return notice
         text = f"token={event['token']}: {event['pd']} has no such notice that it has not fetched"
-        self.context.bad("notices.unseen", f"{event.name}: {text}")
+        self.context.bad("notices.unseen", f"{event.told}: {text}")
         return None
 
     def _was_left(self, notice: Notice) -> bool:
@@ -240,7 +240,7 @@ class Notices(Concern):
         return gone and notice.kind in LEFT_BEHIND
 
     def merge(self, event: Event) -> None:
-        """MERGE: a notice stands for several from now on. The others of its account go."""
+        """merged NOTICE: a notice stands for several from now on. The others of its account go."""
         context = self.context
         notice = self._unseen(event)
         if notice is None:
@@ -248,24 +248,24 @@ class Notices(Concern):
         beside = self._work.unseen_beside(notice)
         if not self._was_left(notice):
             text = f"token={notice.token}: no destroyed PD left this {notice.kind} notice behind"
-            context.bad("notices.merged", f"MERGE: {text}")
+            context.bad("notices.merged", f"merged NOTICE: {text}")
             return
         if any(other.stands_for_several() and other.token < notice.token for other in beside):
             text = f"token={notice.token}: another notice about the space stands for several"
-            context.bad("notices.merged", f"MERGE: {text}")
+            context.bad("notices.merged", f"merged NOTICE: {text}")
         for other in beside:
             same = context.accounts.charged_together(other.token, notice.token)
             if other.stands_for_several() or (same and self._was_left(other)):
-                context.debts.owe("WITHDRAW", other.to, str(other.token))
+                context.debts.owe("withdrawn NOTICE", other.to, str(other.token))
         context.accounts.merging(notice.token)
         context.tombstones.finished(notice.to, notice.token)
         context.answers.merged(notice.token)
         self._work.merge(notice)
 
     def withdraw(self, event: Event) -> None:
-        """WITHDRAW: a notice is taken back for good."""
+        """withdrawn NOTICE: a notice is taken back for good."""
         context = self.context
-        owed = context.debts.settle("WITHDRAW", event["pd"], event["token"])
+        owed = context.debts.settle("withdrawn NOTICE", event["pd"], event["token"])
         notice = self._unseen(event)
         if notice is None:
             return
@@ -286,13 +286,13 @@ class Notices(Concern):
         stands = any(other.stands_for_several() for other in beside)
         if not (notice.stands_for_several() or self._was_left(notice)) or not (gone or stands):
             text = f"token={notice.token}: no other notice tells {notice.to} of {notice.node}"
-            self.context.bad("notices.withdrawn", f"WITHDRAW: {text}")
+            self.context.bad("notices.withdrawn", f"withdrawn NOTICE: {text}")
 
     handlers: ClassVar[Handlers] = {
         "QUEUE": queue_of_no_cleanup,
-        "GET_WORK": get_work,
+        "fetched NOTICE": get_work,
         "FINISH_WORK": finish_work,
-        "RESUME_WORK": resume_work,
-        "MERGE": merge,
-        "WITHDRAW": withdraw,
+        "resumed NOTICE": resume_work,
+        "merged NOTICE": merge,
+        "withdrawn NOTICE": withdraw,
     }

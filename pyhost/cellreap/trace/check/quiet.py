@@ -37,10 +37,10 @@ class Quiet(Concern):
     def see(self, event: Event) -> None:
         """An event while `due` or `told` has anything."""
         if self.due and event.name != "STANDS":
-            text = f"{event.name}: expected STANDS of {self.due[0]}, after SILENT"
+            text = f"{event.told}: expected STANDS of {self.due[0]}, after SILENT"
             self.due = []
             self.context.bad("silence.each", text)
-        if self.told and event.name not in ("STANDS", "UNFINISHED"):
+        if self.told and event.told not in ("STANDS", "unfinished THREAD"):
             self._end(event)
 
     def waits(self, pd: str) -> bool:
@@ -66,7 +66,7 @@ class Quiet(Concern):
         """All were told of who wait at the end."""
         waited_for = {on for state, on in self.told.values() if state in WAITS} - {None, ROOT}
         for pd in sorted(pd for pd in waited_for if pd is not None and pd not in self.told):
-            text = f"{event.name}: expected STANDS of {pd}, for which a PD waits"
+            text = f"{event.told}: expected STANDS of {pd}, for which a PD waits"
             self.context.bad("silence.each", text)
         for pd, (state, _) in self.told.items():
             if state not in WAITS and pd not in waited_for:
@@ -74,8 +74,8 @@ class Quiet(Concern):
                 self.context.bad("silence.each", text)
         for pd in sorted(self._rested):
             self.context.hung.rests(pd, self.told)
-        if event.name not in ENDING and cause_of(event) != "stop":
-            text = f"{event.name}: STANDS without SILENT is before it: expected the end of the run"
+        if event.told not in ENDING and cause_of(event) != "stop":
+            text = f"{event.told}: STANDS without SILENT is before it: expected the end of the run"
             self.context.bad("silence.each", text)
         self._ended = set(self.told)
         self._waits = {pd for pd, (state, _) in self.told.items() if state in WAITS}

@@ -70,19 +70,19 @@ NEED_BODIES: Final = frozenset(
     }
 )  # fmt: skip
 """Events before which the BODY of the last PD must have come."""
-ANSWERS: Final = frozenset({"EXTRACT", "STOP", "WITHDRAW"})
+ANSWERS: Final = frozenset({"EXTRACT", "stopped THREAD", "withdrawn NOTICE"})
 """Events that may come while other events are required, as may QUEUE with n=0, and the TICKET of a
 terminator that used a plain send.
 """
-FAULT_ANSWERS: Final = ("FAULT", "FAULT_RESUMED")
+FAULT_ANSWERS: Final = ("FAULT", "resumed THREAD")
 """Events that may come while they are required, for their PD: a fault handler answered."""
-STOPPING: Final = frozenset({"STOP", "SERVER_DIED"})
+STOPPING: Final = frozenset({"stopped THREAD", "answered THREAD"})
 """Events that may come within a cleanup, but are not numbered."""
 SAME_MESSAGE: Final = frozenset(
     {
         *ANSWERS, *FAULT_ANSWERS, *STOPPING,
         "EXIT", "TRIGGER", "CLEANUP", "RECOVER",
-        "GIVE_UP", "PROBE", "QUEUE", "TICKET", "USAGE", "REFUSE", "REFUSED", "MODEL",
+        "GIVE_UP", "PROBE", "QUEUE", "TICKET", "USAGE", "REFUSE", "REFUSED",
         "EXTRACTED",
     }
 )  # fmt: skip
@@ -194,7 +194,8 @@ class Replay:
             (context.actors.waiting, context.tickets.demand_told),
         )
         """What waits for something, and the demand that it does not wait needlessly."""
-        self._kinds = {name: self._kind(name) for name in event_table().fields}
+        self._kinds: dict[str, _Kind] = {}
+        """What is done with the events that tell the same."""
         self._stated = Stated(context)
         self._goes_on = False  # whether the second event came, and END did not
         self._ended = False
@@ -213,7 +214,10 @@ class Replay:
 
     def feed(self, event: Event) -> None:
         """Takes the next event."""
-        context, kind = self._context, self._kinds[event.name]
+        context, told = self._context, event.told
+        kind = self._kinds.get(told)
+        if kind is None:
+            kind = self._kinds[told] = self._kind(event.name, told)
         context.line, context.seq = event.line, event.seq
         self.report.events += 1
         for said in event.said:
@@ -275,22 +279,22 @@ class Replay:
             causes.report(event)
         context.previous = event
 
-    def _kind(self, name: str) -> _Kind:
-        """What is done with the events of this name."""
-        outside, within = OUTSIDE.get(name), WITHIN.get(name)
+    def _kind(self, name: str, told: str) -> _Kind:
+        """What is done with the events of this name that tell this."""
+        outside, within = OUTSIDE.get(told), WITHIN.get(told)
         return _Kind(
             outside=outside and outside[1].__get__(self._concerns[outside[0]]),
             within=within and within[1].__get__(self._concerns[within[0]]),
-            stated=name in STATED_SEES,
+            stated=not STATED_SEES.isdisjoint((name, told)),
             reported=name in REPORTED,
             among_steps=name in AMONG_STEPS,
-            answered=name in ANSWER_SEES,
+            answered=told in ANSWER_SEES,
             aside=name == "ANSWER" or name in TRUTH_EVENTS,
             ends=name in TOMBSTONE_SEES,
-            true=name in TRUTH_SEES,
+            true=told in TRUTH_SEES,
             judged=name in CAUSED,
-            used=name in USES,
-            same_message=name in SAME_MESSAGE,
+            used=told in USES,
+            same_message=told in SAME_MESSAGE,
             needs_body=name in NEED_BODIES,
             changes=name in CHANGES,
         )
@@ -325,7 +329,7 @@ class Replay:
 
     def _in_order(self, event: Event) -> None:
         """Checks events that must follow another directly, or must stand together."""
-        context, name = self._context, event.name
+        context, name = self._context, event.told
         of_no_cleanup = name == "STATE" or (name in ("QUEUE", "SETTLED") and event["n"] == "0")
         if context.debts.open and not self._answers(event, of_no_cleanup):
             for owed in context.debts.forgive():
@@ -338,14 +342,12 @@ class Replay:
             context.blame.interrupt(event)
         if context.collections.is_due():
             context.collections.interrupt(event)
-        if context.extractions.printing is not None and name not in ("MODEL", "EXTRACTED"):
-            context.extractions.interrupt(name)
         if context.state.rows is not None and (name == "QUEUE" or not of_no_cleanup):
             context.state.interrupt(name)
 
     def _answers(self, event: Event, of_no_cleanup: bool) -> bool:
         """Whether the event may come while others are required."""
-        context, name, before = self._context, event.name, self._context.previous
+        context, name, before = self._context, event.told, self._context.previous
         if name == "REFUSE":
             return context.debts.has(name, event["pd"], event["op"], event["status"])
         if name in FAULT_ANSWERS:
@@ -371,9 +373,11 @@ class Replay:
             self._outside(event, kind)
 
     def _outside(self, event: Event, kind: _Kind) -> None:
-        context, name = self._context, event.name
+        context, name = self._context, event.told
         if name not in STOPPING and context.cleanups.is_any():
             context.cleanups.see_outside(event)
+        if event.name == "THREAD" and (name == "answered THREAD") == (event["by"] == "-"):
+            context.bad("order.change", f"{name}: by={event['by']}: only who answered has one")
         self._message(event, kind)
         if kind.needs_body:
             context.memory.demand_body(name)
@@ -384,13 +388,15 @@ class Replay:
             self._trace(event)
         elif kind.outside is not None:
             kind.outside(event)
+        elif "change" in event.values:  # it is a word of another kind of event
+            context.bad("order.change", f"{event.told}: change={event['change']}: it has none such")
         else:
             raise HeaderError(
                 "trace_events.h has this event, and no concern in trace/check handles it"
             )
 
     def _dispatch(self, event: Event) -> None:
-        handle = self._kinds[event.name].outside
+        handle = self._kinds[event.told].outside
         assert handle is not None
         handle(event)
 
@@ -399,7 +405,7 @@ class Replay:
         context, name = self._context, event.name
         asked = name == "TRIGGER" and (event["when"] == "later" or event["cause"] == TREE)
         same = kind.same_message and not asked
-        if same or (self._timed and name in ("HELD_UP", "UNANSWERED")):
+        if same or (self._timed and name == "HELD_UP"):
             # One interrupt kills for the scenario, and finds all who are late or held up.
             timed = name == "TRIGGER" and (
                 event["cause"] in ("late", "hung") or event["by"] == ROOT

@@ -82,7 +82,7 @@ class Reports(Concern):
     def _death(self, event: Event, n: str) -> None:
         number = str(self._steps[n] + 1)
         if event["number"] != number:
-            text = f"{event.name}: number={event['number']}: expected {number}, after the STEPs"
+            text = f"{event.told}: number={event['number']}: expected {number}, after the STEPs"
             self.context.bad("reports.step", text)
         if event.name == "RESIDUE":
             self._changed.add(n)  # what was left may have gone with its PD

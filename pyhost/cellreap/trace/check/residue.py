@@ -248,14 +248,14 @@ class Residue(Concern):
                 node = event.optional(name)
                 if node in self.context.model.nodes and running.dooms(str(node)):
                     text = f"{name}={node}: it is doomed by cleanup {number}, which left it"
-                    self.context.bad("cleanup.doomed", f"{event.name}: {text}")
+                    self.context.bad("cleanup.doomed", f"{event.told}: {text}")
 
     def demand_retried(self, event: Event) -> None:
         """Checks, when the root task goes on to another message, that it tried what was left."""
         if not self.to_retry:
             return
         for number in sorted(self.to_retry):
-            text = f"{event.name}: expected RECOVER n={number} before it: a cleanup has settled"
+            text = f"{event.told}: expected RECOVER n={number} before it: a cleanup has settled"
             self.context.bad("residue.retried", text)
         self.to_retry.clear()
 

@@ -32,7 +32,7 @@ class _Entry:
 
 
 class Respawns(Concern):
-    """RESPAWN_DUE and STAYS_DOWN, and the respawns of RIGHTS."""
+    """RESPAWN, and the respawns of RIGHTS."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -72,13 +72,13 @@ class Respawns(Concern):
         if before is made:
             return
         if not before.due:
-            bad("respawn.rule", f"RIGHTS: pd={pd}: expected RESPAWN_DUE name={name} before it")
+            bad("respawn.rule", f"RIGHTS: pd={pd}: expected due RESPAWN name={name}")
         if (before.budget, before.window_ms, before.delay_ms) != (made.budget, window, delay):
             bad("respawn.rule", f"RIGHTS: pd={pd}: expected the respawns that {name} had before")
         before.pd, before.due = pd, False
 
     def due(self, event: Event) -> None:
-        """RESPAWN_DUE: a PD was destroyed and will be made anew."""
+        """due RESPAWN: a PD was destroyed and will be made anew."""
         bad = self.context.bad
         name, count, delay = event["name"], event.number("count"), event.number("delay_ms")
         entry = self._gone(event, name)
@@ -87,23 +87,26 @@ class Respawns(Concern):
         anew = count == 1 and (entry.window_ms > 0 or entry.count == 0)
         if not anew and count != entry.count + 1:
             text = f"expected {entry.count + 1}, or 1 in a new window"
-            bad("respawn.budget", f"RESPAWN_DUE: name={name} count={count}: {text}")
+            bad("respawn.budget", f"due RESPAWN: name={name} count={count}: {text}")
         if count > entry.budget:
-            text = f"RESPAWN_DUE: name={name} count={count}: the budget is {entry.budget}"
+            text = f"due RESPAWN: name={name} count={count}: the budget is {entry.budget}"
             bad("respawn.budget", text)
         if delay != entry.delay(count, self._longest):
             expected = f"expected {entry.delay(count, self._longest)}"
-            bad("respawn.delay", f"RESPAWN_DUE: name={name} delay_ms={delay}: {expected}")
+            bad("respawn.delay", f"due RESPAWN: name={name} delay_ms={delay}: {expected}")
         entry.count, entry.due = count, True
 
     def stays_down(self, event: Event) -> None:
-        """STAYS_DOWN: a PD was destroyed and its budget is used up."""
+        """over RESPAWN: a PD was destroyed and its budget is used up."""
         name = event["name"]
+        if (event["count"], event["delay_ms"]) != ("0", "0"):
+            self.context.bad("respawn.budget", f"over RESPAWN: name={name}: a count or a delay")
         entry = self._gone(event, name)
         if entry is None:
             return
         if entry.count != entry.budget:
-            text = f"STAYS_DOWN: name={name}: {entry.count} of {entry.budget} respawns are used up"
+            used = f"{entry.count} of {entry.budget} respawns are used up"
+            text = f"over RESPAWN: name={name}: {used}"
             self.context.bad("respawn.budget", text)
         entry.stays_down = True
         self.context.report.stay_down[name] = entry.budget
@@ -121,15 +124,15 @@ class Respawns(Concern):
         bad = self.context.bad
         entry = self._entries.get(name)
         if entry is None:
-            bad("respawn.due", f"{event.name}: name={name}: it has no respawns")
+            bad("respawn.due", f"{event.told}: name={name}: it has no respawns")
             return None
         if self._is_there(entry):
-            bad("respawn.due", f"{event.name}: name={name}: {entry.pd} is there")
+            bad("respawn.due", f"{event.told}: name={name}: {entry.pd} is there")
         elif entry.due or entry.stays_down:
-            bad("respawn.due", f"{event.name}: name={name}: that was decided already")
+            bad("respawn.due", f"{event.told}: name={name}: that was decided already")
         return entry
 
     handlers: ClassVar[Handlers] = {
-        "RESPAWN_DUE": due,
-        "STAYS_DOWN": stays_down,
+        "due RESPAWN": due,
+        "over RESPAWN": stays_down,
     }

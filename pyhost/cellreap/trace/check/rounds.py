@@ -11,7 +11,7 @@ from cellreap.trace.report import Undone
 
 
 class Rounds(Concern):
-    """ROUNDS, DISMISS, UNFINISHED."""
+    """THREAD in-rounds, dismissed, unfinished."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -23,36 +23,38 @@ class Rounds(Concern):
         """The trace ends."""
         for pd in self._working:
             if pd in self.context.model.nodes and self.context.actors.may_answer(pd):
-                text = f"END: {pd} works in rounds, and was not dismissed: expected DISMISS"
-                self.context.bad("rounds.end", f"{text} or UNFINISHED")
+                text = f"END: {pd} works in rounds, and was not dismissed: expected THREAD"
+                self.context.bad("rounds.end", f"{text} dismissed or unfinished")
 
     def see(self, event: Event) -> None:
-        """Nothing happens between UNFINISHED and the end, or the stop of all PDs, but what is
+        """Nothing happens between `unfinished` and the end, or the stop of all PDs, but what is
         printed then.
         """
-        if event.name not in AT_END:
+        if event.told not in AT_END:
             if cause_of(event) != "stop":
-                self.context.bad("rounds.end", f"{event.name} after UNFINISHED: expected END")
+                self.context.bad(
+                    "rounds.end", f"{event.told} after unfinished THREAD: expected END"
+                )
             self.ending = False
 
     # -- events
 
     def begin(self, event: Event) -> None:
-        """ROUNDS: a PD came to the end of its first round."""
+        """in-rounds THREAD: a PD came to the end of its first round."""
         pd = event["pd"]
         if self.context.actors.may_act(event, pd):
             if pd in self._working or pd in self._dismissed:
-                self.context.bad("rounds.known", f"ROUNDS: {pd} works in rounds already")
+                self.context.bad("rounds.known", f"in-rounds THREAD: {pd} works in rounds already")
             self._working[pd] = None
 
     def dismiss(self, event: Event) -> None:
-        """DISMISS: a PD was told to stop."""
+        """dismissed THREAD: a PD was told to stop."""
         if self._leaves(event):
             self._dismissed.add(event["pd"])
             self.context.staged.demand_none_left(event)
 
     def unfinished(self, event: Event) -> None:
-        """UNFINISHED: a PD did not come to the end of its round."""
+        """unfinished THREAD: a PD did not come to the end of its round."""
         if self._leaves(event):
             doing = self.context.quiet.doing(event["pd"])
             what = f"left its rounds: {doing or self.context.actors.last_of(event['pd'])}"
@@ -62,13 +64,17 @@ class Rounds(Concern):
     def _leaves(self, event: Event) -> bool:
         pd = event["pd"]
         if pd not in self._working:
-            self.context.bad("rounds.known", f"{event.name}: {pd} does not work in rounds")
+            self.context.bad("rounds.known", f"{event.told}: {pd} does not work in rounds")
             return False
         del self._working[pd]
         return True
 
-    handlers: ClassVar[Handlers] = {"ROUNDS": begin, "DISMISS": dismiss, "UNFINISHED": unfinished}
+    handlers: ClassVar[Handlers] = {
+        "in-rounds THREAD": begin,
+        "dismissed THREAD": dismiss,
+        "unfinished THREAD": unfinished,
+    }
 
 
-AT_END = frozenset({"UNFINISHED", "REFUSED", "USAGE", "STATE", "SETTLED", "END"})
-"""Events that come after UNFINISHED."""
+AT_END = frozenset({"unfinished THREAD", "REFUSED", "USAGE", "STATE", "SETTLED", "END"})
+"""Events that come after it."""

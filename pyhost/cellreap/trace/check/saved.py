@@ -50,7 +50,7 @@ class Saved(Concern):
         """Checks, when a PD acts, that what is not named goes first."""
         if self.is_due() and not (event.name in _MAKING and event["op"] == OP):
             self._begun = True
-            text = f"{event.name}: expected TRIGGER reconcile before a PD acts"
+            text = f"{event.told}: expected TRIGGER reconcile before a PD acts"
             self.context.bad("reconcile.first", text)
 
     def wrong(self, event: Event) -> str | None:

@@ -135,7 +135,7 @@ class Settings(Concern):
         injected[failure.text] = 0
 
     def _bad(self, event: Event, text: str) -> None:
-        self.context.bad("settings.told", f"{event.name}: {text}")
+        self.context.bad("settings.told", f"{event.told}: {text}")
 
     def happens(self, event: Event) -> None:
         """INJECTED: a failure happens now."""

@@ -13,7 +13,7 @@ from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event, cause_of
 from cellreap.trace.report import Unreached, counted
 
-BY_ROOT = {"kill": "TRIGGER", "freeze": "FREEZE"}
+BY_ROOT = {"kill": "TRIGGER", "freeze": "frozen THREAD"}
 """Way to crash -> the event, if the root task causes it at some instruction of the PD."""
 SILENT = ("hang", "block")
 """Ways to crash after which the PD does nothing."""
@@ -77,10 +77,10 @@ class Staged(Concern):
         alarm, names = self._alarm, self.context.report.names
         if (
             alarm is None
-            or BY_ROOT[alarm.how] != event.name
+            or BY_ROOT[alarm.how] != event.told
             or names.get(alarm.pd) != names.get(event["pd"])
         ):
-            text = f"{event.name}: pd={event['pd']}: no crash is staged that the root task causes"
+            text = f"{event.told}: pd={event['pd']}: no crash is staged that the root task causes"
             self.context.bad("staged.root", text)
         self._alarm = None
 
@@ -120,7 +120,7 @@ class Staged(Concern):
         """PDs are dismissed only after the last crash."""
         expected = self.context.expected
         if expected is not None and self._index < len(expected.crashes):
-            self._bad(f"{event.name}: expected {self._due()} before it")
+            self._bad(f"{event.told}: expected {self._due()} before it")
 
     def at_end(self) -> None:
         """The trace ends."""

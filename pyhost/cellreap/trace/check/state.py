@@ -65,7 +65,7 @@ class State(Concern):
         digest = self.context.model.digest()
         if event["digest"] != digest:
             text = f"digest={event['digest']}: that of the state that the events make is {digest}"
-            self.context.bad("state.digest", f"{event.name}: {text}")
+            self.context.bad("state.digest", f"{event.told}: {text}")
 
     def interrupt(self, name: str) -> None:
         """Handles an event that cannot stand between the rows of a snapshot."""

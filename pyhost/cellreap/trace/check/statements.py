@@ -23,7 +23,7 @@ from cellreap.trace.statements import LOW, Statement
 SEES: Final = frozenset(
     {
         "SAY", "EXIT", "FINISH_WORK", "EDGE", "ALLOW", "REFUSE", "ANSWER",
-        "STOP", "TRUTH",
+        "stopped THREAD", "TRUTH",
     }
 )  # fmt: skip
 """Events of which entries are made, and others that matter to statements."""
@@ -163,7 +163,7 @@ class Stated:
         if (name == "EDGE" and word not in _ASKED) or (gives and not asks_to_read(event)):
             return
         of = self._of(event["asker" if gives else "from" if name == "EDGE" else "pd"])
-        if name == "STOP":
+        if event.told == "stopped THREAD":
             of.stopped = True
             return
         if of.refusals >= self._most_refusals:

@@ -15,7 +15,7 @@ from cellreap.trace.reader import MAX_PROBLEMS, Reader, read, stop_message
 from cellreap.trace.report import Report
 
 Consumer = tuple[Callable[[Event], None], Collection[str] | None]
-"""A function that takes events of a trace, in order; and the names of those. None: it takes all."""
+"""A function that takes events of a trace, in order; and what those tell. None: it takes all."""
 
 
 def check(events: Iterable[Event], path: str = "trace", expected: Expected | None = None) -> Report:
@@ -49,12 +49,13 @@ def check_stream(
     reader = Reader(path)
     replay = replay or Replay(Report(path), expected)
     consumers: list[Consumer] = [(replay.feed, None), *also]
-    of_name: dict[str, list[Callable[[Event], None]]] = {}
+    by_told: dict[str, list[Callable[[Event], None]]] = {}
     for event in read(reader, stream, progress):
-        takers = of_name.get(event.name)
+        told = event.told
+        takers = by_told.get(told)
         if takers is None:
-            takers = [take for take, names in consumers if names is None or event.name in names]
-            of_name[event.name] = takers
+            takers = [take for take, whose in consumers if whose is None or told in whose]
+            by_told[told] = takers
         for take in takers:
             take(event)
     report = replay.report

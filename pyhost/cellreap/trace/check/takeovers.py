@@ -19,8 +19,8 @@ Step = tuple[str, str, str]
 """(name, node, pd)"""
 
 PARTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
-    ("suspend", "STOP"): ("pd", "pd"),
-    ("suspend", "SERVER_DIED"): ("server", "pd"),
+    ("suspend", "stopped THREAD"): ("pd", "pd"),
+    ("suspend", "answered THREAD"): ("by", "pd"),
     ("notify", "QUEUE"): ("to", "pd"),
     ("tell", "QUEUE"): ("to", "pd"),
 }
@@ -85,7 +85,7 @@ class Takeovers(Concern):
         n, step = self._step
         shown = f"STEP n={n} name={step[0]} node={step[1]} pd={step[2]}"
         if event.values.get("n", n) != n or not self._is_part(event, step):
-            text = f"{event.name}: expected {shown} before it: that step had begun"
+            text = f"{event.told}: expected {shown} before it: that step had begun"
             self.context.bad("takeover.step", text)
             self._step = None
 
@@ -107,14 +107,14 @@ class Takeovers(Concern):
     def _is_part(self, event: Event, step: Step) -> bool:
         if event.name == "STEP":
             return (event["name"], event["node"], event["pd"]) == step
-        fields = PARTS.get((step[0], event.name))
+        fields = PARTS.get((step[0], event.told))
         if fields is None:
             return False
         return event[fields[0]] == {"node": step[1], "pd": step[2]}[fields[1]]
 
     def _demand_death(self, event: Event) -> None:
         if self._injected is not None:
-            text = f"{event.name}: expected TAKEOVER death={self._injected} before it"
+            text = f"{event.told}: expected TAKEOVER death={self._injected} before it"
             self.context.bad("takeover.death", text)
             self._injected = None
 

@@ -152,7 +152,7 @@ class Tickets(Concern):
             if not asked.told_needless and self._is_over(asked):
                 asked.told_needless = True
                 text = f"expected TICKET ticket={number} before it: {pd} waits for it"
-                self.context.bad("tickets.needless", f"{event.name}: {text}")
+                self.context.bad("tickets.needless", f"{event.told}: {text}")
 
     def in_use(self) -> tuple[int, int]:
         """The tickets that are not over, at least and at most. Called when the root task counts.

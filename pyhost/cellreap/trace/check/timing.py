@@ -51,10 +51,10 @@ class Timing(Concern):
         time = event.time
         if time is None or not self.clocked:
             expected = "expected a time" if self.clocked else "expected no time: TRACE has no clock"
-            self.context.bad("clock.times", f"{event.name}: {expected}")
+            self.context.bad("clock.times", f"{event.told}: {expected}")
             return
         if time < self._time:
-            text = f"{event.name}: at={time}: expected {self._time} at the least"
+            text = f"{event.told}: at={time}: expected {self._time} at the least"
             self.context.bad("clock.times", text)
         self._time = time
         if event.name == "CLOCK":
@@ -113,6 +113,9 @@ class Timing(Concern):
 
     def held_up(self, event: Event) -> None:
         """HELD_UP: a PD has had a notice for its deadline, and could not run for so long."""
+        if event["token"] != "0":
+            self.context.hung.unanswered(event)
+            return
         pd, ms, ran = event["pd"], event.number("ms"), event.number("ran")
         deadline = self.context.authority.number(pd, "deadline_ms")
         if not self._is_awaited(pd):
@@ -150,7 +153,7 @@ class Timing(Concern):
         """Checks that so many milliseconds can have passed since then."""
         most = self.most_since(began)
         if ms > most:
-            text = f"{event.name}: {ms} ms: at most {most} ms have passed since {event['pd']}"
+            text = f"{event.told}: {ms} ms: at most {most} ms have passed since {event['pd']}"
             self.context.bad("clock.passed", f"{text} last finished a notice or was owed one")
 
     handlers: ClassVar[Handlers] = {"CLOCK": clock, "HELD_UP": held_up}

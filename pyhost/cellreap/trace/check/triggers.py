@@ -83,7 +83,9 @@ class Triggers(Concern):
             self.context.bad("triggers.order", f"{shown} cause={cause}: expected {expected}")
         del self._pending[pd if pd in self._pending else (due or first).pd]
         if pd in self._later:
-            self.context.bad("freed.stop", f"{shown}: expected STOP pd={pd} right before it")
+            self.context.bad(
+                "freed.stop", f"{shown}: expected stopped THREAD pd={pd} right before it"
+            )
             self._later.discard(pd)
 
     def may_begin(self) -> bool:
@@ -121,7 +123,7 @@ class Triggers(Concern):
         self._looks = False
         due = self._due()
         if due is not None:
-            text = f"{event.name}: expected CLEANUP trigger={due.pd} before it, which is due to its"
+            text = f"{event.told}: expected CLEANUP trigger={due.pd} before it, which is due to its"
             text += f" {due.cause} in line {due.line} and touches nothing that waits"
             self.context.bad("triggers.needless", text)
 
@@ -148,7 +150,7 @@ class Triggers(Concern):
         return sorted(self._to_stop)
 
     def forgive_stops(self) -> None:
-        """Expects no more of these STOPs: they are reported as missing."""
+        """Expects no more of these stops: they are reported as missing."""
         self._to_stop.clear()
 
     def stopped_with_creator(self, pd: str) -> None:
@@ -172,7 +174,7 @@ class Triggers(Concern):
         """The PD is stopped because its cleanup begins."""
         protected = self.context.authority.would_destroy(pd)
         if protected is not None:
-            text = f"STOP: {pd}: its cleanup would destroy {protected}, which is protected"
+            text = f"stopped THREAD: {pd}: its cleanup would destroy {protected}, a protected PD"
             self.context.bad("authority.protected", text)
         self._later.discard(pd)
         self.context.blame.forget(pd)
@@ -239,7 +241,7 @@ class Triggers(Concern):
             return
         context.blame.ends(event)
         context.actors.stop(pd, WHY_SILENT[cause])
-        context.debts.owe("STOP", pd)
+        context.debts.owe("stopped THREAD", pd)
         if cause == TREE:
             self._terminated_tree(event, pd)
         elif pd in self._later:
@@ -259,7 +261,7 @@ class Triggers(Concern):
             body = context.model.body_of(pd)
             if body is None or (by, body) not in context.model.holds:
                 text = f"by={by}: it does not hold the capability to the body of {pd}"
-                context.bad("triggers.right", f"{event.name}: {text}")
+                context.bad("triggers.right", f"{event.told}: {text}")
             if not context.cleanups.dooms_pd(pd):
                 context.authority.terminated(event)
 
@@ -271,7 +273,7 @@ class Triggers(Concern):
         self._later.discard(top)
         self._pending[top] = Trigger(top, TREE, event.line)
         self.look()
-        # Each of them lives until its own STOP: it may be in a call to one that is stopped first.
+        # Each lives until it is stopped itself: it may be in a call to one that is stopped first.
         for pd in sorted(_tree(context, top) - {top} - context.freed.stopped()):
             self._to_stop[pd] = event.line
 

@@ -22,7 +22,7 @@ EVENTS: Final = frozenset({"TRUTH", "CAPS", "TIME", "OWN_CAPS", "UNTYPEDS"})
 TRIGGERS: Final = frozenset({"FAULT", "EXIT", "TRIGGER"})
 
 _AFTER: Final = TRIGGERS | {"END"}
-SEES: Final = _AFTER | {"PD", "STOP", "SETTLED"}
+SEES: Final = _AFTER | {"PD", "stopped THREAD", "SETTLED"}
 """Events of which `Truth` always takes notice."""
 
 _RUN = re.compile(r"([a-z])(0|[1-9]\d{0,8})(?:-([1-9]\d{0,8}))?")
@@ -75,7 +75,7 @@ class Truth(Concern):
         self._taken = False  # whether the trace has the kernel's word
         self._began = False  # whether something happened that it must precede
         self._due: str | None = None  # the event after which it must come next
-        self._crash: str | None = None  # the PD before whose STOP it must come
+        self._crash: str | None = None  # the PD before whose stop it must come
         self._fresh = False  # whether nothing happened since it was complete
         self._pds = 0  # that were ever created, with the root task
         self.alert = False
@@ -94,7 +94,7 @@ class Truth(Concern):
 
     def see(self, event: Event) -> None:
         """Takes notice of any other event."""
-        name, bad = event.name, self.context.bad
+        name, bad = event.told, self.context.bad
         if self._open:
             bad("truth.form", f"{name} within the kernel's word: expected UNTYPEDS first")
             self._open = False
@@ -109,8 +109,8 @@ class Truth(Concern):
             self._due = None
         if crashed:
             self._crash = event["pd"]
-        elif name == "STOP" and event["pd"] == self._crash:
-            text = f"STOP: pd={self._crash}: expected TRUTH between its crash and this"
+        elif name == "stopped THREAD" and event["pd"] == self._crash:
+            text = f"stopped THREAD: pd={self._crash}: expected TRUTH between its crash and this"
             bad("truth.when", text)
             self._crash = None
         elif name == "SETTLED" and event["n"] != "0":
@@ -157,7 +157,7 @@ class Truth(Concern):
     def part(self, event: Event) -> bool:
         """Whether this event may be a part of the kernel's word. Compares a snapshot before it."""
         if not self._open:
-            self.context.bad("truth.form", f"{event.name}: expected TRUTH before it")
+            self.context.bad("truth.form", f"{event.told}: expected TRUTH before it")
             return False
         if self._snapshot:
             self._snapshot = False

@@ -166,7 +166,7 @@ class Work:
         self._last_token = 0
         self._batch = 0
         self._fetching: tuple[str, str, int] | None = None
-        """(PD, kind, number of notices so far) of the current GET_WORK"""
+        """(PD, kind, number of notices so far) of the current fetch"""
 
     # -- queries
 
@@ -271,7 +271,7 @@ class Work:
         return wrong
 
     def fetch(self, pd: str, token: int, goes_on: bool) -> Wrong | None:
-        """A PD fetches a notice. goes_on: whether the event before was also a GET_WORK."""
+        """A PD fetches a notice. goes_on: whether the event before was also one."""
         notice = self._notices.get(token)
         if notice is None or notice.to != pd or notice.state == FAILED:
             return "notices.fetch", f"token={token}: no such notice waits for {pd}"
