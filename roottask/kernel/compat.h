@@ -66,7 +66,9 @@ enum {
     CR_SC_BITS = seL4_MinSchedContextBits,
     CR_REPLY_OBJECT = seL4_ReplyObject,
     CR_REPLY_BITS = seL4_ReplyBits,
-    CR_SYS_WAIT = seL4_SysWait,                         /* without a place for a caller */
+    CR_SYS_WAIT = seL4_SysWait, /* without a place for a caller */
+    CR_SYS_NBSEND_RECV = seL4_SysNBSendRecv,
+    CR_SYS_NBSEND_WAIT = seL4_SysNBSendWait,
     CR_SLICE_US = CONFIG_BOOT_THREAD_TIME_SLICE * 1000, /* that of the root task's first thread */
     CR_BUDGET_MIN_US = 20 * CONFIG_KERNEL_WCET_SCALE,   /* the kernel refuses less */
     CR_SPORADIC = seL4_SchedContext_Sporadic,
@@ -192,7 +194,13 @@ static inline seL4_Error cr_save_reply(seL4_CPtr root, seL4_Word index, uint8_t 
 #define CR_WITH_MCS(...)
 /* No object has these types. */
 enum { CR_MCS = 0, CR_SC_OBJECT = -1, CR_SC_BITS = 0, CR_REPLY_OBJECT = -1, CR_REPLY_BITS = 0 };
-enum { CR_SYS_WAIT = seL4_SysRecv, CR_SLICE_US = 0, CR_TIMEOUT_FAULT = -1, CR_TIMEOUT_PAYER = 0 };
+enum { CR_SYS_WAIT = seL4_SysRecv, CR_SYS_NBSEND_RECV = seL4_SysRecv };
+enum {
+    CR_SYS_NBSEND_WAIT = seL4_SysRecv,
+    CR_SLICE_US = 0,
+    CR_TIMEOUT_FAULT = -1,
+    CR_TIMEOUT_PAYER = 0
+};
 enum { CR_BUDGET_MIN_US = 0, CR_SPORADIC = 0 };
 
 static inline seL4_MessageInfo_t cr_recv(seL4_CPtr from, seL4_Word *badge, seL4_CPtr reply)

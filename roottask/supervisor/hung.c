@@ -110,6 +110,7 @@ static void tick(cr_pd *pd, uint64_t elapsed, uint64_t passed)
     cr_turns_ask(pd->priority);
     at->age += passed;
     if (!calls && is_seen_to_wait(pd)) {
+        at->waited = 1;
         at->silent = 0;
         at->unanswered = 0;
     } else if (could_run(pd) && (!calls || is_in_circle(pd))) {
@@ -133,7 +134,7 @@ static void tick_call(cr_pd *pd, uint64_t elapsed)
     cr_pd *end = end_of_calls(pd, &circle);
     at->end = end->number;
     cr_turns_ask(pd->priority);
-    int could = could_run(pd);
+    int could = 1;
     for (cr_pd *each = end; each != 0; each = next_of(each, end, circle)) {
         could = could && could_run(each);
         cr_turns_ask(each->priority);
@@ -142,9 +143,14 @@ static void tick_call(cr_pd *pd, uint64_t elapsed)
         at->call = 0;
         at->received = 0;
         at->elsewhere = 0;
-    } else if (could) {
+        return;
+    }
+    if (!could) {
+        return;
+    }
+    at->call += elapsed; /* Its caller may have no time, because it computes for ever. */
+    if (could_run(pd)) { /* Else it may not have called yet, and who receives owes it nothing. */
         const uint32_t slot = circle ? 0 : cr_receives_from(end);
-        at->call += elapsed;
         at->received = slot != 0 ? at->received + elapsed : 0;
         at->elsewhere = slot != 0 && slot != cr_input_of(end) ? at->elsewhere + elapsed : 0;
     }
@@ -207,6 +213,11 @@ int cr_hung_is_probe(const cr_pd *pd, const cr_work_notice *notice)
     return pd->limits.token != 0 && notice->token == pd->limits.token;
 }
 
+int cr_hung_is_asked(const cr_pd *pd)
+{
+    return pd->limits.token != 0 && !pd->limits.waited;
+}
+
 static void probe(cr_pd *pd, const cr_pd *by, uint32_t ms)
 {
     cr_limits *at = &pd->limits;
@@ -215,6 +226,7 @@ static void probe(cr_pd *pd, const cr_pd *by, uint32_t ms)
         cr_probe(pd, by, ms);
         at->token = pd->last_token;
         at->probe_ms = ms;
+        at->waited = 0;
         at->unanswered = 0;
         at->age = 0;
     }

@@ -15,8 +15,10 @@
  * PD has also hung if for twice the time each look found it in a receive, and the call unchanged.
  * The same holds with its own heartbeat_ms, for receives that are none from its endpoint.
  *
- * Only the time counts in which the PD could run, as the turn thread of its priority shows it, and
- * the time of a call only while its caller could run too. What a PD finishes for the first time
+ * A PD for Microkit knows no probes. They are answered when it is seen to wait for a message.
+ *
+ * Only the time counts in which the PD could run, as the turn thread of its priority shows it. That
+ * it only receives counts while its caller could run, too. What a PD finishes for the first time
  * starts its clocks anew. */
 #ifndef CELLREAP_SUPERVISOR_HUNG_H
 #define CELLREAP_SUPERVISOR_HUNG_H
@@ -67,6 +69,8 @@ void cr_hung_find(void);
 void cr_hung_heard(cr_pd *pd, const cr_work_notice *notice);
 /* Whether the notice is a probe that such a limit had the PD sent. */
 int cr_hung_is_probe(const cr_pd *pd, const cr_work_notice *notice);
+/* Whether the PD has such a probe, and was not seen to wait since. */
+int cr_hung_is_asked(const cr_pd *pd);
 /* Whether one of these clocks will decide something, even if no PD runs any more. For the hooks. */
 int cr_hung_is_pending(void);
 

@@ -176,12 +176,13 @@ static void serve_for(cr_asked *a, cr_op op)
     reply(CR_RESULT_OK, a);
 }
 
-/* A probe asks whether the PD answers, so nobody may answer it for the PD. */
+/* A probe asks whether the PD answers. That it waits for a message is the only answer of one for
+ * Microkit. */
 static void acknowledge(cr_pd *pd)
 {
     cr_work_notice notice;
-    while (cr_work_oldest_of(cr_sys.work, cr_receiver(pd), &notice) == CR_OK &&
-           notice.kind != CR_NOTICE_PROBE) {
+    while (!cr_hung_is_asked(pd) &&
+           cr_work_oldest_of(cr_sys.work, cr_receiver(pd), &notice) == CR_OK) {
         cr_asked *a = begin(pd, CR_WAY_SENT);
         serve_for(a, CR_OP_GET_WORK);
         const uint32_t count = (uint32_t)a->results[1];

@@ -93,6 +93,7 @@ typedef struct cr_limits {
     uint64_t token;      /* of the probe that a limit had it sent, until it is finished; or 0 */
     uint32_t probe_ms;   /* in which it must be finished */
     uint64_t unanswered; /* the same as `silent`, since that probe */
+    int waited;          /* it was seen to wait for a message since that probe */
     uint64_t age;        /* the probe is there so long, and nothing was told of that */
     uint64_t sum;        /* over its registers at the last look, if it was in a call, else 0 */
     uint32_t end;        /* the number of the PD that its calls led to then */

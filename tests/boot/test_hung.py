@@ -80,8 +80,10 @@ def test_a_pd_without_a_heartbeat_goes(target: Target, how: str) -> None:
 @pytest.mark.behaviour("S-05")
 @pytest.mark.parametrize("how", slow_but(CALLS, "blocks", "spins"))
 def test_who_keeps_a_call_goes_by_the_limit_of_the_caller(target: Target, how: str) -> None:
+    """Also of one of lower priority, to which the server leaves no time."""
     does, probe = CALLS[how]
-    run = target.run("kept_call", change=together(server(does), with_pd("client", call_ms=LIMIT)))
+    change = together(server(does, priority=150), with_pd("client", call_ms=LIMIT))
+    run = target.run("kept_call", change=change)
     assert hung(run) == [("server", "client", probe)]
     assert run.of("TRIGGER", cause="hung")[0].number("ms") >= (LIMIT if probe else 2 * LIMIT)
     assert causes(run) == [("server", "hung")]

@@ -83,12 +83,13 @@ static inline int cr_arch_is_send(const seL4_UserContext *registers, seL4_CPtr *
 {
     return cr_arch_syscall(registers, invoked) == (seL4_Word)seL4_SysSend;
 }
-/* The same for a receive that waits: seL4_Recv, seL4_Wait, seL4_ReplyRecv. */
+/* The same for a receive that waits. Where it also sends, `invoked` is what it receives from. */
 static inline int cr_arch_is_receive(const seL4_UserContext *registers, seL4_CPtr *invoked)
 {
     const seL4_Word number = cr_arch_syscall(registers, invoked);
     return number == (seL4_Word)seL4_SysRecv || number == (seL4_Word)CR_SYS_WAIT ||
-           number == (seL4_Word)seL4_SysReplyRecv;
+           number == (seL4_Word)seL4_SysReplyRecv || number == (seL4_Word)CR_SYS_NBSEND_RECV ||
+           number == (seL4_Word)CR_SYS_NBSEND_WAIT;
 }
 /* A register of a seL4_UserContext, under the name that debuggers give it. */
 typedef struct cr_arch_register {

@@ -20,7 +20,7 @@ _OF_MICROKIT: Final = frozenset(
         *("cspace_bits", "passive"),
         *("budget_us", "period_us", "overrun", "respawn", "respawn_budget", "respawn_window_ms"),
         *("respawn_delay_ms", "pinned", "pd_depth", "rs_depth", "heartbeat_ms", "callers"),
-        *("requests", "spaces", "child_id", "holds_pds", "fault_handler"),
+        *("call_ms", "requests", "spaces", "child_id", "holds_pds", "fault_handler"),
     }
 )
 """The keys that a PD for Microkit may have."""

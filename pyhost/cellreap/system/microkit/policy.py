@@ -76,6 +76,8 @@ class PdPolicy(Table):
     PD does not need its parent."""
     heartbeat_ms: _Limit | None = None
     """It has hung if it could run for so long and did not wait for its next message."""
+    call_ms: _Limit | None = None
+    """Whom it calls has hung if the call lasts twice as long."""
 
 
 class RegionPolicy(Table):

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""PDs for Microkit that live and answer nobody go by the limits of the policy, and no others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kit.microkit import FRESH, Microkit, pd
+
+LIMIT = 100
+TICKS = 0x800000
+"""For how long the clock goes on when all others wait: 130 ms on aarch64. It is an address."""
+HANGS = {
+    "spins": [("server", "heartbeat_ms"), ("caller", "call_ms")],
+    "forgets": [("caller", "call_ms")],
+}
+
+
+def run(microkit: Microkit, folder: Path, server: str, policy: str) -> dict[str, Any]:
+    """A client calls the server, which hangs. Another PD runs while these wait."""
+    count = '<map mr="count" vaddr="0x40000000" perms="rw" setvar_vaddr="count_vaddr"/>'
+    ticks = f'<map mr="ticks" vaddr="{TICKS:#x}" perms="r" setvar_vaddr="ticks"/>'
+    kept = '<map mr="count" vaddr="0x40000000" perms="r"/>'  # so it does not begin anew
+    system = (
+        "".join(f'<memory_region name="{name}" size="0x1000"/>' for name in ("count", "ticks"))
+        + pd(server, 'priority="100"', count, "hangs")
+        + pd("caller", 'priority="50"', "", "caller")
+        + pd("hello", 'priority="40"')
+        + pd("counter", 'priority="0"', ticks + kept, "counter")
+        + f'<channel><end pd="caller" id="0" pp="true"/><end pd="{server}" id="7"/></channel>'
+        + f'<channel><end pd="hello" id="0"/><end pd="{server}" id="0"/></channel>'
+    )
+    shown = microkit.run(system, policy, folder)
+    assert (shown["verdict"], shown["violations"]) == ("pass", [])
+    answers = [text for name, text in shown["said"] if name == "caller"]
+    assert answers == [*(f"answer {i}" for i in range(5)), "done 5"]
+    return shown
+
+
+@pytest.mark.parametrize(
+    ("server", "who", "limit"), [(name, *each) for name in HANGS for each in HANGS[name]]
+)
+@pytest.mark.behaviour("S-05")
+def test_a_server_that_hangs_comes_back(
+    microkit: Microkit, tmp_path: Path, server: str, who: str, limit: str
+) -> None:
+    """Its client has all answers."""
+    own = {server: 'respawn = true\ncallers = "repeat"\n', "caller": ""}
+    own[server if who == "server" else who] += f"{limit} = {LIMIT}\n"
+    policy = "".join(f'[[pd]]\nname = "{name}"\n{keys}' for name, keys in own.items())
+    shown = run(microkit, tmp_path, server, policy)
+    names = shown["names"]
+    assert [(names[hung["pd"]], hung["by"] is None) for hung in shown["hung"]] == [
+        (server, limit == "heartbeat_ms")
+    ]
+    assert [text for name, text in shown["said"] if name == server] == [FRESH] * 2
+
+
+@pytest.mark.behaviour("S-05")
+def test_a_pd_that_waits_has_not_hung(microkit: Microkit, tmp_path: Path) -> None:
+    """Also one that notifies others and waits in one system call."""
+    names = ("decent", "caller", "hello")
+    policy = "".join(
+        f'[[pd]]\nname = "{name}"\nheartbeat_ms = 20\ncall_ms = 20\n' for name in names
+    )
+    shown = run(microkit, tmp_path, "decent", policy)
+    assert (shown["hung"], shown["cleanups"]) == ([], [])
