@@ -323,6 +323,9 @@ cr_idle cr_director_idle(void)
     if (cr_cleaner_stops()) {
         return CR_IDLE_OVER;
     }
+    if ((cr_sys.image->flags & CR_IMAGE_GOES_ON) != 0) {
+        return CR_IDLE_WAIT;
+    }
     cr_silence_tell_waits(1);
     trace_unfinished();
     if ((cr_sys.image->flags & CR_IMAGE_STOP_IN_ORDER) != 0) {

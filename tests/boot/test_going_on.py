@@ -194,6 +194,20 @@ def test_a_run_that_is_ended_before_its_first_event_tells_that_nothing_was_seen(
     assert "PASS" not in told
 
 
+@pytest.mark.behaviour("Y-06")
+@pytest.mark.parametrize(
+    ("options", "end"), [((), "complete"), (("--until", "8s"), "asked")], ids=["", "until"]
+)
+def test_a_run_with_a_scenario_lasts_as_long_as_is_said(
+    runs: Runs, bare: str, options: tuple[str, ...], end: str
+) -> None:
+    """Its PD waits all the time."""
+    text = bare.partition('[[pd]]\nname = "quitter"')[0].replace("scenario = false\n", "")
+    with runs.start(text, "--json", *options) as running:
+        out, err = running.communicate()
+    assert (running.returncode, json.loads(out)["boot"]["end"]) == (0, end), out + err
+
+
 @pytest.mark.behaviour("S-02")
 def test_what_is_expected_of_a_run_holds_where_it_is_ended(runs: Runs, bare: str) -> None:
     unmet = EXPECTED + 'said = { server = ["never said"] }\n'

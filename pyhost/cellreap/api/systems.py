@@ -115,11 +115,15 @@ class System:
         pd_depth: Depth | None = None,
         rs_depth: Depth | None = None,
         mode: Mode | None = None,
+        ends: bool = True,
     ) -> System:
         """The system with another crash, other depths or another mode, as `cellreap.run` takes
-        them. UsageError if it has no such PD.
+        them. UsageError if it has no such PD. ends: False if its scenario must not end the run.
         """
         config = override(self.config, crash=crash, pd_depth=pd_depth, rs_depth=rs_depth, mode=mode)
+        if not ends and config.system.scenario:
+            system = config.system.model_copy(update={"ends": False})
+            config = config.model_copy(update={"system": system})
         asked = {"crash": crash, "pd_depth": pd_depth, "rs_depth": rs_depth, "mode": mode}
         given = {key: value for key, value in asked.items() if value is not None}
         return replace(self, config=config, overrides=self.overrides.model_copy(update=given))

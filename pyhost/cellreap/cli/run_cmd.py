@@ -87,8 +87,8 @@ def _to_until(ctx: click.Context, param: click.Parameter, value: str | None) -> 
     "--until",
     metavar="EVENT|DURATION",
     callback=_to_until,
-    help="End the run after this time (30s, 5m), or at this event of the trace (SETTLED, "
-    "SAY:text=ready). Nothing else ends it then, except END.",
+    help="End the run after this time (30s, 5m), and not when all PDs wait; or at its end or this "
+    "event of its trace (SETTLED, SAY:text=ready).",
 )
 @click.option(
     "-v",
@@ -144,7 +144,11 @@ def run(
                 raise UsageError(f"{option}: is for descriptions for Microkit, X.system")
         read = System.read(config)
     system = read.changed(
-        crash=crash, pd_depth=given(pd_depth), rs_depth=given(rs_depth), mode=mode
+        crash=crash,
+        pd_depth=given(pd_depth),
+        rs_depth=given(rs_depth),
+        mode=mode,
+        ends=until is None or until.seconds is None,
     )
     found = kernel_for(arch, sdk, progress)
     # Before the build, which would be in vain.

@@ -139,6 +139,7 @@ def build_blob(
                 "CR_IMAGE_SYNC": config.system.mode == "sync",
                 "CR_IMAGE_EXTRACT": config.system.extract,
                 "CR_IMAGE_STOP_IN_ORDER": config.system.stop_in_order,
+                "CR_IMAGE_GOES_ON": not config.system.ends,
                 "CR_IMAGE_TIMES": config.system.trace_time,
                 "CR_IMAGE_COLLECT": config.system.collect == "after-cleanup",
                 "CR_IMAGE_TRUTH": asked,

@@ -47,7 +47,8 @@ enum {
     CR_IMAGE_TRUTH_WHOLE = 512,
     CR_IMAGE_COLLECT = 64,        /* after each cleanup, what cannot be reached is collected */
     CR_IMAGE_STOP_IN_ORDER = 128, /* at the end of the run all PDs are stopped, as one cleanup */
-    CR_IMAGE_TIMES = 256          /* the events of the trace have times */
+    CR_IMAGE_TIMES = 256,         /* the events of the trace have times */
+    CR_IMAGE_GOES_ON = 1024       /* also when all PDs wait: the scenario does not end the run */
 };
 
 /* Flags of a PD. */

@@ -334,6 +334,8 @@ def _without_scenario(config: Config) -> Iterator[Problem]:
     if config.system.scenario:
         return
     said = "needs the scenario, and scenario = false"
+    if not config.system.ends:
+        yield ("system", "ends"), said
     if config.crashes:
         yield ("crash", 0), said
     if config.system.extract:

@@ -194,6 +194,8 @@ class System(Table):
     """The root task makes the crashes of this file happen, keeps rounds in step and ends the run.
     If false, the system runs without these.
     """
+    ends: _Bool = True
+    """The scenario ends the run when all PDs wait. If false, it goes on: a device may do more."""
     cleaner_priority: _Priority | None = None
     """PDs with higher priorities run while a cleanup is carried out, and the root task serves them
     between its steps. By default no PD does. It needs a kernel that leaves a timer to user level.
@@ -383,10 +385,9 @@ class Pd(Table):
     call to it lasts and it waits for something else. By default nobody looks.
     """
     call_ms: _Limit | None = None
-    """If a call of this PD lasts this many milliseconds, the PD that it waits for, perhaps through
-    others, must answer a probe in the same time again, or has hung and goes. It has also hung if it
-    only waits for messages for twice the time. By default a call may last for ever.
-    """
+    """If a call of this PD lasts so many milliseconds, the PD at the end of its calls must answer a
+    probe in the same time again, or has hung and goes. It has also hung if it only waits for
+    messages for twice the time. By default a call may last for ever."""
     budget_us: _Time | None = None
     """It may run for this many microseconds in each period, and needs a kernel with MCS. What it
     spawns has the same. By default it runs in turn with its equals.
