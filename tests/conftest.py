@@ -53,6 +53,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "100000)",
     )
     parser.addoption(
+        "--faults",
+        type=int,
+        default=12,
+        metavar="N",
+        help="how many faults test_microkit_faults.py puts into each PD (default: 12)",
+    )
+    parser.addoption(
         "--rewrite",
         action="store_true",
         help="write what tests compare files of this checkout with into those files: "

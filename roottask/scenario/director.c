@@ -242,7 +242,8 @@ void cr_director_release(cr_pd *pd)
 void cr_director_alarm(void)
 {
     cr_pd *pd = cr_find_configured(director.alarm_pd);
-    if (pd == 0 || !cr_pd_is_up(pd)) {
+    if (pd == 0 || !cr_pd_is_up(pd) ||
+        (cr_pd_is_of_microkit(pd) && pd->number != director.staged)) {
         return; /* Something else happened to the PD first. */
     }
     if (director.alarm_how == CR_CRASH_KILL) {

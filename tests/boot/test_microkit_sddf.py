@@ -1,39 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Systems of sDDF, built by their own makefiles: their drivers go and come back, and their clients,
-as they were built, know nothing.
-
-CELLREAP_SDDF names a checkout of sDDF 0.6.0, CELLREAP_MICROKIT_SDK an SDK 2.0.1. PYTHON is a Python
-with sdfgen 0.23.1, by default python3.
+as they were built, know nothing. kit/sddf.py says where they are.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import shutil
 import string
 import struct
-import subprocess
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Unpack
 
 import pytest
 
-from cellreap.runs.boot import End
-from cellreap.system.config import Config, Crash
-from cellreap.system.microkit import runnable_system
-from cellreap.system.programs import Source
-from cellreap.system.sdk import load_sdk
-from cellreap.testing import Change, Run, Target, validated
-from cellreap.testing.target import How
-from cellreap.trace.lines import Lines
-from kit.kernels import prefix_of
-from kit.microkit import BOARDS, Microkit, pd, with_tool
+from kit.microkit import Microkit, pd
+from kit.sddf import BOARD, back, killed, run_of, systems, together
 
-CHECKOUT = "CELLREAP_SDDF"
-BOARD = BOARDS[0]
 LETTERS = "".join(sorted(set(string.ascii_uppercase) - set("HIPUIRQ")))
 """Those that nobody else prints."""
 SERIAL = {
@@ -64,73 +45,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def sddf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with one for each system, in which its programs and its description are."""
-    checkout, python = os.environ.get(CHECKOUT), os.environ.get("PYTHON", "python3")
-    if not checkout:
-        pytest.skip(f"{CHECKOUT} names no checkout of sDDF")
-    if shutil.which("ld.lld") is None or shutil.which("dtc") is None:
-        pytest.skip("clang, lld and dtc are not installed")
-    if subprocess.run([python, "-c", "import sdfgen"], check=False, capture_output=True).returncode:
-        pytest.skip(f"{python} has no sdfgen")
-    folder = tmp_path_factory.mktemp("sddf")
-    sdk = with_tool(tmp_path_factory.mktemp("sdk"))
-    source = folder / "source"
-    shutil.copytree(checkout, source, ignore=shutil.ignore_patterns(".git", "build"))
-    where = [f"MICROKIT_BOARD={BOARD.name}", f"MICROKIT_SDK={sdk}", f"PYTHON={python}"]
-    for example in ("serial", "timer", "blk"):
-        words = ["make", "-s", "-C", str(source / "examples" / example), *where]
-        made = [*words, f"BUILD_DIR={folder / example}"]
-        subprocess.run(made, check=True, capture_output=True)
-    return folder
-
-
-def killed(driver: str, times: int, own: Mapping[str, Any] = {}) -> Change:
-    """The driver is killed so often, each instance at an instant of its first 2 ms. own: by PD."""
-
-    def change(config: Config) -> Config:
-        crash = Crash(
-            pd=driver, how="kill", repeat=times, seed=times, after_ns=50_000, spread_ns=2_000_000
-        )
-        often = {"respawn_budget": times + 1, "respawn_delay_ms": 0}
-        pds = tuple(
-            each.model_copy(update=(often if each.respawn else {}) | own.get(each.name, {}))
-            for each in config.pds
-        )
-        parts = {
-            "pds": pds,
-            "crashes": (crash,),
-            "system": config.system.model_copy(update={"truth": False}),
-            "expect": config.expect.model_copy(update={"cleanups": times}),
-        }
-        return validated(config.model_copy(update=parts))
-
-    return change
-
-
-def run_of(
-    system: Path, search: list[Path], policy: str, folder: Path, **how: Unpack[How]
-) -> tuple[Run, str]:
-    """A run, and what its PDs printed."""
-    (folder / "policy.toml").write_text(policy)
-    made = runnable_system(system, search, folder / "policy.toml")
-    sdk = load_sdk(prefix_of(f"{BOARD.name}/debug"), BOARD.arch)
-    run = Target(sdk, folder, (folder,)).boot_read(Source(made.config, made.text, system), **how)
-    assert (run.boot.end, run.report.violations) == (End.COMPLETE, [])
-    with run.trace.open("rb") as file:
-        return run, Lines().without(file).decode(errors="replace")
-
-
-def back(*names: str) -> str:
-    return "".join(f'[[pd]]\nname = "{name}"\nrespawn = true\n' for name in names)
-
-
-def together(depths: Mapping[str, int]) -> str:
-    """A policy by which all come back with the first one. depths: how far from it each is."""
-    policy = f"[policy]\npd_depth = {max(depths.values())}\n" + back(*depths)
-    for server, depth in depths.items():
-        clients = json.dumps([name for name, other in depths.items() if other == depth + 1])
-        policy += f'[[serves]]\nserver = "{server}"\nclients = {clients}\n'
-    return policy
+    return systems(tmp_path_factory)
 
 
 def echo(console: str) -> str:
