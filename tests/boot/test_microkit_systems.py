@@ -109,7 +109,9 @@ def test_a_server_faults_in_a_call(
 
 
 def test_a_driver_comes_back_and_has_its_interrupt(microkit: Microkit, tmp_path: Path) -> None:
-    """It went with the interrupt asserted and not acknowledged. The number is beyond 31."""
+    """It went with the interrupt asserted and not acknowledged. The number is beyond 31. It is also
+    called: its capability to receive is not to the notification that its interrupt signals.
+    """
     within = (
         '<map mr="clock" vaddr="0x40000000" perms="rw" cached="false"'
         ' setvar_vaddr="clock_registers"/>'
@@ -118,9 +120,10 @@ def test_a_driver_comes_back_and_has_its_interrupt(microkit: Microkit, tmp_path:
     )
     system = (
         f'<memory_region name="clock" size="0x1000" phys_addr="{microkit.board.clock:#x}"/>'
-        + pd("clock", "", within, "clock")
-        + pd("hello", 'priority="50"')  # It prints in no line of the other one.
+        + pd("clock", 'priority="60"', within, "clock")  # So others print in no line of it.
+        + pd("hello", 'priority="50"')
         + '<channel><end pd="hello" id="0"/><end pd="clock" id="0"/></channel>'
+        + '<channel><end pd="hello" id="1" pp="true"/><end pd="clock" id="1"/></channel>'
     )
     policy = '[[pd]]\nname = "clock"\nrespawn = true\n'
     shown = microkit.run(system, policy, tmp_path)

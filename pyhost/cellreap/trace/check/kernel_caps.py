@@ -131,7 +131,11 @@ class KernelCaps:
             self._cspace(pd, cspace)
             own = cspace.get(self.slots.of(pd)["NOTIFICATION"])
             if has_door(self._context, pd):
-                own = Cap("notification", self._bells.of(pd, 0), "R", 0)
+                # Its input is the endpoint, and perhaps nobody has the notification.
+                bell = self._machine.bell(pd, cspace, snapshot)
+                if bell and not self._bells.learn(pd, bell):
+                    self._bad("truth.caps", f"{pd}: its notification is another PD's, or of a body")
+                own = Cap("notification", self._bells.of(pd, bell), "R", 0)
             if isinstance(own, Cap) and (wrong := self._machine.unbound(pd, cspace, own, snapshot)):
                 self._bad("truth.caps", f"{pd}: {wrong}")
             if self._context.report.arch == WITH_TABLES:

@@ -61,6 +61,11 @@ class Machine:
                     return self.capability(pd, slot, None) or ""
         return ""
 
+    def bell(self, pd: str, has: Mapping[int, Cap | str], told: Snapshot) -> int:
+        """The address of the notification that the first interrupt of the PD signals; 0: none."""
+        caps = (each for line in self._lines_of(pd) for each in _bound(has.get(line.slot), told))
+        return next((cap.address for cap in map(capability, caps) if isinstance(cap, Cap)), 0)
+
     def unbound(self, pd: str, has: Mapping[int, Cap | str], own: Cap, told: Snapshot) -> str:
         """What is wrong if an interrupt of the PD is not signalled to it with its bit. own: the
         capability to its notification.
@@ -72,9 +77,9 @@ class Machine:
             microkit = is_of_microkit(self._context, pd)
             kind = 0 if microkit else self._badge
             wanted = Cap("notification", own.address, "W", kind | 1 << line.bit)
-            bound = {it for it in told.interrupts if it.startswith(f"{cap}: ")} or {""}
-            if {capability(it.removeprefix(f"{cap}: 0x0: ")) for it in bound} != {wanted}:
-                return f"its interrupt is {' and '.join(bound)!r}: expected {wanted}"
+            bound = _bound(cap, told)
+            if {capability(each) for each in bound} != {wanted}:
+                return f"its interrupt {cap} is {' and '.join(bound)!r}: expected {wanted}"
         return ""
 
     def interrupts_of_nobody(self, pds: Sequence[str], snapshot: Snapshot) -> tuple[str, ...]:
@@ -101,3 +106,9 @@ class Machine:
                   if context.memory.is_device(node)]  # fmt: skip
         known = [each for each in places if each is not None]
         return Counter(address for each in known for address in each) if known == places else None
+
+
+def _bound(cap: Cap | str | None, told: Snapshot) -> set[str]:
+    """The capabilities in a line, as they are printed."""
+    begin = f"{cap}: 0x0: "
+    return {it.removeprefix(begin) for it in told.interrupts if it.startswith(begin)}
