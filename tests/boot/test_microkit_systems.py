@@ -77,6 +77,27 @@ after = "{after}"
     assert found[:3] == ["first", "second", then]
 
 
+@pytest.mark.behaviour("P-05")
+def test_a_pd_that_wants_to_know_hears_that_its_peer_is_back(
+    microkit: Microkit, tmp_path: Path
+) -> None:
+    """Once each time, over a channel that its peer does not use, and with the epoch."""
+    mapped = '<map mr="r" vaddr="0x4000000" perms="{}" setvar_vaddr="epoch_vaddr"/>'
+    system = (
+        '<memory_region name="r" size="0x1000"/>'
+        + pd("watcher", 'priority="9"', mapped.format("r"), "watcher")
+        + pd("faulty", "", mapped.format("rw").replace(' setvar_vaddr="epoch_vaddr"', ""), "child")
+        + '<channel><end pd="watcher" id="60" notify="false"/><end pd="faulty" id="5"/></channel>'
+    )
+    policy = '[[pd]]\nname = "faulty"\nrespawn = true\n[[region]]\nname = "r"\nepoch = 0\n'
+    shown = microkit.run(system, policy, tmp_path)
+    assert (shown["verdict"], shown["violations"]) == ("pass", [])
+    times = [int(text.rpartition(" ")[2]) for name, text in shown["said"] if name == "watcher"]
+    assert len(times) > 1
+    assert times == list(range(times[0], times[0] + len(times)))
+    assert len(shown["cleanups"]) == len(times) + 1  # After the last one it stays down.
+
+
 ADDER = '<channel><end pd="caller" id="0" pp="true"/><end pd="adder" id="7"/></channel>'
 
 

@@ -71,6 +71,7 @@ class Microkit:
         """The same with programs in this folder, linked as Microkit's examples are."""
         place, tool = self.sdk / "board" / self.board.name / config, self.board.arch + "-linux-gnu-"
         options = ["-ffreestanding", "-nostdlib", "-O2", "-Wall", f"-I{place / 'include'}"]
+        options.append(f"-I{ROOT / 'pds' / 'include'}")
         # Debian's linker cannot read the debug information of newer compilers for riscv64.
         library = folder / "libmicrokit.a"
         words = [f"{tool}objcopy", "--strip-debug", str(place / "lib" / library.name), str(library)]
