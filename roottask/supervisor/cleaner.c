@@ -180,7 +180,7 @@ static void settle(void)
 {
     enter(CR_PHASE_SETTLES);
     cr_report_end();
-    const int leaves = cr_residue_tell();
+    const int leaves = cr_residue_leaves();
     free_let_go();
     cr_print_settled(cr_sup.cleaner.now.tag, cr_sup.cleaner.now.calls, cr_sup.cleaner.now.cycles);
     cr_truth(CR_TRUTH_BETWEEN);

@@ -24,9 +24,8 @@ typedef struct cr_residues {
 /* Whether a cleanup left something. */
 int cr_residue_any(void);
 
-/* The cleanup that is being carried out has no steps left, and settles. Writes each step that it
- * leaves into the trace. Returns whether it leaves something for a later run. */
-int cr_residue_tell(void);
+/* The cleanup that is being carried out settles. Whether it leaves something for a later run. */
+int cr_residue_leaves(void);
 /* Keeps what the cleanup that has settled leaves. */
 void cr_residue_keep(void);
 /* Whether a later run is due. The cleanup is then the one that is being carried out. */

@@ -74,8 +74,8 @@ def test_a_notice_is_owed_no_more_when_its_receiver_is_gone(target: Target) -> N
     change = together(THEN_THE_CLIENT, injecting(LEFT["notify"]))
     run = target.run("left_apart", change=change)
     assert triggers(run) == ["other_server", "common"]
-    notice = run.of("LEFT", n=1)[0]
-    assert (notice["step"], run.name(notice["pd"])) == ("notify", "common")
+    step, _, receiver = run.report.cleanups[0].lefts[0][0]
+    assert (step, run.name(receiver)) == ("notify", "common")
     assert left_at_the_end(run, 1) == set()
     assert "common" not in run.alive()
 
@@ -86,9 +86,10 @@ def test_a_request_that_a_cleanup_left_goes_with_the_client_that_made_it(target:
     change = together(THEN_THE_CLIENT, injecting(LEFT["cut-request"]))
     run = target.run("left_apart", change=change)
     assert triggers(run) == ["other_server", "common"]
-    (request, *_) = run.of("LEFT", n=1, step="cut-request")
-    assert run.name(request["pd"]) == "common"
-    assert request["node"] in [node for node, _ in run.destroys(1)]
+    requests = [step for step in run.report.cleanups[0].lefts[0] if step[0] == "cut-request"]
+    _, space, client = requests[0]
+    assert run.name(client) == "common"
+    assert space in [node for node, _ in run.destroys(1)]
     assert left_at_the_end(run, 1) == set()
 
 
@@ -127,7 +128,8 @@ def test_the_capability_that_a_cleanup_left_goes_with_the_pd_that_it_is_of(targe
     run = target.run("left_apart", change=change)
     (body,) = run.plan()["core_freed"]
     assert {step[0] for step in run.report.cleanups[0].left} == {"destroy-pd"}
-    assert {event["node"] for event in run.of("LEFT", n=1, step="destroy-resource")} == {body}
+    first = run.report.cleanups[0].lefts[0]
+    assert {node for step, node, _ in first if step == "destroy-resource"} == {body}
     assert body in [node for node, _ in run.destroys(2)]
     assert triggers(run) == ["other_server", "goods_server"]
     assert len(run.ids("goods_server")) == 2, "it is created anew, and nobody holds it"

@@ -41,18 +41,12 @@ def taken(run: Run) -> Counter[Step]:
 
 def left(run: Run) -> set[Step]:
     """What the first cleanup leaves in the end."""
-    last = run.of("SETTLED", n=1)[-2:]
-    begin = run.at(last[0]) if len(last) > 1 else 0
-    return {
-        (each["step"], each["node"], each["pd"])
-        for each in run.of("LEFT", n=1)
-        if run.at(each) > begin
-    }
+    return {(step, node, pd) for step, node, pd in run.report.cleanups[0].left}
 
 
 def differs_by_what_is_left(run: Run, whole: Run) -> None:
     """The check has compared the state with the events. Here the events are compared."""
-    # TELLs apart, what did not come is what LEFT names, and nothing else.
+    # TELLs apart, what did not come is what the check says, and nothing else.
     owed = taken(whole) - taken(run)
     assert not taken(run) - taken(whole)
     named_left = {step for step in left(run) if step[0] != "cut-request"}
@@ -178,8 +172,8 @@ def test_what_could_not_be_freed_and_is_held_again_is_left_alone(
     of the cleanup then, so that the crash of the successor is cleaned up.
     """
     run = target_of(arch).run("held_again")
-    left = run.of("LEFT")
-    assert {event["node"] for event in left} == {f"PD_2_{int(run.id('disk')[3:], 16):x}"}
+    lefts = [step for cleanup in run.report.cleanups for left in cleanup.lefts for step in left]
+    assert {node for _, node, _ in lefts} == {f"PD_2_{int(run.id('disk')[3:], 16):x}"}
     assert [run.name(cleanup["trigger"]) for cleanup in run.cleanups()] == ["app"] * 3
     assert len(run.ids("app")) == 4
     assert run.report.passed

@@ -107,5 +107,5 @@ def test_a_step_that_has_taken_some_capabilities_fails_for_good(target: Target, 
     run = target.run("block_fs_db_app", pd_depth=0, rs_depth=2, change=changes)
     begun = {(event["step"], event.number("calls") >= 2) for event in run.of("RESIDUE")}
     assert begun == {(kind, True)}
-    assert kind in {event["step"] for event in run.of("LEFT")}
+    assert kind in {step for left in run.report.cleanups[0].lefts for step, _, _ in left}
     assert len(run.of("TRUTH")) >= 4

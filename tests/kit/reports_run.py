@@ -23,7 +23,10 @@ def reports(drafts: list[Draft]) -> list[dict[str, object]]:
             told.append({**begun[n], "what": "starting", "step": 0})
         elif event == "SETTLED" and n != 0:
             done = sum(name == "STEP" and each["n"] == n for name, each in drafts)
-            left = any(name == "LEFT" and each["n"] == n for name, each in drafts[last:at])
+            run = [draft for draft in drafts[last:at] if draft[1].get("n") == n]
+            tries = [(e["step"], e["node"], e["pd"]) for name, e in run if name == "RESIDUE"]
+            again = any(name == "RECOVER" for name, _ in run)  # there is no second try then
+            left = tries and (again or len(tries) > len(set(tries)))
             end = {"what": "unfinished", "result": FAILED} if left else {"what": "completed"}
             told.append({**begun[n], **end, "step": done})
             last = at

@@ -49,10 +49,6 @@ class Leaving(Target):
         if n == 1:
             self._deaths(n)
 
-    def left(self, n: int) -> None:
-        for pd in sorted(self.remains) if n == 1 else ():
-            self.emit("LEFT", n=n, step="destroy-pd", node=pd, pd=pd)
-
     def after(self, plan: reference.Plan) -> Model:
         gone = super().after(plan)
         if self.tombstones:
@@ -68,7 +64,6 @@ class Leaving(Target):
         before = self.model.copy()
         if self.failures < FAILURES:
             self._deaths(n)
-            self.left(n)
         else:
             pd = self.pd_left
             step = {"n": n, "name": "destroy-pd", "node": pd, "pd": pd}

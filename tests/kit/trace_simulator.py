@@ -1101,9 +1101,6 @@ class Target:
     def leave(self, n: int) -> None:
         """The phase in which nodes are destroyed is over."""
 
-    def left(self, n: int) -> None:
-        """The cleanup is about to settle."""
-
     def plan_again(self, n: int, plan: reference.Plan) -> reference.Plan:
         """The plan anew, when all subscribers have answered."""
         plan = reference.replan(self.model, plan)
@@ -1253,7 +1250,6 @@ class Target:
         for to, notices in self._batches(self._still_owed(plan)):
             effect = partial(self._put_all, n, notices)
             step("notify", notices[0][2], to, *signal(to), effect=effect, things=len(notices))
-        self.left(n)
         return plan
 
     def _still_owed(self, plan: reference.Plan) -> reference.Plan:

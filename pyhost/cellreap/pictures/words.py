@@ -57,7 +57,6 @@ _WORDS: Final = {
     "PLAN": "cleanup {n} is planned",
     "TAKEOVER": "the cleaner died at the step {step} of cleanup {n}: another one goes on",
     "RESIDUE": "cleanup {n} leaves the step {step} of {node} for later",
-    "LEFT": "cleanup {n} ends without the step {step} of {node}",
     "RECOVER": "cleanup {n} is taken up again, run {run}",
     "PAUSE": "cleanup {n} pauses, and an operation of {pd} is served",
     "RESUME": "cleanup {n} goes on",

@@ -255,8 +255,7 @@ def _long(
     back = [f"{printable(names[pd])} as {anew}" for pd, anew in chapter.back.items()]
     some = back if len(back) <= _NAMED else [many_of(list(chapter.back), names)]
     lines += _section("back", [", ".join(some)] if back else [])
-    for_good = checked is not None and checked.for_good
-    lines += _section("left", list(_left(chapter, names, for_good)))
+    lines += _section("left", list(_left(chapter, checked, names)))
     return lines + _section("then said", _said(chapter.says, names))
 
 
@@ -420,33 +419,24 @@ def _order(chapter: Chapter, checked: Cleanup | None, names: Mapping[str, str]) 
     return ", then ".join(in_ranges([printable(names.get(node, node)) for node in gone]))
 
 
-def _left(chapter: Chapter, names: Mapping[str, str], for_good: bool) -> Iterator[str]:
+def _left(chapter: Chapter, checked: Cleanup | None, names: Mapping[str, str]) -> Iterator[str]:
     """What the cleanup left, and what became of it."""
-    left: list[Event] = []
-    for event in chapter.events:
-        if event.name == "LEFT":
-            left.append(event)
-        elif event.name == "RECOVER":
-            yield from _steps_left(left, names)
-            left.clear()
-            yield f"run {event['run']} over what was left:"
-        elif event.name == "SETTLED" and not left and chapter.of("RECOVER"):
+    lefts = checked.lefts if checked is not None else []
+    for at, run in enumerate((None, *chapter.of("RECOVER"))):
+        if run is not None:
+            yield f"run {run['run']} over what was left:"
+        for name, node, pd in lefts[at] if at < len(lefts) else ():
+            yield {
+                "suspend": f"{name_of(pd, names)} is not stopped, and may run on",
+                "cut-request": f"{name_of(pd, names)} has its request to {name_of(node, names)}",
+                "notify": f"{name_of(pd, names)} is not told about {name_of(node, names)}",
+            }.get(name, f"{name_of(node, names)} is not destroyed")
+        if run is not None and at < len(lefts) and not lefts[at]:
             yield "all of it is done"
-    yield from _steps_left(left, names)
-    if left and for_good:
+    if checked is not None and checked.left and checked.for_good:
         yield "no later run comes: as many cleanups as can have one left something before"
-    elif left:
-        yield f"a later run would do {counted(len(left), 'step')}"
-
-
-def _steps_left(left: Iterable[Event], names: Mapping[str, str]) -> Iterator[str]:
-    for event in left:
-        node, pd = event["node"], event["pd"]
-        yield {
-            "suspend": f"{name_of(pd, names)} is not stopped, and may run on",
-            "cut-request": f"{name_of(pd, names)} has its request to {name_of(node, names)}",
-            "notify": f"{name_of(pd, names)} is not told about {name_of(node, names)}",
-        }.get(event["step"], f"{name_of(node, names)} is not destroyed")
+    elif checked is not None and checked.left:
+        yield f"a later run would do {counted(len(checked.left), 'step')}"
 
 
 def _freed(chapter: Chapter, checked: Cleanup | None) -> str:

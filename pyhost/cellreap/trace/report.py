@@ -44,12 +44,17 @@ class Cleanup:
     """The bytes and slots of the PDs that it destroyed."""
     cycles: int = 0
     """Its duration by the counter of the machine. 0: there is no counter."""
-    left: list[list[str]] = field(default_factory=list)
-    """The steps that it left at the end of its last run: (name, node, pd)."""
+    lefts: list[list[list[str]]] = field(default_factory=list)
+    """The steps (name, node, pd) that each of its runs left, the first run first."""
     for_good: bool = False
     """Whether no later run carries out what it left."""
     broken: list[tuple[str, str, str]] = field(default_factory=list)
     """What survivors hold that is built on what it destroys: (survivor, held, lost)."""
+
+    @property
+    def left(self) -> list[list[str]]:
+        """The steps (name, node, pd) that it left at the end of its last run."""
+        return self.lefts[-1] if self.lefts else []
 
 
 @dataclass

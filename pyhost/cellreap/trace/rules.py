@@ -165,7 +165,7 @@ RULES: Final[dict[str, str]] = {
     "takeover.residue": "A step is left once for the second run over its phase, and once for a "
     "later run. Else it is carried out before its cleanup is over. A wait is not left, nor is a "
     "step that has queued a notice.",
-    "residue.left": "LEFT names exactly the steps of the plan without which a cleanup settles.",
+    "residue.left": "A step without which a cleanup settles is of a node that is left.",
     "residue.cause": "A step is left if it failed too often, or depends on a step that did.",
     "residue.waits": "What depends on a step that is left is left too.",
     "residue.run": "RECOVER names a cleanup that left something, and counts its later runs.",

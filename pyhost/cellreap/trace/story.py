@@ -22,7 +22,7 @@ MAX_SAID = 100_000
 """Maximum number of SAY lines that are kept in all."""
 PARTS = frozenset(
     {
-        "DOOM", "TAKEOVER", "RESIDUE", "LEFT", "RECOVER", "SETTLED",
+        "DOOM", "TAKEOVER", "RESIDUE", "RECOVER", "SETTLED",
     }
 )  # fmt: skip
 """The events of a cleanup that a chapter keeps."""
@@ -99,18 +99,19 @@ class Story:
         if handler is not None:
             handler(self, event)
         if event.name in PARTS and self.chapters:
-            chapter = self._chapter(event.number("n"))
+            chapter = self._chapter(event)
             if chapter is not None:
                 chapter.events.append(event)
                 if event.name == "DOOM":
                     self._doomed_in[event["node"]] = chapter
 
-    def _chapter(self, number: int) -> Chapter | None:
-        """The last cleanup, or an earlier one that left something."""
-        if self.chapters[-1].number == number:
+    def _chapter(self, event: Event) -> Chapter | None:
+        """The last cleanup, or an earlier one of which a later run comes."""
+        if self.chapters[-1].number == event.number("n"):
             return self.chapters[-1]
-        earlier = self._numbered.get(number)
-        return None if earlier is None or not earlier.of("LEFT") else earlier
+        earlier = self._numbered.get(event.number("n"))
+        later = earlier is not None and (event.name == "RECOVER" or earlier.of("RECOVER"))
+        return earlier if later else None
 
     def _under_way(self, event: Event) -> Chapter | None:
         """The cleanup of which the event is a part."""

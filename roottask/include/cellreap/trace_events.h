@@ -478,9 +478,6 @@ typedef enum cr_print {
                    "step for a second run over the phase, and then for a later run of the "        \
                    "cleanup. calls, kinds: the kernel calls of all attempts. number: as in "       \
                    "TAKEOVER.")                                                                    \
-    CR_TRACE_EVENT(CR_EV_LEFT, "LEFT", FIELD(n, NUMBER) FIELD(step, STEP)                          \
-                   FIELD(node, NODE_OR_NONE) FIELD(pd, PD_OR_NONE),                                \
-                   "The cleanup settles without this step, which a later run carries out.")        \
     CR_TRACE_EVENT(CR_EV_RECOVER, "RECOVER", FIELD(n, NUMBER) FIELD(run, NUMBER)                   \
                    FIELD(digest, STATE_DIGEST),                                                    \
                    "A later run over what the cleanup left begins. It ends with SETTLED, too. "    \

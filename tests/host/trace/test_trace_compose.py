@@ -374,13 +374,12 @@ def test_names_are_texts(core: tuple[Any, Any]) -> None:
     composer = Composer(core, SMALL)
     lib, trace = composer.lib, composer.trace
     name = composer.ffi.new("char[]", b"mark a")
-    lib.cr_trace_begin(trace, composer.numbers["LEFT"])
-    lib.cr_trace_number(trace, 1)
+    lib.cr_trace_begin(trace, composer.numbers["THREAD"])
     lib.cr_trace_name(trace, name)
     lib.cr_trace_string(trace, b"PD_1")
     lib.cr_trace_string(trace, b"")
     lib.cr_trace_end(trace)
-    assert same(composer.events(), [("LEFT", {"n": 1, "step": "mark a", "node": "PD_1", "pd": ""})])
+    assert same(composer.events(), [("THREAD", {"change": "mark a", "pd": "PD_1", "by": ""})])
 
 
 def test_a_text_that_has_no_room_says_so(core: tuple[Any, Any], texts: Any) -> None:

@@ -39,7 +39,6 @@ EVENT_PHASES = {
     "WAIT": Phase.TELL,
     "CONTINUE": Phase.TELL,
     "QUEUE": Phase.NOTIFY,
-    "LEFT": Phase.LEFT,
 }
 NOT_DOOMED = {
     "SPACE": ("manager",),

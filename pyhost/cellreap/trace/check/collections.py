@@ -60,7 +60,7 @@ class Collections(Concern):
                 return f"{pd} is being destroyed: all subscribers have answered"
             if running.result.cause != COLLECT:
                 return f"{pd} is doomed, but not by a collection"
-            left = running.left["tell", pd, by]  # it cannot be told, and has its chance
+            left = running.untold_for_good[by, pd]  # it cannot be told, and has its chance
             if not running.queued[by, "pre-destroy", pd, "-"] and not left:
                 return f"{by} was not told of the end of {pd}"
             running.saved = True

@@ -99,7 +99,7 @@ class Reports(Concern):
             text = f"SETTLED: n={n}: {done} STEPs, and the plan had {begun['steps']}"
             self.context.bad("reports.steps", text)
         running = self.context.cleanups.current()
-        leaves = running is not None and bool(running.left)
+        leaves = running is not None and bool(running.kept)
         what, result = ("unfinished", self._failed) if leaves else ("completed", "0")
         self._add(what, n, begun["trigger"], str(done), begun["steps"], result=result)
 

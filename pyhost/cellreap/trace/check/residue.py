@@ -21,9 +21,9 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
-from cellreap.trace.check.context import Concern, Context, Handlers, WithinHandlers
+from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.independent import touched, without
-from cellreap.trace.check.running import MAX_CLEANUPS, Row, Running
+from cellreap.trace.check.running import DESTROYING, MAX_CLEANUPS, Row, Running
 from cellreap.trace.events import Event
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def state_of(running: Running) -> IndexedModel:
 
 
 class Residue(Concern):
-    """LEFT and RECOVER."""
+    """RECOVER, and what cleanups leave."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -92,18 +92,11 @@ class Residue(Concern):
     # -- for other concerns
 
     def check(self, running: Running) -> bool:
-        """SETTLED: what the cleanup leaves. Returns whether it is anything."""
-        bad = self.context.bad
-        if not running.left:
+        """SETTLED: what the cleanup leaves, if steps failed. Returns whether it is anything."""
+        if not running.kept:
             return False
-        due = owed(running)
-        for name, node, pd in sorted(due - running.left):
-            text = f"the STEP {name} node={node} pd={pd} never came, and no LEFT names it"
-            bad("residue.left", f"SETTLED: {text}")
-        for name, node, pd in sorted(running.left - due):
-            text = f"LEFT {name} node={node} pd={pd}: it was carried out, or is no step of the plan"
-            bad("residue.left", text)
-        self._check_causes(running, due)
+        running.left = owed(running)
+        self._check_causes(running, running.left)
         return True
 
     def _later(self) -> set[int]:
@@ -119,9 +112,13 @@ class Residue(Concern):
             text = f"SETTLED: {node} was destroyed, though a step before that was left"
             bad("residue.waits", text)
         for step in sorted(due):
-            if step[0] in ("suspend", "mark") and step not in running.kept:
-                text = f"SETTLED: the STEP {step[0]} of {entry_of(running, step)} is left"
-                bad("residue.cause", f"{text}, and did not fail")
+            name, entry = step[0], entry_of(running, step)
+            if name in ("suspend", "mark") and step not in running.kept:
+                text = f"SETTLED: the STEP {name} of {entry} is left, and did not fail"
+                bad("residue.cause", text)
+            elif name in ("tell", "await") or (name in DESTROYING.values() and entry not in remain):
+                text = f"SETTLED: the STEP {name} node={step[1]} never came"
+                bad("residue.left", f"{text}, and {entry} is not left")
         notices = Counter[Row]()
         for to, _, node, dead in running.result.plan["notices"]:
             if (dead or node) in remain and not running.moot["notify", node, to]:
@@ -157,7 +154,7 @@ class Residue(Concern):
         if running.run == 0:
             self.to_retry |= self._later() - {number}
         self.of.pop(number, None)
-        running.result.left = [list(step) for step in sorted(running.left.elements())]
+        running.result.lefts.append([list(step) for step in sorted(running.left.elements())])
         if not running.left:
             return False
         running.gone |= gone
@@ -261,10 +258,6 @@ class Residue(Concern):
 
     # -- events
 
-    def left(self, running: Running, event: Event) -> None:
-        """LEFT: the cleanup settles without a step."""
-        running.left[event["step"], event["node"], event["pd"]] += 1
-
     def recover(self, event: Event) -> None:
         """RECOVER: a later run over what a cleanup left."""
         number = event.number("n")
@@ -282,4 +275,3 @@ class Residue(Concern):
         self.context.cleanups.resume(number, running)
 
     handlers: ClassVar[Handlers] = {"RECOVER": recover}
-    within: ClassVar[WithinHandlers] = {"LEFT": left}

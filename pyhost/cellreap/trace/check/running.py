@@ -49,8 +49,7 @@ class Phase(IntEnum):
     SUSPEND_REST = 4
     DESTROY = 5
     NOTIFY = 6
-    LEFT = 7
-    SETTLED = 8
+    SETTLED = 7
 
 
 PHASE_NAMES = (
@@ -61,7 +60,6 @@ PHASE_NAMES = (
     "the suspending of the other doomed PDs",
     "the destroying",
     "the notices",
-    "LEFT",
     "SETTLED",
 )
 
@@ -159,7 +157,7 @@ class Running:
         self.kept: set[Row] = set()
         """the steps (name, node, pd) that this run left for a later one, because they failed"""
         self.left: Counter[Row] = Counter()
-        """the steps that this run leaves, as it says"""
+        """the steps that this run leaves"""
         self.gone: set[str] = set()
         """the nodes that earlier runs destroyed"""
         self.untold_for_good: Counter[tuple[str, str]] = Counter()
