@@ -15,7 +15,7 @@ import pytest
 from cellreap.model.ids import is_channel, is_line, is_memory
 from cellreap.runs.boot import End
 from cellreap.system.config import Config, Crash
-from cellreap.system.microkit import runnable_system
+from cellreap.system.microkit.runnable import runnable_system
 from cellreap.system.programs import Source
 from cellreap.system.sdk import load_sdk
 from cellreap.testing import Run, Target, validated

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from cellreap.cli.main import cli
-from cellreap.system.microkit import runnable_system
+from cellreap.system.microkit.runnable import runnable_system
 from kit.microkit import BOARDS, CHECKOUT, spoken, with_tool
 
 BOARD = BOARDS[0].name

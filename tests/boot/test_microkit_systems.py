@@ -17,7 +17,7 @@ import tomlkit
 from click.testing import CliRunner
 
 from cellreap.cli.main import cli
-from cellreap.system.microkit import runnable_system
+from cellreap.system.microkit.runnable import runnable_system
 from kit.microkit import FRESH, Microkit, pd, spoken
 
 

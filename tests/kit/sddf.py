@@ -19,7 +19,7 @@ import pytest
 
 from cellreap.runs.boot import End
 from cellreap.system.config import Config, Crash
-from cellreap.system.microkit import runnable_system
+from cellreap.system.microkit.runnable import runnable_system
 from cellreap.system.programs import Source
 from cellreap.system.sdk import load_sdk
 from cellreap.testing import Change, Run, Target, validated

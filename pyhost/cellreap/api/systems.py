@@ -23,8 +23,7 @@ from cellreap.system.config import (
     read_text,
 )
 from cellreap.system.image import Overrides
-from cellreap.system.microkit import ANY_BOARD, runnable_system
-from cellreap.system.microkit.board import Board
+from cellreap.system.microkit.board import ANY_BOARD, Board
 from cellreap.system.programs import Source, check_programs
 from cellreap.system.refkernel import build_refkernel, find_kernel
 from cellreap.system.sdk import (
@@ -90,6 +89,8 @@ class System:
         """Reads a system description for Microkit, to run its programs as they are. InputError for
         the first thing that is wrong in it, or cannot be run.
         """
+        from cellreap.system.microkit.runnable import runnable_system  # takes long, for all others
+
         made = runnable_system(path, search, policy, board)
         return cls(path, made.text, made.config)
 

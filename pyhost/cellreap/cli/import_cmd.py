@@ -15,7 +15,8 @@ from cellreap.errors import UsageError
 from cellreap.system.capdl_import import import_capdl
 from cellreap.system.files import refuse_output, write_atomically
 from cellreap.system.importing import counted
-from cellreap.system.microkit import ANY_BOARD, board_facts, import_system
+from cellreap.system.microkit.board import ANY_BOARD, board_facts
+from cellreap.system.microkit.importing import import_system
 from cellreap.system.sdk import kernel_options
 from cellreap.trace.events import printable
 

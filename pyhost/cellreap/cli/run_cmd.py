@@ -39,7 +39,7 @@ from cellreap.runs.qemu import check_before_build, memory_in, split_arguments
 from cellreap.system.config import Mode
 from cellreap.system.files import write_atomically
 from cellreap.system.image import read_image
-from cellreap.system.microkit import ANY_BOARD, board_facts
+from cellreap.system.microkit.board import ANY_BOARD, board_facts
 from cellreap.system.sdk import kernel_options as kernel_options_of
 from cellreap.trace.report import Report, Verdict
 from cellreap.trace.telling import reading_json

@@ -15,7 +15,7 @@ from cellreap.api.systems import NoKernel, System, kernel_for
 from cellreap.errors import CellreapError, UsageError
 from cellreap.progress import Progress
 from cellreap.system.config import parse_config, read_text
-from cellreap.system.microkit import board_facts
+from cellreap.system.microkit.board import board_facts
 from cellreap.system.programs import Source
 from cellreap.system.sdk import MICROKIT_VARIABLE, Sdk, board_of, kernel_options, microkits_sdk
 from cellreap.testing.run import Run as Details

@@ -10,9 +10,9 @@ import pytest
 
 from cellreap.errors import InputError
 from cellreap.system.config import load_config
-from cellreap.system.microkit import Imported, import_system
+from cellreap.system.importing import Imported
 from cellreap.system.microkit.board import ANY_BOARD, Board, board_facts
-from cellreap.system.microkit.importing import LOST
+from cellreap.system.microkit.importing import LOST, import_system
 from cellreap.system.microkit.reading import read_system
 from cellreap.system.microkit.rows import Row
 from kit.command_line import cellreap, cellreap_json

@@ -11,7 +11,7 @@ import tomlkit
 
 from cellreap.errors import InputError, UsageError
 from cellreap.system.config import called, ends, fault_badge, hold_slots, override, parse_config
-from cellreap.system.microkit import runnable_system
+from cellreap.system.microkit.runnable import runnable_system
 from cellreap.testing import validated
 from kit.command_line import cellreap
 from kit.small_checkout import error_of
