@@ -10,6 +10,7 @@ did not print it, and the reader counts it as foreign.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO
@@ -83,6 +84,10 @@ class _Suspect:
 
 
 _MAX_SUSPECTS = 1000
+_INTERRUPT = re.compile(rb"(?:Undelivered|Received disabled) IRQ: [0-9]{1,9}\r?\Z")
+"""What a debug kernel prints at once of an interrupt of a driver that is being destroyed, also
+within a line of the root task's.
+"""
 
 
 def _check_version(path: str, number: int, frame: Frame) -> None:
@@ -149,9 +154,11 @@ def read(
     reports. InputError if there is no trace in the log.
     """
     events = Events(reader)
+    number = 0
     for number, line, overlong, whole in split_lines(stream, progress):
         yield from events.feed(number, line, overlong)
         reader.ends_within = not whole
+    yield from events.finish(number)
     reader.finish()
 
 
@@ -164,9 +171,28 @@ class Events:
         """The lines of the one that the kernel prints."""
         self._statements = Statements()
         self._said: list[Statement] = []
+        self._begun = b""
+        """What there is of a line within which the kernel told of an interrupt."""
 
     def feed(self, number: int, line: bytes, overlong: bool = False) -> list[Event]:
         """The events in a line, if the trace is sound so far."""
+        found = _INTERRUPT.search(line)
+        before = line[: found.start()] if found is not None else b""
+        if MARK in before or before.endswith(MARK[:1]):
+            events = self.finish(number - 1)
+            self._begun = before
+            return events
+        if self._begun and not line.startswith(MARK):  # the rest of it
+            begun, self._begun = self._begun, b""
+            return self._feed(number, begun + line, overlong)
+        return [*self.finish(number - 1), *self._feed(number, line, overlong)]
+
+    def finish(self, number: int) -> list[Event]:
+        """The events in what was begun and did not go on."""
+        begun, self._begun = self._begun, b""
+        return self._feed(number, begun, False) if begun else []
+
+    def _feed(self, number: int, line: bytes, overlong: bool) -> list[Event]:
         events = self._reader.feed(number, line, overlong)
         if not events or not line.startswith(MARK):
             self._hear(number, line, not events)

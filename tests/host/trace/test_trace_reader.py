@@ -157,6 +157,24 @@ def test_kernel_messages_and_line_ends_do_no_harm() -> None:
     assert "PD,PD_1,block_server_1,,,," in rows
 
 
+@pytest.mark.behaviour("E-04")
+def test_an_interrupt_that_the_kernel_tells_of_within_a_line_does_no_harm() -> None:
+    """Wherever in it; and a line that only begins so takes nothing of the next one."""
+    told = (b"Undelivered IRQ: 17\r\n", b"Received disabled IRQ: 17\r\n")
+    lines = [line.encode() + b"\r\n" for line in seal(rich_run())]
+    plain, _ = events_in(b"".join(lines))
+    torn = b""
+    for index, line in enumerate(lines):
+        at = index % (len(line) - 1)
+        torn += line[:at] + told[index % 2] + line[at:]
+    printed = b"~:what a PD printed " + told[0]
+    hostile = lines[0] + b"".join(printed + line for line in lines[1:])
+    for log in (torn, hostile):
+        events, reader = events_in(log)
+        assert not reader.problems
+        assert [(it.name, it.values) for it in events] == [(it.name, it.values) for it in plain]
+
+
 def test_the_last_line_needs_no_newline() -> None:
     log = "\n".join(small_run())
     assert not events_in(log.encode())[1].problems
