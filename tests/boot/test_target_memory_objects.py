@@ -171,6 +171,11 @@ def test_what_was_lent_stays_until_the_loss_is_acknowledged(
         for name in ("deaf", "borrower")
     )
     crash, late = run.plan(1), run.plan(2)
+    lender, mine, other = (run.ids(name)[0] for name in ("lender", "borrower", "deaf"))
+    assert [cleanup.memory for cleanup in run.report.cleanups] == [
+        [("loses", mine, 12288, (lender,)), ("loses", other, 12288, (lender,))],
+        [("freed", other, 12288, ())],
+    ]
     assert crash["core_freed"] == [first["to"]], "only a resource that its client released kept it"
     assert late["core_freed"] == sorted([lent["from"], lent["to"]])
     memory, region = sorted(left(run))

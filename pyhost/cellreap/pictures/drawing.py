@@ -13,12 +13,15 @@ from typing import Final, Literal
 
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
+from cellreap.model.memory import pages_of, size_told, users
 from cellreap.model.plan import Plan
 from cellreap.trace.events import printable
 
 FOLD: Final = 12
 """By default, the resources of a space with more of them are drawn as one node."""
 MAX_LABEL: Final = 40
+_FEW: Final = 3
+"""The most PDs that are named in a label."""
 
 NodeDrawn = Literal["pd", "space", "resource"]
 KINDS: Final = {
@@ -115,7 +118,7 @@ def draw(
     this state. core: with the root task and what it serves itself. fold: the resources of a space
     with more of them become one node.
     """
-    return _Drawer(model, names, plan, core, fold).drawing(title)
+    return _Drawer(model, names, plan, core, fold, users(model)).drawing(title)
 
 
 @dataclass
@@ -125,6 +128,8 @@ class _Drawer:
     plan: Plan | None
     core: bool
     fold: int
+    _users: dict[str, set[str]] = field(default_factory=dict)
+    """memory -> the PDs that have it"""
     _shown: dict[str, str] = field(default_factory=dict)
     """node of the model -> the node that stands for it"""
 
@@ -143,7 +148,8 @@ class _Drawer:
         for pd in sorted(model.pds(), key=_in_order):
             if pd != ROOT or self.core:
                 self._shown[pd] = pd
-                label = (*self._named(pd), *_doomed_told(pd in doomed, depths.get(pd)))
+                told_of = () if self.core else self._memory(pd)
+                label = (*self._named(pd), *told_of, *_doomed_told(pd in doomed, depths.get(pd)))
                 pinned = model.nodes[pd].pinned
                 yield DrawnNode(pd, "pd", label, None, pd in doomed, depths.get(pd), pinned)
         inside: dict[str, list[str]] = {}
@@ -171,6 +177,25 @@ class _Drawer:
     def _named(self, node: str) -> tuple[str, ...]:
         name = self.model.nodes[node].name or self.names.get(node, "")
         return (printable(name, MAX_LABEL), node) if name else (node,)
+
+    def _memory(self, pd: str) -> Iterator[str]:
+        """What it has of memory, in place of what the root task serves."""
+        sizes: Counter[bool] = Counter()
+        sharers: set[str] = set()
+        for memory, having in self._users.items():
+            pages = pages_of(self.model, memory)
+            if pd in having and pages is not None:
+                others = having - {pd, ROOT}
+                sizes[bool(others)] += pages.bytes
+                sharers |= others
+        if sizes[False]:
+            yield f"{size_told(sizes[False])} of memory"
+        if sizes[True]:
+            yield f"{size_told(sizes[True])} shared with {self._few(sharers)}"
+
+    def _few(self, pds: set[str]) -> str:
+        names = [self._named(pd)[0] for pd in sorted(pds, key=_in_order)]
+        return ", ".join(names) if len(names) <= _FEW else f"{len(names)} PDs"
 
     # -- edges
 

@@ -44,15 +44,15 @@ from cellreap.pictures.layout import Layout, place
 from cellreap.pictures.nearness import Nearness
 from cellreap.pictures.words import event_words
 from cellreap.runs.folding import in_ranges, natural, stem_of
-from cellreap.runs.summary import heading_of, headline
+from cellreap.runs.summary import heading_of, headline, memory_lines
 from cellreap.trace.events import Event, printable
 from cellreap.trace.reading import Reading
 from cellreap.trace.report import Report, Verdict, verdict_of
 
 MAX_TEXT: Final = 400
 _LABELS: Final = frozenset(
-    {"where", "registers", "depths", "doomed", "before", "lost", "broken", "told", "order",
-     "freed", "then said"}
+    {"where", "registers", "depths", "doomed", "before", "lost", "broken", "memory", "told",
+     "order", "freed", "then said"}
 )  # fmt: skip
 """What the lines of a summary may be about."""
 MANY: Final = 100
@@ -274,6 +274,7 @@ def _cleanup_data(
 ) -> dict[str, Any]:
     chapter = next((c for c in reading.story.chapters if c.number == cleanup.number), None)
     number = f"Cleanup {cleanup.number}"
+    checked = next((c for c in reading.report.cleanups if c.number == cleanup.number), None)
     return {
         "n": cleanup.number,
         "span": _span(cleanup.span),
@@ -282,6 +283,7 @@ def _cleanup_data(
         "steps": cleanup.steps,
         "calls": cleanup.calls,
         "told": number if chapter is None else heading_of(chapter, names),
+        "memory": memory_lines(checked, names),
     }
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cellreap.model.ids import ROOT
+from cellreap.model.memory import size_told
 from cellreap.runs.folding import folded, in_order, in_ranges, many_of, name_of, natural
 from cellreap.trace.events import Event, printable
 from cellreap.trace.faults import FaultSeen
@@ -246,6 +247,7 @@ def _long(
     lines += _section("lost", folded(loses, names))
     keeps = ((pd, f" keeps {_list(what, '; ')}") for pd, what in broken.items())
     lines += _section("broken", folded(keeps, names))
+    lines += _section("memory", memory_lines(checked, names))
     lines += _section("told", told)
     ends = _list([name_of(pd, names) for pd in chapter.ends])
     lines += _section("last", [f"{ends}: destructors"] if ends else [])
@@ -284,6 +286,21 @@ def said_lines(reading: Reading) -> list[str]:
         lines.append(f"{name_of(pd, names)}: {printable(text)}")
         last = after
     return lines + [f"-- {heading}" for n, heading in sorted(headings.items()) if n > last]
+
+
+def memory_lines(checked: Cleanup | None, names: Mapping[str, str]) -> list[str]:
+    """What was taken of memory, and from whom, and what survivors keep."""
+    return folded(_memory(checked, names), names)
+
+
+def _memory(checked: Cleanup | None, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for word, pd, size, others in () if checked is None else checked.memory:
+        of = [name_of(other, names) for other in others]
+        if word == "freed":
+            yield pd, f"{f' and {_and(of)}' if of else ''}: {size_told(size)} that nobody else has"
+        else:
+            later = ", once it has acknowledged that" if word == "loses" else ""
+            yield pd, f" {word} {size_told(size)} of {_and(of)}{later}"
 
 
 def _death(chapter: Chapter, event: Event, names: Mapping[str, str]) -> str:
@@ -442,7 +459,7 @@ def _left(chapter: Chapter, checked: Cleanup | None, names: Mapping[str, str]) -
 def _freed(chapter: Chapter, checked: Cleanup | None) -> str:
     total, slots = (0, 0) if checked is None else checked.freed
     calls = sum(event.number("calls") for event in chapter.of("SETTLED"))
-    return f"{_bytes(total)} and {counted(slots, 'slot')} back, {counted(calls, 'kernel call')}"
+    return f"{size_told(total)} and {counted(slots, 'slot')} back, {counted(calls, 'kernel call')}"
 
 
 def _notice(kind: str, node: str, dead: str | None, names: Mapping[str, str]) -> str:
@@ -465,9 +482,3 @@ def _section(label: str, lines: list[str]) -> list[str]:
 
 def _list(items: list[str], between: str = ", ") -> str:
     return between.join(items[:6]) + (f" and {len(items) - 6} more" if len(items) > 6 else "")
-
-
-def _bytes(count: int) -> str:
-    if count >= 1 << 20 and count % (1 << 20) == 0:
-        return f"{count >> 20} MiB"
-    return f"{count >> 10} KiB" if count >= 1 << 10 else f"{count} bytes"

@@ -48,6 +48,9 @@ class Cleanup:
     """The steps (name, node, pd) that each of its runs left, the first run first."""
     for_good: bool = False
     """Whether no later run carries out what it left."""
+    memory: list[tuple[str, str, int, tuple[str, ...]]] = field(default_factory=list)
+    """What becomes of memory: (freed, keeps or loses; a PD; bytes; the others that have or had it).
+    A survivor loses what was lent to it when it has acknowledged that."""
     broken: list[tuple[str, str, str]] = field(default_factory=list)
     """What survivors hold that is built on what it destroys: (survivor, held, lost)."""
 

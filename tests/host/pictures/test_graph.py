@@ -258,3 +258,38 @@ def test_the_picture_in_readme_is_what_the_command_draws(tmp_path: Path, rewrite
         picture.write_bytes(drawn.read_bytes())
     assert shown_in(picture.read_bytes()) == shown_in(drawn.read_bytes())
     assert "(docs/crash.svg)" in (REPOSITORY / "README.md").read_text()
+
+
+def sharing() -> Model:
+    """Two PDs share two large pages; one of them has a small one of its own."""
+    model = Model()
+    model.add_pd(ROOT_TASK, "ROOT_TASK", pinned=True)
+    for number, type_name in enumerate(("MO", "VMR"), 1):
+        model.add_space(f"{type_name}_SPACE_{number}", ROOT_TASK)
+    model.add_resource("MO_1_1", "MO_SPACE_1", extra="0x400000_2_21")
+    model.add_resource("MO_1_2", "MO_SPACE_1", extra="0x1000_1_12")
+    for number, name in enumerate(("ring", "disk", "other"), 1):
+        model.add_pd(f"PD_{number}", name)
+    for number, pd in enumerate(("PD_1", "PD_2"), 1):
+        region = f"VMR_2_{number}"
+        model.add_resource(region, "VMR_SPACE_2", extra="0x40000000_GENERIC_2_21")
+        model.add_hold(pd, region)
+        model.add_map(region, "MO_1_1")
+    model.add_hold("PD_2", "MO_1_2")
+    return model
+
+
+@pytest.mark.behaviour("E-01")
+def test_a_pd_says_what_it_has_of_memory() -> None:
+    """In place of what the root task serves; with that, memory is drawn."""
+
+    def said(core: bool) -> dict[str, tuple[str, ...]]:
+        drawing = draw(sharing(), "", {}, core=core)
+        return {node.id: node.label[2:] for node in drawing.nodes if node.kind == "pd"}
+
+    assert said(core=False) == {
+        "PD_1": ("4 MiB shared with disk",),
+        "PD_2": ("4 KiB of memory", "4 MiB shared with ring"),
+        "PD_3": (),
+    }
+    assert set(said(core=True).values()) == {()}

@@ -11,7 +11,7 @@ import pytest
 from cellreap import headers
 from cellreap.pictures.runpage import run_data
 from cellreap.pictures.words import MAX_TEXT, event_words
-from cellreap.runs.summary import headline
+from cellreap.runs.summary import headline, tell
 from cellreap.trace.events import Event, field_type
 from cellreap.trace.reading import read_file
 from cellreap.trace.writer import Draft
@@ -148,3 +148,41 @@ def test_a_trace_that_breaks_before_a_crash_does_not_say_that_nothing_crashed(
     trace.write_text(f"{whole}\n")
     told = headline(read_file(trace, keep_events=True))
     assert told == "Nothing crashed as far as the trace goes."
+
+
+def lending() -> list[Draft]:
+    """The events of a PD that crashes with a page of its own and one that another has, too."""
+    target = Target(0, 0, "lending")
+    first, second = target.pd("first"), target.pd("second")
+    target.body_cap(first, second)
+    target.memory(first)
+    target.send_memory(first, target.memory(first), second)
+    return crashed(target, first)
+
+
+MEMORY_TOLD = [
+    "first (PD_1): 4 KiB that nobody else has",
+    "second (PD_2) keeps 4 KiB of first (PD_1)",
+]
+
+
+@pytest.mark.behaviour("E-01", "V-01")
+def test_the_story_tells_what_becomes_of_memory(tmp_path: Path) -> None:
+    reading = read_file(written(lending(), tmp_path / "lending.trace"), keep_events=True)
+    (cleanup,) = reading.report.cleanups
+    assert cleanup.memory == [("freed", "PD_1", 4096, ()), ("keeps", "PD_2", 4096, ("PD_1",))]
+    story = [line[13:] for line in tell(reading, "a kernel")]
+    assert [line for line in story if "KiB" in line][:2] == MEMORY_TOLD
+    assert [each["memory"] for each in run_data(reading)["cleanups"]] == [MEMORY_TOLD]
+
+
+@pytest.mark.behaviour("V-01")
+@NEEDS_DOT
+@NEEDS_CHROMIUM
+def test_a_page_tells_what_becomes_of_memory(tmp_path: Path) -> None:
+    trace = written(lending(), tmp_path / "lending.trace")
+    with opened(page_for(trace, tmp_path)) as page:
+        page.press(END)
+        for line in MEMORY_TOLD:
+            assert f"Memory: {line}." in page.text("#cleanup")
+        assert page.said() == []

@@ -414,6 +414,7 @@
       }
       add(box, "h3", cleanup.told);
       add(box, "p", `${cleanup.steps.length} steps, ${cleanup.calls} kernel calls`);
+      for (const line of cleanup.memory) add(box, "p", `Memory: ${line}.`);
       const table = add(add(box, "div", undefined, "steps"), "table");
       const head = add(add(table, "thead"), "tr");
       const titles = ["Event", "Step", "About", "Kernel calls", "Which"];

@@ -10,6 +10,7 @@ from typing import ClassVar, Final
 from cellreap.model import reference
 from cellreap.model.indexed import IndexedModel
 from cellreap.trace.check.context import Concern, Context, Handlers, WithinHandlers
+from cellreap.trace.check.memory_after import memory_after
 from cellreap.trace.check.residue import state_of
 from cellreap.trace.check.running import (
     MAX_CLEANUPS,
@@ -310,6 +311,7 @@ class Cleanups(Concern):
         plannable = context.residue.plannable(None)
         plan = _plan(context, event, plannable)
         result = Cleanup(number, event.line, trigger, cause, plan.to_json())
+        result.memory = memory_after(context, plan)
         context.report.cleanups.append(result)
         self._running = Running(result, plan, context.model, plannable)
         self._apart(self._running)
