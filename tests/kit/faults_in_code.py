@@ -248,7 +248,8 @@ def results(run: Run, injector: Injector) -> list[Result]:
     assert len(sent) >= len(made) - 1, "each had its memory as it was linked"
     ends = [*(run.at(event) for event in made), len(run.events)]
     found: list[Result] = []
-    for at, fault in zip(range(1, len(heard) - 1, 2), injector.faults, strict=False):
+    whole = min(len(heard), len(made)) - 1
+    for at, fault in zip(range(1, whole, 2), injector.faults, strict=False):
         came, wanted = heard[at] + heard[at + 1], sent[at] + sent[at + 1]
         rest = iter(wanted)
         survived = OUTCOMES[3 if heard[at] == sent[at] else 2]
