@@ -67,14 +67,32 @@ def _write(raw: bytearray, program: Executable, name: str, address: int, value: 
         kind, flags, offset, vaddr, paddr, filled, size, align = _SEGMENT.unpack_from(raw, at)
         if kind != _LOAD or not vaddr <= address <= address + len(value) <= vaddr + size:
             continue
-        if address + len(value) > vaddr + filled:
-            # What is zero at first is not in the file: all of the segment is put behind it.
-            content = bytes(raw[offset : offset + filled]).ljust(size, b"\0")
+        end = address + len(value) - vaddr
+        if end > filled:
+            # What is zero at first is not in the file: the segment up to the symbol is put behind
+            # it, or, with much zero before the symbol, a segment of its own that begins there.
+            cut = max((address & -_PAGE) - vaddr, 0)
+            if cut > filled:
+                _SEGMENT.pack_into(raw, at, kind, flags, offset, vaddr, paddr, filled, cut, align)
+                at, offset, filled = _with_segment(raw), 0, 0
+                vaddr, paddr, size, end = vaddr + cut, paddr + cut, size - cut, end - cut
+            content = bytes(raw[offset : offset + filled]).ljust(end, b"\0")
             raw += bytes((vaddr - len(raw)) % _PAGE)
             offset = len(raw)
             raw += content
-            _SEGMENT.pack_into(raw, at, kind, flags, offset, vaddr, paddr, size, size, align)
+            _SEGMENT.pack_into(raw, at, kind, flags, offset, vaddr, paddr, end, size, align)
         start = offset + address - vaddr
         raw[start : start + len(value)] = value
         return
     raise CellreapError(f"{program.name}: {name} lies in no segment")
+
+
+def _with_segment(raw: bytearray) -> int:
+    """Puts the table of segments behind the file, with room for one more. Where that is."""
+    table, entries = struct.unpack_from("<Q", raw, 0x20)[0], struct.unpack_from("<H", raw, 0x38)[0]
+    content = raw[table : table + _SEGMENT.size * entries]
+    raw += bytes(-len(raw) % 8)
+    struct.pack_into("<Q", raw, 0x20, len(raw))
+    struct.pack_into("<H", raw, 0x38, entries + 1)
+    raw += content + bytes(_SEGMENT.size)
+    return len(raw) - _SEGMENT.size
