@@ -27,7 +27,7 @@ LATER_MS = 10
 
 
 def lives(run: Run, name: str) -> list[Event]:
-    """The RESPAWN_DUE events of a PD."""
+    """The RESPAWN events of a PD that comes back."""
     return run.of("due RESPAWN", name=name)
 
 

@@ -19,7 +19,7 @@ def server(target: Target, budget: int = BUDGET, window: int = 1000) -> str:
 
 
 def due(target: Target, count: int, delay: int) -> None:
-    """RESPAWN_DUE of the server."""
+    """RESPAWN `due` of the server."""
     target.emit("due RESPAWN", name="server", count=count, delay_ms=delay)
 
 

@@ -143,7 +143,7 @@ def crashed(then: Callable[[Target], object]) -> Report:
 
 
 def freed(*calls: tuple[str, str]) -> Report:
-    """The scenario when block server 1 ends. calls: (PD, server) of each SERVER_DIED."""
+    """The scenario when block server 1 ends. calls: (PD, server) of each THREAD `answered`."""
 
     def breaks(target: Target) -> None:
         target.fault("PD_1")
