@@ -260,7 +260,7 @@ def test_what_the_kernel_does_not_give_stops_the_root_task_with_words(
 
 LEAKS = (
     ("roottask/system/take.c", "    if (cr_revoke(parent) || cr_delete(parent)) {\n", KEEPS),
-    ("roottask/system/memory.c", "return make->uncached\n", "return make->device == 1\n"),
+    ("roottask/system/memory.c", "return make->uncached ?", "return make->device == 1 ?"),
 )
 FOUND = {
     "an interrupt and ports stay": (r"truth\.own: .*o", r"truth\.threads: .*interrupts are not"),
