@@ -52,7 +52,7 @@ class End(enum.Enum):
     EXITED = "the emulator ended"
     FAILED = "the emulator failed"
     TIMEOUT = "the time was up"
-    SILENT = "the console went silent"
+    SILENT = "the run was ended"
     FLOOD = "the console did not stop"
     ASKED = "it was ended as asked"
     INTERRUPTED = "it was interrupted"
@@ -293,7 +293,7 @@ def record_from(
         End.EXITED: last_words or "it said nothing",
         End.FAILED: last_words or failure,
         End.TIMEOUT: f"limit {timeout or 0:g} s",
-        End.SILENT: silent or f"nothing for {idle or 0:g} s",
+        End.SILENT: silent or f"nothing came for {idle or 0:g} s",
         End.FLOOD: f"limit {limits.bytes} bytes",
         End.ASKED: "",
         End.INTERRUPTED: "",

@@ -12,6 +12,7 @@ import os
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -101,25 +102,32 @@ class Compiler:
             keys = list(pool.map(self._object_key, jobs))
             work = list(zip(jobs, keys, strict=True))
             missing = {job[0].name for job, key in work if not _is_kept(key)}
-            if missing:
-                with progress.step(f"compiling {', '.join(sorted(missing))}"):
-                    made = list(pool.map(self._object, work))
-            else:
-                made = list(pool.map(self._object, work))
-            objects: dict[str, list[bytes]] = {recipe.name: [] for recipe in recipes}
-            failed: list[ProgramError] = []
-            for (recipe, _), result in zip(jobs, made, strict=True):
-                said = result.output if isinstance(result, ProgramError) else result.said
-                if said.strip():
-                    progress.note(f"{recipe.name}: the compiler says:\n{said.rstrip()}")
-                if isinstance(result, ProgramError):
-                    failed.append(result)
-                else:
-                    objects[recipe.name].append(result.content)
-            if failed:
-                raise failed[0]
+            step = f"compiling {', '.join(sorted(missing))}"
+            with progress.step(step) if missing else nullcontext():
+                made = pool.map(self._object, work)
+                objects = self._objects(list(zip(jobs, made, strict=True)), progress)
             linked = list(pool.map(self._linked, objects, objects.values()))
         return dict(zip(objects, linked, strict=True))
+
+    def _objects(
+        self, made: Sequence[tuple[_Job, _Object | ProgramError]], progress: Progress
+    ) -> dict[str, list[bytes]]:
+        """The object files of each program, with what the compiler says. ProgramError as `build`
+        has it.
+        """
+        objects: dict[str, list[bytes]] = {}
+        failed: list[ProgramError] = []
+        for (recipe, _), result in made:
+            said = result.output if isinstance(result, ProgramError) else result.said
+            if said.strip():
+                progress.note(f"{recipe.name}: the compiler says:\n{said.rstrip()}")
+            if isinstance(result, ProgramError):
+                failed.append(result)
+            else:
+                objects.setdefault(recipe.name, []).append(result.content)
+        if failed:
+            raise failed[0]
+        return objects
 
     def _command(self, recipe: Recipe, number: int) -> list[str]:
         """The compiler and its options, without what it is to do."""

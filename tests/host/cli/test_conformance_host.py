@@ -122,13 +122,13 @@ def test_a_console_that_contradicts_itself_does_not_pass(
 
 def test_a_run_that_stops_early_names_the_last_check() -> None:
     result = read(
-        CONSOLE.split("conformance: two")[0], Boot(End.SILENT, 20.0, 100, 0, "nothing for 20 s")
+        CONSOLE.split("conformance: two")[0],
+        Boot(End.SILENT, 20.0, 100, 0, "nothing came for 20 s"),
     )
     assert not result.passed
     assert result.summary is None
     assert result.complaints == (
-        "the checks did not come to their end, after one: the console went silent: "
-        "nothing for 20 s",
+        "the checks did not come to their end, after one: the run was ended: nothing came for 20 s",
     )
 
 

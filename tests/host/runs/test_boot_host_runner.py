@@ -463,9 +463,9 @@ def test_a_kernel_that_stays_silent_is_told_with_what_was_checked(
         **changed,
     }
     machine = machine_for(options, "x")
-    silent = Boot(End.SILENT, 5.0, count, 0, "nothing for 5 s")
+    silent = Boot(End.SILENT, 5.0, count, 0, "nothing came for 5 s")
     detail = with_diagnosis(silent, options, machine, 4 << 30).detail
-    assert detail.startswith("nothing for 5 s; no event ever came. ")
+    assert detail.startswith("nothing came for 5 s; no event ever came. ")
     for part in ("xlnx-zcu102,secure=on,virtualization=on", "cortex-a53", "4096 MiB"):
         assert part in detail
     assert re.search(said, detail)
