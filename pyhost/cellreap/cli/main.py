@@ -7,7 +7,6 @@ line in `_COMMANDS`.
 
 from __future__ import annotations
 
-import gc
 import importlib
 import os
 import sys
@@ -165,9 +164,6 @@ def run_and_exit(command: click.Command, name: str, args: Sequence[str] | None =
     name: the program's name in messages. args: as for `main`.
     """
     _need_streams(name)
-    # Millions of events, and no cycles: the collector would find nothing, and take a fifth of the
-    # time.
-    gc.set_threshold(20_000, 50, 1_000)
     # pydantic would read the metadata of all that is installed, to look for plugins.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
