@@ -16,6 +16,7 @@ import pytest
 import tomlkit
 from click.testing import CliRunner
 
+from cellreap import headers
 from cellreap.cli.main import cli
 from cellreap.system.microkit.runnable import runnable_system
 from kit.microkit import FRESH, Microkit, pd, spoken
@@ -55,12 +56,19 @@ def test_a_pd_that_faults_comes_back_fresh(microkit: Microkit, tmp_path: Path) -
 
 @pytest.mark.parametrize(("after", "then"), [("keep", "later"), ("zero", "first")])
 def test_pds_share_a_region(microkit: Microkit, tmp_path: Path, after: str, then: str) -> None:
-    """Each finds it where its symbols say. Who comes back finds it as the policy says."""
+    """Each finds it where its symbols say. Who comes back finds it as the policy says. One has as
+    many regions as a PD may.
+    """
     mapped = '<map mr="r" vaddr="{}" perms="rw" setvar_vaddr="ring_vaddr" setvar_size="ring_size"/>'
+    others = range(1, headers.constant("image.h", "CR_IMAGE_MAX_MAPS"))
+    more = "".join(
+        f'<map mr="r{i}" vaddr="{(i << 25) + (1 << 28):#x}" perms="rw"/>' for i in others
+    )
     system = (
-        '<memory_region name="r" size="0x3000"/>'
+        "".join(f'<memory_region name="r{i}" size="0x1000"/>' for i in others)
+        + '<memory_region name="r" size="0x3000"/>'
         + pd("hello", 'priority="9"', mapped.format("0x4000000"))
-        + pd("faulty", 'priority="8"', mapped.format("0x801ff000"))
+        + pd("faulty", 'priority="8"', mapped.format("0x801ff000") + more)
         + '<channel><end pd="hello" id="0"/><end pd="faulty" id="0"/></channel>'
     )
     policy = f'''

@@ -21,7 +21,7 @@ enum {
     CR_IMAGE_MAX_INJECTIONS = 128,
     CR_IMAGE_MAX_RSI_MINS = 16,
     CR_IMAGE_MAX_REGIONS = 64,
-    CR_IMAGE_MAX_MAPS = 8, /* regions that the configuration maps for one PD */
+    CR_IMAGE_MAX_MAPS = 16, /* regions that the configuration maps for one PD */
     CR_IMAGE_MAX_QUIETS = 64,
     CR_IMAGE_MAX_CHANNELS = 512,
     CR_IMAGE_MAX_ENDS = 62,             /* channels that one PD has */
