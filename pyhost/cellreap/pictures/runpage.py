@@ -48,6 +48,7 @@ from cellreap.runs.summary import heading_of, headline, memory_lines
 from cellreap.trace.events import Event, printable
 from cellreap.trace.reading import Reading
 from cellreap.trace.report import Report, Verdict, verdict_of
+from cellreap.trace.story import Chapter
 
 MAX_TEXT: Final = 400
 _LABELS: Final = frozenset(
@@ -206,6 +207,7 @@ def run_data(reading: Reading) -> dict[str, Any]:
     for pd, lane in lanes.lanes.items():
         shared.setdefault(graph.alike.get(pd, graph.seats.of.get(pd, pd)), []).append(lane)
     at = {lane.pd: number for number, each in enumerate(shared.values()) for lane in each}
+    chapters = {chapter.number: chapter for chapter in reading.story.chapters}
     return {
         "events": [event_words(event, names) for event in events],
         "records": [_record(event) for event in events],
@@ -242,7 +244,8 @@ def run_data(reading: Reading) -> dict[str, Any]:
             for arrow in lanes.arrows.values()
         ],
         "cleanups": [
-            _cleanup_data(cleanup, at, reading, names) for cleanup in lanes.cleanups.values()
+            _cleanup_data(cleanup, at, chapters.get(cleanup.number), report)
+            for cleanup in lanes.cleanups.values()
         ],
         "clock": lanes.clock,
         "bad": [
@@ -270,11 +273,9 @@ def _span(span: Span) -> list[int | None]:
 
 
 def _cleanup_data(
-    cleanup: CleanupSeen, at: Mapping[str, int], reading: Reading, names: Mapping[str, str]
+    cleanup: CleanupSeen, at: Mapping[str, int], chapter: Chapter | None, report: Report
 ) -> dict[str, Any]:
-    chapter = next((c for c in reading.story.chapters if c.number == cleanup.number), None)
     number = f"Cleanup {cleanup.number}"
-    checked = next((c for c in reading.report.cleanups if c.number == cleanup.number), None)
     return {
         "n": cleanup.number,
         "span": _span(cleanup.span),
@@ -282,8 +283,8 @@ def _cleanup_data(
         "phases": [[*_span(phase), phase.text] for phase in cleanup.phases],
         "steps": cleanup.steps,
         "calls": cleanup.calls,
-        "told": number if chapter is None else heading_of(chapter, names),
-        "memory": memory_lines(checked, names),
+        "told": number if chapter is None else heading_of(chapter, report.names),
+        "memory": memory_lines(cleanup.number, report),
     }
 
 

@@ -119,7 +119,7 @@ def _sentence(chapter: Chapter, report: Report) -> str:
     def name(node: str) -> str:
         return printable(report.names.get(node, node))
 
-    checked = _checked(chapter, report)
+    checked = _checked(chapter.number, report)
     plan: Mapping[str, Any] = {} if checked is None else checked.plan
     others = [name(e["node"]) for e in chapter.doomed("PD") if e["node"] != chapter.trigger]
     spaces = [name(event["node"]) for event in chapter.doomed("RESOURCE_SPACE")]
@@ -170,7 +170,7 @@ def _and(names: Iterable[str]) -> str:
 
 def chapter_lines(chapter: Chapter, report: Report, faults: Sequence[FaultSeen]) -> list[str]:
     """All about one cleanup. report: of the events so far."""
-    checked = _checked(chapter, report)
+    checked = _checked(chapter.number, report)
     fatal = (each for each in reversed(faults) if each.fatal and each.pd == chapter.trigger)
     return _long(chapter, report.names, checked, next(fatal, None))
 
@@ -247,7 +247,7 @@ def _long(
     lines += _section("lost", folded(loses, names))
     keeps = ((pd, f" keeps {_list(what, '; ')}") for pd, what in broken.items())
     lines += _section("broken", folded(keeps, names))
-    lines += _section("memory", memory_lines(checked, names))
+    lines += _section("memory", folded(_memory(checked, names), names))
     lines += _section("told", told)
     ends = _list([name_of(pd, names) for pd in chapter.ends])
     lines += _section("last", [f"{ends}: destructors"] if ends else [])
@@ -279,18 +279,22 @@ def _first_said(story: Story) -> list[tuple[str, str]]:
 def said_lines(reading: Reading) -> list[str]:
     """What PDs printed in the whole run, a line each, with a line where each cleanup began."""
     names, story = reading.report.names, reading.story
-    headings = {each.number: heading_of(each, names) for each in story.chapters}
-    lines, last = [], 0
+    lines = []
+    chapters = iter(story.chapters)
+    begun = 0
     for pd, text, after in story.said:
-        lines += [f"-- {headings[n]}" for n in sorted(headings) if last < n <= after]
+        while begun < after:
+            chapter = next(chapters)
+            begun = chapter.number
+            lines.append(f"-- {heading_of(chapter, names)}")
         lines.append(f"{name_of(pd, names)}: {printable(text)}")
-        last = after
-    return lines + [f"-- {heading}" for n, heading in sorted(headings.items()) if n > last]
+    return lines + [f"-- {heading_of(chapter, names)}" for chapter in chapters]
 
 
-def memory_lines(checked: Cleanup | None, names: Mapping[str, str]) -> list[str]:
-    """What was taken of memory, and from whom, and what survivors keep."""
-    return folded(_memory(checked, names), names)
+def memory_lines(number: int, report: Report) -> list[str]:
+    """What a cleanup took of memory, and from whom, and what survivors keep."""
+    names = report.names
+    return folded(_memory(_checked(number, report), names), names)
 
 
 def _memory(checked: Cleanup | None, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -397,10 +401,9 @@ def _table(chapters: list[Chapter], report: Report, faults: Mapping[str, FaultSe
     return lines
 
 
-def _checked(chapter: Chapter, report: Report) -> Cleanup | None:
+def _checked(number: int, report: Report) -> Cleanup | None:
     """What the check found of a cleanup."""
-    number = chapter.number - 1
-    return report.cleanups[number] if number < len(report.cleanups) else None
+    return report.cleanups[number - 1] if number <= len(report.cleanups) else None
 
 
 def _short(chapter: Chapter, report: Report, fault: FaultSeen | None) -> tuple[str, ...]:
@@ -413,7 +416,7 @@ def _short(chapter: Chapter, report: Report, fault: FaultSeen | None) -> tuple[s
         name(event["node"]) for event in chapter.doomed("PD") if event["node"] != chapter.trigger
     ]
     along = f"took along {_list(others)}" if others else "took nobody along"
-    checked = _checked(chapter, report)
+    checked = _checked(chapter.number, report)
     notices = 0 if checked is None else len(checked.plan["notices"])
     spaces = len(chapter.doomed("RESOURCE_SPACE"))
     said, by, who = chapter.how.rpartition(" by ")
