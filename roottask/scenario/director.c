@@ -197,11 +197,13 @@ static void trace_unreached(void)
     director.crash = cr_sys.image->crashes.count;
 }
 
-/* Answers the clients at the end of a round. */
+/* Answers the clients at the end of a round. A crash that is on its way is still to come: whoever
+ * was dismissed before it would take no part in the rounds after it. */
 static int next_round(void)
 {
     int any = 0;
-    int over = !crashes_left() && director.rounds >= ROUNDS_AFTER_CLEANUP;
+    int over =
+        !crashes_left() && !cr_clock_alarm_pending() && director.rounds >= ROUNDS_AFTER_CLEANUP;
     for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         uint32_t slot = 0;

@@ -54,3 +54,17 @@ def test_nothing_acknowledged_is_lost_or_done_twice(
     assert witness["again"] <= times
     for end in ("sender", "receiver"):
         assert "the other end is new" in run.says(end)
+
+
+@pytest.mark.behaviour("E-03")
+def test_nobody_is_dismissed_before_a_crash_that_is_on_its_way(target: Target) -> None:
+    """The last crash comes long after the ends have nothing more to do. Both go on after it."""
+
+    def change(config: Config) -> Config:
+        late = config.crashes[-1].model_copy(update={"after_ns": 30_000_000})
+        expect = config.expect.model_copy(update={"cleanups": 1})
+        return config.model_copy(update={"crashes": (late,), "expect": expect})
+
+    run = target.run("ring_ends", change=change)
+    assert counts(run, "sender")["sent"] == counts(run, "receiver")["acknowledged"] > 0
+    assert len(run.of("THREAD", change="dismissed")) == 3

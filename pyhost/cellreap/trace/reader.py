@@ -86,7 +86,7 @@ class _Suspect:
 _MAX_SUSPECTS = 1000
 _INTERRUPT = re.compile(rb"(?:Undelivered|Received disabled) IRQ: [0-9]{1,9}\r?\Z")
 """What a debug kernel prints at once of an interrupt of a driver that is being destroyed, also
-within a line of the root task's.
+within a line of the root task's, and several times.
 """
 
 
@@ -178,11 +178,15 @@ class Events:
         """The events in a line, if the trace is sound so far."""
         found = _INTERRUPT.search(line)
         before = line[: found.start()] if found is not None else b""
+        goes_on = self._begun and not line.startswith(MARK)
+        if found and goes_on and len(self._begun) + len(before) <= MAX_LINE:
+            self._begun += before
+            return []
         if MARK in before or before.endswith(MARK[:1]):
             events = self.finish(number - 1)
             self._begun = before
             return events
-        if self._begun and not line.startswith(MARK):  # the rest of it
+        if goes_on:  # the rest of it
             begun, self._begun = self._begun, b""
             return self._feed(number, begun + line, overlong)
         return [*self.finish(number - 1), *self._feed(number, line, overlong)]

@@ -166,9 +166,10 @@ def test_an_interrupt_that_the_kernel_tells_of_within_a_line_does_no_harm() -> N
     torn = b""
     for index, line in enumerate(lines):
         at = index % (len(line) - 1)
-        torn += line[:at] + told[index % 2] + line[at:]
+        again = min(at + index % 3, len(line) - 2)  # at once, or some characters later
+        torn += line[:at] + told[index % 2] + line[at:again] + told[0] + line[again:]
     printed = b"~:what a PD printed " + told[0]
-    hostile = lines[0] + b"".join(printed + line for line in lines[1:])
+    hostile = lines[0] + b"".join(printed * 3 + line for line in lines[1:])
     for log in (torn, hostile):
         events, reader = events_in(log)
         assert not reader.problems
