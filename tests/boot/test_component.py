@@ -165,9 +165,9 @@ def test_only_the_scenario_uses_what_only_tests_turn(objects: list[Object]) -> N
 
 @pytest.mark.behaviour("L-05")
 def test_what_must_be_trusted_does_not_grow_unnoticed(
-    objects: list[Object], arch: str, rewrite: bool
+    objects: list[Object], sdk: Sdk, arch: str, rewrite: bool
 ) -> None:
-    """The page has the sizes, right to 4 %. --rewrite writes them anew."""
+    """The page has the sizes on seL4, right to 4 %. --rewrite writes them anew."""
     if arch != "x86_64":
         pytest.skip("the page has the sizes for x86_64")
     lines, code = Counter[str](), Counter[str]()
@@ -188,6 +188,8 @@ def test_what_must_be_trusted_does_not_grow_unnoticed(
         row = rf"^\| {re.escape(name)} \| ([\d,]+) \| ([\d,]+) \|$"
         (cells,) = re.findall(row, text, re.MULTILINE)
         said = [int(cell.replace(",", "")) for cell in cells]
+        if sdk.kernel.name != "seL4":  # its calls are other instructions
+            found, said = found[:1], said[:1]
         assert found == [pytest.approx(number, rel=0.04) for number in said], name
 
 

@@ -38,6 +38,7 @@ VARYING: Final = (
     (re.compile(r"\bpassed in \d+\.\d\ds( \(\d+:\d\d:\d\d\))?$"), "passed in N s"),
     (re.compile(r"^  line \d+: unstaged crash: "), "  line N: unstaged crash: "),
     (re.compile(r"^  registers  .*"), "  registers  N"),
+    (re.compile(r"\bwith (no|\d+) snapshots?\."), "with N snapshots."),
     (re.compile(r"\bnot acknowledged for \d+ ms"), "not acknowledged for N ms"),
 )
 """Text that differs between machines or builds. The order of what PDs say differs too.
