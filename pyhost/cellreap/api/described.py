@@ -195,11 +195,15 @@ def first_policy(path: Path) -> str:
         "pd_depth = 0",
         "rs_depth = 0",
     ]
+    between: dict[frozenset[str], list[Connection]] = {}
     for each in _undirected(system, _Made(system, Policy())):
-        server, *clients = (json.dumps(pd.name, ensure_ascii=False) for pd in each.between)
+        between.setdefault(frozenset(pd.name for pd in each.between), []).append(each)
+    for found in between.values():
+        server, *clients = (json.dumps(pd.name, ensure_ascii=False) for pd in found[0].between)
         lines += [
             "",
-            f"# line {each.row.line}: {_told(each)}. If one depends on the other:",
+            *(f"# line {each.row.line}: {_told(each)}." for each in found),
+            "# If one depends on the other:",
             "# [[serves]]",
             f"# server = {server}",
             f"# clients = [{', '.join(clients)}]",

@@ -17,7 +17,7 @@ from cellreap.runs.places import programs_beside
 from cellreap.runs.summary import tell
 from cellreap.system.sdk import Kernel
 from cellreap.trace.events import Event, printable
-from cellreap.trace.lines import Lines
+from cellreap.trace.lines import others_on
 from cellreap.trace.outcome import Outcome
 from cellreap.trace.reading import Reading
 from cellreap.trace.report import Cleanup, Verdict, verdict_of, violation_lines
@@ -147,10 +147,8 @@ class Run:
 
     @cached_property
     def console(self) -> str:
-        """All that is on the console but the trace: what PDs for Microkit print, and the kernel."""
-        with self.trace.open("rb") as file:
-            text = Lines().without(file).decode("utf-8", "replace")
-        return text.replace("\r\n", "\n")
+        """The console without the trace: what PDs for Microkit print, and the kernel by itself."""
+        return others_on(self.trace)
 
     def console_end(self) -> str:
         """The last lines of the console that are not of the trace, and what PDs said at the end."""

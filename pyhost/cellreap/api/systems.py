@@ -71,7 +71,8 @@ class System:
     def read(cls, path: str | Path) -> System:
         """Reads a configuration. InputError for the first thing that is wrong in it."""
         if Path(path).suffix == ".system":
-            expected = "a description for Microkit; cellreap import makes a configuration of it"
+            expected = "a description for Microkit; `cellreap run -o DIR` keeps an image of it, "
+            expected += "and `cellreap import` makes a configuration"
             raise InputError(str(path), None, None, expected)
         text = read_text(Path(path))
         config = parse_config(text, Path(path))

@@ -67,6 +67,8 @@ def import_command(
         found = import_capdl(system, folder)
     else:
         if write_policy is not None:
+            if write_policy.exists():
+                raise UsageError(f"--write-policy {write_policy}: exists; expected a new file")
             write_atomically(write_policy, first_policy(system).encode())
             if output is None and not as_json and not strict:
                 return ExitCode.DONE

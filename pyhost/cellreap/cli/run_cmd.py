@@ -139,10 +139,10 @@ def run(
         if sdk is None:
             raise UsageError(f"{config}: expected --board, which says on what it runs")
     else:
+        read = System.read(config)
         for option, given_ in (("--policy", policy), ("--search", search)):
             if given_:
                 raise UsageError(f"{option}: is for descriptions for Microkit, X.system")
-        read = System.read(config)
     system = read.changed(
         crash=crash,
         pd_depth=given(pd_depth),
@@ -172,6 +172,7 @@ def run(
             expected_of_image(image, system.config),
             explain,
             _echo if tells else None,
+            others=config.suffix == ".system",
         )
         watch = _watch(follower, until, verbose, verbose or tells)
         result = boot_and_check(

@@ -17,6 +17,7 @@ from cellreap.inputs import opened
 from cellreap.runs.known import known_of
 from cellreap.runs.summary import said_lines, tell
 from cellreap.trace.events import printable, record_text
+from cellreap.trace.lines import others_on
 from cellreap.trace.reader import Reader, read
 from cellreap.trace.telling import reading_json
 
@@ -50,6 +51,12 @@ def _show_records(trace: Path) -> int:
     is_flag=True,
     help="Print what PDs said instead, one a line, in order, with a line for each cleanup.",
 )
+@click.option(
+    "--console",
+    is_flag=True,
+    help="Print what is on the console instead, without the trace: what PDs for Microkit print, "
+    "and the kernel.",
+)
 @json_option
 def show(
     trace: Path,
@@ -57,6 +64,7 @@ def show(
     programs: Path | None,
     as_records: bool,
     said: bool,
+    console: bool,
     as_json: bool,
 ) -> int:
     """Tell the story of a kept trace, as `cellreap run` does.
@@ -65,11 +73,11 @@ def show(
     are those of `cellreap check`. With --records, the exit code is 1 if the trace is damaged; the
     records before the damage are printed.
     """
-    if as_records or said:
-        option = "--records" if as_records else "--said"
-        if as_json or (as_records and said):
-            other = "--json" if as_json else "--said"
-            raise UsageError(f"{option}: prints text of its own, so it does not go with {other}")
+    forms = {"--records": as_records, "--said": said, "--console": console, "--json": as_json}
+    chosen = [option for option, given in forms.items() if given]
+    if len(chosen) > 1:
+        what = f"prints text of its own, so it does not go with {chosen[1]}"
+        raise UsageError(f"{chosen[0]}: {what}")
     if as_records:
         return _show_records(trace)
     reading = read_kept(trace, known_of(trace, image, programs))
@@ -77,6 +85,9 @@ def show(
     kernel = f"{printable(report.kernel) or 'an unknown kernel'} ({printable(report.arch)})"
     if said:
         click.echo("".join(f"{line}\n" for line in said_lines(reading)), nl=False)
+    elif console:
+        for line in others_on(trace).splitlines():
+            click.echo(printable(line, len(line)))
     elif as_json:
         echo_json("show", reading_json(reading))
     else:

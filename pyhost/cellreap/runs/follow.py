@@ -20,6 +20,7 @@ from cellreap.trace.expected import Expected
 from cellreap.trace.explain import Explain
 from cellreap.trace.faults import Faults
 from cellreap.trace.hanging import Hanging
+from cellreap.trace.lines import Lines
 from cellreap.trace.reader import MAX_LINE, Events, Reader
 from cellreap.trace.refusals import refusal_of
 from cellreap.trace.report import Report
@@ -75,10 +76,16 @@ class Follower:
         expected: Expected,
         explain: Explain,
         tell: Callable[[str], None] | None,
+        others: bool = False,
     ) -> None:
-        """tell: called with each line of the story. None: the story is not told."""
+        """tell: called with each line of the story. None: the story is not told. others: the story
+        has what others print on the console, as PDs for Microkit do.
+        """
         self._until = until
         self._tell = tell
+        self._others = Lines() if others and tell is not None else None
+        self._begun = b""
+        """What others began to print in a line."""
         self._reader = Reader("the console")
         self._events = Events(self._reader)
         self._replay = Replay(Report("the console"), expected)
@@ -99,10 +106,23 @@ class Follower:
         over = False
         for line in lines:
             self._line += 1
+            if self._others is not None:
+                self._hear(self._others, line + b"\n")
             for event in self._events.feed(self._line, line):
                 self._happened(event)
                 over = over or (self._until is not None and self._until.is_it(event))
         return over
+
+    def _hear(self, others: Lines, line: bytes) -> None:
+        *whole, begun = (self._begun + others.other(line)).split(b"\n")
+        self._begun = begun[-MAX_LINE:] if others.keyed else b""
+        for text in whole if others.keyed else ():
+            shown = text.rstrip(b"\r").decode("utf-8", "replace")
+            self._at_once(printable(shown, len(shown)))
+
+    def _at_once(self, text: str) -> None:
+        assert self._tell is not None
+        self._tell(f"[{time.monotonic() - self._start:7.1f} s] {text}")
 
     def _happened(self, event: Event) -> None:
         if self._tell is None:
@@ -116,7 +136,7 @@ class Follower:
             fault = self._faults.found[-1]
             said = f"{name_of(fault.pd, names)}: {fault.what}, {fault.where}"
         if said:
-            self._tell(f"[{time.monotonic() - self._start:7.1f} s] {said}")
+            self._at_once(said)
         if event.name == "SETTLED":
             for chapter in self._story.chapters[self.told :]:
                 for line in chapter_lines(chapter, self._replay.report, self._faults.found):

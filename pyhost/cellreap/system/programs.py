@@ -46,7 +46,13 @@ class Source:
     path: Path
 
     def refuse(self, at: KeyPath, message: str) -> InputError:
-        """The error that something in the file is wrong."""
+        """The error that something in the file is wrong. It may be a description for Microkit, and
+        the text made of it.
+        """
+        if self.path.suffix == ".system":
+            from cellreap.system.microkit.places import refusal  # only for messages
+
+            return refusal(self.path, at, message)
         line = Lines(self.text).of(at)
         return InputError(str(self.path), line, dotted(at), message)
 

@@ -228,9 +228,10 @@ def board_of(sdk: Path | None, board: str | None) -> Path | None:
     """
     if board is None:
         return sdk
-    sdk = microkits_sdk() if sdk is None else sdk
+    option, sdk = sdk, microkits_sdk() if sdk is None else sdk
     if sdk is None or not (sdk / _BOARDS).is_dir():
-        given = f"--sdk {sdk} has no folder {_BOARDS}"
+        named = f"--sdk {sdk}" if option is not None else f"{MICROKIT_VARIABLE}={sdk}"
+        given = f"{named} has no folder {_BOARDS}"
         if sdk is None:
             given = f"--sdk is not given, and {MICROKIT_VARIABLE} is not set"
         raise UsageError(f"--board {board}: {given}; expected the directory of Microkit's SDK")
@@ -275,7 +276,8 @@ def _named(path: Path, said: str) -> Path:
 
 
 def kernel_options(root: Path) -> dict[str, Any]:
-    """The options that the kernel of an SDK directory was built with."""
+    """The options that the kernel of an SDK directory was built with. UsageError if it is none."""
+    root = _named(root, f"--sdk {root}")
     path = root / _layout(root).config
     return parse_options(_read(path), str(path))
 

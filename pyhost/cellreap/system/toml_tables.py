@@ -95,6 +95,8 @@ def toml_values(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
+        if text.lstrip().startswith("<"):
+            raise InputError(str(path), 1, None, "is XML: expected a TOML file") from None
         line, message = _toml_position(str(error), text)
         raise InputError(str(path), line, None, f"not valid TOML: {message}") from None
     except (ValueError, RecursionError) as error:

@@ -19,10 +19,11 @@ from cellreap.system.microkit.board import board_facts
 from cellreap.system.programs import Source
 from cellreap.system.sdk import MICROKIT_VARIABLE, Sdk, board_of, kernel_options, microkits_sdk
 from cellreap.testing.run import Run as Details
-from cellreap.testing.target import How, NotOnKernel, Target
+from cellreap.testing.target import How, NotOnKernel, Target, refuse_unknown
 from cellreap.trace.reading import reading_of
 
 BOARD: Final = "qemu_virt_aarch64"
+_OF_DESCRIPTIONS: Final = ("policy", "search", "sdk", "board")
 _SAID: Final = ("crash", "pd_depth", "rs_depth", "mode")
 
 
@@ -87,6 +88,7 @@ class Systems:
         given = {key: value for key, value in how.items() if value is not None}
         asked = {**self.defaults, **given}
         try:
+            refuse_unknown(asked, _OF_DESCRIPTIONS if described else ())
             if described:
                 places = [search] if isinstance(search, str | Path) else search
                 kernel, system = _described(

@@ -16,7 +16,7 @@ from typing import TypedDict, Unpack
 
 from pydantic import ValidationError
 
-from cellreap.errors import UsageError
+from cellreap.errors import UsageError, hint
 from cellreap.progress import Progress
 from cellreap.runs.boot import End, boot_image, drives_beside
 from cellreap.runs.expectation import expected_of_image
@@ -144,7 +144,7 @@ class Target:
 
     def boot_read(self, source: Source, **how: Unpack[How]) -> Run:
         """Returns the run of a configuration that is read already, however it went. See `run`."""
-        _refuse_unknown(how)
+        refuse_unknown(how)
         change, qemu_args, typed = how.get("change"), how.get("qemu_args", ()), how.get("typed")
         config = source.config
         if self.change is not None:
@@ -249,11 +249,14 @@ class Target:
         return Run(boot, reading.report, reading.events, trace, image)
 
 
-def _refuse_unknown(how: Mapping[str, object]) -> None:
-    """A misspelt argument would have a test pass that tests nothing."""
+def refuse_unknown(how: Mapping[str, object], also: Sequence[str] = ()) -> None:
+    """A misspelt argument would have a test pass that tests nothing. also: further ones that the
+    caller has.
+    """
+    known = [*How.__annotations__, *also]
     for name in how.keys() - How.__annotations__.keys():
-        known = ", ".join(How.__annotations__)
-        raise UsageError(f"{name}: unknown argument, expected one of {known}")
+        near = hint(name, known)
+        raise UsageError(f"{name}: unknown argument, {near}expected one of {', '.join(known)}")
 
 
 def _checked(config: Config) -> Config:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
 from cellreap import headers
 from cellreap.trace import frames
@@ -32,6 +34,16 @@ itself, so that nothing can stand behind it. Text of others in front of it may h
 """
 
 
+_SNAPSHOT: Final = b"Dumping all tcbs!"
+_LAST_PART: Final = b"irq maps {"
+_TRIED: Final = re.compile(
+    rb"(?:\x1b\[\d*m)*<<(?:\x1b\[\d*m)*seL4[^\n]*Untyped Retype: Insufficient memory[^\n]*\n"
+)
+"""What a debug kernel prints because the root task asks how much memory there is. No PD has memory
+of which it could ask for objects.
+"""
+
+
 def key_in(frame: Frame) -> bytes | None:
     """The key in a frame with a TRACE whose checksum has that key; else None."""
     head = frames.head_of(frame)
@@ -48,6 +60,7 @@ class Lines:
     """The key of the trace, once its TRACE is known."""
     _key: Key | None = None
     _marked: bool = False  # whether a line with a mark was seen
+    _snapshot: bytes = b""  # what came last of the snapshot that the kernel prints
 
     @property
     def keyed(self) -> bool:
@@ -69,12 +82,29 @@ class Lines:
             at = line.find(MARK, at + 1)
         return None
 
-    def without(self, console: Iterable[bytes]) -> bytes:
-        """The lines of a console without those of the trace. The text before one goes on behind
-        it.
+    def other(self, line: bytes) -> bytes:
+        """What of a console line, with its newline, is of others: not of the trace, and not printed
+        by the kernel because the root task asks. The text before that goes on in the next line.
         """
-        found = ((line, self.find(line.rstrip(b"\n"))) for line in console)
-        return b"".join(line if trace is None else line[: trace[0]] for line, trace in found)
+        trace = self.find(line.rstrip(b"\n"))
+        text = line if trace is None else line[: trace[0]]
+        if trace is None and self._snapshot:
+            is_over = self._snapshot == _LAST_PART and text.startswith(b"}")
+            if is_over or text.startswith(_LAST_PART):
+                self._snapshot = b"" if is_over else _LAST_PART
+            return b""
+        self._snapshot = _SNAPSHOT if text.startswith(_SNAPSHOT) else b""
+        return b"" if self._snapshot else _TRIED.sub(b"", text)
+
+    def without(self, console: Iterable[bytes]) -> bytes:
+        """What of the lines of a console is of others, from when the trace begins if it does."""
+        rest: list[bytes] = []
+        for line in console:
+            keyed = self.keyed
+            rest.append(self.other(line))
+            if self.keyed and not keyed:
+                rest.clear()
+        return b"".join(rest)
 
     def _sound(self, frame: Frame, first: bool) -> bool:
         if self._key is not None:
@@ -84,3 +114,11 @@ class Lines:
         self.key = key_in(frame) if first else None
         self._key = None if self.key is None else Key(self.key)
         return self.keyed
+
+
+def others_on(console: Path) -> str:
+    """What others than the root task print on a recorded console: PDs for Microkit, drivers, and
+    the kernel.
+    """
+    with console.open("rb") as file:
+        return Lines().without(file).decode("utf-8", "replace").replace("\r\n", "\n")

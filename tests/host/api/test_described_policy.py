@@ -17,7 +17,7 @@ from kit.command_line import cellreap, cellreap_json
 from kit.small_checkout import error_of
 
 SYSTEM = """<system>
-    <memory_region name="ring" size="0x1000" />
+    <memory_region name="ring" size="0x1000" prefill_path="ring.bin" />
     <protection_domain name="driver" priority="200">
         <program_image path="driver.elf" /><map mr="ring" vaddr="0x4000000" />
     </protection_domain>
@@ -163,6 +163,7 @@ def test_import_writes_a_first_one_that_names_what_has_no_direction(
     assert [region.name for region in found.region] == ["ring"]
     assert '# line 2: memory "ring" of driver and client, in no direction.' in text
     assert "# line 10: channel of client and driver, in no direction." in text
+    assert text.count("# [[serves]]") == 1, "both are between the same two"
     keys = ("# [[", "# server", "# clients")
     chosen = "\n".join(line[2:] if line.startswith(keys) else line for line in text.splitlines())
     first.write_text(chosen)
@@ -181,6 +182,10 @@ def test_a_first_one_alone_needs_no_configuration(tmp_path: Path) -> None:
     system.write_text(f"<system>{pds}{channel}</system>")
     done = cellreap("import", str(system), "--write-policy", str(first))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    first.write_text(first.read_text() + "# by hand")
+    said = error_of(cellreap("import", str(system), "--write-policy", str(first)))
+    assert said.endswith(f"--write-policy {first}: exists; expected a new file")
+    assert first.read_text().endswith("# by hand")
     text = first.read_text()
     assert text.count("# callers") == 1
     first.write_text(text.replace("# callers", "callers"))

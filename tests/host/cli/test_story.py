@@ -11,12 +11,15 @@ import struct
 import subprocess
 import sys
 import termios
+from pathlib import Path
 
 import pytest
 
 from cellreap.cli.story import wrapped
 from cellreap.runs.folding import folded, in_ranges
+from kit.command_line import cellreap
 from kit.paths import ROOT
+from kit.small_checkout import error_of
 
 TRACE = "tests/data/goldens/block_fs_db_app-0-2.trace"
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
@@ -84,6 +87,15 @@ def test_a_story_has_colour_on_a_terminal_unless_it_is_not_wanted() -> None:
 def test_a_word_that_is_too_long_stays_whole() -> None:
     path = "/" + "long/" * 30
     assert wrapped(f"kept in {path}", 80) == ["kept in", f"  {path}"]
+
+
+def test_the_console_is_shown_without_the_trace(tmp_path: Path) -> None:
+    trace = tmp_path / "a.trace"
+    trace.write_bytes((ROOT / TRACE).read_bytes() + b"client: \x1b[31m" + b"1" * 200)
+    assert piped("show", str(trace), "--console") == f"client: ?[31m{'1' * 200}\n"
+    for other in ("--said", "--records", "--json"):
+        done = cellreap("show", str(trace), "--console", other)
+        assert "prints text of its own, so it does not go with" in error_of(done)
 
 
 @pytest.mark.behaviour("V-02")

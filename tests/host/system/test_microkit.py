@@ -204,7 +204,9 @@ def test_guests_and_other_processors_are_refused_by_what_cannot_run_them(tmp_pat
         assert said in error_of(cellreap("import", str(path)))
         assert said in error_of(cellreap("run", str(path)))
     said = error_of(cellreap("build", str(path), "-o", str(tmp_path / "image")))
-    assert "a description for Microkit; cellreap import makes a configuration of it" in said
+    assert "a description for Microkit; `cellreap run -o DIR` keeps an image of it, " in said
+    said = error_of(cellreap("check", str(path), "--image", str(path)))
+    assert said.endswith(f"{path}:1: is XML: expected a TOML file")
 
 
 def test_a_channel_of_a_pd_with_itself_connects_nobody(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ import tomlkit
 from cellreap.errors import InputError, UsageError
 from cellreap.system.config import called, ends, fault_badge, hold_slots, override, parse_config
 from cellreap.system.microkit.runnable import runnable_system
+from cellreap.system.programs import Source
+from cellreap.system.toml_lines import KeyPath
 from cellreap.testing import validated
 from kit.command_line import cellreap
 from kit.small_checkout import error_of
@@ -84,13 +86,64 @@ def test_a_run_needs_a_board(tmp_path: Path) -> None:
     path = described(tmp_path)
     said = error_of(cellreap("run", str(path)))
     assert said.endswith(f"{path}: expected --board, which says on what it runs")
+    (tmp_path / "sdk" / "board").mkdir(parents=True)
+    said = error_of(cellreap("run", str(path), "--sdk", str(tmp_path / "sdk")))
+    assert "is Microkit's SDK, which needs --board: " in said
+
+
+def test_a_misspelt_description_is_not_there(tmp_path: Path) -> None:
+    described(tmp_path)
+    said = error_of(cellreap("run", str(tmp_path / "a.sytem"), "--search", "build"))
+    assert "a.sytem: cannot be read: No such file or directory; did you mean" in said
 
 
 def test_a_program_that_is_not_there_is_named_with_where_it_was_looked_for(tmp_path: Path) -> None:
     path = described(tmp_path)
     (tmp_path / "a.elf").rename(tmp_path / "b.elf")
-    with pytest.raises(InputError, match=r'no file "a.elf"; looked in /else'):
+    with pytest.raises(InputError, match=r'no file "a.elf"; looked in /else, '):
         runnable_system(path, [Path("/else")])
+    with pytest.raises(InputError, match=r"; --search names further folders$"):
+        runnable_system(path)
+
+
+@pytest.mark.behaviour("P-07")
+@pytest.mark.parametrize(
+    ("at", "where"),
+    [
+        (("program", 1, "elf"), "4:39: program_image.path: wrong"),
+        (("pd", 0, "program"), "2:2: protection_domain: wrong"),
+        (("region", 0, "map", 1, "address"), "4:68: map.vaddr: wrong"),
+        (("region", 0, "physical"), "6:2: memory_region.phys_addr: wrong"),
+        (("interrupt", 0, "number"), "3:33: irq.irq: wrong"),
+        (("channel", 0), " as a configuration: channel[0]: wrong"),
+    ],
+)
+def test_what_is_wrong_in_a_build_is_told_of_the_description(
+    tmp_path: Path, at: KeyPath, where: str
+) -> None:
+    """And not of the configuration that was made of it, which nobody sees."""
+    described(tmp_path).write_text(
+        """<system>
+ <protection_domain name="a">
+   <program_image path="a.elf"/><irq irq="40" id="0"/><map mr="r" vaddr="0x4000000"/>
+   <protection_domain name="b" id="1"><program_image path="a.elf"/><map mr="r" vaddr="0x5000000"/>
+   </protection_domain></protection_domain><memory_region name="free" size="0x1000"/>
+ <memory_region name="r" size="0x1000"/>
+</system>"""
+    )
+    path = tmp_path / "a.system"
+    made = runnable_system(path)
+    assert str(Source(made.config, made.text, path).refuse(at, "wrong")) == f"{path}:{where}"
+
+
+def test_nothing_refills_a_region_that_nothing_fills(tmp_path: Path) -> None:
+    region = '<memory_region name="r" size="0x1000"/>'
+    path = described(tmp_path, '<map mr="r" vaddr="0x4000000"/>', region)
+    (tmp_path / "p.toml").write_text('[[region]]\nname = "r"\nafter = "refill"')
+    with pytest.raises(InputError) as refused:
+        runnable_system(path, (), tmp_path / "p.toml")
+    said = 'region[0].after: nothing fills "r"; expected "keep" or "zero"'
+    assert refused.value.line() == f"{tmp_path / 'p.toml'}:3: {said}"
 
 
 @pytest.mark.behaviour("P-07")

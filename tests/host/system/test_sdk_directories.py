@@ -446,5 +446,8 @@ def test_a_board_needs_microkits_sdk(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for sdk, said in ((None, "--sdk is not given"), (make_sdk(tmp_path), "has no folder board")):
         with pytest.raises(UsageError, match=f"--board virt: .*{said}"):
             board_of(sdk, "virt")
+    monkeypatch.setenv(MICROKIT_VARIABLE, "elsewhere")
+    with pytest.raises(UsageError, match=f"{MICROKIT_VARIABLE}=elsewhere has no folder board"):
+        board_of(None, "virt")
     monkeypatch.setenv(MICROKIT_VARIABLE, str(microkits(tmp_path / "own", "virt/debug")))
     assert board_of(None, "virt") == tmp_path / "own/board/virt/debug"

@@ -240,7 +240,7 @@ def test_name(cellreap):
     result = run_tests(pytester, text, "--cellreap-keep=taken", "-p", "no:xdist")
     result.assert_outcomes(failed=4)
     shown = result.stdout.str()
-    assert "crsh: unknown argument, expected one of pd_depth, rs_depth, crash, mode" in shown
+    assert 'crsh: unknown argument, did you mean "crash"? expected one of pd_depth' in shown
     assert "policy.pd_depth: got 'x'" in shown
     assert "policy.rs_depth: got -1" in shown
     assert "'clint' is no PD of this run, expected one of client, server" in shown

@@ -12,13 +12,17 @@ import pytest
 from cellreap.cli.check_cmd import summary
 from cellreap.errors import InputError
 from cellreap.runs.console import Console
+from cellreap.runs.expectation import expected_by
+from cellreap.runs.follow import Follower
 from cellreap.runs.summary import tell
 from cellreap.trace import frames
 from cellreap.trace.check import check_stream
+from cellreap.trace.explain import Explain
 from cellreap.trace.lines import Lines
 from cellreap.trace.reading import read_trace
 from cellreap.trace.report import Report, report_json
 from cellreap.trace.writer import seal
+from kit.paths import ROOT
 from kit.records import line_of
 from kit.trace_simulator import rich_run
 
@@ -217,6 +221,28 @@ def test_the_console_without_the_trace_is_what_others_print() -> None:
     (fake,) = FOREIGN["other key"]
     console = ["booting\r", *lines[:MIDDLE], f"cli{lines[MIDDLE]}", "ent: 1\r", fake]
     text = "".join(f"{each}\n" for each in [*console, *lines[MIDDLE + 1 :]])
-    assert (
-        Lines().without(io.BytesIO(text.encode())).decode() == f"booting\r\nclient: 1\r\n{fake}\n"
-    )
+    assert Lines().without(io.BytesIO(text.encode())).decode() == f"client: 1\r\n{fake}\n"
+    assert Lines().without([b"booting\n"]) == b"booting\n", "the root task never came"
+
+
+@pytest.mark.parametrize("colours", [True, False])
+def test_what_the_kernel_prints_for_the_root_task_is_not_of_others(colours: bool) -> None:
+    """It may come within a line of a PD. What the kernel says of a PD stays."""
+    bold, plain = ("\x1b[1m", "\x1b[0m") if colours else ("", "")
+    kernel = f'{plain}{bold}<<{plain}seL4(CPU 0){bold} [decode/2 T0x80 "rootserver" @42]: '
+    tried = f"{kernel}Untyped Retype: Insufficient memory (1 * 4096 bytes needed).>>{plain}\r\n"
+    null_cap = f"{kernel}Attempted to invoke a null cap #74.>>{plain}\n"
+    snapshot = "Dumping all tcbs!\r\nName\tState\r\narch aarch64\r\nobjects {\r\n}\r\ncaps {\r\n"
+    snapshot += "0x8_cnode {\r\n0x1: 0x9_ep (R)\r\n}\r\n}\r\nirq maps {\r\n33: 0x21_0_irq\r\n}\r\n"
+    lines = [f"{line}\n" for line in trace()]
+    console = [*lines[:MIDDLE], snapshot, lines[MIDDLE], f"cli{tried}{tried}ent: 1\n", null_cap]
+    console += [*lines[MIDDLE + 1 :], snapshot, "client: {2}\n"]
+    raw = "".join(console).encode()
+    assert Lines().without(io.BytesIO(raw)).decode() == f"client: 1\n{null_cap}client: {{2}}\n"
+    told: list[str] = []
+    expected = expected_by(ROOT / "configs" / "block_fs_db_app.toml")
+    follower = Follower(None, expected, Explain(), told.append, others=True)
+    for at in range(0, len(raw), 100):
+        follower.take(raw[at : at + 100])
+    assert [line[12:] for line in told if "client:" in line] == ["client: 1", "client: {2}"]
+    assert not any("Retype" in line or "cnode" in line for line in told)

@@ -161,6 +161,9 @@ def _problems(policy: Policy, system: System) -> Iterator[tuple[KeyPath, str]]:
             yield ("pd", i, "faults"), f'"{pd.name}" is in no other PD'
     for i, region in enumerate(policy.region):
         size = regions[region.name].size
+        if region.after == "refill" and regions[region.name].prefill_path is None:
+            what = f'nothing fills "{region.name}"; expected "keep" or "zero"'
+            yield ("region", i, "after"), what
         if region.epoch is not None and region.epoch % _WORD:
             yield ("region", i, "epoch"), f"expected a multiple of {_WORD}, got {region.epoch}"
         if region.epoch is not None and size is not None and region.epoch > size - _WORD:

@@ -19,6 +19,7 @@ from cellreap.system.importing import Imported, Names, configuration, ranked, ta
 from cellreap.system.microkit import rows
 from cellreap.system.microkit.board import ANY_BOARD, Board
 from cellreap.system.microkit.connections import page_size_of
+from cellreap.system.microkit.places import mapped
 from cellreap.system.microkit.policy import PdPolicy, Policy, RegionPolicy, read_policy
 from cellreap.system.microkit.reading import read_system
 from cellreap.system.microkit.rows import Row, System
@@ -141,10 +142,7 @@ def _add_regions(described: System, policy: Policy, known: Mapping[str, str], ou
     """The regions that PDs map, as the policy has them."""
     own = {each.name: each for each in policy.region}
     names = Names()
-    for region in described.regions:
-        users = [(pd, each) for pd in described.pds() for each in pd.maps if each.mr == region.name]
-        if not users:
-            continue
+    for region, users in mapped(described):
         keys: dict[str, object] = {"name": names.give(region.name), "size": region.size}
         page = page_size_of(region, described)
         if region.phys_addr is not None:
@@ -224,7 +222,8 @@ def _find(image: rows.ProgramImage, path: Path, search: Sequence[Path]) -> str:
         if (folder / image.path).is_file():
             return relpath((folder / image.path).resolve(), path.parent.resolve())
     looked = ", ".join(map(str, (*search, path.parent)))
-    raise image.error(f'no file "{image.path}"; looked in {looked}', "path")
+    more = "; --search names further folders" if not search else ""
+    raise image.error(f'no file "{image.path}"; looked in {looked}{more}', "path")
 
 
 def _time(pd: rows.Pd) -> dict[str, object]:

@@ -250,6 +250,7 @@ class Stated:
 
     def finish(self) -> None:
         """The trace has END: no event is missing."""
+        report, without = self._context.report, []
         for pd, of in self._pds.items():
             for statement in of.pending:
                 if not of.differs and (statement.count > of.first or of.entries):
@@ -262,5 +263,7 @@ class Stated:
                 text = f"{last[1].event}: {pd} did not say that it would ask for it"
                 self._bad("statements.announced", last[1].line, text)
             elif not of.states and self._asked_kernel:
-                told = f"requests of {pd}, whose program makes no statements"
-                self._context.report.unverified.append(told)
+                without.append(f"{report.names[pd]} ({pd})")
+        if without:
+            told = f"requests by PDs that make no statements: {', '.join(without)}"
+            report.unverified.append(told)
