@@ -161,16 +161,11 @@ static int is_to_be_freed(cr_ref resource)
  * refers to now. */
 static void free_let_go(void)
 {
-    uint32_t next = cr_sys.let_go
-                        ? cr_model_first(cr_sys.model, cr_sys.mo_space, CR_EDGE_SUBSET, CR_IN)
-                        : CR_NONE;
-    for (uint32_t edge = next; edge != CR_NONE; edge = next) {
-        cr_edge_info member;
-        next = cr_model_next(cr_sys.model, edge, cr_sys.mo_space, CR_IN);
-        if (cr_model_edge(cr_sys.model, edge, &member) == CR_OK &&
-            cr_memory_is_unused(member.from) && !is_to_be_freed(member.from) &&
-            cr_take_resource(member.from) != CR_OK) {
-            cr_panic("memory cannot be given back", member.from.index);
+    cr_edge_walk objects = cr_model_walk(cr_sys.model, cr_sys.mo_space, CR_EDGE_SUBSET, CR_IN);
+    while (cr_sys.let_go && cr_model_next(&objects)) {
+        if (cr_memory_is_unused(objects.other) && !is_to_be_freed(objects.other) &&
+            cr_take_resource(objects.other) != CR_OK) {
+            cr_panic("memory cannot be given back", objects.other.index);
         }
     }
     cr_sys.let_go &= cr_sup.cleaner.n_kept > 0;
@@ -685,11 +680,9 @@ static uint32_t find_tree(cr_pd *top, cr_pd **found)
     uint32_t count = 0;
     found[count++] = top;
     for (uint32_t i = 0; i < count; i++) {
-        const cr_ref creator = found[i]->node;
-        uint32_t edge = cr_model_first(cr_sys.model, creator, CR_EDGE_OWN, CR_OUT);
-        for (; edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, creator, CR_OUT)) {
-            cr_edge_info own;
-            cr_pd *pd = cr_model_edge(cr_sys.model, edge, &own) == CR_OK ? cr_pd_of(own.to) : 0;
+        cr_edge_walk owned = cr_model_walk(cr_sys.model, found[i]->node, CR_EDGE_OWN, CR_OUT);
+        while (cr_model_next(&owned)) {
+            cr_pd *pd = cr_pd_of(owned.other);
             if (pd != 0 && !cr_is_doomed(pd) && count < cr_most.pds &&
                 !is_among(pd, found, count)) {
                 found[count++] = pd;

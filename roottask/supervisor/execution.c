@@ -289,17 +289,11 @@ static void note_earlier_stop(const cr_pd *pd, cr_carried *at)
 /* Notes the resources of a step that destroys several. */
 static void note_resources(const cr_step *step, cr_ref out[CR_STEP_AT_ONCE])
 {
-    cr_node_info info;
-    cr_edge_info member;
+    const cr_ref space = cr_model_space(cr_sys.model, step->node);
     uint32_t count = 0;
-    if (cr_model_get(cr_sys.model, step->node, &info) != CR_OK) {
-        cr_panic("resources to destroy are not there", step->node.index);
-    }
-    for (uint32_t edge = cr_model_first(cr_sys.model, info.space, CR_EDGE_SUBSET, CR_IN);
-         edge != CR_NONE && count < step->count &&
-         cr_model_edge(cr_sys.model, edge, &member) == CR_OK;
-         edge = cr_model_next(cr_sys.model, edge, info.space, CR_IN)) {
-        out[count++] = member.from;
+    cr_edge_walk members = cr_model_walk(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN);
+    while (count < step->count && cr_model_next(&members)) {
+        out[count++] = members.other;
     }
     if (count != step->count || !cr_same(out[0], step->node)) {
         cr_panic("resources to destroy are not there", step->node.index);

@@ -124,8 +124,8 @@ cr_result cr_extract_may_split(const cr_pd *manager, const cr_work_notice *notic
     if (cr_find_space(notice->space, &space) != CR_RESULT_OK) {
         return CR_RESULT_OK; /* Nothing is left to ask about. */
     }
-    for (uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN);
-         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
+    cr_edge_walk members = cr_model_walk(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN);
+    while (cr_model_next(&members)) {
         ++*more;
     }
     return questions_of(manager->account) + *more <= cr_quota_of(manager->account, CR_QUOTA_NODES)
@@ -140,11 +140,9 @@ void cr_extract_split(cr_pd *manager, const cr_work_notice *notice)
     if (e == 0 || cr_find_space(notice->space, &space) != CR_RESULT_OK) {
         return;
     }
-    for (uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN);
-         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
-        cr_edge_info info;
-        if (cr_model_edge(cr_sys.model, edge, &info) != CR_OK ||
-            ask(manager, info.from, e->x) != CR_OK) {
+    cr_edge_walk members = cr_model_walk(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN);
+    while (cr_model_next(&members)) {
+        if (ask(manager, members.other, e->x) != CR_OK) {
             cr_panic("there was room for a notice, and then there was not", e->x);
         }
     }
@@ -169,18 +167,15 @@ static int is_built_on(cr_ref node, cr_ref other, uint32_t x, const cr_pieces *m
     reach(node, &n);
     for (uint32_t i = 0; i < n; i++) {
         cr_ref at;
-        cr_edge_info info;
         if (cr_sup.extract.queue[i] == other.index) {
             return 1;
         }
         if (cr_model_at(cr_sys.model, cr_sup.extract.queue[i], &at) != CR_OK) {
             continue;
         }
-        for (uint32_t edge = cr_model_first(cr_sys.model, at, CR_EDGE_MAP, CR_OUT); edge != CR_NONE;
-             edge = cr_model_next(cr_sys.model, edge, at, CR_OUT)) {
-            if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
-                reach(info.to, &n);
-            }
+        cr_edge_walk maps = cr_model_walk(cr_sys.model, at, CR_EDGE_MAP, CR_OUT);
+        while (cr_model_next(&maps)) {
+            reach(maps.other, &n);
         }
         uint32_t next = x != 0 ? cr_sup.extract.first_piece[at.index] : 0;
         for (uint32_t k = 0; next != 0 && k < cr_sup.extract.n_pieces; k++) {

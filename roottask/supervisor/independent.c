@@ -56,12 +56,9 @@ static int mark_node(cr_ref node, uint32_t by)
 static int mark_core(cr_ref resource, uint32_t by)
 {
     int had = mark_node(resource, by);
-    for (uint32_t map = cr_model_first(cr_sys.model, resource, CR_EDGE_MAP, CR_OUT); map != CR_NONE;
-         map = cr_model_next(cr_sys.model, map, resource, CR_OUT)) {
-        cr_edge_info info;
-        if (cr_model_edge(cr_sys.model, map, &info) == CR_OK) {
-            had |= mark_node(info.to, by);
-        }
+    cr_edge_walk maps = cr_model_walk(cr_sys.model, resource, CR_EDGE_MAP, CR_OUT);
+    while (cr_model_next(&maps)) {
+        had |= mark_node(maps.other, by);
     }
     return had;
 }
@@ -96,19 +93,11 @@ static int mark_end(cr_ref node, uint32_t by)
 static int mark_around(cr_ref node, uint32_t by)
 {
     int had = mark_end(node, by);
-    const uint32_t lists = cr_model_lists(cr_sys.model, node);
-    for (uint32_t list = 0; lists >> list != 0; list++) {
-        const cr_direction direction = (cr_direction)(list % 2);
-        if ((lists >> list & 1) == 0) {
-            continue;
-        }
-        for (uint32_t edge =
-                 cr_model_first(cr_sys.model, node, (cr_edge_kind)(list / 2), direction);
-             edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, node, direction)) {
-            cr_edge_info info;
-            if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
-                had |= mark_end(cr_same(info.from, node) ? info.to : info.from, by);
-            }
+    for (uint32_t list = 0; list < 2 * CR_EDGE_KIND_COUNT; list++) {
+        cr_edge_walk edges =
+            cr_model_walk(cr_sys.model, node, (cr_edge_kind)(list / 2), (cr_direction)(list % 2));
+        while (cr_model_next(&edges)) {
+            had |= mark_end(edges.other, by);
         }
     }
     return had;
@@ -120,17 +109,13 @@ static int mark_all(const cr_plan *plan, uint32_t by)
     for (uint32_t i = 0; i < plan->n_doomed; i++) {
         cr_ref node = plan->doomed[i].node;
         had |= mark_around(node, by);
-        for (uint32_t edge = cr_model_first(cr_sys.model, node, CR_EDGE_SUBSET, CR_IN);
-             edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, node, CR_IN)) {
-            cr_edge_info info;
-            if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
-                had |= mark_around(info.from, by);
-            }
+        cr_edge_walk members = cr_model_walk(cr_sys.model, node, CR_EDGE_SUBSET, CR_IN);
+        while (cr_model_next(&members)) {
+            had |= mark_around(members.other, by);
         }
-        uint32_t body = cr_model_first(cr_sys.model, node, CR_EDGE_BODY, CR_OUT);
-        cr_edge_info info;
-        if (body != CR_NONE && cr_model_edge(cr_sys.model, body, &info) == CR_OK) {
-            had |= mark_around(info.to, by);
+        cr_edge_walk body = cr_model_walk(cr_sys.model, node, CR_EDGE_BODY, CR_OUT);
+        while (cr_model_next(&body)) {
+            had |= mark_around(body.other, by);
         }
     }
     return had;

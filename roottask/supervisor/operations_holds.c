@@ -276,12 +276,9 @@ void cr_do_holds(cr_asked *a)
 {
     cr_ref resource = a->found.node;
     uint64_t all = 0;
-    uint32_t edge = cr_model_first(cr_sys.model, resource, CR_EDGE_HOLD, CR_IN);
-    for (; edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, resource, CR_IN)) {
-        cr_edge_info info;
-        if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
-            all += info.count;
-        }
+    cr_edge_walk holders = cr_model_walk(cr_sys.model, resource, CR_EDGE_HOLD, CR_IN);
+    while (cr_model_next(&holders)) {
+        all += cr_model_count(cr_sys.model, CR_EDGE_HOLD, holders.other, resource);
     }
     a->results[0] = cr_model_count(cr_sys.model, CR_EDGE_HOLD, a->from->node, resource);
     a->results[1] = all;

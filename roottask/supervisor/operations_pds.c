@@ -276,12 +276,9 @@ static int depends_on(const cr_pd *pd, cr_ref space, cr_ref manager)
         cr_model_count(cr_sys.model, CR_EDGE_REQUEST, pd->node, space) > 0) {
         return 1;
     }
-    uint32_t edge = cr_model_first(cr_sys.model, pd->node, CR_EDGE_HOLD, CR_OUT);
-    for (; edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT)) {
-        cr_edge_info hold;
-        cr_node_info held;
-        if (cr_model_edge(cr_sys.model, edge, &hold) == CR_OK &&
-            cr_model_get(cr_sys.model, hold.to, &held) == CR_OK && cr_same(held.space, space)) {
+    cr_edge_walk holds = cr_model_walk(cr_sys.model, pd->node, CR_EDGE_HOLD, CR_OUT);
+    while (cr_model_next(&holds)) {
+        if (cr_same(cr_model_space(cr_sys.model, holds.other), space)) {
             return 1;
         }
     }

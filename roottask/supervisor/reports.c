@@ -30,8 +30,8 @@ static uint32_t count_members(const cr_plan *plan, cr_ref space)
 {
     uint32_t count = 0;
     cr_node_info info;
-    for (uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN);
-         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
+    cr_edge_walk members = cr_model_walk(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN);
+    while (cr_model_next(&members)) {
         count++;
     }
     const int stopped = cr_model_get(cr_sys.model, space, &info) == CR_OK &&
@@ -44,15 +44,12 @@ static uint32_t count_members(const cr_plan *plan, cr_ref space)
 /* A REQUEST of a PD that is destroyed before the space goes with that PD. */
 static uint32_t count_requests(const cr_plan *plan, uint32_t at)
 {
-    const cr_ref space = plan->doomed[at].node;
+    cr_edge_walk requests =
+        cr_model_walk(cr_sys.model, plan->doomed[at].node, CR_EDGE_REQUEST, CR_IN);
     uint32_t count = 0;
-    for (uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_REQUEST, CR_IN);
-         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
-        cr_edge_info info;
-        if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
-            const uint32_t place = place_of(plan, info.from);
-            count += place == plan->n_doomed || place > at;
-        }
+    while (cr_model_next(&requests)) {
+        const uint32_t place = place_of(plan, requests.other);
+        count += place == plan->n_doomed || place > at;
     }
     return count;
 }

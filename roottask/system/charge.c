@@ -293,13 +293,12 @@ static uint32_t account_of(cr_ref pd)
  * the configuration names. */
 static int has_type_beside(cr_ref space, const cr_node_info *info, int needed)
 {
-    for (uint32_t edge = cr_model_first(cr_sys.model, info->manager, CR_EDGE_MANAGE, CR_OUT);
-         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, info->manager, CR_OUT)) {
-        cr_edge_info other;
+    cr_edge_walk spaces = cr_model_walk(cr_sys.model, info->manager, CR_EDGE_MANAGE, CR_OUT);
+    while (cr_model_next(&spaces)) {
         cr_node_info its;
-        if (cr_model_edge(cr_sys.model, edge, &other) == CR_OK && !cr_same(other.to, space) &&
-            cr_model_get(cr_sys.model, other.to, &its) == CR_OK && its.type == info->type &&
-            (!needed || cr_space_entry_of(other.to)->needed)) {
+        if (!cr_same(spaces.other, space) &&
+            cr_model_get(cr_sys.model, spaces.other, &its) == CR_OK && its.type == info->type &&
+            (!needed || cr_space_entry_of(spaces.other)->needed)) {
             return 1;
         }
     }
@@ -456,12 +455,10 @@ cr_result cr_fits_spawned(const cr_pd *creator)
 /* Whether the PD manages a space of this type. */
 static int manages_type(const cr_pd *pd, const char *type)
 {
-    for (uint32_t edge = cr_model_first(cr_sys.model, pd->node, CR_EDGE_MANAGE, CR_OUT);
-         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT)) {
-        cr_edge_info info;
+    cr_edge_walk spaces = cr_model_walk(cr_sys.model, pd->node, CR_EDGE_MANAGE, CR_OUT);
+    while (cr_model_next(&spaces)) {
         cr_node_info space;
-        if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK &&
-            cr_model_get(cr_sys.model, info.to, &space) == CR_OK &&
+        if (cr_model_get(cr_sys.model, spaces.other, &space) == CR_OK &&
             cr_text_same(cr_type_name(space.type), type)) {
             return 1;
         }

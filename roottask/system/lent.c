@@ -39,9 +39,9 @@ cr_pd *cr_called_over(const cr_pd *pd, uint32_t slot)
         return cr_find_pd(pd->servers[slot], &server) == CR_RESULT_OK ? server : 0;
     }
     for (uint32_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
-        for (uint32_t edge = cr_model_first(cr_sys.model, pd->node, kinds[k], CR_OUT);
-             edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT)) {
-            cr_pd *server = server_over(edge, kinds[k], slot);
+        cr_edge_walk edges = cr_model_walk(cr_sys.model, pd->node, kinds[k], CR_OUT);
+        while (cr_model_next(&edges)) {
+            cr_pd *server = server_over(edges.edge, kinds[k], slot);
             if (server != 0) {
                 return server;
             }

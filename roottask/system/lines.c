@@ -13,9 +13,9 @@ static const cr_image_line *line_at(uint32_t line)
 
 int cr_is_line(cr_ref resource)
 {
-    cr_node_info info;
-    return cr_model_get(cr_sys.model, resource, &info) == CR_OK && info.kind == CR_NODE_RESOURCE &&
-           (cr_same(info.space, cr_sys.irq_space) || cr_same(info.space, cr_sys.port_space));
+    const cr_ref space = cr_model_space(cr_sys.model, resource);
+    return space.index != CR_NONE &&
+           (cr_same(space, cr_sys.irq_space) || cr_same(space, cr_sys.port_space));
 }
 
 void cr_lines_add(const cr_pd *pd, uint32_t config)

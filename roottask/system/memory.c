@@ -312,21 +312,17 @@ cr_status cr_memory_fill(uint32_t pool_slot, cr_pages pages, const cr_content *c
 
 /* -- what there is */
 
-static int is_in(cr_ref resource, cr_ref space)
-{
-    cr_node_info info;
-    return space.index != CR_NONE && cr_model_get(cr_sys.model, resource, &info) == CR_OK &&
-           info.kind == CR_NODE_RESOURCE && cr_same(info.space, space);
-}
-
 int cr_is_region(cr_ref resource)
 {
-    return is_in(resource, cr_sys.vmr_space);
+    const cr_ref space = cr_model_space(cr_sys.model, resource);
+    return space.index != CR_NONE && cr_same(space, cr_sys.vmr_space);
 }
 
 int cr_is_memory(cr_ref resource)
 {
-    return is_in(resource, cr_sys.mo_space) || cr_is_region(resource);
+    const cr_ref space = cr_model_space(cr_sys.model, resource);
+    return space.index != CR_NONE &&
+           (cr_same(space, cr_sys.mo_space) || cr_same(space, cr_sys.vmr_space));
 }
 
 int cr_memory_is_unused(cr_ref resource)
@@ -359,12 +355,11 @@ uint32_t cr_memory_size(cr_ref object)
 
 int cr_backing_of(cr_ref resource, cr_ref *object, int *writable)
 {
-    for (uint32_t map = cr_model_first(cr_sys.model, resource, CR_EDGE_MAP, CR_OUT); map != CR_NONE;
-         map = cr_model_next(cr_sys.model, map, resource, CR_OUT)) {
-        cr_edge_info info;
-        if (cr_model_edge(cr_sys.model, map, &info) == CR_OK && cr_is_memory(info.to)) {
-            *object = info.to;
-            *writable = (cr_sys.edge_entry[map] & CR_REGION_WRITABLE) != 0;
+    cr_edge_walk maps = cr_model_walk(cr_sys.model, resource, CR_EDGE_MAP, CR_OUT);
+    while (cr_model_next(&maps)) {
+        if (cr_is_memory(maps.other)) {
+            *object = maps.other;
+            *writable = (cr_sys.edge_entry[maps.edge] & CR_REGION_WRITABLE) != 0;
             return 1;
         }
     }
@@ -436,13 +431,11 @@ uint32_t cr_region_span(const cr_pd *pd, uint64_t vaddr)
 
 static int has_region(const cr_pd *pd, uint64_t begin, uint64_t end, uint32_t span)
 {
-    for (uint32_t hold = cr_model_first(cr_sys.model, pd->node, CR_EDGE_HOLD, CR_OUT);
-         hold != CR_NONE; hold = cr_model_next(cr_sys.model, hold, pd->node, CR_OUT)) {
-        cr_edge_info info;
+    cr_edge_walk holds = cr_model_walk(cr_sys.model, pd->node, CR_EDGE_HOLD, CR_OUT);
+    while (cr_model_next(&holds)) {
         uint64_t first;
         cr_pages pages;
-        if (cr_model_edge(cr_sys.model, hold, &info) != CR_OK || !cr_is_region(info.to) ||
-            !cr_region_place(info.to, &first, &pages)) {
+        if (!cr_is_region(holds.other) || !cr_region_place(holds.other, &first, &pages)) {
             continue;
         }
         const uint64_t last = first + cr_bytes_of(pages) - 1;

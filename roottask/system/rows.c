@@ -334,7 +334,7 @@ cr_status cr_rows_destroy(cr_ref node, int cleanup)
     enum { AT_ONCE = 16 };
     cr_node_info info;
     cr_edge_taken taken[AT_ONCE];
-    uint32_t lists = cr_model_lists(cr_sys.model, node);
+    uint32_t list = 0;
     uint32_t count;
     uint64_t rows = 0;
     cr_status status = cr_model_get(cr_sys.model, node, &info);
@@ -345,7 +345,7 @@ cr_status cr_rows_destroy(cr_ref node, int cleanup)
     /* A node that cannot be destroyed is refused before its first edge is taken. The loop is
      * bounded: each turn but the last takes edges. */
     do {
-        status = cr_model_take_edges(cr_sys.model, node, &lists, taken, AT_ONCE, &count);
+        status = cr_model_take_edges(cr_sys.model, node, &list, taken, AT_ONCE, &count);
         for (uint32_t i = 0; i < count; i++) {
             const cr_edge_info *edge = &taken[i].info;
             cr_sys.digest -= edge_terms(edge);
@@ -356,7 +356,7 @@ cr_status cr_rows_destroy(cr_ref node, int cleanup)
                 cr_charge_edge(edge, cr_sys.edge_entry[taken[i].index], 0, -1);
             }
         }
-    } while (status == CR_OK && lists != 0);
+    } while (status == CR_OK && list != CR_NONE);
     if (status != CR_OK) {
         return status;
     }

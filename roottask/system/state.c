@@ -174,14 +174,14 @@ static void rows_of_edge(uint64_t *rows, const cr_edge_info *edge, int reads)
 static void edge_rows(uint64_t *rows, cr_ref node)
 {
     for (int kind = 0; kind < CR_EDGE_KIND_COUNT; kind++) {
-        for (uint32_t edge = cr_model_first(cr_sys.model, node, (cr_edge_kind)kind, CR_OUT);
-             edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, node, CR_OUT)) {
+        cr_edge_walk edges = cr_model_walk(cr_sys.model, node, (cr_edge_kind)kind, CR_OUT);
+        while (cr_model_next(&edges)) {
             cr_edge_info info;
-            if (cr_model_edge(cr_sys.model, edge, &info) != CR_OK ||
+            if (cr_model_edge(cr_sys.model, edges.edge, &info) != CR_OK ||
                 (kind == CR_EDGE_LINK && !cr_same(info.from, node))) {
                 continue; /* A link is found from both ends but is one row. */
             }
-            rows_of_edge(rows, &info, is_read_only(edge, &info));
+            rows_of_edge(rows, &info, is_read_only(edges.edge, &info));
         }
     }
 }

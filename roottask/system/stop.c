@@ -137,14 +137,12 @@ static cr_status free_caller(cr_pd *client, uint32_t slot, const cr_pd *server, 
 static cr_status free_callers_over(cr_ref node, cr_edge_kind kind, const cr_pd *server,
                                    uint32_t *called)
 {
+    cr_edge_walk clients = cr_model_walk(cr_sys.model, node, kind, CR_IN);
     cr_status status = CR_OK;
-    for (uint32_t edge = cr_model_first(cr_sys.model, node, kind, CR_IN);
-         status == CR_OK && edge != CR_NONE;
-         edge = cr_model_next(cr_sys.model, edge, node, CR_IN)) {
-        cr_edge_info info;
-        cr_pd *client = cr_model_edge(cr_sys.model, edge, &info) == CR_OK ? cr_pd_of(info.from) : 0;
+    while (status == CR_OK && cr_model_next(&clients)) {
+        cr_pd *client = cr_pd_of(clients.other);
         if (client != 0) {
-            status = free_caller(client, cr_edge_slot(edge, kind), server, called);
+            status = free_caller(client, cr_edge_slot(clients.edge, kind), server, called);
         }
     }
     return status;
@@ -153,13 +151,9 @@ static cr_status free_callers_over(cr_ref node, cr_edge_kind kind, const cr_pd *
 static cr_status free_callers_of_space(cr_ref space, const cr_pd *server, uint32_t *called)
 {
     cr_status status = free_callers_over(space, CR_EDGE_REQUEST, server, called);
-    for (uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN);
-         status == CR_OK && edge != CR_NONE;
-         edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
-        cr_edge_info info;
-        if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
-            status = free_callers_over(info.from, CR_EDGE_HOLD, server, called);
-        }
+    cr_edge_walk members = cr_model_walk(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN);
+    while (status == CR_OK && cr_model_next(&members)) {
+        status = free_callers_over(members.other, CR_EDGE_HOLD, server, called);
     }
     return status;
 }
@@ -200,13 +194,9 @@ static cr_status free_callers(const cr_pd *server)
     for (uint32_t i = 0; i < cr_most.pds; i++) {
         called[i] = NOT_READ;
     }
-    for (uint32_t edge = cr_model_first(cr_sys.model, server->node, CR_EDGE_MANAGE, CR_OUT);
-         status == CR_OK && edge != CR_NONE;
-         edge = cr_model_next(cr_sys.model, edge, server->node, CR_OUT)) {
-        cr_edge_info info;
-        if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
-            status = free_callers_of_space(info.to, server, called);
-        }
+    cr_edge_walk spaces = cr_model_walk(cr_sys.model, server->node, CR_EDGE_MANAGE, CR_OUT);
+    while (status == CR_OK && cr_model_next(&spaces)) {
+        status = free_callers_of_space(spaces.other, server, called);
     }
     return status == CR_OK ? free_callers_over_emptied(server, called) : status;
 }

@@ -434,9 +434,9 @@ cr_result cr_find_map_ends(const cr_pd *from, const cr_map_ends *ends, cr_ref *s
 
 int cr_is_bare(cr_ref resource)
 {
-    cr_node_info info;
-    return cr_model_get(cr_sys.model, resource, &info) == CR_OK && info.kind == CR_NODE_RESOURCE &&
-           (cr_same(info.space, cr_sys.channel_space) || cr_same(info.space, cr_sys.ads_space));
+    const cr_ref space = cr_model_space(cr_sys.model, resource);
+    return space.index != CR_NONE &&
+           (cr_same(space, cr_sys.channel_space) || cr_same(space, cr_sys.ads_space));
 }
 
 /* -- start */

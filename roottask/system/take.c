@@ -111,21 +111,17 @@ static void free_memory(cr_ref node)
 /* The regions that a PD has by a resource go when others can use the slot of that. */
 static void free_regions(cr_pd *pd)
 {
-    uint32_t next =
-        pd->attached > 0 ? cr_model_first(cr_sys.model, pd->node, CR_EDGE_HOLD, CR_OUT) : CR_NONE;
-    for (uint32_t edge = next; edge != CR_NONE; edge = next) {
-        cr_edge_info info;
-        next = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT);
-        const uint32_t slot = cr_sys.edge_entry[edge];
-        if (slot == 0 || pd->slots[slot] != CR_SLOT_FREE ||
-            cr_model_edge(cr_sys.model, edge, &info) != CR_OK || !cr_is_region(info.to)) {
+    cr_edge_walk holds = cr_model_walk(cr_sys.model, pd->node, CR_EDGE_HOLD, CR_OUT);
+    while (pd->attached > 0 && cr_model_next(&holds)) {
+        const uint32_t slot = cr_sys.edge_entry[holds.edge];
+        if (slot == 0 || pd->slots[slot] != CR_SLOT_FREE || !cr_is_region(holds.other)) {
             continue;
         }
-        if (cr_rows_drop_edge(CR_EDGE_HOLD, pd->node, info.to, 0, CR_DROP_UNTOLD) != CR_OK) {
+        if (cr_rows_drop_edge(CR_EDGE_HOLD, pd->node, holds.other, 0, CR_DROP_UNTOLD) != CR_OK) {
             cr_panic("a hold that was found is not there", pd->number);
         }
         pd->attached--;
-        free_memory(info.to);
+        free_memory(holds.other);
     }
 }
 
@@ -292,11 +288,10 @@ static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)
     if (server != 0 && (cr_revoke(parent) || cr_cancel_sends(parent) || cr_delete(parent))) {
         return CR_ERR_KERNEL;
     }
-    for (uint32_t edge = cr_model_first(cr_sys.model, resource, CR_EDGE_HOLD, CR_IN);
-         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, resource, CR_IN)) {
-        cr_edge_info hold;
-        cr_pd *holder = cr_model_edge(cr_sys.model, edge, &hold) == CR_OK ? cr_pd_of(hold.from) : 0;
-        uint32_t slot = cr_sys.edge_entry[edge];
+    cr_edge_walk holders = cr_model_walk(cr_sys.model, resource, CR_EDGE_HOLD, CR_IN);
+    while (cr_model_next(&holders)) {
+        cr_pd *holder = cr_pd_of(holders.other);
+        uint32_t slot = cr_sys.edge_entry[holders.edge];
         if (holder != 0 && slot != 0) {
             /* A core resource with a slot is a PD capability, and has the PD's number. */
             lose_slot(holder, slot,
@@ -354,11 +349,10 @@ cr_status cr_take_pd(cr_pd *pd)
 {
     cr_sys.respawnable_gone |= (pd->flags & CR_IMAGE_RESPAWN) != 0;
     cr_status status = cr_body_destroy(&pd->body);
-    for (uint32_t edge = cr_model_first(cr_sys.model, pd->node, CR_EDGE_REQUEST, CR_OUT);
-         status == CR_OK && edge != CR_NONE;
-         edge = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT)) {
-        if (cr_sys.edge_entry[edge] != CR_NONE) {
-            free_request_entry(cr_sys.edge_entry[edge]);
+    cr_edge_walk requests = cr_model_walk(cr_sys.model, pd->node, CR_EDGE_REQUEST, CR_OUT);
+    while (status == CR_OK && cr_model_next(&requests)) {
+        if (cr_sys.edge_entry[requests.edge] != CR_NONE) {
+            free_request_entry(cr_sys.edge_entry[requests.edge]);
         }
     }
     if (status == CR_OK) {

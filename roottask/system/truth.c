@@ -291,15 +291,11 @@ static void add_slots(uint64_t *counts, uint32_t l1, uint32_t slots)
 /* A page of memory is mapped as long as there is the capability with which it was mapped. */
 static void add_memory(uint64_t *counts, cr_ref space)
 {
-    uint32_t in = space.index != CR_NONE
-                      ? cr_model_first(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN)
-                      : CR_NONE;
-    for (; in != CR_NONE; in = cr_model_next(cr_sys.model, in, space, CR_IN)) {
-        cr_edge_info info;
+    cr_edge_walk members = cr_model_walk(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN);
+    while (cr_model_next(&members)) {
         uint32_t bits;
-        if (cr_model_edge(cr_sys.model, in, &info) == CR_OK &&
-            cr_memory_cnode_bits(info.from, &bits)) {
-            show(cr_cptr(CR_L1_POOL, cr_sys.node_entry[info.from.index]), bits);
+        if (cr_memory_cnode_bits(members.other, &bits)) {
+            show(cr_cptr(CR_L1_POOL, cr_sys.node_entry[members.other.index]), bits);
             add_slots(counts, cr_l1_spare(), 1u << bits);
             hide();
         }

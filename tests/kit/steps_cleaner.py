@@ -179,18 +179,18 @@ class Cleaner:
         """What a step destroys: so many members of its space, of which the node is the first."""
         lib, info = self.lib, self.ffi.new("cr_node_info *")
         assert lib.cr_model_get(self.model, step.node, info) == OK
-        space, edge = self.ffi.new("cr_ref *", info.space)[0], self.ffi.new("cr_edge_info *")
+        space = self.ffi.new("cr_ref *", info.space)[0]
         if step.count == 1:
             return [self.ffi.new("cr_ref *", step.node)[0]]
         assert lib.cr_model_get(self.model, space, info) == OK
         assert lib.cr_model_get(self.model, info.manager, info) == OK
         assert info.state != 0, "the server is stopped"
-        found, at = [], lib.cr_model_first(self.model, space, SUBSET, IN)
+        found = []
+        walk = self.ffi.new("cr_edge_walk *", lib.cr_model_walk(self.model, space, SUBSET, IN))
         for _ in range(step.count):
-            assert lib.cr_model_edge(self.model, at, edge) == OK
-            found.append(self.ffi.new("cr_ref *", getattr(edge, "from"))[0])
-            at = lib.cr_model_next(self.model, at, space, IN)
-        assert step.count == 32 or at == NONE, "all that are left, up to the limit"
+            assert lib.cr_model_next(walk)
+            found.append(self.ffi.new("cr_ref *", walk.other)[0])
+        assert step.count == 32 or not lib.cr_model_next(walk), "all that are left, to the limit"
         return found
 
     def is_gone(self, node: Any) -> bool:

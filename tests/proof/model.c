@@ -64,11 +64,14 @@ void main(void)
         (void)cr_model_first(model, any_ref(), any(), any());
         break;
     case 27:
-        (void)cr_model_lists(model, any_ref());
+        out = cr_model_space(model, any_ref());
         break;
-    case 9:
-        (void)cr_model_next(model, any(), any_ref(), any());
+    case 9: {
+        cr_edge_walk walk = cr_model_walk(model, any_ref(), any(), any());
+        (void)cr_model_next(&walk);
+        (void)cr_model_next(&walk);
         break;
+    }
     case 10:
         (void)cr_model_edge(model, any(), &edge);
         break;

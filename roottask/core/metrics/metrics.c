@@ -118,40 +118,25 @@ static void fail(cr_metrics *m, cr_status status)
     }
 }
 
-typedef struct walk {
-    cr_ref node;
-    cr_direction direction;
-    uint32_t edge;
-    uint32_t left; /* steps left; a longer list is broken */
-    cr_ref other;
-} walk;
-
-static walk start(cr_metrics *m, cr_ref node, cr_edge_kind kind)
+static cr_edge_walk start(cr_metrics *m, cr_ref node, cr_edge_kind kind)
 {
-    const walk w = {.node = node,
-                    .direction = CR_OUT,
-                    .edge = cr_model_first(m->model, node, kind, CR_OUT),
-                    .left = cr_model_get_stats(m->model).max_edges,
-                    .other = {CR_NONE, 0}};
     cr_model_touch(m->model, 1, 0);
-    return w;
+    return cr_model_walk(m->model, node, kind, CR_OUT);
 }
 
-static int next(cr_metrics *m, walk *w)
+static int next(cr_metrics *m, cr_edge_walk *walk)
 {
-    cr_edge_info info;
-    if (w->edge == CR_NONE || m->status != CR_OK) {
+    if (m->status != CR_OK) {
         return 0;
     }
-    if (w->left == 0 || cr_model_edge(m->model, w->edge, &info) != CR_OK) {
+    if (cr_model_next(walk)) {
+        cr_model_touch(m->model, 0, 1);
+        return 1;
+    }
+    if (walk->next != CR_NONE) {
         fail(m, CR_ERR_CORRUPT);
-        return 0;
     }
-    cr_model_touch(m->model, 0, 1);
-    w->left--;
-    w->other = info.to;
-    w->edge = cr_model_next(m->model, w->edge, w->node, w->direction);
-    return 1;
+    return 0;
 }
 
 /* Where the caller says what a resource counts as, that is its type. */
@@ -259,7 +244,7 @@ static void read_maps(cr_metrics *m)
         if (from.kind == CR_NODE_PD || !counts(m, &from) || !type_fits(m, &from)) {
             continue;
         }
-        walk maps = start(m, upper, CR_EDGE_MAP);
+        cr_edge_walk maps = start(m, upper, CR_EDGE_MAP);
         while (next(m, &maps)) {
             const cr_node_info to = look(m, maps.other);
             if (counts(m, &to) && type_fits(m, &to)) {
@@ -305,7 +290,7 @@ static void reach(cr_metrics *m, int side, cr_ref resource)
 static void find_resources(cr_metrics *m, int side, cr_ref pd)
 {
     m->n_resources[side] = 0;
-    walk holds = start(m, pd, CR_EDGE_HOLD);
+    cr_edge_walk holds = start(m, pd, CR_EDGE_HOLD);
     while (next(m, &holds)) {
         reach(m, side, holds.other);
     }
@@ -313,7 +298,7 @@ static void find_resources(cr_metrics *m, int side, cr_ref pd)
     for (int maps = 0; maps < CR_RSI_MAPS && m->status == CR_OK; maps++) {
         const uint32_t end = m->n_resources[side];
         for (uint32_t i = begin; i < end; i++) {
-            walk lower = start(m, m->resources[side][i], CR_EDGE_MAP);
+            cr_edge_walk lower = start(m, m->resources[side][i], CR_EDGE_MAP);
             while (next(m, &lower)) {
                 reach(m, side, lower.other);
             }
@@ -327,7 +312,7 @@ static void find_resources(cr_metrics *m, int side, cr_ref pd)
 /* A walk over the spaces that a PD asks: those that it requests, then those of the resources that
  * it holds. Its own spaces lead to itself, which changes nothing. */
 typedef struct asked {
-    walk edges;
+    cr_edge_walk edges;
     cr_ref pd;
     int holds;
     cr_node_info space;
@@ -378,7 +363,7 @@ static void find_types(cr_metrics *m, int side, cr_ref pd)
     for (uint32_t i = 0; i < m->words; i++) {
         m->types[i] = 0;
     }
-    walk holds = start(m, pd, CR_EDGE_HOLD);
+    cr_edge_walk holds = start(m, pd, CR_EDGE_HOLD);
     while (next(m, &holds)) {
         const cr_node_info held = look(m, holds.other);
         if (counts(m, &held) && type_fits(m, &held)) {

@@ -620,33 +620,37 @@ uint32_t cr_model_first(const cr_model *model, cr_ref node, cr_edge_kind kind,
     return slot->head[row][cr_list_of(kind, direction)];
 }
 
-_Static_assert(2 * (int)CR_EDGE_KIND_COUNT <= 32, "a bit for each list");
-
-uint32_t cr_model_lists(const cr_model *model, cr_ref node)
+cr_edge_walk cr_model_walk(const cr_model *model, cr_ref node, cr_edge_kind kind,
+                           cr_direction direction)
 {
-    const cr_node *slot = node_at(model, node);
-    const uint32_t links = 1u << (2 * CR_EDGE_LINK + CR_OUT);
-    uint32_t lists = 0;
-    for (uint32_t kind = 0; slot != NULL && kind < CR_EDGE_KIND_COUNT; kind++) {
-        const uint32_t out = slot->head[kind][CR_OUT];
-        const uint32_t in = slot->head[kind][CR_IN];
-        if ((out & in) != CR_NONE) {
-            lists |= (out != CR_NONE ? 1u : 0u) << (2 * kind + CR_OUT);
-            lists |= (in != CR_NONE ? 1u : 0u) << (2 * kind + CR_IN);
-        }
-    }
-    return (lists & links) != 0 ? lists | links << CR_IN : lists; /* as cr_model_first */
+    return (cr_edge_walk){.model = model,
+                          .edge = CR_NONE,
+                          .other = {CR_NONE, 0},
+                          .node = node.index,
+                          .kind = (uint32_t)kind,
+                          .direction = (uint32_t)direction,
+                          .next = cr_model_first(model, node, kind, direction),
+                          .left = model->max_edges};
 }
 
-uint32_t cr_model_next(const cr_model *model, uint32_t edge, cr_ref node, cr_direction direction)
+int cr_model_next(cr_edge_walk *walk)
 {
-    if (edge >= model->max_edges || node_at(model, node) == NULL || (uint32_t)direction > CR_IN) {
-        return CR_NONE;
+    const cr_model *model = walk->model;
+    const uint32_t index = walk->next;
+    if (index >= model->max_edges || walk->left == 0) {
+        return 0;
     }
-    const cr_edge *slot = &cr_edges(model)[edge];
-    const cr_direction side = cr_side_of(slot, node.index, direction);
-    return slot->kind < CR_EDGE_KIND_COUNT && slot->end[side] == node.index ? slot->next[side]
-                                                                            : CR_NONE;
+    const cr_edge *edge = &cr_edges(model)[index];
+    const int side =
+        cr_side_of(edge, walk->node, (cr_direction)walk->direction) == CR_OUT ? CR_OUT : CR_IN;
+    if (edge->kind != walk->kind || edge->end[side] != walk->node) {
+        return 0;
+    }
+    walk->left--;
+    walk->edge = index;
+    walk->other = ref_of(model, edge->end[1 - side]);
+    walk->next = edge->next[side];
+    return 1;
 }
 
 cr_status cr_model_edge(const cr_model *model, uint32_t edge, cr_edge_info *out)
@@ -762,6 +766,12 @@ cr_status cr_model_get(const cr_model *model, cr_ref node, cr_node_info *out)
     return CR_OK;
 }
 
+cr_ref cr_model_space(const cr_model *model, cr_ref resource)
+{
+    const cr_node *slot = node_at(model, resource);
+    return slot != NULL && slot->kind == CR_NODE_RESOURCE ? slot->parent : (cr_ref){CR_NONE, 0};
+}
+
 cr_status cr_model_at(const cr_model *model, uint32_t index, cr_ref *out)
 {
     if (index >= model->max_nodes || cr_nodes(model)[index].kind == CR_NODE_FREE ||
@@ -851,38 +861,41 @@ static inline uint32_t take_list(cr_model *model, arrays *in, uint32_t node, uin
 }
 
 /* Removes edges of a node; the rest is as for cr_model_take_edges. Returns their number. */
-static uint32_t take_edges(cr_model *model, uint32_t node, uint32_t *lists, cr_edge_taken *out,
+static uint32_t take_edges(cr_model *model, uint32_t node, uint32_t *list, cr_edge_taken *out,
                            uint32_t room)
 {
     arrays in = arrays_of(model);
-    uint32_t left = *lists;
+    cr_node *slot = node_in(&in, node);
     uint32_t taken = 0;
+    uint32_t at = *list;
     int alone = 0;
-    for (uint32_t at = 0; at < LISTS && left >> at != 0 && taken < room && !alone;) {
-        uint32_t *head = &node_in(&in, node)->head[at / 2][at % 2];
-        if ((left >> at & 3u) == 0) {
-            at += 2;
-        } else if ((left >> at & 1u) == 0) {
-            at++;
-        } else {
-            alone = at / 2 == CR_EDGE_SUBSCRIBE;
-            taken = take_list(model, &in, node, head, (cr_direction)(at % 2), out, taken,
-                              alone ? taken + 1 : room);
-            left &= ~(*head < in.max_edges ? 0 : 1u << at);
+    for (; at < LISTS; at++) {
+        uint32_t *head = &slot->head[at / 2][at % 2];
+        if (*head >= in.max_edges) {
+            continue;
+        }
+        if (taken >= room || alone) {
+            break;
+        }
+        alone = at / 2 == CR_EDGE_SUBSCRIBE;
+        taken = take_list(model, &in, node, head, (cr_direction)(at % 2), out, taken,
+                          alone ? taken + 1 : room);
+        if (*head < in.max_edges) {
+            break;
         }
     }
     count_removed(model, &in);
-    *lists = left;
+    *list = at < LISTS ? at : CR_NONE;
     return taken;
 }
 
-cr_status cr_model_take_edges(cr_model *model, cr_ref ref, uint32_t *lists, cr_edge_taken *out,
+cr_status cr_model_take_edges(cr_model *model, cr_ref ref, uint32_t *list, cr_edge_taken *out,
                               uint32_t room, uint32_t *count)
 {
     cr_node *node = node_at_mut(model, ref);
     const cr_status status = node != NULL ? destroyable(node) : CR_ERR_STALE;
-    *count = status == CR_OK ? take_edges(model, ref.index, lists, out, room) : 0;
-    if (status == CR_OK && *lists == 0) {
+    *count = status == CR_OK ? take_edges(model, ref.index, list, out, room) : 0;
+    if (status == CR_OK && *list == CR_NONE) {
         node->state = CR_STATE_DESTROYED;
     }
     return status;
@@ -892,11 +905,11 @@ cr_status cr_model_destroy(cr_model *model, cr_ref ref)
 {
     enum { AT_ONCE = 8 };
     cr_edge_taken taken[AT_ONCE];
-    uint32_t lists = cr_model_lists(model, ref);
+    uint32_t list = 0;
     uint32_t count;
-    cr_status status = cr_model_take_edges(model, ref, &lists, taken, AT_ONCE, &count);
-    for (uint32_t i = 0; status == CR_OK && lists != 0 && i <= model->max_edges; i++) {
-        status = cr_model_take_edges(model, ref, &lists, taken, AT_ONCE, &count);
+    cr_status status = cr_model_take_edges(model, ref, &list, taken, AT_ONCE, &count);
+    for (uint32_t i = 0; status == CR_OK && list != CR_NONE && i <= model->max_edges; i++) {
+        status = cr_model_take_edges(model, ref, &list, taken, AT_ONCE, &count);
     }
     return status;
 }

@@ -99,9 +99,9 @@ static cr_status count_resources(const cr_model *model, cr_ref space, uint32_t *
         cr_model_subscriptions(model, info.manager, info.manager, CR_HANDLER_DESTRUCTOR) > 0) {
         return status; /* The manager may run. */
     }
-    uint32_t member = cr_model_first(model, space, CR_EDGE_SUBSET, CR_IN);
-    while (*count < CR_STEP_AT_ONCE &&
-           (member = cr_model_next(model, member, space, CR_IN)) != CR_NONE) {
+    cr_edge_walk members = cr_model_walk(model, space, CR_EDGE_SUBSET, CR_IN);
+    (void)cr_model_next(&members); /* the first is counted */
+    while (*count < CR_STEP_AT_ONCE && cr_model_next(&members)) {
         ++*count;
     }
     return CR_OK;
@@ -262,14 +262,12 @@ static int is_doomed_in(const cr_plan *plan, cr_ref node)
  * is not counted. */
 static int is_held(const cr_model *model, const cr_plan *plan, cr_ref resource, int doomed)
 {
-    cr_edge_info edge;
-    cr_node_info holder;
-    for (uint32_t hold = cr_model_first(model, resource, CR_EDGE_HOLD, CR_IN); hold != CR_NONE;
-         hold = cr_model_next(model, hold, resource, CR_IN)) {
-        if (cr_model_edge(model, hold, &edge) == CR_OK &&
-            cr_model_get(model, edge.from, &holder) == CR_OK &&
+    cr_edge_walk holders = cr_model_walk(model, resource, CR_EDGE_HOLD, CR_IN);
+    while (cr_model_next(&holders)) {
+        cr_node_info holder;
+        if (cr_model_get(model, holders.other, &holder) == CR_OK &&
             (holder.flags & CR_FLAG_ROOT) == 0 &&
-            (doomed ? is_doomed_in(plan, edge.from) : holder.state == CR_STATE_ACTIVE)) {
+            (doomed ? is_doomed_in(plan, holders.other) : holder.state == CR_STATE_ACTIVE)) {
             return 1;
         }
     }

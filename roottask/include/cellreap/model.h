@@ -184,6 +184,9 @@ cr_status cr_model_set_pinned(cr_model *model, cr_ref pd, int pinned);
 /* CR_ERR_STALE if the node was released. A tombstone has the state CR_STATE_DESTROYED. */
 cr_status cr_model_get(const cr_model *model, cr_ref node, cr_node_info *out);
 
+/* The space of a resource; that with index CR_NONE if the node is none. */
+cr_ref cr_model_space(const cr_model *model, cr_ref resource);
+
 /* The node at an index, for walking tables kept beside the model. CR_ERR_ABSENT for free entries
  * and tombstones. */
 cr_status cr_model_at(const cr_model *model, uint32_t index, cr_ref *out);
@@ -224,16 +227,30 @@ uint32_t cr_model_count(const cr_model *model, cr_edge_kind kind, cr_ref from, c
  * index is valid until the edge is removed. */
 uint32_t cr_model_find(const cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to);
 
-/* Which lists of edges of a node have any: bit 2 * kind + direction of each, as cr_model_first
- * finds them. 0 if there is no such node. */
-uint32_t cr_model_lists(const cr_model *model, cr_ref node);
-
-/* Walks the edges of one kind at a node: call first, then next with the same direction, until
- * CR_NONE. For LINK use CR_OUT, which gives all links; the other end may then be `from` or `to` of
- * cr_model_edge. The edge just returned may be dropped only after the next one was taken. */
+/* The first edge of a kind at a node, or CR_NONE. For LINK use CR_OUT, which gives all links. */
 uint32_t cr_model_first(const cr_model *model, cr_ref node, cr_edge_kind kind,
                         cr_direction direction);
-uint32_t cr_model_next(const cr_model *model, uint32_t edge, cr_ref node, cr_direction direction);
+
+/* A walk over the edges of one kind at a node, as cr_model_first finds them:
+ *   cr_edge_walk walk = cr_model_walk(model, node, kind, direction);
+ *   while (cr_model_next(&walk)) { ... }
+ * The present edge may be dropped. At the end, `next` is CR_NONE, unless the list is corrupt. */
+typedef struct cr_edge_walk {
+    const cr_model *model;
+    uint32_t edge; /* the present one */
+    cr_ref other;  /* the node at its other end */
+    uint32_t node;
+    uint32_t kind;
+    uint32_t direction;
+    uint32_t next;
+    uint32_t left; /* a longer list is corrupt */
+} cr_edge_walk;
+
+cr_edge_walk cr_model_walk(const cr_model *model, cr_ref node, cr_edge_kind kind,
+                           cr_direction direction);
+/* Returns 0 when there is no further edge. */
+int cr_model_next(cr_edge_walk *walk);
+
 cr_status cr_model_edge(const cr_model *model, uint32_t edge, cr_edge_info *out);
 
 /* State transitions. CR_ERR_STATE for a node in another state, CR_ERR_ROOT.
@@ -254,10 +271,10 @@ typedef struct cr_edge_taken {
 /* Removes edges of a node that may be destroyed: at most `room`, which come into `out`; their
  * number into *count. Errors as for destroy. Edges come by kind, and by the end at which the node
  * is, OUT first. A SUBSCRIBE is the last one of its call, because what it counts depends on the
- * others of the same PD. *lists: from cr_model_lists at the first call for a node; 0 when no edge
- * is left: then the node is destroyed. From the first call on it must not be used until then, and
- * no later call is refused. */
-cr_status cr_model_take_edges(cr_model *model, cr_ref node, uint32_t *lists, cr_edge_taken *out,
+ * others of the same PD. *list: 0 at the first call for a node; CR_NONE when no edge is left: then
+ * the node is destroyed. From the first call on it must not be used until then, and no later call
+ * is refused. */
+cr_status cr_model_take_edges(cr_model *model, cr_ref node, uint32_t *list, cr_edge_taken *out,
                               uint32_t room, uint32_t *count);
 
 /* Frees a tombstone's entry and raises its generation. CR_ERR_STATE if the node is not destroyed.

@@ -204,6 +204,20 @@ def test_a_node_tells_what_it_was_made_with(core: CoreModel) -> None:
 # -- edges
 
 
+def walked(core: CoreModel, model: Any, ref: Any, kind: int, direction: int) -> list[int]:
+    """The indices of the edges that a walk finds, each with this node at one end."""
+    lib, edge = core.lib, core.ffi.new("cr_edge_info *")
+    walk = core.ffi.new("cr_edge_walk *", lib.cr_model_walk(model, ref, kind, direction))
+    indices = []
+    while lib.cr_model_next(walk):
+        assert lib.cr_model_edge(model, walk.edge, edge) == lib.CR_OK
+        ends = [(end.index, end.generation) for end in (getattr(edge, "from"), edge.to)]
+        ends.remove((ref.index, ref.generation))
+        assert ends == [(walk.other.index, walk.other.generation)]
+        indices.append(walk.edge)
+    return indices
+
+
 def test_an_edge_is_found_by_its_ends_until_it_goes(core: CoreModel) -> None:
     lib = core.lib
     core.add_edge("LINK", "PD_3", "PD_1")
@@ -219,7 +233,6 @@ def test_an_edge_is_found_by_its_ends_until_it_goes(core: CoreModel) -> None:
     core.drop_edge("LINK", "PD_1", "PD_3")
     assert lib.cr_model_find(core.model, lib.CR_EDGE_LINK, one, three) == lib.CR_NONE
     assert lib.cr_model_edge(core.model, found, info) == lib.CR_ERR_ABSENT
-    assert lib.cr_model_next(core.model, found, one, lib.CR_OUT) == lib.CR_NONE
 
 
 @pytest.mark.behaviour("C-19")
@@ -272,12 +285,12 @@ def test_a_walk_over_what_is_not_there_ends_at_once(core: CoreModel) -> None:
     edge = lib.cr_model_first(model, one, lib.CR_EDGE_OWN, lib.CR_OUT)
     core.add_edge("OWN", "PD_1", "PD_3")
     newer = lib.cr_model_first(model, one, lib.CR_EDGE_OWN, lib.CR_OUT)
-    assert lib.cr_model_next(model, newer, one, lib.CR_OUT) == edge
-    assert lib.cr_model_next(model, newer, one, lib.CR_IN) == none
-    assert lib.cr_model_next(model, newer, two, lib.CR_OUT) == none
-    assert lib.cr_model_next(model, newer, one, 7) == none
-    assert lib.cr_model_next(model, none, one, lib.CR_OUT) == none
-    assert lib.cr_model_next(model, newer, core.ffi.new("cr_ref *")[0], lib.CR_OUT) == none
+    assert walked(core, model, one, lib.CR_EDGE_OWN, lib.CR_OUT) == [newer, edge]
+    assert walked(core, model, two, lib.CR_EDGE_OWN, lib.CR_IN) == [edge]
+    assert walked(core, model, one, lib.CR_EDGE_OWN, lib.CR_IN) == []
+    assert walked(core, model, one, lib.CR_EDGE_OWN, 7) == []
+    nobody = core.ffi.new("cr_ref *")[0]
+    assert walked(core, model, nobody, lib.CR_EDGE_OWN, lib.CR_OUT) == []
     for kind, direction in (
         (lib.CR_EDGE_KIND_COUNT, lib.CR_OUT),
         (lib.CR_EDGE_OWN, 7),
@@ -288,6 +301,34 @@ def test_a_walk_over_what_is_not_there_ends_at_once(core: CoreModel) -> None:
     info = core.ffi.new("cr_edge_info *")
     assert lib.cr_model_edge(model, none, info) == lib.CR_ERR_ABSENT
     assert lib.cr_model_edge(model, 80, info) == lib.CR_ERR_ABSENT
+
+
+def test_a_walk_ends_where_the_list_was_changed(core: CoreModel) -> None:
+    """The present edge may be dropped. A next one that has gone meanwhile is never returned."""
+    lib, model = core.lib, core.model
+    for other in ("PD_2", "PD_3"):
+        core.add_edge("OWN", "PD_1", other)
+    one, two, three = (core.ref(f"PD_{n}") for n in (1, 2, 3))
+    for dropped, found in ((three, [three, two]), (two, [three])):
+        walk = core.ffi.new(
+            "cr_edge_walk *", lib.cr_model_walk(model, one, lib.CR_EDGE_OWN, lib.CR_OUT)
+        )
+        others = []
+        while lib.cr_model_next(walk):
+            others.append(walk.other.index)
+            if len(others) == 1:
+                assert lib.cr_model_drop_edge(model, lib.CR_EDGE_OWN, one, dropped) == lib.CR_OK
+        assert others == [ref.index for ref in found]
+        assert (walk.next == lib.CR_NONE) == (dropped is three)
+        core.add_edge("OWN", "PD_1", "PD_3" if dropped is three else "PD_2")
+
+
+def test_the_space_of_what_is_no_resource_is_none(core: CoreModel) -> None:
+    lib, model = core.lib, core.model
+    space = lib.cr_model_space(model, core.ref("BLOCK_1_1"))
+    assert space.index == core.ref("BLOCK_SPACE_1").index
+    for ref in (core.ref("PD_1"), core.ref("BLOCK_SPACE_1"), core.ffi.new("cr_ref *")[0]):
+        assert lib.cr_model_space(model, ref).index == lib.CR_NONE
 
 
 @pytest.mark.parametrize(
@@ -664,9 +705,8 @@ def assert_sound(core: CoreModel, model: Any) -> None:
             assert (info.manager.index, info.manager.generation) in there
         for kind in range(lib.CR_EDGE_KIND_COUNT):
             for direction in (lib.CR_OUT, lib.CR_IN):
-                length = 0
-                at = lib.cr_model_first(model, ref, kind, direction)
-                while at != lib.CR_NONE:
+                edges = walked(core, model, ref, kind, direction)
+                for at in edges:
                     assert lib.cr_model_edge(model, at, edge) == lib.CR_OK
                     ends = [getattr(edge, "from"), edge.to]
                     assert edge.kind == kind
@@ -678,8 +718,7 @@ def assert_sound(core: CoreModel, model: Any) -> None:
                         assert kind == lib.CR_EDGE_SUBSCRIBE
                         named = lib.cr_model_subscriptions(model, *ends, edge.handler)
                         assert named == edge.count
-                    length += 1
-                    at = lib.cr_model_next(model, at, ref, direction)
+                length = len(edges)
                 seen += 0 if kind == lib.CR_EDGE_LINK and direction == lib.CR_IN else length
                 if kind == lib.CR_EDGE_HOLD and direction == lib.CR_IN:
                     assert info.holders == length
@@ -707,9 +746,9 @@ def use_everything(core: CoreModel, model: Any) -> None:
     taken, at, count = ffi.new("cr_edge_taken[2]"), ffi.new("uint32_t *"), ffi.new("uint32_t *")
     for ref in refs[::2]:
         lib.cr_model_doom(model, ref)
-        at[0] = lib.cr_model_lists(model, ref)
+        at[0] = 0
         if lib.cr_model_take_edges(model, ref, at, taken, 2, count) == lib.CR_OK:
-            gone = at[0] == 0  # with the last edge the node is destroyed
+            gone = at[0] == lib.CR_NONE  # with the last edge the node is destroyed
             assert lib.cr_model_destroy(model, ref) == (lib.CR_ERR_STATE if gone else lib.CR_OK)
         lib.cr_model_destroy(model, ref)
         lib.cr_model_release(model, ref)
@@ -845,26 +884,6 @@ def test_a_core_that_cannot_be_loaded_is_told_by_its_path(
         load_core(())
 
 
-def test_the_lists_of_a_node_are_those_that_have_edges() -> None:
-    rng = random.Random(9)
-    seen = 0
-    for _ in range(40):
-        core = CoreModel.from_model(random_model(rng))
-        lib = core.lib
-        for ref in core.refs.values():
-            first = [
-                lib.cr_model_first(core.model, ref, kind, direction) != lib.CR_NONE
-                for kind in range(lib.CR_EDGE_KIND_COUNT)
-                for direction in (lib.CR_OUT, lib.CR_IN)
-            ]
-            lists = lib.cr_model_lists(core.model, ref)
-            assert lists == sum(1 << bit for bit, some in enumerate(first) if some)
-            seen |= lists
-    assert seen.bit_count() > lib.CR_EDGE_KIND_COUNT
-    stale = core.ffi.new("cr_ref *", {"index": 0, "generation": 0})[0]
-    assert lib.cr_model_lists(core.model, stale) == 0
-
-
 def edge_info(core: CoreModel, index: int) -> tuple[int, ...]:
     out = core.ffi.new("cr_edge_info *")
     assert core.lib.cr_model_edge(core.model, index, out) == core.lib.CR_OK
@@ -898,13 +917,11 @@ def test_edges_are_taken_as_destroying_removes_them(seed: int, room: int) -> Non
             for direction in (lib.CR_OUT, lib.CR_IN):
                 if kind == lib.CR_EDGE_LINK and direction == lib.CR_IN:
                     continue  # every link is on the OUT list
-                index = lib.cr_model_first(model, ref, kind, direction)
-                while index != lib.CR_NONE:
+                for index in walked(core, model, ref, kind, direction):
                     wanted.append(edge_info(core, index))
                     indices.append(index)
-                    index = lib.cr_model_next(model, index, ref, direction)
         before = core.edges()
-        at[0] = lib.cr_model_lists(model, ref)
+        at[0] = 0
         first = refused or lib.cr_model_take_edges(model, ref, at, out, room, count)
         if refused or first == lib.CR_ERR_BUSY:
             status = lib.cr_model_take_edges(model, ref, at, out, room, count)
@@ -920,7 +937,7 @@ def test_edges_are_taken_as_destroying_removes_them(seed: int, room: int) -> Non
             assert lib.CR_EDGE_SUBSCRIBE not in kinds[:-1]
             taken += [told(each.info) for each in some]
             had += [each.index for each in some]
-            if not at[0]:
+            if at[0] == lib.CR_NONE:
                 break
             assert len(some) == room or kinds[-1] == lib.CR_EDGE_SUBSCRIBE
             assert lib.cr_model_take_edges(model, ref, at, out, room, count) == lib.CR_OK

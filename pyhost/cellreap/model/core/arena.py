@@ -210,24 +210,23 @@ class Arena:
         Walks the edge lists from both ends. CoreError if the two directions disagree.
         """
         seen: list[dict[tuple[str, str, str], int]] = [{}, {}]
-        info = self.ffi.new("cr_edge_info *")
+        info, walk = self.ffi.new("cr_edge_info *"), self.ffi.new("cr_edge_walk *")
         for kind, name in names_of("cr_edge_kind", "CR_EDGE_").items():
             if kind == self.lib.CR_EDGE_KIND_COUNT:
                 continue
             for ref in self.refs.values():
                 for direction in (self.lib.CR_OUT, self.lib.CR_IN):
-                    edge = self.lib.cr_model_first(self.model, ref, kind, direction)
-                    while edge != self.lib.CR_NONE:
+                    walk[0] = self.lib.cr_model_walk(self.model, ref, kind, direction)
+                    while self.lib.cr_model_next(walk):
                         self._try(
-                            self.lib.cr_model_edge(self.model, edge, info),
-                            f"looking at edge {edge}",
+                            self.lib.cr_model_edge(self.model, walk.edge, info),
+                            f"looking at edge {walk.edge}",
                         )
                         # `from` is a keyword of Python.
                         ends = [self.id_of(getattr(info, "from")), self.id_of(info.to)]
                         a, b = sorted(ends) if name == "link" else ends
                         key = name.upper() + (f":{info.handler}" if info.handler else ""), a, b
                         seen[direction][key] = info.count
-                        edge = self.lib.cr_model_next(self.model, edge, ref, direction)
         if seen[0] != seen[1]:
             raise CoreError("CR_ERR_CORRUPT", "walking the edges from both ends")
         return seen[0]
