@@ -21,6 +21,7 @@
 #include "system/inject.h"
 #include "system/regions.h"
 #include "system/saved.h"
+#include "system/stand_ins.h"
 #include "system/state.h"
 #include "system/text.h"
 #include "system/truth.h"
@@ -104,6 +105,7 @@ cr_status cr_set_up_objects(const cr_component_room *room, const cr_image_header
     cr_before_panic(write_all);
     cr_channels_init();
     cr_doors_init();
+    cr_stand_ins_init();
     cr_truth_init(out->bound);
     cr_progress_init(image, out->bound);
     return CR_OK;

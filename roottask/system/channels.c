@@ -5,6 +5,7 @@
 #include "doors.h"
 #include "kernel/untyped.h"
 #include "making.h"
+#include "stand_ins.h"
 
 /* By the PD's position in the configuration. 0: it has no channel. */
 static seL4_CPtr bells[CR_IMAGE_MAX_PDS];
@@ -12,7 +13,7 @@ static uint32_t back_in[CR_IMAGE_MAX_PDS]; /* the turn; 0: it is not back since 
 static uint32_t turn;
 static int any_is_back;
 
-static cr_peer_cap peers[2 * CR_IMAGE_MAX_ENDS];
+static cr_peer_cap peers[2 * CR_IMAGE_MAX_ENDS + CR_IMAGE_MICROKIT_IDS];
 
 /* Of what the PD of this end signals. */
 static seL4_Word badge_of(uint32_t end)
@@ -50,7 +51,7 @@ void cr_channels_fill(uint32_t config, cr_body_params *out)
     out->bell = bells[config];
     cr_door_fill(config, out);
     out->peers = peers;
-    out->n_peers = 0;
+    out->n_peers = cr_stand_ins_fill(config, peers);
     for (uint32_t i = 0; i < cr_sys.image->ends.count; i++) {
         if (cr_end_at(i)->pd == config && cr_end_at(i)->slot != 0) {
             peers[out->n_peers++] = (cr_peer_cap){

@@ -7,6 +7,7 @@
 #include "lines.h"
 #include "kernel/untyped.h"
 #include "rows.h"
+#include "stand_ins.h"
 #include "state.h"
 #include "text.h"
 
@@ -349,29 +350,37 @@ static cr_status mint_parent(const cr_making *now, uint32_t what)
                                       cr_sys.requests[now->request.request].generation)));
 }
 
+/* The PD whose thread a hold is for. 0: the hold is for something else. */
+static const cr_pd *child_of(const cr_making *now, uint32_t what)
+{
+    cr_node_info info;
+    cr_pd *child;
+    return what == CR_OF_HOLD && cr_sys.node_entry[now->hold.node->index] == 0 &&
+                   cr_model_get(cr_sys.model, *now->hold.node, &info) == CR_OK &&
+                   cr_find_pd(info.number, &child) == CR_RESULT_OK
+               ? child
+               : 0;
+}
+
 static cr_status grant(const cr_making *now, uint32_t what)
 {
+    const cr_pd *child = child_of(now, what);
     if (what >= CR_OF_PART) {
         return of_kernel(cr_copy(slot_of(now, what), parent_of(now, what), seL4_AllRights));
     }
     if (what == CR_OF_REQUEST) {
         return of_kernel(cr_copy(slot_of(now, what), parent_of(now, what), CR_CLIENT_RIGHTS));
     }
+    if (child != 0) {
+        return of_kernel(cr_put_thread(slot_of(now, what), child));
+    }
     cr_node_info info;
-    cr_pd *child;
-    const uint32_t pool_slot = cr_sys.node_entry[now->hold.node->index];
     if (cr_model_get(cr_sys.model, *now->hold.node, &info) != CR_OK) {
         return CR_ERR_STALE;
     }
-    if (pool_slot == 0) {
-        return cr_find_pd(info.number, &child) != CR_RESULT_OK
-                   ? CR_ERR_STALE
-                   : of_kernel(cr_copy(slot_of(now, what),
-                                       cr_slot_at(cr_body_cap(&child->body, CR_BODY_TCB)),
-                                       seL4_AllRights));
-    }
     return of_kernel(
-        cr_copy(slot_of(now, what), cr_slot_at(cr_cptr(CR_L1_POOL, pool_slot)),
+        cr_copy(slot_of(now, what),
+                cr_slot_at(cr_cptr(CR_L1_POOL, cr_sys.node_entry[now->hold.node->index])),
                 cr_same(info.space, cr_sys.pd_space) ? CR_NAMING_RIGHTS : CR_CLIENT_RIGHTS));
 }
 
@@ -452,6 +461,7 @@ static cr_status undo(void *context, const cr_make_step *step, const cr_make_res
     cr_making *now = context;
     cr_new_part *part = part_of(now, step->what);
     const cr_new_edge *edge;
+    const cr_pd *child;
     (void)why;
     switch (step->kind) {
     case CR_MAKE_ENTRY:
@@ -470,7 +480,9 @@ static cr_status undo(void *context, const cr_make_step *step, const cr_make_res
     case CR_MAKE_PARENT:
         return of_kernel(cr_delete(parent_of(now, step->what)));
     case CR_MAKE_GRANT:
-        return of_kernel(cr_delete(slot_of(now, step->what)));
+        child = child_of(now, step->what);
+        return of_kernel(child != 0 ? cr_put_stand_in(slot_of(now, step->what), child)
+                                    : cr_delete(slot_of(now, step->what)));
     case CR_MAKE_START:
         return of_kernel(cr_suspend(cr_body_cap(&now->pd.pd->body, CR_BODY_TCB)));
     default:

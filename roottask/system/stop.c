@@ -33,6 +33,7 @@
  * instruction that faulted, and it faults again. */
 #include "doors.h"
 #include "kernel/arch/arch.h"
+#include "stand_ins.h"
 #include "system.h"
 #include "text.h"
 #include "truth.h"
@@ -206,10 +207,8 @@ static cr_status free_callers(const cr_pd *server)
 static cr_status stop(cr_pd *pd)
 {
     cr_slot endpoint = cr_slot_at(cr_body_cap(&pd->body, CR_BODY_ENDPOINT));
-    cr_truth_leave_out(pd);
-    /* A parent could have the thread run on. */
-    if (pd->config != CR_IMAGE_NONE && cr_parent_of(pd->config) != 0 &&
-        cr_revoke(cr_slot_at(cr_body_cap(&pd->body, CR_BODY_TCB)))) {
+    cr_truth_leave_out(cr_body_cap(&pd->body, CR_BODY_TCB));
+    if (cr_take_thread(pd)) {
         return CR_ERR_KERNEL;
     }
     if (cr_suspend(cr_body_cap(&pd->body, CR_BODY_TCB)) || cr_revoke(endpoint) ||

@@ -346,10 +346,10 @@ static int has_room_for_snapshot(void)
     return 1 + pds_then + cr_sys.pds_made - made_then <= CR_SEEN_MAX;
 }
 
-void cr_truth_leave_out(const cr_pd *pd)
+void cr_truth_leave_out(seL4_CPtr tcb)
 {
     if (takes_snapshots()) {
-        cr_debug_name(cr_body_cap(&pd->body, CR_BODY_TCB), LEFT_OUT);
+        cr_debug_name(tcb, LEFT_OUT);
     }
 }
 
@@ -362,7 +362,7 @@ static void print_snapshot(void)
         const cr_body *body = &cr_sys.pds[i].body;
         if (cr_pd_exists(&cr_sys.pds[i])) {
             pds_then++;
-            cr_truth_leave_out(&cr_sys.pds[i]);
+            cr_truth_leave_out(cr_body_cap(body, CR_BODY_TCB));
             give_spaces(probes[i], cr_body_cap(body, CR_BODY_CSPACE), body->cspace_bits,
                         tables ? cr_body_cap(body, CR_BODY_VSPACE) : nothing_mapped);
         }

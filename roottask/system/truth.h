@@ -24,7 +24,7 @@ void cr_truth_init(seL4_CPtr notification);
 
 /* Keeps a thread out of snapshots for good. It must be called before a PD is stopped: if its thread
  * stayed, a snapshot would stop the kernel in an assertion. */
-void cr_truth_leave_out(const cr_pd *pd);
+void cr_truth_leave_out(seL4_CPtr tcb);
 
 typedef enum cr_truth_when {
     CR_TRUTH_FIRST, /* before any PD runs */

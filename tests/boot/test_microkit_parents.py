@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kit.microkit import FRESH, Microkit, pd
+from kit.microkit import FRESH, Microkit, pd, spoken
 
 AGAIN = "hello, restarted"
 
@@ -84,3 +84,27 @@ def test_a_policy_hands_the_faults_over(microkit: Microkit, tmp_path: Path) -> N
     assert said_by(shown, "faulty") == [FRESH] * times
     assert said_by(shown, "parent") == ["children 0"]
     assert made(shown) == {"faulty": times, "parent": 1, "calm": 1, "outer": 1, "bystander": 1}
+
+
+@pytest.mark.parametrize(("parent", "comes_back"), [("nag", True), ("frail", False)])
+@pytest.mark.behaviour("P-03")
+def test_a_parent_outlives_what_it_asks_of_a_child_that_is_down(
+    microkit: Microkit, tmp_path: Path, parent: str, comes_back: bool
+) -> None:
+    """To restart or to stop it has no effect. One that is there is restarted. A parent that comes
+    back has neither child, and both are as before.
+    """
+    children = child("faulty", 0, 'priority="9"') + child("calm", 1, 'priority="8"')
+    policy = back("frail") if parent == "frail" else ""
+    for name in ("faulty", "calm"):
+        again = "respawn = true\n" if comes_back else ""
+        policy += f'[[pd]]\nname = "{name}"\nfaults = "cellreap"\n{again}'
+    shown = microkit.run(pd(parent, 'priority="1"', children, "nag"), policy, tmp_path)
+    assert shown["violations"] == []
+    its_own = {fault["address"] for fault in shown["faults"] if fault["name"] == parent}
+    assert its_own == ({"0xdead000"} if parent == "frail" else set()), "none of libmicrokit's"
+    times, said = made(shown), spoken(tmp_path)  # Lines may begin in the midst of others.
+    assert (times[parent] > 1) == (parent == "frail")
+    assert (times["faulty"] > 1) == comes_back
+    assert said.count(f"faulty: {FRESH}") == times["faulty"]
+    assert f"calm: {AGAIN}" in said

@@ -110,6 +110,7 @@ class _Watcher:
             bell=bells_of(self._image.config).get(name),
             door=doors_of(self._image.config).get(name),
             thread=thread_of(self._image.config, config)[0],
+            threads=self._threads(pd),
             held=replace(held, calls=calls),
         )
 
@@ -130,6 +131,17 @@ class _Watcher:
         pages = context.memory.objects.pages(node)
         return Memory(node, pages, None if frames is None else frames.start, body.paddr)
 
+    def _threads(self, pd: str) -> dict[int, str]:
+        context = self._replay.context
+        children = {
+            slot: child_of(context, node) for slot, (_, node) in context.slots.of(pd).items()
+        }
+        return {
+            slot: child
+            for slot, child in children.items()
+            if child is not None and not context.freed.is_stopped(child)
+        }
+
     def _given(self, pd: str) -> list[Given]:
         context = self._replay.context
         microkit = is_of_microkit(context, pd)
@@ -144,8 +156,7 @@ class _Watcher:
                 continue  # they went with its endpoint
             if kind == "REQUEST" and microkit:
                 continue  # as it is configured
-            if (child := child_of(context, node)) is not None:
-                given.append(Given(slot, child, None))
+            if child_of(context, node) is not None:
                 continue
             if kind == "REQUEST":
                 entry = self._entries.requests[pd, node]

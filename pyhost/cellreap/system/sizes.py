@@ -58,6 +58,7 @@ def sizes_of(
     spawned = {program: body(spawned_pd(program)) for pd in config.pds for program in pd.spawns}
     turn_threads = _turn_threads(config)
     bells, doors = {end.pd for end in ends(config)}, called(config)
+    stand_ins = sum(pd.child_id is not None for pd in config.pds)
     own = 1 << roottask("root.h", "CR_OWN_BLOCK_BITS")
     mcs = target.sc_bits > 0
     replies = mcs * (_probes(config, saved) + 1)
@@ -80,6 +81,7 @@ def sizes_of(
         + sum(cnode_of_device(region, target) for region in devices)
         + _row_bytes(len(bells), 1 << target.notification_bits)
         + _row_bytes(len(doors), 1 << target.endpoint_bits)
+        + _row_bytes(stand_ins, 1 << target.tcb_bits)
         + probes * _probe_bytes(_probes(config, saved), target),
         base_slots=roottask("root.h", "CR_OWN_SLOTS")
         + device * roottask("kernel/timer.h", "CR_TIMER_SLOTS")
@@ -89,6 +91,7 @@ def sizes_of(
         + probes * _probe_slots(config, saved)
         + len(bells)
         + len(doors)
+        + stand_ins
         + replies
         + scs
         + pools
@@ -105,6 +108,7 @@ def sizes_of(
             len(devices),
             len(bells),
             len(doors),
+            stand_ins,
         )
         | ({"sched-context": scs, "reply": replies} if mcs else {}),
         objects={
@@ -165,15 +169,16 @@ def _own_objects(
     cnodes: int,
     bells: int,
     doors: int,
+    stand_ins: int,
 ) -> dict[str, int]:
     """An endpoint for operations, a notification, the worker with its endpoint, the writer and the
     pump with three notifications, the timer's device or the sleeper; a thread and a notification
     for each turn thread and for the quiet thread; probes, which share an address space; large pages
-    of the tables; CNodes with frames of devices; a notification for each PD that has a channel, and
-    an endpoint for each that is called over one.
+    of the tables; CNodes with frames of devices; a notification for each PD that has a channel, an
+    endpoint for each that is called over one, and a thread for each child.
     """
     objects = {
-        "thread": 3 + turn_threads + scenario + probes + sleeper,
+        "thread": 3 + turn_threads + scenario + probes + sleeper + stand_ins,
         "endpoint": 2 + doors,
         "notification": 4 + turn_threads + scenario + bells,
         "vspace": int(probes > 0),

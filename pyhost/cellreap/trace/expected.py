@@ -128,8 +128,10 @@ class ExpectedPd:
     """
     holds: Mapping[str, int] = field(default_factory=dict)
     """The PDs whose PD capability it has -> the slot."""
+    parent: str | None = None
+    """Of a child: the PD for Microkit that has its thread."""
     parent_badge: int | None = None
-    """Of a child in a PD for Microkit, which has its thread: the badge of its faults there."""
+    """Of a child: the badge of its faults there."""
     requests: frozenset[str] = frozenset()
     spaces: Mapping[str, str] = field(default_factory=dict)
     """Name -> type."""

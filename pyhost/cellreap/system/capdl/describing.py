@@ -22,7 +22,7 @@ from cellreap.system.capdl.objects import (
 from cellreap.system.capdl.parts import Parts
 from cellreap.system.capdl.rendering import render
 from cellreap.system.capdl.target import Target
-from cellreap.system.config import Config, Pd, hold_slots, tables, thread_of
+from cellreap.system.config import Config, Pd, tables, thread_of
 from cellreap.system.elf import read_executable
 from cellreap.system.regions import ranges_of
 
@@ -67,11 +67,7 @@ def describe(config: Config, programs: Mapping[str, bytes], target: Target) -> D
         add_derived(derived, layout.derived())
     holders = Holders(caps)
     for name, layout in layouts.items():
-        holders.add(layout, configured(config, name, regions_of(config, name)))
-    for layout in layouts.values():
-        for child, slot in hold_slots(config, layout.pd).items():
-            if layout.pd.abi == "microkit" and child in layouts:
-                holders.add_thread(layout, slot, layouts[child])
+        holders.add(layout, configured(config, name, regions_of(config, name)), layouts)
     holders.finish(layouts.values())
     caps["root_cspace"] = root_caps(dict(enumerate(bodies, 1)))
     heading = _heading(config, [pd.name for pd in config.pds if pd.name not in pds])

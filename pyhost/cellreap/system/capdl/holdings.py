@@ -26,6 +26,7 @@ from cellreap.system.config import (
     call_badge,
     called,
     ends,
+    hold_slots,
     lines,
 )
 from cellreap.system.config.lines import Line
@@ -61,11 +62,13 @@ class Region:
 @dataclass(frozen=True)
 class Holdings:
     """What a PD has. signals: by slot, the PD that it signals, and the badge. calls: the same of
-    the PDs that it calls. lines: with their places among all lines of the configuration.
+    the PDs that it calls. threads: by slot, the child whose thread is there. lines: with their
+    places among all lines of the configuration.
     """
 
     signals: Mapping[int, tuple[str, int]] = field(default_factory=dict)
     calls: Mapping[int, tuple[str, int]] = field(default_factory=dict)
+    threads: Mapping[int, str] = field(default_factory=dict)
     lines: tuple[tuple[int, Line], ...] = ()
     regions: tuple[Region, ...] = ()
 
@@ -82,6 +85,12 @@ def configured(config: Config, pd: str, regions: Iterable[Region]) -> Holdings:
             end.calls: (end.peer, call_badge(other))
             for end, other in both_ends(config)
             if end.pd == pd and end.calls
+        },
+        {
+            slot: child
+            for holder in config.pds
+            if holder.name == pd and holder.abi == "microkit"
+            for child, slot in hold_slots(config, holder).items()
         },
         tuple((i, line) for i, line in enumerate(lines(config)) if line.pd == pd),
         tuple(regions),
@@ -126,13 +135,20 @@ class Holders:
         """number of a line -> the object"""
         self._copies: dict[Memory, list[tuple[str, int]]] = {}
 
-    def add(self, layout: Parts, held: Holdings) -> None:
-        """Adds what a PD has."""
+    def add(self, layout: Parts, held: Holdings, children: Mapping[str, Parts]) -> None:
+        """Adds what a PD has. children: those that are there, by name."""
         cspace = layout.name("cspace")
         for slot, (peer, told) in held.signals.items():
             self._fill(cspace, Cap(slot, _bell(peer), ("W", f"badge: {told:#x}")))
         for slot, (peer, told) in held.calls.items():
             self._fill(cspace, Cap(slot, door_of(peer), ("WP", f"badge: {told:#x}")))
+        for slot, name in held.threads.items():
+            child = children.get(name)
+            if child is None:
+                self.shared.append(Object(f"stand_in_{name}", "tcb", layout.target.tcb_bits))
+            else:
+                self.derived[child.name("body"), body_slot("CR_BODY_TCB")] = ((cspace, slot),)
+            self._fill(cspace, Cap(slot, child.name("tcb") if child else f"stand_in_{name}"))
         for place, line in held.lines:
             thing = _line(line, layout.target.arch)
             self.shared.append(thing)
@@ -147,12 +163,6 @@ class Holders:
                 self._fill(thing.name, Cap(0, layout.bell, signal))
         for region in held.regions:
             self._add_region(layout, region)
-
-    def add_thread(self, layout: Parts, slot: int, child: Parts) -> None:
-        """Adds the thread of another PD to what a PD has."""
-        cspace = layout.name("cspace")
-        self._fill(cspace, Cap(slot, child.name("tcb")))
-        self.derived[child.name("body"), body_slot("CR_BODY_TCB")] = ((cspace, slot),)
 
     def finish(self, layouts: Iterable[Parts]) -> None:
         """Adds the memory objects that are mapped. layouts: of all PDs."""

@@ -22,13 +22,12 @@ class Given:
     """A capability that a PD was given.
 
     server: the id of the PD whose endpoint it is to; None: the root task. request: the badge is
-    that of a REQUEST, whose parent is in the CNode of the PD's body. Without a badge it is the
-    server's thread.
+    that of a REQUEST, whose parent is in the CNode of the PD's body.
     """
 
     slot: int
     server: str | None
-    badge: tuple[str, int, int] | None  # kind, index, generation
+    badge: tuple[str, int, int]  # kind, index, generation
     request: bool = False
 
 
@@ -39,7 +38,8 @@ class RunningPd:
     config: what it was made from, with a name that no other PD has now. index, generation: its
     entry in the root task's table. stopped: its endpoint is gone, and its thread is suspended.
     ranges: where the configuration gives it regions. bell: its notification, if that outlives it.
-    door: the same of its endpoint. thread: its number in its process.
+    door: the same of its endpoint. thread: its number in its process. threads: by slot, the ids of
+    the children whose threads it has.
     """
 
     id: str
@@ -53,6 +53,7 @@ class RunningPd:
     bell: str | None = None
     door: str | None = None
     thread: int = 0
+    threads: Mapping[int, str] = field(default_factory=dict)
     held: Holdings = field(default_factory=Holdings)
 
 
@@ -100,10 +101,8 @@ def describe_running(
         _give(pd, layouts, caps, derived)
     holders = Holders(caps)
     for pd in pds:
-        holders.add(layouts[pd.id], pd.held)
-        for given in pd.given:
-            if given.badge is None and given.server is not None:
-                holders.add_thread(layouts[pd.id], given.slot, layouts[given.server])
+        there = {pd.held.threads[slot]: layouts[child] for slot, child in pd.threads.items()}
+        holders.add(layouts[pd.id], pd.held, there)
     holders.finish(layouts.values())
     caps["root_cspace"] = root_caps(bodies)
     ordered = tuple(bodies[pd.index] for pd in pds)
@@ -143,8 +142,6 @@ def _give(
     held, parents = list(caps[cspace]), list(caps[own])
     for given in sorted(pd.given, key=lambda each: each.slot):
         place: SlotRef = (cspace, given.slot)
-        if given.badge is None:
-            continue
         number = badge(*given.badge)
         if given.server is None:
             held.append(Cap(given.slot, "root_ep", ("P", number)))

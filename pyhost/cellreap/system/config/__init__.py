@@ -15,6 +15,7 @@ from cellreap.system.config.channels import (
     ends_of,
     fault_badge,
     hold_slots,
+    parent_of,
 )
 from cellreap.system.config.closeness import closeness_of
 from cellreap.system.config.debugging import asking, check_debug, on_kernel
@@ -94,6 +95,7 @@ __all__ = [
     "load_config",
     "on_kernel",
     "override",
+    "parent_of",
     "parse_config",
     "processes",
     "read_text",

@@ -80,6 +80,11 @@ def hold_slots(config: Config, pd: Pd) -> dict[str, int]:
     return {name: first + held[name] for name in pd.holds_pds if name in held}
 
 
+def parent_of(config: Config, pd: str) -> str:
+    """The PD that has a child."""
+    return next(other.name for other in config.pds if pd in other.holds_pds)
+
+
 def fault_badge(pd: Pd) -> int:
     """The badge with which its parent is told of a PD's faults."""
     assert pd.child_id is not None

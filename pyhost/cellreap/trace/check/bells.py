@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The notifications of PDs with channels, and the endpoints of PDs that are called over them, which
-outlive the PDs, and the capabilities of others to them.
+"""What outlives PDs, and the capabilities of others to it: the notifications of PDs with channels,
+the endpoints of PDs that are called over them, and the stand-ins of children for Microkit.
 
 Which PD has which channel, only the configuration tells.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cellreap.trace.check.context import Context
-from cellreap.trace.check.snapshot import Cap
+from cellreap.trace.check.snapshot import Cap, physical
 
 
 def is_closed(context: Context, name: str) -> bool:
@@ -30,6 +30,8 @@ class Bells:
         self._addresses: dict[str, int] = {}
         """By the name of the PD."""
         self._doors: dict[str, int] = {}
+        self._stand_ins: dict[str, str] = {}
+        """Child -> the kernel's name of its stand-in."""
 
     def _has_one(self, pd: str) -> bool:
         config = self._context.configured.edges.config_of(pd)
@@ -80,6 +82,28 @@ class Bells:
         for call in () if config is None else config.calls:
             if not is_closed(self._context, call.peer):
                 yield call.slot, Cap("ep", self._doors.get(call.peer, 0), "WP", call.badge)
+
+    def threads(self, pd: str) -> Iterator[tuple[int, str]]:
+        """The slots in which a PD for Microkit has the threads of its children, and their names."""
+        config = self._context.configured.edges.config_of(pd)
+        for name, slot in () if config is None or not config.microkit else config.holds.items():
+            yield slot, name
+
+    def thread(self, pd: str, slot: int, name: str, cap: Cap | str | None) -> str | None:
+        """The capability that a PD has there: to its child's thread, or to what stands in for that
+        while the child is not there, or is stopped. cap: what is in the slot.
+        """
+        context = self._context
+        child = context.configured.edges.live(name)
+        thread = cap if isinstance(cap, str) and cap.endswith("_tcb") else None
+        address = 0 if thread is None else physical(thread, "tcb")
+        if child and slot in context.slots.of(pd) and not context.freed.is_stopped(child):
+            return thread if context.memory.is_inside(child, address) else None
+        taken = thread in self._stand_ins.values()
+        pds = context.model.pds()
+        if thread and not taken and not any(context.memory.is_inside(it, address) for it in pds):
+            self._stand_ins.setdefault(name, thread)
+        return self._stand_ins.get(name)
 
     def faults(self, pd: str) -> Cap | None:
         """The capability over which its parent is told of its faults, if that handles them."""

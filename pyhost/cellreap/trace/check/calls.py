@@ -41,6 +41,7 @@ TAKES: Final = {"cancel-sends": 1, "revoke": 1, "delete": 1}
 QUIETS: Final = {"copy": 1, "map": 2, "delete": 1}
 """Of a device, for each entry of its `on_death`."""
 TAKES_LINE: Final = {"revoke": 1, "delete": 1}
+TAKES_THREAD: Final = {"delete": 1, "copy": 1}
 DESTROYS_BODY: Final = {"revoke": 1}
 SIGNALS: Final = {"signal": 1}
 
@@ -68,7 +69,8 @@ class Calls(Concern):
                 calls["read-registers"] += 1
         config = context.configured.edges.config_of(pd)
         calls["delete"] += bool(has_door(context, pd) or context.authority.number(pd, "passive"))
-        calls["revoke"] += config is not None and config.parent_badge is not None
+        if config is not None and config.parent and context.configured.edges.live(config.parent):
+            calls += Counter(TAKES_THREAD)
         quiets = 0 if config is None else sum(each.quiets for each in config.maps)
         calls += Counter({kind: quiets * count for kind, count in QUIETS.items()})
         self._stops[pd] = calls

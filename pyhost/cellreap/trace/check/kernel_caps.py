@@ -87,8 +87,9 @@ class KernelCaps:
         """The slots of a PD's CSpace with the capabilities that must be in them."""
         requests = self._context.model.requests
         for slot, (kind, node) in sorted(self._context.slots.of(pd).items()):
-            if kind == "REQUEST" and is_of_microkit(self._context, pd):
-                continue  # The configuration gives the capability, whether the request is there.
+            given = kind == "REQUEST" or child_of(self._context, node) is not None
+            if given and is_of_microkit(self._context, pd):
+                continue  # The configuration gives the capability, whether the edge is there.
             # A request that was cut from a space which is left is in its slot until the PD is told.
             if self.exists(node) and (kind != "REQUEST" or (pd, node) in requests):
                 yield slot, (kind, node)
@@ -96,6 +97,10 @@ class KernelCaps:
     def calls_of(self, pd: str) -> Iterator[int]:
         """The slots with which a PD for Microkit calls others."""
         return (slot for slot, _ in self._bells.calls(pd))
+
+    def threads_of(self, pd: str) -> Iterator[int]:
+        """The slots in which a PD for Microkit has threads."""
+        return (slot for slot, _ in self._bells.threads(pd))
 
     def may_lack(self, node: str, pd: str = "-") -> bool:
         """Whether a cleanup that left something may have taken the PD's capability to a node.
@@ -304,6 +309,8 @@ class KernelCaps:
             yield slots[name], (f"its own {kind}", Cap(kind, address, "R", 0))
         for slot, call in self._bells.calls(pd):
             yield slot, ("its calls", call)
+        for slot, name in self._bells.threads(pd):
+            yield slot, (f"{name}'s thread", self._bells.thread(pd, slot, name, has.get(slot)))
         if self._context.memory.objects.of(pd)["reply"]:
             kept = has.get(slots["REPLY"])
             inside = isinstance(kept, str) and self._inside(pd, physical(kept, "reply"))
@@ -320,9 +327,6 @@ class KernelCaps:
             return self._bells.capability(pd, slot, cap)
         if kind == "HOLD" and is_line(node):
             return self._machine.capability(pd, slot, cap)
-        if (child := child_of(self._context, node)) is not None:
-            thread = cap if isinstance(cap, str) and cap.endswith("_tcb") else None
-            return thread if thread and self._inside(child, physical(thread, "tcb")) else None
         if kind == "HOLD":
             address, badge = self._of_resource(node)
             serves = self._context.model.manager[self._context.model.space_of[node]]

@@ -12,7 +12,7 @@ from cellreap import headers
 from cellreap.model.ids import ROOT, is_channel, is_line, is_memory, is_region
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.kernel_caps import KernelCaps
-from cellreap.trace.check.own_slots import child_of, has_door, has_parent
+from cellreap.trace.check.own_slots import has_door, has_parent
 from cellreap.trace.check.snapshot import SnapshotError, read_snapshot
 from cellreap.trace.check.times import Times
 from cellreap.trace.events import Event, cause_of
@@ -280,6 +280,7 @@ class Truth(Concern):
         if has_door(self.context, pd):
             slots[own["NOTIFICATION"]] = _ENDPOINT
         slots.update(dict.fromkeys(self._kernel.calls_of(pd), _ENDPOINT))
+        slots.update(dict.fromkeys(self._kernel.threads_of(pd), _THREAD))
         if "ENDPOINT" in own and self.context.freed.keeps_endpoint(pd, own["ENDPOINT"] in has):
             slots[own["ENDPOINT"]] = _ENDPOINT
         if self.context.memory.objects.of(pd)["reply"]:
@@ -287,13 +288,7 @@ class Truth(Concern):
         for slot, (_, node) in self._kernel.capabilities(pd):
             if slot in has or not self._kernel.may_lack(node, pd):
                 slots[slot] = (
-                    _THREAD
-                    if child_of(self.context, node)
-                    else _NOTIFICATION
-                    if is_channel(node)
-                    else _OTHER
-                    if is_line(node)
-                    else _ENDPOINT
+                    _NOTIFICATION if is_channel(node) else _OTHER if is_line(node) else _ENDPOINT
                 )
         return slots
 
