@@ -34,3 +34,9 @@ def test_a_channel_goes_with_the_last_of_its_pds(target: Target) -> None:
     gone = {node for node, _ in run.destroys() if is_channel(node)}
     assert len(gone) == 3
     assert [run.says(pd)[-2] for pd in ("left", "right")] == [FRESH, FRESH]
+
+
+def test_a_pd_may_have_a_channel_with_one_that_was_never_there(target: Target) -> None:
+    """The kernel's word has its capability from the start, and the other one's when it comes."""
+    run = target.run("channel", change=with_pd("right", start="after-cleanup"))
+    assert run.says("right")[0] == FRESH

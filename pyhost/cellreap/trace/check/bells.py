@@ -50,11 +50,10 @@ class Bells:
         if name in addresses:
             return True
         taken = address in (*self._addresses.values(), *self._doors.values())
-        addresses[name] = address if not taken else 0
-        bodies = map(self._context.memory.body, self._context.model.pds())
-        return not taken and not any(
-            body is not None and body.paddr <= address < body.paddr + body.bytes for body in bodies
-        )
+        inside = self._context.memory.is_inside
+        fits = not taken and not any(inside(pd, address) for pd in self._context.model.pds())
+        addresses[name] = address if fits else 0
+        return fits
 
     def of(self, pd: str, own: int) -> int:
         """The address of a PD's notification. own: if it has none that outlives it."""
@@ -65,8 +64,8 @@ class Bells:
         config = self._context.configured.edges.config_of(pd)
         for end in () if config is None else config.ends:
             if end.slot == slot:
-                if isinstance(cap, Cap) and self._has_door(end.peer):
-                    # Its own capability is to its endpoint. So its peers tell which one it is.
+                if isinstance(cap, Cap):
+                    # The other one was never there, or its own capability is to its endpoint.
                     self._learn(self._addresses, end.peer, cap.address)
                 address = self._addresses.get(end.peer, 0)
                 return Cap("notification", address, "W", end.badge)
@@ -111,8 +110,3 @@ class Bells:
         if config is None or config.parent_badge is None or config.handler is None:
             return None
         return Cap("ep", self._doors.get(config.handler, 0), "WP", config.parent_badge)
-
-    def _has_door(self, name: str) -> bool:
-        expected = self._context.expected
-        config = None if expected is None else expected.pd(name)
-        return config is not None and config.has_door
