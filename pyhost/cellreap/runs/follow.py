@@ -139,7 +139,8 @@ class Follower:
             self._at_once(said)
         if event.name == "SETTLED":
             for chapter in self._story.chapters[self.told :]:
-                for line in chapter_lines(chapter, self._replay.report, self._faults.found):
+                report, faults = self._replay.report, self._faults.found
+                for line in chapter_lines(chapter, report, faults, at_once=True):
                     self._tell(line)
             self.told = len(self._story.chapters)
 

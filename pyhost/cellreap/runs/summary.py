@@ -168,11 +168,15 @@ def _and(names: Iterable[str]) -> str:
     return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
-def chapter_lines(chapter: Chapter, report: Report, faults: Sequence[FaultSeen]) -> list[str]:
-    """All about one cleanup. report: of the events so far."""
+def chapter_lines(
+    chapter: Chapter, report: Report, faults: Sequence[FaultSeen], *, at_once: bool = False
+) -> list[str]:
+    """All about one cleanup. report: of the events so far. at_once: nobody could acknowledge yet
+    what he was told.
+    """
     checked = _checked(chapter.number, report)
     fatal = (each for each in reversed(faults) if each.fatal and each.pd == chapter.trigger)
-    return _long(chapter, report.names, checked, next(fatal, None))
+    return _long(chapter, report.names, checked, next(fatal, None), at_once)
 
 
 def heading_of(chapter: Chapter, names: Mapping[str, str]) -> str:
@@ -191,6 +195,7 @@ def _long(
     names: Mapping[str, str],
     checked: Cleanup | None,
     fault: FaultSeen | None,
+    at_once: bool,
 ) -> list[str]:
     plan: Mapping[str, Any] = {} if checked is None else checked.plan
     why = plan.get("doomed_why", {})
@@ -229,7 +234,7 @@ def _long(
     told = folded(
         ((to, f": {_notice(kind, node, dead, names)}") for to, kind, node, dead in notices), names
     )
-    if told:
+    if told and not at_once:
         done, failed = chapter.finished["ok"], chapter.finished["failed"]
         told.append(
             f"{done} of {counted(len(notices), 'notice')} acknowledged"

@@ -140,13 +140,15 @@ class Systems:
         self,
         source: str | Path,
         *,
+        policy: str | Path | None = None,
         max_destroyed: int | None = None,
         unbroken: bool = True,
         no_worse_than: str | Path | None = None,
         max_depth: int = 4,
         pairs: bool = False,
     ) -> Audit:
-        """Audits a trace, a model state, or the run of a configuration.
+        """Audits a trace, a model state, a description for Microkit with the policy beside it, or
+        the run of a configuration.
 
         A configuration does not tell what its programs make, so its system is booted as by `run`,
         and the state before the first cleanup is audited, or that at the end if there is none. The
@@ -156,7 +158,8 @@ class Systems:
         `no_worse_than`.
         """
         try:
-            found = audit_state(self._state(source), max_depth, pairs=pairs)
+            state = self._state(source, None if policy is None else self.home / policy)
+            found = audit_state(state, max_depth, pairs=pairs)
             before = None
             if no_worse_than is not None:
                 before = audit_state(self._state(no_worse_than), max_depth)
@@ -172,10 +175,10 @@ class Systems:
             self.fail(text)
         return found
 
-    def _state(self, source: str | Path) -> State:
+    def _state(self, source: str | Path, policy: Path | None = None) -> State:
         path = self.home / source
-        if path.suffix != ".toml":
-            return state_of(path)
+        if path.suffix != ".toml" or policy is not None:
+            return state_of(path, policy=policy)
         run = self.run(source)
         if not run.passed:
             raise UsageError(f"{source}: cannot be audited: its run did not pass")

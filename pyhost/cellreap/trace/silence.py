@@ -65,8 +65,9 @@ class Standing:
         """What a line about the PD says behind its name."""
         doing = self._doing(name_of)
         place = f", in {self.place}" if self.place else ""
-        said = "said nothing" if self.said is None else f'last said "{printable(self.said, _SAID)}"'
-        return f": {doing}{place}; {said}"
+        # PDs for Microkit say nothing here: they print on the console.
+        said = "" if self.said is None else f'; last said "{printable(self.said, _SAID)}"'
+        return f": {doing}{place}{said}"
 
     def _doing(self, name_of: Callable[[str], str]) -> str:
         who = name_of(self.on) if self.on else "somebody, whom the root task does not know"

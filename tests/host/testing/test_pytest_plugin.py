@@ -70,6 +70,14 @@ def test_an_audit_is_an_assertion_about_what_a_run_tells(
     """)
     )
     (pytester.path / "state.csv").write_text(state, encoding="utf-8")
+    pds = "".join(
+        f'<protection_domain name="{name}"><program_image path="a.elf"/></protection_domain>'
+        for name in "ab"
+    )
+    channel = '<channel><end pd="a" id="1"/><end pd="b" id="1"/></channel>'
+    (pytester.path / "a.system").write_text(f"<system>{pds}{channel}</system>")
+    policy = '[policy]\npd_depth = 1\n[[serves]]\nserver = "a"\nclients = ["b"]\n'
+    (pytester.path / "policy.toml").write_text(policy)
     text = """
 def test_good(cellreap):
     cellreap.audit("small.toml", max_destroyed=1, no_worse_than="small.toml")
@@ -79,6 +87,12 @@ def test_broken(cellreap):
     cellreap.audit("state.csv")
 def test_allowed(cellreap):
     cellreap.audit("state.csv", unbroken=False)
+def test_described(cellreap):
+    cellreap.audit("a.system", policy="policy.toml", max_destroyed=2)
+def test_described_far(cellreap):
+    cellreap.audit("a.system", policy="policy.toml", max_destroyed=1)
+def test_undirected(cellreap):
+    cellreap.audit("a.system")
 def test_worse(cellreap):
     cellreap.audit("small.toml", no_worse_than="state.csv")
 def test_wrong(cellreap):
@@ -91,9 +105,11 @@ def test_open(cellreap):
     cellreap.audit(cut, unbroken=False)
 """
     result = run_tests(pytester, text)
-    result.assert_outcomes(passed=2, failed=5)
+    result.assert_outcomes(passed=3, failed=7)
     result.stdout.fnmatch_lines_random(
         [
+            "*the crash of PD_1 (a) destroys 2 PDs, not 1*",
+            "*unknown: channel of a and b, in no direction*",
             "*the crash of PD_1 (server) destroys 1 PDs, not 0*",
             "*PD_1 leaves 1 broken chains: PD_2 holds TABLE_2_1, which is built on FILE_1_1*",
             "*PD_1 (server) is a single point of failure*",

@@ -246,3 +246,5 @@ def test_what_the_kernel_prints_for_the_root_task_is_not_of_others(colours: bool
         follower.take(raw[at : at + 100])
     assert [line[12:] for line in told if "client:" in line] == ["client: 1", "client: {2}"]
     assert not any("Retype" in line or "cnode" in line for line in told)
+    assert any(line.startswith("  told ") for line in told)
+    assert not any("acknowledged" in line for line in told), "nobody could yet"

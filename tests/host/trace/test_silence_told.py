@@ -45,12 +45,12 @@ def test_each_pd_is_told_as_it_stands() -> None:
     lines = "\n".join(told(reading))
     for part in (
         "Nothing happened for 5.1 s. What each PD did then",
-        "nurse (PD_1): in a call to middle (PD_6); said nothing",
-        "slow (PD_2): waits for a message in its notification; said nothing",
+        "nurse (PD_1): in a call to middle (PD_6)\n",
+        "slow (PD_2): waits for a message in its notification\n",
         'patient (PD_3): waits for its fault handler nurse (PD_1); last said "on it goes"',
         "guest (PD_4): can run, and PDs of its priority did not get the processor",
         "quick (PD_5): waits for a message in its endpoint, or a signal",
-        "middle (PD_6): waits for the space files; said nothing",
+        "middle (PD_6): waits for the space files\n",
         f"Not verified: {NO_END}.",
     ):
         assert part in lines, lines
@@ -94,9 +94,9 @@ def test_who_waits_at_the_end_is_told_with_the_whole_chain() -> None:
     lines = told(reading)
     at = lines.index("Waiting at the end, and for whom:")
     assert lines[at + 1 : at + 4] == [
-        "  nurse (PD_1): in a call to middle (PD_6); said nothing",
-        "  quick (PD_5): waits for a message in its notification; said nothing",
-        "  middle (PD_6): in a call to quick (PD_5); said nothing",
+        "  nurse (PD_1): in a call to middle (PD_6)",
+        "  quick (PD_5): waits for a message in its notification",
+        "  middle (PD_6): in a call to quick (PD_5)",
     ]
     assert any("; 2 PDs still waiting for an answer; " in line for line in lines)
     waits = reading_json(reading)["waits"]
