@@ -157,7 +157,7 @@ NUMBERS: list[tuple[str, str, str, Callable[[int], int]]] = [
         "CR_TRACE_LINE_MAX",
         lambda n: n // 1024,
     ),
-    ("pyhost/cellreap/trace/rules.py", r"or while (\d+) cleanups wait", "CR_MAX_CLEANUPS", int),
+    ("pyhost/cellreap/trace/rules.txt", r"or while (\d+) cleanups wait", "CR_MAX_CLEANUPS", int),
     (
         "pyhost/cellreap/system/config/schema.py",
         r"_Priority = .*le=(\d+)\)",

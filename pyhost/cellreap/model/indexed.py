@@ -142,10 +142,10 @@ class IndexedModel(Model):
         self._tally("SUBSET", res, space)
 
     def set_pinned(self, pd: str, pinned: bool) -> None:
-        self._need(pd, "PD")
-        self._tally_node(pd, -1)
-        super().set_pinned(pd, pinned)
-        self._tally_node(pd)
+        if self._need(pd, "PD").pinned != pinned:
+            self._tally_node(pd, -1)
+            super().set_pinned(pd, pinned)
+            self._tally_node(pd)
 
     def discard(self, gone: Iterable[str]) -> None:
         for node in gone:

@@ -10,7 +10,7 @@ import functools
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from urllib.parse import unquote_to_bytes
 
@@ -22,7 +22,7 @@ from cellreap.trace.statements import Statement
 MAX_NUMBER = 2**64 - 1
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False)
 class Event:
     """An event. Its values are percent-decoded and have the form of their fields.
 
@@ -32,25 +32,36 @@ class Event:
 
     name: str
     values: Mapping[str, str]
-    line: int = 0
-    seq: int = -1
-    text: tuple[str, ...] = ()
+    line: int
+    seq: int
+    text: tuple[str, ...]
     """The snapshot that the kernel printed before this event, if the event before announced one."""
-    time: int | None = None
+    time: int | None
     """Nanoseconds since the first event, which has none. None: the trace has no times."""
-    said: tuple[Statement, ...] = ()
+    said: tuple[Statement, ...]
     """What PDs said themselves between this event and the one before."""
+    told: str = field(init=False, repr=False, compare=False)
+    """What it tells: its name; if something became of something, `<change> <name>`, but of an
+    edge `<change> <kind>`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        values: Mapping[str, str],
+        line: int = 0,
+        seq: int = -1,
+        text: tuple[str, ...] = (),
+        time: int | None = None,
+        said: tuple[Statement, ...] = (),
+    ) -> None:
+        self.name, self.values, self.line, self.seq = name, values, line, seq
+        self.text, self.time, self.said = text, time, said
+        change = values.get("change")
+        self.told = name if change is None else f"{change} {values.get('kind', name)}"
 
     def __getitem__(self, field_name: str) -> str:
         return self.values[field_name]
-
-    @property
-    def told(self) -> str:
-        """What it tells: its name; if something became of something, `<change> <name>`, but of an
-        edge `<change> <kind>`.
-        """
-        change = self.values.get("change")
-        return self.name if change is None else f"{change} {self.values.get('kind', self.name)}"
 
     def made(self, *kinds: str) -> bool:
         """Whether it tells of an edge of one of these kinds that was made."""

@@ -20,7 +20,7 @@ from urllib.parse import unquote_to_bytes
 
 from cellreap import headers
 from cellreap.headers import event_table
-from cellreap.trace.events import MAX_NUMBER, Event, encode, field_type, printable
+from cellreap.trace.events import MAX_NUMBER, Event, encode, field_types, printable
 
 
 def _constant(name: str) -> int:
@@ -40,10 +40,9 @@ _DIGITS: Final = bytes(
 )
 """Character -> its six bits."""
 _ALL_DIGITS: Final = bytes(range(_ZERO, _ZERO + 64))
-_BASE64: Final = bytes.maketrans(
-    _ALL_DIGITS, (string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/").encode()
-)
-"""Digit -> that of Base64 with the same bits."""
+_LETTERS: Final = string.ascii_uppercase + string.ascii_lowercase
+_BASE64: Final = bytes.maketrans(bytes(range(64)), f"{_LETTERS}{string.digits}+/".encode())
+"""Six bits -> the digit of Base64 for them."""
 _KEY_BYTES: Final = _constant("TRACE_KEY_BYTES")
 _PRIME: Final = 2**61 - 1
 _SUMMED: Final = 7
@@ -159,7 +158,7 @@ def parse(text: bytes, damaged: bool = False) -> Frame | None:
     garbled = last.translate(None, _ALL_DIGITS)
     if not 0 < count < _ONE or len(last) < SUM_DIGITS or (garbled and not damaged):
         return None
-    checksum = 0 if garbled else int.from_bytes(a2b_base64(last.translate(_BASE64)), "big")
+    checksum = 0 if garbled else _joined(last.translate(_DIGITS))
     return Frame(first, count, summed[at + 1 :], checksum, summed)
 
 
@@ -202,10 +201,11 @@ def begins(text: bytes) -> bool:
 
 
 def _joined(some: bytes) -> int:
-    value = 0
-    for digit in some:
-        value = value << 6 | digit
-    return value
+    """The number that digits make together."""
+    if _NO_DIGIT in some:
+        raise NoDigit
+    fours = b"A" * (-len(some) % 4) + some.translate(_BASE64)
+    return int.from_bytes(a2b_base64(fours), "big")
 
 
 def _number(some: bytes, at: int) -> tuple[int, int]:
@@ -220,21 +220,14 @@ def _number(some: bytes, at: int) -> tuple[int, int]:
 
 def _long_number(some: bytes, at: int) -> tuple[int, int]:
     first = some[at]
-    if first < _LONG:
-        count, value = 1, first - _ONE
-    elif first < 64:
-        count, value = (ALL if first == 63 else first - _LONG + 2), 0
-    else:
+    if first > 63:
         raise NoDigit
-    end = at + 1 + count
-    following = some[at + 1 : end]
-    for digit in following:
-        if digit == _NO_DIGIT:
-            raise NoDigit
-        value = value << 6 | digit
+    count = 1 if first < _LONG else ALL if first == 63 else first - _LONG + 2
+    following = some[at + 1 : at + 1 + count]
+    value = _joined(following)
     if len(following) < count:
         raise Cut
-    return value, end
+    return value + (first - _ONE << 6 if first < _LONG else 0), at + 1 + count
 
 
 def number(value: int) -> bytes:
@@ -259,13 +252,7 @@ _TRACE, _END = (number(list(event_table().fields).index(name)) for name in ("TRA
 # ------------------------------------------------------------------------------------------------
 # Records
 
-_TEXT, _DIGEST_FORM, _NUMBER, _ADDRESS, _DEPTH = range(5)
-_FORMS: Final = {
-    "TEXT": _TEXT, "DIGEST": _DIGEST_FORM, "NUMBER": _NUMBER, "ADDRESS": _ADDRESS, "DEPTH": _DEPTH,
-}  # fmt: skip
-_SMALL: Final = tuple(map(str, range(_TWO)))
 _MALFORMED: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
-_REMEMBERED: Final = 1 << 12
 
 
 @functools.cache
@@ -275,44 +262,19 @@ def print_forms() -> dict[str, str]:
     return {str(name): str(how) for name, how, _ in rows}
 
 
-@functools.cache
-def _known(type_name: str) -> set[str] | None:
-    """Values that have the form of a type, as far as they were looked at. None: all have it."""
-    anything = type_name in ("TEXT", "NUMBER", "ADDRESS", "STATE_DIGEST")
-    return None if anything else set()
+Fields = tuple[tuple[str, str, dict[int, str] | None], ...]
+"""Each field with its type, and its values that have the form of the type, by the number that tells
+them. None: it is a digest, of digits of its own.
+"""
+
+_ANYTHING: Final = ("TEXT", "NUMBER", "ADDRESS")
+"""Types of which every value that a frame can tell has the form."""
+_NUMBERED: Final[Fields] = (("its number", "NUMBER", None),)
 
 
-Fields = tuple[tuple[str, int, set[str] | None], ...]
-"""Each field with its form and the values that it is known to accept; None: it accepts all."""
-_NUMBERED: Final[Fields] = (("its number", _NUMBER, None),)
-
-
-@functools.cache
-def _events() -> tuple[tuple[str, Fields], ...]:
-    """By the number of an event: its name and its fields."""
-    table, forms = event_table(), print_forms()
-    return tuple(
-        (
-            name,
-            tuple(
-                (field, _FORMS[forms[kind]], _known(kind))
-                for field in fields
-                for kind in (table.types[name, field],)
-            ),
-        )
-        for name, fields in table.fields.items()
-    )
-
-
-def _judge(name: str, field: str, value: str, known: set[str]) -> None:
-    """Damage, if the value has not the form of the field."""
-    of = field_type(name, field)
-    if not of.accepts(value):
-        shown = printable(encode(value), 60)
-        raise Damage("line.value", f"{name}: {field}={shown}: expected {of.expected}")
-    if len(known) >= _REMEMBERED:
-        known.clear()
-    known.add(value)
+@functools.lru_cache(maxsize=1 << 12)
+def _fits(type_name: str, value: str) -> bool:
+    return field_types()[type_name].accepts(value)
 
 
 class Texts:
@@ -322,6 +284,8 @@ class Texts:
         self._raw: list[bytes] = []
         self.whole: dict[int, str] = {}
         """The number with which a text of one piece begins -> the text."""
+        self.values: list[dict[int, str]] = []
+        """The same of those that are values of a type, for each type."""
 
     def _piece(self, token: int, body: bytes, at: int) -> tuple[bytes, int]:
         """The piece of a text that a token tells, or that follows it."""
@@ -341,7 +305,8 @@ class Texts:
         if token != PLAIN:
             if token == _CLEAR:
                 self._raw.clear()
-                self.whole.clear()
+                for known in (self.whole, *self.values):
+                    known.clear()
             elif len(self._raw) >= _TEXTS:
                 raise Damage("line.value", f"more than {_TEXTS} texts in the dictionary")
             self.whole[2 * len(self._raw)] = raw.decode("utf-8", "surrogateescape")
@@ -382,6 +347,17 @@ class Records:
         self._texts = texts or Texts()
         self._checks = checks
         self._time = 0  # of the last record, in nanoseconds
+        table, values = event_table(), dict[str, dict[int, str] | None]()
+        for name, form in print_forms().items():
+            values[name] = None if form == "DIGEST" else {}
+        self._texts.values = [its for name, its in values.items()
+                              if its is not None and print_forms()[name] == "TEXT"]  # fmt: skip
+        types = table.types
+        self._events: list[tuple[str, Fields]] = [
+            (name, tuple((each, types[name, each], values[types[name, each]]) for each in fields))
+            for name, fields in table.fields.items()
+        ]
+        """By the number of an event: its name and its fields."""
         self._at: tuple[str, Fields, Mapping[str, str]] = ("", (), {})
         """the record that is being read: its event, its fields, and the values so far"""
 
@@ -409,8 +385,7 @@ class Records:
 
         Here the reader spends its time. So numbers of one and two digits are read in place.
         """
-        body, known, checks, texts = frame.body, _events(), self._checks, self._texts
-        some, whole, at = body.translate(_DIGITS), texts.whole.get, 0
+        some, known, timed, at = frame.body.translate(_DIGITS), self._events, self.timed, 0
         events = []
         for seq in range(frame.first, frame.first + frame.count):
             values: dict[str, str] = {}
@@ -425,8 +400,8 @@ class Records:
                 raise Damage("order.version", what)
             name, fields = known[kind]
             self._at = name, fields, values
-            for field, form, accepted in fields:
-                if form == _DIGEST_FORM:
+            for field, of, told in fields:
+                if told is None:
                     values[field], at = _digest(some, at)
                     continue
                 number = some[at]
@@ -437,45 +412,54 @@ class Records:
                         at += 1
                     else:
                         number, at = _long_number(some, at - 1)
-                if form == _TEXT:
-                    value = whole(number)
-                    if value is None:
-                        value, at = texts.text(number, some, body, at)
-                elif form == _NUMBER and number < _TWO:
-                    value = _SMALL[number]
-                else:
-                    value = _told(number, form)
-                if accepted is not None and checks and value not in accepted:
-                    _judge(name, field, value, accepted)
+                value = told.get(number)
+                if value is None:
+                    value, at = self._value(number, of, told, some, frame.body, at)
                 values[field] = value
             time = None
-            if self.timed and kind:
-                passed, at = _number(some, at)
-                _told(passed, _NUMBER)
+            if timed and kind:
+                passed = some[at]
+                at += 1
+                if passed >= _ONE:
+                    passed, at = _long_number(some, at - 1)
+                if passed > MAX_NUMBER:
+                    raise _TooLarge
                 time = self._time = self._time + passed & MAX_NUMBER
             events.append(Event(name, values, line, seq, (), time))
         return events, at
 
-
-def _told(value: int, form: int) -> str:
-    """A number as people read it."""
-    if value > MAX_NUMBER:
-        raise _TooLarge
-    if form == _ADDRESS:
-        return hex(value)
-    if form == _DEPTH:
-        return str(value - 1) if value else "inf"
-    return str(value)
+    def _value(
+        self, number: int, of: str, told: dict[int, str], some: bytes, body: bytes, at: int
+    ) -> tuple[str, int]:
+        """The value that begins with this number, which is in front of the place, and its end."""
+        form, lasts = print_forms()[of], number < _TWO
+        if form == "TEXT":
+            value, at = self._texts.text(number, some, body, at)
+            lasts = number in self._texts.whole
+        elif number > MAX_NUMBER:
+            raise _TooLarge
+        elif form == "DEPTH":
+            value = str(number - 1) if number else "inf"
+        else:
+            value = hex(number) if form == "ADDRESS" else str(number)
+        if self._checks and of not in _ANYTHING and not _fits(of, value):
+            name, fields, values = self._at
+            shown, field = printable(encode(value), 60), fields[len(values)][0]
+            expected = field_types()[of].expected
+            raise Damage("line.value", f"{name}: {field}={shown}: expected {expected}")
+        if lasts:
+            told[number] = value
+        return value, at
 
 
 def _digest(some: bytes, at: int) -> tuple[str, int]:
-    end = at + ALL
-    found = some[at:end]
+    found = some[at : at + ALL]
     if len(found) < ALL:
         raise Cut
-    if _NO_DIGIT in found:
-        raise NoDigit
-    return f"{int(_told(_joined(found), _NUMBER)):016x}", end
+    value = _joined(found)
+    if value > MAX_NUMBER:
+        raise _TooLarge
+    return f"{value:016x}", at + ALL
 
 
 def shape(frame: Frame, timed: bool) -> list[str]:

@@ -43,16 +43,19 @@ class Actors(Concern):
 
     def may_act(self, event: Event, pd: str) -> bool:
         """Whether this PD may act now. If not, the event breaks a rule."""
-        bad = self.context.bad
-        self.context.staged.acts(event, pd)
-        self.context.saved.demand_begun(event)
+        context = self.context
+        bad = context.bad
+        if pd in context.staged.orders:
+            context.staged.acts(event, pd)
+        if context.saved.unnamed:
+            context.saved.demand_begun(event)
         self._last[pd] = event
         if event.told != "answered THREAD":  # it did nothing until now
-            self.context.hung.acts(pd)
+            context.hung.acted[pd] = context.timing.now
         if pd == ROOT:
             bad("actors.there", f"{event.told}: pd={pd}: the root task asks itself for nothing")
             return False
-        if pd not in self.context.model.nodes:
+        if pd not in context.model.nodes:
             bad("actors.there", f"{event.told}: {pd} is not there")
             return False
         if pd in self._silent:

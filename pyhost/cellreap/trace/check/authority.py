@@ -46,6 +46,7 @@ class Authority(Concern):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._rows: dict[str, Row] = {}  # by PD, also of those that are destroyed
+        self._deadlines: dict[str, int] = {}
         self._configured: dict[str, Row] = {}  # by account: the first PD's, a configured one
         self._system: tuple[str, str] = ("0", "0")
         self._protected: set[str] = set()
@@ -60,11 +61,12 @@ class Authority(Concern):
         """A column of the PD's RIGHTS. 0 if it has none."""
         return int(self._rows[pd][column]) if pd in self._rows else 0
 
-    def with_rule(self, column: str) -> list[tuple[str, int]]:
-        """The live PDs in whose RIGHTS a column is not 0, with its value."""
+    def deadlines(self) -> list[tuple[str, int]]:
+        """The live PDs that have a deadline, with it in milliseconds."""
         nodes = self.context.model.nodes
-        rows = ((pd, int(row[column])) for pd, row in self._rows.items() if pd in nodes)
-        return [(pd, value) for pd, value in rows if value]
+        for pd in [pd for pd in self._deadlines if pd not in nodes]:
+            del self._deadlines[pd]
+        return [*self._deadlines.items()]
 
     def trusts_of(self, pd: str) -> tuple[int, ...]:
         """The accounts of the PDs whose policy it may change, in their order."""
@@ -169,6 +171,8 @@ class Authority(Concern):
         """RIGHTS: the rules of a new PD, or its policy changes."""
         pd, row = event["pd"], event.values
         before, self._rows[pd] = self._rows.get(pd), row
+        if row["deadline_ms"] != "0":
+            self._deadlines[pd] = int(row["deadline_ms"])
         if before is None:
             self._made(event, pd, row)
         else:

@@ -164,8 +164,10 @@ class Cleanups(Concern):
 
     def dooms_pd(self, pd: str) -> bool:
         """Whether a cleanup under way dooms the PD."""
-        under_way = any(pd in running.depth for running in self.under_way())
-        return under_way or pd in self.context.residue.doomed()
+        if self.awaiting or self.context.residue.of:
+            under_way = any(pd in running.depth for running in self.under_way())
+            return under_way or pd in self.context.residue.doomed()
+        return self.may_stop(pd)
 
     def may_stop(self, pd: str) -> bool:
         """Whether the current cleanup may stop the PD now."""

@@ -27,9 +27,11 @@ class Collections(Concern):
         super().__init__(context)
         self._due = False
         self._looks = False  # whether something changed since it was last looked whether it may
-        self._pending = False  # something was found, and its cleanup must begin now
+        self.pending = False
+        """something was found, and its cleanup must begin now"""
         self._cause = COLLECT  # of that cleanup
-        self._stops = False
+        self.stops = False
+        """the system is about to end"""
         self._created: set[str] = set()
 
     # -- for other concerns
@@ -81,30 +83,22 @@ class Collections(Concern):
         """All but the root task and those that cleanups left."""
         return set(self.context.model.pds()) - {ROOT} - self.context.residue.doomed()
 
-    def stops(self) -> bool:
-        """Whether the system is about to end."""
-        return self._stops
-
     def begin(self, cause: str) -> None:
         """A cleanup without a trigger begins."""
         shown = f"CLEANUP: trigger=- cause={cause}"
-        if cause != self._cause or not self._pending:
+        if cause != self._cause or not self.pending:
             text = f"{shown}: expected it after a TRIGGER without a PD only"
             self.context.bad("collect.cleanup", text)
-        self._pending = False
-
-    def is_due(self) -> bool:
-        """Whether only certain events may come now."""
-        return self._stops or self._pending
+        self.pending = False
 
     def interrupt(self, event: Event) -> None:
         """Checks that the cleanup comes right after what found its PDs, and no PD after the end."""
-        if self._stops and event.told in ("PD", "due RESPAWN", "over RESPAWN"):
+        if self.stops and event.told in ("PD", "due RESPAWN", "over RESPAWN"):
             self.context.bad("stop.last", f"{event.told}: no PD is made after TRIGGER stop")
-        if self._pending and event.name != "CLEANUP":
+        if self.pending and event.name != "CLEANUP":
             text = f"{event.told}: expected CLEANUP trigger=- before it: there is something to take"
             self.context.bad("collect.cleanup", text)
-            self._pending = False
+            self.pending = False
 
     def settled(self, cause: str) -> None:
         """A cleanup has ended. A collection leaves nothing to collect."""
@@ -115,7 +109,7 @@ class Collections(Concern):
     def reconcile(self, any_: bool) -> None:
         """What of a saved state is not named goes, if there is any."""
         self._cause = RECONCILE
-        self._pending = any_
+        self.pending = any_
 
     def _may_begin(self) -> bool:
         """Whether nothing else is under way or may begin."""
@@ -138,10 +132,10 @@ class Collections(Concern):
     def at_end(self) -> None:
         """The configuration says whether the root task stops all PDs at the end."""
         expected = self.context.expected
-        if self._stops and self._all_pds():
+        if self.stops and self._all_pds():
             left = ", ".join(sorted(self._all_pds()))
             self.context.bad("stop.last", f"END: {left}: left after TRIGGER stop")
-        if expected is not None and expected.stops_in_order != self._stops:
+        if expected is not None and expected.stops_in_order != self.stops:
             what = "a TRIGGER stop" if expected.stops_in_order else "no TRIGGER stop"
             self.context.bad("config.system", f"END: expected {what}, as the configuration says")
 
@@ -166,8 +160,8 @@ class Collections(Concern):
             self.context.bad("collect.due", text)
         self._due = False
         self._cause = COLLECT
-        self._pending = bool(self.plan().destroyed_pds)
-        if not self._pending:
+        self.pending = bool(self.plan().destroyed_pds)
+        if not self.pending:
             self.context.tickets.nothing_to_collect()
 
     def _ask(self, event: Event) -> None:
@@ -179,9 +173,9 @@ class Collections(Concern):
 
     def _stop_all(self) -> None:
         """The root task ends the system."""
-        if self._stops or not self._may_begin():
+        if self.stops or not self._may_begin():
             text = "TRIGGER stop: expected it once, when no cleanup is under way or waits"
             self.context.bad("stop.all", text)
-        self._stops = True
+        self.stops = True
         self._cause = STOP
-        self._pending = bool(self._all_pds())
+        self.pending = bool(self._all_pds())

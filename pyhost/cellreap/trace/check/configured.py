@@ -83,7 +83,7 @@ class Configured(Concern):
             self._making = None
             self._created(making)
         ended = event.name == "SETTLED" and event["n"] != "0"
-        self._settled |= ended and not self.context.collections.stops()
+        self._settled |= ended and not self.context.collections.stops
         if event.name in SYNC:
             self._synchronize(event, self.context.expected)
         making, handler = self._making, _SEEN.get(event.told)

@@ -15,39 +15,8 @@ from cellreap.trace.report import Report
 from cellreap.trace.rules import RULES
 
 if TYPE_CHECKING:
-    from cellreap.trace.check.accounts import Accounts
-    from cellreap.trace.check.actors import Actors
-    from cellreap.trace.check.answers import Answers
-    from cellreap.trace.check.authority import Authority
-    from cellreap.trace.check.blame import Blame
-    from cellreap.trace.check.calls import Calls
-    from cellreap.trace.check.cleanup import Cleanups
-    from cellreap.trace.check.collections import Collections
-    from cellreap.trace.check.configured import Configured
-    from cellreap.trace.check.consent import Consent
-    from cellreap.trace.check.extractions import Extractions
-    from cellreap.trace.check.freed import Freed
-    from cellreap.trace.check.hung import Hung
-    from cellreap.trace.check.interleaved import Interleaved
-    from cellreap.trace.check.making import Making
-    from cellreap.trace.check.memory import Memory
-    from cellreap.trace.check.nodes import Nodes
-    from cellreap.trace.check.notices import Notices
-    from cellreap.trace.check.quiet import Quiet
-    from cellreap.trace.check.reports import Reports
-    from cellreap.trace.check.residue import Residue
-    from cellreap.trace.check.respawns import Respawns
+    from cellreap.trace.check.concerns import Context as Context
     from cellreap.trace.check.running import Running
-    from cellreap.trace.check.saved import Saved
-    from cellreap.trace.check.settings import Settings
-    from cellreap.trace.check.slots import Slots
-    from cellreap.trace.check.staged import Staged
-    from cellreap.trace.check.state import State
-    from cellreap.trace.check.takeovers import Takeovers
-    from cellreap.trace.check.tickets import Tickets
-    from cellreap.trace.check.timing import Timing
-    from cellreap.trace.check.tombstones import Tombstones
-    from cellreap.trace.check.triggers import Triggers
 
 Handlers = Mapping[str, Callable[[Any, Event], None]]
 """Event name -> the method of a concern that handles it."""
@@ -88,41 +57,8 @@ class Debts:
         return texts
 
 
-class Context:
-    """The state that the concerns share. `Replay` creates it and sets the concerns."""
-
-    memory: Memory
-    nodes: Nodes
-    accounts: Accounts
-    slots: Slots
-    actors: Actors
-    staged: Staged
-    authority: Authority
-    settings: Settings
-    consent: Consent
-    triggers: Triggers
-    blame: Blame
-    hung: Hung
-    freed: Freed
-    calls: Calls
-    interleaved: Interleaved
-    notices: Notices
-    tickets: Tickets
-    timing: Timing
-    extractions: Extractions
-    cleanups: Cleanups
-    collections: Collections
-    state: State
-    takeovers: Takeovers
-    residue: Residue
-    saved: Saved
-    making: Making
-    respawns: Respawns
-    tombstones: Tombstones
-    quiet: Quiet
-    configured: Configured
-    answers: Answers
-    reports: Reports
+class Shared:
+    """The state that the concerns share."""
 
     def __init__(self, report: Report, expected: Expected | None) -> None:
         self.report = report
@@ -151,18 +87,16 @@ class Context:
         else:
             self.report.more_violations += 1
 
-    def legal(self, when: str) -> None:
-        """Checks that the model is legal. when: for the message."""
-        for violation in self.residue.legal_part().check_legal():
-            text = f"the state is not legal {when}: {violation.rule}: {violation.text}"
-            self.bad("state.legal", text)
-
     def first_use(self, event: Event, node: str) -> None:
         """Checks that the id of a PD or space that is created is new."""
         if node in self.used_ids:
             text = f"{node} was used before: ids of PDs and spaces are never given twice"
             self.bad("nodes.fresh", f"{event.told}: {text}")
         self.used_ids.add(node)
+
+
+if not TYPE_CHECKING:
+    Context = Shared  # for modules that only name it
 
 
 class Concern:

@@ -26,9 +26,9 @@ class Freed(Concern):
         self._stopped: set[str] = set()
         self._freed: set[str] = set()
         """PDs that were freed since the last stop"""
-        self._suspending: str | None = None
+        self.suspending: str | None = None
         """the PD that its cleanup has just stopped, until its STEP"""
-        self._beginning: str | None = None
+        self.beginning: str | None = None
         """the PD that was terminated later and has just been stopped, until its CLEANUP"""
 
     # -- for other concerns
@@ -58,35 +58,29 @@ class Freed(Concern):
         manager = None if space is None else running.managers.get(space)
         return space if manager is not None and self.is_stopped(manager) else None
 
-    def is_due(self) -> bool:
-        """Whether only certain events may come now."""
-        if self._beginning is not None or self._suspending is not None:
-            return True
-        return self.context.triggers.has_to_stop()
-
     def interrupt(self, event: Event) -> None:
         """Handles an event that cannot stand between the stop and `suspend` of a PD, or its
         CLEANUP, or among the stops of a subtree.
         """
-        to_stop = self.context.triggers.to_stop()
+        to_stop = self.context.triggers.to_stop
         if to_stop and event.told not in _AMONG_STOPS:
-            text = f"{event.told}: expected stopped THREAD pd={to_stop[0]} before it"
+            text = f"{event.told}: expected stopped THREAD pd={min(to_stop)} before it"
             why = "who created it was terminated with all that it created"
             self.context.bad("freed.stop", f"{text}: {why}")
-            self.context.triggers.forgive_stops()
-        begins, among = self._beginning, ("answered THREAD", "REFUSED", "USAGE")
+            to_stop.clear()
+        begins, among = self.beginning, ("answered THREAD", "REFUSED", "USAGE")
         if begins is not None and event.told not in among:
             if event.name != "CLEANUP" or event["trigger"] != begins:
                 text = f"{event.told}: expected CLEANUP trigger={begins} before it"
                 self.context.bad("freed.stop", f"{text}: it was stopped for that")
-            self._beginning = None
-        pd = self._suspending
+            self.beginning = None
+        pd = self.suspending
         if pd is None or event.told == "answered THREAD":
             return
         if event.name != "STEP" or event["name"] != "suspend" or event["pd"] != pd:
             text = f"{event.told}: expected STEP suspend pd={pd} before it: it was stopped for that"
             self.context.bad("freed.stop", text)
-        self._suspending = None
+        self.suspending = None
 
     def suspended(self, name: str, pd: str) -> None:
         """STEP suspend: a cleanup reaches a PD, which must be stopped."""
@@ -109,17 +103,17 @@ class Freed(Concern):
         if pd in self._stopped:
             context.bad("freed.stop", f"stopped THREAD: {pd} is stopped already")
         if not context.debts.settle("stopped THREAD", pd):
-            if context.triggers.is_to_stop(pd):
+            if pd in context.triggers.to_stop:
                 context.triggers.stopped_with_creator(pd)
             elif context.triggers.is_later(pd) and not context.cleanups.may_stop(pd):
                 context.triggers.stopped_late(pd)
-                self._beginning = pd
+                self.beginning = pd
             elif not context.cleanups.may_stop(pd):
                 text = f"stopped THREAD: {pd}: expected it right after what makes {pd} a trigger"
                 context.bad("freed.stop", f"{text}, or right before its STEP suspend")
                 return
             else:
-                self._suspending = pd
+                self.suspending = pd
         self._stopped.add(pd)
         context.memory.objects.stopped(pd)
         context.calls.stop(pd)

@@ -40,7 +40,7 @@ class Hung(Concern):
         super().__init__(context)
         self._grace = headers.constant("trace_events.h", "CR_TRACE_GRACE_MS")
         self._probes: dict[str, Probe] = {}  # unfinished, by PD
-        self._acted: dict[str, int] = {}
+        self.acted: dict[str, int] = {}
         """PD -> the time of the last event that shows that it was in no call"""
 
     # -- for other concerns
@@ -59,10 +59,6 @@ class Hung(Concern):
         """Whether the PD has such a probe that is queued."""
         probe = self._probes.get(pd)
         return probe is not None and probe.token is not None
-
-    def acts(self, pd: str) -> None:
-        """The PD does something."""
-        self._acted[pd] = self.context.timing.now
 
     def probe(self, event: Event) -> None:
         """PROBE with a time: a limit has a PD probed."""
@@ -166,7 +162,7 @@ class Hung(Concern):
 
     def _lasts(self, event: Event, by: str, ms: int) -> None:
         """The PD can have been in a call so long."""
-        self._has_passed(event, ms, self._acted.get(by, 0), f"{by} did something")
+        self._has_passed(event, ms, self.acted.get(by, 0), f"{by} did something")
 
     def _has_passed(self, event: Event, ms: int, since: int, what: str) -> None:
         most = self.context.timing.most_since(since)

@@ -5,61 +5,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from cellreap.arches import ARCHES
 from cellreap.errors import CellreapError
 from cellreap.headers import HeaderError, event_table
 from cellreap.model.ids import ROOT
 from cellreap.model.indexed import IndexedModel
-from cellreap.trace.check.accounts import USES, Accounts
-from cellreap.trace.check.actors import Actors
+from cellreap.trace.check.accounts import USES
 from cellreap.trace.check.answers import SEES as ANSWER_SEES
-from cellreap.trace.check.answers import Answers
-from cellreap.trace.check.authority import Authority
-from cellreap.trace.check.blame import Blame
-from cellreap.trace.check.calls import Calls
-from cellreap.trace.check.cancels import Cancels
-from cellreap.trace.check.causes import Causes
-from cellreap.trace.check.cleanup import Cleanups
-from cellreap.trace.check.collections import Collections
-from cellreap.trace.check.configured import Configured
-from cellreap.trace.check.consent import Consent
-from cellreap.trace.check.context import Concern, Context
-from cellreap.trace.check.edges import Edges
-from cellreap.trace.check.extractions import Extractions
-from cellreap.trace.check.freed import Freed
-from cellreap.trace.check.hung import Hung
-from cellreap.trace.check.interleaved import Interleaved
-from cellreap.trace.check.making import Making
-from cellreap.trace.check.memory import Memory
-from cellreap.trace.check.nodes import Nodes
-from cellreap.trace.check.notices import Notices
+from cellreap.trace.check.concerns import Context
+from cellreap.trace.check.context import Concern
 from cellreap.trace.check.powers import CHANGES as CAUSED
-from cellreap.trace.check.progress import Progress
-from cellreap.trace.check.quiet import Quiet
-from cellreap.trace.check.reports import REPORTED, Reports
-from cellreap.trace.check.residue import Residue
-from cellreap.trace.check.respawns import Respawns
-from cellreap.trace.check.rounds import Rounds
+from cellreap.trace.check.reports import REPORTED
 from cellreap.trace.check.running import Running
-from cellreap.trace.check.saved import Saved
-from cellreap.trace.check.settings import Settings
-from cellreap.trace.check.slots import Slots
-from cellreap.trace.check.staged import Staged
-from cellreap.trace.check.state import CHANGES, State
+from cellreap.trace.check.state import CHANGES
 from cellreap.trace.check.statements import SEES as STATED_SEES
 from cellreap.trace.check.statements import Stated
-from cellreap.trace.check.steps import Steps
-from cellreap.trace.check.takeovers import Takeovers
-from cellreap.trace.check.tickets import Tickets
-from cellreap.trace.check.timing import Timing
 from cellreap.trace.check.tombstones import SEES as TOMBSTONE_SEES
-from cellreap.trace.check.tombstones import Tombstones
-from cellreap.trace.check.triggers import TREE, Triggers
+from cellreap.trace.check.triggers import TREE
 from cellreap.trace.check.truth import EVENTS as TRUTH_EVENTS
 from cellreap.trace.check.truth import SEES as TRUTH_SEES
-from cellreap.trace.check.truth import Truth
 from cellreap.trace.events import Event, asks
 from cellreap.trace.expected import Expected, unverified
 from cellreap.trace.report import Report
@@ -90,53 +56,12 @@ SAME_MESSAGE: Final = frozenset(
 cleanups, but for a TRIGGER that only a message can bring about. All others show that it went on to
 another message.
 """
-CONCERNS: Final[tuple[type[Concern], ...]] = (
-    Memory,
-    Accounts,
-    Nodes,
-    Edges,
-    Slots,
-    Actors,
-    Staged,
-    Authority,
-    Settings,
-    Consent,
-    Triggers,
-    Blame,
-    Hung,
-    Freed,
-    Calls,
-    Respawns,
-    Notices,
-    Tickets,
-    Extractions,
-    Cancels,
-    Progress,
-    Timing,
-    Rounds,
-    Quiet,
-    Cleanups,
-    Collections,
-    Interleaved,
-    Steps,
-    State,
-    Truth,
-    Configured,
-    Causes,
-    Takeovers,
-    Residue,
-    Saved,
-    Making,
-    Tombstones,
-    Answers,
-    Reports,
-)
 
 
 def _registered(table: str) -> dict[str, tuple[type[Concern], Callable[..., None]]]:
     """Event -> (the concern that handles it, the method). Each event has exactly one concern."""
     found: dict[str, tuple[type[Concern], Callable[..., None]]] = {}
-    for concern in CONCERNS:
+    for concern in Concern.__subclasses__():
         for name, handler in getattr(concern, table).items():
             if name in found:
                 raise TypeError(f"{name} is handled by {found[name][0]} and by {concern}")
@@ -181,12 +106,6 @@ class Replay:
         self.report = report
         report.unverified = unverified(expected)
         self._context = context = Context(report, expected)
-        self._concerns: dict[type[Concern], Any] = {kind: kind(context) for kind in CONCERNS}
-        for kind, concern in self._concerns.items():
-            setattr(context, kind.__name__.lower(), concern)
-        self._truth: Truth = self._concerns[Truth]
-        self._causes: Causes = self._concerns[Causes]
-        self._rounds: Rounds = self._concerns[Rounds]
         self._demands = (
             (context.cleanups.awaiting, context.cleanups.demand_continued),
             (context.residue.to_retry, context.residue.demand_retried),
@@ -234,7 +153,7 @@ class Replay:
         elif kind.among_steps:
             if kind.reported:
                 context.reports.see(event)
-            self._dispatch(event)
+            self._dispatch(event, kind)
         else:
             self._take(event, kind)
 
@@ -248,20 +167,20 @@ class Replay:
         if kind.answered or context.answers.due is not None:
             context.answers.see(event)
         if kind.aside:
-            self._truth.alert |= name != "ANSWER"
-            self._dispatch(event)
+            context.truth.alert |= name != "ANSWER"
+            self._dispatch(event, kind)
             return
         context.takeovers.see(event)
         if kind.ends:
             context.tombstones.see(event)
         if context.interleaved.open is not None or name == "STEP":
             context.interleaved.see(event)
-        if kind.true or self._truth.alert:
-            self._truth.see(event)
+        if kind.true or context.truth.alert:
+            context.truth.see(event)
         self._in_order(event)
         if context.quiet.due or context.quiet.told:
             context.quiet.see(event)
-        causes, powers = self._causes, self._causes.powers
+        causes, powers = context.causes, context.causes.powers
         judged = kind.judged or powers.making is not None or powers.needs is not None
         if judged:
             causes.judge(event)
@@ -269,8 +188,8 @@ class Replay:
             self._handle(event, kind)
             if kind.used:
                 context.accounts.see(event)
-            if self._rounds.ending:
-                self._rounds.see(event)
+            if context.rounds.ending:
+                context.rounds.see(event)
             if context.expected is not None:
                 context.configured.see(event)
         except CellreapError as error:
@@ -281,10 +200,14 @@ class Replay:
 
     def _kind(self, name: str, told: str) -> _Kind:
         """What is done with the events of this name that tell this."""
-        outside, within = OUTSIDE.get(told), WITHIN.get(told)
+        handlers = []
+        for table in (OUTSIDE, WITHIN):
+            concern, handler = table.get(told, (Concern, None))
+            its = getattr(self._context, concern.__name__.lower(), None)
+            handlers.append(handler and handler.__get__(its))
         return _Kind(
-            outside=outside and outside[1].__get__(self._concerns[outside[0]]),
-            within=within and within[1].__get__(self._concerns[within[0]]),
+            outside=handlers[0],
+            within=handlers[1],
             stated=not STATED_SEES.isdisjoint((name, told)),
             reported=name in REPORTED,
             among_steps=name in AMONG_STEPS,
@@ -330,18 +253,19 @@ class Replay:
     def _in_order(self, event: Event) -> None:
         """Checks events that must follow another directly, or must stand together."""
         context, name = self._context, event.told
+        freed, collections = context.freed, context.collections
         of_no_cleanup = name == "STATE" or (name in ("QUEUE", "SETTLED") and event["n"] == "0")
         if context.debts.open and not self._answers(event, of_no_cleanup):
             for owed in context.debts.forgive():
                 context.bad("order.answer", f"{name}: expected {owed} before it")
         if context.nodes.deleting is not None:
             context.nodes.interrupt(event)
-        if context.freed.is_due():
-            context.freed.interrupt(event)
+        if freed.beginning or freed.suspending or context.triggers.to_stop:
+            freed.interrupt(event)
         if context.blame.taken is not None:
             context.blame.interrupt(event)
-        if context.collections.is_due():
-            context.collections.interrupt(event)
+        if collections.pending or collections.stops:
+            collections.interrupt(event)
         if context.state.rows is not None and (name == "QUEUE" or not of_no_cleanup):
             context.state.interrupt(name)
 
@@ -395,10 +319,9 @@ class Replay:
                 "trace_events.h has this event, and no concern in trace/check handles it"
             )
 
-    def _dispatch(self, event: Event) -> None:
-        handle = self._kinds[event.told].outside
-        assert handle is not None
-        handle(event)
+    def _dispatch(self, event: Event, kind: _Kind) -> None:
+        assert kind.outside is not None
+        kind.outside(event)
 
     def _message(self, event: Event, kind: _Kind) -> None:
         """Checks, when the root task goes on to another message, that nothing waits needlessly."""
@@ -446,7 +369,7 @@ class Replay:
         self._ended, self._goes_on = True, False
         context.cleanups.at_end()
         context.staged.at_end()
-        self._rounds.at_end()
+        context.rounds.at_end()
         context.quiet.at_end()
         context.configured.at_end()
         context.triggers.at_end()

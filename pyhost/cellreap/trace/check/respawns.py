@@ -41,7 +41,7 @@ class Respawns(Concern):
 
     def at_end(self) -> None:
         """The trace ends."""
-        if self.context.collections.stops():
+        if self.context.collections.stops:
             return
         for name, entry in self._entries.items():
             if not (self._is_there(entry) or entry.due or entry.stays_down):

@@ -22,7 +22,8 @@ class Saved(Concern):
         super().__init__(context)
         self._pds: set[str] = set()
         self._spaces: set[str] = set()
-        self._unnamed: set[str] = set()
+        self.unnamed: set[str] = set()
+        """PDs and spaces that the configuration does not name"""
         self._taken: set[str] = set()
         self._begun = False
 
@@ -34,21 +35,17 @@ class Saved(Concern):
 
     def take(self, space: str) -> bool:
         """Whether its manager may create the space though it exists. It does so once."""
-        may = space in self._spaces - self._unnamed - self._taken
+        may = space in self._spaces - self.unnamed - self._taken
         self._taken.add(space)
         return may
 
     def plan(self) -> reference.Plan:
         """The plan of the cleanup of what the configuration does not name."""
-        return reference.reconcile(self.context.model, self._unnamed)
-
-    def is_due(self) -> bool:
-        """Whether the saved state is there and its cleanup has not begun."""
-        return bool(self._unnamed) and not self._begun
+        return reference.reconcile(self.context.model, self.unnamed)
 
     def demand_begun(self, event: Event) -> None:
-        """Checks, when a PD acts, that what is not named goes first."""
-        if self.is_due() and not (event.name in _MAKING and event["op"] == OP):
+        """Checks, when a PD acts and there is anything unnamed, that it goes first."""
+        if not self._begun and not (event.name in _MAKING and event["op"] == OP):
             self._begun = True
             text = f"{event.told}: expected TRIGGER reconcile before a PD acts"
             self.context.bad("reconcile.first", text)
@@ -62,13 +59,13 @@ class Saved(Concern):
             if set(model.pds()) - self._pds - {ROOT}:
                 return f"op={OP}: expected it before any PD of the configuration"
             self._pds.add(event["id"])
-            self._unnamed.add(event["id"])
+            self.unnamed.add(event["id"])
         elif event.name == "SPACE":
             if event["manager"] == ROOT:
                 return f"manager={ROOT}: its spaces are not of a saved state"
             self._spaces.add(event["id"])
             if event["manager"] not in self._pds and event.optional("name") is None:
-                self._unnamed.add(event["id"])
+                self.unnamed.add(event["id"])
         elif event.name == "RESOURCE":
             return None if event["space"] in self._spaces else f"{event['space']} is not saved"
         else:
@@ -101,11 +98,11 @@ class Saved(Concern):
         return None
 
     def _goes(self, node: str) -> bool:
-        return node in self._unnamed or self.context.model.manager.get(node) in self._pds
+        return node in self.unnamed or self.context.model.manager.get(node) in self._pds
 
     def reconcile(self) -> None:
         """What is not named goes."""
-        if self._begun or not self._unnamed:
+        if self._begun or not self.unnamed:
             text = "TRIGGER reconcile: expected it once, if there is anything to go"
             self.context.bad("reconcile.once", text)
         expected = self.context.expected
@@ -113,4 +110,4 @@ class Saved(Concern):
             text = "TRIGGER reconcile: the configuration names no saved state"
             self.context.bad("config.system", text)
         self._begun = True
-        self.context.collections.reconcile(bool(self._unnamed))
+        self.context.collections.reconcile(bool(self.unnamed))

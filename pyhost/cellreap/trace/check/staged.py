@@ -44,7 +44,7 @@ class Staged(Concern):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._orders: dict[str, Order] = {}
+        self.orders: dict[str, Order] = {}
         """the PD whose next action it is -> the order"""
         self._alarm: Order | None = None
         """a crash that the root task will cause"""
@@ -59,16 +59,16 @@ class Staged(Concern):
 
     def acts(self, event: Event, pd: str) -> None:
         """A PD does something. If it was ordered to crash, this must be the crash."""
-        order = self._orders.pop(pd, None)
+        order = self.orders.pop(pd, None)
         if order is not None and not self._is_it(order, event):
             text = f"{event}: expected {order}"
             self.context.bad("staged.follows", text)
 
     def went(self, pd: str) -> None:
         """The PD is stopped, or its fault is held."""
-        self._orders.pop(pd, None)
-        for actor in [actor for actor, order in self._orders.items() if order.pd == pd]:
-            del self._orders[actor]
+        self.orders.pop(pd, None)
+        for actor in [actor for actor, order in self.orders.items() if order.pd == pd]:
+            del self.orders[actor]
         if self._alarm is not None and self._alarm.pd == pd:
             self._excused = True
 
@@ -125,7 +125,7 @@ class Staged(Concern):
     def at_end(self) -> None:
         """The trace ends."""
         self._alarm_is_over("END")
-        for actor, order in self._orders.items():
+        for actor, order in self.orders.items():
             if self.context.actors.silence(actor) is None:
                 self.context.bad("staged.follows", f"END: expected {order}")
         expected = self.context.expected
@@ -155,7 +155,7 @@ class Staged(Concern):
         elif how in SILENT:
             context.actors.hang(pd)
         else:
-            self._orders[by] = order
+            self.orders[by] = order
 
     def _alarm_is_over(self, when: str) -> None:
         alarm, self._alarm = self._alarm, None

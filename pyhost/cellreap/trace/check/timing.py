@@ -27,7 +27,8 @@ class Timing(Concern):
         super().__init__(context)
         self._step = headers.constant("trace_events.h", "CR_TRACE_CLOCK_MS")
         self._grace = headers.constant("trace_events.h", "CR_TRACE_GRACE_MS")
-        self._now = 0
+        self.now = 0
+        """the time by the last CLOCK, in milliseconds"""
         self._unheard: dict[str, int] = {}
         """PD -> since this time, at the latest, it has had a notice and nothing was heard of it"""
         self._began: dict[str, int] = {}
@@ -66,19 +67,14 @@ class Timing(Concern):
                 self.context.bad("clock.times", text)
             self._clock = (time, now)
 
-    @property
-    def now(self) -> int:
-        """The time by the last CLOCK, in milliseconds."""
-        return self._now
-
     def most_since(self, began: int) -> int:
         """How many milliseconds can have passed since that time."""
-        return self._now + self._step + SLACK_MS - began
+        return self.now + self._step + SLACK_MS - began
 
     def queued(self, pd: str, token: int, kind: str) -> None:
         """A notice is to be queued."""
         if kind in ("probe", "fault"):
-            self._queued[token] = self._now
+            self._queued[token] = self.now
         elif self.context.notices.oldest(pd) is None:
             self._restart(pd)
 
@@ -87,7 +83,7 @@ class Timing(Concern):
         self._unheard.pop(pd, None)
         if token not in self._finished:
             self._finished.add(token)
-            self._began[pd] = self._told[pd] = self._now
+            self._began[pd] = self._told[pd] = self.now
 
     def heard(self, pd: str) -> None:
         """The PD resumed a lane, or continues after a fault."""
@@ -103,12 +99,12 @@ class Timing(Concern):
     def clock(self, event: Event) -> None:
         """CLOCK: the time."""
         now = event.number("ms")
-        if now < self._now + self._step:
-            text = f"CLOCK: ms={now}: expected {self._now + self._step} at the least"
+        if now < self.now + self._step:
+            text = f"CLOCK: ms={now}: expected {self.now + self._step} at the least"
             self.context.bad("clock.order", text)
-        before, self._now = self._now, now
+        before, self.now = self.now, now
         self.context.hung.clock(before)
-        for pd, deadline in self.context.authority.with_rule("deadline_ms"):
+        for pd, deadline in self.context.authority.deadlines():
             self._is_heard_of(pd, deadline, before)
 
     def held_up(self, event: Event) -> None:
@@ -125,12 +121,12 @@ class Timing(Concern):
             self.context.bad("clock.held_up", f"HELD_UP: {text}")
         self._has_passed(event, ms, self._told.get(pd, 0))
         self._has_passed(event, ran, self._began.get(pd, 0))
-        self._told[pd] = self._now
+        self._told[pd] = self.now
         self._unheard.pop(pd, None)
 
     def _restart(self, pd: str) -> None:
         self._unheard.pop(pd, None)
-        self._began[pd] = self._told[pd] = self._now
+        self._began[pd] = self._told[pd] = self.now
 
     def _is_awaited(self, pd: str) -> bool:
         """Whether the PD has a notice to finish, and is not stopped."""
@@ -142,12 +138,12 @@ class Timing(Concern):
         if not self._is_awaited(pd):
             self._unheard.pop(pd, None)
             return
-        since = self._unheard.setdefault(pd, self._now)
+        since = self._unheard.setdefault(pd, self.now)
         if before - since > deadline + self._grace + SLACK_MS:
-            text = f"{pd} has finished nothing for {self._now - since} ms, and has {deadline} ms"
+            text = f"{pd} has finished nothing for {self.now - since} ms, and has {deadline} ms"
             expected = "expected TRIGGER late or HELD_UP before it"
-            self.context.bad("clock.late", f"CLOCK: ms={self._now}: {text}: {expected}")
-            self._unheard[pd] = self._now
+            self.context.bad("clock.late", f"CLOCK: ms={self.now}: {text}: {expected}")
+            self._unheard[pd] = self.now
 
     def _has_passed(self, event: Event, ms: int, began: int) -> None:
         """Checks that so many milliseconds can have passed since then."""

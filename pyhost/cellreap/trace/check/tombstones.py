@@ -9,8 +9,7 @@ the oldest reference goes.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from cellreap import headers
 from cellreap.model.csvstate import tombstone_rows
@@ -32,8 +31,7 @@ SEES: Final = frozenset({"FAULT", "EXIT", "TRIGGER", "FAULT_HELD", "CLEANUP", "D
 """Events that say how a PD comes to its end."""
 
 
-@dataclass(frozen=True)
-class End:
+class End(NamedTuple):
     """How a PD came to its end."""
 
     how: str = "dependency"
@@ -97,7 +95,7 @@ class Tombstones(Concern):
             self._note(pd, how="dependency")
 
     def _note(self, pd: str, **what: str) -> None:
-        self._ends[pd] = replace(self._end(pd), **what)
+        self._ends[pd] = self._end(pd)._replace(**what)
 
     def end_of(self, node: str, pd: str) -> End | None:
         """How the node came to its end, if the PD can ask."""
@@ -146,7 +144,9 @@ class Tombstones(Concern):
 
     def release(self) -> None:
         """Drops what no PD refers to any more. Nothing can refer to it again."""
-        referred = self._referred() if self._destroyed else set()
+        if not self._destroyed:
+            return
+        referred = self._referred()
         self._destroyed = {
             node: number
             for node, number in self._destroyed.items()

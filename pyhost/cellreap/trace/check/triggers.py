@@ -59,7 +59,7 @@ class Triggers(Concern):
         self._pending: OrderedDict[str, Trigger] = OrderedDict()  # by PD, oldest first
         self._later: set[str] = set()
         """the PDs in the queue that go on until their cleanup begins"""
-        self._to_stop: dict[str, int] = {}
+        self.to_stop: dict[str, int] = {}
         """what the PD of a subtree created, until it is stopped -> line of that event"""
         self._doomed: dict[str, Trigger] = {}
         """the doomed PDs that were stopped, and why"""
@@ -137,25 +137,9 @@ class Triggers(Concern):
         """Whether the PD goes on until its cleanup begins."""
         return pd in self._later
 
-    def is_to_stop(self, pd: str) -> bool:
-        """Whether the PD is terminated with the one that created it, and not stopped yet."""
-        return pd in self._to_stop
-
-    def has_to_stop(self) -> bool:
-        """Whether there are such PDs."""
-        return bool(self._to_stop)
-
-    def to_stop(self) -> list[str]:
-        """The PDs that are terminated with the one that created them, and not stopped yet."""
-        return sorted(self._to_stop)
-
-    def forgive_stops(self) -> None:
-        """Expects no more of these stops: they are reported as missing."""
-        self._to_stop.clear()
-
     def stopped_with_creator(self, pd: str) -> None:
         """The PD is stopped. From here on it is a trigger of its own, too."""
-        line = self._to_stop.pop(pd)
+        line = self.to_stop.pop(pd)
         self.context.blame.forget(pd)
         self.context.actors.stop(pd, WHY_SILENT[TREE])
         self._later.discard(pd)  # it keeps its place in the queue
@@ -275,7 +259,7 @@ class Triggers(Concern):
         self.look()
         # Each lives until it is stopped itself: it may be in a call to one that is stopped first.
         for pd in sorted(_tree(context, top) - {top} - context.freed.stopped()):
-            self._to_stop[pd] = event.line
+            self.to_stop[pd] = event.line
 
     def _prevented(self, event: Event) -> None:
         """A PD that was to be terminated later goes on."""

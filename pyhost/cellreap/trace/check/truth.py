@@ -197,9 +197,9 @@ class Truth(Concern):
             return
         if event["cnode"] in self._counts:
             self.context.bad("truth.form", f"OWN_CAPS: cnode={event['cnode']}: told twice")
-        self._counts[event["cnode"]] = {
-            letter: event.number(name) for name, letter in _COUNTED.items()
-        }
+        values = event.values
+        counts = {letter: int(values[name]) for name, letter in _COUNTED.items()}
+        self._counts[event["cnode"]] = counts
 
     def untypeds(self, event: Event) -> None:
         """UNTYPEDS: the kernel's word is complete. Compares all of it."""
