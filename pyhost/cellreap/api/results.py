@@ -16,8 +16,8 @@ from cellreap.runs.boot import Boot
 from cellreap.runs.places import programs_beside
 from cellreap.runs.summary import tell
 from cellreap.system.sdk import Kernel
-from cellreap.trace.events import Event, printable
-from cellreap.trace.lines import others_on
+from cellreap.trace.events import Event
+from cellreap.trace.lines import others_on, readable
 from cellreap.trace.outcome import Outcome
 from cellreap.trace.reading import Reading
 from cellreap.trace.report import Cleanup, Verdict, verdict_of, violation_lines
@@ -154,7 +154,7 @@ class Run:
         """The last lines of the console that are not of the trace, and what PDs said at the end."""
         said = [f"{self.names.get(pd, pd)}: {text}" for pd, text, _ in self.reading.story.said]
         lines = [*self.console.splitlines()[-_CONSOLE_LINES:], *said[-_CONSOLE_LINES:]]
-        return "\n".join(printable(line) for line in lines)
+        return "\n".join(map(readable, lines))
 
     def keep(self, folder: str | Path) -> list[Path]:
         """Copies image and trace, and the programs beside the image, into a directory.

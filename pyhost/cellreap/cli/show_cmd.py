@@ -17,7 +17,7 @@ from cellreap.inputs import opened
 from cellreap.runs.known import known_of
 from cellreap.runs.summary import said_lines, tell
 from cellreap.trace.events import printable, record_text
-from cellreap.trace.lines import others_on
+from cellreap.trace.lines import others_on, readable
 from cellreap.trace.reader import Reader, read
 from cellreap.trace.telling import reading_json
 
@@ -87,7 +87,7 @@ def show(
         click.echo("".join(f"{line}\n" for line in said_lines(reading)), nl=False)
     elif console:
         for line in others_on(trace).splitlines():
-            click.echo(printable(line, len(line)))
+            click.echo(readable(line))
     elif as_json:
         echo_json("show", reading_json(reading))
     else:

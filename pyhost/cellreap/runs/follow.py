@@ -20,7 +20,7 @@ from cellreap.trace.expected import Expected
 from cellreap.trace.explain import Explain
 from cellreap.trace.faults import Faults
 from cellreap.trace.hanging import Hanging
-from cellreap.trace.lines import Lines
+from cellreap.trace.lines import Lines, readable
 from cellreap.trace.reader import MAX_LINE, Events, Reader
 from cellreap.trace.refusals import refusal_of
 from cellreap.trace.report import Report
@@ -117,8 +117,7 @@ class Follower:
         *whole, begun = (self._begun + others.other(line)).split(b"\n")
         self._begun = begun[-MAX_LINE:] if others.keyed else b""
         for text in whole if others.keyed else ():
-            shown = text.rstrip(b"\r").decode("utf-8", "replace")
-            self._at_once(printable(shown, len(shown)))
+            self._at_once(readable(text.rstrip(b"\r").decode("utf-8", "replace")))
 
     def _at_once(self, text: str) -> None:
         assert self._tell is not None

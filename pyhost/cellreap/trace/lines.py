@@ -15,6 +15,7 @@ from typing import Final
 
 from cellreap import headers
 from cellreap.trace import frames
+from cellreap.trace.events import printable
 from cellreap.trace.frames import MARK, Frame, Key
 
 FATAL = re.compile(
@@ -42,6 +43,9 @@ _TRIED: Final = re.compile(
 """What a debug kernel prints because the root task asks how much memory there is. No PD has memory
 of which it could ask for objects.
 """
+
+
+_COLOUR: Final = re.compile(r"\x1b\[[\d;]*m")
 
 
 def key_in(frame: Frame) -> bytes | None:
@@ -122,3 +126,9 @@ def others_on(console: Path) -> str:
     """
     with console.open("rb") as file:
         return Lines().without(file).decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+def readable(line: str) -> str:
+    """A line that others print, safe for terminals and without its colours."""
+    plain = _COLOUR.sub("", line)
+    return printable(plain, len(plain))

@@ -91,8 +91,8 @@ def test_a_word_that_is_too_long_stays_whole() -> None:
 
 def test_the_console_is_shown_without_the_trace(tmp_path: Path) -> None:
     trace = tmp_path / "a.trace"
-    trace.write_bytes((ROOT / TRACE).read_bytes() + b"client: \x1b[31m" + b"1" * 200)
-    assert piped("show", str(trace), "--console") == f"client: ?[31m{'1' * 200}\n"
+    trace.write_bytes((ROOT / TRACE).read_bytes() + b"client: \x1b[1;31m\x1b[K" + b"1" * 200)
+    assert piped("show", str(trace), "--console") == f"client: ?[K{'1' * 200}\n"
     for other in ("--said", "--records", "--json"):
         done = cellreap("show", str(trace), "--console", other)
         assert "prints text of its own, so it does not go with" in error_of(done)
