@@ -81,7 +81,11 @@ cr_status cr_set_up_objects(const cr_component_room *room, const cr_image_header
     cut_down(room);
     seL4_SetIPCBuffer(given.ipcBuffer);
     if (cr_cspace_init(&given, cr_untyped_of_cspace(&given)) != CR_OK ||
-        cr_untyped_init(&given) != CR_OK || cr_tables_init() != CR_OK || cr_asids_init() != CR_OK ||
+        cr_untyped_init(&given) != CR_OK) {
+        return CR_ERR_MEMORY;
+    }
+    cr_regions_claim(image);
+    if (cr_tables_init() != CR_OK || cr_asids_init() != CR_OK ||
         cr_body_init(&given, (uintptr_t)room->image_start) != CR_OK ||
         cr_untyped_take(CR_OWN_BLOCK_BITS, 0, &block) != CR_OK) {
         return CR_ERR_MEMORY;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Frames of devices. See devices.h. */
+ * Frames at fixed physical addresses. See devices.h. */
 #include "devices.h"
 #include "arch/arch.h"
+#include "untyped.h"
 
 /* By untyped of boot time: the end of the page that was made last; 0: none was. */
 static uint64_t ends[CONFIG_MAX_NUM_BOOTINFO_UNTYPED_CAPS];
@@ -134,4 +135,26 @@ cr_status cr_device_frames(const seL4_BootInfo *info, uint64_t paddr, uint32_t p
         cr_device_keep(paddr, pages, cnode, bits);
     }
     return status;
+}
+
+/* Not counted here: whoever has copies is charged for them, as for those of devices. */
+cr_status cr_memory_frames(uint64_t paddr, uint32_t pages, uint32_t page_bits, uint32_t pool_slot)
+{
+    const seL4_Word type = page_bits == seL4_PageBits ? cr_arch_frame_type : cr_arch_large_type;
+    const cr_slot cnode = cr_slot_at(cr_cptr(CR_L1_POOL, pool_slot));
+    for (uint32_t made = 0, count; made < pages; made += count) {
+        const uint64_t begin = paddr + ((uint64_t)made << page_bits);
+        const uint32_t block = cr_untyped_at(begin);
+        if (block == CR_BLOCK_NONE) {
+            return CR_ERR_ABSENT;
+        }
+        const uint64_t end = cr_untyped_paddr(block) + (1ull << cr_untyped_bits(block));
+        const uint64_t left = (end - begin) >> page_bits;
+        count = left < CONFIG_RETYPE_FAN_OUT_LIMIT ? (uint32_t)left : CONFIG_RETYPE_FAN_OUT_LIMIT;
+        if (seL4_Untyped_Retype(cr_untyped_cap(block), type, page_bits, cnode.root, cnode.index,
+                                cnode.depth, made, count)) {
+            return CR_ERR_KERNEL;
+        }
+    }
+    return CR_OK;
 }

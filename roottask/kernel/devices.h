@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Frames of devices, at fixed physical addresses. The kernel gives the addresses that are no memory
- * as untypeds of devices, which are neither zeroed nor counted as memory. The frame of an address
- * is made once, and stays. Whoever wants it after that gets a copy. */
+ * Frames at fixed physical addresses. The frame of an address is made once, and stays. Whoever
+ * wants it after that gets a copy. Most are of devices: the kernel gives the addresses that are no
+ * memory as untypeds of devices, which are neither zeroed nor counted as memory. */
 #ifndef CELLREAP_SEL4_DEVICES_H
 #define CELLREAP_SEL4_DEVICES_H
 
@@ -34,5 +34,9 @@ void cr_device_keep(uint64_t paddr, uint32_t pages, seL4_CPtr at, uint32_t bits)
  * whose capability is in this slot of the pool. */
 cr_status cr_device_frames(const seL4_BootInfo *info, uint64_t paddr, uint32_t pages,
                            uint32_t pool_slot, uint32_t bits);
+
+/* Makes `pages` frames of `page_bits` from the memory that cr_untyped_take_at took at an address,
+ * in the first slots of that CNode. */
+cr_status cr_memory_frames(uint64_t paddr, uint32_t pages, uint32_t page_bits, uint32_t pool_slot);
 
 #endif

@@ -242,6 +242,14 @@ static uint32_t best_fit(uint32_t bits, uint32_t owner)
     return best;
 }
 
+static void use(uint32_t entry)
+{
+    at(entry)->state = BLOCK_USED;
+    at(entry)->asked = 0;
+    bytes_used += bytes_of(at(entry)->bits);
+    blocks_used++;
+}
+
 static cr_status take(uint32_t bits, uint32_t owner, int may_use_largest, uint32_t *out)
 {
     if (bits < CR_BLOCK_MIN_BITS) {
@@ -265,10 +273,7 @@ static cr_status take(uint32_t bits, uint32_t owner, int may_use_largest, uint32
         }
         best = at(best)->half;
     }
-    at(best)->state = BLOCK_USED;
-    at(best)->asked = 0;
-    bytes_used += bytes_of(at(best)->bits);
-    blocks_used++;
+    use(best);
     *out = best;
     return CR_OK;
 }
@@ -276,6 +281,57 @@ static cr_status take(uint32_t bits, uint32_t owner, int may_use_largest, uint32
 cr_status cr_untyped_take(uint32_t bits, uint32_t owner, uint32_t *out)
 {
     return take(bits, owner, 1, out);
+}
+
+static uint32_t find_at(uint64_t paddr, uint32_t bits, block_state state)
+{
+    for (uint32_t i = 0; i < n_blocks; i++) {
+        if (at(i)->state == state && at(i)->bits >= bits && at(i)->paddr <= paddr &&
+            paddr - at(i)->paddr < bytes_of(at(i)->bits)) {
+            return i;
+        }
+    }
+    return CR_BLOCK_NONE;
+}
+
+/* The kernel clears the largest block of boot time now, so there is nothing left to set it aside
+ * for. */
+static cr_status take_at(uint64_t paddr, uint32_t bits)
+{
+    uint32_t entry = find_at(paddr, bits, BLOCK_FREE);
+    if (entry == CR_BLOCK_NONE) {
+        return CR_ERR_ABSENT;
+    }
+    at(entry)->owner = 0;
+    while (at(entry)->bits > bits) {
+        const cr_status status = split(entry);
+        if (status != CR_OK) {
+            return status;
+        }
+        entry = at(entry)->half;
+        entry += paddr >= at(entry + 1)->paddr ? 1u : 0u;
+    }
+    use(entry);
+    return CR_OK;
+}
+
+cr_status cr_untyped_take_at(uint64_t paddr, uint64_t bytes)
+{
+    cr_status status = CR_OK;
+    for (uint64_t done = 0, size; status == CR_OK && done < bytes; done += size) {
+        uint32_t bits = CR_BLOCK_MIN_BITS;
+        while (bits < 63 && ((paddr + done) >> bits & 1) == 0 && bytes - done >= 2ull << bits) {
+            bits++;
+        }
+        size = bytes_of(bits);
+        status = take_at(paddr + done, bits);
+    }
+    return status;
+}
+
+uint32_t cr_untyped_at(uint64_t paddr)
+{
+    return find_at(paddr, CR_BLOCK_MIN_BITS, BLOCK_USED);
 }
 
 void cr_untyped_own(uint32_t entry, uint32_t owner)

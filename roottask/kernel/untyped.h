@@ -33,6 +33,11 @@ seL4_CPtr cr_untyped_of_cspace(const seL4_BootInfo *info);
  * CR_ERR_FULL_NODES: no table entry is left for splitting. */
 cr_status cr_untyped_take(uint32_t bits, uint32_t owner, uint32_t *block);
 
+/* Takes the blocks of the bytes at an address, both multiples of a page. Each block is as large as
+ * its address and what is left allow. CR_ERR_ABSENT: the kernel did not give all of it as memory,
+ * or some of it is in use. CR_ERR_FULL_NODES. */
+cr_status cr_untyped_take_at(uint64_t paddr, uint64_t bytes);
+
 /* Sets a block that is in use aside: after cr_untyped_give it is free for this owner only. */
 void cr_untyped_own(uint32_t block, uint32_t owner);
 
@@ -54,6 +59,8 @@ seL4_Error cr_untyped_revoke(uint32_t block);
 seL4_CPtr cr_untyped_cap(uint32_t block);
 /* There is no block from here on. */
 uint32_t cr_untyped_top(void);
+/* The block in use in which an address is, or CR_BLOCK_NONE. */
+uint32_t cr_untyped_at(uint64_t paddr);
 /* The block of this capability, or CR_BLOCK_NONE. */
 uint32_t cr_untyped_find(seL4_CPtr cap);
 uint64_t cr_untyped_paddr(uint32_t block);

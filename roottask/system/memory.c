@@ -48,10 +48,10 @@ static uint32_t count_tables(const cr_new_memory *make)
 
 _Static_assert(PAGE *(uint64_t)CR_MEMORY_PAGES_MAX <= 1u << 21, "two tables of the last level");
 
-/* Whether its pages are those of something else: what a region maps, or a device. */
+/* Whether its pages are those of something else: what a region maps, or what has its place. */
 static int has_copies(const cr_new_memory *make)
 {
-    return make->pd != 0 || make->device != 0;
+    return make->pd != 0 || make->placed != 0;
 }
 
 /* The slot of the first page in the CNode: behind the tables. */
@@ -165,11 +165,11 @@ static seL4_Error map_page(const cr_new_memory *make, uint32_t i)
                           : cr_arch_map_frame(page, vspace_of(make), vaddr, make->writable, 0);
 }
 
-/* A device's frames count for who has them, as if they were made now. */
+/* Frames that have their place count for who has them, as if they were made now. */
 static seL4_Error copy_pages(const cr_new_memory *make)
 {
     const cr_new_memory object = {.pages = make->pages};
-    const uint32_t from = make->pd != 0 ? *make->from : make->device;
+    const uint32_t from = make->pd != 0 ? *make->from : make->placed;
     for (uint32_t i = 0; i < make->pages.count; i++) {
         const uint32_t slot = first_page(make) + i;
         seL4_Error error = cr_copy(slot_in(make->pool_slot, slot, cnode_bits(make)),
@@ -181,7 +181,8 @@ static seL4_Error copy_pages(const cr_new_memory *make)
             return error;
         }
         if (make->pd == 0) {
-            cr_objects_add(make->block, CR_OBJECT_FRAME);
+            cr_objects_add(make->block, make->pages.bits == CR_PAGE_BITS ? CR_OBJECT_FRAME
+                                                                         : CR_OBJECT_LARGE_FRAME);
         }
     }
     return make->pd != 0 ? cr_delete(cr_slot_l1(cr_l1_spare())) : seL4_NoError;
@@ -285,19 +286,17 @@ cr_status cr_memory_quiet(uint32_t pool_slot, uint32_t pages, const cr_image_qui
     return cr_delete(cr_slot_l1(cr_l1_spare())) ? CR_ERR_KERNEL : status;
 }
 
-cr_status cr_memory_of_device(const seL4_BootInfo *info, uint64_t paddr, uint32_t pages,
-                              uint32_t *pool_slot)
+cr_status cr_memory_place(cr_pages pages, uint32_t *pool_slot, uint32_t *bits)
 {
-    const cr_new_memory object = {.pages = {pages, CR_PAGE_BITS}};
-    const uint32_t bits = cnode_bits(&object);
+    const cr_new_memory object = {.pages = pages};
     uint32_t block;
-    cr_status status = cr_untyped_take(bits + seL4_SlotBits, 0, &block);
-    if (status != CR_OK) {
-        return status;
+    *bits = cnode_bits(&object);
+    const cr_status status = cr_untyped_take(*bits + seL4_SlotBits, 0, &block);
+    if (status == CR_OK) {
+        *pool_slot = (uint32_t)cr_pool_make_sized(cr_untyped_cap(block), seL4_CapTableObject, *bits,
+                                                  "no place for the frames of a region");
     }
-    *pool_slot = (uint32_t)cr_pool_make_sized(cr_untyped_cap(block), seL4_CapTableObject, bits,
-                                              "no place for the frames of a device");
-    return cr_device_frames(info, paddr, pages, *pool_slot, bits);
+    return status;
 }
 
 cr_status cr_memory_fill(uint32_t pool_slot, cr_pages pages, const cr_content *content)

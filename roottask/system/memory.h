@@ -32,7 +32,7 @@ typedef struct cr_new_memory {
     int uncached;
     uint32_t slot;        /* of the resource by which its PD may map it; 0: the PD needs none */
     const uint32_t *from; /* the slot of the pool with the CNode of what is mapped */
-    uint32_t device; /* the slot of the pool with the CNode of the device's frames; 0: memory */
+    uint32_t placed;      /* the slot of the pool with the CNode of cr_memory_place; 0: anywhere */
 } cr_new_memory;
 
 /* Memory is made in steps: take, then each step of cr_memory_step in order. cr_memory_give removes
@@ -45,10 +45,9 @@ cr_status cr_memory_give(uint32_t *block);
 /* Sets the block aside for its owner, if the owner has no such block. Nothing of it must exist. */
 cr_status cr_memory_reserve(cr_new_memory *make);
 
-/* Makes the frames of a device, from which a memory object gets copies. *pool_slot: of their CNode.
- * CR_ERR_ABSENT: see kernel/devices.h. */
-cr_status cr_memory_of_device(const seL4_BootInfo *info, uint64_t paddr, uint32_t pages,
-                              uint32_t *pool_slot);
+/* Makes a CNode for frames at a fixed physical address, from which a memory object gets copies.
+ * *pool_slot: of the CNode, *bits: log2 of its slots. */
+cr_status cr_memory_place(cr_pages pages, uint32_t *pool_slot, uint32_t *bits);
 
 /* What a memory object is to contain. */
 typedef struct cr_content {

@@ -3,6 +3,7 @@
  * The regions of the configuration. See regions.h. */
 #include "regions.h"
 #include "kernel/devices.h"
+#include "kernel/untyped.h"
 #include "making.h"
 #include "text.h"
 
@@ -29,8 +30,46 @@ static uint32_t owner_of_map(uint32_t map)
 
 _Static_assert((int)CR_DEVICES_MAX >= (int)CR_IMAGE_MAX_REGIONS + 2, "and UART and timer");
 
-/* By region of a device: the slot of the pool with the CNode of its frames. Else 0. */
-static uint32_t devices[CR_IMAGE_MAX_REGIONS];
+/* By region of a device, or of memory that has its place: the slot of the pool with the CNode of
+ * its frames. Else 0. */
+static uint32_t placed[CR_IMAGE_MAX_REGIONS];
+
+static int is_device(const cr_image_region *region)
+{
+    return region->device != CR_IMAGE_NONE;
+}
+
+static uint64_t paddr_of(const cr_image_region *region)
+{
+    return (uint64_t)(is_device(region) ? region->device : region->place) << CR_PAGE_BITS;
+}
+
+void cr_regions_claim(const cr_image_header *image)
+{
+    for (uint32_t i = 0; i < image->regions.count; i++) {
+        const cr_image_region *region = &cr_image_regions(image)[i];
+        const cr_pages pages = {region->pages, region->page_bits};
+        if (region->place != CR_IMAGE_NONE &&
+            cr_untyped_take_at(paddr_of(region), cr_bytes_of(pages)) != CR_OK) {
+            cr_panic("the kernel does not give the memory of a region at", paddr_of(region));
+        }
+    }
+}
+
+static void place(const seL4_BootInfo *info, const cr_image_region *region, uint32_t *slot)
+{
+    const uint64_t paddr = paddr_of(region);
+    const cr_pages pages = {region->pages, region->page_bits};
+    uint32_t bits = 0;
+    cr_status status = cr_memory_place(pages, slot, &bits);
+    if (status == CR_OK) {
+        status = is_device(region) ? cr_device_frames(info, paddr, pages.count, *slot, bits)
+                                   : cr_memory_frames(paddr, pages.count, pages.bits, *slot);
+    }
+    if (status != CR_OK) {
+        cr_panic("the kernel does not give the frames of a region at", paddr);
+    }
+}
 
 /* The kernel gives the pages of one untyped in ascending order. */
 void cr_regions_init(const seL4_BootInfo *info, const cr_image_header *image)
@@ -39,18 +78,15 @@ void cr_regions_init(const seL4_BootInfo *info, const cr_image_header *image)
     for (uint32_t round = 0; round < image->regions.count; round++) {
         uint32_t next = CR_IMAGE_NONE;
         for (uint32_t i = 0; i < image->regions.count; i++) {
-            if (devices[i] == 0 && regions[i].device != CR_IMAGE_NONE &&
-                (next == CR_IMAGE_NONE || regions[i].device < regions[next].device)) {
+            if (placed[i] == 0 && (is_device(&regions[i]) || regions[i].place != CR_IMAGE_NONE) &&
+                (next == CR_IMAGE_NONE || paddr_of(&regions[i]) < paddr_of(&regions[next]))) {
                 next = i;
             }
         }
         if (next == CR_IMAGE_NONE) {
             return;
         }
-        const uint64_t paddr = (uint64_t)regions[next].device << CR_PAGE_BITS;
-        if (cr_memory_of_device(info, paddr, regions[next].pages, &devices[next]) != CR_OK) {
-            cr_panic("the kernel does not give the device of a region at", paddr);
-        }
+        place(info, &regions[next], &placed[next]);
     }
 }
 
@@ -63,7 +99,7 @@ static int is_there(cr_ref object)
 static const cr_new_part *new_object(uint32_t region)
 {
     cr_new_part *part = cr_making_new_object(pages_of(region));
-    part->memory.device = devices[region];
+    part->memory.placed = placed[region];
     part->memory.owner = owner_of_object(region);
     part->known = &cr_sys.region_objects[region];
     cr_making_add_part(part);
@@ -84,7 +120,7 @@ static const cr_new_part *find_new(uint32_t region)
 static cr_content content_of(const cr_image_region *region, int is_new)
 {
     const int fills = is_new || region->after == CR_AFTER_REFILL;
-    if (region->device != CR_IMAGE_NONE) {
+    if (is_device(region)) {
         return (cr_content){.uncached = 1,
                             .clear = region->after == CR_AFTER_ZERO,
                             .epoch = CR_IMAGE_NONE,
@@ -96,7 +132,8 @@ static cr_content content_of(const cr_image_region *region, int is_new)
         uncached |= region_at(map->region) == region && map->cached == 0;
     }
     return (cr_content){.uncached = uncached,
-                        .clear = !is_new && region->after != CR_AFTER_KEEP,
+                        .clear = is_new ? region->place != CR_IMAGE_NONE
+                                        : region->after != CR_AFTER_KEEP,
                         .bytes = cr_image_at(cr_sys.image, region->offset),
                         .count = fills ? region->bytes : 0,
                         .epoch = region->epoch,
@@ -115,8 +152,8 @@ static void add_map(const cr_pd *pd, uint32_t at)
     cr_new_part *part = cr_making_new_region(pd, object, known, (uint64_t)map->page << CR_PAGE_BITS,
                                              map->writable != 0);
     part->memory.owner = owner_of_map(at);
-    part->memory.device = devices[map->region];
-    part->memory.uncached = map->cached == 0 || devices[map->region] != 0;
+    part->memory.placed = placed[map->region];
+    part->memory.uncached = map->cached == 0 || is_device(region_at(map->region));
     part->content = content_of(region_at(map->region), is_new);
     cr_making_add_part(part);
     if (part->content.clear || part->content.count > 0 || part->content.epoch != CR_IMAGE_NONE ||
@@ -164,7 +201,7 @@ cr_status cr_regions_quiet(cr_pd *pd)
     for (uint32_t i = 0; status == CR_OK && i < cr_sys.image->quiets.count; i++) {
         const cr_image_quiet *row = &cr_image_quiets(cr_sys.image)[i];
         if (has(pd, row->region)) {
-            status = cr_memory_quiet(devices[row->region], region_at(row->region)->pages, row);
+            status = cr_memory_quiet(placed[row->region], region_at(row->region)->pages, row);
         }
     }
     pd->loud = status != CR_OK;
@@ -181,7 +218,7 @@ cr_status cr_regions_reserve(uint32_t config)
             .pages = pages_of(map->region), .owner = owner_of_map(i), .pd = &nobody};
         cr_new_memory object = {.pages = region.pages,
                                 .owner = owner_of_object(map->region),
-                                .device = devices[map->region]};
+                                .placed = placed[map->region]};
         if (map->pd != config) {
             continue;
         }

@@ -8,7 +8,11 @@
 
 #include "system.h"
 
-/* Makes the frames of devices. Stops the system if the kernel does not give them. */
+/* Takes the memory that has its place, before anything else takes memory. Stops the system if the
+ * kernel does not give it. */
+void cr_regions_claim(const cr_image_header *image);
+/* Makes the frames of devices, and of memory that has its place. Stops the system if the kernel
+ * does not give them. */
 void cr_regions_init(const seL4_BootInfo *info, const cr_image_header *image);
 /* Adds the regions of the PD that is being made, and their contents, to the chain (making.h). */
 void cr_regions_add(const cr_pd *pd, uint32_t config);

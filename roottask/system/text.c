@@ -177,7 +177,11 @@ static int regions_fit(const cr_image_header *image)
         const uint64_t bytes = (uint64_t)region->pages << (region->page_bits & 63u);
         if (!ends(region->name, CR_NAME_BYTES) || region->pages == 0 ||
             region->pages > CR_MEMORY_PAGES_MAX || (!large && region->page_bits != CR_PAGE_BITS) ||
-            (region->device != CR_IMAGE_NONE && (region->bytes > 0 || large)) ||
+            (region->device != CR_IMAGE_NONE &&
+             (region->bytes > 0 || large || region->place != CR_IMAGE_NONE)) ||
+            (region->place != CR_IMAGE_NONE &&
+             ((uint64_t)region->place << CR_PAGE_BITS) % (1ull << (region->page_bits & 63u)) !=
+                 0) ||
             region->after >= CR_AFTER_COUNT || region->bytes > bytes ||
             (region->epoch != CR_IMAGE_NONE &&
              (region->epoch % 8 != 0 || region->epoch >= bytes)) ||

@@ -162,6 +162,39 @@ def test_a_driver_comes_back_and_has_its_interrupt(microkit: Microkit, tmp_path:
     assert len(heard) > 4
 
 
+@pytest.mark.behaviour("P-04")
+def test_a_pd_is_told_where_its_memory_is(microkit: Microkit, tmp_path: Path) -> None:
+    """It has a device write there, and so has each instance. Its neighbour keeps the memory."""
+    memory = '<map mr="buffers" vaddr="0x4000000" perms="{}" cached="false"{}/>'
+    system = (
+        f'<memory_region name="device" size="0x1000" phys_addr="{microkit.board.virtio:#x}"/>'
+        '<memory_region name="before" size="0x3000"/>'
+        '<memory_region name="buffers" size="0x200000"/>'
+        + pd(
+            "told",
+            "",
+            '<map mr="device" vaddr="0x5000000" cached="false" setvar_vaddr="registers_vaddr"/>'
+            + memory.format("rw", ' setvar_vaddr="buffers_vaddr"')
+            + '<setvar symbol="buffers_paddr" region_paddr="buffers"/>',
+            "told",
+        )
+        + pd(
+            "keeper",
+            "",
+            memory.format("r", "")
+            + '<map mr="before" vaddr="0x6000000"/>'
+            + '<setvar symbol="ring_size" region_paddr="before"/>',
+        )
+    )
+    policy = '[[pd]]\nname = "told"\nrespawn = true\n[[region]]\nname = "device"\n'
+    policy += f"on_death = [{{ offset = {microkit.board.status}, value = 0, until = 0 }}]\n"
+    device = "-global virtio-mmio.force-legacy=false -device virtio-rng-device"
+    options = " ".join(f"--qemu-arg={word}" for word in device.split())
+    said = microkit.run(system, policy, tmp_path, options=options)
+    assert (said["verdict"], said["violations"]) == ("pass", [])
+    assert [text for name, text in said["said"] if name == "told"] == ["written"] * 3
+
+
 @pytest.mark.parametrize("passive", [False, True])
 @pytest.mark.parametrize("times", [8, pytest.param(200, marks=pytest.mark.thorough)])
 @pytest.mark.behaviour("P-04")

@@ -179,6 +179,18 @@ def at(address: int) -> Change:
     return change
 
 
+@pytest.mark.parametrize("address", [0x901_0000, (2 << 30) - PAGE])
+def test_an_address_without_memory_is_refused_when_it_is_built(
+    target_of: Callable[[str], Target], tmp_path: Path, address: int
+) -> None:
+    target = target_of("aarch64")
+    text, config = target.load("region")
+    first = config.regions[0].model_copy(update={"memory_at": address})
+    config = config.model_copy(update={"regions": (first, *config.regions[1:])})
+    with pytest.raises(InputError, match=r"region\[0\]\.memory_at: .* has no memory from 0x"):
+        build_image(config, text, target.sdk, tmp_path / "a.img", Progress(quiet=True))
+
+
 @pytest.mark.parametrize(
     ("address", "why"),
     [
@@ -246,16 +258,25 @@ def test_memory_without_a_cache_is_refused_where_the_machine_decides_that(
         build_image(config, text, target.sdk, tmp_path / "a.img", Progress(quiet=True))
 
 
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        (f"physical = {MEMORY:#x}", f"frames of a region at {MEMORY:#x}"),
+        ("memory_at = 0xfed00000", "memory of a region at 0xfed00000"),
+    ],
+)
 def test_what_the_kernel_does_not_give_stops_the_root_task_with_words(
-    target_of: Callable[[str], Target], tmp_path: Path
+    target_of: Callable[[str], Target], tmp_path: Path, wanted: str, words: str
 ) -> None:
-    """On x86_64 no file says what the kernel hands out. This address is memory."""
+    """On x86_64 no file says what the kernel hands out. The first is memory, and the other one is a
+    device.
+    """
     path = tmp_path / "memory.toml"
     text = (BOOT_CONFIGS / "driver_x86_64.toml").read_text()
-    path.write_text(text.replace("0xfed00000", hex(MEMORY)))
+    path.write_text(text.replace("physical = 0xfed00000", wanted))
     where = ["--arch", "x86_64", "--sdk", str(target_of("x86_64").sdk.root)]
     result = CliRunner().invoke(cli, ["run", str(path), *where, "-o", str(tmp_path / "run")])
-    assert f"does not give the device of a region at {MEMORY:#x}" in result.output
+    assert f"does not give the {words}" in result.output
 
 
 LEAKS = (

@@ -12,7 +12,7 @@ from cellreap import metrics
 from cellreap.model.csvstate import COLUMNS
 from cellreap.model.ids import is_memory, is_region
 from cellreap.system.config import Config
-from cellreap.testing import Run, Target, together, validated, with_pd
+from cellreap.testing import Change, Run, Target, together, validated, with_pd
 from kit.arches import ARCHES
 from kit.marks import thorough_but
 from kit.paths import BOOT_CONFIGS
@@ -127,16 +127,39 @@ def with_large_regions(config: Config) -> Config:
     return validated(together(*(with_pd(name, args=its) for name, its in args))(config))
 
 
-@pytest.mark.parametrize("pages", ["small", "large"])
+MIDDLE = {"x86_64": 0x1000_0000, "aarch64": 0x5000_0000, "riscv64": 0x9000_0000}
+"""An address in the midst of the machine's memory."""
+
+
+def placed_on(arch: str) -> Change:
+    """Each region is at an address of its own, right behind the one before it. None but the first
+    begins at an address of which more than a page is a multiple.
+    """
+
+    def change(config: Config) -> Config:
+        regions, place = [], MIDDLE[arch]
+        for region in config.regions:
+            regions.append(region.model_copy(update={"memory_at": place}))
+            place += region.size
+        return validated(config.model_copy(update={"regions": tuple(regions)}))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "pages", thorough_but(["small", "large", "placed", "large placed"], "large placed", "placed")
+)
 @pytest.mark.parametrize("arch", ARCHES)
 def test_who_comes_back_finds_its_regions(
     target_of: Callable[[str], Target], arch: str, pages: str
 ) -> None:
     """What a survivor has stays as it was or is cleared, as the configuration says, and what nobody
-    has is new. The epoch counts on. By the kernel's word, one is not cached.
+    has is new. The epoch counts on. By the kernel's word, one is not cached, and each is at the
+    address that the configuration says. There the epoch counts on even if nobody has it.
     """
-    larger = [with_large_regions] if pages == "large" else []
-    run = target_of(arch).run("region", change=together(WITH_TRUTH, *larger, without_cache))
+    changes: list[Change] = [with_large_regions] if "large" in pages else []
+    changes += [placed_on(arch)] if "placed" in pages else []
+    run = target_of(arch).run("region", change=together(WITH_TRUTH, *changes, without_cache))
     left, right = run.says("left"), run.says("right")
     assert {left[0], right[0]} == {"first 0, epoch 2", "first 1, epoch 2"}
     assert left[2:] == [
@@ -144,7 +167,8 @@ def test_who_comes_back_finds_its_regions(
         *("first 3, epoch 4", "second 0, epoch 4"),
     ]
     assert right[2:] == ["first 4, epoch 5", "second 0, epoch 5"]
-    assert run.says("alone") == ["first 0, epoch 1"] * 2
+    again = 2 if "placed" in pages else 1
+    assert run.says("alone") == ["first 0, epoch 1", f"first 0, epoch {again}"]
 
 
 @pytest.mark.behaviour("E-01", "E-02")

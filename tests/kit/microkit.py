@@ -37,6 +37,10 @@ class Board(NamedTuple):
     clock_irq: int
     clock_hz: int
     """Of the counter that all PDs read."""
+    virtio: int
+    """The page with the registers of the last virtio device."""
+    status: int
+    """The offset of that which is the device's status."""
 
 
 BOARDS: Final = [
@@ -47,6 +51,8 @@ BOARDS: Final = [
         0x9010000,
         34,
         62_500_000,
+        0xA003000,
+        0xE70,
     ),
     Board(
         "qemu_virt_riscv64",
@@ -55,6 +61,8 @@ BOARDS: Final = [
         0x101000,
         11,
         10_000_000,
+        0x10008000,
+        0x70,
     ),
 ]
 
@@ -72,33 +80,44 @@ class Microkit:
         place, tool = self.sdk / "board" / self.board.name / config, self.board.arch + "-linux-gnu-"
         options = ["-ffreestanding", "-nostdlib", "-O2", "-Wall", f"-I{place / 'include'}"]
         options.append(f"-I{ROOT / 'pds' / 'include'}")
-        # Debian's linker cannot read the debug information of newer compilers for riscv64.
         library = folder / "libmicrokit.a"
-        words = [f"{tool}objcopy", "--strip-debug", str(place / "lib" / library.name), str(library)]
-        subprocess.run(words, check=True)
+        without_debug(place / "lib" / library.name, library, self.board)
         script = f"-Wl,-T,{place / 'lib' / 'microkit.ld'},--build-id=none"
         for source in (ROOT / "tests" / "microkit").glob("*.c"):
             words = [f"{tool}gcc", *self.board.options, *options, str(source), str(library), script]
             subprocess.run([*words, "-o", str(folder / f"{source.stem}.elf")], check=True)
         return replace(self, programs=folder)
 
-    def run(self, system: str, policy: str, folder: Path, config: str = "debug") -> dict[str, Any]:
-        """What a run says of a system, and what its PDs said."""
+    def run(
+        self, system: str, policy: str, folder: Path, config: str = "debug", options: str = ""
+    ) -> dict[str, Any]:
+        """What a run says of a system, and what its PDs said. options: of the command."""
         (folder / "a.system").write_text(f"<system>{system}</system>")
         (folder / "policy.toml").write_text(policy)
         words = ["run", str(folder / "a.system"), "--policy", str(folder / "policy.toml")]
         words += ["--sdk", str(self.sdk), "--board", f"{self.board.name}/{config}", "--json"]
-        words += ["--search", str(self.programs), "-o", str(folder / "out")]
+        words += ["--search", str(self.programs), "-o", str(folder / "out"), *options.split()]
         said = dict(json.loads(CliRunner().invoke(cli, words, standalone_mode=False).stdout))
         return said | {"said": re.findall(r"^(\w+): (.*?)\r?$", spoken(folder), re.MULTILINE)}
 
 
-def with_tool(folder: Path) -> Path:
-    """Makes the folder an SDK like that of CELLREAP_MICROKIT_SDK, with a tool that can be run. The
-    test is skipped without.
+def without_debug(library: Path, copy: Path, board: Board) -> None:
+    """Debian's linkers cannot read the debug information of newer compilers for riscv64."""
+    words = [f"{board.arch}-linux-gnu-objcopy", "--strip-debug", str(library), str(copy)]
+    subprocess.run(words, check=True)
+
+
+def with_tool(folder: Path, board: Board = BOARDS[0]) -> Path:
+    """Makes the folder an SDK like that of CELLREAP_MICROKIT_SDK, with a tool that can be run, and
+    for the board a library that can be linked. The test is skipped without.
     """
-    found = prefix_of(f"{BOARDS[0].name}/debug").parents[2]
-    (folder / "board").symlink_to(found / "board")
+    found = prefix_of(f"{board.name}/debug").parents[2]
+    shutil.copytree(found / "board" / board.name, folder / "board" / board.name)
+    for other in (found / "board").iterdir():
+        if other.name != board.name:
+            (folder / "board" / other.name).symlink_to(other)
+    library = folder / "board" / board.name / "debug" / "lib" / "libmicrokit.a"
+    without_debug(library, library, board)
     (folder / "bin").mkdir()
     shutil.copy(found / "bin" / "microkit", folder / "bin")
     (folder / "bin" / "microkit").chmod(0o755)

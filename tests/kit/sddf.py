@@ -11,7 +11,9 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Unpack
 
@@ -19,23 +21,25 @@ import pytest
 
 from cellreap.runs.boot import End
 from cellreap.system.config import Config, Crash
+from cellreap.system.microkit.board import board_facts
 from cellreap.system.microkit.runnable import runnable_system
 from cellreap.system.programs import Source
-from cellreap.system.sdk import load_sdk
+from cellreap.system.sdk import kernel_memory, kernel_options, load_sdk
 from cellreap.testing import Change, Run, Target, validated
 from cellreap.testing.target import How
 from cellreap.trace.lines import Lines
 from kit.kernels import prefix_of
-from kit.microkit import BOARDS, with_tool
+from kit.microkit import BOARDS, Board, with_tool
 
 CHECKOUT: Final = "CELLREAP_SDDF"
 BOARD: Final = BOARDS[0]
 
 
+_STEP_S: Final = 0.01
 EXAMPLES: Final = ("serial", "timer", "blk")
 
 
-def systems(tmp_path_factory: pytest.TempPathFactory, *examples: str) -> Path:
+def systems(tmp_path_factory: pytest.TempPathFactory, *examples: str, board: Board = BOARD) -> Path:
     """A folder with one for each of these systems, or of all, with its programs and description."""
     checkout, python = os.environ.get(CHECKOUT), os.environ.get("PYTHON", "python3")
     if not checkout:
@@ -45,10 +49,10 @@ def systems(tmp_path_factory: pytest.TempPathFactory, *examples: str) -> Path:
     if subprocess.run([python, "-c", "import sdfgen"], check=False, capture_output=True).returncode:
         pytest.skip(f"{python} has no sdfgen")
     folder = tmp_path_factory.mktemp("sddf")
-    sdk = with_tool(tmp_path_factory.mktemp("sdk"))
+    sdk = with_tool(tmp_path_factory.mktemp("sdk"), board)
     source = folder / "source"
     shutil.copytree(checkout, source, ignore=shutil.ignore_patterns(".git", "build"))
-    where = [f"MICROKIT_BOARD={BOARD.name}", f"MICROKIT_SDK={sdk}", f"PYTHON={python}"]
+    where = [f"MICROKIT_BOARD={board.name}", f"MICROKIT_SDK={sdk}", f"PYTHON={python}"]
     for example in examples or EXAMPLES:
         words = ["make", "-s", "-C", str(source / "examples" / example), *where]
         made = [*words, f"BUILD_DIR={folder / example}"]
@@ -81,19 +85,33 @@ def killed(driver: str, times: int, own: Mapping[str, Any] = {}, after_ns: int =
     return change
 
 
-def boot_of(system: Path, search: list[Path], policy: str, folder: Path, **how: Unpack[How]) -> Run:
+def boot_of(
+    system: Path,
+    search: list[Path],
+    policy: str,
+    folder: Path,
+    board: Board = BOARD,
+    **how: Unpack[How],
+) -> Run:
     """A run, however it went."""
     (folder / "policy.toml").write_text(policy)
-    made = runnable_system(system, search, folder / "policy.toml")
-    sdk = load_sdk(prefix_of(f"{BOARD.name}/debug"), BOARD.arch)
+    root = prefix_of(f"{board.name}/debug")
+    facts = board_facts(kernel_options(root), kernel_memory(root))
+    made = runnable_system(system, search, folder / "policy.toml", facts)
+    sdk = load_sdk(root, board.arch)
     return Target(sdk, folder, (folder,)).boot_read(Source(made.config, made.text, system), **how)
 
 
 def run_of(
-    system: Path, search: list[Path], policy: str, folder: Path, **how: Unpack[How]
+    system: Path,
+    search: list[Path],
+    policy: str,
+    folder: Path,
+    board: Board = BOARD,
+    **how: Unpack[How],
 ) -> tuple[Run, str]:
     """A run, and what its PDs printed."""
-    run = boot_of(system, search, policy, folder, **how)
+    run = boot_of(system, search, policy, folder, board, **how)
     assert (run.boot.end, run.report.violations) == (End.COMPLETE, [])
     with run.trace.open("rb") as file:
         return run, Lines().without(file).decode(errors="replace")
@@ -110,3 +128,34 @@ def together(depths: Mapping[str, int]) -> str:
         clients = json.dumps([name for name, other in depths.items() if other == depth + 1])
         policy += f'[[serves]]\nserver = "{server}"\nclients = {clients}\n'
     return policy
+
+
+@contextmanager
+def terminal(folder: Path, typed: bytes, seconds: float) -> Iterator[tuple[tuple[str, ...], Path]]:
+    """A console at a virtio device: the arguments for QEMU, and the file into which it prints. From
+    its first word on, it is typed to for about this time.
+    """
+    keys, printed, over = folder / "tty.in", folder / "tty.out", threading.Event()
+    os.mkfifo(keys)
+    printed.write_bytes(b"")
+
+    def type_all() -> None:
+        steps = int(seconds / _STEP_S)
+        size = -(-len(typed) // steps)
+        while not (over.wait(_STEP_S) or printed.stat().st_size):
+            pass
+        with keys.open("r+b", buffering=0) as file:
+            for at in range(0, len(typed), size):
+                if not over.wait(_STEP_S):
+                    file.write(typed[at : at + size])
+
+    args: tuple[str, ...] = ("-global", "virtio-mmio.force-legacy=false")
+    args += ("-device", "virtio-serial-device", "-device", "virtconsole,chardev=tty")
+    args += ("-chardev", f"pipe,id=tty,path={folder / 'tty'}")
+    typist = threading.Thread(target=type_all)
+    typist.start()
+    try:
+        yield args, printed
+    finally:
+        over.set()
+        typist.join()

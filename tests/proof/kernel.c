@@ -70,6 +70,8 @@ static void memory(void)
         break;
     case 1:
         cr_untyped_own(any(), any());
+        (void)cr_untyped_take_at(any_64(), any_64());
+        (void)cr_untyped_at(any_64());
         break;
     case 2:
         (void)cr_untyped_reserve(any(), any_64());

@@ -182,7 +182,7 @@ def _add_regions(model: Model, config: Config, ids: Mapping[str, str]) -> None:
                 continue
             if region.name not in memory:
                 made = memory[region.name] = resource_id(MEMORY, 3, 1 + len(memory))
-                model.add_resource(made, _MEMORY_SPACE, extra=place(region, region.physical or 0))
+                model.add_resource(made, _MEMORY_SPACE, extra=place(region, region.place or 0))
             regions += 1
             mine = resource_id(REGION, 4, regions)
             (at,) = (each for each in region.maps if each.pd == name)

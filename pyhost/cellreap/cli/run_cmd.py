@@ -40,6 +40,7 @@ from cellreap.system.config import Mode
 from cellreap.system.files import write_atomically
 from cellreap.system.image import read_image
 from cellreap.system.microkit.board import ANY_BOARD, board_facts
+from cellreap.system.sdk import kernel_memory
 from cellreap.system.sdk import kernel_options as kernel_options_of
 from cellreap.trace.report import Report, Verdict
 from cellreap.trace.telling import reading_json
@@ -134,7 +135,7 @@ def run(
     if config.suffix == ".system":
         options = {} if sdk is None else kernel_options_of(sdk)
         arch = str(options.get("SEL4_ARCH", arch))
-        board = ANY_BOARD if sdk is None else board_facts(options)
+        board = ANY_BOARD if sdk is None else board_facts(options, kernel_memory(sdk))
         read = System.described(config, search, policy, board)
         if sdk is None:
             raise UsageError(f"{config}: expected --board, which says on what it runs")

@@ -200,7 +200,7 @@ def _pd(
                 each.address // PAGE,
                 each.writable,
                 each.cached and region.physical is None,
-                region.physical,
+                region.place,
                 len(region.on_death),
                 any(entry.until is not None for entry in region.on_death),
                 kept_from_others(config.regions, region),

@@ -285,6 +285,7 @@ def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[s
                 "epoch": none if region.epoch is None else region.epoch,
                 "device": none if region.physical is None else region.physical // PAGE,
                 "physical": none if region.physical_word is None else region.physical_word,
+                "place": none if region.memory_at is None else region.memory_at // PAGE,
             }
             for region in config.regions
         ],

@@ -13,7 +13,7 @@ from cellreap import headers
 from cellreap.arches import ARCHES
 from cellreap.platforms import PLATFORMS
 from cellreap.system.config import PAGE, Region
-from cellreap.system.loader import platform_of
+from cellreap.system.loader import platform_of, read_memory_file
 from cellreap.system.programs import Source
 from cellreap.system.sdk import Sdk, sleeps
 from cellreap.system.untypeds import read_devices
@@ -29,6 +29,9 @@ def check_devices(source: Source, sdk: Sdk) -> None:
     for i, region in enumerate(source.config.regions):
         if region.physical is not None and (why := _missing(region, region.physical, sdk)):
             raise source.refuse(("region", i, "physical"), why)
+        if region.memory_at is not None and not _is_memory(region, region.memory_at, sdk):
+            said = f"{sdk.kernel} has no memory from {region.memory_at:#x} on for all of it"
+            raise source.refuse(("region", i, "memory_at"), said)
         for j, each in enumerate(region.maps):
             if not each.cached and ARCHES[sdk.kernel.arch].caching_is_fixed:
                 said = f"on {sdk.kernel.arch} the machine says what is cached; "
@@ -84,6 +87,13 @@ def _own_ports() -> Iterator[tuple[int, int]]:
 
 def _x86_64(name: str) -> int:
     return headers.own_constant("../platforms/x86_64.h", name)
+
+
+def _is_memory(region: Region, paddr: int, sdk: Sdk) -> bool:
+    if not sdk.platform_file.is_file():
+        return True
+    memory = read_memory_file(sdk.platform_file)
+    return any(start <= paddr and paddr + region.size <= end for start, end in memory)
 
 
 def _missing(region: Region, physical: int, sdk: Sdk) -> str | None:

@@ -14,14 +14,17 @@ _OBJECT_STEPS, _MAP_STEPS = 4, 7
 """slot, block, CNode, node; and of a region its pages and two edges."""
 
 
-def cnode_of_device(region: Region, target: Target) -> int:
-    """The untyped of the CNode with the frames of a device."""
-    return _cnode(region, target)
+def bytes_of_place(region: Region, target: Target) -> int:
+    """What the root task takes for a region that has its place when it starts: the untyped of the
+    CNode with its frames, and the memory itself.
+    """
+    memory = 0 if region.memory_at is None else region.size
+    return memory if region.place is None else memory + _cnode(region, target)
 
 
 def bytes_of_object(region: Region, target: Target) -> int:
     """The untyped of the memory object."""
-    if region.physical is not None:
+    if region.place is not None:
         return _power_of_2(_cnode(region, target))
     return _power_of_2(_up(_cnode(region, target), region.page_size) + region.size)
 
@@ -48,13 +51,13 @@ def steps_of(config: Config, pd: Pd, fan_out: int) -> tuple[int, int]:
     steps = calls = 0
     for region in config.regions:
         pages = region.pages.count
-        device = region.physical is not None
-        batches = 1 if device else -(-pages // fan_out)
-        words = (region.epoch, region.fill, region.physical_word)
+        copied = region.place is not None
+        batches = 1 if copied else -(-pages // fan_out)
+        words = (region.epoch, region.fill, region.physical_word, region.memory_at)
         fills = region.after != "keep" or any(word is not None for word in words)
         if any(each.pd == pd.name for each in region.maps):
             steps += _OBJECT_STEPS + batches + _MAP_STEPS + 1 + fills
-            calls += 1 + (pages if device else batches) + 3 + 2 * pages + fills * (2 + 2 * pages)
+            calls += 1 + (pages if copied else batches) + 3 + 2 * pages + fills * (2 + 2 * pages)
     return steps, calls
 
 

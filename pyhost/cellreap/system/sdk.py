@@ -30,6 +30,7 @@ from cellreap.system.loader import (
     PLATFORM_FILE,
     loaded_platforms,
     platform_of,
+    read_memory_file,
 )
 
 
@@ -280,6 +281,12 @@ def kernel_options(root: Path) -> dict[str, Any]:
     root = _named(root, f"--sdk {root}")
     path = root / _layout(root).config
     return parse_options(_read(path), str(path))
+
+
+def kernel_memory(root: Path) -> tuple[tuple[int, int], ...] | None:
+    """[start, end) of what the kernel of an SDK directory knows as memory, if that is fixed."""
+    path = root / _layout(root).platform
+    return read_memory_file(path) if path.is_file() else None
 
 
 def _layout(root: Path) -> Layout:

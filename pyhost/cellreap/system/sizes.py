@@ -22,7 +22,7 @@ from cellreap.system.config import Config, Pd, called, ends, tables, thread_of
 from cellreap.system.config.tables import bytes_of
 from cellreap.system.elf import read_executable
 from cellreap.system.image import Sizes
-from cellreap.system.regions import cnode_of_device, ranges_of
+from cellreap.system.regions import bytes_of_place, ranges_of
 from cellreap.system.saved import NOTHING, Saved, smallest
 
 _KINDS: Final = {
@@ -70,7 +70,7 @@ def sizes_of(
     pages = -(-bytes_of(rows) >> LARGE_PAGE_BITS)
     asids = rows["pds"] + roottask("kernel/asids.h", "CR_MORE_ASIDS")
     pools = (asids - 1) >> roottask("kernel/asids.h", "CR_ASID_POOL_BITS")
-    devices = [region for region in config.regions if region.physical is not None]
+    places = [region for region in config.regions if region.place is not None]
     return Sizes(
         base_bytes=own
         + (pages << LARGE_PAGE_BITS)
@@ -78,7 +78,7 @@ def sizes_of(
         + _turn_thread_bytes(turn_threads, target)
         + _reply_bytes(config, saved, target)
         + sleeper * _block(1)
-        + sum(cnode_of_device(region, target) for region in devices)
+        + sum(bytes_of_place(region, target) for region in places)
         + _row_bytes(len(bells), 1 << target.notification_bits)
         + _row_bytes(len(doors), 1 << target.endpoint_bits)
         + _row_bytes(stand_ins, 1 << target.tcb_bits)
@@ -95,7 +95,7 @@ def sizes_of(
         + replies
         + scs
         + pools
-        + len(devices),
+        + len(places),
         bodies={name: 1 << each.bits for name, each in bodies.items()},
         spawned={program: 1 << each.bits for program, each in spawned.items()},
         base_objects=_own_objects(
@@ -105,7 +105,7 @@ def sizes_of(
             config.system.scenario,
             _probes(config, saved) if probes else 0,
             pages,
-            len(devices),
+            len(places),
             len(bells),
             len(doors),
             stand_ins,

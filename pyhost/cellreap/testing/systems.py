@@ -17,7 +17,14 @@ from cellreap.progress import Progress
 from cellreap.system.config import parse_config, read_text
 from cellreap.system.microkit.board import board_facts
 from cellreap.system.programs import Source
-from cellreap.system.sdk import MICROKIT_VARIABLE, Sdk, board_of, kernel_options, microkits_sdk
+from cellreap.system.sdk import (
+    MICROKIT_VARIABLE,
+    Sdk,
+    board_of,
+    kernel_memory,
+    kernel_options,
+    microkits_sdk,
+)
 from cellreap.testing.run import Run as Details
 from cellreap.testing.target import How, NotOnKernel, Target, refuse_unknown
 from cellreap.trace.reading import reading_of
@@ -194,5 +201,5 @@ def _described(
     found = board_of(sdk, board)
     assert found is not None
     options = kernel_options(found)
-    system = System.described(path, search, policy, board_facts(options))
+    system = System.described(path, search, policy, board_facts(options, kernel_memory(found)))
     return kernel_for(str(options["SEL4_ARCH"]), found, Progress(quiet=True)), system

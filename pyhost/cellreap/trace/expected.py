@@ -49,7 +49,7 @@ class ExpectedMap:
     writable: bool
     cached: bool = True
     physical: int | None = None
-    """Where a device is. None: it is memory."""
+    """Where a device is, or memory that has its place. None: it is any memory."""
     quiets: int = 0
     """What the root task does to it when its PD is stopped."""
     waits: bool = False

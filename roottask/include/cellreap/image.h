@@ -276,6 +276,9 @@ typedef struct cr_image_region {
     /* Memory: the offset of a word of 8 bytes with the physical address of the region, which is
      * contiguous. CR_IMAGE_NONE: there is none. */
     uint32_t physical;
+    /* Memory: the number of the first page of the memory that it is each time. CR_IMAGE_NONE: any
+     * memory. */
+    uint32_t place;
 } cr_image_region;
 
 /* What the root task does to a device when a PD that has it is stopped, and before anything of the

@@ -11,6 +11,7 @@ import tomlkit
 
 from cellreap.errors import InputError, UsageError
 from cellreap.system.config import called, ends, fault_badge, hold_slots, override, parse_config
+from cellreap.system.microkit.board import Board
 from cellreap.system.microkit.runnable import runnable_system
 from cellreap.system.programs import Source
 from cellreap.system.toml_lines import KeyPath
@@ -57,7 +58,7 @@ def test_pds_have_programs_of_their_own_and_the_slots_of_microkit(tmp_path: Path
         (
             '<setvar symbol="s" region_paddr="r"/>',
             '<memory_region name="r" size="0x1000"/>',
-            "setvar.region_paddr: where memory is cannot be told yet",
+            "setvar.region_paddr: needs a board whose memory is known",
         ),
         (
             '<map mr="r" vaddr="0x4000000" perms="rx"/>',
@@ -229,6 +230,34 @@ def test_interrupts_and_addresses_of_devices(tmp_path: Path) -> None:
     assert irq.acknowledged == "at-start"
     assert made.pds[0].symbols == {"i": 40, "s": 0x9010000}
     assert made.regions[0].physical == 0x9010000
+
+
+RISCV = Board(arch="riscv64", memory=((0x8000_0000, 0x8010_0000), (0x8020_0000, 0x1_0000_0000)))
+
+
+def test_memory_has_the_address_that_is_told(tmp_path: Path) -> None:
+    """As the description says, or behind each other at the end of memory, which the kernel does not
+    use. What that address is not in is a device.
+    """
+    names = {"clock": 0x10_1000, "ring": 0x9FFF_0000, "end": 0xFBFF_F000, "none": None, "b": None}
+    inner = '<map mr="not" vaddr="0x8000000"/>'
+    more = '<memory_region name="not" size="0x1000"/>'
+    for i, (name, at) in enumerate(names.items()):
+        inner += f'<map mr="{name}" vaddr="{0x100_0000 * (i + 1):#x}" cached="false"/>'
+        inner += f'<setvar symbol="{name}" region_paddr="{name}"/>'
+        said = "" if at is None else f' phys_addr="{at:#x}"'
+        size = 0x20_0000 if name == "none" else 0x1000
+        more += f'<memory_region name="{name}" size="{size:#x}"{said}/>'
+    made = runnable_system(described(tmp_path, inner, more), board=RISCV).config
+    places = {**names, "none": 0xFBC0_0000, "b": 0xFBBF_F000}
+    assert made.pds[0].symbols == places
+    devices = {each.name: each.physical for each in made.regions if each.physical is not None}
+    assert devices == {"clock": 0x10_1000}
+    del places["clock"]
+    assert {each.name: each.memory_at for each in made.regions if each.name in places} == places
+    assert all(place.cached for region in made.regions for place in region.maps)
+    assert [each.page_size for each in made.regions if each.name == "none"] == [0x20_0000]
+    assert validated(made) == made
 
 
 def test_a_pd_is_killed_by_its_name_of_the_description(tmp_path: Path) -> None:

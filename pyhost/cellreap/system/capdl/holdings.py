@@ -34,13 +34,13 @@ from cellreap.system.config.lines import Line
 
 @dataclass(frozen=True)
 class Memory:
-    """A memory object. device: the physical address of its frames, which the root task has had
+    """A memory object. place: the physical address of its frames, which the root task has had
     since it started. paddr: of its untyped; None: only a run decides it.
     """
 
     name: str
     pages: Pages
-    device: int | None = None
+    place: int | None = None
     paddr: int | None = None
 
 
@@ -100,7 +100,7 @@ def configured(config: Config, pd: str, regions: Iterable[Region]) -> Holdings:
 def regions_of(config: Config, pd: str) -> Iterator[Region]:
     """The regions that the configuration gives a PD."""
     for region in config.regions:
-        memory = Memory(f"mo.{region.name}", region.pages, region.physical)
+        memory = Memory(f"mo.{region.name}", region.pages, region.place)
         for each in region.maps:
             if each.pd == pd:
                 cached = each.cached and region.physical is None
@@ -170,10 +170,10 @@ class Holders:
         for memory, copies in self._copies.items():
             assert target is not None
             frames = [_frame(memory, i) for i in range(memory.pages.count)]
-            if memory.device is not None:
+            if memory.place is not None:
                 self.shared += frames
             table = _cnode(memory.name, len(frames), target.slot_bits)
-            inside = (table, *(frames if memory.device is None else ()))
+            inside = (table, *(frames if memory.place is None else ()))
             self.bodies.append(_body(memory.name, inside, memory.paddr))
             self._caps[memory.name] = tuple(
                 Cap(i, frame.name, ("RW",)) for i, frame in enumerate(frames)
@@ -245,8 +245,8 @@ def _cnode(name: str, slots: int, slot_bits: int) -> Object:
 def _frame(memory: Memory, page: int) -> Object:
     bits = memory.pages.bits
     params: tuple[str, ...] = (f"{1 << bits - 20}M" if bits >= 20 else f"{1 << bits - 10}k",)
-    if memory.device is not None:
-        params += (f"paddr: {memory.device + (page << bits):#x}",)
+    if memory.place is not None:
+        params += (f"paddr: {memory.place + (page << bits):#x}",)
     return Object(f"frame_{memory.name}.{page:#x}", "frame", bits, params)
 
 

@@ -102,6 +102,7 @@ def device_problems(config: Config, i: int) -> Iterator[Problem]:
         if region.on_death:
             yield (*at, "on_death", 0), "is for devices, and this is memory"
         yield from _writer_problems(config, at, region)
+        yield from _place_problems(config, i)
         return
     for j, each in enumerate(region.on_death):
         here: KeyPath = (*at, "on_death", j)
@@ -114,7 +115,7 @@ def device_problems(config: Config, i: int) -> Iterator[Problem]:
         yield (*at, "on_death"), f"expected at most {most} in all"
     given = [
         key
-        for key in ("epoch", "fill", "physical_word", "device")
+        for key in ("epoch", "fill", "memory_at", "physical_word", "device")
         if getattr(region, key) is not None
     ]
     if region.page_size != PAGE:
@@ -123,11 +124,21 @@ def device_problems(config: Config, i: int) -> Iterator[Problem]:
         yield (*at, key), "is for memory, and this is a device"
     if len(region.maps) > 1 and not region.shared:
         yield at, f"is a device of {len(region.maps)} PDs; expected one, or shared = true"
+    yield from _place_problems(config, i)
+
+
+def _place_problems(config: Config, i: int) -> Iterator[Problem]:
+    """Each physical address is of one region, unless two devices are shared."""
+    region = config.regions[i]
+    if region.place is None:
+        return
+    key = "memory_at" if region.physical is None else "physical"
+    if region.place % region.page_size:
+        yield ("region", i, key), f"expected a multiple of its page_size, {region.page_size:#x}"
     for other in config.regions[:i]:
-        if other.physical is None or (other.shared and region.shared):
+        if other.place is None or (other.shared and region.shared):
             continue
-        if region.physical < other.physical + other.size and (
-            other.physical < region.physical + region.size
-        ):
-            said = f'"{other.name}" has some of these addresses'
-            yield (*at, "physical"), f"{said}; expected others, or shared = true for both"
+        if region.place < other.place + other.size and other.place < region.place + region.size:
+            more = ", or shared = true for both" if region.physical is not None else ""
+            said = f'"{other.name}" has some of these addresses; expected others{more}'
+            yield ("region", i, key), said

@@ -107,6 +107,11 @@ class Region(Table):
     own devices, and what can stop the machine, are refused. The UART of the console needs
     `shared`. By default it is memory.
     """
+    memory_at: _Physical | None = None
+    """For memory: the physical address at which it is each time, a multiple of `page_size`. Nothing
+    else is ever there. The memory of the kernel and of the root task's image is refused. By default
+    it is anywhere.
+    """
     physical_word: Word | None = None
     """For memory: the offset, in bytes, of a word of 8 bytes in which its PDs find the physical
     address of the region, which is contiguous. So they can have a device write there.
@@ -130,6 +135,11 @@ class Region(Table):
     def pages(self) -> Pages:
         """Its pages."""
         return Pages(self.size // self.page_size, self.page_size.bit_length() - 1)
+
+    @property
+    def place(self) -> int | None:
+        """The physical address of a device, or of memory that has one of its own."""
+        return self.memory_at if self.physical is None else self.physical
 
 
 def kept_from_others(regions: Sequence[Region], region: Region) -> str | None:

@@ -36,6 +36,7 @@ _LEFT: Final = 8
 _TOMBSTONES: Final = 128
 _OWN_BLOCKS: Final = 32
 """For the root task's threads, numbers of address spaces, probes, and the tables themselves."""
+_OF_PLACE: Final = 64
 _SIZES: Final = 16
 """Of the blocks that are set aside for an account: CR_RESERVE_MIN_BITS to 31."""
 
@@ -188,11 +189,13 @@ def _blocks(config: Config, pds: int) -> int:
     Those of boot time; and those that are split off: each PD has one, and the memory set aside for
     a PD that spawns is one of each size. To have a block split off takes two entries, and as many
     are for free blocks between those in use. Each memory object and each region has one, too.
+    Memory that has its place is split off at both of its ends.
     """
     spawners = sum(may(pd, "bytes") or bool(pd.quota.bytes) for pd in config.pds)
     of_boot = headers.own_constant("kernel/untyped.h", "CR_FIRST_BLOCKS")
     memory = entries(config, "nodes") if has_memory(config) else 0
-    return of_boot + 4 * (pds + _SIZES * spawners + _OWN_BLOCKS) + 2 * memory
+    places = _OF_PLACE * sum(region.memory_at is not None for region in config.regions)
+    return of_boot + 4 * (pds + _SIZES * spawners + _OWN_BLOCKS) + 2 * memory + places
 
 
 def bytes_of(sizes: dict[str, int]) -> int:

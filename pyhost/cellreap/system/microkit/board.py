@@ -37,6 +37,8 @@ class Board:
     """How many scheduling domains there are."""
     schedules: int | None = None
     """How many entries their schedule has."""
+    memory: tuple[tuple[int, int], ...] | None = None
+    """[start, end) of what the kernel knows as memory."""
 
     def map_end(self, stack_size: int) -> int | None:
         """Where the part of a PD's address space ends that is for maps: below the stack."""
@@ -48,8 +50,12 @@ ANY_BOARD = Board()
 """A board of which nothing is known."""
 
 
-def board_facts(options: Mapping[str, object]) -> Board:
-    """The facts of the board whose kernel was built with these options (gen_config.json)."""
+def board_facts(
+    options: Mapping[str, object], memory: tuple[tuple[int, int], ...] | None = None
+) -> Board:
+    """The facts of the board whose kernel was built with these options (gen_config.json), and has
+    this memory.
+    """
 
     def number(key: str) -> int | None:
         value = options.get(key)
@@ -71,4 +77,5 @@ def board_facts(options: Mapping[str, object]) -> Board:
         (number("MAX_NUM_NODES") or 1) if options.get("ENABLE_SMP_SUPPORT") else 1,
         number("NUM_DOMAINS"),
         number("NUM_DOMAIN_SCHEDULES"),
+        memory,
     )

@@ -14,6 +14,7 @@ from typing import Final
 import tomlkit
 from tomlkit.items import AoT
 
+from cellreap.arches import ARCHES
 from cellreap.system.config.schema import TIMES_US
 from cellreap.system.importing import Imported, Names, configuration, ranked, table
 from cellreap.system.microkit import rows
@@ -27,6 +28,8 @@ from cellreap.system.microkit.rows import Row, System
 _PAGE: Final = 4096
 _CSPACE_BITS: Final = 8
 """One more for a PD with children, whose slots come last."""
+_KERNEL: Final = 64 << 20
+"""At the end of memory: there the kernel has its own objects."""
 _CALLS: Final = "CALLS"
 _SERVES: Final = "SERVES"
 _NOT_YET: Final = {
@@ -57,6 +60,7 @@ def runnable_system(
     described = read_system(path, board)
     policy = Policy() if policy_path is None else read_policy(policy_path, described)
     _refuse(described, policy)
+    places = _places(described, board)
     names, new = Names(), ranked(pd.priority for pd in described.pds())
     assert new is not None, "there are fewer PDs than priorities"
     known = {pd.name: names.give(pd.name) for pd in described.pds()}
@@ -76,7 +80,7 @@ def runnable_system(
         keys |= {} if pd.name == name else {"microkit_name": pd.name}
         keys |= {"priority": new[pd.priority], "stack_pages": pd.stack_size // _PAGE}
         keys |= _time(pd) | _family(pd, parent, known, own) | _of_policy(own.get(pd.name))
-        set_ = _symbols(described, pd)
+        set_ = _symbols(described, pd, places)
         keys |= {"requests": asked[pd.name]} if asked[pd.name] else {}
         made = table(keys | ({"symbols": set_} if set_ else {}))
         if spaces[pd.name]:
@@ -93,7 +97,7 @@ def runnable_system(
                 both.append(table(keys | ({"pp": True} if end.pp else {})))
             made.add("end", both)
             tables["channel"].append(made)
-    _add_regions(described, policy, known, tables["region"])
+    _add_regions(described, policy, known, places, board, tables["region"])
     for kind, listed in tables.items():
         if listed:
             document.add(kind, listed)
@@ -138,27 +142,64 @@ def _spaces(of: Mapping[str, str]) -> AoT:
     return listed
 
 
-def _add_regions(described: System, policy: Policy, known: Mapping[str, str], out: AoT) -> None:
-    """The regions that PDs map, as the policy has them."""
+def _places(described: System, board: Board) -> dict[str, int]:
+    """Where the regions are that have a physical address, or of which a PD is told that.
+
+    Those that have none are behind each other, from the end of memory on downwards.
+    """
+    found = {it.name: it.phys_addr for it in described.regions if it.phys_addr is not None}
+    sizes = {it.name: it.size or 0 for it in described.regions}
+    end = max((end for _, end in board.memory or ()), default=0) - _KERNEL
+    told = {each.region_paddr: each for pd in described.pds() for each in pd.setvars}
+    for region in described.regions:
+        if region.name not in told or region.name in found:
+            continue
+        if board.memory is None:
+            raise told[region.name].error("needs a board whose memory is known", "region_paddr")
+        page, before = page_size_of(region, described), -1
+        while end != before:
+            before, at = end, (end - sizes[region.name]) & -page
+            end = min((place for name, place in found.items()
+                       if at < place + sizes[name] and place < end), default=end)  # fmt: skip
+        found[region.name] = end = at
+    return found
+
+
+def _add_regions(
+    described: System,
+    policy: Policy,
+    known: Mapping[str, str],
+    places: Mapping[str, int],
+    board: Board,
+    out: AoT,
+) -> None:
+    """The regions that PDs map, as the policy has them.
+
+    A physical address that the kernel does not know as memory is of a device.
+    """
     own = {each.name: each for each in policy.region}
-    names = Names()
+    names, fixed = Names(), board.arch is not None and ARCHES[board.arch].caching_is_fixed
     for region, users in mapped(described):
         keys: dict[str, object] = {"name": names.give(region.name), "size": region.size}
-        page = page_size_of(region, described)
-        if region.phys_addr is not None:
-            keys |= {"physical": region.phys_addr, "shared": True}
-        elif page != _PAGE:
-            keys["page_size"] = page
+        page, place = page_size_of(region, described), places.get(region.name)
+        is_device = place is not None and not any(
+            start < place + (region.size or 0) and place < end for start, end in board.memory or ()
+        )
+        if is_device:
+            keys |= {"physical": place, "shared": True}
+        else:
+            keys |= {} if place is None else {"memory_at": place}
+            keys |= {} if page == _PAGE else {"page_size": page}
         if region.prefill_path is not None:
             keys["fill"] = region.prefill_path
         said = own.get(region.name, RegionPolicy(name=region.name))
         keys |= said.model_dump(exclude={"name", "on_death"}, exclude_none=True)
         made, maps, quiets = table(keys), tomlkit.aot(), tomlkit.aot()
         for pd, each in users:
-            place = {"address": each.vaddr, "writable": "w" in each.perms}
-            if not each.cached and region.phys_addr is None:
-                place["cached"] = False
-            maps.append(table({"pd": known[pd.name], **place}))
+            where = {"address": each.vaddr, "writable": "w" in each.perms}
+            if not (each.cached or is_device or fixed):
+                where["cached"] = False
+            maps.append(table({"pd": known[pd.name], **where}))
         made.add("map", maps)
         for quiet in said.on_death:
             quiets.append(table(quiet.model_dump(exclude_none=True)))
@@ -176,17 +217,12 @@ def _interrupt(irq: rows.AnyIrq, pd: str) -> dict[str, object]:
     return {"name": f"irq_{irq.irq}", "pd": pd, **keys}
 
 
-def _symbols(described: System, pd: rows.Pd) -> dict[str, int]:
+def _symbols(described: System, pd: rows.Pd, places: Mapping[str, int]) -> dict[str, int]:
     """The symbols of a PD that its maps, its interrupts and its channels set."""
-    regions = {region.name: region for region in described.regions}
     sizes = {region.name: region.size or 0 for region in described.regions}
     found: dict[str | None, int] = {irq.setvar_id: irq.id for irq in pd.irqs}
     found |= {child.setvar_id: child.id for child in pd.children}
-    for place in pd.setvars:
-        at = regions[place.region_paddr].phys_addr
-        if at is None:
-            raise place.error("where memory is cannot be told yet", "region_paddr")
-        found[place.symbol] = at
+    found |= {each.symbol: places[each.region_paddr] for each in pd.setvars}
     for each in pd.maps:
         found[each.setvar_vaddr] = each.vaddr
         found[each.setvar_size] = sizes[each.mr]

@@ -16,7 +16,7 @@ from cellreap.model.ids import (
 )
 from cellreap.trace.check.configured_threads import wrong_thread
 from cellreap.trace.check.context import Context
-from cellreap.trace.check.memory import PAGE, Body
+from cellreap.trace.check.memory import Body
 from cellreap.trace.events import RECONCILED, Event
 from cellreap.trace.expected import Expected, ExpectedPd, kept_told
 from cellreap.trace.report import Undone
@@ -151,7 +151,7 @@ class ConfiguredEdges:
                 text = f"{config.name}: {each.region} has pages {pages}: expected {each.pages}"
                 self._bad("region", "PD", text)
             if context.memory.is_device(memory) != (each.physical is not None):
-                what = "is no device" if each.physical is not None else "is a device"
+                what = "has no place" if each.physical is not None else "has a place"
                 self._bad("region", "PD", f"{config.name}: {each.region} {what}")
             self._memory[each.region] = memory
             body = context.memory.body(memory)
@@ -182,13 +182,13 @@ class ConfiguredEdges:
                     self.context.report.undone.append(Undone(pd, what))
 
     def frames_of(self, memory: str) -> range | None:
-        """The addresses of the pages of a device, if it is one and they are known."""
-        size = self.context.memory.objects.pages(memory).bytes
+        """The addresses of the pages of a device, or of memory that has its place, if known."""
+        pages = self.context.memory.objects.pages(memory)
         names = [name for name, node in self._memory.items() if node == memory]
         for config in self._configs.values():
             for each in config.maps:
                 if each.region in names and each.physical is not None:
-                    return range(each.physical, each.physical + size, PAGE)
+                    return range(each.physical, each.physical + pages.bytes, 1 << pages.bits)
         return None
 
     def synchronize(self, event: Event) -> None:
