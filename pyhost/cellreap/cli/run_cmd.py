@@ -132,7 +132,8 @@ def run(
     exit code is 130.
     """
     progress = Progress()
-    if config.suffix == ".system":
+    for_microkit = config.suffix == ".system"
+    if for_microkit:
         options = {} if sdk is None else kernel_options_of(sdk)
         arch = str(options.get("SEL4_ARCH", arch))
         board = ANY_BOARD if sdk is None else board_facts(options, kernel_memory(sdk))
@@ -163,7 +164,7 @@ def run(
         qemu_args,
         typed,
     )
-    with Evidence(output, system.name) as kept:
+    with Evidence(output, system.name, for_microkit) as kept:
         asked = memory_in(split_arguments(qemu_args))
         build_system(system, found, kept.image, progress, keep=True, machine_bytes=asked)
         image = read_image(kept.image)
@@ -173,7 +174,7 @@ def run(
             expected_of_image(image, system.config),
             explain,
             _echo if tells else None,
-            others=config.suffix == ".system",
+            others=for_microkit,
         )
         watch = _watch(follower, until, verbose, verbose or tells)
         result = boot_and_check(

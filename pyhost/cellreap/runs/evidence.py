@@ -25,9 +25,12 @@ def make_output(output: Path) -> None:
 class Evidence:
     """The folder of a run. `with` deletes it, unless the run was recorded and did not pass."""
 
-    def __init__(self, output: Path | None, system: str) -> None:
-        """output: where the user wants the files. None: in a new folder, if the run fails."""
+    def __init__(self, output: Path | None, system: str, for_microkit: bool = False) -> None:
+        """output: where the user wants the files. None: in a new folder, if the run fails.
+        for_microkit: the PDs are.
+        """
         self._output = output
+        self._for_microkit = for_microkit
         self._system = system
         self.folder = Path()
         self.passed = False
@@ -81,5 +84,8 @@ class Evidence:
         if self.trace.exists():
             trace = shlex.quote(str(self.trace))
             told.append(f"next: cellreap report {trace} draws it for a browser;")
-            told.append(f"      cellreap show {trace} --records prints its records")
+            option, what = "--records", "its records"
+            if self._for_microkit:
+                option, what = "--console", "what its PDs printed"
+            told.append(f"      cellreap show {trace} {option} prints {what}")
         return told
