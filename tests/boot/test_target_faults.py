@@ -10,7 +10,7 @@ from elftools.elf.elffile import ELFFile
 
 from cellreap.progress import Progress
 from cellreap.system.config import Config
-from cellreap.system.parts import build_parts
+from cellreap.system.parts import build_pd_library
 from cellreap.system.programs import build_samples
 from cellreap.system.toolchain import find_toolchain
 from cellreap.testing import Run, Target, dangling, with_crashes, with_pd, with_system
@@ -42,9 +42,9 @@ def fault_of(how: str, target: Target) -> tuple[str, int | None]:
 def text_of(target: Target) -> dict[str, range]:
     """The address range of each program's instructions."""
     toolchain, quiet = find_toolchain(target.sdk.kernel.arch), Progress(quiet=True)
-    parts = build_parts(target.sdk, toolchain, quiet)
+    library = build_pd_library(target.sdk, toolchain, quiet)
     found = {}
-    for name, raw in build_samples(PROGRAMS, target.sdk, toolchain, parts, quiet).items():
+    for name, raw in build_samples(PROGRAMS, target.sdk, toolchain, library, quiet).items():
         for segment in ELFFile(io.BytesIO(raw)).iter_segments("PT_LOAD"):
             if segment["p_flags"] & 1:
                 start = segment["p_vaddr"]

@@ -27,10 +27,14 @@ project(small C)
 add_compile_options(-O1 -g -ffreestanding -fno-pic -ffile-prefix-map=${CMAKE_BINARY_DIR}=.)
 add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
 add_library(cellreap_root STATIC main.c)
-add_library(cellreap_pd STATIC library.c)
-set_target_properties(cellreap_pd PROPERTIES ARCHIVE_OUTPUT_DIRECTORY pd_library)
-file(WRITE "${CMAKE_BINARY_DIR}/pd-compile-options" "-ffreestanding\\n-fno-pic\\n")
 file(WRITE "${CMAKE_BINARY_DIR}/no-float-options" "-mgeneral-regs-only\\n")
+"""
+PDS_CMAKE = """\
+cmake_minimum_required(VERSION 3.20)
+project(small C)
+add_compile_options(-O1 -g -ffreestanding -fno-pic -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
+add_library(cellreap_pd STATIC library.c)
+file(WRITE "${CMAKE_BINARY_DIR}/pd-compile-options" "-ffreestanding\\n-fno-pic\\n")
 file(WRITE "${CMAKE_BINARY_DIR}/pd-link-options" "-static\\n-nostdlib\\n-no-pie\\n")
 """
 HOST_HEADERS = [name for name in HEADERS if name.startswith("host/")]
@@ -85,11 +89,12 @@ def make_checkout(root: Path) -> None:
         shutil.copy(headers.source_root() / header, root / header)
     (root / "roottask" / "CMakeLists.txt").write_text(CMAKE)
     (root / "roottask" / "main.c").write_text(TABLES + MAIN)
-    (root / "roottask" / "library.c").write_text(LIBRARY)
     (root / "roottask" / "roottask.ld").write_text(LD)
     (root / "pds" / "arch" / "x86_64").mkdir(parents=True)
     (root / "pds" / "arch" / "x86_64" / "start.S").write_text(START)
     (root / "pds" / "pd.ld").write_text(LD)
+    (root / "pds" / "CMakeLists.txt").write_text(PDS_CMAKE)
+    (root / "pds" / "library.c").write_text(LIBRARY)
     (root / "examples").mkdir()
     (root / "examples" / "server.c").write_text(MAIN)
 

@@ -16,7 +16,8 @@ from cellreap.system.cache import Entry, bytes_of, entries, prune
 _DAY = 24 * 3600.0
 DEFAULT_DAYS = 30.0
 _KINDS = {
-    "roottask": "root tasks and libraries for PDs",
+    "pds": "libraries for PDs",
+    "roottask": "root tasks",
     "kernel": "kernels",
     "image": "images",
     "build": "root tasks of earlier versions of cellreap",

@@ -16,7 +16,7 @@ from cellreap.system.config import Config
 from cellreap.system.fills import fills_of
 from cellreap.system.image import Overrides
 from cellreap.system.image_cache import cached_image, image_key, made_from
-from cellreap.system.parts import Parts, build_parts
+from cellreap.system.parts import Parts, build_parts, build_pd_library
 from cellreap.system.programs import Source, build_programs
 from cellreap.system.saved import saved_of
 from cellreap.system.sdk import Sdk
@@ -57,8 +57,9 @@ class Ingredients:
 def ingredients_of(source: Source, sdk: Sdk, progress: Progress) -> Ingredients:
     """Builds what the image of a configuration is linked from. The errors are `build_image`'s."""
     toolchain = find_toolchain(sdk.kernel.arch)
-    parts = build_parts(sdk, toolchain, progress)
-    return Ingredients(toolchain, parts, build_programs(source, sdk, toolchain, parts, progress))
+    library = build_pd_library(sdk, toolchain, progress)
+    programs = build_programs(source, sdk, toolchain, library, progress)
+    return Ingredients(toolchain, build_parts(sdk, toolchain, progress), programs)
 
 
 def build_image(

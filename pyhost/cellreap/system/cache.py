@@ -49,7 +49,7 @@ def _files_below(folder: str, suffixes: tuple[str, ...]) -> Iterator[str]:
         yield from filter(os.path.isfile, paths)
 
 
-NAMES = ("roottask", "conformance", "kernel", "image")
+NAMES = ("pds", "roottask", "conformance", "kernel", "image")
 """The names of what is kept as folders with locks."""
 DONE = "complete"
 """A file that is written last into a folder of the cache. A folder without it is incomplete."""

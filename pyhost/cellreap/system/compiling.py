@@ -20,7 +20,7 @@ from cellreap.cached import cache_folder, digest_of, keep, kept
 from cellreap.errors import CellreapError
 from cellreap.progress import Progress
 from cellreap.system.cache import digest
-from cellreap.system.parts import Parts, checkout
+from cellreap.system.parts import PdLibrary, checkout
 from cellreap.system.sdk import Sdk
 from cellreap.system.toolchain import Toolchain, ToolError, run_tool
 
@@ -79,10 +79,10 @@ def include_folders() -> list[Path]:
 class Compiler:
     """Builds programs for one SDK."""
 
-    def __init__(self, sdk: Sdk, toolchain: Toolchain, parts: Parts) -> None:
+    def __init__(self, sdk: Sdk, toolchain: Toolchain, library: PdLibrary) -> None:
         self._sdk = sdk
         self._tool = toolchain.compiler
-        self._parts = parts
+        self._library = library
         self._pds = checkout() / "pds"
         self._start = self._pds / "arch" / sdk.kernel.arch / "start.S"
         self._headers: dict[tuple[Path, ...], str] = {}
@@ -136,7 +136,7 @@ class Compiler:
         systems = (self._pds / "libc", self._sdk.include, self._builtin)
         return [
             self._tool,
-            *self._options("pd-compile-options"),
+            *self._library.options("pd-compile-options"),
             *_DEFAULT_FLAGS,
             # The headers of this machine's C library are for another system.
             *("-nostdinc", *own, *(f"-I{folder}" for folder in include_folders())),
@@ -153,11 +153,8 @@ class Compiler:
         """The folder of the compiler's own headers, such as stdint.h."""
         return run_tool([self._tool, "-print-file-name=include"], None).strip()
 
-    def _options(self, name: str) -> list[str]:
-        return (self._parts.folder / name).read_text().split()
-
     def _key(self, *facts: str) -> str:
-        return digest_of(_CACHE_FORMAT, self._parts.folder.name, *facts)
+        return digest_of(_CACHE_FORMAT, self._library.key, *facts)
 
     def _object_key(self, job: _Job) -> _Key:
         recipe, number = job
@@ -215,7 +212,6 @@ class Compiler:
 
     def _linked(self, program: str, objects: Sequence[bytes]) -> bytes:
         script = self._pds / "pd.ld"
-        library = self._parts.folder / "pd_library" / "libcellreap_pd.a"
         facts = [digest_of(content) for content in (script.read_bytes(), *objects)]
         path = cache_folder() / "programs" / f"{self._key('program', *facts)}.elf"
         content = kept(path)
@@ -227,8 +223,8 @@ class Compiler:
             for file, made in zip(names, objects, strict=True):
                 (folder / file).write_bytes(made)
             command = [
-                *(self._tool, *self._options("pd-link-options"), f"-Wl,-T,{script}"),
-                *(*names, str(library), "-lgcc", "-o", "program.elf"),
+                *(self._tool, *self._library.options("pd-link-options"), f"-Wl,-T,{script}"),
+                *(*names, str(self._library.library), "-lgcc", "-o", "program.elf"),
             ]
             try:
                 run_tool(command, folder)

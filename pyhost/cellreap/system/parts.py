@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The output of CMake: the root task's library, the library for PDs, and the boot loader.
+"""The output of CMake: the library for PDs, the root task's library, and the boot loader.
 
 It depends only on the sources, the SDK and the compiler. It is kept in a cache under a key of these
-three and used again for every configuration.
+three and used again for every configuration. The library for PDs is built by itself, because
+programs are linked with it before the root task is built: who wrote a program reads at once what
+the compiler says.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from cellreap.system.toolchain import LOG, Toolchain, build_tree, run_tool
 
 _LIBRARY = "libcellreap_root.a"
 _BARE_LIBRARY = "libcellreap_bare.a"
+_PD_LIBRARY = "libcellreap_pd.a"
 CONFORMANCE = "conformance.elf"
 _LOADER_LIBRARY = "libcellreap_loader.a"
 _SOURCES = ("roottask", "pds", "platforms")
@@ -33,8 +36,31 @@ _TRIES = 3
 
 
 @dataclass(frozen=True)
+class PdLibrary:
+    """What programs are compiled and linked with. The files are in the cache and must not be
+    written. They stay there as long as this object does.
+    """
+
+    use: Use
+
+    @property
+    def key(self) -> str:
+        """An id of sources, SDK and compiler."""
+        return self.use.folder.name
+
+    @property
+    def library(self) -> Path:
+        """The library that each program is linked with."""
+        return self.use.folder / _PD_LIBRARY
+
+    def options(self, name: str) -> list[str]:
+        """The options in a file of this name."""
+        return (self.use.folder / name).read_text().split()
+
+
+@dataclass(frozen=True)
 class Parts:
-    """The output of CMake. The files are in the cache and must not be written.
+    """The output of CMake for the root task. The files are in the cache and must not be written.
 
     They stay there as long as this object does.
     """
@@ -76,12 +102,22 @@ class _Changed(Exception):
     """The sources changed during the build."""
 
 
+def build_pd_library(sdk: Sdk, toolchain: Toolchain, progress: Progress) -> PdLibrary:
+    """The library for PDs, from the cache if nothing changed."""
+
+    def make(folder: Path) -> None:
+        with progress.step(f"building the library for PDs for {sdk.kernel}"):
+            _build_tree("pds", folder, sdk, toolchain)
+
+    return PdLibrary(_built("pds", _PD_LIBRARY, make, sdk, toolchain, progress))
+
+
 def build_parts(sdk: Sdk, toolchain: Toolchain, progress: Progress) -> Parts:
-    """The libraries of the root task and for PDs, from the cache if nothing changed."""
+    """The libraries of the root task, from the cache if nothing changed."""
 
     def make(folder: Path) -> None:
         with progress.step(f"building the root task for {sdk.kernel}"):
-            _build_tree(folder, sdk, toolchain)
+            _build_tree("roottask", folder, sdk, toolchain)
             _compile_facts(checkout(), folder, sdk, toolchain)
 
     return Parts(_built("roottask", _LIBRARY, make, sdk, toolchain, progress))
@@ -92,18 +128,21 @@ def build_conformance(sdk: Sdk, toolchain: Toolchain, progress: Progress) -> Use
 
     def make(folder: Path) -> None:
         with progress.step(f"building the checks for {sdk.kernel}"):
-            _build_tree(folder, sdk, toolchain, "conformance")
+            _build_tree("roottask", folder, sdk, toolchain, "conformance")
 
     return _built("conformance", CONFORMANCE, make, sdk, toolchain, progress)
 
 
-def _build_tree(folder: Path, sdk: Sdk, toolchain: Toolchain, target: str = "all") -> None:
+def _build_tree(
+    name: str, folder: Path, sdk: Sdk, toolchain: Toolchain, target: str = "all"
+) -> None:
     options = {
+        "CELLREAP_PD_LIBRARY": "OFF",  # as a part of the root task's project
         "CELLREAP_SDK": str(sdk.root),
         "CELLREAP_LIBSEL4": str(sdk.include),
         "CELLREAP_ARCH": sdk.kernel.arch,
     }
-    build_tree(checkout() / "roottask", folder, toolchain, options, target)
+    build_tree(checkout() / name, folder, toolchain, options, target)
 
 
 def _built(

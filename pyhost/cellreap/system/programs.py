@@ -26,7 +26,7 @@ from cellreap.system.elf import (
 )
 from cellreap.system.files import write_atomically
 from cellreap.system.microkit.patching import patched
-from cellreap.system.parts import Parts, checkout
+from cellreap.system.parts import PdLibrary, checkout
 from cellreap.system.sdk import Sdk
 from cellreap.system.toml_lines import KeyPath, Lines
 from cellreap.system.toolchain import Toolchain
@@ -72,7 +72,7 @@ def check_programs(source: Source) -> None:
 
 
 def build_programs(
-    source: Source, sdk: Sdk, toolchain: Toolchain, parts: Parts, progress: Progress
+    source: Source, sdk: Sdk, toolchain: Toolchain, library: PdLibrary, progress: Progress
 ) -> dict[str, bytes]:
     """The ELF file of every program that a configuration needs, as it was built or given.
 
@@ -93,7 +93,7 @@ def build_programs(
         else:
             recipes.append(_sample_recipe(name, known[name]))
     try:
-        built = Compiler(sdk, toolchain, parts).build(recipes, progress)
+        built = Compiler(sdk, toolchain, library).build(recipes, progress)
     except ProgramError as error:
         if error.program not in own:
             raise CellreapError(f"{known[error.program]}: {error.cause}") from None
@@ -187,12 +187,12 @@ def samples() -> dict[str, Path]:
 
 
 def build_samples(
-    names: Iterable[str], sdk: Sdk, toolchain: Toolchain, parts: Parts, progress: Progress
+    names: Iterable[str], sdk: Sdk, toolchain: Toolchain, library: PdLibrary, progress: Progress
 ) -> dict[str, bytes]:
     """The ELF files of samples. CellreapError if one does not build."""
     known = samples()
     recipes = [_sample_recipe(name, known[name]) for name in names]
-    return Compiler(sdk, toolchain, parts).build(recipes, progress)
+    return Compiler(sdk, toolchain, library).build(recipes, progress)
 
 
 def _sample_recipe(name: str, path: Path) -> Recipe:

@@ -37,7 +37,7 @@ from cellreap.system.config import (
 )
 from cellreap.system.fills import fills_of
 from cellreap.system.image import read_image
-from cellreap.system.parts import build_parts
+from cellreap.system.parts import build_pd_library
 from cellreap.system.programs import Source, build_programs, keep_programs
 from cellreap.system.sdk import Sdk, counter_missing, debug_missing, is_mcs, timer_missing
 from cellreap.system.toolchain import find_toolchain
@@ -198,8 +198,8 @@ class Target:
         built = fills_of(source)
         if source.config.programs:
             toolchain = find_toolchain(self.sdk.kernel.arch)
-            parts = build_parts(self.sdk, toolchain, Progress(quiet=True))
-            built |= build_programs(source, self.sdk, toolchain, parts, Progress(quiet=True))
+            library = build_pd_library(self.sdk, toolchain, Progress(quiet=True))
+            built |= build_programs(source, self.sdk, toolchain, library, Progress(quiet=True))
         return [hashlib.sha256(raw).hexdigest() for raw in built.values()]
 
     def _shared(

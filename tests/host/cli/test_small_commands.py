@@ -63,7 +63,7 @@ def test_the_cache_is_listed_and_pruned_by_age(tmp_path: Path) -> None:
     shown = json.loads(bench.cellreap("cache", "--json").stdout)
     assert shown["folder"] == str(tmp_path / "cache" / "cellreap")
     kinds = sorted(entry["kind"] for entry in shown["entries"])
-    all_built = ["image", *["objects"] * 4, "programs", "roottask"]
+    all_built = ["image", *["objects"] * 4, "pds", "programs", "roottask"]
     assert built(shown["entries"]) == all_built
     assert len(kinds) > len(all_built)
     assert all(entry["bytes"] > 0 for entry in shown["entries"] if entry["kind"] != "objects")

@@ -333,3 +333,24 @@ def test_a_build_is_of_the_version_and_target_that_the_compiler_names(
 def test_a_tool_that_cannot_be_started_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(CellreapError, match=f"^{tmp_path}/tool cannot be started: No such file"):
         run_tool([str(tmp_path / "tool")], None)
+
+
+@pytest.mark.behaviour("Y-01")
+def test_what_the_compiler_says_of_a_program_comes_before_the_root_task_is_built(
+    sources: Path, sdk: Sdk, tmp_path: Path
+) -> None:
+    """With an empty cache, whoever wrote the program waits for the library for PDs alone."""
+    (sources / "roottask" / "main.c").write_text("int broken(\n")
+    path, said = tmp_path / "f.toml", io.StringIO()
+    path.with_name("own.c").write_text("int mine(\n")
+    text = CONFIG.replace("server", "own") + '[[program]]\nname = "own"\nsources = ["own.c"]\n'
+    with pytest.raises(InputError, match=r"own\.c:1:"):
+        build_image(
+            parse_config(text, path),
+            text,
+            sdk,
+            tmp_path / "a.img",
+            Progress(stream=said),
+            path=path,
+        )
+    assert "root task" not in said.getvalue()

@@ -22,7 +22,7 @@ from cellreap.progress import Progress
 from cellreap.system.build import build_image
 from cellreap.system.config import load_config
 from cellreap.system.elf import read_executable, without_sections
-from cellreap.system.parts import build_parts
+from cellreap.system.parts import build_pd_library
 from cellreap.system.programs import (
     Source,
     build_programs,
@@ -97,9 +97,9 @@ def make_project(folder: Path) -> Path:
 
 def build(path: Path, sdk: Sdk, progress: Progress = QUIET) -> dict[str, bytes]:
     toolchain = find_toolchain("x86_64")
-    parts = build_parts(sdk, toolchain, QUIET)
+    library = build_pd_library(sdk, toolchain, QUIET)
     source = Source(load_config(path), path.read_text(), path)
-    return build_programs(source, sdk, toolchain, parts, progress)
+    return build_programs(source, sdk, toolchain, library, progress)
 
 
 def made(tmp_path: Path) -> set[str]:
@@ -302,14 +302,14 @@ def test_a_sample_that_does_not_build_is_named_and_the_others_build(
     examples = tmp_path / "checkout" / "examples"
     (examples / "other.c").write_text("int broken(\n")
     toolchain = find_toolchain("x86_64")
-    parts = build_parts(sdk, toolchain, QUIET)
-    assert set(build_samples(["server"], sdk, toolchain, parts, QUIET)) == {"server"}
+    library = build_pd_library(sdk, toolchain, QUIET)
+    assert set(build_samples(["server"], sdk, toolchain, library, QUIET)) == {"server"}
     with pytest.raises(CellreapError, match=r"other: examples/other.c:1:"):
-        build_samples(["server", "other"], sdk, toolchain, parts, QUIET)
+        build_samples(["server", "other"], sdk, toolchain, library, QUIET)
     before = made(tmp_path)
     (examples / "server.c").write_text(f"{MAIN}int more = 1;\n")
-    assert build_parts(sdk, toolchain, QUIET).reused
-    build_samples(["server"], sdk, toolchain, parts, QUIET)
+    assert build_pd_library(sdk, toolchain, QUIET).use.reused
+    build_samples(["server"], sdk, toolchain, library, QUIET)
     assert len(made(tmp_path) - before) == 2
 
 
@@ -318,8 +318,8 @@ def test_every_sample_builds_without_a_warning() -> None:
     sdk = load_sdk(build_refkernel("x86_64", QUIET), "x86_64")
     toolchain = find_toolchain("x86_64")
     said = io.StringIO()
-    parts = build_parts(sdk, toolchain, QUIET)
-    built = build_samples(samples(), sdk, toolchain, parts, Progress(stream=said))
+    library = build_pd_library(sdk, toolchain, QUIET)
+    built = build_samples(samples(), sdk, toolchain, library, Progress(stream=said))
     assert len(built) > 40
     assert "warning" not in said.getvalue()
 
