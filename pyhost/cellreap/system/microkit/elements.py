@@ -112,6 +112,8 @@ def _parsed(path: Path, included: list[Path], depth: int) -> Element:
         raise InputError(
             str(path), error.lineno, None, f"not valid XML: {message}", error.offset + 1
         ) from None
+    except (LookupError, ValueError) as error:  # of the codec that the first line names
+        raise InputError(str(path), 1, None, f"not valid XML: {error}") from None
     return root[0]
 
 

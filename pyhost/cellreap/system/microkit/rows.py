@@ -20,6 +20,7 @@ from cellreap.system.microkit.values import (
     Boolean,
     Choice,
     Duration,
+    Name,
     Number,
     Pci,
     Rights,
@@ -36,7 +37,8 @@ _MAX_SLOT = 127
 IO_TOP = (1 << 39) - 1
 """The highest address of a device's address space."""
 
-_Name = Annotated[str, Word()]
+_Word = Annotated[str, Word()]
+_Name = Annotated[str, Name()]
 _Symbol = Annotated[str | None, Word()]
 _Any = Annotated[int, Number()]
 _Maybe = Annotated[int | None, Number()]
@@ -103,7 +105,7 @@ class Row:
 @dataclass(frozen=True, kw_only=True)
 class ProgramImage(Row):
     tag = "program_image"
-    path: _Name
+    path: _Word
     path_for_symbols: _Symbol = None
 
 
@@ -112,7 +114,7 @@ class VmMap(Row):
     """A region in the address space of a virtual machine."""
 
     tag = "map"
-    mr: _Name
+    mr: _Word
     vaddr: _Any
     perms: Annotated[str, Rights("rwx", ("w",))] = "rw"
     cached: _Flag = True
@@ -187,8 +189,8 @@ class IoPort(Row):
 @dataclass(frozen=True, kw_only=True)
 class SetVar(Row):
     tag = "setvar"
-    symbol: _Name
-    region_paddr: _Name
+    symbol: _Word
+    region_paddr: _Word
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,7 +217,7 @@ class VirtualMachine(Row):
 
 @dataclass(frozen=True, kw_only=True)
 class _Cap(Row):
-    pd: _Name
+    pd: _Word
     slot: Annotated[int, Number(1, _MAX_SLOT)]
 
 
@@ -292,7 +294,7 @@ class IoMap(Row):
     """A region in the address space of a device."""
 
     tag = "iomap"
-    mr: _Name
+    mr: _Word
     iovaddr: Annotated[int, Number(0, IO_TOP)]
     perms: Annotated[str, Rights("rw", ("",))] = "rw"
 
@@ -310,7 +312,7 @@ class IoAddressSpace(Row):
 @dataclass(frozen=True, kw_only=True)
 class End(Row):
     tag = "end"
-    pd: _Name
+    pd: _Word
     id: _Id
     pp: _Flag = False
     notify: _Flag = True
@@ -333,7 +335,7 @@ class Domain(Row):
 @dataclass(frozen=True, kw_only=True)
 class ScheduleEntry(Row):
     tag = "schedule_entry"
-    domain: _Name
+    domain: _Word
     duration: Annotated[tuple[int, str], Duration()]
 
 

@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Protocol
 
+from cellreap.model.nodes import MAX_TEXT
+
 _DECIMAL = re.compile(r"\+?([0-9]{1,40})")
 _ANY_BASE = re.compile(r"0x([0-9a-fA-F]{1,40})|\+?([0-9]{1,40})")
 _PCI = re.compile(r"([0-9a-fA-F]{1,8}):([0-9a-fA-F]{1,8})\.([0-9a-fA-F]{1,8})")
@@ -31,6 +33,16 @@ class Word:
         if not text:
             raise ValueError("empty: this attribute is required")
         return text
+
+
+@dataclass(frozen=True)
+class Name(Word):
+    """A text that can be told in a line. Microkit takes others, too."""
+
+    def read(self, text: str) -> str:
+        if len(text) > MAX_TEXT or not text.isprintable():
+            raise ValueError(f"expected at most {MAX_TEXT} characters that can be printed")
+        return super().read(text)
 
 
 @dataclass(frozen=True)
