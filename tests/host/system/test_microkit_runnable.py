@@ -83,6 +83,24 @@ def test_what_cannot_be_run_is_refused_in_one_line(
     assert "\n" not in line
 
 
+@pytest.mark.behaviour("P-07")
+@pytest.mark.parametrize(
+    ("time", "said"),
+    [
+        ('budget="0"', "budget: 0 us cannot be run; expected 100 to 60000000"),
+        ('budget="99" period="1000"', "budget: 99 us cannot be run; expected 100 to 60000000"),
+        ('period="60000001"', "period: 60000001 us cannot be run; expected 100 to 60000000"),
+    ],
+)
+def test_a_pd_has_the_time_that_it_is_given_or_is_refused(
+    tmp_path: Path, time: str, said: str
+) -> None:
+    path = described(tmp_path)
+    path.write_text(path.read_text().replace("<protection_domain", f"<protection_domain {time}", 1))
+    with pytest.raises(InputError, match=f":1:[0-9]+: protection_domain.{said}$"):
+        runnable_system(path)
+
+
 def test_a_run_needs_a_board(tmp_path: Path) -> None:
     path = described(tmp_path)
     said = error_of(cellreap("run", str(path)))

@@ -267,10 +267,13 @@ def _time(pd: rows.Pd) -> dict[str, object]:
     if pd.passive:
         return {"passive": True}
     period = pd.budget if pd.period is None else pd.period
-    if pd.budget >= period:
+    if 0 < pd.budget == period:
         return {}  # in turn, as all are
-    budget, period = (min(max(us, TIMES_US[0]), TIMES_US[1]) for us in (pd.budget, period))
-    return {"budget_us": budget, "period_us": period, "overrun": "wait"}
+    least, most = TIMES_US
+    for name, us in (("budget", pd.budget), ("period", period)):
+        if not least <= us <= most:
+            raise pd.error(f"{us} us cannot be run; expected {least} to {most}", name)
+    return {"budget_us": pd.budget, "period_us": period, "overrun": "wait"}
 
 
 def _family(
