@@ -135,7 +135,8 @@ def run(
     for_microkit = config.suffix == ".system"
     if for_microkit:
         options = {} if sdk is None else kernel_options_of(sdk)
-        arch = str(options.get("SEL4_ARCH", arch))
+        if not _by_user(ctx, "arch"):
+            arch = str(options.get("SEL4_ARCH", arch))
         board = ANY_BOARD if sdk is None else board_facts(options, kernel_memory(sdk))
         read = System.described(config, search, policy, board)
         if sdk is None:
@@ -208,10 +209,13 @@ def _echo(line: str) -> None:
     sys.stdout.flush()
 
 
+def _by_user(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
+
+
 def _limit(ctx: click.Context, name: str, value: float | None, goes_on: bool) -> float | None:
     """The value of a limit. A system that goes on has none but what the user gives."""
-    by_user = ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
-    return value if by_user or not goes_on else None
+    return value if _by_user(ctx, name) or not goes_on else None
 
 
 def _watch(follower: Follower, until: Until | None, verbose: bool, shows: bool) -> Watch:

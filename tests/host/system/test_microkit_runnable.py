@@ -17,6 +17,7 @@ from cellreap.system.programs import Source
 from cellreap.system.toml_lines import KeyPath
 from cellreap.testing import validated
 from kit.command_line import cellreap
+from kit.sdk_kit import make_sdk
 from kit.small_checkout import error_of
 
 PD = '<protection_domain name="{}" priority="{}">{}<program_image path="{}"/></protection_domain>'
@@ -108,6 +109,14 @@ def test_a_run_needs_a_board(tmp_path: Path) -> None:
     (tmp_path / "sdk" / "board").mkdir(parents=True)
     said = error_of(cellreap("run", str(path), "--sdk", str(tmp_path / "sdk")))
     assert "is Microkit's SDK, which needs --board: " in said
+
+
+def test_an_architecture_that_is_not_that_of_the_board_is_refused(tmp_path: Path) -> None:
+    sdk = make_sdk(tmp_path / "sdk", arch="aarch64")
+    said = error_of(
+        cellreap("run", str(described(tmp_path)), "--sdk", str(sdk), "--arch", "riscv64")
+    )
+    assert said.endswith("SEL4_ARCH (KernelSel4Arch): is aarch64: expected riscv64")
 
 
 def test_a_misspelt_description_is_not_there(tmp_path: Path) -> None:
