@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from cellreap.testing import Run
-from kit.microkit import Board, Microkit, pd
-from kit.sddf import BOARD, back, killed, run_of, systems, terminal, together
+from kit.microkit import Board, Microkit
+from kit.sddf import BOARD, back, kept_busy, killed, run_of, systems, terminal, together
 
 LETTERS = "".join(sorted(set(string.ascii_uppercase) - set("HIPUIRQ")))
 """Those that nobody else prints."""
@@ -61,16 +61,6 @@ def echo(console: str) -> str:
     """What clients wrote of what was typed."""
     said = console[console.rindex("Please give me character!") :]
     return "".join(letter for letter in said if letter in LETTERS)
-
-
-def kept_busy(system: Path, folder: Path) -> Path:
-    """The same with a PD that runs while all others wait: else the run would be over."""
-    (folder / system.name).write_text(
-        system.read_text().replace(
-            "</system>", pd("counter", 'priority="0"', "", "counter") + "</system>"
-        )
-    )
-    return folder / system.name
 
 
 def busy(microkit: Microkit) -> dict[str, Any]:

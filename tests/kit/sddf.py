@@ -29,7 +29,7 @@ from cellreap.testing import Change, Run, Target, validated
 from cellreap.testing.target import How
 from cellreap.trace.lines import Lines
 from kit.kernels import prefix_of
-from kit.microkit import BOARDS, Board, with_tool
+from kit.microkit import BOARDS, Board, pd, with_tool
 
 CHECKOUT: Final = "CELLREAP_SDDF"
 BOARD: Final = BOARDS[0]
@@ -115,6 +115,16 @@ def run_of(
     assert (run.boot.end, run.report.violations) == (End.COMPLETE, [])
     with run.trace.open("rb") as file:
         return run, Lines().without(file).decode(errors="replace")
+
+
+def kept_busy(system: Path, folder: Path) -> Path:
+    """The same with a PD that runs while all others wait: else the run would be over."""
+    (folder / system.name).write_text(
+        system.read_text().replace(
+            "</system>", pd("counter", 'priority="0"', "", "counter") + "</system>"
+        )
+    )
+    return folder / system.name
 
 
 def back(*names: str) -> str:

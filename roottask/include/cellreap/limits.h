@@ -45,7 +45,7 @@
     CR_SYSTEM_LIMIT(CR_CSPACE_BITS_MIN, 5, "the smallest CSpace of a PD: log2 of its slots")       \
     CR_SYSTEM_LIMIT(CR_CSPACE_BITS_MAX, 10, "the largest CSpace of a PD: log2 of its slots")       \
     CR_SYSTEM_LIMIT(CR_STACK_PAGES_MAX, 64, "pages of a PD's stack")                               \
-    CR_SYSTEM_LIMIT(CR_PROGRAM_PAGES_MAX, 3072, "pages of a PD's program, stack and buffers")      \
+    CR_SYSTEM_LIMIT(CR_PROGRAM_PAGES_MAX, 16384, "pages of a PD's program, stack and buffers")     \
     CR_SYSTEM_LIMIT(CR_PROGRAM_SEGMENTS_MAX, 16, "segments of a program that are loaded")          \
     CR_SYSTEM_LIMIT(CR_MAX_COUNT, 1024,                                                            \
         "HOLDs of one node by one PD, and subscriptions of one PD to one node")                    \

@@ -77,7 +77,7 @@ typedef struct cr_make_step {
     uint32_t what; /* which of this kind; its meaning is the caller's */
 } cr_make_step;
 
-enum { CR_MAKE_STEPS_MAX = 4096 };
+enum { CR_MAKE_STEPS_MAX = 32768 };
 
 typedef struct cr_make_result {
     cr_status status;  /* of the step that failed, or CR_OK */

@@ -287,6 +287,15 @@ def test_memory_has_the_address_that_is_told(tmp_path: Path) -> None:
     assert validated(made) == made
 
 
+def test_pds_may_depend_on_each_other(tmp_path: Path) -> None:
+    """Neither can go on with an instance of the other one that forgot it."""
+    (tmp_path / "policy.toml").write_text(
+        '[[serves]]\nserver = "a"\nclients = ["b-c"]\n[[serves]]\nserver = "b-c"\nclients = ["a"]\n'
+    )
+    made = runnable_system(described(tmp_path), (), tmp_path / "policy.toml").config
+    assert [pd.requests for pd in made.pds] == [("b_c_serves",), ("a_serves",)]
+
+
 def test_a_pd_is_killed_by_its_name_of_the_description(tmp_path: Path) -> None:
     """It passes no checkpoint at which it could fault."""
     config = runnable_system(described(tmp_path)).config

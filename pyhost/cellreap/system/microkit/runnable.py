@@ -68,7 +68,8 @@ def runnable_system(
     document = tomlkit.document()
     document.add(tomlkit.comment(f"Made of {path.name}."))
     document.add("system", table({"name": Names().give(path.stem)}))
-    document.add("policy", table(policy.policy.model_dump()))
+    mutual = {"allow_cycles": True} if policy.serves else {}  # nobody waits for who only serves
+    document.add("policy", table(policy.policy.model_dump() | mutual))
     spaces, asked = _dependence(described, policy, known)
     tables = {kind: tomlkit.aot() for kind in ("program", "pd", "region", "channel", "interrupt")}
     for pd, parent in described.families():
