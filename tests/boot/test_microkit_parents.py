@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from cellreap.cli.main import cli
 from kit.microkit import FRESH, Microkit, pd, spoken
 
 AGAIN = "hello, restarted"
@@ -108,3 +110,6 @@ def test_a_parent_outlives_what_it_asks_of_a_child_that_is_down(
     assert (times["faulty"] > 1) == comes_back
     assert said.count(f"faulty: {FRESH}") == times["faulty"]
     assert f"calm: {AGAIN}" in said
+    words = ["capdl", str(tmp_path / "out" / "a.trace"), "--after", "1", "-o"]
+    assert CliRunner().invoke(cli, [*words, str(tmp_path / "a.cdl")]).exit_code == 0
+    assert "0xca: stand_in_faulty\n" in (tmp_path / "a.cdl").read_text()
