@@ -25,9 +25,10 @@ from kit.reconcile_run import reconcile_run
 from kit.records import fits, line_of
 from kit.reports_run import reports_run
 from kit.residue_run import residue_run
+from kit.simulated_runs import RUNS, block_fs_db_app, left_run, time_run
 from kit.stop_run import stop_run
 from kit.timed import timed
-from kit.trace_simulator import RUNS, Target, block_fs_db_app, left_run, time_run
+from kit.trace_simulator import Target
 
 MADE = {
     **RUNS,

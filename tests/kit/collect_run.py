@@ -53,11 +53,12 @@ class Collecting(Target):
             return super().plan_again(n, plan)
         self.saved = False
         made = reference.spare(self.model, plan, self.roots())
-        depth = dict(plan.destroyed_pds)
+        depth, spared = dict(plan.destroyed_pds), plan.doomed() - made.doomed()
         for i, nodes in enumerate(plan.groups):
-            for node in plan.doomed().intersection(nodes) - made.doomed():
-                self.doom(n, node, depth.get(self.managers.get(node, node)), i, spared=True)
-        self.doomed -= plan.doomed() - made.doomed()
+            for node in nodes:
+                if node in spared:
+                    self.doom(n, node, depth.get(self.managers.get(node, node)), i, spared=True)
+        self.doomed -= spared
         self._consequences(n, made)
         return made
 

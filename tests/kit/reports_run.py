@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from cellreap import headers
 from cellreap.trace.writer import Draft
-from kit.trace_simulator import RIGHTS, Target, block_fs_db_app
+from kit.simulated_runs import block_fs_db_app
+from kit.trace_simulator import RIGHTS, Target
 
 FAILED = headers.constant("protocol.h", "CR_RESULT_FAILED")
 

@@ -10,7 +10,8 @@ from typing import ClassVar
 from cellreap.model import reference
 from cellreap.model.graph import Model
 from cellreap.trace.writer import Draft
-from kit.trace_simulator import Target, block_fs_db_app
+from kit.simulated_runs import block_fs_db_app
+from kit.trace_simulator import Target
 
 FAILURES = 9
 """three in each run over the phase, and three in the first later run"""

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any
 
 from cellreap import headers
 from cellreap.headers import event_table
@@ -21,19 +20,8 @@ from cellreap.model.closeness import Closeness
 from cellreap.model.csvstate import state_rows
 from cellreap.model.digest import of_plan
 from cellreap.model.graph import DESTRUCTOR, Model
-from cellreap.model.ids import (
-    MEMORY as MEMORY_TYPE,
-)
-from cellreap.model.ids import (
-    REGION,
-    ROOT,
-    number_of,
-    parse_id,
-    pd_id,
-    resource_id,
-    space_id,
-)
-from cellreap.system.config import quotas
+from cellreap.model.ids import MEMORY as MEMORY_TYPE
+from cellreap.model.ids import REGION, ROOT, number_of, parse_id, pd_id, resource_id, space_id
 from cellreap.trace.writer import NO_SECRET, Draft
 from kit.answering import answered
 from kit.digests import digest_of
@@ -58,6 +46,7 @@ CONNECT = 8
 CANCELLED = 15
 LIMITS = ("heartbeat_ms", "call_ms", "budget_us", "period_us", "passive")
 RIGHTS = ("set_depth", "extract", "spawn", "listen", "collect")
+RESPAWNS = ("respawns", "window_ms", "delay_ms")
 LIMITED = ("free", "disconnect", "extract")
 PRECEDENCE = (
     "probe", "fault", "pre-destroy", "destroy", "lost", "free", "disconnect", "extract",
@@ -116,6 +105,11 @@ def _numbers(event: str) -> dict[str, object]:
     fields = table.fields.get(name, ())
     numbers = {field: 0 for field in fields if table.types[name, field] == "NUMBER"}
     return {**numbers, **({"by": "-"} if name == "THREAD" else {})}
+
+
+def depths_told(depths: tuple[int | None, int | None]) -> dict[str, int | str]:
+    """Depths as the columns of an event tell them."""
+    return dict(zip(("pd_depth", "rs_depth"), map(reference.depth_text, depths), strict=True))
 
 
 def in_order(plan: reference.Plan) -> list[tuple[str, str, str, str | None]]:
@@ -198,18 +192,9 @@ class Target:
         """the destroyed nodes of such cleanups"""
         self.going = 0
         """the destroyed nodes of a cleanup that waits for destructors"""
-        depth = [reference.depth_text(depth) for depth in self.depths]
-        self.emit(
-            "TRACE",
-            version=event_table().version,
-            arch="x86_64",
-            kernel="seL4 16.0.0",
-            system=system,
-            pd_depth=depth[0],
-            rs_depth=depth[1],
-            key=NO_SECRET.hex(),
-            clock=0,
-        )
+        head = {"version": event_table().version, "arch": "x86_64", "kernel": "seL4 16.0.0"}
+        told = {"system": system, "key": NO_SECRET.hex(), "clock": 0}
+        self.emit("TRACE", **head, **told, **depths_told(self.depths))
         self.settings: list[str] = []
         self.account()
         self.setting("mode", mode)
@@ -301,24 +286,14 @@ class Target:
         self.accounts[pd] = own if creator is None else self.accounts[creator]
         if rights is None:
             rights = frozenset(("extract", "spawn") if creator is None else ())
-        pd_depth, rs_depth = depths or map(reference.depth_text, self.system_depths)
-        self.emit(
-            "RIGHTS",
-            pd=pd,
-            pinned=int(pinned),
-            protected=int(protected),
-            priority=priority,
-            account=self.accounts[pd],
-            **{right: int(right in rights) for right in RIGHTS},
-            reader=reader,
-            pd_depth=pd_depth,
-            rs_depth=rs_depth,
-            deadline_ms=deadline,
-            **dict(zip(LIMITS, limits, strict=True)),
-            respawns=respawns[0],
-            window_ms=respawns[1],
-            delay_ms=respawns[2],
-        )
+        flags = {"pinned": int(pinned), "protected": int(protected), "reader": reader}
+        flags |= {right: int(right in rights) for right in RIGHTS}
+        limits_told = {"priority": priority, "account": self.accounts[pd], "deadline_ms": deadline}
+        limits_told |= zip((*LIMITS, *RESPAWNS), (*limits, *respawns), strict=True)
+        told = depths_told(self.system_depths)
+        if depths is not None:
+            told = dict(zip(told, depths, strict=True))
+        self.emit("RIGHTS", pd=pd, **flags, **told, **limits_told)
         for trusted in trusts:
             self.emit("TRUST", pd=pd, account=trusted)
         if creator is not None:
@@ -337,14 +312,12 @@ class Target:
 
     def set_depths(self, asker: str, pd: str, depths: tuple[int | None, int | None]) -> None:
         """A PD sets the depths of another."""
-        pd_depth, rs_depth = map(reference.depth_text, depths)
-        self.new_policy(pd, asker, "set_depth", pd_depth=pd_depth, rs_depth=rs_depth)
+        self.new_policy(pd, asker, "set_depth", **depths_told(depths))
 
     def new_policy(self, pd: str, asker: str, op: str, **columns: object) -> None:
         """Tells the rules of a PD again, of which some have changed."""
-        self.emit(
-            "RIGHTS", **{**self.events[self._rules_of(pd)][1], **columns, "asker": asker, "op": op}
-        )
+        before = self.events[self._rules_of(pd)][1]
+        self.emit("RIGHTS", **{**before, **columns, "asker": asker, "op": op})
 
     def _rules_of(self, pd: str) -> int:
         """The place of what was told last of the rules of a PD."""
@@ -354,10 +327,9 @@ class Target:
     def had_depths(self, pd: str, depths: tuple[int | None, int | None]) -> None:
         """The configuration gave the PD depths of its own, if these are not the system's."""
         at = self._rules_of(pd)
-        told, names = self.events[at][1], ("pd_depth", "rs_depth")
+        told = self.events[at][1]
         if told["op"] != "set_depth":
-            own = dict(zip(names, map(reference.depth_text, depths), strict=True))
-            self.events[at] = ("RIGHTS", {**told, **own})
+            self.events[at] = ("RIGHTS", {**told, **depths_told(depths)})
 
     def _memory(self, size: int) -> int:
         """The lowest aligned address that no body covers."""
@@ -399,9 +371,8 @@ class Target:
     def resource(self, space: str, number: int | None = None, **cause: str) -> str:
         self.objects[space] += 1
         type_, _, space_number = space.rpartition("_SPACE_")
-        res = resource_id(
-            type_, int(space_number, 16), self.objects[space] if number is None else number
-        )
+        number = self.objects[space] if number is None else number
+        res = resource_id(type_, int(space_number, 16), number)
         self.model.add_resource(res, space)
         self.emit("RESOURCE", id=res, space=space, slots=RESOURCE_SLOTS, **cause)
         manager = self.model.manager[space]
@@ -721,17 +692,8 @@ class Target:
         handlers = self.model.handlers_told(to, node) if kind == "pre-destroy" else 0
         destructor = 1 << DESTRUCTOR if to == node else 0
         handlers &= destructor if turn else ~destructor
-        self.emit(
-            "QUEUE",
-            n=n,
-            token=self.token,
-            to=to,
-            kind=kind,
-            node=node,
-            from_=dead or "-",
-            broken=broken,
-            handlers=handlers,
-        )
+        told = {"token": self.token, "to": to, "kind": kind, "node": node, "from": dead or "-"}
+        self.emit("QUEUE", n=n, **told, broken=broken, handlers=handlers)
         if to in self.silent:
             self._forget(to)
 
@@ -741,34 +703,31 @@ class Target:
 
     def _needs_signal(self, pd: str) -> bool:
         """Whether a notice that is queued now comes with a signal: the PD had nothing to fetch."""
-        lanes: dict[int | str, list[Notice]] = {}
-        for notice in self.queues.get(pd, []):
-            lanes.setdefault(notice.lane, []).append(notice)
         taken = sum(each.seen and each.kind in LIMITED for each in self.queues.get(pd, []))
         return pd not in self.silent and not any(
             not lane[0].failed
             and not any(each.out for each in lane)
             and (lane[0].seen or taken < MAX_TAKEN or lane[0].kind not in LIMITED)
-            for lane in lanes.values()
+            for lane in self._lanes(pd)
         )
 
-    def fetch(self, pd: str, most: int = WORK_MAX) -> list[Notice]:
-        """The notices that the PD is handed out, all of one kind."""
+    def _lanes(self, pd: str) -> Collection[list[Notice]]:
+        """The notices of a PD by their lanes."""
         lanes: dict[int | str, list[Notice]] = {}
         for notice in self.queues.get(pd, []):
             lanes.setdefault(notice.lane, []).append(notice)
+        return lanes.values()
+
+    def fetch(self, pd: str, most: int = WORK_MAX) -> list[Notice]:
+        """The notices that the PD is handed out, all of one kind."""
         ready = [
-            lane for lane in lanes.values() if not lane[0].failed and not any(n.out for n in lane)
+            lane
+            for lane in self._lanes(pd)
+            if not lane[0].failed and not any(notice.out for notice in lane)
         ]
-        if not ready:
-            return []
-        kind = min((lane[0].kind for lane in ready), key=PRECEDENCE.index)
-        handed: list[Notice] = []
-        for lane in ready:
-            for notice in lane:
-                if notice.kind != kind or len(handed) == most:
-                    break
-                handed.append(notice)
+        kind = min((lane[0].kind for lane in ready), key=PRECEDENCE.index, default="")
+        of_kind = (itertools.takewhile(lambda each: each.kind == kind, lane) for lane in ready)
+        handed = list(itertools.islice(itertools.chain.from_iterable(of_kind), most))
         for notice in handed:
             notice.out = notice.seen = True
             self.emit("fetched NOTICE", pd=pd, token=notice.token)
@@ -1062,12 +1021,7 @@ class Target:
                 ticket.tag = ("cleanup", n)
         self._tell(n, plan, cause)
         plan = yield from self._carry_out(n, plan)
-        self._planned(n)
-        before = self.model
-        self.model = self.after(plan)
-        self._settle(("cleanup", n))
-        self.doomed -= plan.doomed() - self.remains
-        self.state(n, before, cycles=12345)
+        before = self._over(n, plan)
         for pd, body in plan.revoked_bodies:
             if body in before.nodes:
                 self._tell_loss(pd, _pd_of(body))
@@ -1086,13 +1040,18 @@ class Target:
         n = self.cleanups = self.cleanups + 1
         self._tell(n, plan, cause)
         plan = self.drive(self._carry_out(n, plan), meanwhile)
+        self._over(n, plan)
+        self.mourning.over(n)
+
+    def _over(self, n: int, plan: reference.Plan) -> Model:
+        """The plan was carried out. Returns the model before it."""
         self._planned(n)
         before = self.model
         self.model = self.after(plan)
         self._settle(("cleanup", n))
-        self.doomed -= plan.doomed()
+        self.doomed -= plan.doomed() - self.remains
         self.state(n, before, cycles=12345)
-        self.mourning.over(n)
+        return before
 
     def fails(self, n: int, pd: str) -> bool:
         """The cleanup is about to destroy a PD. Whether that fails, and the PD is left."""
@@ -1114,17 +1073,9 @@ class Target:
 
     def _tell(self, n: int, plan: reference.Plan, cause: str) -> None:
         group = {node: index for index, nodes in enumerate(plan.groups) for node in nodes}
-        depths = [reference.depth_text(depth) for depth in (plan.pd_depth, plan.rs_depth)]
-        self.emit(
-            "CLEANUP",
-            n=n,
-            trigger=plan.trigger or "-",
-            cause=cause,
-            pd_depth=depths[0],
-            rs_depth=depths[1],
-            steps=0,  # not known yet
-            digest=self.digest(),
-        )
+        told = {"n": n, "trigger": plan.trigger or "-", "cause": cause, "digest": self.digest()}
+        depths = depths_told((plan.pd_depth, plan.rs_depth))
+        self.emit("CLEANUP", **told, **depths, steps=0)  # its steps are not known yet
         depth = dict(plan.destroyed_pds)
         for node in (*depth, *plan.deleted_spaces):
             self.doom(n, node, depth.get(self.managers.get(node, node)), group[node])
@@ -1143,33 +1094,17 @@ class Target:
         self.emit("PLAN", n=n, rows=rows, digest=digest)
 
     def _carry_out(self, n: int, plan: reference.Plan) -> Generator[int, None, reference.Plan]:
-        def nothing() -> None:
-            pass
-
         def step(
-            name: str,
-            node: str = "-",
-            pd: str = "-",
-            *kinds: str,
-            effect: Callable[[], None] = nothing,
-            things: int = 1,
-        ) -> None:
-            count(name, node, pd, Counter(kinds), effect, things)
-
-        def count(
-            name: str,
-            node: str,
-            pd: str,
-            calls: Counter[str],
-            effect: Callable[[], None],
-            things: int = 1,
-        ) -> None:
+            name: str, node: str = "-", pd: str = "-", calls: Iterable[str] = (),
+            effect: Callable[[], None] | None = None, things: int = 1,
+        ) -> None:  # fmt: skip
             self._die(n, name, node, pd)
-            effect()
-            kinds = ",".join(f"{kind}:{count}" for kind, count in calls.items() if count) or "-"
-            sum_ = calls.total()
-            told = {"n": n, "name": name, "node": node, "pd": pd, "calls": sum_, "kinds": kinds}
-            self.emit("STEP", **told, count=things)
+            if effect is not None:
+                effect()
+            counts = +Counter(calls)
+            sum_ = counts.total()
+            told = {"n": n, "name": name, "node": node, "pd": pd, "kinds": counted(counts)}
+            self.emit("STEP", **told, calls=sum_, count=things)
             self._pause(n, sum_)
 
         def take(node: str) -> tuple[str, ...]:
@@ -1183,7 +1118,7 @@ class Target:
             for pd in pds:
                 if pd not in self.silent:
                     self._stop(pd)
-                count("suspend", "-", pd, self.stop_calls[pd], nothing)
+                step("suspend", "-", pd, self.stop_calls[pd])
 
         dead = dict(plan.destroyed_pds)
         suspend([pd for pd in dead if dead[pd] == 0])
@@ -1197,7 +1132,7 @@ class Target:
             for pd, node in told:
                 tag = ("cleanup", n)
                 effect = partial(self._put, n, pd, "pre-destroy", node, None, tag)
-                step("tell", node, pd, *signal(pd), effect=effect)
+                step("tell", node, pd, signal(pd), effect)
             if told and self._awaited(n):
                 waited = True
                 self.emit("WAIT", n=n)
@@ -1216,7 +1151,7 @@ class Target:
             told_now = self.told_of_their_turn([pd for pd in group if pd in ends])
             for pd in told_now:
                 effect = partial(self._put, n, pd, "pre-destroy", pd, None, ("cleanup", n), True)
-                step("tell", pd, pd, *signal(pd), effect=effect)
+                step("tell", pd, pd, signal(pd), effect)
             if told_now and self._awaited(n):
                 self._goes(n, plan, gone, before)
                 yield n
@@ -1228,16 +1163,16 @@ class Target:
                 for asker, _ in sorted(pair for pair in before.requests if pair[1] == node):
                     if asker not in gone:
                         runs = asker not in self.silent
-                        step("cut-request", node, asker, *(take(node) if runs else ()))
+                        step("cut-request", node, asker, take(node) if runs else ())
                 for some in self._members(before, node, dead):
-                    step("destroy-resource", some[0], "-", *take(some[0]), things=len(some))
+                    step("destroy-resource", some[0], "-", take(some[0]), things=len(some))
                 body = before.body_of(node) if node in dead else None
                 if body is not None:
-                    step("destroy-resource", body, "-", *take(body))
+                    step("destroy-resource", body, "-", take(body))
                 if node in dead and self.fails(n, node):
                     continue
                 if node in dead:
-                    step("destroy-pd", node, node, "revoke", effect=partial(self.free_pd, node))
+                    step("destroy-pd", node, node, ("revoke",), partial(self.free_pd, node))
                 else:
                     step("destroy-space", node)
                 gone.add(node)
@@ -1245,11 +1180,11 @@ class Target:
         self.leave(n)
         for res in plan.core_freed:
             kinds = ("revoke",) if res in self.memories else take(res)
-            step("destroy-resource", res, "-", *kinds, effect=partial(self.free_memory, res))
+            step("destroy-resource", res, "-", kinds, partial(self.free_memory, res))
         self._empty_slots(plan, before)
         for to, notices in self._batches(self._still_owed(plan)):
             effect = partial(self._put_all, n, notices)
-            step("notify", notices[0][2], to, *signal(to), effect=effect, things=len(notices))
+            step("notify", notices[0][2], to, signal(to), effect, len(notices))
         return plan
 
     def _still_owed(self, plan: reference.Plan) -> reference.Plan:
@@ -1356,22 +1291,14 @@ class Target:
         self, plan: reference.Plan, before: Model, gone: Collection[str | None] | None = None
     ) -> None:
         """Empties slots whose capabilities went. gone: only those to these nodes."""
-        taken: list[tuple[str, str, str]] = [
-            (pd, "REQUEST", space) for pd, space in plan.removed_requests
-        ]
-        taken += [(pd, "HOLD", node) for pd, node in plan.revoked + plan.revoked_spaces]
-        for pd, kind, node in taken:
-            if gone is not None and node not in gone:
-                continue
-            for slot, what in list(self.slots.get(pd, {}).items()):
-                if what == (kind, node):
-                    self.slots[pd][slot] = f"lost {before.space_of.get(node, node)}"
-        for pd, node in plan.revoked_bodies:
-            if gone is not None and node not in gone:
-                continue
-            for slot, what in list(self.slots.get(pd, {}).items()):
-                if what == ("HOLD", node):
-                    self.slots[pd][slot] = f"lost {_pd_of(node)}"
+        taken = [(pd, ("REQUEST", space), space) for pd, space in plan.removed_requests]
+        for pd, node in plan.revoked + plan.revoked_spaces:
+            taken.append((pd, ("HOLD", node), before.space_of.get(node, node)))
+        taken += [(pd, ("HOLD", body), _pd_of(body)) for pd, body in plan.revoked_bodies]
+        for pd, capability, about in taken:
+            slots = self.slots.get(pd, {}) if gone is None or capability[1] in gone else {}
+            for slot in [slot for slot, what in slots.items() if what == capability]:
+                slots[slot] = f"lost {about}"
 
 
 CAUSES: dict[str, tuple[str, str]] = {
@@ -1442,574 +1369,3 @@ def _pd_of(body: str) -> str:
     parts = parse_id(body)
     assert parts is not None
     return pd_id(parts.number)
-
-
-def block_fs_db_app(target: Target) -> dict[str, str]:
-    """The reference scenario: name -> PD."""
-    pds = {
-        name: target.pd(name) for name in ("block_server_1", "block_server_2", "fs", "db", "app")
-    }
-    disks, blocks = [], []
-    for server, name in (("block_server_1", "disk_1"), ("block_server_2", "disk_2")):
-        disks.append(target.space(pds[server], "BLOCK", name))
-        blocks.append(target.resource(disks[-1]))
-    files_space = target.space(pds["fs"], "FILE", "file_space")
-    for disk in disks:
-        target.request(pds["fs"], disk)
-        target.map(files_space, disk)
-    files = []
-    for block in blocks:
-        target.hold(pds["fs"], block)
-        files.append(target.resource(files_space))
-        target.map(files[-1], block)
-    database = target.space(pds["db"], "TABLE", "database")
-    target.request(pds["db"], files_space)
-    target.map(database, files_space)
-    table = target.resource(database)
-    target.map(table, files[0])
-    target.request(pds["app"], database)
-    target.hold(pds["app"], table)
-    return pds
-
-
-def reference_run(
-    pd_depth: int | None,
-    rs_depth: int | None,
-    crash: str = "block_server_1",
-    injections: tuple[tuple[int, str], ...] = (),
-) -> list[Draft]:
-    """The trace of the reference scenario with one crash."""
-    target = Target(pd_depth, rs_depth, "block_fs_db_app", injections=injections)
-    pds = block_fs_db_app(target)
-    target.say(pds["app"], "ready")
-    target.quiet()
-    target.fault(pds[crash])
-    target.cleanup()
-    target.account()
-    target.serve_all()
-    for pd in sorted(pds.values()):
-        if pd in target.model.nodes:
-            target.say(pd, "still here, 100% well")
-    return target.end()
-
-
-def left_run(deadline: int = 0, rounds: bool = False) -> list[Draft]:
-    """A server leaves a notice at the end of the run. rounds: it has come to the end of a round."""
-    target = Target(0, 0, "left")
-    server, client = target.pd("server", deadline=deadline), target.pd("client")
-    target.request(client, target.space(server, "BLOCK", "disk"))
-    target.quiet()
-    if rounds:
-        target.emit("in-rounds THREAD", pd=server)
-    target.exit(client, 0)
-    target.cleanup()
-    target.account()
-    if rounds:
-        target.emit("unfinished THREAD", pd=server)
-    return target.end()
-
-
-def close_run() -> list[Draft]:
-    """Policy is a metric: RSI dooms a PD that shares a table, FR those who are depended on."""
-    target = Target(0, 0, "close", closeness=Closeness("metric", 0, (("TABLE", 1, 1),)))
-    pds = block_fs_db_app(target)
-    shop = target.pd("shop")
-    shelf = target.space(shop, "THING", "shelf")
-    thing = target.resource(shelf)
-    for name in ("left", "right"):
-        pds[name] = target.pd(name)
-        target.request(pds[name], shelf)
-    target.hold(pds["left"], thing)
-    (table,) = (res for res in target.model.space_of if res.startswith("TABLE_"))
-    database = target.model.space_of[table]
-    other = target.resource(database)
-    for name, held in (("reader", [table]), ("writer", [table, other])):
-        pds[name] = target.pd(name)
-        target.request(pds[name], database)
-        for each in held:
-            target.hold(pds[name], each)
-    target.quiet()
-    # FR dooms all on whom the app depends, RSI the reader. The writer has half in common only.
-    target.fault(pds["app"])
-    target.cleanup()
-    target.account()
-    target.serve_all()
-    return target.end()
-
-
-def rich_run() -> list[Draft]:
-    """A trace of a system without deadlines, tickets and extractions.
-
-    It has links, handlers, owners, subscribers, pins, deletions, reused slots and memory, faults,
-    exits and terminations, triggers that wait and one that is overtaken.
-    """
-    target = Target(1, 0, "rich system")
-    pds = block_fs_db_app(target)
-    fs, db, app = pds["fs"], pds["db"], pds["app"]
-    init = target.pd("init", pinned=True, protected=True, size=1 << 18)
-    watcher = target.pd("watcher", size=1 << 12)
-    thread = target.pd("thread")
-    target.link(thread, app)
-    target.handler(thread, watcher)
-    target.pd("child", size=1 << 12, creator=init)
-    for pd in (pds["block_server_1"], app, db, watcher):
-        target.body_cap(init, pd)
-    target.request(init, "BLOCK_SPACE_1")
-    target.hold(init, "BLOCK_1_1")
-    target.hold(init, "BLOCK_1_1")
-    target.hold(init, "BLOCK_SPACE_1")
-    memory, shared = target.memory(init), target.memory(init)
-    target.send_memory(init, memory, app, rights=2)
-    target.send_memory(init, shared, app)
-    target.memory(app, shared)
-    target.model.drop_hold(init, memory)
-    target.edge("dropped", "HOLD", init, memory, 1)
-    target.body_cap(watcher, app)
-    target.subscribe(watcher, app)
-    target.subscribe(watcher, app)
-    target.subscribe(watcher, app, 3)
-    target.subscribe(watcher, app, 31)
-    target.unsubscribe(watcher, app, 3)
-    target.subscribe(db, "FILE_SPACE_3")
-    target.subscribe(init, "BLOCK_SPACE_1")
-    target.unsubscribe(watcher, app)
-    for pd in (watcher, thread):
-        target.request(pd, "BLOCK_SPACE_2")
-    target.unrequest(thread, "BLOCK_SPACE_2")
-    extra = target.resource("BLOCK_SPACE_2")
-    for pd in (app, thread):
-        target.body_cap(pds["block_server_2"], pd)
-    target.hold(app, extra)
-    target.hold(app, extra)
-    target.unhold(app, extra)
-    target.hold(thread, extra)
-    target.unhold(thread, extra)
-    scratch = target.space(db, "TABLE", "scratch")
-    row = target.resource(scratch)
-    target.map(row, "FILE_3_2")
-    target.unmap(row, "FILE_3_2")
-    target.map(row, "FILE_3_1")
-    target.body_cap(db, watcher)
-    target.hold(watcher, row)
-    target.request(app, scratch)
-    target.delete(scratch)
-    target.delete(target.resource("BLOCK_SPACE_2"))
-    target.refuse(app, 10, 4)
-    target.refuse(app, 99, 2)
-    target.say(init, "all up: 100 %, ~:")
-    target.emit("UNREACHED", crash=2, name="block_server_2")
-    target.quiet()
-    # The crash of block server 1 also dooms fs (depth 1). init is pinned and loses what it had.
-    target.fault(pds["block_server_1"], "cap-fault", 0x0, 0x401000)
-    target.free(fs, pds["block_server_1"])
-    target.free(init, pds["block_server_1"])
-    target.exit(fs, 0)
-    target.cleanup()
-    target.account()
-    target.serve(init)
-    target.serve(db, "failed")
-    target.serve_all()
-    # Memory and slots are reused.
-    again = target.pd("block_server_1")
-    disk = target.space(again, "BLOCK", "disk_1")
-    target.resource(disk)
-    target.request(init, disk)
-    target.hold(init, f"BLOCK_{target.n_spaces:x}_1")
-    target.quiet()
-    target.terminate(app, init)
-    target.cleanup((0, 0))
-    target.account()
-    target.serve_all()
-    target.say(init, "two at once")
-    target.exit(db, 7)
-    target.fault(again, "unknown-syscall", 0x0, 0x400004)
-    target.cleanup((None, None))
-    target.account()
-    target.cleanup((0, None))
-    target.account()
-    target.serve_all()
-    target.unrequest(init, target.core_space("PD"))
-    target.serve_all()
-    target.snapshot()
-    return target.end()
-
-
-def takeovers_run() -> list[Draft]:
-    """Cleaners die at steps of several kinds. The last step is left and then carried out."""
-    deaths = ((2, "fault"), (4, "hang"), (6, "error"), (8, "fault"))
-    last = _subscribed_crash(Target(0, 0)).steps_done
-    target = Target(0, 0, injections=(*deaths, (last, "hang:always")))
-    assert _subscribed_crash(target).epoch == len(deaths) + 3
-    return target.end()
-
-
-def _subscribed_crash(target: Target) -> Target:
-    pds = block_fs_db_app(target)
-    target.subscribe(pds["fs"], "BLOCK_SPACE_1")
-    target.quiet()
-    target.fault(pds["block_server_1"])
-    target.cleanup()
-    target.account()
-    target.serve_all()
-    return target
-
-
-def interleaved_run() -> list[Draft]:
-    """PDs that the cleanup does not concern are served after suspending, marking and cutting."""
-    target = Target(0, 0)
-    pds = block_fs_db_app(target)
-    clerk, guest = target.pd("clerk"), target.pd("guest")
-    desk = target.space(clerk, "DESK")
-    papers = [target.resource(desk) for _ in range(2)]
-    target.request(guest, desk)
-    target.hold(guest, papers[0])
-    target.served_after = {
-        1: (guest, lambda: target.unhold(guest, papers[0])),
-        3: (clerk, lambda: target.resource(desk)),
-        4: (clerk, lambda: target.map(papers[0], papers[1])),
-    }
-    target.quiet()
-    target.fault(pds["block_server_1"])
-    target.cleanup()
-    target.account()
-    target.serve_all()
-    return target.end()
-
-
-def notices_run() -> list[Draft]:
-    """A trace with what rich_run does not have.
-
-    These are deadlines, failures and resuming, subscribers that are told and what happens while the
-    cleanup waits for them, tickets, and extractions.
-    """
-    target = Target(1, 0, "notices")
-    keeper, fs, app = (target.pd(name) for name in ("keeper", "fs", "app"))
-    watcher = target.pd("watcher", deadline=50)
-    idler = target.pd("idler", deadline=100)
-    other = target.pd("other", deadline=1000)
-    disk = target.space(keeper, "BLOCK", "disk")
-    blocks = [target.resource(disk) for _ in range(3)]
-    files = target.space(fs, "FILE", "files")
-    file = target.resource(files)
-    spare = target.space(app, "TABLE", "spare")
-    rows = [target.resource(spare) for _ in range(2)]
-    inn = target.space(idler, "ROOM", "inn")
-    room = target.resource(inn)
-    target.request(fs, disk)
-    target.hold(fs, blocks[0])
-    target.map(files, disk)
-    for client in (app, watcher, idler):
-        target.request(client, files)
-    target.hold(app, file)
-    for pd in (watcher, other):
-        target.request(pd, spare)
-    for row in rows:
-        target.hold(other, row)
-    target.request(other, inn)
-    target.hold(other, room)
-    for pd in (other, app, fs, keeper):
-        target.body_cap(watcher, pd)
-    for pd, node in ((watcher, fs), (app, files), (idler, files), (fs, disk), (watcher, keeper)):
-        target.subscribe(pd, node)
-    target.quiet()
-    target.unrequest(watcher, files)
-    for _ in range(64):
-        target.refuse(idler, 10, 4)
-    target.emit("REFUSED", pd=idler, count=1000)
-    # A PD asks for an extraction. keeper answers resource by resource, and fails one.
-    x = target.extract(watcher)
-    (asked,) = target.fetch(keeper)
-    target.ack(keeper, asked, "each")
-    about = target.fetch(keeper)
-    target.ack(keeper, about[0])
-    target.ack(keeper, about[1], "failed")
-    target.told(1)
-    target.ack(keeper, about[2])
-    target.serve(fs)
-    target.serve(idler)
-    (asked,) = target.fetch(app)
-    target.piece(app, asked, spare, files)
-    target.piece(app, asked, rows[0], file)
-    target.ack(app, asked)
-    target.extracted(x)
-    target.told(1)
-    target.snapshot()
-    waits: list[int] = []
-
-    def meanwhile(target: Target) -> None:
-        waits.append(len(waits))
-        if len(waits) == 1:
-            late = target.pd("late riser", deadline=50, creator=watcher)
-            target.request(late, inn)
-            target.hold(late, room)
-            target.unhold(late, room)
-            target.unrequest(watcher, spare)
-            target.serve(app)
-            target.account()
-            target.say(fs, "flushing")
-            x = target.extract()
-            for pd in (app, idler):
-                target.serve(pd)
-            target.extracted(x)
-            target.terminate(other, watcher)
-            target.say(watcher, "not waiting")
-            target.told(2)
-        elif len(waits) == 2:
-            target.fetch(idler)
-            target.late(idler, target.queues[idler][0], 110)
-        elif waits[-1] == 2:
-            target.exit(fs, 9)
-
-    # fs is doomed at depth 1 and is told about its disk. app, watcher and idler live.
-    target.fault(keeper)
-    target.free(fs, keeper)
-    target.cleanup(meanwhile=meanwhile)
-    target.account()
-    target.told(2)
-    target.cleanup((0, 0))
-    target.account()
-    target.cleanup((0, 0))
-    target.account()
-    target.serve(watcher)
-    for notice in target.fetch(app):  # those about the files
-        target.ack(app, notice)
-    # app fails the first notice about its tables. Those behind it wait until app resumes the lane.
-    target.freeze("PD_7")
-    target.serve(app, "failed")
-    target.told(2)
-    target.again(app, spare)
-    target.serve(app)
-    target.told(2)
-    target.late("PD_7", target.queues["PD_7"][0], 60)
-    target.cleanup()
-    target.account()
-    target.serve_all()
-    # A failure that is never resumed.
-    guest = target.pd("guest")
-    target.request(guest, spare)
-    for row in rows:
-        target.hold(guest, row)
-    target.quiet()
-    target.exit(guest, 0)
-    target.cleanup()
-    target.account()
-    target.serve(app, "failed")
-    return target.end()
-
-
-def sync_run() -> list[Draft]:
-    """Terminators that wait until all is over. One of them is itself waited for."""
-    target = Target(0, 0, "sync", mode="sync")
-    boss = target.pd("boss", deadline=500)
-    server = target.pd("server")
-    victims = [target.pd("victim") for _ in range(3)]
-    disk = target.space(server, "BLOCK", "disk")
-    own = target.space(boss, "FILE", "own")
-    for victim in victims:
-        target.body_cap(boss, victim)
-        target.request(victim, disk)
-    target.request(victims[1], own)
-    target.hold(victims[2], target.resource(disk))
-    target.quiet()
-    target.terminate(victims[0], boss)
-    target.cleanup()
-    target.account()
-    target.serve(server)
-    target.told(1)
-    target.say(boss, "gone")
-    # boss is owed a notice itself. It is told the present state, and not that the ticket is over.
-    target.terminate(victims[1], boss)
-    target.cleanup()
-    target.account()
-    target.told(2)
-    target.serve_all()
-    target.told(2)
-    target.terminate(victims[2], boss)
-    target.exit(server, 1)
-    target.cleanup()
-    target.account()
-    target.cleanup()
-    target.account()
-    target.told(3)
-    target.serve_all()
-    return target.end()
-
-
-def time_run(word: str = "HELD_UP") -> list[Draft]:
-    """A server that finishes nothing: it could not run at first, and is late in the end. A second
-    one could not run in all that time, which is found when the first one is late.
-
-    A client works in rounds, and another one does not come to the end of its round. word: what is
-    said when the server has had a notice for its deadline; "": nothing.
-    """
-    target = Target(0, 0, "time")
-    server = target.pd("server", deadline=1000)
-    client, worker, guest = target.pd("client"), target.pd("worker"), target.pd("guest")
-    disk = target.space(server, "BLOCK", "disk")
-    for pd in (client, worker, guest):
-        target.request(pd, disk)
-    starved = target.pd("starved", deadline=1000)
-    target.request(guest, target.space(starved, "FILE", "files"))
-    target.quiet()
-    target.emit("in-rounds THREAD", pd=client)
-    target.emit("in-rounds THREAD", pd=worker)
-    target.emit("CLOCK", ms=100)
-    target.exit(guest, 0)
-    target.cleanup()
-    target.account()
-    for ms in (400, 800, 1200):
-        target.emit("CLOCK", ms=ms)
-    if word:
-        target.emit(word, pd=server, ms=1060, ran=300)
-        target.emit(word, pd=starved, ms=1060, ran=0)
-    for ms in (1600, 2000, 2240):
-        target.emit("CLOCK", ms=ms)
-    if word:
-        target.late(server, target.queues[server][0], 1000)
-        target.emit(word, pd=starved, ms=1040, ran=0)
-    else:
-        target.exit(server)
-    target.cleanup()
-    target.account()
-    target.emit("CLOCK", ms=3000)
-    target.serve_all()
-    target.emit("dismissed THREAD", pd=worker)
-    target.emit("unfinished THREAD", pd=client)
-    return target.end()
-
-
-def blame_run() -> list[Draft]:
-    """Faults that a fault handler answers, or loses to the root task."""
-    target = Target(0, 0, "blame")
-    nurse, slow = target.pd("nurse", deadline=100), target.pd("slow")
-    patient = target.pd("patient")
-    target.handler(patient, nurse)
-    guest = target.pd("guest")
-    target.handler(guest, slow)
-    quick = target.pd("quick", deadline=100)
-    # nurse calls the middle one, and that calls the quick one.
-    middle = target.pd("middle")
-    target.request(nurse, target.space(middle, "FILE"))
-    target.request(middle, target.space(quick, "BLOCK"))
-    target.quiet()
-    # The first handler continues its PD once, and then leaves it to the root task.
-    target.hold_fault(patient, nurse)
-    (notice,) = target.fetch(nurse)
-    target.ack(nurse, notice)
-    target.emit("resumed THREAD", pd=patient)
-    target.say(patient, "on it goes")
-    target.hold_fault(patient, nurse)
-    # Nothing happens for a while.
-    target.emit("SILENT", ms=5100)
-    target.stands(nurse, "call", middle, slot=8)
-    target.stands(slow, "receive", slot=3)
-    target.stands(patient, "fault", nurse)
-    target.stands(guest, "runs", chance=0)
-    target.stands(quick, "receive", slot=2)
-    target.stands(middle, "connect")
-    # The first handler has a notice to finish, so it may have another PD probed.
-    target.probe(quick, nurse)
-    for notice in target.fetch(quick):
-        target.ack(quick, notice)
-    # The second handler has no deadline. The root task takes the fault over.
-    target.hold_fault(guest, slow, "cap-fault")
-    target.fault(guest, "cap-fault")
-    target.cleanup()
-    target.account()
-    (notice,) = target.fetch(nurse)
-    target.ack(nurse, notice, "failed")
-    target.fault(patient)
-    target.cleanup()
-    target.account()
-    target.serve_all()
-    # Nobody answers the call of the first handler.
-    target.stands(nurse, "call", middle, slot=8)
-    target.stands(quick, "receive", slot=3)
-    target.stands(middle, "call", quick, slot=8)
-    return target.end()
-
-
-def merged_run() -> list[Draft]:
-    """A client may have few edges, and its server fetches nothing for a while."""
-    target = Target(0, 0, "merged")
-    for account, (name, quota) in enumerate((("shelf", 20), ("client", 4)), 1):
-        words = quotas.words()
-        target.emit("QUOTA", account=account, name=name, **dict.fromkeys(words, quota))
-    shelf = target.pd("shelf")
-    kept = target.space(shelf, "THING", "kept")
-    for _ in range(4):  # the last one has the last room that there is, and leaves a notice in it
-        client = target.pd("client", account=2)
-        target.request(client, kept)
-        target.quiet()
-        target.exit(client)
-        target.cleanup()
-        target.account()
-    client = target.pd("client", account=2)
-    first, *others = list(target.queues[shelf])
-    target.merge(shelf, first, kept)
-    for notice in others:
-        target.withdraw(shelf, notice)
-    target.request(client, kept)
-    target.quiet()
-    for name in ("shop", "stall"):
-        target.request(client, target.space(shelf, "THING", name))
-    # It asks for an extraction. Nobody awaits that it answers itself.
-    x = target.extract(shelf)
-    target.extracted(x)
-    target.told(1)
-    target.serve(shelf)
-    target.snapshot()
-    return target.end()
-
-
-def making_run() -> list[Draft]:
-    """Making fails: by an injected error, and because the kernel refuses."""
-    target = Target(0, 0, "making")
-    failure = target.setting("fail-make", "error", 60)
-    boss = target.pd("boss")
-    disk = target.space(boss, "BLOCK", "disk")
-    target.emit("INJECTED", **failure)
-    target.unmade("pd", "child", 12, "page")
-    target.refuse(boss, 8, 10)
-    child = target.pd("child", creator=boss)
-    target.unmade("request", child, 4, "grant")
-    target.request(child, disk)
-    target.unmade("resource", disk, 3, "parent")
-    target.quiet()
-    target.exit(child)
-    target.cleanup()
-    target.account()
-    target.serve_all()
-    return target.end()
-
-
-RUNS: dict[str, Any] = {
-    "close": close_run,
-    "making": making_run,
-    "merged": merged_run,
-    "takeovers": takeovers_run,
-    "interleaved": interleaved_run,
-    "blame": blame_run,
-    "time": time_run,
-    "rich": rich_run,
-    "notices": notices_run,
-    "sync": sync_run,
-    **{
-        f"depths-{reference.depth_text(pd)}-{reference.depth_text(rs)}": lambda pd=pd, rs=rs: (
-            reference_run(pd, rs)
-        )
-        for pd, rs in (
-            (0, 0),
-            (0, 1),
-            (0, 2),
-            (1, 0),
-            (1, 1),
-            (1, 2),
-            (2, 0),
-            (2, None),
-            (3, 0),
-            (None, None),
-        )
-    },
-}
-"""Name of a generated run -> what makes its events."""

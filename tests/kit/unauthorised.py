@@ -17,7 +17,7 @@ from cellreap.errors import ModelError
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT, space_id
 from cellreap.trace.writer import Draft
-from kit import configured_story, trace_simulator
+from kit import configured_story, simulated_runs
 from kit.configured_story import Configured
 from kit.trace_simulator import Target
 
@@ -524,7 +524,7 @@ def run_with(
     """The events of a run with the change. None if it does not fit there."""
     with pytest.MonkeyPatch.context() as patch:
         kinds: list[Any] = []
-        for module, base in ((trace_simulator, Target), (configured_story, Configured)):
+        for module, base in ((simulated_runs, Target), (configured_story, Configured)):
             kinds.append(Planting.of(base, plant, point, seed))
             patch.setattr(module, base.__name__, kinds[-1])
         try:

@@ -15,7 +15,7 @@ from cellreap.trace.expected import UNVERIFIED, ExpectedSizes
 from cellreap.trace.writer import seal
 from kit.configured_story import story
 from kit.output_schema import check_printed
-from kit.trace_simulator import reference_run, rich_run
+from kit.simulated_runs import reference_run, rich_run
 
 
 @pytest.fixture

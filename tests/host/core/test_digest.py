@@ -22,7 +22,8 @@ from cellreap.model.graph import Model
 from cellreap.model.indexed import IndexedModel
 from kit.digests import digest_of
 from kit.model_acts import PDS, RESOURCES, SPACES, random_act
-from kit.trace_simulator import Target, block_fs_db_app
+from kit.simulated_runs import block_fs_db_app
+from kit.trace_simulator import Target
 
 NUMBERS = st.integers(0, 2**64 - 1)
 KINDS = {str(row[0]): int(row[1]) for row in headers.table("model.h", "CR_EDGE_KIND")}

@@ -14,7 +14,8 @@ from cellreap.model.reference import apply, plan
 from cellreap.model.tombstones import FORM, Tombstone
 from kit.broken_traces import of_drafts
 from kit.paths import VERSIONS
-from kit.trace_simulator import Target, block_fs_db_app
+from kit.simulated_runs import block_fs_db_app
+from kit.trace_simulator import Target
 
 PD = "PD,PD_9,late,,,,"
 ROOT = "PD,PD_0,ROOT_TASK,,,,"

@@ -22,7 +22,8 @@ from cellreap.trace.writer import Draft, seal
 from kit.browser import NEEDS_CHROMIUM, Page, opened
 from kit.command_line import cellreap
 from kit.paths import GOLDENS
-from kit.trace_simulator import RUNS, Target
+from kit.simulated_runs import RUNS
+from kit.trace_simulator import Target
 
 PICK = """(() => {
   for (const [id, name] of Object.entries(%s)) {

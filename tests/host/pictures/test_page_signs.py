@@ -19,7 +19,8 @@ from kit.browser import NEEDS_CHROMIUM, opened
 from kit.large_run import large_run
 from kit.pages import NEEDS_DOT, crashed, page_for, written
 from kit.paths import GOLDENS
-from kit.trace_simulator import RUNS, Target
+from kit.simulated_runs import RUNS
+from kit.trace_simulator import Target
 
 HOME, END = "\ue011", "\ue010"
 

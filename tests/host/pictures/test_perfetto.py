@@ -21,7 +21,7 @@ from cellreap.trace.reading import Reading, read_file
 from cellreap.trace.writer import seal
 from kit.command_line import cellreap
 from kit.paths import GOLDENS
-from kit.trace_simulator import RUNS
+from kit.simulated_runs import RUNS
 
 KEYS = {
     "M": {"name", "pid", "tid", "args"},

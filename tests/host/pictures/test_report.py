@@ -29,7 +29,8 @@ from kit.command_line import cellreap, cellreap_json
 from kit.large_run import large_run
 from kit.pages import NEEDS_DOT, crashed, page_for, written
 from kit.paths import GOLDENS
-from kit.trace_simulator import RUNS, Target
+from kit.simulated_runs import RUNS
+from kit.trace_simulator import Target
 
 TRACES = sorted(GOLDENS.glob("*.trace"))
 TRACE = GOLDENS / "block_fs_db_app-1-2.trace"

@@ -16,7 +16,8 @@ from cellreap.trace.reading import Reading, read_trace
 from cellreap.trace.telling import reading_json
 from cellreap.trace.writer import event_of, seal
 from kit.budget_run import BUDGET, budget_run
-from kit.trace_simulator import Target, notices_run
+from kit.simulated_runs import notices_run
+from kit.trace_simulator import Target
 
 GIVE = headers.constant("protocol.h", "CR_OP_GIVE")
 CONNECT = headers.constant("protocol.h", "CR_OP_CONNECT")

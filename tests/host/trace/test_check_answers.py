@@ -15,7 +15,8 @@ from kit.answering import TICKET, answer
 from kit.arches import ARCHES
 from kit.broken_traces import of_drafts
 from kit.reports_run import reports_run
-from kit.trace_simulator import RUNS, Target, block_fs_db_app
+from kit.simulated_runs import RUNS, block_fs_db_app
+from kit.trace_simulator import Target
 
 ENDINGS = headers.printed_names("protocol.h", "CR_ENDING")
 SERVER, FS = "PD_2", "PD_3"

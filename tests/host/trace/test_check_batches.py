@@ -14,7 +14,8 @@ from cellreap.headers import constant
 from cellreap.trace.writer import Draft
 from kit.broken_traces import of_drafts
 from kit.residue_run import residue_run
-from kit.trace_simulator import Target, interleaved_run, takeovers_run
+from kit.simulated_runs import interleaved_run, takeovers_run
+from kit.trace_simulator import Target
 
 AT_ONCE = constant("steps.h", "CR_STEP_AT_ONCE")
 MANY = AT_ONCE + 6

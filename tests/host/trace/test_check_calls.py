@@ -12,7 +12,8 @@ import pytest
 from cellreap.trace.check import Report
 from cellreap.trace.writer import Draft
 from kit.broken_traces import of_drafts
-from kit.trace_simulator import RUNS, Target, block_fs_db_app
+from kit.simulated_runs import RUNS, block_fs_db_app
+from kit.trace_simulator import Target
 
 Step = tuple[str, str, str]
 """(name, node, pd)."""

@@ -11,7 +11,7 @@ from cellreap.trace.check.causes import Causes
 from cellreap.trace.writer import Draft
 from kit.broken_configurations import held
 from kit.configured_story import expected, story
-from kit.trace_simulator import RUNS, reference_run
+from kit.simulated_runs import RUNS, reference_run
 from kit.unauthorised import AFTERWARDS, PLANTS, run_with
 
 STORIES: dict[str, Callable[[], list[Draft]]] = {

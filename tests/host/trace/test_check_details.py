@@ -11,7 +11,8 @@ import pytest
 from cellreap.trace.check import check_stream
 from cellreap.trace.check.memory import AddressMap, Body
 from cellreap.trace.writer import Draft, seal
-from kit.trace_simulator import Target, block_fs_db_app, merged_run, time_run
+from kit.simulated_runs import block_fs_db_app, merged_run, time_run
+from kit.trace_simulator import Target
 
 
 def said(drafts: list[Draft]) -> list[str]:

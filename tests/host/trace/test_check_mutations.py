@@ -34,6 +34,7 @@ from kit.paths import GOLDENS
 from kit.reconcile_run import reconcile_run
 from kit.reports_run import reports_run
 from kit.residue_run import residue_run
+from kit.simulated_runs import RUNS as SIMULATED
 from kit.stop_run import stop_run
 from kit.trace_mutations import (
     Mutation,
@@ -49,7 +50,6 @@ from kit.trace_mutations import (
     passing,
     stride,
 )
-from kit.trace_simulator import RUNS as SIMULATED
 from kit.tree_run import tree_run
 
 RUNS = {

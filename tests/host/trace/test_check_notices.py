@@ -20,7 +20,8 @@ from cellreap.trace.check import check_stream
 from cellreap.trace.report import Report, report_json
 from cellreap.trace.writer import Draft, seal
 from kit.records import fits
-from kit.trace_simulator import RUNS, Target, notices_run, sync_run
+from kit.simulated_runs import RUNS, notices_run, sync_run
+from kit.trace_simulator import Target
 
 
 def checked(drafts: list[Draft]) -> Report:

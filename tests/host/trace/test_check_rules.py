@@ -16,7 +16,8 @@ from cellreap.trace.check import Report, check_stream, report_json
 from cellreap.trace.events import Event
 from cellreap.trace.writer import Draft, seal
 from kit.records import fits
-from kit.trace_simulator import Target, block_fs_db_app, reference_run
+from kit.simulated_runs import block_fs_db_app, reference_run
+from kit.trace_simulator import Target
 
 
 def checked(drafts: list[Draft]) -> Report:

@@ -24,7 +24,7 @@ from cellreap.trace.report import Report, report_json
 from cellreap.trace.writer import seal
 from kit.paths import ROOT
 from kit.records import line_of
-from kit.trace_simulator import rich_run
+from kit.simulated_runs import rich_run
 
 MARK = frames.MARK.decode()
 KEY = bytes(range(200, 216))

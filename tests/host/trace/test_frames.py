@@ -17,7 +17,7 @@ from cellreap.trace.frames import MARK, Damage, Frame, Records
 from cellreap.trace.writer import seal
 from kit.paths import ROOT
 from kit.records import event_of, events_in, line_of
-from kit.trace_simulator import RUNS
+from kit.simulated_runs import RUNS
 
 TEXTS = constant("trace_events.h", "CR_DICTIONARY_TEXTS")
 

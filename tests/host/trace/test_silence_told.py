@@ -13,7 +13,7 @@ from cellreap.trace.expected import NO_END
 from cellreap.trace.reading import Reading, read_trace
 from cellreap.trace.telling import reading_json
 from cellreap.trace.writer import Draft, seal
-from kit.trace_simulator import RUNS
+from kit.simulated_runs import RUNS
 
 LAST = ("STANDS", "PD_6", "connect")
 

@@ -20,8 +20,9 @@ from kit.broken_configurations import held
 from kit.configured_story import Configured, expected, with_system
 from kit.paths import GOLDENS, TESTS
 from kit.records import line_of, line_with, log_of
+from kit.simulated_runs import left_run
 from kit.stop_run import Ending
-from kit.trace_simulator import Target, left_run
+from kit.trace_simulator import Target
 
 OPERATIONS = headers.names_of("protocol.h", "cr_op", "CR_OP_")
 RESULTS = headers.names_of("protocol.h", "cr_result", "CR_RESULT_")

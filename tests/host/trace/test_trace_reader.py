@@ -24,7 +24,8 @@ from cellreap.trace.writer import NO_SECRET, framed, record, seal
 from kit import bad_traces
 from kit.paths import DATA
 from kit.records import event_of, events_in, line_of, log_of
-from kit.trace_simulator import Target, rich_run
+from kit.simulated_runs import rich_run
+from kit.trace_simulator import Target
 
 BAD = DATA / "bad_traces"
 CONSOLES = bad_traces.consoles()

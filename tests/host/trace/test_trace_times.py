@@ -18,8 +18,8 @@ from cellreap.trace.writer import NO_SECRET, Draft, framed, record, seal
 from kit.broken_traces import of_drafts, of_lines
 from kit.browser import NEEDS_CHROMIUM, opened
 from kit.command_line import cellreap
+from kit.simulated_runs import RUNS, time_run
 from kit.timed import timed
-from kit.trace_simulator import RUNS, time_run
 
 
 def rules(lines: list[str]) -> set[str]:
