@@ -17,14 +17,9 @@ _LABEL_BYTES: Final = 8
 _KEY: Final = bytes(16)
 
 
-@functools.cache
-def _factors() -> tuple[int, int, int]:
-    rows = headers.table("digest.h", "CR_DIGEST_FACTOR")
-    factors = {str(name): int(number) for name, number in rows}
-    by_kind, first, second = (
-        factors[f"CR_DIGEST_{name}"] for name in ("BY_KIND", "FIRST", "SECOND")
-    )
-    return by_kind, first, second
+_BY_KIND, _FIRST, _SECOND = (
+    int(number) for _, number in headers.table("digest.h", "CR_DIGEST_FACTOR")
+)
 
 
 @functools.cache
@@ -33,13 +28,12 @@ def _kind(kind: str, handler: int) -> int:
     rows = headers.table("model.h", "CR_EDGE_KIND")
     kinds = {str(name).removeprefix("CR_EDGE_"): int(number) for name, number, *_ in rows}
     kinds["NODE"] = headers.constant("digest.h", "CR_DIGEST_NODE")
-    by_kind, _, _ = _factors()
-    return by_kind * (kinds[kind] + headers.constant("digest.h", "CR_DIGEST_HANDLER") * handler)
+    return _BY_KIND * (kinds[kind] + headers.constant("digest.h", "CR_DIGEST_HANDLER") * handler)
 
 
-def _stir(x: int, first: int, second: int) -> int:
-    x = ((x ^ x >> 32) * first) & _MASK
-    x = ((x ^ x >> 29) * second) & _MASK
+def _stir(x: int) -> int:
+    x = ((x ^ x >> 32) * _FIRST) & _MASK
+    x = ((x ^ x >> 29) * _SECOND) & _MASK
     return x ^ x >> 32
 
 
@@ -51,28 +45,26 @@ def label(id_: str, data: str) -> int:
     return int.from_bytes(hashed.digest(), "little")
 
 
+@functools.lru_cache(maxsize=1 << 14)
 def term(kind: str, a: int, b: int, handler: int = 0) -> int:
     """The term of an edge of that kind between nodes of these labels. handler: of a SUBSCRIBE.
 
     NODE: that of a node, with its label and whether it is pinned.
     """
-    _, first, second = _factors()
     if kind == "LINK" and a > b:
         a, b = b, a
-    inner = _stir((a + _kind(kind, handler)) & _MASK, first, second)
-    return _stir((inner + b) & _MASK, first, second)
+    return _stir((_stir((a + _kind(kind, handler)) & _MASK) + b) & _MASK)
 
 
 def stirred(x: int, *words: int) -> int:
     """A number into which words were stirred, one after the other."""
-    _, first, second = _factors()
     for word in words:
-        x = _stir((x + word) & _MASK, first, second)
+        x = _stir((x + word) & _MASK)
     return x
 
 
 def _of_words(*words: int) -> int:
-    return stirred((_factors()[0] * (len(words) + 1)) & _MASK, *words)
+    return stirred((_BY_KIND * (len(words) + 1)) & _MASK, *words)
 
 
 def of_words(words: Iterable[int]) -> str:

@@ -104,7 +104,7 @@ class _Watcher:
             index=entry.index,
             generation=entry.generation,
             paddr=body.paddr,
-            stopped=context.freed.is_stopped(pd),
+            stopped=pd in context.freed.stopped,
             given=tuple(self._given(pd)),
             ranges=ranges_of(self._image.config, name),
             bell=bells_of(self._image.config).get(name),
@@ -139,7 +139,7 @@ class _Watcher:
         return {
             slot: child
             for slot, child in children.items()
-            if child is not None and not context.freed.is_stopped(child)
+            if child is not None and child not in context.freed.stopped
         }
 
     def _given(self, pd: str) -> list[Given]:
@@ -152,7 +152,7 @@ class _Watcher:
             if is_given(node):
                 continue  # as it is configured
             server = context.model.manager[context.model.space_of.get(node, node)]
-            if context.freed.is_stopped(server):
+            if server in context.freed.stopped:
                 continue  # they went with its endpoint
             if kind == "REQUEST" and microkit:
                 continue  # as it is configured

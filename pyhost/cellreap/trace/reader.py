@@ -176,7 +176,9 @@ class Events:
 
     def feed(self, number: int, line: bytes, overlong: bool = False) -> list[Event]:
         """The events in a line, if the trace is sound so far."""
-        found = _INTERRUPT.search(line) if b" IRQ: " in line else None
+        if not self._begun and b" IRQ: " not in line:
+            return self._feed(number, line, overlong)
+        found = _INTERRUPT.search(line)
         before = line[: found.start()] if found is not None else b""
         goes_on = self._begun and not line.startswith(MARK)
         if found and goes_on and len(self._begun) + len(before) <= MAX_LINE:

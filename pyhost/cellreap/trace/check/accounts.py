@@ -62,12 +62,6 @@ class Accounts(Concern):
 
     # -- uses
 
-    def see(self, event: Event) -> None:
-        """Counts what an event uses. The model has the event already."""
-        count = USES.get(event.told)
-        if count is not None:
-            count(self, event)
-
     def _use(self, pd: str | None, **uses: int) -> None:
         """The PD makes this now."""
         self._use_of(self._account_of.get(pd or ""), uses)
@@ -209,9 +203,6 @@ class Accounts(Concern):
     def _get_work(self, event: Event) -> None:
         self._taken_by(event["pd"], event.number("token"))
 
-    def _merge(self, event: Event) -> None:
-        self._taken_by(event["pd"], event.number("token"))
-
     def _taken_by(self, pd: str, token: int) -> None:
         """A notice of another account counts for its receiver's from now on."""
         name = self._account_of.get(pd)
@@ -289,7 +280,7 @@ class Accounts(Concern):
         self._left = {
             token: account
             for token, account in self._left.items()
-            if self.context.notices.is_unfinished(token)
+            if self.context.notices.work.get(token) is not None
         }
         self._taken &= self._left.keys()
         uses["edges"] += sum(account == name for account in self._left.values())
@@ -334,7 +325,7 @@ USES: dict[str, Callable[[Accounts, Event], None]] = {
     "QUEUE": Accounts._queue,
     "SETTLED": Accounts._settled,
     "fetched NOTICE": Accounts._get_work,
-    "merged NOTICE": Accounts._merge,
+    "merged NOTICE": Accounts._get_work,
     "SUBGRAPH": Accounts._subgraph,
     "EXTRACTED": Accounts._extracted,
 }

@@ -33,7 +33,7 @@ class Actors(Concern):
         operations = headers.names_of("protocol.h", "cr_op", "CR_OP_")
         self._connect, self._spawn = operations["connect"], operations["spawn"]
         self._refused: Counter[str] = Counter()
-        self._silent: dict[str, str] = {}
+        self.silent: dict[str, str] = {}
         self._frozen: set[str] = set()
         self.waiting: dict[str, int] = {}
         """The PDs that wait for a ticket, and the ticket."""
@@ -58,8 +58,8 @@ class Actors(Concern):
         if pd not in context.model.nodes:
             bad("actors.there", f"{event.told}: {pd} is not there")
             return False
-        if pd in self._silent:
-            text = f"{pd} {self._silent[pd]} and can do nothing any more"
+        if pd in self.silent:
+            text = f"{pd} {self.silent[pd]} and can do nothing any more"
             bad("actors.silent", f"{event.told}: {text}")
             return False
         if pd in self.waiting:
@@ -78,41 +78,25 @@ class Actors(Concern):
 
     def silence(self, pd: str) -> str | None:
         """Why the PD can no longer act; None if it can."""
-        return self._silent.get(pd)
+        return self.silent.get(pd)
 
     def is_suspended(self, pd: str) -> bool:
         """Whether the PD's thread is suspended. That of a PD that hangs by itself is not."""
-        return pd in self._frozen or self._silent.get(pd, FROZEN) != FROZEN
+        return pd in self._frozen or self.silent.get(pd, FROZEN) != FROZEN
 
     def may_answer(self, pd: str) -> bool:
         """Whether the PD can still answer. A PD that hangs counts until its deadline."""
-        return self._silent.get(pd, FROZEN) == FROZEN
+        return self.silent.get(pd, FROZEN) == FROZEN
 
     def stop(self, pd: str, why: str) -> None:
         """The PD can no longer act."""
         self.context.staged.went(pd)
-        self._silent[pd] = why
+        self.silent[pd] = why
         self.waiting.pop(pd, None)
-
-    def hang(self, pd: str) -> None:
-        """The PD was ordered to do nothing more. It is no trigger."""
-        self._silent[pd] = FROZEN
 
     def suspend(self, pd: str) -> None:
         """The root task suspends a doomed PD."""
-        self.stop(pd, SUSPENDED if self.may_answer(pd) else self._silent[pd])
-
-    def wait(self, pd: str, ticket: int) -> None:
-        """The PD does nothing until it is told the result of its ticket."""
-        self.waiting[pd] = ticket
-
-    def waits_for(self, pd: str) -> int | None:
-        """The ticket for which the PD waits; None if it does not wait."""
-        return self.waiting.get(pd)
-
-    def go_on(self, pd: str) -> None:
-        """The PD was told the result of its ticket."""
-        self.waiting.pop(pd, None)
+        self.stop(pd, SUSPENDED if self.may_answer(pd) else self.silent[pd])
 
     def refuse_cancelled(self, pd: str) -> None:
         """The CONNECT in which the PD waits was cancelled. It is told so at once."""
@@ -121,11 +105,11 @@ class Actors(Concern):
 
     def resume(self, pd: str) -> None:
         """The PD can act again."""
-        self._silent.pop(pd, None)
+        self.silent.pop(pd, None)
 
     def forget(self, pd: str) -> None:
         """The PD is destroyed."""
-        self._silent.pop(pd, None)
+        self.silent.pop(pd, None)
         self._frozen.discard(pd)
         self.waiting.pop(pd, None)
 
@@ -178,10 +162,10 @@ class Actors(Concern):
         self.context.staged.by_root(event)
         if pd == ROOT or pd not in self.context.model.nodes:
             self.context.bad("actors.freeze", f"frozen THREAD: {pd} is not there, or never stops")
-        elif pd in self._silent:
-            self.context.bad("actors.freeze", f"frozen THREAD: {pd} {self._silent[pd]} already")
+        elif pd in self.silent:
+            self.context.bad("actors.freeze", f"frozen THREAD: {pd} {self.silent[pd]} already")
         else:
-            self._silent[pd] = FROZEN
+            self.silent[pd] = FROZEN
             self._frozen.add(pd)
 
     def unreached(self, event: Event) -> None:

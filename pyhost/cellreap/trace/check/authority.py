@@ -53,7 +53,7 @@ class Authority(Concern):
         self._spawned: set[str] = set()
         self._trusts: dict[str, list[int]] = {}
         """PD -> the accounts of the configured PDs whose policy it may change"""
-        self._without: str | None = None  # the PD whose RIGHTS must come
+        self.rightless: str | None = None  # the PD whose RIGHTS must come
 
     # -- for other concerns
 
@@ -81,15 +81,11 @@ class Authority(Concern):
         """TRACE: the depths of the system."""
         self._system = (event["pd_depth"], event["rs_depth"])
 
-    def need_rights(self, pd: str) -> None:
-        """Requires the RIGHTS event of the PD."""
-        self._without = pd
-
     def demand_rights(self, what: str) -> None:
         """Checks that the RIGHTS of the last PD came before this event."""
-        if self._without is not None:
-            self.context.bad("authority.rights", f"{what} before the RIGHTS of {self._without}")
-            self._without = None
+        if self.rightless is not None:
+            self.context.bad("authority.rights", f"{what} before the RIGHTS of {self.rightless}")
+            self.rightless = None
 
     def spawned(self, event: Event) -> None:
         """A PD has created another."""
@@ -187,10 +183,10 @@ class Authority(Concern):
         """The rules of a new PD."""
         bad, before = self.context.bad, self.context.previous
         follows = before is not None and before.name == "BODY" and before["of"] == pd
-        if not follows or self._without != pd:
+        if not follows or self.rightless != pd:
             bad("authority.rights", f"RIGHTS: pd={pd}: expected it once, right after its BODY")
-        self._without = None
-        saved = self.context.saved.is_pd(pd)
+        self.rightless = None
+        saved = pd in self.context.saved.pds
         if not saved and row["account"] == "0":
             bad("authority.rights", "RIGHTS: account=0: accounts are numbered from 1")
         own = {"pd_depth": self._system[0], "rs_depth": self._system[1], **_OF_SAVED}
@@ -247,7 +243,7 @@ class Authority(Concern):
         reader = self.number(pd, "reader")
         if not reader or reader != self.number(by, "account") or by in self._spawned:
             context.bad("authority.dump", f"{shown}: {by} may not read the memory of {pd}")
-        if not context.cleanups.dooms_pd(pd) and not context.freed.is_stopped(pd):
+        if not context.cleanups.dooms_pd(pd) and pd not in context.freed.stopped:
             context.bad("authority.dump", f"{shown}: {pd} is not doomed")
         left = (_PAGE - event.number("address") % _PAGE) // 8
         expected = min(left, headers.constant("protocol.h", "CR_DUMP_WORDS"))

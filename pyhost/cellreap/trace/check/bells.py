@@ -16,7 +16,7 @@ from cellreap.trace.check.snapshot import Cap, physical
 def is_closed(context: Context, name: str) -> bool:
     """Whether a PD that others call over channels went, and does not come back."""
     pd = context.configured.edges.live(name)
-    if pd is not None and not context.freed.is_stopped(pd):
+    if pd is not None and pd not in context.freed.stopped:
         return False
     config = None if context.expected is None else context.expected.pd(name)
     return config is None or config.respawn is None or context.respawns.gave_up(name)
@@ -34,7 +34,7 @@ class Bells:
         """Child -> the kernel's name of its stand-in."""
 
     def _has_one(self, pd: str) -> bool:
-        config = self._context.configured.edges.config_of(pd)
+        config = self._context.configured.edges.configs.get(pd)
         return config is not None and bool(config.ends)
 
     def learn(self, pd: str, address: int) -> bool:
@@ -61,7 +61,7 @@ class Bells:
 
     def capability(self, pd: str, slot: int, cap: Cap | str | None) -> Cap | None:
         """That with which the PD signals the other one of a channel. cap: what is in its slot."""
-        config = self._context.configured.edges.config_of(pd)
+        config = self._context.configured.edges.configs.get(pd)
         for end in () if config is None else config.ends:
             if end.slot == slot:
                 if isinstance(cap, Cap):
@@ -77,14 +77,14 @@ class Bells:
 
     def calls(self, pd: str) -> Iterator[tuple[int, Cap]]:
         """The slots and capabilities with which the PD calls others."""
-        config = self._context.configured.edges.config_of(pd)
+        config = self._context.configured.edges.configs.get(pd)
         for call in () if config is None else config.calls:
             if not is_closed(self._context, call.peer):
                 yield call.slot, Cap("ep", self._doors.get(call.peer, 0), "WP", call.badge)
 
     def threads(self, pd: str) -> Iterator[tuple[int, str]]:
         """The slots in which a PD for Microkit has the threads of its children, and their names."""
-        config = self._context.configured.edges.config_of(pd)
+        config = self._context.configured.edges.configs.get(pd)
         for name, slot in () if config is None or not config.microkit else config.holds.items():
             yield slot, name
 
@@ -96,7 +96,7 @@ class Bells:
         child = context.configured.edges.live(name)
         thread = cap if isinstance(cap, str) and cap.endswith("_tcb") else None
         address = 0 if thread is None else physical(thread, "tcb")
-        if child and slot in context.slots.of(pd) and not context.freed.is_stopped(child):
+        if child and slot in context.slots.of(pd) and child not in context.freed.stopped:
             return thread if context.memory.is_inside(child, address) else None
         taken = thread in self._stand_ins.values()
         pds = context.model.pds()
@@ -106,7 +106,7 @@ class Bells:
 
     def faults(self, pd: str) -> Cap | None:
         """The capability over which its parent is told of its faults, if that handles them."""
-        config = self._context.configured.edges.config_of(pd)
+        config = self._context.configured.edges.configs.get(pd)
         if config is None or config.parent_badge is None or config.handler is None:
             return None
         return Cap("ep", self._doors.get(config.handler, 0), "WP", config.parent_badge)

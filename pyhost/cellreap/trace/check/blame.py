@@ -34,7 +34,7 @@ class Blame(Concern):
         super().__init__(context)
         self._root = headers.constant("protocol.h", "CR_SLOT_ROOT")
         self._exit = headers.constant("protocol.h", "CR_OP_EXIT")
-        self._held: dict[str, Fault] = {}  # by the PD that faulted
+        self.held: dict[str, Fault] = {}  # by the PD that faulted
         self._last: dict[str, int] = {}  # name of a PD -> token of its last FAULT notice
         self._probing: set[str] = set()  # PDs for which others were probed
         self.taken: tuple[str, str] | None = None
@@ -42,25 +42,21 @@ class Blame(Concern):
 
     # -- for other concerns
 
-    def is_held(self, pd: str) -> bool:
-        """Whether a fault of the PD is held."""
-        return pd in self._held
-
     def is_strict(self, notice: Notice) -> bool:
         """Whether the notice has a clock of its own: a probe, or about a fault that is held."""
-        fault = self._held.get(notice.node) if notice.kind == "fault" else None
+        fault = self.held.get(notice.node) if notice.kind == "fault" else None
         return notice.kind == "probe" or (fault is not None and fault.token == notice.token)
 
     def forget(self, pd: str) -> None:
         """The PD is destroyed, or is a trigger."""
-        self._held.pop(pd, None)
+        self.held.pop(pd, None)
 
     def may_keep(self, pd: str) -> bool:
         """Whether a run may end with notices that the PD has not finished: nobody is late without a
         deadline, nor while it waits in a call to a PD that cannot be probed, or answers its probes.
         """
         timed = self.context.authority.number(pd, "deadline_ms") > 0
-        return not timed or pd in self._probing or self.context.quiet.waits(pd)
+        return not timed or pd in self._probing or pd in self.context.quiet.waits
 
     def can_wait_for(self, by: str, pd: str) -> bool:
         """Whether a chain of calls and held faults can lead from one PD to the other."""
@@ -69,7 +65,7 @@ class Blame(Concern):
         while front and pd not in seen:
             reached: set[str] = set()
             for each in front:
-                fault = self._held.get(each)
+                fault = self.held.get(each)
                 reached.update(
                     self.context.slots.servers_of(each) if fault is None else (fault.handler,)
                 )
@@ -80,13 +76,13 @@ class Blame(Concern):
     def queued(self, event: Event) -> None:
         """A FAULT notice is queued."""
         pd, token = event["node"], event.number("token")
-        if pd in self._held:
-            self._held[pd] = Fault(self._held[pd].handler, self._held[pd].what, token)
+        if pd in self.held:
+            self.held[pd] = Fault(self.held[pd].handler, self.held[pd].what, token)
         self._last[self._name(pd)] = token
 
     def finished(self, notice: Notice, result: str) -> None:
         """A FAULT notice is finished: the PD continues, or is left to the root task."""
-        fault = self._held.get(notice.node)
+        fault = self.held.get(notice.node)
         if fault is not None and fault.token == notice.token:
             next_ = "FAULT" if result == "failed" else "resumed THREAD"
             self.context.debts.owe(next_, notice.node)
@@ -135,7 +131,7 @@ class Blame(Concern):
         pd = event["pd"]
         self._check_registers(event)
         self._check_timeout(event)
-        fault = self._held.pop(pd, None)
+        fault = self.held.pop(pd, None)
         if fault is None:
             self._handler_is_told(pd)
             return False
@@ -160,7 +156,7 @@ class Blame(Concern):
 
     def _handler_is_told(self, pd: str) -> None:
         context = self.context
-        handler = self._handler(pd)
+        handler = self.context.model.faults.get(pd)
         if handler is None or self._has_last(pd):
             return
         if self._is_up(handler):
@@ -170,17 +166,14 @@ class Blame(Concern):
     def _name(self, pd: str) -> str:
         return self.context.report.names.get(pd, pd)
 
-    def _handler(self, pd: str) -> str | None:
-        return self.context.model.faults.get(pd)
-
     def _has_last(self, pd: str) -> bool:
         """Whether the handler still has the last FAULT notice about the PD or its predecessor."""
-        return self.context.notices.is_unfinished(self._last.get(self._name(pd), 0))
+        return self.context.notices.work.get(self._last.get(self._name(pd), 0)) is not None
 
     def _is_up(self, pd: str) -> bool:
         """Whether the PD is neither a trigger nor doomed."""
         why = self.context.actors.silence(pd)
-        return (why is None or self.context.actors.may_answer(pd) or self.is_held(pd)) and (
+        return (why is None or self.context.actors.may_answer(pd) or pd in self.held) and (
             not self.context.cleanups.dooms_pd(pd)
         )
 
@@ -193,13 +186,13 @@ class Blame(Concern):
         self._check_timeout(event)
         if not context.actors.may_act(event, pd):
             return
-        if self._handler(pd) != handler or not self._is_up(handler):
+        if self.context.model.faults.get(pd) != handler or not self._is_up(handler):
             text = f"FAULT_HELD: handler={handler}: it is down, or no handler of {pd}"
             context.bad("blame.handler", text)
         elif self._has_last(pd):
             text = f"FAULT_HELD: pd={pd}: {handler} has not finished the notice of its last fault"
             context.bad("blame.handler", text)
-        self._held[pd] = Fault(handler, tuple(event[name] for name in WHAT))
+        self.held[pd] = Fault(handler, tuple(event[name] for name in WHAT))
         context.actors.stop(pd, HELD)
         context.debts.owe("QUEUE", handler, "fault", pd, "-")
 
@@ -209,7 +202,7 @@ class Blame(Concern):
         if not self.context.debts.settle("resumed THREAD", pd):
             text = f"resumed THREAD: pd={pd}: its fault handler has not finished the notice with ok"
             self.context.bad("blame.resumed", text)
-        if self._held.pop(pd, None) is not None:
+        if self.held.pop(pd, None) is not None:
             self.context.actors.resume(pd)
             self.context.timing.heard(pd)
 
@@ -225,7 +218,7 @@ class Blame(Concern):
         if not context.authority.number(by, "deadline_ms") or not context.actors.may_answer(by):
             text = f"PROBE: by={by}: it is down, or has no deadline"
             context.bad("blame.probe", text)
-        elif not context.notices.has_work(by):
+        elif not context.notices.work.has_work(by):
             context.bad("blame.probe", f"PROBE: by={by}: it has no notice to finish")
         elif not self.can_wait_for(by, pd):
             text = f"PROBE: pd={pd}: no call of {by} can lead to it"
@@ -235,7 +228,7 @@ class Blame(Concern):
         context = self.context
         if not context.authority.number(pd, "deadline_ms") or not context.actors.may_answer(pd):
             context.bad("blame.probe", f"PROBE: {pd} is down, or has no deadline")
-        elif context.notices.probes(pd) > context.hung.has_probe(pd):
+        elif context.notices.work.probes(pd) > context.hung.has_probe(pd):
             context.bad("blame.probe", f"PROBE: {pd} has not finished its last probe")
 
     handlers: ClassVar[Handlers] = {

@@ -67,7 +67,7 @@ class Calls(Concern):
         for caller in context.slots.ways.callers(pd):
             if caller != pd and not context.actors.is_suspended(caller):
                 calls["read-registers"] += 1
-        config = context.configured.edges.config_of(pd)
+        config = context.configured.edges.configs.get(pd)
         calls["delete"] += bool(has_door(context, pd) or context.authority.number(pd, "passive"))
         if config is not None and config.parent and context.configured.edges.live(config.parent):
             calls += Counter(TAKES_THREAD)
@@ -162,8 +162,8 @@ class Calls(Concern):
         """Whether the server of a space or resource lives on. For core spaces: the root task."""
         model = self.context.model
         server = model.manager.get(model.space_of.get(node, node), ROOT)
-        return not self.context.freed.is_stopped(server)
+        return server not in self.context.freed.stopped
 
     def _signals(self, to: str) -> bool:
         """Whether a notice that is queued now needs a signal."""
-        return not self.context.freed.is_stopped(to) and not self.context.notices.is_ready(to)
+        return to not in self.context.freed.stopped and not self.context.notices.work.is_ready(to)

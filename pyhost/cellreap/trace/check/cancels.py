@@ -47,7 +47,7 @@ class Cancels(Concern):
         if name == "-":
             return "name=-: expected the name of the space"
         silent = actors.silence(of)
-        if silent is not None or actors.waits_for(of) is not None:
+        if silent is not None or actors.waiting.get(of) is not None:
             return f"of={of}: it {silent or 'waits for a ticket'}, and for no space"
         for space, manager in model.manager.items():
             there = self.context.report.names.get(space) == name and not model.is_core(space)

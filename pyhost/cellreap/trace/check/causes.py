@@ -37,7 +37,8 @@ class Causes(Concern):
 
     def judge(self, event: Event) -> None:
         """Takes an event before the model has it."""
-        self._follow(event)
+        if self.powers.needs is not None or self.powers.making is not None:
+            self._follow(event)
         if event.name not in CHANGES:
             return
         ops = OPERATIONS.get(event.told, frozenset())

@@ -101,7 +101,7 @@ def _forget(context: Context, running: Running, gone: set[str]) -> None:
         context.slots.forget(pd)
     context.slots.vacate(gone, running.reservation)
     for pd in pds:
-        context.notices.forget(pd)
+        context.notices.work.forget(pd)
         context.actors.forget(pd)
         context.freed.forget(pd)
         context.calls.forget(pd)
@@ -144,7 +144,7 @@ class Cleanups(Concern):
         super().__init__(context)
         self.number: int | None = None
         """number of the current cleanup: the one that is under way and does not wait"""
-        self._running: Running | None = None  # None while skipping one
+        self.running: Running | None = None  # None while skipping one
         self.awaiting: dict[int, Running] = {}
         """the cleanups that wait, by number"""
         self._count = 0
@@ -153,7 +153,7 @@ class Cleanups(Concern):
 
     def under_way(self) -> list[Running]:
         """The cleanups that are not over, without those that left something."""
-        current = [] if self._running is None else [self._running]
+        current = [] if self.running is None else [self.running]
         return [*self.awaiting.values(), *current]
 
     def doomed(self) -> Collection[str]:
@@ -171,17 +171,13 @@ class Cleanups(Concern):
 
     def may_stop(self, pd: str) -> bool:
         """Whether the current cleanup may stop the PD now."""
-        return self._running is not None and pd in self._running.depth
+        return self.running is not None and pd in self.running.depth
 
     def leave(self, event: Event) -> None:
         """RESIDUE: the current cleanup leaves a step. Its groups need not come in order."""
-        if self._running is not None:
-            self._running.leaves = True
-            self.context.calls.residue(self._running, event)
-
-    def current(self) -> Running | None:
-        """The current cleanup."""
-        return self._running
+        if self.running is not None:
+            self.running.leaves = True
+            self.context.calls.residue(self.running, event)
 
     def has_room(self) -> bool:
         """Whether one more cleanup can wait."""
@@ -193,7 +189,7 @@ class Cleanups(Concern):
 
     def outstanding(self, running: Running) -> Iterator[Notice]:
         """The unfinished notices of a cleanup whose receivers can act."""
-        for notice in self.context.notices.unfinished_of(running.tag):
+        for notice in self.context.notices.work.unfinished_of(running.tag):
             if self.context.actors.may_answer(notice.to) and notice.to not in running.given_up:
                 yield notice
 
@@ -252,8 +248,8 @@ class Cleanups(Concern):
         bad = self.context.bad
         number = int(event.values["n"])
         if self.number is None and number in self.awaiting:
-            self.number, self._running = number, self.awaiting.pop(number)
-        running = self._running
+            self.number, self.running = number, self.awaiting.pop(number)
+        running = self.running
         if running is None:
             if self.number != number:
                 bad("cleanup.number", f"{event.told}: n={number}: no such cleanup is under way")
@@ -309,18 +305,18 @@ class Cleanups(Concern):
             context.bad("cleanup.number", f"CLEANUP: n={number}: expected {self._count + 1}")
         self._count = number
         context.state.demand_printed(event)
-        self.number, self._running = number, None
+        self.number, self.running = number, None
         plannable = context.residue.plannable(None)
         plan = _plan(context, event, plannable)
         result = Cleanup(number, event.line, trigger, cause, plan.to_json())
         result.memory = memory_after(context, plan)
         context.report.cleanups.append(result)
-        self._running = Running(result, plan, context.model, plannable)
-        self._apart(self._running)
+        self.running = Running(result, plan, context.model, plannable)
+        self._apart(self.running)
         if trigger == NO_TRIGGER:
-            context.tickets.begin_collection(self._running.tag)
+            context.tickets.begin_collection(self.running.tag)
         else:
-            context.tickets.begin(trigger, self._running.tag)
+            context.tickets.begin(trigger, self.running.tag)
 
     def _apart(self, begun: Running) -> None:
         """Checks that a cleanup that begins touches none that waits."""
@@ -337,7 +333,7 @@ class Cleanups(Concern):
 
     def resume(self, number: int, running: Running) -> None:
         """A later run over what a cleanup left begins."""
-        self.number, self._running = number, running
+        self.number, self.running = number, running
 
     def planned(self, running: Running, event: Event) -> None:
         """DOOM: a part of the plan."""
@@ -380,7 +376,7 @@ class Cleanups(Concern):
             _go_so_far(self.context, running)
         running.waiting = running.waited = True
         self.awaiting[event.number("n")] = running
-        self.number = self._running = None
+        self.number = self.running = None
 
     def go_on(self, running: Running, event: Event) -> None:
         """CONTINUE: the cleanup continues."""
@@ -420,12 +416,12 @@ class Cleanups(Concern):
             context.model.discard(running.going)
         _forget(context, running, gone)
         context.tickets.settle(running.tag)
-        context.tickets.note({running.tag, *context.notices.changed_accounts()})
+        context.tickets.note({running.tag, *context.notices.work.take_changed()})
         later = context.residue.settled(running, gone)
         unfinished = (*context.residue.of.values(), *self.under_way())
         context.memory.free_let_go({node for each in unfinished for node in each.core_freed})
         context.tombstones.settled(running, later)
-        self.number = self._running = None
+        self.number = self.running = None
         context.state.settled(event, rows - context.model.rows)
         context.legal(f"after cleanup {running.result.number}")
 

@@ -25,7 +25,8 @@ class Collections(Concern):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._due = False
+        self.due = False
+        """a collection is to come as soon as it may"""
         self._looks = False  # whether something changed since it was last looked whether it may
         self.pending = False
         """something was found, and its cleanup must begin now"""
@@ -104,7 +105,7 @@ class Collections(Concern):
         """A cleanup has ended. A collection leaves nothing to collect."""
         self._looks = True
         if cause != COLLECT:
-            self._due |= self.context.settings.collects
+            self.due |= self.context.settings.collects
 
     def reconcile(self, any_: bool) -> None:
         """What of a saved state is not named goes, if there is any."""
@@ -114,7 +115,7 @@ class Collections(Concern):
     def _may_begin(self) -> bool:
         """Whether nothing else is under way or may begin."""
         cleanups = self.context.cleanups
-        waits = cleanups.awaiting or cleanups.current() is not None
+        waits = cleanups.awaiting or cleanups.running is not None
         return not waits and not self.context.triggers.may_begin()
 
     def look(self) -> None:
@@ -123,9 +124,9 @@ class Collections(Concern):
 
     def demand_collected(self, event: Event) -> None:
         """Checks, when the root task goes on to something else, that a collection does not wait."""
-        if not (self._due and self._looks) or cause_of(event) == COLLECT or not self._may_begin():
+        if not self._looks or cause_of(event) == COLLECT or not self._may_begin():
             return
-        self._looks = self._due = False
+        self._looks = self.due = False
         text = f"{event.told}: expected TRIGGER collect before it: a cleanup ended, or a PD asked"
         self.context.bad("collect.due", text)
 
@@ -152,13 +153,13 @@ class Collections(Concern):
 
     def _collect(self) -> None:
         """The root task looks for what cannot be reached."""
-        if not self._due:
+        if not self.due:
             text = "expected it after a cleanup if the system collects, or if a PD asked"
             self.context.bad("collect.due", f"TRIGGER collect: {text}")
         elif not self._may_begin():
             text = "TRIGGER collect: expected it when no cleanup is under way or waits"
             self.context.bad("collect.due", text)
-        self._due = False
+        self.due = False
         self._cause = COLLECT
         self.pending = bool(self.plan().destroyed_pds)
         if not self.pending:
@@ -169,7 +170,7 @@ class Collections(Concern):
         by = event["by"]
         self.context.actors.may_act(event, by)
         self.context.authority.demand(event, by, "collect")
-        self._due = self._looks = True
+        self.due = self._looks = True
 
     def _stop_all(self) -> None:
         """The root task ends the system."""

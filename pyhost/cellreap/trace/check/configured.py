@@ -108,7 +108,7 @@ class Configured(Concern):
             self._bad("sizes", event, f"objects={event['objects']}: expected {shown}")
 
     def _cancel(self, event: Event, expected: Expected) -> None:
-        config = self.edges.config_of(event["pd"])
+        config = self.edges.configs.get(event["pd"])
         if event.optional("of") is None and (config is None or event["name"] not in config.holds):
             text = f"{event['pd']} is not given the capability to {event['name']}"
             self._bad("cancel", event, text)
@@ -178,7 +178,7 @@ class Configured(Concern):
         if tuple(self._core) != expected.core_spaces:
             text = f"expected the spaces {' and '.join(expected.core_spaces)} before"
             self._bad("space", event, text)
-        if not self.context.saved.is_pd(event["id"]):
+        if event["id"] not in self.context.saved.pds:
             self._making = Making(event["id"], event["name"])
 
     def _body(self, event: Event, expected: Expected) -> None:
@@ -249,7 +249,7 @@ class Configured(Concern):
 
     def _spawned(self, making: Making, creator: str) -> None:
         expected = self.context.expected
-        parent = self.edges.config_of(creator)
+        parent = self.edges.configs.get(creator)
         if expected is None or parent is None or making.name not in parent.spawns:
             self._bad("pd", "PD", f"{making.name}: {creator} may not spawn it by the configuration")
             return
@@ -286,7 +286,7 @@ class Configured(Concern):
         owner = expected.owner(event["name"])
         if owner is None:
             return
-        manager = self.edges.config_of(event["manager"])
+        manager = self.edges.configs.get(event["manager"])
         if manager is not owner or owner.spaces[event["name"]] != event["type"]:
             text = f"{owner.spaces[event['name']]} of {owner.name}"
             self._bad("space", event, f"{event['name']}: expected {text}")

@@ -30,7 +30,7 @@ class ConfiguredEdges:
 
     def __init__(self, context: Context) -> None:
         self.context = context
-        self._configs: dict[str, ExpectedPd] = {}  # by PD, also of destroyed PDs
+        self.configs: dict[str, ExpectedPd] = {}  # by PD, also of destroyed PDs
         self._pds: dict[str, str] = {}  # name -> the last PD of it
         self._given_back: set[tuple[str, str]] = set()
         """(holder, PD): the holder dropped the capability"""
@@ -48,19 +48,15 @@ class ConfiguredEdges:
         """Name of a channel -> the last node of it"""
         self._first = headers.constant("protocol.h", "CR_SLOT_FIRST_FREE")
 
-    def config_of(self, pd: str) -> ExpectedPd | None:
-        """The configured PD that this PD was created from."""
-        return self._configs.get(pd)
-
     def cspace_slots(self, pd: str) -> int | None:
         """The size of the PD's CSpace; None if it is not known, or not yet."""
-        config, expected = self.config_of(pd), self.context.expected
+        config, expected = self.configs.get(pd), self.context.expected
         if config is not None:
             return config.cspace_slots
         name = self.context.report.names.get(pd, "")
         if expected is None or expected.pd(name) is not None:
             return None  # it is being made
-        if self.context.saved.is_pd(pd):
+        if pd in self.context.saved.pds:
             return None  # as large as what it had needs
         sizes = expected.sizes
         return None if sizes is None else sizes.spawned_cspace_slots
@@ -72,7 +68,7 @@ class ConfiguredEdges:
 
     def created(self, pd: str, config: ExpectedPd) -> None:
         """A configured PD was created. Its edges must be there, except PD capabilities."""
-        self._configs[pd] = config
+        self.configs[pd] = config
         self._pds[config.name] = pd
         model = self.context.model
         handler = None if config.handler is None else self.live(config.handler)
@@ -173,7 +169,7 @@ class ConfiguredEdges:
 
     def freed(self, memory: str) -> None:
         """A memory object is gone. A device may still write there."""
-        for pd, config in self._configs.items():
+        for pd, config in self.configs.items():
             for each in config.maps:
                 if each.writer is None or self._memory.get(each.region) != memory:
                     continue
@@ -185,7 +181,7 @@ class ConfiguredEdges:
         """The addresses of the pages of a device, or of memory that has its place, if known."""
         pages = self.context.memory.objects.pages(memory)
         names = [name for name, node in self._memory.items() if node == memory]
-        for config in self._configs.values():
+        for config in self.configs.values():
             for each in config.maps:
                 if each.region in names and each.physical is not None:
                     return range(each.physical, each.physical + pages.bytes, 1 << pages.bits)
@@ -199,7 +195,7 @@ class ConfiguredEdges:
         for node, region in self._there.items():
             self._bad("kept", event.name, f"{node} is where a device may write to {region}")
         self._there.clear()
-        live = {pd: self._configs[pd] for pd in self._pds.values() if self._is_there(pd)}
+        live = {pd: self.configs[pd] for pd in self._pds.values() if self._is_there(pd)}
         for pd, config in live.items():
             for name, slot in config.holds.items():
                 self._held(event, pd, slot, name)
@@ -280,7 +276,7 @@ class ConfiguredEdges:
     def _hold(self, event: Event, expected: Expected, making: str | None, gets: bool) -> None:
         """A PD capability: by the configuration, or of a PD that the holder spawned or saved."""
         names = self.context.report.names
-        config = self.config_of(event["from"])
+        config = self.configs.get(event["from"])
         if config is None and event["from"] == making:
             config = expected.pd(names[making])
         slot = event.number("number")
@@ -295,7 +291,7 @@ class ConfiguredEdges:
     def _slot(self, event: Event) -> None:
         """Slots of configured PD capabilities get no other ones, and no CSpace is exceeded."""
         pd, slot = event["from"], event.number("number")
-        config, slots = self.config_of(pd), self.cspace_slots(pd)
+        config, slots = self.configs.get(pd), self.cspace_slots(pd)
         own = () if config is None else config.holds.values()
         in_slot = slot != 0 and not is_memory(event["to"])
         if slots is not None and in_slot and not (self._first <= slot < slots and slot not in own):
@@ -310,7 +306,7 @@ class ConfiguredEdges:
             return
         if event["op"] == RECONCILED:
             return  # of the saved state, which the configuration does not tell
-        config = self.config_of(pd)
+        config = self.configs.get(pd)
         name = self.context.report.names.get(space, "-")
         if config is None or name not in config.requests:
             self._bad("request", event.told, f"{pd}: a request to {name} is not configured")

@@ -65,16 +65,11 @@ class Extractions(Concern):
         for x, running in self.running.items():
             if running.told_needless:
                 continue
-            if not any(self._can_answer(notice.to) for notice in self._unfinished(x)):
+            asked = self.context.notices.work.unfinished_of(("extraction", x))
+            if not any(self.context.actors.may_answer(notice.to) for notice in asked):
                 running.told_needless = True
                 text = f"expected EXTRACTED x={x} before it: nobody can answer"
                 self.context.bad("extractions.needless", f"{event.told}: {text}")
-
-    def _unfinished(self, x: int) -> Iterator[Notice]:
-        return self.context.notices.unfinished_of(("extraction", x))
-
-    def _can_answer(self, pd: str) -> bool:
-        return self.context.actors.may_answer(pd)
 
     def at_end(self) -> None:
         """The trace ends."""
@@ -125,10 +120,6 @@ class Extractions(Concern):
         if self._by_asker.get(running.shown.by) == x:
             del self._by_asker[running.shown.by]
         self.context.notices.end_extraction(("extraction", x))
-
-    def is_under_way(self, x: int) -> bool:
-        """Whether the extraction has not ended."""
-        return x in self.running
 
     def subgraph(self, event: Event) -> None:
         """SUBGRAPH: a manager reports a MAP edge that the root task does not know."""
@@ -211,7 +202,7 @@ class Extractions(Concern):
             context.bad("extractions.under_way", text)
             return
         tag: Tag = ("extraction", x)
-        for notice in context.notices.unfinished_of(tag):
+        for notice in context.notices.work.unfinished_of(tag):
             # The PD that asked cannot finish its own notices while it waits.
             if notice.to != running.shown.by:
                 text = f"EXTRACTED: x={x}: {notice.to} has not answered {notice.token} yet"

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from cellreap.trace.check.context import Concern, Context, Handlers
@@ -23,7 +22,7 @@ class Freed(Concern):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._stopped: set[str] = set()
+        self.stopped: set[str] = set()
         self._freed: set[str] = set()
         """PDs that were freed since the last stop"""
         self.suspending: str | None = None
@@ -33,21 +32,13 @@ class Freed(Concern):
 
     # -- for other concerns
 
-    def is_stopped(self, pd: str) -> bool:
-        """Whether the PD was stopped. Nobody waits for it any more."""
-        return pd in self._stopped
-
     def keeps_endpoint(self, pd: str, there: bool) -> bool:
         """Whether a slot of the kernel must have the PD's own endpoint. there: it has something.
 
         A cleaner that died in the suspension of the PD may have revoked it before.
         """
         half = pd in self.context.takeovers.half_suspended
-        return not self.is_stopped(pd) and (there or not half)
-
-    def stopped(self) -> Set[str]:
-        """The PDs that were stopped and are not destroyed."""
-        return self._stopped
+        return pd not in self.stopped and (there or not half)
 
     def space_of_stopped(self, running: Running, node: str) -> str | None:
         """The doomed space in which a resource is or was, if its server is stopped.
@@ -56,7 +47,7 @@ class Freed(Concern):
         """
         space = running.space_of(node)
         manager = None if space is None else running.managers.get(space)
-        return space if manager is not None and self.is_stopped(manager) else None
+        return space if manager is not None and manager in self.stopped else None
 
     def interrupt(self, event: Event) -> None:
         """Handles an event that cannot stand between the stop and `suspend` of a PD, or its
@@ -84,12 +75,12 @@ class Freed(Concern):
 
     def suspended(self, name: str, pd: str) -> None:
         """STEP suspend: a cleanup reaches a PD, which must be stopped."""
-        if pd not in self._stopped:
+        if pd not in self.stopped:
             self.context.bad("freed.stop", f"{name}: {pd} was not stopped before")
 
     def forget(self, pd: str) -> None:
         """The PD is destroyed."""
-        self._stopped.discard(pd)
+        self.stopped.discard(pd)
 
     # -- events
 
@@ -100,12 +91,12 @@ class Freed(Concern):
         if pd not in context.model.nodes:
             context.bad("actors.there", f"stopped THREAD: {pd} is not there")
             return
-        if pd in self._stopped:
+        if pd in self.stopped:
             context.bad("freed.stop", f"stopped THREAD: {pd} is stopped already")
         if not context.debts.settle("stopped THREAD", pd):
             if pd in context.triggers.to_stop:
                 context.triggers.stopped_with_creator(pd)
-            elif context.triggers.is_later(pd) and not context.cleanups.may_stop(pd):
+            elif pd in context.triggers.later and not context.cleanups.may_stop(pd):
                 context.triggers.stopped_late(pd)
                 self.beginning = pd
             elif not context.cleanups.may_stop(pd):
@@ -114,14 +105,14 @@ class Freed(Concern):
                 return
             else:
                 self.suspending = pd
-        self._stopped.add(pd)
+        self.stopped.add(pd)
         context.memory.objects.stopped(pd)
         context.calls.stop(pd)
         context.actors.suspend(pd)
-        context.notices.forget(pd)
+        context.notices.work.forget(pd)
         context.hung.forget(pd)
         context.tombstones.forget(pd)
-        context.tickets.note(context.notices.changed_accounts())
+        context.tickets.note(context.notices.work.take_changed())
 
     def server_died(self, event: Event) -> None:
         """answered THREAD: a PD was in a call to a PD that was stopped."""
@@ -137,7 +128,7 @@ class Freed(Concern):
             context.bad("freed.once", f"answered THREAD: {pd} is freed already")
         self._freed.add(pd)
         context.calls.resume(server)
-        if context.actors.may_act(event, pd) and not context.slots.had_server(pd, server):
+        if context.actors.may_act(event, pd) and server not in context.slots.servers_of(pd):
             text = f"answered THREAD: {pd} never had a capability to {server}"
             context.bad("freed.client", text)
 

@@ -81,7 +81,7 @@ class KernelCaps:
         """Whether the kernel still has capabilities to a node: not if its manager was stopped."""
         context = self._context
         manager = context.model.manager.get(context.model.space_of.get(node, node))
-        return manager is not None and not context.freed.is_stopped(manager)
+        return manager is not None and manager not in context.freed.stopped
 
     def capabilities(self, pd: str) -> Iterator[tuple[int, Capability]]:
         """The slots of a PD's CSpace with the capabilities that must be in them."""

@@ -90,7 +90,7 @@ class Memory(Concern):
         """the PD whose BODY event must come next"""
         self.objects = Objects(context)
         self._own_blocks = 0
-        self._bytes = 0
+        self.bytes_in_use = 0
         self._slots = 0
         self._own_slots = 0
         self._parent_slots = 0
@@ -109,11 +109,6 @@ class Memory(Concern):
 
     # -- for other concerns
 
-    @property
-    def bytes_in_use(self) -> int:
-        """The bytes of untyped memory in use, by the events."""
-        return self._bytes
-
     def body(self, pd: str) -> Body | None:
         """The body of a live PD."""
         return self._bodies.get(pd)
@@ -122,10 +117,6 @@ class Memory(Concern):
         """Whether an address is in the body of a PD, or in the untyped of memory."""
         body = self._bodies.get(node)
         return body is not None and body.paddr <= address < body.paddr + body.bytes
-
-    def need_body(self, pd: str) -> None:
-        """Requires the BODY event of the PD."""
-        self.bodyless = pd
 
     def demand_body(self, what: str) -> None:
         """Checks that the BODY of the last PD came before this event."""
@@ -289,14 +280,14 @@ class Memory(Concern):
         if body is not None:
             if _is_block(body):
                 self._addresses.remove(body, pd)
-            self._bytes -= body.bytes
+            self.bytes_in_use -= body.bytes
             self._slots -= body.slots
         self.objects.gone(pd)
         self.changed = True
 
     def check_sums(self, event: Event) -> None:
         """Checks that the event has the bytes, slots and kernel objects in use."""
-        for name, has in (("bytes", self._bytes), ("slots", self._slots)):
+        for name, has in (("bytes", self.bytes_in_use), ("slots", self._slots)):
             if event.number(name) != has:
                 text = f"{name}={event[name]}, but what is in use by the events before it is {has}"
                 self.context.bad("memory.sums", f"{event.told}: {text}")
@@ -307,7 +298,7 @@ class Memory(Concern):
     def usage(self, event: Event) -> None:
         """USAGE: what is in use. The first one: what the root task keeps for itself."""
         if self.context.report.events <= 2:
-            self._bytes, self._slots = event.number("bytes"), event.number("slots")
+            self.bytes_in_use, self._slots = event.number("bytes"), event.number("slots")
             self._own_slots, self._own_blocks = self._slots, event.number("blocks")
             self.objects.base(event)
         else:
@@ -370,7 +361,7 @@ class Memory(Concern):
         self.objects.made(event)
         if is_memory(pd) and not is_region(pd):
             self.context.model.tell_extra(pd, f"{body.paddr:#x}_{self.objects.pages(pd)}")
-        self._bytes += body.bytes
+        self.bytes_in_use += body.bytes
         self._slots += body.slots
         self.changed = True
 

@@ -47,8 +47,8 @@ class Nodes(Concern):
         context.model.add_pd(pd, name, pinned=pd == ROOT)
         context.report.names[pd] = name
         if pd != ROOT:
-            context.memory.need_body(pd)
-            context.authority.need_rights(pd)
+            context.memory.bodyless = pd
+            context.authority.rightless = pd
 
     def space(self, event: Event) -> None:
         """A space is created."""
@@ -84,7 +84,7 @@ class Nodes(Concern):
         context.model.add_resource(resource, space)
         context.memory.give_resource(resource, event.number("slots"))
         if is_memory(resource):
-            context.memory.need_body(resource)
+            context.memory.bodyless = resource
 
     def delete(self, event: Event) -> None:
         """A manager deletes a resource or an empty space."""

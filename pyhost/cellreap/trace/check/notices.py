@@ -5,7 +5,7 @@ that are merged or withdrawn.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import ClassVar
 
 from cellreap.model.graph import DESTRUCTOR
@@ -29,7 +29,7 @@ class Notices(Concern):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._work = Work()
+        self.work = Work()
         self._failures: dict[int, Failure] = {}  # by token, until resumed
 
     # -- for other concerns
@@ -38,18 +38,18 @@ class Notices(Concern):
         """Queues a notice on an account."""
         token, to = event.number("token"), event["to"]
         kind, node, dead = event["kind"], event["node"], event["from"]
-        running = self.context.cleanups.current()
+        running = self.context.cleanups.running
         self._check_handlers(event, running is not None and running.is_turn(to, node))
         self.context.timing.queued(to, token, kind)
         if kind == "probe":
             self.context.hung.queued(to, token)
         self.context.answers.queued(event)
-        self._judge("QUEUE", self._work.queue(token, to, kind, node, tag, dead))
-        if not self.context.freed.is_stopped(to):
+        self._judge("QUEUE", self.work.queue(token, to, kind, node, tag, dead))
+        if to not in self.context.freed.stopped:
             self.context.tombstones.queued(Notice(token, to, kind, node, tag, dead=dead))
         else:
-            self._work.forget(to)
-            self.context.tickets.note(self.changed_accounts())
+            self.work.forget(to)
+            self.context.tickets.note(self.work.take_changed())
 
     def _check_handlers(self, event: Event, turn: bool) -> None:
         """A pre-destroy notice names the handlers that its receiver has for the node now. turn: it
@@ -67,61 +67,29 @@ class Notices(Concern):
 
     def waiting(self, pd: str, token: int) -> Notice | None:
         """The unfinished notice with this token, if it is for this PD."""
-        notice = self._work.get(token)
+        notice = self.work.get(token)
         if notice is None or notice.to != pd or notice.state == FAILED:
             return None
         return notice
 
     def count(self) -> int:
         """The number of notices that the root task still has. Stopped PDs have none."""
-        return count_of(self._work, self.context.freed.stopped())
-
-    def is_unfinished(self, token: int) -> bool:
-        """Whether the notice is not finished, or failed and still in its lane."""
-        return self._work.get(token) is not None
-
-    def is_held(self, notice: Notice) -> bool:
-        """Whether the notice waits behind one that failed."""
-        return self._work.is_held(notice)
-
-    def has_work(self, pd: str) -> bool:
-        """Whether the PD has a notice that it can still finish."""
-        return self._work.has_work(pd)
-
-    def is_ready(self, pd: str) -> bool:
-        """Whether the PD would be handed a notice if it asked for work now."""
-        return self._work.is_ready(pd)
+        return count_of(self.work, self.context.freed.stopped)
 
     def oldest(self, pd: str) -> int | None:
         """The token of the oldest notice that the PD can still finish, without strict ones."""
-        return self._work.oldest(pd, self.context.blame.is_strict)
-
-    def probes(self, pd: str) -> int:
-        """The number of probes that the PD has not finished."""
-        return self._work.probes(pd)
-
-    def unfinished_of(self, tag: Tag) -> Iterator[Notice]:
-        """The notices of an account that are still to be finished, without held ones."""
-        return self._work.unfinished_of(tag)
-
-    def counts(self, tag: Tag, but: str) -> tuple[int, ...]:
-        """`work.COUNTS` of an account, without the notices to the PD `but`."""
-        return self._work.counts(tag, but)
-
-    def is_over(self, tag: Tag, but: str) -> bool:
-        """Whether nothing of an account is awaited, without the notices to the PD `but`."""
-        return self._work.is_over(tag, but)
+        return self.work.oldest(pd, self.context.blame.is_strict)
 
     def give_up(self, pd: str, token: int) -> list[Notice]:
         """The notices of a PD up to this token are awaited by nobody any more. Returns them."""
-        given_up = self._work.give_up(pd, token)
-        self.context.tickets.note(self.changed_accounts())
+        given_up = self.work.give_up(pd, token)
+        self.context.tickets.note(self.work.take_changed())
         self._owe_withdrawals(each for each in given_up if each.kind == "extract")
         return given_up
 
     def end_extraction(self, tag: Tag) -> None:
         """An extraction is over. Its notices that nobody has fetched are withdrawn."""
-        self._owe_withdrawals(self._work.unseen_questions(tag))
+        self._owe_withdrawals(self.work.unseen_questions(tag))
 
     def _owe_withdrawals(self, notices: Iterable[Notice]) -> None:
         """Demands that those of the notices that nobody has fetched are withdrawn next."""
@@ -129,17 +97,9 @@ class Notices(Concern):
             if not notice.seen:
                 self.context.debts.owe("withdrawn NOTICE", notice.to, str(notice.token))
 
-    def forget(self, pd: str) -> None:
-        """The PD is destroyed."""
-        self._work.forget(pd)
-
-    def changed_accounts(self) -> set[Tag]:
-        """The accounts whose counts changed since the last call."""
-        return self._work.take_changed()
-
     def at_end(self) -> None:
         """The trace ends."""
-        for notice in self._work.unfinished():
+        for notice in self.work.unfinished():
             what = "acknowledged" if notice.state == "out" else "fetched"
             about = f"notice {notice.token} ({notice.kind} {notice.node})"
             if self.context.blame.may_keep(notice.to):
@@ -150,7 +110,7 @@ class Notices(Concern):
     def count_held(self) -> None:
         """Ends the replay: the report gets the number of notices held behind each failure."""
         for failure in self._failures.values():
-            failure.waiting = self._work.behind(failure.token)
+            failure.waiting = self.work.behind(failure.token)
 
     def _judge(self, name: str, wrong: Wrong | None) -> bool:
         if wrong is not None:
@@ -185,7 +145,7 @@ class Notices(Concern):
         if self.context.actors.may_act(event, event["pd"]):
             before = self.context.previous
             goes_on = before is not None and before.told == "fetched NOTICE"
-            wrong = self._work.fetch(event["pd"], event.number("token"), goes_on)
+            wrong = self.work.fetch(event["pd"], event.number("token"), goes_on)
             self._judge("fetched NOTICE", wrong)
 
     def finish_work(self, event: Event) -> None:
@@ -194,8 +154,8 @@ class Notices(Concern):
         pd, token, result = event["pd"], event.number("token"), event["result"]
         if not context.actors.may_act(event, pd):
             return
-        notice = self._work.get(token)
-        if not self._judge("FINISH_WORK", self._work.finish(pd, token, result)) or notice is None:
+        notice = self.work.get(token)
+        if not self._judge("FINISH_WORK", self.work.finish(pd, token, result)) or notice is None:
             return
         if result == "failed" and notice.kind not in ("probe", "fault"):
             failure = Failure(pd, lane_of(notice.node), token, notice.kind, notice.node)
@@ -207,7 +167,7 @@ class Notices(Concern):
         context.hung.finished(pd, token)
         if result != "failed":
             context.answers.forget(token)
-        context.tickets.note(self.changed_accounts())
+        context.tickets.note(self.work.take_changed())
         context.slots.finished(pd, token, result != "failed")
         if notice.kind == "fault":
             context.blame.finished(notice, result)
@@ -219,7 +179,7 @@ class Notices(Concern):
         if not self.context.actors.may_act(event, event["pd"]):
             return
         token = event.number("token")
-        if self._judge("resumed NOTICE", self._work.resume(event["pd"], token)):
+        if self._judge("resumed NOTICE", self.work.resume(event["pd"], token)):
             self._failures.pop(token).resumed = True
             self.context.timing.heard(event["pd"])
 
@@ -227,7 +187,7 @@ class Notices(Concern):
 
     def _unseen(self, event: Event) -> Notice | None:
         """The notice that the event is about, if its PD has not fetched it."""
-        notice = self._work.get(event.number("token"))
+        notice = self.work.get(event.number("token"))
         if notice is not None and notice.to == event["pd"] and not notice.seen:
             return notice
         text = f"token={event['token']}: {event['pd']} has no such notice that it has not fetched"
@@ -245,7 +205,7 @@ class Notices(Concern):
         notice = self._unseen(event)
         if notice is None:
             return
-        beside = self._work.unseen_beside(notice)
+        beside = self.work.unseen_beside(notice)
         if not self._was_left(notice):
             text = f"token={notice.token}: no destroyed PD left this {notice.kind} notice behind"
             context.bad("notices.merged", f"merged NOTICE: {text}")
@@ -260,7 +220,7 @@ class Notices(Concern):
         context.accounts.merging(notice.token)
         context.tombstones.finished(notice.to, notice.token)
         context.answers.merged(notice.token)
-        self._work.merge(notice)
+        self.work.merge(notice)
 
     def withdraw(self, event: Event) -> None:
         """withdrawn NOTICE: a notice is taken back for good."""
@@ -274,14 +234,14 @@ class Notices(Concern):
             context.accounts.merging(notice.token)
         context.tombstones.finished(notice.to, notice.token)
         context.answers.forget(notice.token)
-        self._work.withdraw(notice)
-        context.tickets.note(self.changed_accounts())
+        self.work.withdraw(notice)
+        context.tickets.note(self.work.take_changed())
 
     def _needs_no_telling(self, notice: Notice) -> None:
         """Checks that nothing is lost with the notice: its space is gone, or another notice stands
         for it.
         """
-        beside = self._work.unseen_beside(notice)
+        beside = self.work.unseen_beside(notice)
         gone = not self.context.extractions.lives(lane_of(notice.node))
         stands = any(other.stands_for_several() for other in beside)
         if not (notice.stands_for_several() or self._was_left(notice)) or not (gone or stands):

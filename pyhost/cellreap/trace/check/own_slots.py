@@ -18,7 +18,7 @@ def has_door(context: Context, pd: str) -> bool:
     """Whether others call the PD over channels, or its children's faults go to it. Its endpoint is
     then in the slot of its input.
     """
-    config = context.configured.edges.config_of(pd)
+    config = context.configured.edges.configs.get(pd)
     return config is not None and config.has_door
 
 
@@ -26,7 +26,7 @@ def is_of_microkit(context: Context, pd: str) -> bool:
     """Whether the PD is for Microkit. Then the configuration gives it the capabilities with which
     it calls others, whatever becomes of edges.
     """
-    config = context.configured.edges.config_of(pd)
+    config = context.configured.edges.configs.get(pd)
     return config is not None and config.microkit
 
 
@@ -36,7 +36,7 @@ def child_of(context: Context, node: str) -> str | None:
     if parts is None or parts.kind != "RESOURCE" or parts.type != "PD":
         return None
     pd = pd_id(parts.number)
-    config = context.configured.edges.config_of(pd)
+    config = context.configured.edges.configs.get(pd)
     if config is None and context.expected is not None:
         config = context.expected.pd(context.report.names.get(pd, ""))  # it is being made
     return pd if config is not None and config.parent_badge is not None else None

@@ -48,7 +48,7 @@ class Progress(Concern):
             return False
         return (
             (cleanup and notice.kind == "pre-destroy")
-            or (tag[0] == "extraction" and context.extractions.is_under_way(tag[1]))
+            or (tag[0] == "extraction" and tag[1] in context.extractions.running)
             or context.tickets.awaits(tag, notice.to)
         )
 

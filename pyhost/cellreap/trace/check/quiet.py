@@ -32,7 +32,7 @@ class Quiet(Concern):
         """PDs of which was told at the end: state, and for whom each waits"""
         self._rested: set[str] = set()  # those of them that had the chance to run and rest
         self._ended: set[str] = set()  # those of them when the last was told
-        self._waits: set[str] = set()  # those of them that wait for another one
+        self.waits: set[str] = set()  # those of them that wait for another one
 
     def see(self, event: Event) -> None:
         """An event while `due` or `told` has anything."""
@@ -42,10 +42,6 @@ class Quiet(Concern):
             self.context.bad("silence.each", text)
         if self.told and event.told not in ("STANDS", "unfinished THREAD"):
             self._end(event)
-
-    def waits(self, pd: str) -> bool:
-        """Whether the root task told at the end that the PD waits for another one."""
-        return pd in self._waits
 
     def doing(self, pd: str) -> str | None:
         """What the PD does, if the root task has just told so."""
@@ -58,7 +54,7 @@ class Quiet(Concern):
     def at_end(self) -> None:
         """END: whoever is known to wait for its fault handler was told of."""
         for pd in self.context.model.pds():
-            if self.context.blame.is_held(pd) and pd not in self._ended:
+            if pd in self.context.blame.held and pd not in self._ended:
                 text = f"END: {pd} waits for its fault handler: expected STANDS of it"
                 self.context.bad("silence.each", text)
 
@@ -78,7 +74,7 @@ class Quiet(Concern):
             text = f"{event.told}: STANDS without SILENT is before it: expected the end of the run"
             self.context.bad("silence.each", text)
         self._ended = set(self.told)
-        self._waits = {pd for pd, (state, _) in self.told.items() if state in WAITS}
+        self.waits = {pd for pd, (state, _) in self.told.items() if state in WAITS}
         self.told = {}
 
     # -- events
@@ -105,7 +101,7 @@ class Quiet(Concern):
                 self._rested.add(pd)
         actors, blame = self.context.actors, self.context.blame
         if (state in SUSPENDED) != actors.is_suspended(pd) or (
-            (state == "fault") != blame.is_held(pd)
+            (state == "fault") != (pd in blame.held)
         ):
             text = f"STANDS: pd={pd} state={state}: the events before it have it otherwise"
             self.context.bad("silence.state", text)

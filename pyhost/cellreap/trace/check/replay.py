@@ -12,7 +12,7 @@ from cellreap.errors import CellreapError
 from cellreap.headers import HeaderError, event_table
 from cellreap.model.ids import ROOT
 from cellreap.model.indexed import IndexedModel
-from cellreap.trace.check.accounts import USES
+from cellreap.trace.check.accounts import USES, Accounts
 from cellreap.trace.check.answers import SEES as ANSWER_SEES
 from cellreap.trace.check.concerns import Context
 from cellreap.trace.check.context import Concern
@@ -92,7 +92,8 @@ class _Kind:
     ends: bool
     true: bool
     judged: bool
-    used: bool
+    uses: Callable[[Accounts, Event], None] | None
+    """Counts what an event uses. The model has the event already."""
     same_message: bool
     needs_body: bool
     changes: bool
@@ -170,7 +171,8 @@ class Replay:
             context.truth.alert |= name != "ANSWER"
             self._dispatch(event, kind)
             return
-        context.takeovers.see(event)
+        if context.takeovers.death is not None or context.takeovers.step is not None:
+            context.takeovers.see(event)
         if kind.ends:
             context.tombstones.see(event)
         if context.interleaved.open is not None or name == "STEP":
@@ -186,8 +188,8 @@ class Replay:
             causes.judge(event)
         try:
             self._handle(event, kind)
-            if kind.used:
-                context.accounts.see(event)
+            if kind.uses is not None:
+                kind.uses(context.accounts, event)
             if context.rounds.ending:
                 context.rounds.see(event)
             if context.expected is not None:
@@ -216,7 +218,7 @@ class Replay:
             ends=name in TOMBSTONE_SEES,
             true=told in TRUTH_SEES,
             judged=name in CAUSED,
-            used=told in USES,
+            uses=USES.get(told),
             same_message=told in SAME_MESSAGE,
             needs_body=name in NEED_BODIES,
             changes=name in CHANGES,
@@ -345,9 +347,12 @@ class Replay:
             for waits, demand in self._demands:
                 if waits:
                     demand(event)
-            context.triggers.demand_begun(event)
-            context.collections.demand_collected(event)
-        context.tombstones.release()
+            if context.triggers.looks:
+                context.triggers.demand_begun(event)
+            if context.collections.due:
+                context.collections.demand_collected(event)
+        if context.tombstones.stale:
+            context.tombstones.release()
 
     def _trace(self, event: Event) -> None:
         context, report = self._context, self.report

@@ -98,7 +98,7 @@ class Reports(Concern):
         if n not in self._changed and not begun.number("steps") <= done <= most:
             text = f"SETTLED: n={n}: {done} STEPs, and the plan had {begun['steps']}"
             self.context.bad("reports.steps", text)
-        running = self.context.cleanups.current()
+        running = self.context.cleanups.running
         leaves = running is not None and bool(running.kept)
         what, result = ("unfinished", self._failed) if leaves else ("completed", "0")
         self._add(what, n, begun["trigger"], str(done), begun["steps"], result=result)

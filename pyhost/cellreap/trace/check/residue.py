@@ -176,7 +176,7 @@ class Residue(Concern):
 
     def keep(self, step: Row) -> None:
         """The current cleanup leaves a step for a later run. A subscriber is not told at all."""
-        running = self.context.cleanups.current()
+        running = self.context.cleanups.running
         if running is None:
             return
         name, node, pd = step
@@ -200,12 +200,12 @@ class Residue(Concern):
 
     def runs_later(self) -> bool:
         """Whether the current cleanup is in a later run."""
-        running = self.context.cleanups.current()
+        running = self.context.cleanups.running
         return running is not None and running.run > 0
 
     def _rest(self) -> list[Running]:
         """The cleanups that left something, but for the current one."""
-        current = self.context.cleanups.current()
+        current = self.context.cleanups.running
         return [running for running in self.of.values() if running is not current]
 
     def doomed(self) -> set[str]:

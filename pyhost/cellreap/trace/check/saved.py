@@ -20,7 +20,7 @@ class Saved(Concern):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._pds: set[str] = set()
+        self.pds: set[str] = set()
         self._spaces: set[str] = set()
         self.unnamed: set[str] = set()
         """PDs and spaces that the configuration does not name"""
@@ -28,10 +28,6 @@ class Saved(Concern):
         self._begun = False
 
     # -- for other concerns
-
-    def is_pd(self, pd: str) -> bool:
-        """Whether it is a PD that the configuration does not name."""
-        return pd in self._pds
 
     def take(self, space: str) -> bool:
         """Whether its manager may create the space though it exists. It does so once."""
@@ -56,15 +52,15 @@ class Saved(Concern):
             return f"op={OP}: expected it before TRIGGER reconcile"
         model = self.context.model
         if event.name == "PD":
-            if set(model.pds()) - self._pds - {ROOT}:
+            if set(model.pds()) - self.pds - {ROOT}:
                 return f"op={OP}: expected it before any PD of the configuration"
-            self._pds.add(event["id"])
+            self.pds.add(event["id"])
             self.unnamed.add(event["id"])
         elif event.name == "SPACE":
             if event["manager"] == ROOT:
                 return f"manager={ROOT}: its spaces are not of a saved state"
             self._spaces.add(event["id"])
-            if event["manager"] not in self._pds and event.optional("name") is None:
+            if event["manager"] not in self.pds and event.optional("name") is None:
                 self.unnamed.add(event["id"])
         elif event.name == "RESOURCE":
             return None if event["space"] in self._spaces else f"{event['space']} is not saved"
@@ -78,7 +74,7 @@ class Saved(Concern):
         who, what = ends = (event["from"], event["to"])
         kind = event["kind"]
         if kind == "SUBSCRIBE":
-            if who in self._pds or not self._goes(what):
+            if who in self.pds or not self._goes(what):
                 return f"{who} and {what}: expected a PD that is named, and what is not"
             return None
         places = [model.space_of.get(end, end) for end in ends]
@@ -93,12 +89,12 @@ class Saved(Concern):
             if before is None or not made or before["id"] != what:
                 return f"expected it right after {what} was made"
             return None
-        if kind != "MAP" and who not in self._pds and not self._goes(places[1]):
+        if kind != "MAP" and who not in self.pds and not self._goes(places[1]):
             return f"{who} and {places[1]} are both named"
         return None
 
     def _goes(self, node: str) -> bool:
-        return node in self.unnamed or self.context.model.manager.get(node) in self._pds
+        return node in self.unnamed or self.context.model.manager.get(node) in self.pds
 
     def reconcile(self) -> None:
         """What is not named goes."""

@@ -143,10 +143,6 @@ class Slots(Concern):
         cspace = self._cspaces.get(pd)
         return cspace is not None and (slot in cspace.reserved or cspace.lost >= MAX_LOST_SLOTS)
 
-    def had_server(self, pd: str, server: str) -> bool:
-        """Whether the PD has or had a capability to something that the server manages."""
-        return pd in self._cspaces and server in self._cspaces[pd].servers
-
     def servers_of(self, pd: str) -> Collection[str]:
         """The PDs that manage, or managed, something that the PD has or had a capability to."""
         return self._cspaces[pd].servers if pd in self._cspaces else ()
@@ -173,7 +169,7 @@ class Slots(Concern):
         """
         context, cspace = self.context, self._cspaces[pd]
         self._reserve(pd, slot, Reservation(0, True))
-        lives = context.actors.may_answer(pd) or context.blame.is_held(pd)
+        lives = context.actors.may_answer(pd) or pd in context.blame.held
         if lives and not context.cleanups.dooms_pd(pd):
             if about not in cspace.untold:
                 context.debts.owe("QUEUE", pd, "lost", about, "-")
@@ -193,7 +189,7 @@ class Slots(Concern):
         cspace = self._cspaces[pd]
         cspace.reserved[slot] = notice
         cspace.lost += notice.lost
-        if not self.context.freed.is_stopped(self.ways.server(pd, slot)):
+        if self.ways.server(pd, slot) not in self.context.freed.stopped:
             self.ways.keep(pd, slot, notice.token)
 
     def _empty(self, pd: str, cspace: _CSpace, capability: Capability) -> int:

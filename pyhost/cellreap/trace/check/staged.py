@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from cellreap import headers
 from cellreap.arches import ARCHES
+from cellreap.trace.check.actors import FROZEN
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event, cause_of
 from cellreap.trace.report import Unreached, counted
@@ -153,7 +154,7 @@ class Staged(Concern):
         if how in BY_ROOT:
             self._alarm, self._excused = order, False
         elif how in SILENT:
-            context.actors.hang(pd)
+            context.actors.silent[pd] = FROZEN
         else:
             self.orders[by] = order
 

@@ -37,9 +37,9 @@ class Takeovers(Concern):
         super().__init__(context)
         self._most = constant("steps.h", "CR_STEP_ATTEMPTS")
         self._epoch = 0
-        self._injected: str | None = None
+        self.death: str | None = None
         """how a step of a cleanup was made to fail, until the TAKEOVER that follows"""
-        self._step: tuple[str, Step] | None = None
+        self.step: tuple[str, Step] | None = None
         """(n, step) that must be repeated"""
         self._attempts = 0
         """how often it was attempted"""
@@ -55,7 +55,7 @@ class Takeovers(Concern):
     def attempts(self, event: Event) -> int:
         """How often the step of this STEP was attempted."""
         named = (event["n"], (event["name"], event["node"], event["pd"]))
-        if self._step != named:
+        if self.step != named:
             return 1
         # The last death leaves the signal of a notice, and nothing else, to the main thread.
         last = self._attempts == self._most and event["name"] not in QUEUEING
@@ -65,7 +65,7 @@ class Takeovers(Concern):
         """Whether the step of this TAKEOVER may end with a part of its notices or resources: if one
         of them failed, or if no further cleaner attempts it.
         """
-        running = self.context.cleanups.current()
+        running = self.context.cleanups.running
         if running is None or (event["death"] != "error" and event.number("attempts") < self._most):
             return False
         if event["step"] == "notify":
@@ -75,23 +75,23 @@ class Takeovers(Concern):
 
     def see(self, event: Event) -> None:
         """Any event that is not a TAKEOVER or INJECTED."""
-        if self._injected is not None:
+        if self.death is not None:
             self._demand_death(event)
-        if self._step is None:
+        if self.step is None:
             return
         if event.name == "QUEUE" and self._attempts == self._most:
             text = "QUEUE: the last cleaner of this step died: expected the STEP before it"
             self.context.bad("takeover.attempts", text)
-        n, step = self._step
+        n, step = self.step
         shown = f"STEP n={n} name={step[0]} node={step[1]} pd={step[2]}"
         if event.values.get("n", n) != n or not self._is_part(event, step):
             text = f"{event.told}: expected {shown} before it: that step had begun"
             self.context.bad("takeover.step", text)
-            self._step = None
+            self.step = None
 
     def done(self, event: Event) -> None:
         """The step of this STEP was carried out."""
-        self._step = None
+        self.step = None
         named = (event["n"], (event["name"], event["node"], event["pd"]))
         self._left.discard(named)
         self._kept.discard(named)
@@ -113,17 +113,17 @@ class Takeovers(Concern):
         return event[fields[0]] == {"node": step[1], "pd": step[2]}[fields[1]]
 
     def _demand_death(self, event: Event) -> None:
-        if self._injected is not None:
-            text = f"{event.told}: expected TAKEOVER death={self._injected} before it"
+        if self.death is not None:
+            text = f"{event.told}: expected TAKEOVER death={self.death} before it"
             self.context.bad("takeover.death", text)
-            self._injected = None
+            self.death = None
 
     # -- events
 
     def injected(self, event: Event, how: str) -> None:
         """INJECTED: a step of a cleanup is made to fail."""
         self._demand_death(event)
-        self._injected = how
+        self.death = how
 
     def takeover(self, event: Event) -> None:
         """TAKEOVER: a cleaner died, and another one goes on."""
@@ -135,7 +135,7 @@ class Takeovers(Concern):
         elif attempts == self._most and step[1][0] in QUEUEING and not self._has_queued():
             text = f"TAKEOVER: step={step[1][0]}: nothing is queued: expected RESIDUE"
             self.context.bad("takeover.attempts", text)
-        self._step, self._attempts = step, attempts
+        self.step, self._attempts = step, attempts
 
     def residue(self, event: Event) -> None:
         """RESIDUE: a cleaner died at a step for the last time, and the step is left for later."""
@@ -153,24 +153,24 @@ class Takeovers(Concern):
             self._kept.add(step)
             self.context.residue.keep(step[1])
         self._left.add(step)
-        self._step = None
+        self.step = None
         self.context.cleanups.leave(event)
         self.context.interleaved.residue(event)
 
     def _is_in_turn(self, step: Step) -> bool:
         """Whether the step is the suspending of a PD after its destructor. It has no second try."""
-        running = self.context.cleanups.current()
+        running = self.context.cleanups.running
         return running is not None and step[0] == "suspend" and step[2] in running.ended
 
     def _may_be_loud(self, step: Step) -> bool:
         """Whether the step may fail because a device of the PD does not become quiet."""
-        config = self.context.configured.edges.config_of(step[2])
+        config = self.context.configured.edges.configs.get(step[2])
         waits = config is not None and any(each.waits for each in config.maps)
         return step[0] == "suspend" and (waits or self.context.expected is None)
 
     def _has_queued(self) -> bool:
         """Whether the step of notices that has begun has queued any."""
-        running = self.context.cleanups.current()
+        running = self.context.cleanups.running
         return running is not None and bool(running.notifying.things)
 
     def _death(self, event: Event) -> tuple[tuple[str, Step], int]:
@@ -185,16 +185,16 @@ class Takeovers(Concern):
         if event.number("epoch") != self._epoch + 1:
             bad("takeover.epoch", f"{shown}: epoch={event['epoch']}: expected {self._epoch + 1}")
         self._epoch = event.number("epoch")
-        loud = death == "error" and self._injected is None and self._may_be_loud(step[1])
-        if self._injected != death and not loud:
-            expected = "none" if self._injected is None else f"death={self._injected}"
+        loud = death == "error" and self.death is None and self._may_be_loud(step[1])
+        if self.death != death and not loud:
+            expected = "none" if self.death is None else f"death={self.death}"
             text = f"{shown}: death={death}: expected {expected}: that was injected"
             bad("takeover.death", text)
-        self._injected = None
-        if self._step is not None and self._step != step:
-            text = f"{shown}: step={step[1][0]}: expected {self._step[1][0]}, which had begun"
+        self.death = None
+        if self.step is not None and self.step != step:
+            text = f"{shown}: step={step[1][0]}: expected {self.step[1][0]}, which had begun"
             bad("takeover.step", text)
-        due = self._attempts + 1 if self._step == step else 1
+        due = self._attempts + 1 if self.step == step else 1
         if attempts != due:
             bad("takeover.attempts", f"{shown}: attempts={attempts}: expected {due}")
         return step, attempts

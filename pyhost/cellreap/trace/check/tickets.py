@@ -143,7 +143,7 @@ class Tickets(Concern):
         for tag in tags:
             for asked in self._by_tag.get(tag, ()):
                 if asked.settled:
-                    asked.was_over |= self.context.notices.is_over(tag, asked.shown.pd)
+                    asked.was_over |= self.context.notices.work.is_over(tag, asked.shown.pd)
 
     def demand_told(self, event: Event) -> None:
         """Checks that no PD waits for a ticket that is over when a PD acts again."""
@@ -182,7 +182,7 @@ class Tickets(Concern):
         if asked.collects:
             return f"ticket={number}: a collection cannot be cancelled"
         if victim is not None:
-            if asked.cancelled or asked.tag is not None or not context.triggers.is_later(victim):
+            if asked.cancelled or asked.tag is not None or victim not in context.triggers.later:
                 return f"ticket={number}: the end of {victim} is not put off"
             context.triggers.cancel(victim)
             self._by_victim[victim].remove(asked)
@@ -190,7 +190,7 @@ class Tickets(Concern):
         else:
             assert asked.tag is not None
             x = asked.tag[1]
-            if not context.extractions.is_under_way(x):
+            if x not in context.extractions.running:
                 return f"ticket={number}: extraction {x} is not under way"
             context.extractions.cancel(x)
         asked.cancelled = True
@@ -230,7 +230,7 @@ class Tickets(Concern):
         is_extraction = victim is None and not asked.collects
         waits = context.settings.mode == "sync" and not is_extraction
         if waits and context.actors.silence(pd) is None:
-            context.actors.wait(pd, number)
+            context.actors.waiting[pd] = number
 
     def ticket(self, event: Event) -> None:
         """TICKET: the owner of a ticket is told its state."""
@@ -242,9 +242,9 @@ class Tickets(Concern):
             return
         self._check_state(event, asked)
         owner = asked.shown.pd
-        if context.actors.waits_for(owner) == number:
-            context.actors.go_on(owner)
-            late = context.notices.has_work(owner)
+        if context.actors.waiting.get(owner) == number:
+            context.actors.waiting.pop(owner, None)
+            late = context.notices.work.has_work(owner)
             # A PD that used a plain send does not wait for the answer. The root task notices that
             # at once.
             before = context.previous
@@ -260,7 +260,7 @@ class Tickets(Concern):
         state = event.number("state")
         expected: tuple[int, ...] = (0,) * len(COUNTS)
         if asked.tag is not None:
-            expected = self.context.notices.counts(asked.tag, shown.pd)
+            expected = self.context.notices.work.counts(asked.tag, shown.pd)
         states = self._states(asked)
         if state not in states:
             names = " or ".join(f"{each} ({self._names[each]})" for each in sorted(states))
@@ -288,7 +288,7 @@ class Tickets(Concern):
             return {self._queued} if there else {self._queued, self._over}
         if not asked.settled:
             return {self._running}
-        if self.context.notices.is_over(asked.tag, asked.shown.pd):
+        if self.context.notices.work.is_over(asked.tag, asked.shown.pd):
             return {self._over}
         return {self._settled, self._over} if asked.was_over else {self._settled}
 

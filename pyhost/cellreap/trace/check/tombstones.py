@@ -52,6 +52,8 @@ class Tombstones(Concern):
         self._destroyed: dict[str, int] = {}
         """node -> its cleanup, until that has settled and no PD refers to the node"""
         self._settled: set[int] = set()
+        self.stale = False
+        """whether there may be nodes that are still known and that no PD refers to"""
         self._refers: dict[str, OrderedDict[str, set[int]]] = {}
         """PD -> destroyed node -> the notices about it, oldest reference first"""
 
@@ -108,12 +110,14 @@ class Tombstones(Concern):
     def destroyed(self, number: int, node: str) -> None:
         """A cleanup destroyed a PD or space."""
         self._destroyed[node] = number
+        self.stale = True
         self.forget(node)
 
     def settled(self, running: Running, leaves: bool) -> None:
         """The cleanup is over. leaves: it left something for a later run."""
         if not leaves:
             self._settled.add(running.result.number)
+            self.stale = True
 
     def queued(self, notice: Notice) -> None:
         """A notice was queued to a PD that is not stopped."""
@@ -123,6 +127,7 @@ class Tombstones(Concern):
         refers = self._refers.setdefault(notice.to, OrderedDict())
         if node not in refers and len(refers) == self._most:
             refers.popitem(last=False)
+            self.stale = True
         refers.setdefault(node, set()).add(notice.token)
 
     def finished(self, pd: str, token: int) -> None:
@@ -132,10 +137,11 @@ class Tombstones(Concern):
             refers[node].discard(token)
             if not refers[node]:
                 del refers[node]
+                self.stale = True
 
     def forget(self, pd: str) -> None:
         """The PD refers to nothing any more: it is stopped or destroyed."""
-        self._refers.pop(pd, None)
+        self.stale |= self._refers.pop(pd, None) is not None
 
     def count(self) -> int:
         """The destroyed nodes of settled cleanups that are still known."""
@@ -144,8 +150,7 @@ class Tombstones(Concern):
 
     def release(self) -> None:
         """Drops what no PD refers to any more. Nothing can refer to it again."""
-        if not self._destroyed:
-            return
+        self.stale = False
         referred = self._referred()
         self._destroyed = {
             node: number

@@ -57,13 +57,14 @@ class Triggers(Concern):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._pending: OrderedDict[str, Trigger] = OrderedDict()  # by PD, oldest first
-        self._later: set[str] = set()
+        self.later: set[str] = set()
         """the PDs in the queue that go on until their cleanup begins"""
         self.to_stop: dict[str, int] = {}
         """what the PD of a subtree created, until it is stopped -> line of that event"""
         self._doomed: dict[str, Trigger] = {}
         """the doomed PDs that were stopped, and why"""
-        self._looks = False
+        self.looks = False
+        """whether a trigger that waits may now have to begin"""
 
     # -- for other concerns
 
@@ -82,11 +83,11 @@ class Triggers(Concern):
             expected = f"that of {due.pd}, which is due to its {due.cause} in line {due.line}"
             self.context.bad("triggers.order", f"{shown} cause={cause}: expected {expected}")
         del self._pending[pd if pd in self._pending else (due or first).pd]
-        if pd in self._later:
+        if pd in self.later:
             self.context.bad(
                 "freed.stop", f"{shown}: expected stopped THREAD pd={pd} right before it"
             )
-            self._later.discard(pd)
+            self.later.discard(pd)
 
     def may_begin(self) -> bool:
         """Whether a cleanup of a trigger is due."""
@@ -113,14 +114,12 @@ class Triggers(Concern):
 
     def look(self) -> None:
         """A trigger came or a cleanup ended. A trigger that waits may now have to begin."""
-        self._looks = True
+        self.looks = True
         self.context.collections.look()
 
     def demand_begun(self, event: Event) -> None:
         """Checks that no trigger waits needlessly when a PD acts again."""
-        if not self._looks:
-            return
-        self._looks = False
+        self.looks = False
         due = self._due()
         if due is not None:
             text = f"{event.told}: expected CLEANUP trigger={due.pd} before it, which is due to its"
@@ -131,18 +130,14 @@ class Triggers(Concern):
         """The PD is destroyed. It is no longer a trigger."""
         self._pending.pop(pd, None)
         self._doomed.pop(pd, None)
-        self._later.discard(pd)
-
-    def is_later(self, pd: str) -> bool:
-        """Whether the PD goes on until its cleanup begins."""
-        return pd in self._later
+        self.later.discard(pd)
 
     def stopped_with_creator(self, pd: str) -> None:
         """The PD is stopped. From here on it is a trigger of its own, too."""
         line = self.to_stop.pop(pd)
         self.context.blame.forget(pd)
         self.context.actors.stop(pd, WHY_SILENT[TREE])
-        self._later.discard(pd)  # it keeps its place in the queue
+        self.later.discard(pd)  # it keeps its place in the queue
         self._pending.setdefault(pd, Trigger(pd, "terminate", line))
         self.context.tombstones.terminated(pd)
         self.look()
@@ -160,7 +155,7 @@ class Triggers(Concern):
         if protected is not None:
             text = f"stopped THREAD: {pd}: its cleanup would destroy {protected}, a protected PD"
             self.context.bad("authority.protected", text)
-        self._later.discard(pd)
+        self.later.discard(pd)
         self.context.blame.forget(pd)
 
     def cancel(self, pd: str) -> None:
@@ -207,7 +202,7 @@ class Triggers(Concern):
         if pd not in context.model.nodes:
             context.bad("actors.there", f"{shown}: {pd} is not there")
             return
-        if pd in self._pending and (cause is None or pd not in self._later):
+        if pd in self._pending and (cause is None or pd not in self.later):
             context.bad("triggers.once", f"{shown}: {pd} is to be cleaned up already")
             return
         if cause in ("terminate", TREE, None):
@@ -219,7 +214,7 @@ class Triggers(Concern):
         elif not (cause == "fault" and context.blame.fault(event)):
             context.actors.may_act(event, pd)
         if cause is None:
-            self._later.add(pd)
+            self.later.add(pd)
             self._pending[pd] = Trigger(pd, "terminate", event.line)
             self.look()
             return
@@ -228,8 +223,8 @@ class Triggers(Concern):
         context.debts.owe("stopped THREAD", pd)
         if cause == TREE:
             self._terminated_tree(event, pd)
-        elif pd in self._later:
-            self._later.discard(pd)  # it keeps its place in the queue
+        elif pd in self.later:
+            self.later.discard(pd)  # it keeps its place in the queue
         elif not context.cleanups.dooms_pd(pd):
             self._pending[pd] = Trigger(pd, cause, event.line)
             self.look()
@@ -254,18 +249,18 @@ class Triggers(Concern):
         stopped after it, except what is doomed or was stopped before.
         """
         context = self.context
-        self._later.discard(top)
+        self.later.discard(top)
         self._pending[top] = Trigger(top, TREE, event.line)
         self.look()
         # Each lives until it is stopped itself: it may be in a call to one that is stopped first.
-        for pd in sorted(_tree(context, top) - {top} - context.freed.stopped()):
+        for pd in sorted(_tree(context, top) - {top} - context.freed.stopped):
             self.to_stop[pd] = event.line
 
     def _prevented(self, event: Event) -> None:
         """A PD that was to be terminated later goes on."""
         pd, context = event["pd"], self.context
         due = self._due()
-        if pd not in self._later or due is None or due.pd != pd:
+        if pd not in self.later or due is None or due.pd != pd:
             text = f"TRIGGER never: {pd}: expected it where the cleanup of its TRIGGER is due"
             context.bad("triggers.order", text)
         if context.authority.would_destroy(pd) is None:
@@ -293,7 +288,7 @@ class Triggers(Concern):
                 "triggers.late", f"TRIGGER late: token={token}: no such notice waits for {pd}"
             )
             return
-        if context.notices.is_held(notice) or context.hung.is_probe(pd, token):
+        if context.notices.work.is_held(notice) or context.hung.is_probe(pd, token):
             text = "it is held behind one that failed, or its time is a limit"
             context.bad("triggers.late", f"TRIGGER late: token={token}: {text}")
         elif not context.blame.is_strict(notice) and token != context.notices.oldest(pd):
