@@ -25,7 +25,6 @@ trace. With --junitxml the paths are properties of the test.
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -120,7 +119,8 @@ def cellreap(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     from cellreap.testing.systems import Systems
 
     base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    # Not by its environment, which the processes that a worker starts inherit.
+    shared = base.parent if hasattr(request.config, "workerinput") else base
     option = request.config.getoption
     chosen = _chosen(request)
     runs = request.node.stash.setdefault(_RUNS, [])

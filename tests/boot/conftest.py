@@ -6,7 +6,6 @@ They boot the kernel that `cellreap run` boots. A wrong SDK fails them.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -42,13 +41,15 @@ def sdk_of() -> Callable[[str], Sdk]:
 
 
 @pytest.fixture(scope="session")
-def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def shared_folder(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Path]:
     """Makes folders for the session.
 
     All workers of pytest-xdist share the folders and the runs in them.
     """
     base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    shared = base.parent if hasattr(request.config, "workerinput") else base
 
     def make(name: str) -> Path:
         folder = shared / name

@@ -291,12 +291,29 @@ def test_other(cellreap):
     assert "Traceback" not in shown
 
 
+def counted_boots(bench: Bench) -> Path:
+    """The file to which the emulator writes a line in each boot."""
+    boots, emulator = bench.folder / "boots", bench.folder / "bin" / "qemu-system-x86_64"
+    emulator.write_text(emulator.read_text().replace("\n", f"\necho >> {boots}\n", 1))
+    return boots
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("Y-03")
+def test_sessions_that_a_worker_starts_boot_for_themselves(
+    pytester: pytest.Pytester, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw0")
+    boots = counted_boots(bench)
+    for _ in range(2):
+        run_tests(pytester, THREE_LINES).assert_outcomes(passed=1)
+    assert boots.read_text() == "\n\n"
+
+
 @pytest.mark.slow
 @pytest.mark.behaviour("Y-03")
 def test_workers_share_the_boots(pytester: pytest.Pytester, bench: Bench) -> None:
-    boots = pytester.path / "boots"
-    emulator = bench.folder / "bin" / "qemu-system-x86_64"
-    emulator.write_text(emulator.read_text().replace("\n", f"\necho >> {boots}\n", 1))
+    boots = counted_boots(bench)
     text = "import pytest\n@pytest.mark.parametrize('n', range(4))\ndef test_it(cellreap, n):\n"
     text += '    assert len(cellreap.run("small.toml").cleanups) == 1\n'
     result = run_tests(pytester, text, "-n", "2")
