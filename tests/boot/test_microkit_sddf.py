@@ -33,7 +33,6 @@ BLOCK = {"blk_driver": 0, "blk_virt": 1, "client": 2}
 DISK, SECTOR, SECTORS, FAT = 16 << 20, 512, 2048, 6
 """Bytes of the disk and of a sector; the first sector of its only partition, and its kind."""
 KEYS = 6_000
-SECONDS = 4
 
 MANY = pytest.mark.parametrize("times", [8, pytest.param(200, marks=pytest.mark.thorough)])
 
@@ -63,8 +62,15 @@ def echo(console: str) -> str:
     return "".join(letter for letter in said if letter in LETTERS)
 
 
-def busy(microkit: Microkit) -> dict[str, Any]:
-    return {"counter": {"symbols": {"ticks": SECONDS * microkit.board.clock_hz}}}
+def seconds(times: int) -> int:
+    """How long a system is kept busy: less than 5 s longer than all crashes take, for that it says
+    nothing.
+    """
+    return 4 if times < 100 else 7
+
+
+def busy(microkit: Microkit, times: int) -> dict[str, Any]:
+    return {"counter": {"symbols": {"ticks": seconds(times) * microkit.board.clock_hz}}}
 
 
 def typed_in(folder: Path) -> Path:
@@ -84,14 +90,14 @@ def conversation(
         change = killed("serial_driver", times)
         run, said = run_of(system, search, policy, folder, change=change, typed=typed)
         return run, echo(said)
-    with terminal(folder, typed.read_bytes(), SECONDS / 2) as (qemu_args, printed):
+    with terminal(folder, typed.read_bytes(), 3) as (qemu_args, printed):
         run, _ = run_of(
             kept_busy(system, folder),
             search,
             policy + reset(microkit.board, "serial"),
             folder,
             microkit.board,
-            change=killed("serial_driver", times, busy(microkit)),
+            change=killed("serial_driver", times, busy(microkit, times)),
             qemu_args=qemu_args,
         )
         return run, echo(printed.read_text(errors="replace"))
@@ -117,9 +123,9 @@ def test_clients_of_a_serial_driver_echo_on(
     """
     run, heard = conversation(sddf, microkit, tmp_path, back("serial_driver"), times)
     assert run.alive() >= set(SERIAL)
-    rest = iter((tmp_path / "typed").read_text())
+    rest = iter(LETTERS * KEYS)
     assert all(letter in rest for letter in heard), "the order, and once"
-    assert len(heard) >= (KEYS - 2 * times if microkit.board == BOARD else KEYS // 2)
+    assert len(heard) >= (KEYS - 2 * times if microkit.board == BOARD else KEYS // 3)
 
 
 @pytest.mark.parametrize("times", [5, pytest.param(200, marks=pytest.mark.thorough)])
@@ -131,7 +137,7 @@ def test_all_who_depend_on_a_serial_driver_come_back_in_order(
     run, heard = conversation(sddf, microkit, tmp_path, together(SERIAL), times)
     assert in_order(run, SERIAL, times)
     assert heard
-    assert heard in (tmp_path / "typed").read_text()
+    assert heard in LETTERS * (2 + len(heard) // len(LETTERS))
 
 
 @MANY
@@ -148,7 +154,7 @@ def test_clients_of_a_timer_have_their_timeouts(
     policy = together(TIMER) if depth > 0 else policy
     system = kept_busy(sddf / "timer" / "timer.system", tmp_path)
     search = [sddf / "timer", microkit.programs]
-    change = killed("timer_driver", times, busy(microkit))
+    change = killed("timer_driver", times, busy(microkit, times))
     run, console = run_of(system, search, policy, tmp_path, microkit.board, change=change)
     assert depth == 0 or in_order(run, TIMER, times)
     told = re.findall(r"the time \(in nanoseconds\) is: (\d+)", console)
@@ -176,7 +182,7 @@ def test_a_disk_is_written_and_read_again(
         together(BLOCK) + reset(microkit.board, "blk"),
         tmp_path,
         microkit.board,
-        change=killed("blk_driver", times, busy(microkit)),
+        change=killed("blk_driver", times, busy(microkit, times)),
         qemu_args=(
             *("-global", "virtio-mmio.force-legacy=false"),
             *(*drive, "virtio-blk-device,drive=hd"),

@@ -7,6 +7,7 @@ with sdfgen 0.23.1, by default python3.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -143,21 +144,21 @@ def together(depths: Mapping[str, int]) -> str:
 @contextmanager
 def terminal(folder: Path, typed: bytes, seconds: float) -> Iterator[tuple[tuple[str, ...], Path]]:
     """A console at a virtio device: the arguments for QEMU, and the file into which it prints. From
-    its first word on, it is typed to for about this time.
+    its first word on, it is typed to, all of this in about this time, and again.
     """
     keys, printed, over = folder / "tty.in", folder / "tty.out", threading.Event()
     os.mkfifo(keys)
     printed.write_bytes(b"")
 
     def type_all() -> None:
-        steps = int(seconds / _STEP_S)
-        size = -(-len(typed) // steps)
+        size = -(-len(typed) // int(seconds / _STEP_S))
         while not (over.wait(_STEP_S) or printed.stat().st_size):
             pass
         with keys.open("r+b", buffering=0) as file:
-            for at in range(0, len(typed), size):
-                if not over.wait(_STEP_S):
-                    file.write(typed[at : at + size])
+            for at in itertools.count(0, size):
+                if over.wait(_STEP_S):
+                    return
+                file.write((typed * 2)[at % len(typed) :][:size])
 
     args: tuple[str, ...] = ("-global", "virtio-mmio.force-legacy=false")
     args += ("-device", "virtio-serial-device", "-device", "virtconsole,chardev=tty")
