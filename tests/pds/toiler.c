@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * A PD that works in rounds: it computes, and asks the root task for what changes nothing. It
- * measures ROUNDS rounds by the counter of the CPU, makes its space, for which another PD waits,
- * and measures as many again. Then it terminates the PD whose capability it has, if it has one. It
- * prints
+ * measures ROUNDS times its argument by the counter of the CPU, makes its space, for which another
+ * PD waits, and measures as many again. Then it terminates the PD whose capability it has, if it
+ * has one. It prints
  *
  *     alone TICKS
  *     beside TICKS */
@@ -14,7 +14,7 @@ enum { ROUNDS = 500, WORK = 10000 };
 static uint64_t rounds(void)
 {
     const uint64_t begin = counter();
-    for (int i = 0; i < ROUNDS; i++) {
+    for (uint64_t i = 0; i < ROUNDS * cr_info()->args[0]; i++) {
         cr_look_state state;
         for (volatile uint32_t done = 0; done < WORK; done++) {
         }
