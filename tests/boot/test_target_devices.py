@@ -99,7 +99,7 @@ def twice(config: Config) -> Config:
 
 @pytest.mark.behaviour("E-04")
 def test_regions_may_have_the_same_registers(target: Target) -> None:
-    run = target.run("driver_x86_64", change=together(WITH_TRUTH, twice))
+    run = target.run(driver_for(target.sdk), change=together(WITH_TRUTH, twice))
     assert run.says("driver").count("interrupted") == 6
 
 
@@ -158,10 +158,12 @@ def test_a_device_becomes_quiet_before_anything_of_its_driver_is_used_again(
 
 
 @pytest.mark.behaviour("E-05")
-def test_a_device_that_does_not_become_quiet_holds_up_what_its_driver_had(target: Target) -> None:
+def test_a_device_that_does_not_become_quiet_holds_up_what_its_driver_had(
+    target_of: Callable[[str], Target],
+) -> None:
     """Its memory is not used again, and the driver does not come back."""
     change = together(with_dma("x86_64", until=8), with_crashes({"pd": "driver", "how": "exit"}))
-    run = target.boot("driver_x86_64", change=change)
+    run = target_of("x86_64").boot("driver_x86_64", change=change)
     assert run.report.violations == []
     assert {event["step"] for event in run.of("RESIDUE")} == {"suspend"}
     assert len(run.of("PD", name="driver")) == 1
