@@ -13,9 +13,7 @@ static const cr_image_line *line_at(uint32_t line)
 
 int cr_is_line(cr_ref resource)
 {
-    const cr_ref space = cr_model_space(cr_sys.model, resource);
-    return space.index != CR_NONE &&
-           (cr_same(space, cr_sys.irq_space) || cr_same(space, cr_sys.port_space));
+    return cr_is_in(resource, cr_sys.irq_space, cr_sys.port_space);
 }
 
 void cr_lines_add(const cr_pd *pd, uint32_t config)

@@ -313,15 +313,12 @@ cr_status cr_memory_fill(uint32_t pool_slot, cr_pages pages, const cr_content *c
 
 int cr_is_region(cr_ref resource)
 {
-    const cr_ref space = cr_model_space(cr_sys.model, resource);
-    return space.index != CR_NONE && cr_same(space, cr_sys.vmr_space);
+    return cr_is_in(resource, cr_sys.vmr_space, cr_sys.vmr_space);
 }
 
 int cr_is_memory(cr_ref resource)
 {
-    const cr_ref space = cr_model_space(cr_sys.model, resource);
-    return space.index != CR_NONE &&
-           (cr_same(space, cr_sys.mo_space) || cr_same(space, cr_sys.vmr_space));
+    return cr_is_in(resource, cr_sys.mo_space, cr_sys.vmr_space);
 }
 
 int cr_memory_is_unused(cr_ref resource)

@@ -432,11 +432,15 @@ cr_result cr_find_map_ends(const cr_pd *from, const cr_map_ends *ends, cr_ref *s
     return may ? CR_RESULT_OK : CR_RESULT_DENIED;
 }
 
-int cr_is_bare(cr_ref resource)
+int cr_is_in(cr_ref resource, cr_ref one, cr_ref other)
 {
     const cr_ref space = cr_model_space(cr_sys.model, resource);
-    return space.index != CR_NONE &&
-           (cr_same(space, cr_sys.channel_space) || cr_same(space, cr_sys.ads_space));
+    return space.index != CR_NONE && (cr_same(space, one) || cr_same(space, other));
+}
+
+int cr_is_bare(cr_ref resource)
+{
+    return cr_is_in(resource, cr_sys.channel_space, cr_sys.ads_space);
 }
 
 /* -- start */

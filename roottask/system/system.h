@@ -520,6 +520,8 @@ cr_result cr_make_memory(cr_pd *pd, cr_pages pages, cr_ref *out);
 cr_result cr_make_region(cr_pd *pd, cr_ref object, uint64_t vaddr, int writable, uint32_t slot,
                          cr_ref *out);
 cr_result cr_make_subscription(const cr_pd *pd, cr_ref node, uint32_t handler);
+/* Whether the resource is in one of these spaces, of which either may not be there. */
+int cr_is_in(cr_ref resource, cr_ref one, cr_ref other);
 /* Whether the resource is no kernel object: a channel (channels.h), or an address space. */
 int cr_is_bare(cr_ref resource);
 /* Whether the resource is an interrupt line or a range of I/O ports (lines.h). */
