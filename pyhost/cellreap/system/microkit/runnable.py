@@ -157,11 +157,12 @@ def _places(described: System, board: Board) -> dict[str, int]:
             continue
         if board.memory is None:
             raise told[region.name].error("needs a board whose memory is known", "region_paddr")
-        page, before = page_size_of(region, described), -1
-        while end != before:
-            before, at = end, (end - sizes[region.name]) & -page
-            end = min((place for name, place in found.items()
-                       if at < place + sizes[name] and place < end), default=end)  # fmt: skip
+        page, size = page_size_of(region, described), sizes[region.name]
+        at = (end - size) & -page
+        while taken := [
+            place for name, place in found.items() if at < place + sizes[name] and place < at + size
+        ]:
+            at = (min(taken) - size) & -page
         found[region.name] = end = at
     return found
 
