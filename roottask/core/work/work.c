@@ -408,6 +408,62 @@ static void remove_behind(cr_work *work, uint32_t index)
     free_item(work, index);
 }
 
+/* ---- walking over the notices of a receiver -------------------------------------------------- */
+
+static uint32_t first_of(const cr_work *work, uint32_t lane_at)
+{
+    return lane_at != CR_NONE ? get_lane(work, lane_at)->first : CR_NONE;
+}
+
+/* The next notice of the receiver, lane by lane, or CR_NONE. The cursor is then at the one behind
+ * it, so that this one may go. */
+static uint32_t next_of(const cr_work *work, uint32_t to, cr_work_cursor *at)
+{
+    if (at->steps++ == 0) {
+        at->lane = get_receiver(work, to)->lanes;
+        at->item = first_of(work, at->lane);
+    }
+    if (at->item == CR_NONE || at->steps > work->n_items) {
+        at->steps = work->n_items;
+        return CR_NONE;
+    }
+    const uint32_t index = at->item;
+    at->item = get_item(work, index)->next;
+    if (at->item == CR_NONE) {
+        at->lane = get_lane(work, at->lane)->next;
+        at->item = first_of(work, at->lane);
+    }
+    return index;
+}
+
+/* The next one that the receiver has not seen, or that it can fetch or finish. */
+static cr_status next_that(const cr_work *work, uint32_t to, int unseen, cr_work_cursor *at,
+                           cr_work_notice *out)
+{
+    if (to >= work->n_receivers) {
+        return CR_ERR_ARG;
+    }
+    for (uint32_t i = next_of(work, to, at); i != CR_NONE; i = next_of(work, to, at)) {
+        const item *it = get_item(work, i);
+        if (unseen ? !it->seen : !get_lane(work, it->lane)->stopped) {
+            *out = it->notice;
+            return CR_OK;
+        }
+    }
+    return CR_ERR_ABSENT;
+}
+
+cr_status cr_work_next_unseen(const cr_work *work, uint32_t to, cr_work_cursor *at,
+                              cr_work_notice *out)
+{
+    return next_that(work, to, 1, at, out);
+}
+
+cr_status cr_work_next(const cr_work *work, uint32_t to, cr_work_cursor *at, cr_work_notice *out)
+{
+    return next_that(work, to, 0, at, out);
+}
+
 /* ---- counts ---------------------------------------------------------------------------------- */
 
 uint32_t cr_work_room(const cr_work *work)
@@ -474,35 +530,21 @@ uint32_t cr_work_charged(const cr_work *work, uint32_t account)
     return account < work->n_receivers ? get_receiver(work, account)->charged : 0;
 }
 
-/* Counts the notices of a lane that have this tag and are not acknowledged. */
-static uint32_t count_lane(const cr_work *work, const lane *l, uint32_t tag)
-{
-    uint32_t n = 0;
-    uint32_t at = l->first;
-    for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
-        const item *it = get_item(work, at);
-        if (it->notice.tag == tag && it->state != ITEM_FAILED) {
-            n++;
-        }
-        at = it->next;
-    }
-    return n;
-}
-
 void cr_work_count_of(const cr_work *work, uint32_t to, uint32_t tag, uint32_t *waiting,
                       uint32_t *held)
 {
+    cr_work_cursor at = {0};
     *waiting = 0;
     *held = 0;
-    uint32_t at = to < work->n_receivers ? get_receiver(work, to)->lanes : CR_NONE;
-    for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
-        const lane *l = get_lane(work, at);
-        const uint32_t n = count_lane(work, l, tag);
-        *waiting += n;
-        if (l->stopped) {
-            *held += n;
+    if (to >= work->n_receivers) {
+        return;
+    }
+    for (uint32_t i = next_of(work, to, &at); i != CR_NONE; i = next_of(work, to, &at)) {
+        const item *it = get_item(work, i);
+        if (it->notice.tag == tag && it->state != ITEM_FAILED) {
+            *waiting += 1;
+            *held += get_lane(work, it->lane)->stopped;
         }
-        at = l->next;
     }
 }
 
@@ -758,36 +800,6 @@ static uint32_t find_unseen(const cr_work *work, uint32_t to, uint64_t token)
     return its && !get_item(work, index)->seen ? index : CR_NONE;
 }
 
-cr_status cr_work_next_unseen(const cr_work *work, uint32_t to, cr_work_cursor *at,
-                              cr_work_notice *out)
-{
-    if (to >= work->n_receivers || at->lane > work->n_items || at->item > work->n_items) {
-        return CR_ERR_ARG;
-    }
-    /* The cursor is already at the notice to look at next, so that the last one may go. */
-    uint32_t lane_at = at->lane != 0 ? at->lane - 1 : get_receiver(work, to)->lanes;
-    uint32_t item_at = at->item != 0        ? at->item - 1
-                       : lane_at != CR_NONE ? get_lane(work, lane_at)->first
-                                            : CR_NONE;
-    for (uint32_t steps = 0; !at->over && item_at != CR_NONE && steps < work->n_items; steps++) {
-        const item *it = get_item(work, item_at);
-        item_at = it->next;
-        if (item_at == CR_NONE) {
-            lane_at = get_lane(work, lane_at)->next;
-            item_at = lane_at != CR_NONE ? get_lane(work, lane_at)->first : CR_NONE;
-        }
-        if (!it->seen) {
-            at->over = item_at == CR_NONE;
-            at->lane = at->over ? 0 : lane_at + 1;
-            at->item = at->over ? 0 : item_at + 1;
-            *out = it->notice;
-            return CR_OK;
-        }
-    }
-    at->over = 1;
-    return CR_ERR_ABSENT;
-}
-
 cr_status cr_work_withdraw(cr_work *work, uint32_t to, uint64_t token, cr_work_notice *out)
 {
     if (to >= work->n_receivers) {
@@ -857,50 +869,16 @@ cr_status cr_work_oldest_of(const cr_work *work, uint32_t to, cr_work_notice *ou
     return CR_OK;
 }
 
-cr_status cr_work_next(const cr_work *work, uint32_t to, cr_work_cursor *at, cr_work_notice *out)
-{
-    if (to >= work->n_receivers || at->lane > work->n_items || at->item > work->n_items) {
-        return CR_ERR_ARG;
-    }
-    uint32_t lane_at = at->lane != 0 ? at->lane - 1 : get_receiver(work, to)->lanes;
-    uint32_t item_at = at->item != 0 ? get_item(work, at->item - 1)->next : CR_NONE;
-    if (at->item != 0 && item_at == CR_NONE) {
-        lane_at = get_lane(work, lane_at)->next;
-    }
-    for (uint32_t steps = 0;
-         !at->over && item_at == CR_NONE && lane_at != CR_NONE && steps < work->n_items; steps++) {
-        const lane *l = get_lane(work, lane_at);
-        if (!l->stopped) {
-            item_at = l->first;
-        } else {
-            lane_at = l->next;
-        }
-    }
-    if (at->over || item_at == CR_NONE || lane_at == CR_NONE) {
-        at->over = 1;
-        return CR_ERR_ABSENT;
-    }
-    at->lane = lane_at + 1;
-    at->item = item_at + 1;
-    *out = get_item(work, item_at)->notice;
-    return CR_OK;
-}
-
 cr_status cr_work_untag(cr_work *work, uint32_t to, uint64_t token)
 {
     if (to >= work->n_receivers) {
         return CR_ERR_ARG;
     }
-    uint32_t lane_at = get_receiver(work, to)->lanes;
-    for (uint32_t lanes = 0; lane_at != CR_NONE && lanes < work->n_items; lanes++) {
-        uint32_t at = get_lane(work, lane_at)->first;
-        for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
-            if (get_item(work, at)->notice.token <= token) {
-                get_item(work, at)->notice.tag = 0;
-            }
-            at = get_item(work, at)->next;
+    cr_work_cursor at = {0};
+    for (uint32_t i = next_of(work, to, &at); i != CR_NONE; i = next_of(work, to, &at)) {
+        if (get_item(work, i)->notice.token <= token) {
+            get_item(work, i)->notice.tag = 0;
         }
-        lane_at = get_lane(work, lane_at)->next;
     }
     return CR_OK;
 }

@@ -55,9 +55,9 @@ typedef struct cr_work_notice {
 
 /* A position in the notices of one receiver. All zeros: before the first. */
 typedef struct cr_work_cursor {
-    uint32_t lane; /* index plus 1 */
-    uint32_t item; /* index plus 1 */
-    int over;
+    uint32_t steps; /* so far */
+    uint32_t lane;  /* of the item */
+    uint32_t item;  /* the one that comes next */
 } cr_work_cursor;
 
 /* The answer to one notice in a FINISH_WORK. */
@@ -148,8 +148,7 @@ cr_status cr_work_take(cr_work *work, uint32_t receiver, cr_work_notice *out, ui
  * Takes time proportional to the receiver's lanes. CR_ERR_ARG. CR_ERR_ABSENT: there is none. */
 cr_status cr_work_oldest_of(const cr_work *work, uint32_t receiver, cr_work_notice *out);
 /* The next notice of the receiver after *at that it can fetch or finish, in the order of its lanes.
- * Nothing may change between two calls with the same cursor. CR_ERR_ARG. CR_ERR_ABSENT: there is no
- * further one. */
+ * Between two calls as above. CR_ERR_ARG. CR_ERR_ABSENT: there is no further one. */
 cr_status cr_work_next(const cr_work *work, uint32_t receiver, cr_work_cursor *at,
                        cr_work_notice *out);
 /* Sets the tag of all notices of the receiver up to this token to 0, also in stopped lanes. Takes
