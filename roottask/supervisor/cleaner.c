@@ -63,17 +63,7 @@ static void enter(cr_phase to)
     cr_sup.cleaner.now.phase = to;
 }
 
-static void trace_doomed(const cr_doomed *doomed, int spared)
-{
-    cr_execution_begin_line(CR_EV_DOOM);
-    cr_trace_node(doomed->node);
-    cr_trace_depth(&cr_sys.trace, doomed->pd_depth);
-    cr_trace_number(&cr_sys.trace, doomed->group);
-    cr_trace_number(&cr_sys.trace, (uint64_t)spared);
-    cr_trace_end(&cr_sys.trace);
-}
-
-static void trace_plan(const cr_plan *plan, cr_cause cause)
+static void trace_cleanup(const cr_plan *plan, cr_cause cause)
 {
     cr_execution_begin_line(CR_EV_CLEANUP);
     cr_trace_node(plan->trigger);
@@ -83,10 +73,7 @@ static void trace_plan(const cr_plan *plan, cr_cause cause)
     cr_trace_number(&cr_sys.trace, cr_sup.cleaner.now.steps);
     cr_trace_state_digest();
     cr_trace_end(&cr_sys.trace);
-    for (uint32_t i = 0; i < plan->n_doomed; i++) {
-        trace_doomed(&plan->doomed[i], 0);
-    }
-    cr_trace_consequences(plan);
+    cr_trace_plan(plan);
 }
 
 static void trace_wait(cr_event event)
@@ -317,7 +304,7 @@ static void start(const cr_trigger_entry *entry, uint64_t cycles)
     cr_cleaner_arrive(now);
     cr_tickets_begin(entry->pd, now->tag);
     now->steps = cr_reports_count_steps(&now->plan);
-    trace_plan(&now->plan, entry->cause);
+    trace_cleanup(&now->plan, entry->cause);
     cr_journal_start(&now->journal, cr_sup.cleaner.epoch);
     count_from(cycles);
     cr_report_start();
@@ -515,13 +502,12 @@ static const cr_cause causes_of[CR_ENDING_COUNT] = {
 };
 
 /* A PD that was stopped while it was doomed had no cleanup of its own to wait for. Now it has. */
-static void spare(const cr_doomed *doomed)
+static void spare(cr_ref node)
 {
-    cr_pd *pd = cr_pd_of(doomed->node);
-    if (cr_model_spare(cr_sys.model, doomed->node) != CR_OK) {
-        cr_panic("a doomed node cannot be spared", doomed->node.index);
+    cr_pd *pd = cr_pd_of(node);
+    if (cr_model_spare(cr_sys.model, node) != CR_OK) {
+        cr_panic("a doomed node cannot be spared", node.index);
     }
-    trace_doomed(doomed, 1);
     if (pd != 0 && cr_pd_is_up(pd)) {
         cr_end_note(pd, CR_ENDING_DEPENDENCY);
     } else if (pd != 0) {
@@ -559,10 +545,10 @@ static void spare_saved(void)
     cr_execution_forget_told();
     for (uint32_t i = 0; i < count; i++) {
         if (!cr_plan_dooms(cr_sys.planner, plan, before[i].node)) {
-            spare(&before[i]);
+            spare(before[i].node);
         }
     }
-    cr_trace_consequences(plan);
+    cr_trace_plan(plan);
 }
 
 /* Begins the cleanup that ends the whole system, if it is time to. Returns 0 if it does not. */

@@ -30,15 +30,20 @@ static uint64_t of_pairs(cr_plan_row kind, const cr_pair *pairs, uint32_t count)
     return digest;
 }
 
-void cr_trace_consequences(const cr_plan *plan)
+void cr_trace_plan(const cr_plan *plan)
 {
-    const uint64_t rows = (uint64_t)plan->n_removed_requests + plan->n_revoked +
+    const uint64_t rows = (uint64_t)plan->n_doomed + plan->n_removed_requests + plan->n_revoked +
                           plan->n_revoked_spaces + plan->n_revoked_bodies + plan->n_core_freed +
                           plan->n_broken + plan->n_notices;
     uint64_t digest = of_pairs(CR_ROW_REQUEST, plan->removed_requests, plan->n_removed_requests) +
                       of_pairs(CR_ROW_REVOKED, plan->revoked, plan->n_revoked) +
                       of_pairs(CR_ROW_SPACE, plan->revoked_spaces, plan->n_revoked_spaces) +
                       of_pairs(CR_ROW_BODY, plan->revoked_bodies, plan->n_revoked_bodies);
+    for (uint32_t i = 0; i < plan->n_doomed; i++) {
+        const cr_doomed *doomed = &plan->doomed[i];
+        digest += cr_digest_row(CR_ROW_DOOMED, cr_rows_label(doomed->node), doomed->pd_depth,
+                                doomed->group);
+    }
     for (uint32_t i = 0; i < plan->n_core_freed; i++) {
         digest += cr_digest_row(CR_ROW_CORE, cr_rows_label(plan->core_freed[i]), 0, 0);
     }
@@ -108,7 +113,7 @@ static void plan_again(void)
         cr_panic("no cleanup can be planned", (uint64_t)status);
     }
     if (cr_sup.cleaner.now.waited) {
-        cr_trace_consequences(&cr_sup.cleaner.now.plan);
+        cr_trace_plan(&cr_sup.cleaner.now.plan);
     }
     cr_execution_forget_told();
 }

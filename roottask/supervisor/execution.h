@@ -32,6 +32,6 @@ int cr_execution_is_complete(const cr_step *step);
 /* Records such a step as done. */
 cr_status cr_execution_finish(const cr_step *step);
 /* The consequences of a plan for the other PDs. */
-void cr_trace_consequences(const cr_plan *plan);
+void cr_trace_plan(const cr_plan *plan);
 
 #endif

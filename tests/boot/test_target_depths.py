@@ -371,8 +371,7 @@ def test_a_client_that_does_not_wait_for_notices_yet_finds_them_when_it_looks(
 
 @pytest.mark.behaviour("G-07", "G-10", "C-28", "G-14")
 def test_groups_are_destroyed_one_after_the_other(run: Run) -> None:
-    group = {pd: e.number("group") for pd, e in run.dooms().items()}
-    group |= {space: e.number("group") for space, e in run.dooms(kind="RESOURCE_SPACE").items()}
+    group = run.groups()
     order = [group[node] for node, _ in run.destroys() if node in group]
     assert order == sorted(order)
     assert len(order) == len(group)

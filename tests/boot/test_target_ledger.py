@@ -52,7 +52,7 @@ def test_a_doomed_table_writes_its_last_sum_through_a_doomed_server_to_the_disk_
         for queued in run.of("QUEUE", kind="pre-destroy")
         for event in run.of("FINISH_WORK", token=queued["token"])
     ]
-    scheduled = [run.at(event) for event in run.of("DOOM", n=1)]
+    scheduled = [run.at(event) for event in run.of("STEP", n=1, name="mark")]
     destroyed = [run.at(step) for _, step in run.destroys(1)]
     assert len(told) == len(answered) == 2
     assert max(scheduled) < min(told)

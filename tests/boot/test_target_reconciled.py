@@ -35,8 +35,7 @@ def test_what_is_not_named_goes_as_it_was_planned(boots: Target) -> None:
     plan = cellreap.reconcile(path.with_suffix(".csv"), path)
     (cleanup,) = run.cleanups()
     assert (cleanup["trigger"], cleanup["cause"]) == ("-", "reconcile")
-    dead = {pd: int(event["depth"]) for pd, event in run.dooms().items()}
-    assert dead == dict(plan.destroyed_pds)
+    assert dict(run.plan()["destroyed_pds"]) == dict(plan.destroyed_pds)
     assert set(run.dooms(kind="RESOURCE_SPACE")) == set(plan.deleted_spaces)
     owed = {(in_saved_state(run, to), *rest) for to, *rest in run.plan()["notices"]}
     assert owed == set(plan.notices)
@@ -78,10 +77,7 @@ def test_who_subscribed_and_stays_is_told_as_it_was_planned(boots: Target, tmp_p
     told = run.of("QUEUE", kind="pre-destroy")
     assert sorted((in_saved_state(run, e["to"]), e["node"]) for e in told) == plan.pre_destroy
     groups = {node: group for group, nodes in enumerate(plan.groups) for node in nodes}
-    assert {pd: int(e["group"]) for pd, e in run.dooms().items()}.items() <= groups.items()
-    assert {
-        space: int(e["group"]) for space, e in run.dooms(kind="RESOURCE_SPACE").items()
-    }.items() <= groups.items()
+    assert run.groups() == groups
     assert max(map(run.at, told)) < min(run.at(step) for _, step in run.destroys())
     for pd, text in (("fs", "PD_4"), ("fs", "space 7"), ("block_server_2", "space 6")):
         assert f"told: about to be destroyed: {text}" in run.says(pd)

@@ -102,7 +102,7 @@ def test_what_is_left_is_in_the_verdict_and_lives_no_more(
     assert manager in shown["dead"]
     assert manager not in shown["alive"]
     assert ["destroy-pd", manager, manager] in shown["cleanups"][0]["left"]
-    assert run.names[manager] not in reading.outcome.alive()
+    assert run.names[manager] not in [run.names[pd] for pd in reading.report.alive()]
     told = tell(reading, run.report.kernel)
     assert not any(line.startswith("PASS") for line in told)
     whole_run = reading_json(reading_of(whole.report, whole.events))

@@ -56,8 +56,8 @@ def outcome(run: Run) -> object:
     states = [run.state(n) for n in range(1, len(run.cleanups()) + 1)]
     answered = Counter(event["pd"] for event in run.of("answered THREAD"))
     says = {name: run.says(name) for name in sorted(run.names.values())}
-    spared = Counter((event["n"], event["node"]) for event in run.of("DOOM", spared=1))
-    return told(run), taken, settled, states, answered, spared, says
+    groups = [run.groups(n) for n in range(1, len(run.cleanups()) + 1)]
+    return told(run), taken, settled, states, answered, groups, says
 
 
 def died(run: Run) -> list[tuple[str, str]]:

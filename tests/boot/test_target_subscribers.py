@@ -174,9 +174,7 @@ def test_subscribers_are_told_from_the_last_group_to_the_first(target: Target) -
     assert config.crashes[0].pd == "block_server_1"
     change = with_watcher(("disk1", "files", "database"), (SPACE | ITSELF,))
     run = target.run("block_fs_db_app", pd_depth="inf", rs_depth=0, change=change)
-    groups = {space: e.number("group") for space, e in run.dooms(1, kind="RESOURCE_SPACE").items()}
-    groups |= {pd: e.number("group") for pd, e in run.dooms(1).items()}
-    order = [groups[e["node"]] for e in run.of("QUEUE", kind="pre-destroy")]
+    order = [run.groups()[e["node"]] for e in run.of("QUEUE", kind="pre-destroy")]
     assert len(order) == 2
     assert order[0] > order[1]
 

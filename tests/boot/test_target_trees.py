@@ -23,8 +23,8 @@ def test_a_pd_and_all_that_it_created_go_in_one_cleanup(target: Target) -> None:
     own, others = children(run, "parent"), children(run, "other_parent")
     (cleanup,) = run.cleanups()
     assert (run.name(cleanup["trigger"]), cleanup["cause"]) == ("parent", "subtree")
-    doomed = {pd: event["depth"] for pd, event in run.dooms().items()}
-    assert doomed == dict.fromkeys([run.id("parent"), *own], "0")
+    doomed = dict(run.plan()["destroyed_pds"])
+    assert doomed == dict.fromkeys([run.id("parent"), *own], 0)
     assert not {node for node, _ in run.destroys()} & set(others)
     (asked,) = run.of("TRIGGER", cause="subtree")
     for pd in doomed:
@@ -49,9 +49,9 @@ def test_children_that_are_clients_of_their_creator_go_with_it(
     """They are in calls to it when it is stopped: one call was received, the other is queued."""
     run = target_of(arch).run("household")
     server = run.id("server")
-    doomed = {pd: event["depth"] for pd, event in run.dooms().items()}
+    doomed = dict(run.plan()["destroyed_pds"])
     assert len(doomed) == 3
-    assert set(doomed.values()) == {"0"}
+    assert set(doomed.values()) == {0}
     for freed in run.of("answered THREAD", by=server):
         assert run.at(freed) < run.at(run.of("stopped THREAD", pd=freed["pd"])[0])
     assert run.of("answered THREAD", by=server)

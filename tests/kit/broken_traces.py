@@ -645,7 +645,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "state.legal": lambda: scenario(_illegal),
     "cleanup.number": lambda: edited("depths-1-0", "CLEANUP", {"n": 2}),
     "cleanup.within": lambda: edited("depths-1-0", "SETTLED", None, n=1),
-    "cleanup.plan": lambda: edited("depths-1-0", "DOOM", {"depth": 0}, node="PD_3"),
+    "cleanup.plan": lambda: edited("depths-1-0", "PLAN", {"rows": 1}),
     "cleanup.independent": _side_by_side,
     "cleanup.needless": lambda: of_drafts(broken_apart.idle().events),
     "cleanup.phases": lambda: edited("depths-1-0", "STEP", {"name": "notify"}, name="mark"),

@@ -53,13 +53,8 @@ class Collecting(Target):
             return super().plan_again(n, plan)
         self.saved = False
         made = reference.spare(self.model, plan, self.roots())
-        depth, spared = dict(plan.destroyed_pds), plan.doomed() - made.doomed()
-        for i, nodes in enumerate(plan.groups):
-            for node in nodes:
-                if node in spared:
-                    self.doom(n, node, depth.get(self.managers.get(node, node)), i, spared=True)
-        self.doomed -= spared
-        self._consequences(n, made)
+        self.doomed -= plan.doomed() - made.doomed()
+        self.tell_plan(n, made)
         return made
 
     def collect(self, meanwhile: Callable[[Target], None] | None = None) -> None:

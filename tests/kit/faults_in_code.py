@@ -257,7 +257,7 @@ def results(run: Run, injector: Injector) -> list[Result]:
         doomed = {
             run.name(event["node"])
             for event in run.events[ends[at] : ends[at + 2]]
-            if event.name == "DOOM" and event["node"] in run.names
+            if event.told == "STEP" and event["name"] == "mark" and event["node"] in run.names
         }
         found.append(
             Result(

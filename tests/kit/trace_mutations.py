@@ -227,9 +227,8 @@ _ACTS = {
     "EXIT": "pd",
     "TRIGGER": "by",
 }
-_PLAN = {"DOOM", "PLAN"}
 _PHASES = {
-    **dict.fromkeys(_PLAN, 0), "suspend": 1, "mark": 2, "tell": 3,
+    "PLAN": 0, "suspend": 1, "mark": 2, "tell": 3,
     "await": 3, "WAIT": 3, "CONTINUE": 3, "cut-request": 4, "destroy-resource": 4,
     "destroy-space": 4, "destroy-pd": 4,
     "notify": 6, "QUEUE": 6,

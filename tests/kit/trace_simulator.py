@@ -1063,7 +1063,7 @@ class Target:
     def plan_again(self, n: int, plan: reference.Plan) -> reference.Plan:
         """The plan anew, when all subscribers have answered."""
         plan = reference.replan(self.model, plan)
-        self._consequences(n, plan)
+        self.tell_plan(n, plan)
         return plan
 
     def after(self, plan: reference.Plan) -> Model:
@@ -1072,21 +1072,12 @@ class Target:
         return reference.apply(self.model, replace(plan, destroyed_pds=pds))
 
     def _tell(self, n: int, plan: reference.Plan, cause: str) -> None:
-        group = {node: index for index, nodes in enumerate(plan.groups) for node in nodes}
         told = {"n": n, "trigger": plan.trigger or "-", "cause": cause, "digest": self.digest()}
         depths = depths_told((plan.pd_depth, plan.rs_depth))
         self.emit("CLEANUP", **told, **depths, steps=0)  # its steps are not known yet
-        depth = dict(plan.destroyed_pds)
-        for node in (*depth, *plan.deleted_spaces):
-            self.doom(n, node, depth.get(self.managers.get(node, node)), group[node])
-        self._consequences(n, plan)
+        self.tell_plan(n, plan)
 
-    def doom(self, n: int, node: str, depth: int | None, group: int, spared: bool = False) -> None:
-        """Tells of a doomed node. depth: its own, or its manager's if that is doomed."""
-        values = {"depth": reference.depth_text(depth), "group": group, "spared": int(spared)}
-        self.emit("DOOM", n=n, node=node, **values)
-
-    def _consequences(self, n: int, plan: reference.Plan) -> None:
+    def tell_plan(self, n: int, plan: reference.Plan) -> None:
         besides = self.doomed - plan.doomed()
         kept = [each for each in reference.hanging(self.model, plan) if each[0] not in besides]
         self.keeps[n] = Counter(pd for pd, _, _ in kept)

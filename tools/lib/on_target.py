@@ -38,7 +38,7 @@ notice.
 """
 SCENARIO: Final = "block_fs_db_app"
 CONFIGS: Final = ("configs", "tests/boot/configs")
-_PLAN_EVENTS: Final = frozenset(("CLEANUP", "DOOM", "PLAN"))
+_PLAN_EVENTS: Final = frozenset(("CLEANUP", "PLAN"))
 
 
 @dataclass(frozen=True)

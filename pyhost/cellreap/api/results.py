@@ -91,7 +91,7 @@ class Run:
     @property
     def alive(self) -> frozenset[str]:
         """The PDs that live at the end."""
-        return frozenset(self._outcome.alive())
+        return frozenset(self.names[pd] for pd in self.reading.report.alive())
 
     @property
     def dead(self) -> frozenset[str]:

@@ -15,6 +15,8 @@ from cellreap.model.nodes import Node
 _MASK: Final = 2**64 - 1
 _LABEL_BYTES: Final = 8
 _KEY: Final = bytes(16)
+_NO_DEPTH: Final = 2**32 - 1
+"""The depth of a doomed space whose manager survives."""
 
 
 _BY_KIND, _FIRST, _SECOND = (
@@ -84,14 +86,21 @@ def _notice_kinds() -> Mapping[str, int]:
 
 
 def of_plan(plan: Mapping[str, Any], model: Model) -> tuple[int, str]:
-    """The number of the rows that follow from a plan, and their digest, as PLAN tells them.
+    """The number of the rows of a plan, and their digest, as PLAN tells them.
 
     plan: as `plan --json` has it, for this state.
     """
     count = total = 0
     kinds = _notice_kinds()
+    depth = dict(plan["destroyed_pds"])
+    for at, nodes in enumerate(plan["groups"]):
+        for node in nodes:
+            deep = depth.get(model.manager.get(node, node), _NO_DEPTH)
+            its = label(node, _data(model.nodes[node]))
+            total += _of_words(_plan_rows()["groups"], its, deep, at)
+            count += 1
     for key, number in _plan_rows().items():
-        for row in plan[key]:
+        for row in plan[key] if key != "groups" else ():
             kind, ids = number, [row] if isinstance(row, str) else list(row[:2])
             if key == "notices":
                 to, word, node, dead = row

@@ -53,7 +53,6 @@ _WORDS: Final = {
     "stopped THREAD": "{pd} is stopped",
     "answered THREAD": "{pd} was in a call to {by}, and is answered with an error",
     "CLEANUP": "cleanup {n} begins, of {trigger} ({cause}): {steps} steps",
-    "DOOM": "cleanup {n} dooms {node}",
     "PLAN": "cleanup {n} is planned",
     "TAKEOVER": "the cleaner died at the step {step} of cleanup {n}: another one goes on",
     "RESIDUE": "cleanup {n} leaves the step {step} of {node} for later",

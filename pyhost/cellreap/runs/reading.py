@@ -43,9 +43,8 @@ def read_run(
         report.broken_off = True
         report.unverified.append(NO_END)
         report.stopped = boot.detail if boot.end is End.FATAL else ""
-        outcome = Outcome()
-        report.unexpected = unexpected(outcome, expected)
-        return Reading(report, outcome=outcome)
+        report.unexpected = unexpected(Outcome(), expected, ())
+        return Reading(report)
     report = reading.report
     if boot.end is End.FATAL and report.broken_off and not report.stopped:
         report.stopped = boot.detail  # a board's own word, which no console of QEMU has

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cellreap.model.ids import ROOT
+from cellreap.model.ids import ROOT, kind_of
 from cellreap.model.memory import size_told
 from cellreap.runs.folding import folded, in_order, in_ranges, many_of, name_of, natural
 from cellreap.trace.events import Event, printable
@@ -78,7 +78,7 @@ def tell(
         told_of = refusals_told(report.refusals, lambda pd: name_of(pd, names))
         lines += [*told_of, ""]
     when = "when the trace broke off" if report.broken_off and not ended else "at the end"
-    lines += [f"Alive {when}: {_alive(story.alive(), names)}", ""]
+    lines += [f"Alive {when}: {_alive(report.alive(), names)}", ""]
     for name, budget in report.stay_down.items():
         times = counted(budget, "respawn")
         lines += [f"{printable(name)} stays down: its budget of {times} is used up.", ""]
@@ -121,8 +121,8 @@ def _sentence(chapter: Chapter, report: Report) -> str:
 
     checked = _checked(chapter.number, report)
     plan: Mapping[str, Any] = {} if checked is None else checked.plan
-    others = [name(e["node"]) for e in chapter.doomed("PD") if e["node"] != chapter.trigger]
-    spaces = [name(event["node"]) for event in chapter.doomed("RESOURCE_SPACE")]
+    others = [name(pd) for pd, _ in plan.get("destroyed_pds", ()) if pd != chapter.trigger]
+    spaces = [name(space) for space in plan.get("deleted_spaces", ())]
     losers = {
         pd
         for key in ("removed_requests", "revoked", "revoked_spaces")
@@ -211,12 +211,10 @@ def _long(
         return _WHY.get(kind, "").format(name_of(cause, names) if cause else "")
 
     doomed = [
-        (event["node"], f", depth {event['depth']}: {reason(event['node'])}")
-        for event in sorted(chapter.doomed("PD"), key=lambda event: event.number("depth"))
+        (pd, f", depth {depth}: {reason(pd)}")
+        for pd, depth in sorted(plan.get("destroyed_pds", ()), key=lambda each: each[1])
     ]
-    doomed += [
-        (event["node"], f": {reason(event['node'])}") for event in chapter.doomed("RESOURCE_SPACE")
-    ]
+    doomed += [(space, f": {reason(space)}") for space in plan.get("deleted_spaces", ())]
     lost: dict[str, list[str]] = {}
     for pd, space in plan.get("removed_requests", ()):
         lost.setdefault(pd, []).append(f"its request to {name_of(space, names)}")
@@ -417,13 +415,11 @@ def _short(chapter: Chapter, report: Report, fault: FaultSeen | None) -> tuple[s
     def name(node: str) -> str:
         return printable(report.names.get(node, node))
 
-    others = [
-        name(event["node"]) for event in chapter.doomed("PD") if event["node"] != chapter.trigger
-    ]
-    along = f"took along {_list(others)}" if others else "took nobody along"
     checked = _checked(chapter.number, report)
-    notices = 0 if checked is None else len(checked.plan["notices"])
-    spaces = len(chapter.doomed("RESOURCE_SPACE"))
+    plan: Mapping[str, Any] = {} if checked is None else checked.plan
+    others = [name(pd) for pd, _ in plan.get("destroyed_pds", ()) if pd != chapter.trigger]
+    along = f"took along {_list(others)}" if others else "took nobody along"
+    notices, spaces = len(plan.get("notices", ())), len(plan.get("deleted_spaces", ()))
     said, by, who = chapter.how.rpartition(" by ")
     how = f"{said}{by}{name(who)}" if by else chapter.how
     told = [fault.overflow_told(), fault.place] if fault is not None else []
@@ -439,8 +435,7 @@ def _how(chapter: Chapter, names: Mapping[str, str]) -> str:
 
 def _order(chapter: Chapter, checked: Cleanup | None, names: Mapping[str, str]) -> str:
     """The destroyed nodes in order. Resources are not listed apart from their spaces."""
-    doomed = {event["node"] for event in chapter.of("DOOM")}
-    gone = [node for node in (checked.destroyed if checked else ()) if node in doomed]
+    gone = [node for node in (checked.destroyed if checked else ()) if kind_of(node) != "RESOURCE"]
     return ", then ".join(in_ranges([printable(names.get(node, node)) for node in gone]))
 
 

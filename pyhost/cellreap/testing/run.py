@@ -21,7 +21,6 @@ from cellreap.trace.check.replay import Replay
 from cellreap.trace.check.rows import with_doomed
 from cellreap.trace.check.running import DESTROYING
 from cellreap.trace.events import Event
-from cellreap.trace.living import Living
 
 
 @dataclass(frozen=True)
@@ -105,12 +104,17 @@ class Run:
 
     def doomed(self, n: int = 1) -> dict[str, str]:
         """The PDs that the n-th cleanup doomed, with their depths."""
-        return {self.names[pd]: event["depth"] for pd, event in self.dooms(n).items()}
+        return {self.names[pd]: str(depth) for pd, depth in self.plan(n)["destroyed_pds"]}
 
-    def dooms(self, n: int | None = None, kind: NodeKind = "PD") -> dict[str, Event]:
-        """The nodes that the n-th cleanup doomed at first, with their DOOMs. None: all cleanups."""
-        events = self.of("DOOM", spared=0) if n is None else self.of("DOOM", spared=0, n=n)
-        return {event["node"]: event for event in events if kind_of(event["node"]) == kind}
+    def dooms(self, n: int | None = None, kind: NodeKind = "PD") -> list[str]:
+        """The nodes that the n-th cleanup doomed at first. None: those of all cleanups."""
+        marks = self.of("STEP", name="mark") if n is None else self.of("STEP", name="mark", n=n)
+        return [event["node"] for event in marks if kind_of(event["node"]) == kind]
+
+    def groups(self, n: int = 1) -> dict[str, int]:
+        """The nodes that the n-th cleanup doomed, with their groups."""
+        groups = enumerate(self.plan(n)["groups"])
+        return {node: group for group, nodes in groups for node in nodes}
 
     def destroys(self, n: int | None = None) -> list[tuple[str, Event]]:
         """What the n-th cleanup destroyed, in order, with the STEPs. None: what all of them did."""
@@ -140,10 +144,7 @@ class Run:
         """The names of the PDs that live at the end, without the root task. What a cleanup left
         lives no more.
         """
-        living = Living()
-        for event in self.events:
-            living.take(event)
-        return set(living.pds.values())
+        return {self.names[pd] for pd in self.report.alive()}
 
     def notices(self, n: int = 1) -> set[tuple[str, str, str, str]]:
         """(to, kind, node, from) of every notice that the n-th cleanup queued.

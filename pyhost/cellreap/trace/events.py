@@ -171,7 +171,6 @@ _FORMS: dict[str, Callable[[str], bool]] = {
     "SPACE": _node("RESOURCE_SPACE"),
     "RESOURCE": _node("RESOURCE"),
     "THING": _node("RESOURCE_SPACE", "RESOURCE"),
-    "DOOMABLE": _node("PD", "RESOURCE_SPACE"),
     "NODE": _node("PD", "RESOURCE_SPACE", "RESOURCE"),
     "NODE_OR_NONE": _node("PD", "RESOURCE_SPACE", "RESOURCE", none=True),
     "CALLS": _like(rf"-|{_COUNTS}(,{_COUNTS})*"),

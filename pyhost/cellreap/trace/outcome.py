@@ -7,7 +7,7 @@ root task cleaned up after it as it must. Such findings are no violations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -16,7 +16,6 @@ from cellreap.trace.events import Event
 from cellreap.trace.expected import Expected
 from cellreap.trace.faults import describe_fault
 from cellreap.trace.hanging import Hanging
-from cellreap.trace.living import Living
 from cellreap.trace.refusals import PAGE, Refusal, refusal_of
 from cellreap.trace.report import Unexpected, Word
 from cellreap.trace.silence import NO_SOUND, WAITS
@@ -60,21 +59,15 @@ class Outcome:
     waits: dict[str, str] = field(default_factory=dict)
     """Name of a PD that waits in a call or for its fault handler at the end -> for whom."""
     ended: bool = False
-    living: Living = field(default_factory=Living)
     _names: dict[str, str] = field(default_factory=dict)
     _staged: dict[str, str] = field(default_factory=dict)
     _refused: dict[str, Refusal] = field(default_factory=dict)
     _arch: str = ""
     _silent: bool = False
 
-    def alive(self) -> list[str]:
-        """The PDs that live at the end, in the order of creation."""
-        return list(self.living.pds.values())
-
     def take(self, event: Event) -> None:
         """Takes the next event."""
         self._silent = self._silent and event.name in NO_SOUND
-        self.living.take(event)
         if event.told not in _READS:
             return
         match event.told:
@@ -122,15 +115,17 @@ class Outcome:
             self.crashes.append(Crash(pd, self._name(pd), how, event.line, refused))
 
 
-def unexpected(outcome: Outcome, expected: Expected) -> list[Unexpected]:
+def unexpected(outcome: Outcome, expected: Expected, alive: Collection[str]) -> list[Unexpected]:
     """The ways in which a run was not what its configuration expects. Empty: it was.
+
+    alive: the names of the PDs that live at the end.
 
     If its trace breaks off, [expect] is held against what there is of it.
     """
     return [
         *_crashes(outcome, expected),
-        *(_implied(outcome, expected) if outcome.ended else ()),
-        *_lives(outcome, expected),
+        *(_implied(outcome, expected, alive) if outcome.ended else ()),
+        *_lives(expected, alive),
         *_rest(outcome, expected),
     ]
 
@@ -144,23 +139,23 @@ def _crashes(outcome: Outcome, expected: Expected) -> Iterator[Unexpected]:
             yield Unexpected(Word.UNSTAGED, text, crash.line)
 
 
-def _implied(outcome: Outcome, expected: Expected) -> Iterator[Unexpected]:
+def _implied(outcome: Outcome, expected: Expected, alive: Collection[str]) -> Iterator[Unexpected]:
     """What every run is to come to by its end."""
     wanted = expected.outcome
     for pd in expected.pds:
         if pd.name not in outcome.created:
             late = ": it starts after the first cleanup" if pd.late else ""
             yield Unexpected(Word.NEVER_RAN, f"{pd.name}{late}")
-    if wanted.alive is None and not wanted.nobody_left and not outcome.alive():
+    if wanted.alive is None and not wanted.nobody_left and not alive:
         yield Unexpected(Word.NOBODY_LEFT, "only the root task lives at the end")
 
 
-def _lives(outcome: Outcome, expected: Expected) -> Iterator[Unexpected]:
-    wanted, alive = expected.outcome, set(outcome.alive())
-    for name in sorted((wanted.alive or frozenset()) - alive):
+def _lives(expected: Expected, alive: Collection[str]) -> Iterator[Unexpected]:
+    wanted = expected.outcome
+    for name in sorted((wanted.alive or frozenset()).difference(alive)):
         yield Unexpected(Word.NOT_ALIVE, f"{name}: expected it to live at the end")
-    gone = wanted.dead if wanted.alive is None else alive - wanted.alive
-    for name in sorted(gone & alive):
+    gone = wanted.dead if wanted.alive is None else set(alive) - wanted.alive
+    for name in sorted(gone.intersection(alive)):
         yield Unexpected(Word.STILL_ALIVE, f"{name}: expected it to be dead at the end")
 
 

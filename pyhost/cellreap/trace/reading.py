@@ -73,7 +73,8 @@ def read_trace(
     report.waits = listener.waits()
     report.unexpected = found_in(report)
     if expected is not None:
-        report.unexpected += unexpected(outcome, expected)
+        alive = [report.names[pd] for pd in report.alive()]
+        report.unexpected += unexpected(outcome, expected, alive)
     return Reading(report, story, outcome, events)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cellreap.model.csvstate import state_text
+from cellreap.model.ids import ROOT, kind_of
 from cellreap.model.indexed import IndexedModel
 from cellreap.trace.events import printable
 from cellreap.trace.faults import FaultSeen
@@ -271,6 +272,16 @@ class Report:
     def passed(self) -> bool:
         """Whether it violates no rule, and neither kernel nor root task stopped."""
         return not violation_count(self)
+
+    def alive(self) -> list[str]:
+        """The PDs that live at the end, without the root task, in the order of creation. What a
+        cleanup left lives no more.
+        """
+        gone = {ROOT}
+        for cleanup in self.cleanups:
+            gone.update(cleanup.destroyed)
+            gone.update(pd for pd, _ in cleanup.plan["destroyed_pds"] if cleanup.lefts)
+        return [node for node in self.names if kind_of(node) == "PD" and node not in gone]
 
     def kernel_parts(self) -> tuple[str, str]:
         """The kernel's name and version."""

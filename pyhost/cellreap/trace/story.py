@@ -9,12 +9,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from cellreap.model.graph import DESTRUCTOR
-from cellreap.model.ids import NodeKind, kind_of
-from cellreap.trace import living
 from cellreap.trace.events import Event
 from cellreap.trace.faults import describe_fault
 from cellreap.trace.hanging import Hanging
-from cellreap.trace.living import Living
 
 MAX_SAYS = 120
 """Maximum number of SAY lines that are kept after each cleanup."""
@@ -22,7 +19,7 @@ MAX_SAID = 100_000
 """Maximum number of SAY lines that are kept in all."""
 PARTS = frozenset(
     {
-        "DOOM", "TAKEOVER", "RESIDUE", "RECOVER", "SETTLED",
+        "TAKEOVER", "RESIDUE", "RECOVER", "SETTLED",
     }
 )  # fmt: skip
 """The events of a cleanup that a chapter keeps."""
@@ -59,15 +56,6 @@ class Chapter:
         """The kept events of that name."""
         return [event for event in self.events if event.name == name]
 
-    def doomed(self, kind: NodeKind) -> list[Event]:
-        """The DOOMs of nodes of that kind that were not spared."""
-        spared = {event["node"] for event in self.of("DOOM") if event["spared"] == "1"}
-        return [
-            event
-            for event in self.of("DOOM")
-            if event["node"] not in spared and kind_of(event["node"]) == kind
-        ]
-
 
 class Story:
     """Collects the content of a summary from the events of a trace. Takes the events in order."""
@@ -81,20 +69,14 @@ class Story:
         self._arch = ""
         self._how: dict[str, str] = {}
         self._deadlines: dict[str, str] = {}
-        self.living = Living()
         self._numbered: dict[int, Chapter] = {}
         self._owed: dict[str, Chapter] = {}  # by token
         self._instance: dict[str, str] = {}  # name in the configuration -> the last PD
         self._doomed_in: dict[str, Chapter] = {}  # by PD
         self._told_before: dict[str, Chapter] = {}  # by token of the pre-destroy notice
 
-    def alive(self) -> list[str]:
-        """The PDs at the end of the trace, in the order of creation."""
-        return list(self.living.pds)
-
     def take(self, event: Event) -> None:
         """Takes the next event."""
-        self.living.take(event)
         handler = _HANDLERS.get(event.told)
         if handler is not None:
             handler(self, event)
@@ -102,8 +84,6 @@ class Story:
             chapter = self._chapter(event)
             if chapter is not None:
                 chapter.events.append(event)
-                if event.name == "DOOM":
-                    self._doomed_in[event["node"]] = chapter
 
     def _chapter(self, event: Event) -> Chapter | None:
         """The last cleanup, or an earlier one of which a later run comes."""
@@ -179,6 +159,11 @@ class Story:
         self.chapters.append(chapter)
         self._numbered[chapter.number] = chapter
 
+    def _step(self, event: Event) -> None:
+        chapter = self._under_way(event)
+        if event["name"] == "mark" and chapter is not None:
+            self._doomed_in[event["node"]] = chapter
+
     def _queue(self, event: Event) -> None:
         chapter = self._under_way(event)
         if chapter is None:
@@ -209,8 +194,9 @@ _HANDLERS: dict[str, Callable[[Story, Event], None]] = {
     "EXIT": Story._exit,
     "TRIGGER": Story._trigger,
     "CLEANUP": Story._cleanup,
+    "STEP": Story._step,
     "QUEUE": Story._queue,
     "FINISH_WORK": Story._finish_work,
 }
-READS: Final = frozenset({*_HANDLERS, *PARTS, *living.READS})
+READS: Final = frozenset({*_HANDLERS, *PARTS})
 """The events that `Story` reads."""

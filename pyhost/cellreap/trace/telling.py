@@ -20,7 +20,7 @@ def reading_json(reading: Reading) -> dict[str, Any]:
     for cleanup, plain in zip(report.cleanups, shown["cleanups"], strict=True):
         silent = Chapter(cleanup.number, cleanup.trigger, cleanup.cause, ("", ""), 0)
         cleanups.append({**plain, **_cleanup(chapters.get(cleanup.number, silent), cleanup)})
-    alive = [pd for pd in story.alive() if pd != ROOT]
+    alive = report.alive()
     return {
         **shown,
         "alive": alive,

@@ -75,8 +75,8 @@ static inline uint64_t cr_digest_words(const uint64_t *words, uint32_t count)
     return x;
 }
 
-/* The rows of a plan that follow from it and from the state, so that a trace has only their number
- * and digest: CR_PLAN_ROW(enumerator, number, key of `plan --json`, meaning) */
+/* The rows of a plan. They follow from the state, so a trace has only their number and digest:
+ * CR_PLAN_ROW(enumerator, number, key of `plan --json`, meaning) */
 #define CR_PLAN_ROWS                                                                               \
     CR_PLAN_ROW(CR_ROW_REQUEST, 0, "removed_requests", "survivor, space")                          \
     CR_PLAN_ROW(CR_ROW_REVOKED, 1, "revoked", "survivor, resource in a doomed space")              \
@@ -84,7 +84,8 @@ static inline uint64_t cr_digest_words(const uint64_t *words, uint32_t count)
     CR_PLAN_ROW(CR_ROW_BODY, 3, "revoked_bodies", "survivor, capability to a doomed PD")           \
     CR_PLAN_ROW(CR_ROW_CORE, 4, "core_freed", "core resource that no PD holds any more")           \
     CR_PLAN_ROW(CR_ROW_BROKEN, 5, "broken", "survivor, what it keeps that is built on what goes")  \
-    CR_PLAN_ROW(CR_ROW_NOTICE, 6, "notices", "receiver, node, doomed PD")
+    CR_PLAN_ROW(CR_ROW_DOOMED, 6, "groups", "doomed node; its depth; its group, from 0")           \
+    CR_PLAN_ROW(CR_ROW_NOTICE, 7, "notices", "receiver, node, doomed PD")
 
 typedef enum cr_plan_row {
 #define CR_PLAN_ROW(enumerator, number, key, meaning) enumerator = number,
@@ -93,7 +94,8 @@ typedef enum cr_plan_row {
 } cr_plan_row;
 
 /* The sum over the rows of a plan is its digest. a, b, c: the labels of the row's nodes, 0: none.
- * kind: a cr_plan_row; of a notice, its cr_notice_kind is added. */
+ * kind: a cr_plan_row; of a notice, its cr_notice_kind is added. The depth of a space is that of
+ * its manager; 2^32 - 1: unlimited, or the manager is not doomed. */
 static inline uint64_t cr_digest_row(uint32_t kind, uint64_t a, uint64_t b, uint64_t c)
 {
     const uint64_t words[] = {kind, a, b, c};

@@ -203,7 +203,6 @@ typedef enum cr_print {
     CR_TRACE_TYPE(SPACE, TEXT, "a space")                                                          \
     CR_TRACE_TYPE(RESOURCE, TEXT, "a resource")                                                    \
     CR_TRACE_TYPE(THING, TEXT, "a space or resource")                                              \
-    CR_TRACE_TYPE(DOOMABLE, TEXT, "a PD or space")                                                 \
     CR_TRACE_TYPE(NODE, TEXT, "a PD, space or resource")                                           \
     CR_TRACE_TYPE(NODE_OR_NONE, TEXT, "a PD, space, resource or -")                                \
     CR_TRACE_TYPE(CHANGE, TEXT, "what became of it")                                               \
@@ -445,16 +444,10 @@ typedef enum cr_print {
                    FIELD(steps, NUMBER) FIELD(digest, STATE_DIGEST),                               \
                    "Cleanup n begins. trigger: the PD of its TRIGGER, FAULT or EXIT. steps: how "  \
                    "many its plan has, without `settle`. digest: of the state before it.")         \
-    CR_TRACE_EVENT(CR_EV_DOOM, "DOOM", FIELD(n, NUMBER) FIELD(node, DOOMABLE) FIELD(depth, DEPTH)  \
-                   FIELD(group, NUMBER) FIELD(spared, FLAG),                                       \
-                   "The node is doomed. depth: of a PD; of a space, that of its manager; inf: "    \
-                   "its manager is not doomed. Groups are destroyed in ascending order. "          \
-                   "spared=1: the collection does not destroy it after all, since a subscriber "   \
-                   "saved a PD by which it is reached; the rest of the plan, made anew, follows.") \
     CR_TRACE_EVENT(CR_EV_PLAN, "PLAN", FIELD(n, NUMBER) FIELD(rows, NUMBER)                        \
                    FIELD(digest, STATE_DIGEST),                                                    \
-                   "What else the plan says: CR_PLAN_ROWS of digest.h. rows: how many there are; " \
-                   "digest: of them.")                                                             \
+                   "What the plan says: CR_PLAN_ROWS of digest.h. rows: how many there are; "      \
+                   "digest: of them. It comes again when the plan is made anew.")                  \
     /* A cleanup: the steps, in this order */                                                      \
     CR_TRACE_EVENT(CR_EV_STEP, "STEP", FIELD(n, NUMBER) FIELD(name, STEP)                          \
                    FIELD(node, NODE_OR_NONE) FIELD(pd, PD_OR_NONE) FIELD(calls, NUMBER)            \

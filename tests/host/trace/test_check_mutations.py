@@ -350,7 +350,8 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
         if event.name == "TICKET":
             return None if _lets_go(events, mutation.at) else "its owner need not have asked"
         if event.name == "FINISH_WORK":
-            if any(e.name == "DOOM" and e["node"] == event["pd"] for e in later):
+            marked = [e["node"] for e in later if e.name == "STEP" and e["name"] == "mark"]
+            if event["pd"] in marked:
                 return "its receiver was destroyed later"
             if _deadline_of(events, event["pd"]) == 0:
                 return "a PD without a deadline may take its time: the report says what is undone"

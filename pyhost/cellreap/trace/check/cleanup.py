@@ -15,7 +15,6 @@ from cellreap.trace.check.residue import state_of
 from cellreap.trace.check.running import (
     MAX_CLEANUPS,
     PHASE_NAMES,
-    PLAN_EVENTS,
     Phase,
     Row,
     Running,
@@ -263,7 +262,7 @@ class Cleanups(Concern):
             expected = f"expected CONTINUE n={number} first"
             bad("cleanup.wait", f"{event.told}: n={number}: the cleanup waits: {expected}")
             running.waiting = False
-        if event.name not in PLAN_EVENTS and event.name not in BETWEEN:
+        if event.name != "PLAN" and event.name not in BETWEEN:
             self._phase(running, event)
         return running
 
@@ -287,7 +286,7 @@ class Cleanups(Concern):
             phase = EVENT_PHASES.get(name, Phase.SETTLED)
         if running.plan_open:
             self.context.bad("cleanup.plan", f"{name}: expected PLAN before it")
-            self._plan_told(running)
+            running.plan_open = False
         if phase < running.phase:
             what = f"STEP {event['name']}" if name == "STEP" else name
             text = f"{what} after {PHASE_NAMES[running.phase]}: expected it in {PHASE_NAMES[phase]}"
@@ -311,6 +310,7 @@ class Cleanups(Concern):
         result = Cleanup(number, event.line, trigger, cause, plan.to_json())
         result.memory = memory_after(context, plan)
         context.report.cleanups.append(result)
+        context.tombstones.planned(cause, plan)
         self.running = Running(result, plan, context.model, plannable)
         self._apart(self.running)
         if trigger == NO_TRIGGER:
@@ -335,35 +335,17 @@ class Cleanups(Concern):
         """A later run over what a cleanup left begins."""
         self.number, self.running = number, running
 
-    def planned(self, running: Running, event: Event) -> None:
-        """DOOM: a part of the plan."""
-        row = tuple(value for name, value in event.values.items() if name != "n")
-        shown = " ".join([event.name, *row])
-        if not running.plan_open:
-            text = f"{shown}: after the cleanup was begun: expected the whole plan before it"
-            self.context.bad("cleanup.phases", text)
-        elif running.told[row] or not running.plan[row]:
-            why = "told twice" if running.told[row] else "not in the reference's plan"
-            self.context.bad("cleanup.plan", f"{shown}: {why}")
-        running.told[row] += 1
-
     def plan(self, running: Running, event: Event) -> None:
-        """PLAN: all that is doomed was told. What else the plan says follows from it."""
+        """PLAN: the plan that was made, or made anew."""
         if not running.plan_open:
-            text = "PLAN: after the cleanup was begun: expected it once, behind what is doomed"
+            text = "PLAN: after the cleanup was begun: expected it once, behind CLEANUP"
             self.context.bad("cleanup.phases", text)
             return
-        self._plan_told(running)
-        for name, wanted in zip(("rows", "digest"), map(str, running.follows), strict=True):
+        running.plan_open = False
+        for name, wanted in zip(("rows", "digest"), map(str, running.rows), strict=True):
             if event[name] != wanted:
                 text = f"PLAN: {name}={event[name]}: expected {wanted}, by the reference's plan"
                 self.context.bad("cleanup.plan", text)
-
-    def _plan_told(self, running: Running) -> None:
-        running.plan_open = False
-        for row in lacking(running.plan, running.told):
-            text = f"DOOM {' '.join(row)}: in the reference's plan, but not in the trace's"
-            self.context.bad("cleanup.plan", text)
 
     # -- waiting
 
@@ -427,7 +409,6 @@ class Cleanups(Concern):
 
     handlers: ClassVar[Handlers] = {"CLEANUP": cleanup}
     within: ClassVar[WithinHandlers] = {
-        "DOOM": planned,
         "PLAN": plan,
         "WAIT": wait,
         "CONTINUE": go_on,

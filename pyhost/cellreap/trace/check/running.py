@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import Any, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from cellreap import headers
 from cellreap.model import reference
@@ -18,7 +18,6 @@ from cellreap.trace.check.slots import Reservation
 from cellreap.trace.check.work import Tag, lane_of
 from cellreap.trace.report import Cleanup
 
-PLAN_EVENTS: Final = ("DOOM", "PLAN")
 DESTROYING = {
     "PD": "destroy-pd",
     "RESOURCE_SPACE": "destroy-space",
@@ -97,14 +96,6 @@ class Together(Generic[_Thing]):
         return things if things[:1] == [first] and len(things) == count else []
 
 
-def dooms(plan: dict[str, Any], before: IndexedModel) -> Counter[Row]:
-    """What a plan dooms, as the values of the fields of the expected DOOMs except n."""
-    depth = {pd: str(depth) for pd, depth in plan["destroyed_pds"]}
-    depth |= {space: depth.get(before.manager[space], "inf") for space in plan["deleted_spaces"]}
-    groups = enumerate(plan["groups"])
-    return Counter((node, depth[node], str(i), "0") for i, nodes in groups for node in nodes)
-
-
 class Running:
     """A cleanup between CLEANUP and SETTLED: what it must do, and the events seen so far."""
 
@@ -120,8 +111,6 @@ class Running:
         self.tag: Tag = ("cleanup", result.number)
         self.depth = dict(plan.destroyed_pds)
         self.group = {node: index for index, nodes in enumerate(plan.groups) for node in nodes}
-        self.told = Counter[Row]()
-        """the DOOMs so far, as `dooms`"""
         self.set_plan(plan, before, plannable)
         self.tells = tuple(plan.pre_destroy)
         self.untold: dict[int, Counter[tuple[str, str]]] = {}
@@ -203,8 +192,7 @@ class Running:
         self._space_of = {
             node: space for space in plan.deleted_spaces for node in before.resources_in(space)
         }
-        self.plan = dooms(self.result.plan, before)
-        self.follows = of_plan({**self.result.plan, "broken": self.result.broken}, before)
+        self.rows = of_plan({**self.result.plan, "broken": self.result.broken}, before)
         """what PLAN must tell"""
         self.owed = Counter[Row](
             (to, kind, node, dead or "-") for to, kind, node, dead in self.result.plan["notices"]
@@ -240,12 +228,9 @@ class Running:
         self.depth, self.group = dict(plan.destroyed_pds), groups
         self.destructors = reference.destructors(model, plan)
         self.awaits = len(set(self.untold)) + len(set(self.destructors.values()))
-        spared = Counter((*row[:-1], "1") for row in self.plan if row[0] in self.spared)
         self.set_plan(plan, model, plannable)
         self.saved = self.served = False
         self.plan_open = True
-        self.told = self.plan.copy()  # told before
-        self.plan += spared
 
     def is_in_order(self, row: Row) -> bool:
         """Whether a notice is queued in its place: among those to one PD about one space, those of

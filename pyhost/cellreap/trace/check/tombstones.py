@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from cellreap import headers
 from cellreap.model.csvstate import tombstone_rows
-from cellreap.model.ids import kind_of
+from cellreap.model.plan import Plan
 from cellreap.model.tombstones import Tombstone
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.running import Running
@@ -27,7 +27,7 @@ _HOW: Final = {
     "subtree": "terminate",
 }
 """Cause -> how the PD of its trigger comes to its end."""
-SEES: Final = frozenset({"FAULT", "EXIT", "TRIGGER", "FAULT_HELD", "CLEANUP", "DOOM"})
+SEES: Final = frozenset({"FAULT", "EXIT", "TRIGGER", "FAULT_HELD", "CLEANUP"})
 """Events that say how a PD comes to its end."""
 
 
@@ -48,7 +48,6 @@ class Tombstones(Concern):
         super().__init__(context)
         self._most = headers.constant("limits.h", "CR_TOMBSTONES_EACH")
         self._ends: dict[str, End] = {}
-        self._how: str | None = None  # how PDs of the plan that is told end without a trigger
         self._destroyed: dict[str, int] = {}
         """node -> its cleanup, until that has settled and no PD refers to the node"""
         self._settled: set[int] = set()
@@ -79,13 +78,13 @@ class Tombstones(Concern):
         how = _HOW.get(cause_of(event) or "")
         if how is not None:
             self._note(event["pd"], how=how)
-        if name == "CLEANUP":
-            self._how = event["cause"] if event["cause"] in ("collect", "reconcile") else None
-            if self._end(event["trigger"]).how == "dependency":
-                self._note(event["trigger"], how=event["cause"])
-        dooms = name == "DOOM" and event["spared"] == "0" and kind_of(event["node"]) == "PD"
-        if dooms and self._how is not None:
-            self._note(event["node"], how=self._how)
+        if name == "CLEANUP" and self._end(event["trigger"]).how == "dependency":
+            self._note(event["trigger"], how=event["cause"])
+
+    def planned(self, cause: str, plan: Plan) -> None:
+        """A cleanup dooms PDs."""
+        for pd, _ in plan.destroyed_pds if cause in ("collect", "reconcile") else ():
+            self._note(pd, how=cause)
 
     def terminated(self, pd: str) -> None:
         """The PD was terminated with the one that created it."""
