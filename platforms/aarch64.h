@@ -32,4 +32,17 @@ enum { CR_TIMER_VIRTUAL = 27, CR_TIMER_PHYSICAL = 30 };
 /* Whether a kernel with MCS has a thread run at the time that it should. */
 enum { CR_MCS_IS_EXACT = 1 };
 
+/* The registers of a thread, in the order of seL4_UserContext: CR_REGISTER(its field) */
+/* clang-format off */
+#define CR_REGISTERS                                                                               \
+    CR_REGISTER(pc) CR_REGISTER(sp) CR_REGISTER(spsr) CR_REGISTER(x0) CR_REGISTER(x1)              \
+    CR_REGISTER(x2) CR_REGISTER(x3) CR_REGISTER(x4) CR_REGISTER(x5) CR_REGISTER(x6)                \
+    CR_REGISTER(x7) CR_REGISTER(x8) CR_REGISTER(x16) CR_REGISTER(x17) CR_REGISTER(x18)             \
+    CR_REGISTER(x29) CR_REGISTER(x30) CR_REGISTER(x9) CR_REGISTER(x10) CR_REGISTER(x11)            \
+    CR_REGISTER(x12) CR_REGISTER(x13) CR_REGISTER(x14) CR_REGISTER(x15) CR_REGISTER(x19)           \
+    CR_REGISTER(x20) CR_REGISTER(x21) CR_REGISTER(x22) CR_REGISTER(x23) CR_REGISTER(x24)           \
+    CR_REGISTER(x25) CR_REGISTER(x26) CR_REGISTER(x27) CR_REGISTER(x28) CR_REGISTER(tpidr_el0)     \
+    CR_REGISTER(tpidrro_el0)
+/* clang-format on */
+
 #endif

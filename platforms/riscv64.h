@@ -18,4 +18,16 @@
 /* Whether a kernel with MCS has a thread run at the time that it should. */
 enum { CR_MCS_IS_EXACT = 1 };
 
+/* The registers of a thread, in the order of seL4_UserContext: CR_REGISTER(its field) */
+/* clang-format off */
+#define CR_REGISTERS                                                                               \
+    CR_REGISTER(pc) CR_REGISTER(ra) CR_REGISTER(sp) CR_REGISTER(gp) CR_REGISTER(s0)                \
+    CR_REGISTER(s1) CR_REGISTER(s2) CR_REGISTER(s3) CR_REGISTER(s4) CR_REGISTER(s5)                \
+    CR_REGISTER(s6) CR_REGISTER(s7) CR_REGISTER(s8) CR_REGISTER(s9) CR_REGISTER(s10)               \
+    CR_REGISTER(s11) CR_REGISTER(a0) CR_REGISTER(a1) CR_REGISTER(a2) CR_REGISTER(a3)               \
+    CR_REGISTER(a4) CR_REGISTER(a5) CR_REGISTER(a6) CR_REGISTER(a7) CR_REGISTER(t0)                \
+    CR_REGISTER(t1) CR_REGISTER(t2) CR_REGISTER(t3) CR_REGISTER(t4) CR_REGISTER(t5)                \
+    CR_REGISTER(t6) CR_REGISTER(tp)
+/* clang-format on */
+
 #endif

@@ -31,4 +31,13 @@ enum { CR_MCS_IS_EXACT = 0 };
 
 enum { CR_PIC_FIRST = 0x20, CR_PIC_SECOND = 0xa0 };
 
+/* The registers of a thread, in the order of seL4_UserContext: CR_REGISTER(its field) */
+/* clang-format off */
+#define CR_REGISTERS                                                                               \
+    CR_REGISTER(rip) CR_REGISTER(rsp) CR_REGISTER(rflags) CR_REGISTER(rax) CR_REGISTER(rbx)        \
+    CR_REGISTER(rcx) CR_REGISTER(rdx) CR_REGISTER(rsi) CR_REGISTER(rdi) CR_REGISTER(rbp)           \
+    CR_REGISTER(r8) CR_REGISTER(r9) CR_REGISTER(r10) CR_REGISTER(r11) CR_REGISTER(r12)             \
+    CR_REGISTER(r13) CR_REGISTER(r14) CR_REGISTER(r15) CR_REGISTER(fs_base) CR_REGISTER(gs_base)
+/* clang-format on */
+
 #endif

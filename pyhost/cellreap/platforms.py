@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from cellreap import headers
+from cellreap.arches import ARCHES
 
 _TABLE: Final = "platforms/platforms.h"
 
@@ -160,3 +162,19 @@ def levels(arch: str) -> tuple[str, ...]:
     vspaces = [str(row[0]) for row in headers.own_table(header, "CR_VSPACE")]
     tables = [str(row[0]) for row in headers.own_table(header, "CR_TABLE_LEVEL")]
     return (next(word for word in vspaces if word not in tables), *tables)
+
+
+@functools.cache
+def register_names(arch: str) -> tuple[str, ...]:
+    """The registers of a thread, in the order of seL4_UserContext. Empty: no such architecture."""
+    known = arch in ARCHES
+    rows = headers.own_table(f"platforms/{arch}.h", "CR_REGISTER") if known else []
+    return tuple(str(row[0]) for row in rows)
+
+
+def with_register(name: str) -> tuple[str, ...]:
+    """All registers of an architecture that has the one of this name. ValueError: none has it."""
+    for arch in ARCHES:
+        if name in register_names(arch):
+            return register_names(arch)
+    raise ValueError(f"{name}: no register")

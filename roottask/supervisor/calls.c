@@ -19,8 +19,8 @@ int cr_is_at_syscall(const cr_pd *pd, seL4_Word ip)
 uint64_t cr_sum_of(const seL4_UserContext *registers)
 {
     uint64_t sum = 0xcbf29ce484222325u;
-    for (uint32_t i = 0; i < cr_arch_register_count; i++) {
-        sum = (sum ^ cr_arch_register_value(registers, i)) * 0x100000001b3u;
+    for (uint32_t i = 0; i < CR_REGISTER_COUNT; i++) {
+        sum = (sum ^ cr_arch_registers(registers)[i]) * 0x100000001b3u;
     }
     return sum;
 }

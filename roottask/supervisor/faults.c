@@ -12,29 +12,8 @@
 
 void cr_trace_registers(const seL4_UserContext *registers)
 {
-    enum { ENTRY_MAX = CR_ARCH_REGISTER_NAME_MAX + 21 }; /* with colon, number and comma */
-    char text[sizeof(seL4_UserContext) / sizeof(seL4_Word) * ENTRY_MAX];
-    size_t used = 0;
-    for (uint32_t i = 0; registers != 0 && i < cr_arch_register_count; i++) {
-        const seL4_Word value = cr_arch_register_value(registers, i);
-        if (value == 0) {
-            continue;
-        }
-        if (used != 0) {
-            text[used++] = ',';
-        }
-        for (const char *name = cr_arch_registers[i].name; *name != '\0'; name++) {
-            text[used++] = *name;
-        }
-        text[used++] = ':';
-        text[used++] = '0';
-        text[used++] = 'x';
-        used += cr_format_hex(&text[used], value);
-    }
-    if (used == 0) {
-        text[used++] = '-';
-    }
-    cr_trace_bytes(&cr_sys.trace, text, used);
+    cr_trace_numbers(&cr_sys.trace, cr_arch_registers(registers),
+                     registers != 0 ? CR_REGISTER_COUNT : 0);
 }
 
 static void trace_registers_at(const cr_pd *pd, const cr_held_fault *fault)

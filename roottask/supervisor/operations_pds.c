@@ -454,8 +454,8 @@ void cr_do_post_mortem(cr_asked *a)
     put_text(&a->results[CR_MORTEM_TYPE], tombstone->type, CR_TYPE_BYTES);
     put_text(&a->results[CR_MORTEM_NAME], tombstone->name, CR_NAME_BYTES);
     a->count = CR_MORTEM_REGISTERS;
-    for (uint32_t i = 0; end->faulted && i < cr_arch_register_count; i++) {
-        a->results[a->count++] = end->registers[i];
+    for (uint32_t i = 0; end->faulted && i < CR_REGISTER_COUNT; i++) {
+        a->results[a->count++] = cr_arch_registers(&end->registers)[i];
     }
 }
 

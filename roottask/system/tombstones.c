@@ -6,7 +6,7 @@
 #include "system.h"
 #include "text.h"
 
-_Static_assert((int)CR_TOMBSTONE_REGISTERS <= (int)CR_MORTEM_REGISTERS_MAX, "all are told");
+_Static_assert((int)CR_REGISTER_COUNT <= (int)CR_MORTEM_REGISTERS_MAX, "all are told");
 
 static cr_tombstones *const all = &cr_sys.tombstones;
 
@@ -33,9 +33,7 @@ void cr_end_note_fault(const cr_pd *pd, cr_fault_kind kind, uint64_t address, ui
     end->kind = kind;
     end->address = address;
     end->ip = ip;
-    for (uint32_t i = 0; i < cr_arch_register_count && i < CR_TOMBSTONE_REGISTERS; i++) {
-        end->registers[i] = cr_arch_register_value(registers, i);
-    }
+    end->registers = *registers;
 }
 
 /* -- entries */

@@ -17,8 +17,6 @@
 #include <cellreap/protocol.h>
 #include <cellreap/work.h>
 
-enum { CR_TOMBSTONE_REGISTERS = sizeof(seL4_UserContext) / sizeof(seL4_Word) };
-
 /* The entries for nodes in the model. */
 static inline uint32_t cr_node_entries(void)
 {
@@ -39,7 +37,7 @@ typedef struct cr_end_of {
     cr_fault_kind kind; /* of its last fault */
     uint64_t address;
     uint64_t ip;
-    uint64_t registers[CR_TOMBSTONE_REGISTERS]; /* in the order of cr_arch_registers */
+    seL4_UserContext registers;
 } cr_end_of;
 
 typedef struct cr_tombstone {

@@ -20,6 +20,7 @@ from urllib.parse import unquote_to_bytes
 
 from cellreap import headers
 from cellreap.headers import event_table
+from cellreap.platforms import register_names
 from cellreap.trace.events import MAX_NUMBER, Event, encode, field_types, printable
 
 
@@ -347,6 +348,7 @@ class Records:
         self._texts = texts or Texts()
         self._checks = checks
         self._time = 0  # of the last record, in nanoseconds
+        self._registers: tuple[str, ...] = ()  # of the architecture that TRACE has
         table, values = event_table(), dict[str, dict[int, str] | None]()
         for name, form in print_forms().items():
             values[name] = None if form == "DIGEST" else {}
@@ -416,6 +418,8 @@ class Records:
                 if value is None:
                     value, at = self._value(number, of, told, some, frame.body, at)
                 values[field] = value
+            if not kind:
+                self._registers = register_names(values["arch"])
             time = None
             if timed and kind:
                 passed = some[at]
@@ -438,6 +442,9 @@ class Records:
             lasts = number in self._texts.whole
         elif number > MAX_NUMBER:
             raise _TooLarge
+        elif form == "NUMBERS":
+            value, at = self._told_registers(number, some, at)
+            lasts = False
         elif form == "DEPTH":
             value = str(number - 1) if number else "inf"
         else:
@@ -450,6 +457,20 @@ class Records:
         if lasts:
             told[number] = value
         return value, at
+
+    def _told_registers(self, count: int, some: bytes, at: int) -> tuple[str, int]:
+        """The registers that are not 0, with their names. count: how many numbers follow."""
+        values, names = [], self._registers
+        for _ in range(count):
+            value, at = _number(some, at)
+            if value > MAX_NUMBER:
+                raise _TooLarge
+            values.append(value)
+        if self._checks and count not in (0, len(names)):
+            said = f"{count} registers: expected 0 or {len(names)}"
+            raise Damage("line.value", f"{self._at[0]}: {said}")
+        told = [f"{name}:{value:#x}" for name, value in zip(names, values, strict=False) if value]
+        return ",".join(told) or "-", at
 
 
 def _digest(some: bytes, at: int) -> tuple[str, int]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from cellreap import headers
+from cellreap.platforms import with_register
 from cellreap.trace import frames
 from cellreap.trace.events import MAX_NUMBER, Event, encode
 from cellreap.trace.frames import MARK, Key, number
@@ -88,6 +89,8 @@ def _value(value: str, form: str) -> bytes:
             return _text(value)
         case "DIGEST":
             return frames.digits(int(value, 16), frames.ALL)
+        case "NUMBERS":
+            return _registers(value)
         case "DEPTH":
             return number(0 if value == "inf" else int(value) + 1)
     return number(int(value, 0))
@@ -95,6 +98,13 @@ def _value(value: str, form: str) -> bytes:
 
 def _text(value: str) -> bytes:
     return number(2 * frames.PLAIN) + encode(value).encode("ascii") + b" "
+
+
+def _registers(value: str) -> bytes:
+    told = dict(pair.split(":", 1) for pair in value.split(",") if value != "-")
+    names = with_register(next(iter(told))) if told else ()
+    values = [int(told.get(name, "0"), 0) for name in names]
+    return number(len(values)) + b"".join(map(number, values))
 
 
 def _key_in(event: Event) -> bytes:

@@ -357,6 +357,29 @@ void cr_trace_digest(cr_trace *trace, uint64_t digest)
     }
 }
 
+/* Returns 0 if the pieces do not fit: the line is too long. */
+static inline int put_pieces(cr_trace *trace, const uint64_t *pieces, size_t words)
+{
+    if (!fits(trace, words)) {
+        return 0;
+    }
+    word *next = (word *)trace->next;
+    const uint64_t *const end = pieces + words;
+    while (pieces < end) {
+        *next++ = *pieces++;
+    }
+    trace->next = (uint64_t *)next;
+    return 1;
+}
+
+void cr_trace_numbers(cr_trace *trace, const uint64_t *values, size_t count)
+{
+    if (next_field(trace, CR_PRINT_NUMBERS)) {
+        put_word(trace, count);
+        (void)put_pieces(trace, values, count); /* else the trace is broken */
+    }
+}
+
 void cr_trace_bytes(cr_trace *trace, const char *bytes, size_t count)
 {
     if (next_field(trace, CR_PRINT_TEXT)) {
@@ -377,21 +400,6 @@ void cr_trace_name(cr_trace *trace, const char *name)
     } else if (next_field(trace, CR_PRINT_TEXT)) {
         put_word(trace, CR_PIECE_NAME | address); /* The writer counts its bytes. */
     }
-}
-
-/* Returns 0 if the pieces do not fit: the line is too long. */
-static inline int put_pieces(cr_trace *trace, const uint64_t *pieces, size_t words)
-{
-    if (!fits(trace, words)) {
-        return 0;
-    }
-    word *next = (word *)trace->next;
-    const uint64_t *const end = pieces + words;
-    while (pieces < end) {
-        *next++ = *pieces++;
-    }
-    trace->next = (uint64_t *)next;
-    return 1;
 }
 
 void cr_trace_pieces(cr_trace *trace, const uint64_t *pieces, size_t words)
@@ -666,6 +674,11 @@ static void compose(cr_trace *trace, cr_event event, const word *value)
             break;
         case CR_PRINT_TEXT:
             value += append_text(trace, value);
+            break;
+        case CR_PRINT_NUMBERS:
+            for (uint64_t left = *value + 1; left > 0; left--) {
+                append_number(trace, *value++);
+            }
             break;
         }
     }

@@ -101,6 +101,8 @@ void cr_trace_address(cr_trace *trace, uint64_t value);
 void cr_trace_depth(cr_trace *trace, uint32_t depth);
 /* Printed as 16 hex digits. */
 void cr_trace_digest(cr_trace *trace, uint64_t digest);
+/* So many numbers, with their count. */
+void cr_trace_numbers(cr_trace *trace, const uint64_t *values, size_t count);
 void cr_trace_string(cr_trace *trace, const char *text);
 void cr_trace_bytes(cr_trace *trace, const char *bytes, size_t count);
 /* The same for a text that never changes: it is read when the line is written. */

@@ -46,7 +46,8 @@ typedef enum cr_print {
     CR_PRINT_ADDRESS = 1, /* cr_trace_address */
     CR_PRINT_DEPTH = 2,   /* cr_trace_depth */
     CR_PRINT_TEXT = 3,    /* cr_trace_string, cr_trace_bytes */
-    CR_PRINT_DIGEST = 4   /* cr_trace_digest */
+    CR_PRINT_DIGEST = 4,  /* cr_trace_digest */
+    CR_PRINT_NUMBERS = 5  /* cr_trace_numbers */
 } cr_print;
 
 /* When the root task answers a TERMINATE: CR_MODE(enumerator, number, word, meaning) */
@@ -213,7 +214,7 @@ typedef enum cr_print {
     CR_TRACE_TYPE(CRASH, TEXT, "a way to crash")                                                   \
     CR_TRACE_TYPE(FAULT_KIND, TEXT, "a kind of fault")                                             \
     CR_TRACE_TYPE(STAND, TEXT, "what a PD does")                                                   \
-    CR_TRACE_TYPE(REGISTERS, TEXT, "- or registers with their values, as in pc:0x10,sp:0x20")      \
+    CR_TRACE_TYPE(REGISTERS, NUMBERS, "- or registers with their values, as in pc:0x10,sp:0x20")   \
     CR_TRACE_TYPE(DEATH, TEXT, "a death of the cleaner")                                           \
     CR_TRACE_TYPE(MADE, TEXT, "what is made")                                                      \
     CR_TRACE_TYPE(MAKE_STEP, TEXT, "a kind of step of making")                                     \

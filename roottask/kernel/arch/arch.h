@@ -91,20 +91,26 @@ static inline int cr_arch_is_receive(const seL4_UserContext *registers, seL4_CPt
            number == (seL4_Word)seL4_SysReplyRecv || number == (seL4_Word)CR_SYS_NBSEND_RECV ||
            number == (seL4_Word)CR_SYS_NBSEND_WAIT;
 }
-/* A register of a seL4_UserContext, under the name that debuggers give it. */
-typedef struct cr_arch_register {
-    const char *name;
-    size_t offset; /* of its seL4_Word */
-} cr_arch_register;
-enum { CR_ARCH_REGISTER_NAME_MAX = 9 };
-/* All registers of a thread. */
-extern const cr_arch_register cr_arch_registers[];
-extern const uint32_t cr_arch_register_count;
-static inline seL4_Word cr_arch_register_value(const seL4_UserContext *registers, uint32_t i)
+/* The registers of a thread as words: CR_REGISTER_COUNT, in the order of CR_REGISTERS
+ * (platforms/). */
+static inline const seL4_Word *cr_arch_registers(const seL4_UserContext *registers)
 {
-    const char *at = (const char *)registers + cr_arch_registers[i].offset;
-    return *(const seL4_Word *)(const void *)at;
+    return (const seL4_Word *)(const void *)registers;
 }
+enum {
+#define CR_REGISTER(field) CR_PLACE_OF_##field,
+    CR_REGISTERS
+#undef CR_REGISTER
+        CR_REGISTER_COUNT
+};
+#define CR_REGISTER(field)                                                                         \
+    _Static_assert(offsetof(seL4_UserContext, field) == CR_PLACE_OF_##field * sizeof(seL4_Word),   \
+                   "the place of " #field);
+CR_REGISTERS
+#undef CR_REGISTER
+_Static_assert(sizeof(seL4_UserContext) == CR_REGISTER_COUNT * sizeof(seL4_Word),
+               "every register has a name");
+
 /* The address of the instruction that the thread executes when it is resumed. For a thread that
  * waits in the kernel, this is its system call. */
 seL4_Word cr_arch_ip(const seL4_UserContext *registers);

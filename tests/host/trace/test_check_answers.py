@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from cellreap import headers
-from cellreap.trace.check.answers import register_names
+from cellreap.platforms import register_names
 from cellreap.trace.check.tickets import TICKETED
 from cellreap.trace.writer import Draft
 from kit.answering import TICKET, answer

@@ -14,11 +14,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cellreap.arches import ARCHES
 from cellreap.errors import InputError
 from cellreap.headers import constant, event_table, source_root, table
 from cellreap.model.core import library_path
+from cellreap.platforms import register_names
 from cellreap.trace.events import Event
-from cellreap.trace.frames import MARK, Key, Records, next_digest, parse
+from cellreap.trace.frames import MARK, Damage, Key, Records, next_digest, parse
 from kit.records import events_in
 
 TEXT = st.one_of(
@@ -136,7 +138,7 @@ class Depth:
         return "inf" if self.number == 2**32 - 1 else str(self.number)
 
 
-Value = str | int | Address | Depth | Digest
+Value = str | int | Address | Depth | Digest | list[int]
 
 
 class Composer:
@@ -161,6 +163,8 @@ class Composer:
                 self.lib.cr_trace_address(self.trace, value.number)
             elif isinstance(value, Digest):
                 self.lib.cr_trace_digest(self.trace, value.number)
+            elif isinstance(value, list):
+                self.lib.cr_trace_numbers(self.trace, value, len(value))
             elif isinstance(value, int):
                 self.lib.cr_trace_number(self.trace, value)
             else:
@@ -239,9 +243,15 @@ def values_of(name: str) -> st.SearchStrategy[tuple[Value, ...]]:
     )
 
 
-EVENTS = st.sampled_from([name for name in event_table().fields if name != "END"]).flatmap(
-    lambda name: st.tuples(st.just(name), values_of(name))
-)
+def has_numbers(name: str) -> bool:
+    """Whether it has a field with several numbers, which an architecture gives names."""
+    table = event_table()
+    return any(PRINTS[table.types[name, field]] == "NUMBERS" for field in table.fields[name])
+
+
+EVENTS = st.sampled_from(
+    [name for name in event_table().fields if name != "END" and not has_numbers(name)]
+).flatmap(lambda name: st.tuples(st.just(name), values_of(name)))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -255,6 +265,42 @@ def test_lines_are_those_of_the_host(
         composer.line(name, values)
         drafts.append((name, dict(zip(event_table().fields[name], values, strict=True))))
     assert same(composer.events(), drafts)
+
+
+def with_registers(core: tuple[Any, Any], arch: str, values: list[int]) -> Composer:
+    composer = Composer(core, SMALL)
+    trace = (VERSION, KEY.hex(), arch, "k 1", "s", Depth(0), Depth(0), 0)
+    composer.line("TRACE", trace)
+    composer.line("EXIT", ("PD_1", 3, values))
+    return composer
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(arch=st.sampled_from(sorted(ARCHES)), data=st.data())
+def test_registers_have_their_names(core: tuple[Any, Any], arch: str, data: st.DataObject) -> None:
+    names = register_names(arch)
+    values = data.draw(
+        st.one_of(st.just([]), st.lists(NUMBERS, min_size=len(names), max_size=len(names)))
+    )
+    composer = Composer(core, SMALL)
+    trace = (VERSION, KEY.hex(), arch, "k 1", "s", Depth(0), Depth(0), 0)
+    composer.line("TRACE", trace)
+    composer.line("EXIT", ("PD_1", 3, values))
+    event = composer.events()[1]
+    assert event.registers() == {n: v for n, v in zip(names, values, strict=False) if v}
+
+
+def test_a_thread_has_all_registers_or_none(core: tuple[Any, Any]) -> None:
+    records = Records()
+    frames = [
+        parse(line[len(MARK) :].encode())
+        for line in with_registers(core, "aarch64", [1, 2]).lines()
+    ]
+    assert frames[0] is not None
+    assert frames[1] is not None
+    records.read(frames[0])
+    with pytest.raises(Damage, match="EXIT: 2 registers: expected 0 or 36"):
+        records.read(frames[1])
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable, Mapping
 from typing import ClassVar, Final
 
 from cellreap import headers
 from cellreap.model.digest import of_words
 from cellreap.model.ids import ROOT, parse_id, pd_id, resource_id
+from cellreap.platforms import register_names
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.tickets import TICKETED
 from cellreap.trace.check.work import COUNTS
@@ -25,13 +25,6 @@ _TICKET: Final = ("state", *COUNTS)
 Words = list[int]
 Wanted = list[Words] | None
 """The answers that may be given; None: nobody can know."""
-
-
-@functools.cache
-def register_names(arch: str) -> tuple[str, ...]:
-    """The registers of a thread, in the order of the root task's table of them."""
-    text = headers.read_header(f"kernel/arch/{arch}/arch.c")
-    return tuple(re.findall(r'\{\s*"(\w+)", offsetof', text))
 
 
 @functools.cache

@@ -90,49 +90,6 @@ seL4_Word cr_arch_syscall(const seL4_UserContext *registers, seL4_CPtr *invoked)
     return registers->x7;
 }
 
-const cr_arch_register cr_arch_registers[] = {
-    {"pc", offsetof(seL4_UserContext, pc)},
-    {"sp", offsetof(seL4_UserContext, sp)},
-    {"x0", offsetof(seL4_UserContext, x0)},
-    {"x1", offsetof(seL4_UserContext, x1)},
-    {"x2", offsetof(seL4_UserContext, x2)},
-    {"x3", offsetof(seL4_UserContext, x3)},
-    {"x4", offsetof(seL4_UserContext, x4)},
-    {"x5", offsetof(seL4_UserContext, x5)},
-    {"x6", offsetof(seL4_UserContext, x6)},
-    {"x7", offsetof(seL4_UserContext, x7)},
-    {"x8", offsetof(seL4_UserContext, x8)},
-    {"x9", offsetof(seL4_UserContext, x9)},
-    {"x10", offsetof(seL4_UserContext, x10)},
-    {"x11", offsetof(seL4_UserContext, x11)},
-    {"x12", offsetof(seL4_UserContext, x12)},
-    {"x13", offsetof(seL4_UserContext, x13)},
-    {"x14", offsetof(seL4_UserContext, x14)},
-    {"x15", offsetof(seL4_UserContext, x15)},
-    {"x16", offsetof(seL4_UserContext, x16)},
-    {"x17", offsetof(seL4_UserContext, x17)},
-    {"x18", offsetof(seL4_UserContext, x18)},
-    {"x19", offsetof(seL4_UserContext, x19)},
-    {"x20", offsetof(seL4_UserContext, x20)},
-    {"x21", offsetof(seL4_UserContext, x21)},
-    {"x22", offsetof(seL4_UserContext, x22)},
-    {"x23", offsetof(seL4_UserContext, x23)},
-    {"x24", offsetof(seL4_UserContext, x24)},
-    {"x25", offsetof(seL4_UserContext, x25)},
-    {"x26", offsetof(seL4_UserContext, x26)},
-    {"x27", offsetof(seL4_UserContext, x27)},
-    {"x28", offsetof(seL4_UserContext, x28)},
-    {"x29", offsetof(seL4_UserContext, x29)},
-    {"x30", offsetof(seL4_UserContext, x30)},
-    {"cpsr", offsetof(seL4_UserContext, spsr)},
-    {"tpidr_el0", offsetof(seL4_UserContext, tpidr_el0)},
-    {"tpidrro_el0", offsetof(seL4_UserContext, tpidrro_el0)},
-};
-const uint32_t cr_arch_register_count = sizeof(cr_arch_registers) / sizeof(cr_arch_registers[0]);
-_Static_assert(sizeof(cr_arch_registers) / sizeof(cr_arch_registers[0]) ==
-                   sizeof(seL4_UserContext) / sizeof(seL4_Word),
-               "every register has a name");
-
 seL4_Word cr_arch_ip(const seL4_UserContext *registers)
 {
     return registers->pc;

@@ -91,29 +91,6 @@ seL4_Word cr_arch_syscall(const seL4_UserContext *registers, seL4_CPtr *invoked)
     return registers->a7;
 }
 
-const cr_arch_register cr_arch_registers[] = {
-    {"pc", offsetof(seL4_UserContext, pc)},   {"ra", offsetof(seL4_UserContext, ra)},
-    {"sp", offsetof(seL4_UserContext, sp)},   {"gp", offsetof(seL4_UserContext, gp)},
-    {"s0", offsetof(seL4_UserContext, s0)},   {"s1", offsetof(seL4_UserContext, s1)},
-    {"s2", offsetof(seL4_UserContext, s2)},   {"s3", offsetof(seL4_UserContext, s3)},
-    {"s4", offsetof(seL4_UserContext, s4)},   {"s5", offsetof(seL4_UserContext, s5)},
-    {"s6", offsetof(seL4_UserContext, s6)},   {"s7", offsetof(seL4_UserContext, s7)},
-    {"s8", offsetof(seL4_UserContext, s8)},   {"s9", offsetof(seL4_UserContext, s9)},
-    {"s10", offsetof(seL4_UserContext, s10)}, {"s11", offsetof(seL4_UserContext, s11)},
-    {"a0", offsetof(seL4_UserContext, a0)},   {"a1", offsetof(seL4_UserContext, a1)},
-    {"a2", offsetof(seL4_UserContext, a2)},   {"a3", offsetof(seL4_UserContext, a3)},
-    {"a4", offsetof(seL4_UserContext, a4)},   {"a5", offsetof(seL4_UserContext, a5)},
-    {"a6", offsetof(seL4_UserContext, a6)},   {"a7", offsetof(seL4_UserContext, a7)},
-    {"t0", offsetof(seL4_UserContext, t0)},   {"t1", offsetof(seL4_UserContext, t1)},
-    {"t2", offsetof(seL4_UserContext, t2)},   {"t3", offsetof(seL4_UserContext, t3)},
-    {"t4", offsetof(seL4_UserContext, t4)},   {"t5", offsetof(seL4_UserContext, t5)},
-    {"t6", offsetof(seL4_UserContext, t6)},   {"tp", offsetof(seL4_UserContext, tp)},
-};
-const uint32_t cr_arch_register_count = sizeof(cr_arch_registers) / sizeof(cr_arch_registers[0]);
-_Static_assert(sizeof(cr_arch_registers) / sizeof(cr_arch_registers[0]) ==
-                   sizeof(seL4_UserContext) / sizeof(seL4_Word),
-               "every register has a name");
-
 seL4_Word cr_arch_ip(const seL4_UserContext *registers)
 {
     return registers->pc;

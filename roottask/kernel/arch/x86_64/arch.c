@@ -90,33 +90,6 @@ seL4_Word cr_arch_syscall(const seL4_UserContext *registers, seL4_CPtr *invoked)
     return registers->rdx;
 }
 
-const cr_arch_register cr_arch_registers[] = {
-    {"rip", offsetof(seL4_UserContext, rip)},
-    {"rsp", offsetof(seL4_UserContext, rsp)},
-    {"rflags", offsetof(seL4_UserContext, rflags)},
-    {"rax", offsetof(seL4_UserContext, rax)},
-    {"rbx", offsetof(seL4_UserContext, rbx)},
-    {"rcx", offsetof(seL4_UserContext, rcx)},
-    {"rdx", offsetof(seL4_UserContext, rdx)},
-    {"rsi", offsetof(seL4_UserContext, rsi)},
-    {"rdi", offsetof(seL4_UserContext, rdi)},
-    {"rbp", offsetof(seL4_UserContext, rbp)},
-    {"r8", offsetof(seL4_UserContext, r8)},
-    {"r9", offsetof(seL4_UserContext, r9)},
-    {"r10", offsetof(seL4_UserContext, r10)},
-    {"r11", offsetof(seL4_UserContext, r11)},
-    {"r12", offsetof(seL4_UserContext, r12)},
-    {"r13", offsetof(seL4_UserContext, r13)},
-    {"r14", offsetof(seL4_UserContext, r14)},
-    {"r15", offsetof(seL4_UserContext, r15)},
-    {"fs_base", offsetof(seL4_UserContext, fs_base)},
-    {"gs_base", offsetof(seL4_UserContext, gs_base)},
-};
-const uint32_t cr_arch_register_count = sizeof(cr_arch_registers) / sizeof(cr_arch_registers[0]);
-_Static_assert(sizeof(cr_arch_registers) / sizeof(cr_arch_registers[0]) ==
-                   sizeof(seL4_UserContext) / sizeof(seL4_Word),
-               "every register has a name");
-
 seL4_Word cr_arch_ip(const seL4_UserContext *registers)
 {
     return registers->rip;
