@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Mapping, Sequence
+from urllib.parse import unquote_to_bytes
 
+from cellreap.headers import event_table
 from cellreap.trace import frames
-from cellreap.trace.events import Event, unescaped
+from cellreap.trace.events import Event, FieldType, field_types
 from cellreap.trace.frames import MARK
 from cellreap.trace.reader import Reader, read
 from cellreap.trace.writer import NO_SECRET, framed, record
@@ -23,6 +25,16 @@ def event_of(text: str) -> Event:
     time = values.pop("at", None)
     read = {field: unescaped(value) for field, value in values.items()}
     return Event(name, read, time=None if time is None else int(time))
+
+
+def unescaped(value: str) -> str:
+    """The value that `encode` encoded as this text, in which no escape is malformed."""
+    return unquote_to_bytes(value).decode("utf-8", "surrogateescape")
+
+
+def field_type(event: str, field: str) -> FieldType:
+    """The type of a field."""
+    return field_types()[event_table().types[event, field]]
 
 
 def fits(values: Mapping[str, object], wanted: Mapping[str, object]) -> bool:

@@ -14,7 +14,8 @@ from typing import TypeVar
 
 from cellreap.model.ids import ROOT, parse_id
 from cellreap.trace.check import Replay, Report
-from cellreap.trace.events import Event, field_type
+from cellreap.trace.events import Event
+from kit.records import field_type
 
 _Item = TypeVar("_Item")
 

@@ -82,6 +82,13 @@ def pd_id(number: int) -> str:
     return f"PD_{number:x}"
 
 
+def pd_behind(id_: str) -> str | None:
+    """The PD that the id of a capability to a PD stands for. None: it is another id."""
+    parts = parse_id(id_)
+    capability = parts is not None and parts.kind == "RESOURCE" and parts.type == "PD"
+    return pd_id(parts.number) if parts is not None and capability else None
+
+
 def space_id(type_name: str, number: int) -> str:
     """The id of a space."""
     return f"{type_name}_SPACE_{number:x}"

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from urllib.parse import unquote_to_bytes
 
 from cellreap import headers
 from cellreap.headers import HeaderError
@@ -236,20 +235,6 @@ def field_types() -> dict[str, FieldType]:
     return types
 
 
-@functools.cache
-def field_type(event: str, field_name: str) -> FieldType:
-    """The type of a field. HeaderError if the table has no such event or field."""
-    name = headers.event_table().types.get((event, field_name))
-    if name is None:
-        raise HeaderError(f"trace_events.h: CR_TRACE_EVENTS has no field {event}.{field_name}")
-    found = field_types().get(name)
-    if found is None:
-        raise HeaderError(
-            f"trace_events.h: {event}.{field_name}: CR_TRACE_TYPES has no type {name}"
-        )
-    return found
-
-
 def cause_of(event: Event) -> str | None:
     """The cause of the cleanup that an event brings about now. None: it brings about none."""
     if event.name == "TRIGGER":
@@ -271,23 +256,6 @@ def encode(value: str) -> str:
     return "".join(
         chr(byte) if 0x21 <= byte <= 0x7E and byte != 0x25 else f"%{byte:02X}" for byte in raw
     )
-
-
-_MALFORMED = re.compile(rb"%(?![0-9A-Fa-f]{2})")
-
-
-def decode(value: bytes) -> str | None:
-    """The value that `encode` encoded. None if an escape in the bytes is malformed."""
-    if b"%" in value:
-        if _MALFORMED.search(value):
-            return None
-        value = unquote_to_bytes(value)
-    return value.decode("utf-8", "surrogateescape")
-
-
-def unescaped(value: str) -> str:
-    """The value that `encode` encoded as this text, in which no escape is malformed."""
-    return unquote_to_bytes(value).decode("utf-8", "surrogateescape")
 
 
 def printable(text: str, limit: int = 120) -> str:

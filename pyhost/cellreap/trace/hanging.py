@@ -10,8 +10,15 @@ from typing import Any
 from cellreap.trace.events import Event
 
 
+class Plain:
+    """Has JSON with the names of its fields."""
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
 @dataclass
-class Hanging:
+class Hanging(Plain):
     """A PD that hung. by: the PD whose call it kept; None: it kept its own heartbeat_ms.
 
     token: of the probe that it did not finish. None: it was in receives all the time, and the same
@@ -37,6 +44,3 @@ class Hanging:
             kept = "left a probe unanswered"
         by = f", in a call by {name(self.by)}" if self.by is not None else ""
         return f"it {kept} for {self.ms} ms{by}"
-
-    def to_json(self) -> dict[str, Any]:
-        return dict(vars(self))

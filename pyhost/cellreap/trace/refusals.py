@@ -6,10 +6,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from cellreap import headers
 from cellreap.trace.events import Event, printable
+from cellreap.trace.hanging import Plain
 
 PAGE: Final = "`cellreap docs operations`"
 """What shows the page that says what each operation demands."""
@@ -19,7 +20,7 @@ _SHOWN: Final = 12
 
 
 @dataclass
-class Refusal:
+class Refusal(Plain):
     """An operation that was refused to the PDs of one name, always with the same result.
 
     operation, result: their names in protocol.h, or their numbers if it has none. Both are None for
@@ -33,9 +34,6 @@ class Refusal:
     """What the result means, without a full stop."""
     pds: list[str] = field(default_factory=list)
     count: int = 0
-
-    def to_json(self) -> dict[str, Any]:
-        return dict(vars(self))
 
     def why(self) -> str:
         """What was refused, how often and why."""

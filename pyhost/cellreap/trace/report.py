@@ -12,7 +12,7 @@ from cellreap.model.ids import ROOT, kind_of
 from cellreap.model.indexed import IndexedModel
 from cellreap.trace.events import printable
 from cellreap.trace.faults import FaultSeen
-from cellreap.trace.hanging import Hanging
+from cellreap.trace.hanging import Hanging, Plain
 from cellreap.trace.reader import Problem
 from cellreap.trace.refusals import Refusal
 from cellreap.trace.silence import Silence, Standing
@@ -62,7 +62,7 @@ class Cleanup:
 
 
 @dataclass
-class Failure:
+class Failure(Plain):
     """A notice that its receiver could not deal with.
 
     space: the space of the notice's lane, or `-` for notices about PDs. waiting: the number of
@@ -77,12 +77,9 @@ class Failure:
     waiting: int = 0
     resumed: bool = False
 
-    def to_json(self) -> dict[str, Any]:
-        return dict(vars(self))
-
 
 @dataclass
-class Lateness:
+class Lateness(Plain):
     """A PD that missed its deadline for a notice.
 
     deadline: in milliseconds. ms: the time that the PD took, in milliseconds.
@@ -95,12 +92,9 @@ class Lateness:
     deadline: int
     ms: int
 
-    def to_json(self) -> dict[str, Any]:
-        return dict(vars(self))
-
 
 @dataclass
-class Ticket:
+class Ticket(Plain):
     """An accepted termination, extraction or collection, with the words of TICKET.
 
     what: the PD to be terminated; None for the others. state: the last state that the owner was
@@ -117,9 +111,6 @@ class Ticket:
     waiting: int = 0
     held: int = 0
 
-    def to_json(self) -> dict[str, Any]:
-        return dict(vars(self))
-
 
 @dataclass
 class Extraction:
@@ -135,12 +126,8 @@ class Extraction:
     done: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "x": self.number,
-            "by": self.by,
-            "subgraphs": self.subgraphs,
-            "rows": list(self.rows),
-        }
+        shown = {"x": self.number, "by": self.by, "subgraphs": self.subgraphs}
+        return {**shown, "rows": list(self.rows)}
 
     def csv(self) -> str:
         """The model state as the text of a file."""
@@ -186,15 +173,12 @@ class Word(enum.StrEnum):
 
 
 @dataclass(frozen=True)
-class Undone:
+class Undone(Plain):
     """What a PD did not do until the end of the run, for which the root task is not to blame."""
 
     pd: str
     what: str
     """The words behind the PD's name."""
-
-    def to_json(self) -> dict[str, Any]:
-        return dict(vars(self))
 
 
 @dataclass(frozen=True)
@@ -376,9 +360,22 @@ def report_json(report: Report) -> dict[str, Any]:
     """
     name, version = report.kernel_parts()
     verdict = verdict_json(report)
+    told = verdict.pop("verdict")
+    word = {"asked": report.asked, "snapshots": report.snapshots} if report.asked else {}
+    if_any = {
+        "unexpected": [{"word": each.word, "text": each.text} for each in report.unexpected],
+        "faults": [fault.to_json() for fault in report.faults],
+        "refused": [refusal.to_json() for refusal in report.refusals],
+        "silence": report.silence and report.silence.to_json(),
+        "waits": [each.to_json() for each in report.waits],
+        "undone": [each.to_json() for each in report.undone],
+        **verdict,
+        "kernels_word": word,
+        "foreign_lines": report.foreign_lines,
+    }
     return {
         "kernel": {"name": name, "version": version, "arch": report.arch},
-        "verdict": verdict.pop("verdict"),
+        "verdict": told,
         "violations": violation_lines(report),
         "names": dict(sorted(report.names.items())),
         "cleanups": [
@@ -395,28 +392,6 @@ def report_json(report: Report) -> dict[str, Any]:
         "late": [late.to_json() for late in report.late],
         "hung": [hung.to_json() for hung in report.hung],
         "tickets": [ticket.to_json() for ticket in report.tickets],
-        "extractions": [
-            extraction.to_json() for extraction in report.extractions if extraction.done
-        ],
-        **(
-            {"unexpected": [{"word": each.word, "text": each.text} for each in report.unexpected]}
-            if report.unexpected
-            else {}
-        ),
-        **({"faults": [fault.to_json() for fault in report.faults]} if report.faults else {}),
-        **(
-            {"refused": [refusal.to_json() for refusal in report.refusals]}
-            if report.refusals
-            else {}
-        ),
-        **({"silence": report.silence.to_json()} if report.silence is not None else {}),
-        **({"waits": [each.to_json() for each in report.waits]} if report.waits else {}),
-        **({"undone": [each.to_json() for each in report.undone]} if report.undone else {}),
-        **verdict,
-        **(
-            {"kernels_word": {"asked": report.asked, "snapshots": report.snapshots}}
-            if report.asked
-            else {}
-        ),
-        **({"foreign_lines": report.foreign_lines} if report.foreign_lines else {}),
+        "extractions": [each.to_json() for each in report.extractions if each.done],
+        **{key: value for key, value in if_any.items() if value},
     }

@@ -12,13 +12,14 @@ from cellreap import headers
 from cellreap.pictures.runpage import run_data
 from cellreap.pictures.words import MAX_TEXT, event_words
 from cellreap.runs.summary import headline, tell
-from cellreap.trace.events import Event, field_type
+from cellreap.trace.events import Event
 from cellreap.trace.reading import read_file
 from cellreap.trace.writer import Draft
 from kit.browser import NEEDS_CHROMIUM, opened
 from kit.large_run import large_run
 from kit.pages import NEEDS_DOT, crashed, page_for, written
 from kit.paths import GOLDENS
+from kit.records import field_type
 from kit.simulated_runs import RUNS
 from kit.trace_simulator import Target
 

@@ -75,7 +75,7 @@ def test_who_was_in_a_call_is_freed_as_soon_as_the_server_is_stopped() -> None:
     target.fault(pds["fs"])
     target.say(pds["app"], "something else")
     target.free(pds["db"], pds["fs"])
-    assert [text for text in said(target.end()) if "expected it right after" in text]
+    assert [text for text in said(target.end()) if "freed directly after" in text]
 
 
 @pytest.mark.behaviour("J-10", "W-02")

@@ -32,6 +32,11 @@ def said(drafts: list[Draft]) -> list[str]:
     return [problem.text for problem in checked(drafts).violations]
 
 
+def broken(drafts: list[Draft]) -> list[str]:
+    """The same, each behind its rule."""
+    return [f"{problem.rule}: {problem.text}" for problem in checked(drafts).violations]
+
+
 def edited(run: str, event: str, edit: dict[str, object], **match: object) -> list[str]:
     """The report on a run with one event changed, or without the event if `edit` is empty."""
     drafts = RUNS[run]()
@@ -40,167 +45,167 @@ def edited(run: str, event: str, edit: dict[str, object], **match: object) -> li
     ]
     at = found[0]
     drafts[at : at + 1] = [(event, {**drafts[at][1], **edit})] if edit else []
-    return said(drafts)
+    return broken(drafts)
 
 
 CHANGES: list[tuple[str, str, dict[str, object], dict[str, object], str]] = [
-    ("notices", "SETTING", {}, {}, "PD: expected a SETTING mode before it"),
+    ("notices", "SETTING", {}, {}, "settings.told: PD: expected a SETTING mode before it"),
     (
         "notices",
         "RIGHTS",
         {"pd": "PD_4"},
         {"pd": "PD_5"},
-        "RIGHTS: pd=PD_4: expected other - only",
+        "authority.rights: RIGHTS",
     ),
     (
         "notices",
         "RIGHTS",
         {"deadline_ms": 111},
         {"pd": "PD_5"},
-        "TRIGGER late: ms=110: PD_5 has 111 ms to acknowledge",
+        "triggers.late: TRIGGER late",
     ),
-    ("notices", "RIGHTS", {"deadline_ms": 0}, {"pd": "PD_5"}, "TRIGGER late: PD_5 has no deadline"),
+    ("notices", "RIGHTS", {"deadline_ms": 0}, {"pd": "PD_5"}, "triggers.late: TRIGGER late"),
     (
         "notices",
         "TRIGGER",
         {"token": 1},
         {"pd": "PD_5", "cause": "late"},
-        "TRIGGER late: token=1: no such notice waits for PD_5",
+        "triggers.late: TRIGGER late",
     ),
     (
         "notices",
         "TRIGGER",
         {},
         {"pd": "PD_5", "cause": "late"},
-        "CONTINUE: PD_5 has not acknowledged 15 (pre-destroy FILE_SPACE_2) yet",
+        "cleanup.awaited: CONTINUE: PD_5 has not acknowledged 15 (pre-destroy FILE_SPACE_2)",
     ),
-    ("notices", "REFUSED", {"count": 1001}, {}, "REFUSED: count=1001: expected 1 to 1000"),
+    ("notices", "REFUSED", {"count": 1001}, {}, "actors.refusals: REFUSED"),
     (
         "notices",
         "REFUSE",
         {},
         {"pd": "PD_5"},
-        "REFUSED: pd=PD_5: only 63 refusals were told one by one",
+        "actors.refusals: REFUSED",
     ),
     (
         "notices",
         "frozen THREAD",
         {"pd": "PD_3"},
         {},
-        "fetched NOTICE: PD_3 is frozen and can do nothing any more",
+        "actors.silent: fetched NOTICE: PD_3 is frozen and can do nothing any more",
     ),
     (
         "notices",
         "QUEUE",
         {},
         {"kind": "disconnect", "n": 0},
-        "REFUSE: expected QUEUE PD_2 disconnect FILE_SPACE_2",
+        "order.answer: REFUSE: expected QUEUE PD_2 disconnect FILE_SPACE_2",
     ),
     (
         "notices",
         "QUEUE",
         {"kind": "free"},
         {"kind": "disconnect", "n": 0},
-        "QUEUE PD_2 free FILE_SPACE_2 PD_4: no",
+        "notices.owed: QUEUE PD_2 free FILE_SPACE_2 PD_4: no",
     ),
     (
         "notices",
         "EDGE",
         {},
         {"change": "dropped", "kind": "REQUEST"},
-        "QUEUE PD_2 disconnect FILE_SPACE_2 PD_4: no such notice is owed, or not",
+        "notices.owed: QUEUE PD_2 disconnect FILE_SPACE_2 PD_4: no such notice is owed, or",
     ),
     (
         "notices",
         "resumed NOTICE",
         {"token": 1},
         {},
-        "resumed NOTICE: token=1: no notice of PD_3's that has failed",
+        "notices.resume: resumed NOTICE: token=1: no notice of PD_3's that has failed",
     ),
     (
         "notices",
         "resumed NOTICE",
         {},
         {},
-        "fetched NOTICE: token=21: no such notice waits for PD_3",
+        "notices.fetch: fetched NOTICE: token=21: no such notice waits for PD_3",
     ),
     (
         "notices",
         "TICKET",
         {"state": 3},
         {"ticket": 1, "state": 1},
-        "TICKET: ticket=1: state=3: expected 1 (running)",
+        "tickets.state: TICKET: ticket=1: state=3: expected 1 (running)",
     ),
     (
         "notices",
         "TICKET",
         {"done": 5},
         {"ticket": 1, "state": 1},
-        "TICKET: ticket=1: done=5: by the events before it 2",
+        "tickets.counts: TICKET: ticket=1: done=5: by the events before it 2",
     ),
     (
         "notices",
         "TICKET",
         {"held": 1},
         {"ticket": 1, "state": 1},
-        "TICKET: ticket=1: held=1: by the events before it 0",
+        "tickets.counts: TICKET: ticket=1: held=1: by the events before it 0",
     ),
-    ("notices", "EXTRACT", {"x": 2}, {"x": 1}, "EXTRACT: x=2: expected 1"),
+    ("notices", "EXTRACT", {"x": 2}, {"x": 1}, "extractions.number: EXTRACT: x=2: expected 1"),
     (
         "notices",
         "QUEUE",
         {},
         {"kind": "extract", "to": "PD_2"},
-        "fetched NOTICE: expected QUEUE x=1 PD_2 extract",
+        "order.answer: fetched NOTICE: expected QUEUE x=1 PD_2 extract",
     ),
     (
         "notices",
         "FINISH_WORK",
         {"result": "ok"},
         {"result": "each"},
-        "QUEUE PD_1 extract BLOCK_1_1 -: no such notice is owed",
+        "notices.owed: QUEUE PD_1 extract BLOCK_1_1 -: no such notice is owed",
     ),
     (
         "notices",
         "SUBGRAPH",
         {"from": "FILE_2_1"},
         {},
-        "SUBGRAPH: from=FILE_2_1: the notice is about TABLE_SPACE_3",
+        "extractions.asked: SUBGRAPH",
     ),
     (
         "notices",
         "SUBGRAPH",
         {"to": "ROOM_SPACE_4"},
         {},
-        "SUBGRAPH: to=ROOM_SPACE_4: PD_3 neither holds it nor may",
+        "extractions.ends: SUBGRAPH",
     ),
     (
         "notices",
         "SUBGRAPH",
         {"to": "FILE_2_1"},
         {},
-        "SUBGRAPH: from=TABLE_SPACE_3 to=FILE_2_1: expected two resources or",
+        "extractions.ends: SUBGRAPH",
     ),
     (
         "notices",
         "SUBGRAPH",
         {"to": "TABLE_SPACE_3"},
         {},
-        "SUBGRAPH: from=TABLE_SPACE_3 to=TABLE_SPACE_3: it closes a",
+        "extractions.new: SUBGRAPH",
     ),
     (
         "notices",
         "SUBGRAPH",
         {},
         {},
-        "EXTRACTED: x=1: maps=2: expected 1",
+        "extractions.state: EXTRACTED",
     ),
     (
         "notices",
         "EXTRACTED",
         {"digest": "0" * 16},
         {"x": 1},
-        "EXTRACTED: x=1: digest=0000000000000000: expected",
+        "extractions.state: EXTRACTED",
     ),
     ("notices", "WAIT", {}, {}, "within cleanup 1: expected SETTLED n=1 first"),
     (
@@ -208,10 +213,22 @@ CHANGES: list[tuple[str, str, dict[str, object], dict[str, object], str]] = [
         "STEP",
         {"node": "FILE_SPACE_2"},
         {"name": "tell", "pd": "PD_4"},
-        "STEP tell node=FILE_SPACE_2",
+        "cleanup.beside: STEP tell node=FILE_SPACE_2",
     ),
-    ("notices", "STEP", {}, {"name": "await"}, "SETTLED: there was no STEP await node=- pd=-"),
-    ("sync", "TICKET", {}, {"ticket": 1}, "SAY: PD_1 waits for ticket 1 to be over"),
+    (
+        "notices",
+        "STEP",
+        {},
+        {"name": "await"},
+        "cleanup.steps: SETTLED: there was no STEP await node=- pd=-",
+    ),
+    (
+        "sync",
+        "TICKET",
+        {},
+        {"ticket": 1},
+        "actors.waiting: SAY: PD_1 waits for ticket 1 to be over",
+    ),
 ]
 
 
@@ -329,10 +346,7 @@ def test_no_slot_is_given_while_too_many_wait() -> None:
     target.request(client, more)
     target.snapshot()
     target.serve_all()
-    assert said(target.end()) == [
-        "made REQUEST: number=40: 32 slots wait for PD_2 to acknowledge losses, "
-        "so it is given no more"
-    ]
+    assert [each.rule for each in checked(target.end()).violations] == ["slots.limit"]
 
 
 # -- cleanups that wait
@@ -358,7 +372,7 @@ def waiting(meanwhile: Callable[[Target], None]) -> list[str]:
         target.cleanup()
         target.account()
         target.serve_all()
-    return said(target.end())
+    return broken(target.end())
 
 
 FORBIDDEN: list[tuple[str, Callable[[Target], None], str]] = [
@@ -369,47 +383,51 @@ FORBIDDEN: list[tuple[str, Callable[[Target], None], str]] = [
     (
         "hold",
         lambda t: t.edge("made", "HOLD", "PD_2", "ROOM_SPACE_3", 30),
-        "made HOLD: from=PD_2: it is doomed by",
+        "cleanup.doomed: made HOLD: from=PD_2: it is doomed by",
     ),
     (
         "request",
         lambda t: t.edge("made", "REQUEST", "PD_3", "FILE_SPACE_2", 8),
-        "made REQUEST: to=FILE_SPACE_2",
+        "cleanup.doomed: made REQUEST: to=FILE_SPACE_2",
     ),
     (
         "subscribe",
         lambda t: t.edge("made", "SUBSCRIBE", "PD_3", "PD_1"),
-        "made SUBSCRIBE: to=PD_1: it is doomed by",
+        "cleanup.doomed: made SUBSCRIBE: to=PD_1: it is doomed by",
     ),
     (
         "unhold",
         lambda t: t.edge("dropped", "HOLD", "PD_2", "BLOCK_1_1", 9),
-        "dropped HOLD: from=PD_2: it is doomed",
+        "cleanup.doomed: dropped HOLD: from=PD_2: it is doomed",
     ),
     (
         "delete",
         lambda t: t.emit("DELETE", node="BLOCK_1_1", by="PD_0", part=0),
-        "DELETE: node=BLOCK_1_1: it is doomed",
+        "cleanup.doomed: DELETE: node=BLOCK_1_1: it is doomed",
     ),
     (
         "terminate",
         lambda t: t.trigger("terminate", "PD_2", "PD_0"),
-        "TRIGGER: pd=PD_2: it is doomed by",
+        "cleanup.doomed: TRIGGER: pd=PD_2: it is doomed by",
     ),
     (
         "suspended PD",
         lambda t: t.say("PD_1", "?"),
-        "SAY: PD_1 has faulted or exited and can do nothing",
+        "actors.silent: SAY: PD_1 has faulted or exited and can do nothing",
     ),
     (
         "step",
         lambda t: t.emit(
             "STEP", n=1, name="mark", node="PD_1", pd="-", calls=0, kinds="-", count=1
         ),
-        "STEP: n=1: the cleanup waits",
+        "cleanup.wait: STEP: n=1: the cleanup waits",
     ),
     # a snapshot in which the doomed nodes are not marked
-    ("snapshot", unmarked_snapshot, "STATE: the row PD,PD_1,server,,,,DOOMED is missing"),
+    (
+        "snapshot",
+        unmarked_snapshot,
+        "state.rows: STATE: the row PD,PD_1,server,,,,DOOMED is missing",
+    ),
 ]
 
 

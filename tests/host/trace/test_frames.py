@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from cellreap.errors import InputError
 from cellreap.headers import constant
 from cellreap.trace import frames
-from cellreap.trace.events import Event, field_type
+from cellreap.trace.events import Event
 from cellreap.trace.frames import MARK, Damage, Frame, Records
 from cellreap.trace.writer import seal
 from kit.paths import ROOT
-from kit.records import event_of, events_in, line_of
+from kit.records import event_of, events_in, field_type, line_of
 from kit.simulated_runs import RUNS
 
 TEXTS = constant("trace_events.h", "CR_DICTIONARY_TEXTS")

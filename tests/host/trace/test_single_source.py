@@ -86,7 +86,6 @@ def _forget() -> None:
         headers.operations,
         headers.event_table,
         events.field_types,
-        events.field_type,
     ):
         cached.cache_clear()
 

@@ -13,17 +13,16 @@ import pytest
 
 from cellreap import headers
 from cellreap.errors import InputError
-from cellreap.headers import HeaderError
 from cellreap.trace import events as trace_events
 from cellreap.trace import reader as trace
 from cellreap.trace import story
 from cellreap.trace.check import check_file, check_stream, replay
-from cellreap.trace.events import Event, cause_of, decode, encode, field_type, field_types
+from cellreap.trace.events import Event, cause_of, encode, field_types
 from cellreap.trace.frames import next_digest
 from cellreap.trace.writer import NO_SECRET, framed, record, seal
 from kit import bad_traces
 from kit.paths import DATA
-from kit.records import event_of, events_in, line_of, log_of
+from kit.records import event_of, events_in, field_type, line_of, log_of, unescaped
 from kit.simulated_runs import rich_run
 from kit.trace_simulator import Target
 
@@ -191,7 +190,7 @@ def test_values_come_back_as_they_were() -> None:
         events, reader = events_in("\n".join(seal(target.end())).encode())
         assert not reader.problems
         assert [event["text"] for event in events if event.name == "SAY"] == [value]
-        assert decode(encode(value).encode()) == value
+        assert unescaped(encode(value)) == value
 
 
 def test_a_mark_within_a_value_begins_no_line() -> None:
@@ -344,26 +343,6 @@ def test_every_type_of_the_table_has_a_form_and_is_used_and_no_form_is_left_over
 def test_every_event_says_what_it_means_in_a_sentence() -> None:
     for event, meaning in headers.event_table().meanings.items():
         assert re.fullmatch(r"[A-Z][^|]*\.", meaning), f"{event}: {meaning}"
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({("SAY", "text"): "PROSE"}, "SAY.text: CR_TRACE_TYPES has no type PROSE"),
-        ({("SAY", "text"): None}, "CR_TRACE_EVENTS has no field SAY.text"),
-    ],
-)
-def test_a_field_without_a_type_is_named_with_the_table(
-    monkeypatch: pytest.MonkeyPatch, changes: dict[tuple[str, str], str | None], message: str
-) -> None:
-    table = headers.event_table()
-    for key, type_name in changes.items():
-        if type_name is None:
-            monkeypatch.delitem(table.types, key)
-        else:
-            monkeypatch.setitem(table.types, key, type_name)
-    with pytest.raises(HeaderError, match=re.escape(f"trace_events.h: {message}")):
-        trace_events.field_type.__wrapped__("SAY", "text")
 
 
 def test_every_event_is_written_somewhere_in_the_root_task() -> None:

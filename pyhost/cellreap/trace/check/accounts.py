@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from cellreap import headers
 from cellreap.model.graph import Model
-from cellreap.model.ids import ROOT, is_bare, is_line, is_memory, is_region, parse_id, pd_id
+from cellreap.model.ids import ROOT, is_bare, is_line, is_memory, is_region, parse_id, pd_behind
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.work import LEFT_BEHIND
 from cellreap.trace.events import NOBODY, Event
@@ -50,13 +50,11 @@ class Accounts(Concern):
     def quota(self, event: Event) -> None:
         """QUOTA: what an account may use."""
         name = event["name"]
-        if name in self._quotas:
-            self.context.bad("accounts.quota", f"QUOTA: name={name}: its quotas were told before")
+        known = self._numbers.setdefault(event.number("account"), name)
+        if name in self._quotas or known != name:
+            self.bad("accounts.quota")
         self._quotas[name] = {word: event.number(word) for word in self._words}
         self._most.setdefault(name, Counter())
-        if self._numbers.setdefault(event.number("account"), name) != name:
-            text = f"QUOTA: account={event['account']}: it is the account of another PD"
-            self.context.bad("accounts.quota", text)
 
     handlers: ClassVar[Handlers] = {"QUOTA": quota}
 
@@ -104,20 +102,16 @@ class Accounts(Concern):
         begun = before is not None and before.told in ("merged NOTICE", "withdrawn NOTICE")
         if name is None or name not in self._quotas or begun:
             return
-        quota, used = self._quotas[name]["edges"], self._exact(name)["edges"]
-        if used + _MOST_KEPT < quota:
-            text = f"token={token}: {name} uses {used} edges, and its quota is {quota}"
-            self.context.bad("accounts.pressed", text)
+        if self._exact(name)["edges"] + _MOST_KEPT < self._quotas[name]["edges"]:
+            self.bad("accounts.pressed")
 
     def _pd(self, event: Event) -> None:
         self._account_of[event["id"]] = event["name"]  # of a spawned PD, OWN comes next
 
     def _rights(self, event: Event) -> None:
         """If quotas are told, they are told of every account, before its first PD."""
-        number = event.number("account")
-        if self._numbers and self._numbers.get(number) is None:
-            text = f"RIGHTS: pd={event['pd']} account={number}: no QUOTA of it was told"
-            self.context.bad("accounts.quota", text)
+        if self._numbers and event.number("account") not in self._numbers:
+            self.bad("accounts.quota")
 
     def _own(self, event: Event) -> None:
         creator, created = event["from"], event["to"]
@@ -135,7 +129,7 @@ class Accounts(Concern):
 
     def _resource(self, event: Event) -> None:
         manager = self.context.model.manager.get(event["space"])
-        pd = self._body_of(event["id"])
+        pd = pd_behind(event["id"])
         if is_memory(event["id"]) and event["asker"] in self._account_of:
             self._memory[event["id"]] = self._account_of[event["asker"]]
             self._use(event["asker"], nodes=1, edges=1)
@@ -229,13 +223,6 @@ class Accounts(Concern):
         """Those of a memory object. A region has capabilities to them."""
         return 0 if is_region(node) else self.context.memory.objects.pages(node).small
 
-    def _body_of(self, node: str) -> str | None:
-        """The PD whose capability the node is; None if it is something else."""
-        parts = parse_id(node)
-        if parts is None or parts.kind != "RESOURCE" or parts.type != "PD":
-            return None
-        return pd_id(parts.number)
-
     def _is_charged(self, node: str) -> bool:
         """Whether a hold of the node is charged for sure. The configuration may give capabilities
         to configured PDs, regions and channels, and these are not charged.
@@ -244,7 +231,7 @@ class Accounts(Concern):
             return False
         if is_memory(node):
             return node in self._memory
-        pd = self._body_of(node)
+        pd = pd_behind(node)
         return (pd is None or pd in self._spawned) and not is_line(node)
 
     def _exact(self, name: str) -> Counter[str]:

@@ -44,7 +44,6 @@ class Actors(Concern):
     def may_act(self, event: Event, pd: str) -> bool:
         """Whether this PD may act now. If not, the event breaks a rule."""
         context = self.context
-        bad = context.bad
         if pd in context.staged.orders:
             context.staged.acts(event, pd)
         if context.saved.unnamed:
@@ -52,21 +51,15 @@ class Actors(Concern):
         self._last[pd] = event
         if event.told != "answered THREAD":  # it did nothing until now
             context.hung.acted[pd] = context.timing.now
-        if pd == ROOT:
-            bad("actors.there", f"{event.told}: pd={pd}: the root task asks itself for nothing")
-            return False
-        if pd not in context.model.nodes:
-            bad("actors.there", f"{event.told}: {pd} is not there")
-            return False
-        if pd in self.silent:
-            text = f"{pd} {self.silent[pd]} and can do nothing any more"
-            bad("actors.silent", f"{event.told}: {text}")
-            return False
-        if pd in self.waiting:
-            text = f"{pd} waits for ticket {self.waiting[pd]} to be over"
-            bad("actors.waiting", f"{event.told}: {text}")
-            return False
-        return True
+        if pd == ROOT or pd not in context.model.nodes:
+            self.bad("actors.there", f"{pd} is not there, or asks for nothing")
+        elif pd in self.silent:
+            self.bad("actors.silent", f"{pd} {self.silent[pd]} and can do nothing any more")
+        elif pd in self.waiting:
+            self.bad("actors.waiting", f"{pd} waits for ticket {self.waiting[pd]} to be over")
+        else:
+            return True
+        return False
 
     def last_of(self, pd: str) -> str:
         """What the PD did last, in words."""
@@ -116,8 +109,7 @@ class Actors(Concern):
     def at_end(self) -> None:
         """The trace ends."""
         for pd, number in self.waiting.items():
-            text = f"END: {pd} was never told what became of ticket {number}"
-            self.context.bad("tickets.wait", text)
+            self.bad("tickets.wait", f"{pd} was never told what became of ticket {number}")
 
     # -- events
 
@@ -129,41 +121,34 @@ class Actors(Concern):
 
     def refuse(self, event: Event) -> None:
         """An operation was refused and changed nothing."""
-        bad = self.context.bad
-        pd = event["pd"]
+        pd, status = event["pd"], event.number("status")
         if pd != ROOT or event.number("op") != self._spawn:  # else it could not make a PD
             self.may_act(event, pd)
         self._refused[pd] += 1
         if self._refused[pd] > MAX_REFUSALS:
-            text = f"REFUSE: pd={pd}: {MAX_REFUSALS} were told one by one: expected REFUSED"
-            bad("actors.refusals", text)
+            self.bad("actors.refusals")
         told = ("REFUSE", pd, event["op"], event["status"])
-        if not self.context.debts.settle(*told) and event.number("status") == self._cancelled:
-            bad("cancel.answer", f"REFUSE: pd={pd} op={event['op']}: nobody cancelled it")
-        if event.number("status") not in self._refusals:
-            text = f"status={event['status']}: expected a cr_result other than CR_RESULT_OK"
-            bad("actors.status", f"REFUSE: {text}")
+        if not self.context.debts.settle(*told) and status == self._cancelled:
+            self.bad("cancel.answer")
+        if status not in self._refusals:
+            self.bad("actors.status")
 
     def refused(self, event: Event) -> None:
         """REFUSED: the sum of further refusals, which are not printed one by one."""
-        bad = self.context.bad
-        pd, count = event["pd"], event.number("count")
+        pd = event["pd"]
         if pd not in self.context.model.nodes:
-            bad("actors.there", f"REFUSED: {pd} is not there")
+            self.bad("actors.there")
         elif self._refused[pd] < MAX_REFUSALS:
-            text = f"pd={pd}: only {self._refused[pd]} refusals were told one by one"
-            bad("actors.refusals", f"REFUSED: {text}")
-        if not 1 <= count <= REFUSALS_SUM:
-            bad("actors.refusals", f"REFUSED: count={count}: expected 1 to {REFUSALS_SUM}")
+            self.bad("actors.refusals", f"{pd}: {self._refused[pd]} were told one by one")
+        if not 1 <= event.number("count") <= REFUSALS_SUM:
+            self.bad("actors.refusals")
 
     def freeze(self, event: Event) -> None:
         """frozen THREAD: the scenario stopped a PD's thread, so the PD hangs."""
         pd = event["pd"]
         self.context.staged.by_root(event)
-        if pd == ROOT or pd not in self.context.model.nodes:
-            self.context.bad("actors.freeze", f"frozen THREAD: {pd} is not there, or never stops")
-        elif pd in self.silent:
-            self.context.bad("actors.freeze", f"frozen THREAD: {pd} {self.silent[pd]} already")
+        if pd == ROOT or pd not in self.context.model.nodes or pd in self.silent:
+            self.bad("actors.freeze")
         else:
             self.silent[pd] = FROZEN
             self._frozen.add(pd)
@@ -171,8 +156,7 @@ class Actors(Concern):
     def unreached(self, event: Event) -> None:
         """UNREACHED: a crash of the configuration did not happen."""
         if event["crash"] == "0":
-            text = "UNREACHED: crash=0: expected its place in the configuration, from 1"
-            self.context.bad("actors.unreached", text)
+            self.bad("actors.unreached")
         reported = self.context.report.unreached
         if len(reported) < MAX_PROBLEMS:
             reported.append(self.context.staged.what_came(event))

@@ -81,10 +81,10 @@ class Authority(Concern):
         """TRACE: the depths of the system."""
         self._system = (event["pd_depth"], event["rs_depth"])
 
-    def demand_rights(self, what: str) -> None:
+    def demand_rights(self) -> None:
         """Checks that the RIGHTS of the last PD came before this event."""
         if self.rightless is not None:
-            self.context.bad("authority.rights", f"{what} before the RIGHTS of {self.rightless}")
+            self.bad("authority.rights", f"before the RIGHTS of {self.rightless}")
             self.rightless = None
 
     def spawned(self, event: Event) -> None:
@@ -96,33 +96,25 @@ class Authority(Concern):
         if creators is None or its is None:
             return
         self.demand(event, pd, "spawn")
-        found = _beyond(its, creators, ())
-        for column in _OF_CREATOR:
-            if its[column] != creators[column]:
-                found = f"{column}={its[column]}: expected {creators[column]}"
-        if (its["pd_depth"], its["rs_depth"]) != self._system:
-            found = "depths of its own: expected those of the system"
-        elif created in self._trusts:
-            found = "a TRUST: expected none"
-        elif its["respawns"] != "0":
-            found = f"respawns={its['respawns']}: expected 0"
+        pd_depth, rs_depth = self._system
+        wanted = {"pd_depth": pd_depth, "rs_depth": rs_depth, "respawns": "0"}
+        wanted.update((column, creators[column]) for column in _OF_CREATOR)
+        found = _beyond(its, creators, ()) or ("a TRUST" if created in self._trusts else None)
+        for column, value in wanted.items():
+            if its[column] != value:
+                found = f"{column}={its[column]}: expected {value}"
         if found is not None:
-            text = f"{event.told}: {created}, which {pd} created, has {found}"
-            self.context.bad("authority.spawn", text)
+            self.bad("authority.spawn", f"{created}, which {pd} created, has {found}")
 
     def demand(self, event: Event, pd: str, right: str) -> None:
         """Checks that the PD has a right that it uses."""
         if pd in self._rows and self._rows[pd][right] == "0":
-            self.context.bad("authority.right", f"{event.told}: {pd} has not the right to {right}")
+            self.bad("authority.right", f"{pd} has not the right to {right}")
 
     def cleanup(self, event: Event) -> None:
         """CLEANUP: a cleanup has the depths of its trigger."""
-        trigger, has = event["trigger"], (event["pd_depth"], event["rs_depth"])
-        expected = self._depths_of(trigger)
-        if has != expected:
-            text = f"pd_depth={has[0]} rs_depth={has[1]}: expected those of {trigger}"
-            text += f", {expected[0]} and {expected[1]}"
-            self.context.bad("authority.cleanup", f"CLEANUP: {text}")
+        pd_depth, rs_depth = self._depths_of(event["trigger"])
+        self.compare("authority.cleanup", pd_depth=pd_depth, rs_depth=rs_depth)
 
     def depths_of(self, pd: str) -> tuple[int | None, int | None]:
         """The depths of the cleanup that the PD triggers. None: no limit."""
@@ -134,13 +126,6 @@ class Authority(Concern):
     def _depths_of(self, pd: str) -> tuple[str, str]:
         row = self._rows.get(pd)
         return self._system if row is None else (row["pd_depth"], row["rs_depth"])
-
-    def terminated(self, event: Event) -> None:
-        """A PD terminates another: what its cleanup would destroy is not protected."""
-        protected = self.would_destroy(event["pd"], tree=event["cause"] == "subtree")
-        if protected is not None:
-            text = f"it would destroy {protected}, which is protected"
-            self.context.bad("authority.protected", f"{event.told}: {event['pd']}: {text}")
 
     def would_destroy(self, pd: str, *, tree: bool = False) -> str | None:
         """A protected PD that the cleanup of a PD would destroy. tree: of all that it created."""
@@ -173,36 +158,29 @@ class Authority(Concern):
             self._made(event, pd, row)
         else:
             self._changed(event, pd, before)
-        node = self.context.model.nodes.get(pd)
-        if node is not None:
+        if pd in self.context.model.nodes:
             self.context.model.set_pinned(pd, row["pinned"] == "1")
         if row["protected"] == "1" and row["pinned"] == "0":
-            self.context.bad("authority.pin", f"RIGHTS: pd={pd}: it is protected, and not pinned")
+            self.bad("authority.pin")
 
     def _made(self, event: Event, pd: str, row: Row) -> None:
         """The rules of a new PD."""
-        bad, before = self.context.bad, self.context.previous
+        before, saved = self.context.previous, pd in self.context.saved.pds
         follows = before is not None and before.name == "BODY" and before["of"] == pd
-        if not follows or self.rightless != pd:
-            bad("authority.rights", f"RIGHTS: pd={pd}: expected it once, right after its BODY")
+        if not follows or self.rightless != pd or (not saved and row["account"] == "0"):
+            self.bad("authority.rights")
         self.rightless = None
-        saved = pd in self.context.saved.pds
-        if not saved and row["account"] == "0":
-            bad("authority.rights", "RIGHTS: account=0: accounts are numbered from 1")
         own = {"pd_depth": self._system[0], "rs_depth": self._system[1], **_OF_SAVED}
-        if saved and any(
-            row[column] != own.get(column, "0") for column in row.keys() - _NAMES - {"pinned"}
-        ):
-            bad("authority.rights", f"RIGHTS: pd={pd}: a PD of a saved state has no rights")
+        columns = row.keys() - _NAMES - {"pinned"}
+        if saved and any(row[column] != own.get(column, "0") for column in columns):
+            self.bad("authority.rights", f"pd={pd}: a PD of a saved state has no rights")
         first = self._configured.setdefault(row["account"], row)
         found = _beyond(row, first, (*RIGHTS, "reader"))
         if found is not None:
-            text = f"RIGHTS: {found}, which the first PD of account {row['account']} has"
-            bad("authority.account", text)
+            self.bad("authority.account", found)
         budget, period = event.number("budget_us"), event.number("period_us")
         if budget > period or (budget == 0) != (period == 0) or (budget and row["passive"] == "1"):
-            text = f"RIGHTS: pd={pd}: budget_us={budget}: expected 1 to period_us, {period}, or 0s"
-            bad("authority.budget", text)
+            self.bad("authority.budget")
         if row["protected"] == "1":
             self._protected.add(pd)
         self.context.respawns.rule(event)
@@ -212,26 +190,22 @@ class Authority(Concern):
         context, asker, op = self.context, event["asker"], event["op"]
         changed = {column for column in before.keys() - _NAMES if before[column] != event[column]}
         if not changed or not changed <= _SETS.get(op, set()):
-            text = f"RIGHTS: pd={pd}: expected other {' or '.join(sorted(_SETS.get(op, '-')))} only"
-            context.bad("authority.rights", text)
+            self.bad(
+                "authority.rights", f"pd={pd}: other {', '.join(sorted(changed)) or 'nothing'}"
+            )
         own = op == "set_depth" and asker == pd and before["set_depth"] == "1"
         if context.actors.may_act(event, asker) and not (own or self.may_govern(asker, pd)):
-            context.bad("authority.policy", f"RIGHTS: pd={pd}: {asker} may not change its policy")
-        silence = context.actors.silence(pd)
-        if silence is not None and context.actors.is_suspended(pd):
-            context.bad("authority.stopped", f"RIGHTS: pd={pd}: it {silence}")
+            self.bad("authority.policy")
+        if context.actors.is_suspended(pd) and context.actors.silence(pd) is not None:
+            self.bad("authority.stopped")
 
     def trust(self, event: Event) -> None:
         """TRUST: a new PD may change the policy of a configured one."""
         pd, account, before = event["pd"], event.number("account"), self.context.previous
-        names = ("RIGHTS", "TRUST")
-        made = before is not None and before.name in names and before["pd"] == pd
+        made = before is not None and before.name in ("RIGHTS", "TRUST") and before["pd"] == pd
         trusts = self._trusts.setdefault(pd, [])
-        if not made or account in trusts:
-            text = f"TRUST: pd={pd} account={account}: expected it once, right after the rules of"
-            self.context.bad("authority.trust", f"{text} {pd}")
-        if not self.context.accounts.may_exist(account):
-            self.context.bad("authority.trust", f"TRUST: account={account}: there is none")
+        if not made or account in trusts or not self.context.accounts.may_exist(account):
+            self.bad("authority.trust")
         trusts.append(account)
 
     def dump(self, event: Event) -> None:
@@ -239,16 +213,12 @@ class Authority(Concern):
         context, pd, by = self.context, event["pd"], event["by"]
         if not context.actors.may_act(event, by):
             return
-        shown = f"DUMP: pd={pd} by={by}"
-        reader = self.number(pd, "reader")
-        if not reader or reader != self.number(by, "account") or by in self._spawned:
-            context.bad("authority.dump", f"{shown}: {by} may not read the memory of {pd}")
-        if not context.cleanups.dooms_pd(pd) and pd not in context.freed.stopped:
-            context.bad("authority.dump", f"{shown}: {pd} is not doomed")
-        left = (_PAGE - event.number("address") % _PAGE) // 8
-        expected = min(left, headers.constant("protocol.h", "CR_DUMP_WORDS"))
-        if event.number("address") % 8 or event.number("words") != expected:
-            text = f"words={event['words']}: expected {expected}, from a multiple of 8 on"
-            context.bad("authority.dump", f"{shown}: {text}")
+        reader, address = self.number(pd, "reader"), event.number("address")
+        reads = reader and reader == self.number(by, "account") and by not in self._spawned
+        goes = context.cleanups.dooms_pd(pd) or pd in context.freed.stopped
+        most = headers.constant("protocol.h", "CR_DUMP_WORDS")
+        words = min((_PAGE - address % _PAGE) // 8, most)
+        if not (reads and goes) or address % 8 or event.number("words") != words:
+            self.bad("authority.dump")
 
     handlers: ClassVar[Handlers] = {"RIGHTS": rights, "TRUST": trust, "DUMP": dump}

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from cellreap.trace.check.context import Context
 from cellreap.trace.check.snapshot import Cap, physical
+from cellreap.trace.expected import ExpectedPd
 
 
 def is_closed(context: Context, name: str) -> bool:
@@ -33,14 +34,13 @@ class Bells:
         self._stand_ins: dict[str, str] = {}
         """Child -> the kernel's name of its stand-in."""
 
-    def _has_one(self, pd: str) -> bool:
-        config = self._context.configured.edges.configs.get(pd)
-        return config is not None and bool(config.ends)
+    def _config(self, pd: str) -> ExpectedPd:
+        return self._context.configured.edges.config(pd)
 
     def learn(self, pd: str, address: int) -> bool:
         """Takes the address of a PD's notification. Whether it can be one that outlives the PD."""
         name = self._context.report.names[pd]
-        return not self._has_one(pd) or self._learn(self._addresses, name, address)
+        return not self._config(pd).ends or self._learn(self._addresses, name, address)
 
     def learn_door(self, pd: str, address: int) -> bool:
         """The same for its endpoint."""
@@ -61,15 +61,13 @@ class Bells:
 
     def capability(self, pd: str, slot: int, cap: Cap | str | None) -> Cap | None:
         """That with which the PD signals the other one of a channel. cap: what is in its slot."""
-        config = self._context.configured.edges.configs.get(pd)
-        for end in () if config is None else config.ends:
-            if end.slot == slot:
-                if isinstance(cap, Cap):
-                    # The other one was never there, or its own capability is to its endpoint.
-                    self._learn(self._addresses, end.peer, cap.address)
-                address = self._addresses.get(end.peer, 0)
-                return Cap("notification", address, "W", end.badge)
-        return None
+        end = next((end for end in self._config(pd).ends if end.slot == slot), None)
+        if end is None:
+            return None
+        if isinstance(cap, Cap):
+            # The other one was never there, or its own capability is to its endpoint.
+            self._learn(self._addresses, end.peer, cap.address)
+        return Cap("notification", self._addresses.get(end.peer, 0), "W", end.badge)
 
     def door(self, pd: str) -> int:
         """The address of the endpoint over which it is called."""
@@ -77,16 +75,14 @@ class Bells:
 
     def calls(self, pd: str) -> Iterator[tuple[int, Cap]]:
         """The slots and capabilities with which the PD calls others."""
-        config = self._context.configured.edges.configs.get(pd)
-        for call in () if config is None else config.calls:
+        for call in self._config(pd).calls:
             if not is_closed(self._context, call.peer):
                 yield call.slot, Cap("ep", self._doors.get(call.peer, 0), "WP", call.badge)
 
     def threads(self, pd: str) -> Iterator[tuple[int, str]]:
         """The slots in which a PD for Microkit has the threads of its children, and their names."""
-        config = self._context.configured.edges.configs.get(pd)
-        for name, slot in () if config is None or not config.microkit else config.holds.items():
-            yield slot, name
+        config = self._config(pd)
+        return ((slot, name) for name, slot in config.holds.items() if config.microkit)
 
     def thread(self, pd: str, slot: int, name: str, cap: Cap | str | None) -> str | None:
         """The capability that a PD has there: to its child's thread, or to what stands in for that
@@ -106,7 +102,7 @@ class Bells:
 
     def faults(self, pd: str) -> Cap | None:
         """The capability over which its parent is told of its faults, if that handles them."""
-        config = self._context.configured.edges.configs.get(pd)
-        if config is None or config.parent_badge is None or config.handler is None:
+        config = self._config(pd)
+        if config.parent_badge is None or config.handler is None:
             return None
         return Cap("ep", self._doors.get(config.handler, 0), "WP", config.parent_badge)

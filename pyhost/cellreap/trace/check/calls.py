@@ -32,7 +32,7 @@ from typing import Final
 
 from cellreap.model.ids import ROOT, is_line, is_memory
 from cellreap.trace.check.context import Concern, Context
-from cellreap.trace.check.own_slots import has_door, has_parent
+from cellreap.trace.check.own_slots import has_parent
 from cellreap.trace.check.running import QUEUEING, Running
 from cellreap.trace.events import Event, counts_in
 
@@ -64,16 +64,15 @@ class Calls(Concern):
         """A PD is stopped."""
         context = self.context
         calls = Counter(STOPS)
-        for caller in context.slots.ways.callers(pd):
+        for caller in context.slots.callers(pd):
             if caller != pd and not context.actors.is_suspended(caller):
                 calls["read-registers"] += 1
-        config = context.configured.edges.configs.get(pd)
-        calls["delete"] += bool(has_door(context, pd) or context.authority.number(pd, "passive"))
-        if config is not None and config.parent and context.configured.edges.live(config.parent):
-            calls += Counter(TAKES_THREAD)
-        quiets = 0 if config is None else sum(each.quiets for each in config.maps)
-        calls += Counter({kind: quiets * count for kind, count in QUIETS.items()})
-        self._stops[pd] = calls
+        edges = context.configured.edges
+        config = edges.config(pd)
+        calls["delete"] += bool(config.has_door or context.authority.number(pd, "passive"))
+        if config.parent and edges.live(config.parent):
+            calls.update(TAKES_THREAD)
+        self._stops[pd] = calls + _times(QUIETS, sum(each.quiets for each in config.maps))
 
     def resume(self, server: str) -> None:
         """A PD is answered because the server was stopped."""
@@ -91,35 +90,28 @@ class Calls(Concern):
 
     def step(self, running: Running, event: Event) -> None:
         """Checks the kernel calls of a step, before anything else records the step."""
-        kinds = counts_in(event["kinds"])
-        running.count_calls(kinds)
-        bad, name = self.context.bad, event["name"]
-        shown = f"STEP {name} node={event['node']} pd={event['pd']}"
-        total = sum(kinds.values())
-        if event.number("calls") != total:
-            text = f"calls={event['calls']}, but kinds={event['kinds']} adds up to {total}"
-            bad("cleanup.step_calls", f"{shown}: {text}")
-        expected = self._expected(name, event["node"], event["pd"])
-        if name == "suspend" and expected is not None and self.context.expected is None:
+        made, name = counts_in(event["kinds"]), event["name"]
+        running.count_calls(made)
+        if event.number("calls") != sum(made.values()):
+            self._bad(event["kinds"])
+        needs = self._expected(name, event["node"], event["pd"])
+        if name == "suspend" and needs is not None and self.context.expected is None:
             # Without the configuration nobody knows what makes its devices quiet.
-            quiets = kinds.get("map", 0) // QUIETS["map"]
-            expected = Counter(expected) + Counter({it: quiets * n for it, n in QUIETS.items()})
+            needs = Counter(needs) + _times(QUIETS, made.get("map", 0) // QUIETS["map"])
         attempts = self.context.takeovers.attempts(event)
         left = self._left.pop((event["n"], name, event["node"], event["pd"]), None)
         self.context.takeovers.done(event)
-        if expected is not None and (attempts > 1 or left is not None):
-            most = {kind: attempts * count for kind, count in expected.items()}
-            made = Counter(kinds) + (left or Counter())
-            if any(made[kind] < count for kind, count in expected.items()) or any(
-                count > most.get(kind, 0) for kind, count in kinds.items()
-            ):
-                texts = (f"{kind}:{count}-{most[kind]}" for kind, count in sorted(expected.items()))
-                text = f"kinds={event['kinds']}: expected {','.join(texts) or '-'}"
-                bad("cleanup.step_calls", f"{shown}: {text} in {attempts} attempts")
-        elif expected is not None and kinds != expected:
-            texts = (f"{kind}:{count}" for kind, count in sorted(expected.items()))
-            text = f"kinds={event['kinds']}: expected {','.join(texts) or '-'}"
-            bad("cleanup.step_calls", f"{shown}: {text}")
+        if needs is None or made == needs:
+            return
+        if attempts == 1 and left is None:
+            self._bad(_shown(needs))
+            return
+        most, all_made = _times(needs, attempts), Counter(made) + (left or Counter())
+        if not (Counter(needs) <= all_made and Counter(made) <= most):
+            self._bad(f"{_shown(needs)} in each of {attempts} attempts")
+
+    def _bad(self, expected: str) -> None:
+        self.bad("cleanup.step_calls", f"{self.context.event}: expected {expected}")
 
     def residue(self, running: Running, event: Event) -> None:
         """RESIDUE: a step is left. The kernel calls of its attempts count for the cleanup."""
@@ -130,13 +122,10 @@ class Calls(Concern):
         if event["step"] == "suspend":
             return  # the calls of its end are not known before it
         needs = {} if event["step"] in QUEUEING else self._expected(*step[1:])
-        attempts = event.number("attempts")
-        if needs is not None and any(kinds[kind] > attempts * needs.get(kind, 0) for kind in kinds):
-            text = f"kinds={event['kinds']}: more than {attempts} attempts make"
-            self.context.bad("cleanup.step_calls", f"RESIDUE step={event['step']}: {text}")
+        if needs is not None and not kinds <= _times(needs, event.number("attempts")):
+            self._bad(f"at most {_shown(needs)} in each attempt")
         if event.number("calls") != kinds.total():
-            text = f"calls={event['calls']}, but kinds={event['kinds']} adds up to {kinds.total()}"
-            self.context.bad("cleanup.step_calls", f"RESIDUE step={event['step']}: {text}")
+            self._bad(event["kinds"])
 
     # -- what each step needs
 
@@ -167,3 +156,12 @@ class Calls(Concern):
     def _signals(self, to: str) -> bool:
         """Whether a notice that is queued now needs a signal."""
         return to not in self.context.freed.stopped and not self.context.notices.work.is_ready(to)
+
+
+def _times(calls: Mapping[str, int], factor: int) -> Counter[str]:
+    return Counter({kind: factor * count for kind, count in calls.items()})
+
+
+def _shown(calls: Mapping[str, int]) -> str:
+    """As `kinds` tells them."""
+    return ",".join(f"{kind}:{count}" for kind, count in sorted(calls.items()) if count) or "-"

@@ -20,39 +20,31 @@ class Cancels(Concern):
         if not context.actors.may_act(event, pd):
             return
         if pd == ROOT:
-            context.bad("cancel.right", f"CANCEL: pd={pd}: the root task asks for nothing")
+            self.bad("cancel.right")
         if of is None:
-            if number:
-                context.bad("cancel.what", f"CANCEL: of=- ticket={number}: whose ticket?")
-            elif (wrong := context.respawns.cancel(name)) is not None:
-                context.bad("cancel.what", f"CANCEL: {wrong}")
-            return
-        body = context.model.body_of(of) if of in context.model.nodes else None
-        if of != pd and (body is None or (pd, body) not in context.model.holds):
-            text = f"pd={pd}: it does not hold the capability to the body of {of}"
-            context.bad("cancel.right", f"CANCEL: {text}")
-        wrong = context.tickets.cancel(of, number) if number else self._connect(pd, of, name)
-        if wrong is not None:
-            context.bad("cancel.what", f"CANCEL: {wrong}")
-        elif not number:
-            context.actors.refuse_cancelled(of)
-        if number and name != "-":
-            context.bad("cancel.what", f"CANCEL: name={name}: expected - beside a ticket")
+            wrong = f"of=- ticket={number}: whose ticket?" if number else None
+            wrong = wrong or context.respawns.cancel(name)
+        else:
+            body = context.model.body_of(of) if of in context.model.nodes else None
+            if of != pd and (body is None or (pd, body) not in context.model.holds):
+                self.bad("cancel.right")
+            wrong = context.tickets.cancel(of, number) if number else self._connect(pd, of, name)
+            if wrong is None and not number:
+                context.actors.refuse_cancelled(of)
+        if wrong is not None or (of is not None and number and name != "-"):
+            self.bad("cancel.what", wrong or "")
 
     def _connect(self, pd: str, of: str, name: str) -> str | None:
         """What is wrong if a PD waited for a space until now; None if nothing."""
         actors, model = self.context.actors, self.context.model
-        if of == pd:
-            return f"of={of}: who waits asks for nothing"
-        if name == "-":
-            return "name=-: expected the name of the space"
-        silent = actors.silence(of)
-        if silent is not None or actors.waiting.get(of) is not None:
-            return f"of={of}: it {silent or 'waits for a ticket'}, and for no space"
+        if of == pd or name == "-":
+            return "expected the name of a space for which another PD waits"
+        if actors.silence(of) is not None or actors.waiting.get(of) is not None:
+            return f"{of} waits for no space"
         for space, manager in model.manager.items():
             there = self.context.report.names.get(space) == name and not model.is_core(space)
             if there and manager in model.nodes and actors.silence(manager) is None:
-                return f"name={name}: {space} is there, so nobody waits for it"
+                return f"{space} is there, so nobody waits for it"
         return None
 
     handlers: ClassVar[Handlers] = {"CANCEL": cancel}

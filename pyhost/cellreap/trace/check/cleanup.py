@@ -366,7 +366,7 @@ class Cleanups(Concern):
             text = f"CONTINUE: n={event['n']}: the cleanup does not wait"
             self.context.bad("cleanup.wait", text)
         running.waiting = False
-        self.context.memory.demand_body("CONTINUE")
+        self.context.memory.demand_body()
         for text in self.awaited(running):
             self.context.bad("cleanup.awaited", f"CONTINUE: {text}")
         if running.ending:

@@ -54,21 +54,17 @@ class Collections(Concern):
         """The PDs that a collection keeps because no PD created them."""
         return set(self.context.model.pds()) - self._created
 
-    def save(self, by: str, pd: str) -> str | None:
-        """A PD saves another one. What is wrong with that; None: the collection spares it."""
+    def save(self, by: str, pd: str) -> bool:
+        """A PD saves another one. Whether the collection spares it."""
         for running in self.context.cleanups.under_way():
-            if not running.waiting or pd not in running.depth:
-                continue
-            if running.ending:
-                return f"{pd} is being destroyed: all subscribers have answered"
-            if running.result.cause != COLLECT:
-                return f"{pd} is doomed, but not by a collection"
-            left = running.untold_for_good[by, pd]  # it cannot be told, and has its chance
-            if not running.queued[by, "pre-destroy", pd, "-"] and not left:
-                return f"{by} was not told of the end of {pd}"
-            running.saved = True
-            return None
-        return f"no collection waits that dooms {pd}"
+            if running.waiting and pd in running.depth:
+                # Who cannot be told has its chance.
+                told = running.queued[by, "pre-destroy", pd, "-"]
+                left = running.untold_for_good[by, pd]
+                spares = not running.ending and running.result.cause == COLLECT
+                running.saved |= spares and bool(told or left)
+                return spares and bool(told or left)
+        return False
 
     def spare(self, running: Running) -> None:
         """All subscribers have answered, and some saved PDs: the plan is made anew."""
@@ -86,19 +82,16 @@ class Collections(Concern):
 
     def begin(self, cause: str) -> None:
         """A cleanup without a trigger begins."""
-        shown = f"CLEANUP: trigger=- cause={cause}"
         if cause != self._cause or not self.pending:
-            text = f"{shown}: expected it after a TRIGGER without a PD only"
-            self.context.bad("collect.cleanup", text)
+            self.bad("collect.cleanup")
         self.pending = False
 
     def interrupt(self, event: Event) -> None:
         """Checks that the cleanup comes right after what found its PDs, and no PD after the end."""
         if self.stops and event.told in ("PD", "due RESPAWN", "over RESPAWN"):
-            self.context.bad("stop.last", f"{event.told}: no PD is made after TRIGGER stop")
+            self.bad("stop.last")
         if self.pending and event.name != "CLEANUP":
-            text = f"{event.told}: expected CLEANUP trigger=- before it: there is something to take"
-            self.context.bad("collect.cleanup", text)
+            self.bad("collect.cleanup", "expected CLEANUP trigger=- before it")
             self.pending = False
 
     def settled(self, cause: str) -> None:
@@ -124,21 +117,18 @@ class Collections(Concern):
 
     def demand_collected(self, event: Event) -> None:
         """Checks, when the root task goes on to something else, that a collection does not wait."""
-        if not self._looks or cause_of(event) == COLLECT or not self._may_begin():
-            return
-        self._looks = self.due = False
-        text = f"{event.told}: expected TRIGGER collect before it: a cleanup ended, or a PD asked"
-        self.context.bad("collect.due", text)
+        if self._looks and cause_of(event) != COLLECT and self._may_begin():
+            self._looks = self.due = False
+            self.bad("collect.due", "expected TRIGGER collect before it")
 
     def at_end(self) -> None:
         """The configuration says whether the root task stops all PDs at the end."""
         expected = self.context.expected
         if self.stops and self._all_pds():
-            left = ", ".join(sorted(self._all_pds()))
-            self.context.bad("stop.last", f"END: {left}: left after TRIGGER stop")
+            self.bad("stop.last", f"{', '.join(sorted(self._all_pds()))}: left after TRIGGER stop")
         if expected is not None and expected.stops_in_order != self.stops:
             what = "a TRIGGER stop" if expected.stops_in_order else "no TRIGGER stop"
-            self.context.bad("config.system", f"END: expected {what}, as the configuration says")
+            self.bad("config.system", f"expected {what}, as the configuration says")
 
     # -- events
 
@@ -153,12 +143,8 @@ class Collections(Concern):
 
     def _collect(self) -> None:
         """The root task looks for what cannot be reached."""
-        if not self.due:
-            text = "expected it after a cleanup if the system collects, or if a PD asked"
-            self.context.bad("collect.due", f"TRIGGER collect: {text}")
-        elif not self._may_begin():
-            text = "TRIGGER collect: expected it when no cleanup is under way or waits"
-            self.context.bad("collect.due", text)
+        if not self.due or not self._may_begin():
+            self.bad("collect.due")
         self.due = False
         self._cause = COLLECT
         self.pending = bool(self.plan().destroyed_pds)
@@ -175,8 +161,7 @@ class Collections(Concern):
     def _stop_all(self) -> None:
         """The root task ends the system."""
         if self.stops or not self._may_begin():
-            text = "TRIGGER stop: expected it once, when no cleanup is under way or waits"
-            self.context.bad("stop.all", text)
+            self.bad("stop.all")
         self.stops = True
         self._cause = STOP
         self.pending = bool(self._all_pds())

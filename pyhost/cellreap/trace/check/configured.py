@@ -34,30 +34,9 @@ class Making:
         self.creator: str | None = None
         self.row: Mapping[str, str] = {}
         """The columns of its RIGHTS"""
-        self.body = 0
-        self.objects: dict[str, int] = {}
         self.allows = 0
-
-
-def _unlike(event: Event, expected: Expected) -> list[str]:
-    """The fields of TRACE that are not those of the configuration or image."""
-    wanted = {
-        "system": expected.system,
-        "pd_depth": expected.depths[0],
-        "rs_depth": expected.depths[1],
-        "arch": expected.arch,
-        "kernel": expected.kernel,
-    }
-    wrong = [
-        f"{field}={event[field]}: expected {value}"
-        for field, value in wanted.items()
-        if value is not None and event[field] != value
-    ]
-    if (event["clock"] != "0") != expected.has_times:
-        wrong.append(
-            "no times: expected times" if expected.has_times else "times: expected no times"
-        )
-    return wrong
+        self.body = 0
+        self.objects: Mapping[str, int] = {}
 
 
 class Configured(Concern):
@@ -81,7 +60,7 @@ class Configured(Concern):
         making = self._making
         if making is not None and not self._belongs(event, making):
             self._making = None
-            self._created(making)
+            self._created(making, self.context.expected)
         ended = event.name == "SETTLED" and event["n"] != "0"
         self._settled |= ended and not self.context.collections.stops
         if event.name in SYNC:
@@ -92,26 +71,21 @@ class Configured(Concern):
         if handler is not None:
             handler(self, event, self.context.expected)
 
-    def _bad(self, rule: str, event: Event | str, text: str) -> None:
-        name = event if isinstance(event, str) else event.told
-        self.context.bad(f"config.{rule}", f"{name}: {text}")
-
     # -- the system
 
     def _trace(self, event: Event, expected: Expected) -> None:
-        if wrong := _unlike(event, expected):
-            self._bad("system", event, "; ".join(wrong))
-
-    def _objects(self, event: Event, wanted: Mapping[str, int]) -> None:
-        if event.counts("objects") != wanted:
-            shown = ",".join(f"{kind}:{count}" for kind, count in wanted.items())
-            self._bad("sizes", event, f"objects={event['objects']}: expected {shown}")
+        pd_depth, rs_depth = expected.depths
+        image = {"arch": expected.arch, "kernel": expected.kernel}
+        known = {name: value for name, value in image.items() if value is not None}
+        self.compare(
+            "config.system", system=expected.system, pd_depth=pd_depth, rs_depth=rs_depth, **known
+        )
+        if (event["clock"] != "0") != expected.has_times:
+            self.bad("config.system", f"expected {'' if expected.has_times else 'no '}times")
 
     def _cancel(self, event: Event, expected: Expected) -> None:
-        config = self.edges.configs.get(event["pd"])
-        if event.optional("of") is None and (config is None or event["name"] not in config.holds):
-            text = f"{event['pd']} is not given the capability to {event['name']}"
-            self._bad("cancel", event, text)
+        if event["of"] == "-" and event["name"] not in self.edges.config(event["pd"]).holds:
+            self.bad("config.cancel")
 
     def _settings(self, event: Event, expected: Expected) -> None:
         """All settings are told."""
@@ -119,43 +93,35 @@ class Configured(Concern):
         if told.await_ms == 0 and expected.without_timer is not None:
             self.context.expected = expected = expected.without_timer
         has_failures = tuple(failure.text for failure in told.failures)
-        for what, has, wanted in (
+        self._compare(
+            "settings",
+            "the system",
             ("mode", told.mode, expected.mode),
             ("await_ms", told.await_ms, expected.await_ms),
             ("collect", told.collects, expected.collects),
             ("policy", policy_text(told.closeness), policy_text(expected.closeness)),
             ("inject", has_failures, expected.inject),
-        ):
-            if has != wanted:
-                text = f"{what} {_shown(has) or 'none'}: expected {_shown(wanted) or 'none'}"
-                self._bad("settings", event, text)
+        )
 
     def _usage(self, event: Event, expected: Expected) -> None:
-        if self.context.report.events > 2:
-            return
         sizes = expected.sizes
-        has = event.number("bytes"), event.number("slots")
-        if sizes is not None and has != (sizes.base_bytes, sizes.base_slots):
-            text = f"expected bytes={sizes.base_bytes} slots={sizes.base_slots}"
-            self._bad("sizes", str(event), text)
-        if sizes is not None:
-            self._objects(event, sizes.base_objects)
+        if self.context.report.events == 2 and sizes is not None:
+            self.compare("config.sizes", bytes=sizes.base_bytes, slots=sizes.base_slots)
+            self._has_objects("the root task", event.counts("objects"), sizes.base_objects)
 
     def _quota(self, event: Event, expected: Expected) -> None:
         pd = expected.pd(event["name"])
         if pd is None or event.number("account") != pd.account:
-            self._bad("quota", event, f"name={event['name']}: no such account is configured")
+            self.bad("config.quota", f"name={event['name']}: no such account is configured")
             return
         self._quotas.add(pd.name)
-        for word, quota in pd.quotas.items():
-            if event.number(word) != quota:
-                self._bad("quota", event, f"{pd.name}: {word}={event[word]}: expected {quota}")
+        self.compare("config.quota", **pd.quotas)
 
     def _extract(self, event: Event, expected: Expected) -> None:
         if event["by"] == ROOT:
             self._extractions += 1
             if self._extractions > int(expected.extract):
-                self._bad("extract", event, "none by the root task is configured, or one was")
+                self.bad("config.extract")
 
     # -- PDs
 
@@ -176,21 +142,17 @@ class Configured(Concern):
             self._settings(event, expected)
             return
         if tuple(self._core) != expected.core_spaces:
-            text = f"expected the spaces {' and '.join(expected.core_spaces)} before"
-            self._bad("space", event, text)
+            self.bad("config.space", f"expected {' and '.join(expected.core_spaces)} before")
         if event["id"] not in self.context.saved.pds:
             self._making = Making(event["id"], event["name"])
 
     def _body(self, event: Event, expected: Expected) -> None:
-        if self._making is not None and event["of"] == self._making.pd:
-            self._making.body = event.number("bytes")
-            self._making.objects = dict(event.counts("objects"))
+        making = self._making
+        if making is not None and event["of"] == making.pd:
+            making.body, making.objects = event.number("bytes"), event.counts("objects")
         self.edges.placed(event["of"])
-        sizes = expected.sizes
-        if is_memory(event["of"]):
-            return
-        if sizes is not None and event.number("slots") != sizes.body_slots:
-            self._bad("sizes", event, f"slots={event['slots']}: expected {sizes.body_slots}")
+        if expected.sizes is not None and not is_memory(event["of"]):
+            self.compare("config.sizes", slots=expected.sizes.body_slots)
 
     def _rights(self, event: Event, expected: Expected) -> None:
         if self._making is not None and event["pd"] == self._making.pd:
@@ -198,7 +160,7 @@ class Configured(Concern):
 
     def _own(self, event: Event, expected: Expected) -> None:
         if self._making is None or event["to"] != self._making.pd:
-            self._bad("pd", event, f"{event['to']} was not created just now")
+            self.bad("config.pd", f"{event['to']} was not created just now")
         elif event["op"] != NOBODY:  # else it is a thread of the configuration
             self._making.creator = event["from"]
 
@@ -207,72 +169,62 @@ class Configured(Concern):
         if making is not None and event["pd"] == making.pd and event["by"] == making.creator:
             making.allows = event.number("count")
 
-    def _created(self, making: Making) -> None:
+    def _created(self, making: Making, expected: Expected) -> None:
         """The creation of a PD is complete."""
+        sizes, name = expected.sizes, making.name
         if making.pd not in self.context.model.nodes:
             return
         if making.creator is not None:
-            self._spawned(making, making.creator)
-            return
-        expected = self.context.expected
-        pd = expected.pd(making.name) if expected is not None else None
-        if expected is None or pd is None:
-            self._bad("pd", "PD", f"{making.name}: no such PD is configured")
-            return
-        self._has_its_place(making, pd, expected)
-        self.edges.created(making.pd, pd)
-        row = making.row
-        wanted = pd.row(expected.depths).items()
-        self._compare(making, "rights", *((each, row.get(each), value) for each, value in wanted))
-        trusts = self.context.authority.trusts_of(making.pd)
-        self._compare(making, "rights", ("trusts", trusts, pd.trusts))
-        if expected.sizes is not None:
-            self._compare(making, "sizes", ("body", making.body, expected.sizes.bodies[pd.name]))
-            self._has_objects(making, expected.sizes.objects[pd.name])
+            parent = self.edges.config(making.creator)
+            if name not in parent.spawns:
+                self.bad("config.pd", f"{name}: {making.creator} may not spawn it")
+                return
+            priority = min(parent.spawn_priority, parent.priority)
+            row = {"pinned": "0", "protected": "0", "account": str(parent.account)}
+            row["priority"] = str(priority)
+            more: tuple[str, object, object] = ("allowance", making.allows, parent.spawn_allow)
+            body = None if sizes is None else (sizes.spawned[name], sizes.spawned_objects[name])
+        else:
+            pd = expected.pd(name)
+            if pd is None:
+                self.bad("config.pd", f"{name}: no such PD is configured")
+                return
+            self._has_its_place(making, pd, expected)
+            self.edges.created(making.pd, pd)
+            row = pd.row(expected.depths)
+            more = ("trusts", self.context.authority.trusts_of(making.pd), pd.trusts)
+            body = None if sizes is None else (sizes.bodies[name], sizes.objects[name])
+        columns = ((each, making.row.get(each), value) for each, value in row.items())
+        self._compare("rights", name, more, *columns)
+        if body is not None:
+            self._compare("sizes", name, ("body", making.body, body[0]))
+            self._has_objects(name, making.objects, body[1])
 
     def _has_its_place(self, making: Making, pd: ExpectedPd, expected: Expected) -> None:
         if pd.name in self._made:
-            if pd.respawn is None:
-                self._bad("pd", "PD", f"{pd.name}: it was created before and does not respawn")
-            elif self.edges.live(pd.name, but=making.pd) is not None:
-                self._bad("pd", "PD", f"{pd.name}: it exists already")
+            if pd.respawn is None or self.edges.live(pd.name, but=making.pd) is not None:
+                self.bad("config.pd", f"{pd.name}: it exists already, or does not respawn")
             return
         self._made.add(pd.name)
         if pd.late:
             if not self._settled:
-                self._bad("pd", "PD", f"{pd.name}: expected it after the first cleanup")
+                self.bad("config.pd", f"{pd.name}: expected it after the first cleanup")
             return
         made = self._made_at_boot
         made.append(pd.name)
         if not self._refused and (self._quotas or made != expected.at_boot[: len(made)]):
-            self._bad("pd", "PD", f"{pd.name}: expected the PDs of boot time in their order")
+            self.bad("config.pd", f"{pd.name}: expected the PDs of boot time in their order")
 
-    def _spawned(self, making: Making, creator: str) -> None:
-        expected = self.context.expected
-        parent = self.edges.configs.get(creator)
-        if expected is None or parent is None or making.name not in parent.spawns:
-            self._bad("pd", "PD", f"{making.name}: {creator} may not spawn it by the configuration")
-            return
-        row = {"pinned": 0, "protected": 0, "account": parent.account}
-        row["priority"] = min(parent.spawn_priority, parent.priority)
-        wanted = ((each, making.row.get(each), str(value)) for each, value in row.items())
-        self._compare(making, "rights", ("allowance", making.allows, parent.spawn_allow), *wanted)
-        if expected.sizes is not None:
-            size = expected.sizes.spawned[making.name]
-            self._compare(making, "sizes", ("body", making.body, size))
-            self._has_objects(making, expected.sizes.spawned_objects[making.name])
+    def _has_objects(self, name: str, has: Mapping[str, int], wanted: Mapping[str, int]) -> None:
+        kinds = sorted(has.keys() | wanted.keys())
+        values = ((kind, has.get(kind, 0), wanted.get(kind, 0)) for kind in kinds)
+        self._compare("sizes", name, *values)
 
-    def _has_objects(self, making: Making, wanted: Mapping[str, int]) -> None:
-        kinds = sorted(making.objects.keys() | wanted.keys())
-        values = ((kind, making.objects.get(kind, 0), wanted.get(kind, 0)) for kind in kinds)
-        self._compare(making, "sizes", *values)
-
-    def _compare(self, making: Making, rule: str, *values: tuple[str, object, object]) -> None:
+    def _compare(self, rule: str, name: str, *values: tuple[str, object, object]) -> None:
         """values: (what, as in the trace, as configured)."""
         for what, has, wanted in values:
             if has != wanted:
-                text = f"{making.name}: {what} {_shown(has)}: expected {_shown(wanted)}"
-                self._bad(rule, making.pd, text)
+                self.bad(f"config.{rule}", f"{name}: {what} {has}: expected {wanted}")
 
     # -- spaces and resources
 
@@ -281,63 +233,49 @@ class Configured(Concern):
             self._core.append(event["type"])
             wanted = expected.core_spaces[: len(self._core)]
             if tuple(self._core) != wanted or event["name"] != "-":
-                self._bad("space", event, f"{event['id']}: the root task has no such space")
+                self.bad("config.space", f"{event['id']}: the root task has no such space")
             return
         owner = expected.owner(event["name"])
-        if owner is None:
-            return
-        manager = self.edges.configs.get(event["manager"])
-        if manager is not owner or owner.spaces[event["name"]] != event["type"]:
-            text = f"{owner.spaces[event['name']]} of {owner.name}"
-            self._bad("space", event, f"{event['name']}: expected {text}")
+        if owner is not None:
+            wanted_type = owner.spaces[event["name"]]
+            if self.edges.config(event["manager"]) is not owner or wanted_type != event["type"]:
+                self.bad("config.space", f"expected {wanted_type} of {owner.name}")
 
     def _resource(self, event: Event, expected: Expected) -> None:
-        sizes = expected.sizes
-        own = has_parent(self.context, event["id"])
-        slots = None if sizes is None else sizes.resource_slots * own
-        if slots is not None and event.number("slots") != slots:
-            self._bad("sizes", event, f"slots={event['slots']}: expected {slots}")
+        if expected.sizes is not None:
+            own = has_parent(self.context, event["id"])
+            self.compare("config.sizes", slots=expected.sizes.resource_slots * own)
 
     # -- points at which everything configured must be there
 
     def _synchronize(self, event: Event, expected: Expected) -> None:
-        if event.name == "SETTLED" and event["n"] != "0":
-            return
-        if event.name == "CLEANUP" and self.context.cleanups.awaiting:
-            return
         before = self.context.previous
-        if event.name == "QUOTA" and before is not None and before.name == "QUOTA":
+        if (
+            (event.name == "SETTLED" and event["n"] != "0")
+            or (event.name == "CLEANUP" and self.context.cleanups.awaiting)
+            or (event.name == "QUOTA" and before is not None and before.name == "QUOTA")
+        ):
             return
         if self._made_at_boot != expected.at_boot and not self._refused:
-            self._bad("pd", event, "expected all PDs of boot time before it")
-        self.edges.synchronize(event)
+            self.bad("config.pd", "expected all PDs of boot time before it")
+        self.edges.synchronize(event, expected)
 
     def at_end(self) -> None:
         """The trace ends."""
-        expected, event = self.context.expected, "END"
+        expected = self.context.expected
         if expected is None:
             return
         for pd in expected.pds:
             if pd.late and self._settled and pd.name not in self._made and not self._refused:
-                self._bad("pd", event, f"expected {pd.name}, which starts after a cleanup")
+                self.bad("config.pd", f"expected {pd.name}, which starts after a cleanup")
             if pd.name not in self._quotas:
-                self._bad("quota", event, f"the quotas of {pd.name} were not told")
+                self.bad("config.quota", f"the quotas of {pd.name} were not told")
         if expected.extract and not self._extractions:
-            self._bad("extract", event, "expected an extraction by the root task before it")
+            self.bad("config.extract")
 
     def _refuse(self, event: Event, expected: Expected) -> None:
         """A configured PD could not be made. It is tried again."""
         self._refused |= event["pd"] == ROOT
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, frozenset):
-        return ",".join(sorted(value)) or "none"
-    if isinstance(value, tuple):
-        return " ".join(map(str, value))
-    return (
-        "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-    )
 
 
 SYNC: Final = frozenset({"QUOTA", "CLEANUP", "SETTLED", "END"})

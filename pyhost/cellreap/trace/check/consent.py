@@ -33,8 +33,7 @@ class Consent(Concern):
             return
         left = self._allowed.get((pd, by), 0)
         if left == 0:
-            text = f"asker={by}: {pd} does not allow {by} to make it"
-            self.context.bad("consent.allowed", f"{event.told}: {text}")
+            self.bad("consent.allowed")
         else:
             self._allowed[pd, by] = left - 1
             self._given[pd] -= self._given[pd] > 0
@@ -43,8 +42,7 @@ class Consent(Concern):
         """The PD allows or subscribes."""
         self._given[pd] += 1
         if self._given[pd] > _MOST:
-            text = f"{event.told}: {pd}: expected no more than {_MOST} until a cleanup ends"
-            self.context.bad("consent.many", text)
+            self.bad("consent.many")
 
     def settled(self) -> None:
         """A cleanup has ended."""
@@ -63,7 +61,7 @@ class Consent(Concern):
         if not self.context.actors.may_act(event, pd):
             return
         if by in (pd, ROOT) or by not in self.context.model.nodes:
-            self.context.bad("consent.allow", f"ALLOW: by={by}: expected another live PD")
+            self.bad("consent.allow")
         count = event.number("count")
         takes_back = count == 0 and self._allowed.get((pd, by), 0) > 0
         self._allowed[pd, by] = count

@@ -66,8 +66,8 @@ class Shared:
         """the model state that the events so far make"""
         self.expected = expected
         """what the configuration demands; None: not known"""
-        self.line = 0
-        self.seq: int | None = None
+        self.event = Event("", {})
+        """the current event"""
         self.previous: Event | None = None
         """the event before the current one"""
         self.debts = Debts()
@@ -77,15 +77,27 @@ class Shared:
         """Another state takes the place of the one so far."""
         self.model = self.report.model = model
 
-    def bad(self, rule: str, text: str) -> None:
-        """Reports that the current event breaks a rule. KeyError if there is no such rule."""
+    def bad(self, rule: str, text: str, line: int | None = None) -> None:
+        """Reports that the current event breaks a rule. KeyError if there is no such rule.
+
+        line: of the console, if that is not the event's.
+        """
         if rule not in RULES:
             raise KeyError(rule)
         if len(self.report.violations) < MAX_PROBLEMS:
-            problem = Problem(self.line, printable(text, 400), rule, self.seq)
+            at = self.event.line if line is None else line
+            problem = Problem(at, printable(text, 400), rule, self.event.seq)
             self.report.violations.append(problem)
         else:
             self.report.more_violations += 1
+
+    def breaks(self, rule: str, text: str = "") -> None:
+        """Reports that the current event breaks a rule, behind the event. text: what is wrong.
+        Without it, the message has what the rule demands, and all of the event.
+        """
+        event = self.event
+        cause = f" {event['cause']}" if event.name == "TRIGGER" else ""
+        self.bad(rule, f"{event.told}{cause}: {text or f'{RULES[rule]} Found: {event}'}")
 
     def first_use(self, event: Event, node: str) -> None:
         """Checks that the id of a PD or space that is created is new."""
@@ -108,3 +120,14 @@ class Concern:
 
     def __init__(self, context: Context) -> None:
         self.context = context
+
+    def bad(self, rule: str, text: str = "") -> None:
+        """As `Shared.breaks` has it."""
+        self.context.breaks(rule, text)
+
+    def compare(self, rule: str, **wanted: object) -> None:
+        """Checks fields of the current event."""
+        event = self.context.event
+        for field, value in wanted.items():
+            if event[field] != str(value):
+                self.bad(rule, f"{field}={event[field]}: expected {value}")

@@ -24,9 +24,9 @@ class Edges(Concern):
         if event.told == "made MAP" and is_region(event["from"]):
             self.context.memory.mapped(event, number)
         elif event.told == "made MAP" and is_memory(event["to"]):
-            self.context.memory.backed(event, event["from"], event["to"], number)
+            self.context.memory.backed(event["from"], event["to"], number)
         elif number != 0 and event["kind"] not in _NUMBERED:
-            self.context.bad("edges.number", f"EDGE: number={number}: {event['kind']} has none")
+            self.bad("edges.number", f"number={number}: {event['kind']} has none")
 
     def _capability(self, event: Event, pd: str, node: str) -> None:
         if is_memory(node):
@@ -55,8 +55,7 @@ class Edges(Concern):
 
     def _fault(self, event: Event, pd: str, handler: str) -> None:
         if handler == ROOT:
-            text = f"to={ROOT}: the root task handles faults unless told otherwise"
-            self.context.bad("edges.handler", f"EDGE: {text}")
+            self.bad("edges.handler")
 
     def _own(self, event: Event, creator: str, created: str) -> None:
         if event["op"] != NOBODY:  # else it is a thread of the configuration

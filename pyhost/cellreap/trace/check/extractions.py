@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -69,12 +68,12 @@ class Extractions(Concern):
             if not any(self.context.actors.may_answer(notice.to) for notice in asked):
                 running.told_needless = True
                 text = f"expected EXTRACTED x={x} before it: nobody can answer"
-                self.context.bad("extractions.needless", f"{event.told}: {text}")
+                self.bad("extractions.needless", text)
 
     def at_end(self) -> None:
         """The trace ends."""
         for x in self.running:
-            self.context.bad("extractions.end", f"END: extraction {x} was never told (EXTRACTED)")
+            self.bad("extractions.end", f"extraction {x} was never told (EXTRACTED)")
 
     def lives(self, node: str) -> bool:
         """Whether the node exists, and neither the node nor its space is doomed."""
@@ -91,10 +90,10 @@ class Extractions(Concern):
             context.actors.may_act(event, by)
             context.authority.demand(event, by, "extract")
         if x != self.last + 1:
-            context.bad("extractions.number", f"EXTRACT: x={x}: expected {self.last + 1}")
+            self.bad("extractions.number", f"x={x}: expected {self.last + 1}")
         if by in self._by_asker:
             text = f"x={x}: {by} has extraction {self._by_asker[by]} under way"
-            context.bad("extractions.one", f"EXTRACT: {text}")
+            self.bad("extractions.one", text)
         self.last = x
         self._by_asker[by] = x
         self.running[x] = _Running(Extraction(x, by))
@@ -128,52 +127,44 @@ class Extractions(Concern):
             return
         running = self.running.get(x)
         if running is None:
-            text = f"SUBGRAPH: x={x}: no such extraction is under way"
-            self.context.bad("extractions.under_way", text)
+            self.bad("extractions.under_way")
             return
         notice = self.context.notices.waiting(pd, event.number("token"))
         if notice is None or notice.tag != ("extraction", x) or notice.state != OUT:
-            text = f"{pd} has fetched no such notice of extraction {x}, or acknowledged it before"
-            self.context.bad("extractions.asked", f"SUBGRAPH: {text}")
+            self.bad("extractions.asked")
             return
         ends = (event["from"], event["to"])
         running.shown.subgraphs += 1
-        wrong = [*self._not_asked(pd, notice, ends), *self._not_its_own(pd, ends)]
-        wrong += self._no_new_edge(running, ends)
-        for rule, text in wrong:
-            self.context.bad(rule, f"SUBGRAPH: {text}")
-        if not wrong:
+        wrong = {
+            "extractions.asked": not self._is_asked(pd, notice, ends[0]),
+            "extractions.ends": not self._are_its_own(pd, ends),
+            "extractions.new": not self._is_new(running, ends),
+        }
+        for rule in (rule for rule, found in wrong.items() if found):
+            self.bad(rule)
+        if not any(wrong.values()):
             running.pieces[ends] = None
             running.below.setdefault(ends[0], []).append(ends[1])
 
-    def _not_asked(self, pd: str, notice: Notice, ends: Ends) -> Iterator[tuple[str, str]]:
+    def _is_asked(self, pd: str, notice: Notice, upper: str) -> bool:
+        """Whether the notice is about the node, and the PD manages that."""
         model = self.context.model
-        upper = ends[0]
-        if upper != notice.node and model.space_of.get(upper) != notice.node:
-            yield "extractions.asked", f"from={upper}: the notice is about {notice.node}"
-        lane = lane_of(notice.node)
-        if model.manager.get(lane) != pd:
-            yield "extractions.asked", f"pd={pd}: it does not manage {lane}"
+        about = notice.node in (upper, model.space_of.get(upper))
+        return about and model.manager.get(lane_of(notice.node)) == pd
 
-    def _not_its_own(self, pd: str, ends: Ends) -> Iterator[tuple[str, str]]:
-        model = self.context.model
-        for node in ends:
-            if not self.lives(node):
-                yield "extractions.ends", f"{node} is not there, or doomed"
-        upper, lower = ends
-        if (upper in model.space_of) != (lower in model.space_of):
-            text = f"from={upper} to={lower}: expected two resources or two spaces"
-            yield "extractions.ends", text
+    def _are_its_own(self, pd: str, ends: Ends) -> bool:
+        """Whether both live and are of one kind, and the PD depends on the lower one."""
+        model, (upper, lower) = self.context.model, ends
+        alike = (upper in model.space_of) == (lower in model.space_of)
         space = model.space_of.get(lower, lower)
-        if (pd, lower) not in model.holds and (pd, space) not in model.requests:
-            yield "extractions.ends", f"to={lower}: {pd} neither holds it nor may request it"
+        depends = (pd, lower) in model.holds or (pd, space) in model.requests
+        return alike and depends and self.lives(upper) and self.lives(lower)
 
-    def _no_new_edge(self, running: _Running, ends: Ends) -> Iterator[tuple[str, str]]:
-        upper, lower = ends
-        if ends in self.context.model.maps or ends in running.pieces:
-            yield "extractions.new", f"from={upper} to={lower}: it is known already"
-        elif self._is_built_on(self.context.model, running.below, lower, upper):
-            yield "extractions.new", f"from={upper} to={lower}: it closes a circle"
+    def _is_new(self, running: _Running, ends: Ends) -> bool:
+        """Whether the edge is not known and closes no circle."""
+        model, (upper, lower) = self.context.model, ends
+        known = ends in model.maps or ends in running.pieces
+        return not known and not self._is_built_on(model, running.below, lower, upper)
 
     def _is_built_on(
         self, model: IndexedModel, pieces: dict[str, list[str]], node: str, other: str
@@ -198,23 +189,17 @@ class Extractions(Concern):
         x = event.number("x")
         running = self.running.pop(x, None)
         if running is None:
-            text = f"EXTRACTED: x={x}: no such extraction is under way"
-            context.bad("extractions.under_way", text)
+            self.bad("extractions.under_way")
             return
         tag: Tag = ("extraction", x)
-        for notice in context.notices.work.unfinished_of(tag):
-            # The PD that asked cannot finish its own notices while it waits.
-            if notice.to != running.shown.by:
-                text = f"EXTRACTED: x={x}: {notice.to} has not answered {notice.token} yet"
-                context.bad("extractions.answered", text)
+        # The PD that asked cannot finish its own notices while it waits.
+        if any(each.to != running.shown.by for each in context.notices.work.unfinished_of(tag)):
+            self.bad("extractions.answered")
         if self._by_asker.get(running.shown.by) == x:
             del self._by_asker[running.shown.by]
         model = context.model.copy()
         maps = sum(self._add(model, *ends) for ends in running.pieces)
-        for field_name, wanted in (("maps", str(maps)), ("digest", model.digest())):
-            if event[field_name] != wanted:
-                text = f"{field_name}={event[field_name]}: expected {wanted}"
-                context.bad("extractions.state", f"EXTRACTED: x={x}: {text}")
+        self.compare("extractions.state", maps=maps, digest=model.digest())
         marked = with_doomed(model, context.cleanups.doomed())
         running.shown.rows, running.shown.done = state_rows(marked)[1:], True
         running.shown.tombstones = context.tombstones.rows()

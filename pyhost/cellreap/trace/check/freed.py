@@ -55,23 +55,17 @@ class Freed(Concern):
         """
         to_stop = self.context.triggers.to_stop
         if to_stop and event.told not in _AMONG_STOPS:
-            text = f"{event.told}: expected stopped THREAD pd={min(to_stop)} before it"
-            why = "who created it was terminated with all that it created"
-            self.context.bad("freed.stop", f"{text}: {why}")
+            self.bad("freed.stop", f"expected stopped THREAD pd={min(to_stop)} before it")
             to_stop.clear()
-        begins, among = self.beginning, ("answered THREAD", "REFUSED", "USAGE")
-        if begins is not None and event.told not in among:
-            if event.name != "CLEANUP" or event["trigger"] != begins:
-                text = f"{event.told}: expected CLEANUP trigger={begins} before it"
-                self.context.bad("freed.stop", f"{text}: it was stopped for that")
+        if self.beginning is not None and event.told not in ("answered THREAD", "REFUSED", "USAGE"):
+            if event.name != "CLEANUP" or event["trigger"] != self.beginning:
+                self.bad("freed.stop", f"expected CLEANUP trigger={self.beginning} before it")
             self.beginning = None
         pd = self.suspending
-        if pd is None or event.told == "answered THREAD":
-            return
-        if event.name != "STEP" or event["name"] != "suspend" or event["pd"] != pd:
-            text = f"{event.told}: expected STEP suspend pd={pd} before it: it was stopped for that"
-            self.context.bad("freed.stop", text)
-        self.suspending = None
+        if pd is not None and event.told != "answered THREAD":
+            if event.name != "STEP" or (event["name"], event["pd"]) != ("suspend", pd):
+                self.bad("freed.stop", f"expected STEP suspend pd={pd} before it")
+            self.suspending = None
 
     def suspended(self, name: str, pd: str) -> None:
         """STEP suspend: a cleanup reaches a PD, which must be stopped."""
@@ -89,22 +83,21 @@ class Freed(Concern):
         context, pd = self.context, event["pd"]
         self._freed.clear()
         if pd not in context.model.nodes:
-            context.bad("actors.there", f"stopped THREAD: {pd} is not there")
+            self.bad("actors.there")
             return
         if pd in self.stopped:
-            context.bad("freed.stop", f"stopped THREAD: {pd} is stopped already")
+            self.bad("freed.stop", f"{pd} is stopped already")
         if not context.debts.settle("stopped THREAD", pd):
             if pd in context.triggers.to_stop:
                 context.triggers.stopped_with_creator(pd)
-            elif pd in context.triggers.later and not context.cleanups.may_stop(pd):
+            elif context.cleanups.may_stop(pd):
+                self.suspending = pd
+            elif pd in context.triggers.later:
                 context.triggers.stopped_late(pd)
                 self.beginning = pd
-            elif not context.cleanups.may_stop(pd):
-                text = f"stopped THREAD: {pd}: expected it right after what makes {pd} a trigger"
-                context.bad("freed.stop", f"{text}, or right before its STEP suspend")
-                return
             else:
-                self.suspending = pd
+                self.bad("freed.stop", "expected it right after a trigger, or before STEP suspend")
+                return
         self.stopped.add(pd)
         context.memory.objects.stopped(pd)
         context.calls.stop(pd)
@@ -118,18 +111,15 @@ class Freed(Concern):
         """answered THREAD: a PD was in a call to a PD that was stopped."""
         context, before = self.context, self.context.previous
         pd, server = event["pd"], event["by"]
-        last = None
-        if before is not None:
-            last = {"stopped THREAD": "pd", "answered THREAD": "by"}.get(before.told)
+        stopped = {"stopped THREAD": "pd", "answered THREAD": "by"}
+        last = None if before is None else stopped.get(before.told)
         if before is None or last is None or before[last] != server:
-            text = f"answered THREAD: by={server}: expected it right after {server} was stopped"
-            context.bad("freed.when", text)
+            self.bad("freed.when")
         if pd in self._freed:
-            context.bad("freed.once", f"answered THREAD: {pd} is freed already")
+            self.bad("freed.once")
         self._freed.add(pd)
         context.calls.resume(server)
         if context.actors.may_act(event, pd) and server not in context.slots.servers_of(pd):
-            text = f"answered THREAD: {pd} never had a capability to {server}"
-            context.bad("freed.client", text)
+            self.bad("freed.client")
 
     handlers: ClassVar[Handlers] = {"stopped THREAD": stop, "answered THREAD": server_died}

@@ -63,17 +63,12 @@ class Hung(Concern):
     def probe(self, event: Event) -> None:
         """PROBE with a time: a limit has a PD probed."""
         pd, by, ms = event["pd"], event.optional("by"), event.number("ms")
-        heartbeat, call = self.limits_of(pd)[0], self.limits_of(by or pd)[1]
-        limit, whose = (heartbeat, "heartbeat_ms") if by is None else (call, "call_ms")
-        if ms != limit:
-            text = f"PROBE: ms={ms}: expected {limit or 'none'}, the {whose} of {by or pd}"
-            self.context.bad("hung.probe", text)
-        if not self.context.actors.may_answer(pd) or pd in self._probes:
-            text = f"PROBE: {pd} is down, or has not finished its last probe of a limit"
-            self.context.bad("hung.probe", text)
+        limit = self.limits_of(pd)[0] if by is None else self.limits_of(by)[1]
+        if ms != limit or not self.context.actors.may_answer(pd) or pd in self._probes:
+            self.bad("hung.probe", f"ms={ms}: the limit is {limit}, or {pd} is down or was probed")
         if by is not None:
             self._calls(event, by)
-            self._lasts(event, by, ms)
+            self._lasts(by, ms)
         self._probes[pd] = Probe(by, ms)
 
     def queued(self, pd: str, token: int) -> None:
@@ -99,31 +94,25 @@ class Hung(Concern):
             if not self.context.actors.may_answer(pd):
                 probe.since = now
             elif before - probe.since > probe.ms + self._grace + SLACK_MS:
-                text = f"{pd} has not finished its probe for {now - probe.since} ms"
-                expected = f"has {probe.ms} ms: expected TRIGGER hung or HELD_UP before it"
-                self.context.bad("hung.missing", f"CLOCK: ms={now}: {text}, and {expected}")
+                late = f"{pd} has not finished its probe for {now - probe.since} ms"
+                self.bad("hung.missing", f"{late}, and has {probe.ms} ms")
                 probe.since = now
 
     def hung(self, event: Event, pd: str) -> None:
         """A PD lives and answers nobody."""
         context = self.context
         by, token, ms = event.optional("by"), event.number("token"), event.number("ms")
-        if not context.actors.may_answer(pd):
-            context.bad("hung.hung", f"TRIGGER hung: {pd} {context.actors.silence(pd)}")
         limit = self.limits_of(pd)[0] if by is None else self.limits_of(by)[1]
         least = limit if token else 2 * limit
-        if limit == 0 or ms < least:
-            text = f"TRIGGER hung: pd={pd} ms={ms}: expected {least or 'a limit'} at the least"
-            context.bad("hung.hung", text)
+        if not context.actors.may_answer(pd) or limit == 0 or ms < least:
+            self.bad("hung.hung", f"{pd}: ms={ms}: expected {least or 'a limit'} at the least")
         if token:
-            self._is_unanswered(event, pd, token, ms)
+            self._is_unanswered(pd, token, ms)
         elif by is None and not any(context.blame.can_wait_for(it, pd) for it in self._others(pd)):
-            context.bad(
-                "hung.waits", f"TRIGGER hung: pd={pd} token=0: no call of any PD can lead to it"
-            )
+            self.bad("hung.waits")
         if by is not None:
             self._calls(event, by)
-            self._lasts(event, by, max(ms, 2 * limit) if not token else 2 * limit)
+            self._lasts(by, max(ms, 2 * limit) if not token else 2 * limit)
         context.report.hung.append(Hanging.of(event))
 
     def rests(self, pd: str, told: Mapping[str, tuple[str, str | None]]) -> None:
@@ -135,63 +124,50 @@ class Hung(Concern):
             seen.add(at)
             at = told[at][1]
         if at in seen or (at is not None and told.get(at, ("", None))[0] in KEEPS):
-            text = f"STANDS: {pd} waits in a call to {told[pd][1]}: expected TRIGGER hung of {at}"
-            self.context.bad("hung.missing", f"{text}, as {pd} has a call_ms")
+            self.bad("hung.missing", f"{pd} waits in a call: expected TRIGGER hung of {at}")
 
     def _others(self, pd: str) -> set[str]:
         return set(self.context.model.pds()) - {pd, ROOT}
 
-    def _is_unanswered(self, event: Event, pd: str, token: int, ms: int) -> None:
+    def _is_unanswered(self, pd: str, token: int, ms: int) -> None:
         """The probe is not finished, and was there so long."""
-        probe = self._probes.get(pd)
-        if probe is None or probe.token != token:
-            text = (
-                f"TRIGGER hung: token={token}: no limit had {pd} sent this probe, or it is finished"
-            )
-            self.context.bad("hung.hung", text)
-            return
-        self._has_passed(event, ms, probe.queued, "the probe was queued")
+        if self.is_probe(pd, token):
+            self._has_passed(ms, self._probes[pd].queued)
+        else:
+            self.bad("hung.hung")
 
     def _calls(self, event: Event, by: str) -> None:
         """The PD can wait, perhaps through others, for the one that the event is about."""
-        if not self.context.actors.may_answer(by):
-            self.context.bad("hung.waits", f"{event.told}: by={by}: it is down")
-        elif not self.context.blame.can_wait_for(by, event["pd"]):
-            text = f"{event.told}: pd={event['pd']}: no call of {by} can lead to it"
-            self.context.bad("hung.waits", text)
+        context = self.context
+        waits = context.actors.may_answer(by) and context.blame.can_wait_for(by, event["pd"])
+        if not waits:
+            self.bad("hung.waits")
 
-    def _lasts(self, event: Event, by: str, ms: int) -> None:
+    def _lasts(self, by: str, ms: int) -> None:
         """The PD can have been in a call so long."""
-        self._has_passed(event, ms, self.acted.get(by, 0), f"{by} did something")
+        self._has_passed(ms, self.acted.get(by, 0))
 
-    def _has_passed(self, event: Event, ms: int, since: int, what: str) -> None:
-        most = self.context.timing.most_since(since)
-        if ms > most:
-            text = f"{event.told}: {ms} ms: at most {most} ms have passed since {what}"
-            self.context.bad("hung.passed", text)
+    def _has_passed(self, ms: int, since: int) -> None:
+        self.context.timing.has_passed("hung.passed", ms, since)
 
     # -- events
 
     def unanswered(self, event: Event) -> None:
         """HELD_UP with a token: a probe is not finished, and its PD has not hung."""
         pd, ms, ran = event["pd"], event.number("ms"), event.number("ran")
-        probe = self._probes.get(pd)
-        if probe is None or probe.token != event.number("token"):
-            text = f"token={event['token']}: no limit had {pd} sent this probe, or it is finished"
-            self.context.bad("hung.unanswered", f"HELD_UP: {text}")
+        if not self.is_probe(pd, event.number("token")):
+            self.bad("hung.unanswered")
             return
+        probe = self._probes[pd]
         if ms < probe.ms or (probe.by is None and ran >= probe.ms):
-            text = f"ms={ms} ran={ran}: {pd} has {probe.ms} ms"
-            self.context.bad("hung.unanswered", f"HELD_UP: {text}")
-        self._has_passed(event, ms, probe.since, "its last HELD_UP, or the probe")
+            self.bad("hung.unanswered", f"ms={ms} ran={ran}: {pd} has {probe.ms} ms")
+        self._has_passed(ms, probe.since)
         probe.since = self.context.timing.now
 
     def stranded(self, event: Event) -> None:
         """stranded THREAD: a passive PD had no time."""
-        pd = event["pd"]
-        if not self.context.actors.may_answer(pd) or not self.context.authority.number(
-            pd, "passive"
-        ):
-            self.context.bad("hung.stranded", f"stranded THREAD: {pd} is down, or not passive")
+        pd, context = event["pd"], self.context
+        if not context.actors.may_answer(pd) or not context.authority.number(pd, "passive"):
+            self.bad("hung.stranded")
 
     handlers: ClassVar[Handlers] = {"stranded THREAD": stranded}

@@ -53,16 +53,14 @@ class Interleaved(Concern):
             return
         pd, running = self.open
         if event.told not in SERVED:
-            text = f"{event.told}: expected RESUME pd={pd} before it"
-            self.context.bad("interleaved.over", text)
+            self.bad("interleaved.over", f"expected RESUME pd={pd} before it")
             self.open = None
             return
         asked = event.optional("asker") if "asker" in event.values else event.optional("pd")
         if asked != pd and "what" not in event.values:
-            text = f"{event.told}: {asked} asks for it, and {pd} is served: expected RESUME first"
-            self.context.bad("interleaved.over", text)
+            self.bad("interleaved.over", f"{asked} asks for it: expected RESUME pd={pd} before it")
         for value in event.values.values():
-            self._may_name(event, running, value)
+            self._may_name(running, value)
 
     def residue(self, event: Event) -> None:
         """RESIDUE: a step was left, and another one follows before the cleaner stops."""
@@ -79,60 +77,42 @@ class Interleaved(Concern):
             return
         plan = reference.replan(plannable, running.reference)
         if plan != running.reference:
-            text = "SETTLED: what was served between the steps changed the plan"
-            self.context.bad("interleaved.independent", text)
+            self.bad("interleaved.independent")
         running.before = self.context.model
         running.going = reference.going(self.context.model, plan)
         running.result.broken = reference.hanging(plannable, plan)
 
-    def _may_name(self, event: Event, running: Running, value: str) -> None:
-        if parse_id(value) is None:
-            return
-        shared = sorted(stands_for(self.context.model, value) & running.touched)
-        if shared:
-            text = f"{event.told}: {value}: {shared[0]} concerns the cleanup that pauses"
-            self.context.bad("interleaved.independent", text)
+    def _may_name(self, running: Running, value: str) -> None:
+        if parse_id(value) is not None and stands_for(self.context.model, value) & running.touched:
+            self.bad("interleaved.independent", f"{value} concerns the cleanup that pauses")
 
     # -- events
 
     def pause(self, running: Running, event: Event) -> None:
         """PAUSE: an operation is served between two steps."""
-        bad, pd = self.context.bad, event["pd"]
-        before = self.context.previous
-        if self._follows:
-            bad("interleaved.place", "PAUSE: a step was left: expected the next STEP before it")
-        elif before is None or before.name not in self._before(running):
-            bad("interleaved.place", "PAUSE: expected it right after a STEP or a RESUME")
+        pd, before, expected = event["pd"], self.context.previous, self.context.expected
+        # Behind a step that plans again comes the new plan.
+        follows = ("STEP", "RESUME", "PLAN") if running.waited else ("STEP", "RESUME")
+        if self._follows or before is None or before.name not in follows:
+            self.bad("interleaved.place")
         if pd in self._turn:
-            bad("interleaved.turn", f"PAUSE: {pd} was served since the last STEP")
+            self.bad("interleaved.turn")
         if event.number("calls") > self._most:
-            text = f"PAUSE: calls={event['calls']}: the last step made {self._most}"
-            bad("interleaved.soon", text)
-        expected = self.context.expected
+            self.bad("interleaved.soon", f"calls={event['calls']}: the last step made {self._most}")
         if expected is not None and not expected.runs_between:
-            bad("config.system", "PAUSE: expected none without cleaner_priority, or a timer")
+            self.bad("config.system", "expected none without cleaner_priority, or a timer")
         self.context.actors.may_act(event, pd)
-        self._may_name(event, running, pd)
+        self._may_name(running, pd)
         self._turn.add(pd)
         self.open = (pd, running)
         running.served = True
 
-    def _before(self, running: Running) -> tuple[str, ...]:
-        """The events that PAUSE may follow: behind a step that plans again comes the new plan."""
-        return ("STEP", "RESUME", "PLAN") if running.waited else ("STEP", "RESUME")
-
     def resume(self, _running: Running, event: Event) -> None:
         """RESUME: the PD was answered, and the next step follows."""
-        bad, kinds = self.context.bad, event.counts("kinds")
-        pd = None if self.open is None else self.open[0]
-        if pd != event["pd"]:
-            bad(
-                "interleaved.over",
-                f"RESUME: pd={event['pd']}: expected PAUSE pd={event['pd']} before",
-            )
-        if kinds.total() != event.number("calls"):
-            text = f"RESUME: calls={event['calls']}, but kinds={event['kinds']}"
-            bad("interleaved.calls", f"{text} adds up to {kinds.total()}")
+        if self.open is None or self.open[0] != event["pd"]:
+            self.bad("interleaved.over")
+        if event.counts("kinds").total() != event.number("calls"):
+            self.bad("interleaved.calls")
         self.open = None
 
     within: ClassVar[WithinHandlers] = {"PAUSE": pause, "RESUME": resume}

@@ -12,7 +12,7 @@ has the root task's pool of slots as its CSpace.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from cellreap import headers
@@ -61,19 +61,18 @@ class KernelCaps:
         self._kind_shift, _, self._upper_shift = headers.badge_layout()
         self.slots = OwnSlots(context)
         self._endpoint: int | None = None  # of the root task
-        self._interrupts: tuple[str, ...] | None = None
         self._entries: dict[str, int] = {}  # PD -> its entry in the root task's table, in badges
         self._users: dict[tuple[str, int], object] = {}  # (kind, entry) -> what it names
         self._requests: dict[int, int] = {}  # the filling of a slot -> the badge of its request
         self._endpoints: dict[str, int] = {}  # PD -> the address of its endpoint
-        self._bells = Bells(context)
+        self.bells = Bells(context)
         self._machine = Machine(context)
         self._spaces_of = AddressSpaces(context, self._machine)
         self._places: dict[str, _Place] = {}
         self._pool: int | None = None  # the address of the root task's pool
         self._first_pool: Counter[Cap | str] | None = None  # what is the root task's own in it
-        self._first_dump: Counter[tuple[str, int]] | None = None  # the root task's own threads
-        self._probes: set[int] | None = None
+        self._first: tuple[Counter[tuple[str, int]], set[int], tuple[str, ...]] | None = None
+        """the root task's own threads, those that the first snapshot has, and the interrupts"""
 
     # -- what must be there
 
@@ -85,22 +84,29 @@ class KernelCaps:
 
     def capabilities(self, pd: str) -> Iterator[tuple[int, Capability]]:
         """The slots of a PD's CSpace with the capabilities that must be in them."""
-        requests = self._context.model.requests
-        for slot, (kind, node) in sorted(self._context.slots.of(pd).items()):
-            given = kind == "REQUEST" or child_of(self._context, node) is not None
-            if given and is_of_microkit(self._context, pd):
+        context, requests = self._context, self._context.model.requests
+        microkit = is_of_microkit(context, pd)
+        for slot, (kind, node) in sorted(context.slots.of(pd).items()):
+            if microkit and (kind == "REQUEST" or child_of(context, node) is not None):
                 continue  # The configuration gives the capability, whether the edge is there.
             # A request that was cut from a space which is left is in its slot until the PD is told.
             if self.exists(node) and (kind != "REQUEST" or (pd, node) in requests):
                 yield slot, (kind, node)
 
-    def calls_of(self, pd: str) -> Iterator[int]:
-        """The slots with which a PD for Microkit calls others."""
-        return (slot for slot, _ in self._bells.calls(pd))
-
-    def threads_of(self, pd: str) -> Iterator[int]:
-        """The slots in which a PD for Microkit has threads."""
-        return (slot for slot, _ in self._bells.threads(pd))
+    def own(self, pd: str, has: Container[int]) -> dict[int, str]:
+        """The slots of what a PD has of its own -> what is there. has: the slots that are full."""
+        context, slots = self._context, self.slots.of(pd)
+        own = {slot: name for name, slot in slots.items()}
+        if has_door(context, pd):
+            own[slots["NOTIFICATION"]] = "DOOR"
+        endpoint = slots.get("ENDPOINT", 0)
+        if not context.freed.keeps_endpoint(pd, endpoint in has):
+            own.pop(endpoint, None)
+        if not context.memory.objects.of(pd)["reply"]:
+            own.pop(slots["REPLY"])
+        own.update((slot, "CALL") for slot, _ in self.bells.calls(pd))
+        own.update((slot, "THREAD") for slot, _ in self.bells.threads(pd))
+        return own
 
     def may_lack(self, node: str, pd: str = "-") -> bool:
         """Whether a cleanup that left something may have taken the PD's capability to a node.
@@ -128,7 +134,7 @@ class KernelCaps:
             self._name(pd, snapshot.cspaces.get(place.cspace, {}))
             cap = snapshot.cspaces.get(place.cspace, {}).get(self.slots.of(pd)["NOTIFICATION"])
             door = has_door(self._context, pd)
-            learn = self._bells.learn_door if door else self._bells.learn
+            learn = self.bells.learn_door if door else self.bells.learn
             if isinstance(cap, Cap) and not learn(pd, cap.address):
                 self._bad("truth.caps", f"{pd}: its input is another PD's, or of a body")
         for pd, place in present.items():
@@ -138,9 +144,9 @@ class KernelCaps:
             if has_door(self._context, pd):
                 # Its input is the endpoint, and perhaps nobody has the notification.
                 bell = self._machine.bell(pd, cspace, snapshot)
-                if bell and not self._bells.learn(pd, bell):
+                if bell and not self.bells.learn(pd, bell):
                     self._bad("truth.caps", f"{pd}: its notification is another PD's, or of a body")
-                own = Cap("notification", self._bells.of(pd, bell), "R", 0)
+                own = Cap("notification", self.bells.of(pd, bell), "R", 0)
             if isinstance(own, Cap) and (wrong := self._machine.unbound(pd, cspace, own, snapshot)):
                 self._bad("truth.caps", f"{pd}: {wrong}")
             if self._context.report.arch == WITH_TABLES:
@@ -156,37 +162,28 @@ class KernelCaps:
 
     def _threads(self, pds: list[str], snapshot: Snapshot) -> None:
         """Checks that there is a thread for each PD, and besides only those of the first time."""
-        context = self._context
-        rest = Counter(snapshot.dump)
-        for pd in pds:
-            thread = (THREAD_NAME, context.authority.number(pd, "priority"))
-            if rest[thread] > 0:
-                rest[thread] -= 1
-            else:
-                text = f"no thread of priority {thread[1]} is left for {pd}"
-                self._bad("truth.threads", text)
-        first = self._first_dump = +rest if self._first_dump is None else self._first_dump
-        for name, priority in sorted((rest - first).keys()):
+        number = self._context.authority.number
+        wanted = Counter((THREAD_NAME, number(pd, "priority")) for pd in pds)
+        rest = snapshot.dump - wanted
+        interrupts = self._machine.interrupts_of_nobody(pds, snapshot)
+        has = rest, set(snapshot.threads), interrupts
+        first = self._first = self._first or has
+        for name, priority in (wanted - snapshot.dump) + (first[0] - rest):
+            self._bad("truth.threads", f"no thread {name!r} of priority {priority} is left")
+        for name, priority in rest - first[0]:
             text = f"a thread {name!r} of priority {priority} belongs to no PD"
             self._bad("truth.threads", text)
-        for name, priority in sorted((first - rest).keys()):
-            self._bad("truth.threads", f"a thread {name!r} of priority {priority} is gone")
-        self._probes = set(snapshot.threads) if self._probes is None else self._probes
-        if self._probes != set(snapshot.threads):
-            self._bad("truth.threads", "the snapshot has other threads than the first one")
-        interrupts = self._machine.interrupts_of_nobody(pds, snapshot)
-        self._interrupts = interrupts if self._interrupts is None else self._interrupts
-        if self._interrupts != interrupts:
-            self._bad("truth.threads", "the interrupts are not those of the first snapshot")
+        if first[1:] != has[1:]:
+            self._bad("truth.threads", "not the threads and interrupts of the first snapshot")
 
     def _spaces(self, pds: list[str], snapshot: Snapshot) -> dict[str, _Place]:
         """The spaces of each PD."""
         present: dict[str, _Place] = {}
         seen: set[int | None] = set()
+        with_tables = self._context.report.arch == WITH_TABLES
         for slots in snapshot.threads.values():
             if "cspace" not in slots:
                 continue  # its PD was destroyed
-            with_tables = self._context.report.arch == WITH_TABLES
             if ("vspace" in slots) != with_tables:
                 expected = "an" if with_tables else "no"
                 raise SnapshotError(f"expected a thread with a CSpace and {expected} address space")
@@ -203,10 +200,9 @@ class KernelCaps:
         if self._pool not in seen:
             self._bad("truth.threads", "no thread has the root task's pool as its CSpace")
         for pd in pds:
-            if pd not in present:
-                self._bad("truth.threads", f"{pd} has no CSpace in its body")
-            elif self._places.setdefault(pd, present[pd]) != present[pd]:
-                self._bad("truth.threads", f"{pd} has other spaces than before")
+            place = present.get(pd, _Place(0, 0))
+            if pd not in present or self._places.setdefault(pd, place) != place:
+                self._bad("truth.threads", f"{pd} has no CSpace in its body, or not those it had")
         return present
 
     # -- the root task's pool
@@ -219,14 +215,13 @@ class KernelCaps:
         wanted = Counter(map(self._parent, filter(self.exists, resources)))
         rest = Counter(map(_without_guard, has.values()))
         left = filter(self.may_lack, resources)
-        for cap in wanted - rest - Counter(map(self._parent, left)):
-            self._bad("truth.own", f"the pool has no {_shown(cap)}")
+        lacks = wanted - rest - Counter(map(self._parent, left))
         rest -= wanted
         first = self._first_pool = rest if self._first_pool is None else self._first_pool
-        for kept in rest - first:
-            self._bad("truth.own", f"the pool has {_shown(kept)}, which belongs to nothing")
-        for lost in first - rest:
-            self._bad("truth.own", f"the pool has no {_shown(lost)} any more")
+        for cap in lacks | (first - rest):
+            self._bad("truth.own", f"the pool has no {_shown(cap)}")
+        for cap in rest - first:
+            self._bad("truth.own", f"the pool has {_shown(cap)}, which belongs to nothing")
 
     def _parent(self, resource: str) -> Cap | str:
         """The capability from which those to a resource are derived: of memory, its CNode, which is
@@ -259,7 +254,7 @@ class KernelCaps:
         """Learns the addresses and the badges by which other PDs' capabilities name the PD."""
         slots = self.slots.of(pd)
         cap = cspace.get(slots["FAULT"])
-        if not isinstance(cap, Cap) or self._bells.faults(pd) is not None:
+        if not isinstance(cap, Cap) or self.bells.faults(pd) is not None:
             return
         self._endpoint = cap.address if self._endpoint is None else self._endpoint
         entry = cap.badge & ~(self._kinds["fault"] << self._kind_shift)
@@ -271,50 +266,46 @@ class KernelCaps:
             self._endpoints[pd] = own.address
 
     def _cspace(self, pd: str, has: _CSpace) -> None:
-        wanted: dict[int, tuple[str, Cap | str | None]] = dict(self._fixed(pd, has))
+        wanted: dict[int, tuple[str, Cap | str | None]] = self._own(pd, has)
         for slot, (kind, node) in self.capabilities(pd):
-            cap = has.get(slot)
-            wanted[slot] = (node, self._client(pd, slot, (kind, node), cap))
+            wanted[slot] = (node, self._client(pd, slot, (kind, node), has.get(slot)))
         for slot in sorted(has.keys() | wanted.keys()):
-            cap = has.get(slot)
-            if cap is None and slot in wanted and self.may_lack(wanted[slot][0], pd):
+            cap, (what, expected) = has.get(slot), wanted.get(slot, ("", None))
+            if cap is None and self.may_lack(what, pd):
                 continue
-            what, expected = wanted.get(slot, ("", None))
-            if slot not in wanted:
-                text = f"slot {slot} has {_shown(cap)}: expected it to be empty"
-                self._bad("truth.caps", f"{pd}: {text}")
-            elif cap != expected or cap is None:
-                text = f"slot {slot} has {_shown(cap)}: expected {_shown(expected)}, for {what}"
-                self._bad("truth.caps", f"{pd}: {text}")
+            if cap is None or cap != expected:
+                must = f"{_shown(expected)}, for {what}" if what else "it to be empty"
+                self._bad("truth.caps", f"{pd}: slot {slot} has {_shown(cap)}: expected {must}")
 
-    def _fixed(self, pd: str, has: _CSpace) -> Iterator[tuple[int, tuple[str, Cap | str | None]]]:
-        """The capabilities that every PD has."""
-        entry, root, slots = self._entries.get(pd, 0), self._endpoint or 0, self.slots.of(pd)
-        if "ROOT" in slots:
-            operations = Cap("ep", root, "WGP", self._badge("pd") | entry)
-            yield slots["ROOT"], ("operations", operations)
-        faults = Cap("ep", root, "WP", self._badge("fault") | entry)
-        yield slots["FAULT"], ("faults", self._bells.faults(pd) or faults)
-        door = has_door(self._context, pd)
-        own = [("NOTIFICATION", "ep" if door else "notification")]
-        if "ENDPOINT" in slots and self._context.freed.keeps_endpoint(pd, slots["ENDPOINT"] in has):
-            own.append(("ENDPOINT", "ep"))
-        for name, kind in own:
-            cap = has.get(slots[name])
-            address = cap.address if isinstance(cap, Cap) and self._inside(pd, cap.address) else 0
-            if kind == "notification":
-                address = self._bells.of(pd, address)
-            elif name == "NOTIFICATION":
-                address = self._bells.door(pd)
-            yield slots[name], (f"its own {kind}", Cap(kind, address, "R", 0))
-        for slot, call in self._bells.calls(pd):
-            yield slot, ("its calls", call)
-        for slot, name in self._bells.threads(pd):
-            yield slot, (f"{name}'s thread", self._bells.thread(pd, slot, name, has.get(slot)))
-        if self._context.memory.objects.of(pd)["reply"]:
-            kept = has.get(slots["REPLY"])
-            inside = isinstance(kept, str) and self._inside(pd, physical(kept, "reply"))
-            yield slots["REPLY"], ("its callers", kept if inside else None)
+    def _own(self, pd: str, has: _CSpace) -> dict[int, tuple[str, Cap | str | None]]:
+        """The capabilities that a PD has of its own, and what they are for."""
+        entry, root, bells = self._entries.get(pd, 0), self._endpoint or 0, self.bells
+        calls, threads = dict(bells.calls(pd)), dict(bells.threads(pd))
+        found: dict[int, tuple[str, Cap | str | None]] = {}
+        for slot, name in self.own(pd, has).items():
+            cap = has.get(slot)
+            wanted: Cap | str | None = None
+            own = cap.address if isinstance(cap, Cap) and self._inside(pd, cap.address) else 0
+            match name:
+                case "ROOT":
+                    wanted = Cap("ep", root, "WGP", self._badge("pd") | entry)
+                case "FAULT":
+                    badge = self._badge("fault") | entry
+                    wanted = bells.faults(pd) or Cap("ep", root, "WP", badge)
+                case "NOTIFICATION":
+                    wanted = Cap("notification", bells.of(pd, own), "R", 0)
+                case "DOOR":
+                    wanted = Cap("ep", bells.door(pd), "R", 0)
+                case "ENDPOINT":
+                    wanted = Cap("ep", own, "R", 0)
+                case "CALL":
+                    wanted = calls[slot]
+                case "THREAD":
+                    wanted = bells.thread(pd, slot, threads[slot], cap)
+                case "REPLY" if isinstance(cap, str) and self._inside(pd, physical(cap, "reply")):
+                    wanted = cap
+            found[slot] = f"its own {name.lower()}", wanted
+        return found
 
     def _client(
         self, pd: str, slot: int, edge: Capability, cap: Cap | str | None
@@ -324,7 +315,7 @@ class KernelCaps:
         if kind == "HOLD" and node not in self._context.model.space_of:
             return None  # The root task gives no capabilities to whole spaces.
         if kind == "HOLD" and is_channel(node):
-            return self._bells.capability(pd, slot, cap)
+            return self.bells.capability(pd, slot, cap)
         if kind == "HOLD" and is_line(node):
             return self._machine.capability(pd, slot, cap)
         if kind == "HOLD":

@@ -34,8 +34,7 @@ class Machine:
         self._badge = kinds["signal"] << headers.badge_layout()[0]
 
     def _lines_of(self, pd: str) -> Sequence[ExpectedLine]:
-        config = self._context.configured.edges.configs.get(pd)
-        return () if config is None else config.lines
+        return self._context.configured.edges.config(pd).lines
 
     # -- interrupts and ports
 

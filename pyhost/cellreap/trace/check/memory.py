@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import functools
 from bisect import bisect_left, insort
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from cellreap import headers
 from cellreap.model.graph import Model
@@ -21,6 +20,17 @@ from cellreap.trace.events import Event
 PAGE = 1 << PAGE_BITS
 SMALLEST_BODY = 16
 """Bytes of the smallest seL4 untyped."""
+READ_ONLY, WRITABLE, UNCACHED, PAGE_SHIFT, _BEGIN, _SPAN_BITS, _END_BITS = (
+    headers.constant("protocol.h", f"CR_{name}")
+    for name in (
+        "HOLD_READ_ONLY", "REGION_WRITABLE", "REGION_UNCACHED", "REGION_PAGE_SHIFT",
+        "ATTACHED_BEGIN", "REGION_SPAN_BITS", "REGIONS_END_BITS",
+    )
+)  # fmt: skip
+_SPAN: Final = 1 << _SPAN_BITS - PAGE_BITS
+"""The pages of a span of addresses."""
+_LAST: Final = (1 << _END_BITS - PAGE_BITS) - 1
+"""The number of the last page for regions."""
 
 
 @dataclass(frozen=True)
@@ -118,10 +128,10 @@ class Memory(Concern):
         body = self._bodies.get(node)
         return body is not None and body.paddr <= address < body.paddr + body.bytes
 
-    def demand_body(self, what: str) -> None:
+    def demand_body(self) -> None:
         """Checks that the BODY of the last PD came before this event."""
         if self.bodyless is not None:
-            self.context.bad("memory.body", f"{what} before the BODY of {self.bodyless}")
+            self.bad("memory.body", f"before the BODY of {self.bodyless}")
             self.bodyless = None
 
     def give_resource(self, resource: str, slots: int) -> None:
@@ -153,42 +163,37 @@ class Memory(Concern):
         gives it if that does not ask for less; and a region perhaps by a resource whose capability
         it has.
         """
+        number, write = event.number("number"), WRITABLE
         if not is_region(node):
-            number, asked = event.number("number"), asks_to_read(event)
-            has = self._rights.get((pd, node), 0) & _writable()
-            by = self._rights.get((event["asker"], node), 0) & _writable()
-            gets = _writable() if event["op"] == "allocate" else 0 if asked else by
-            if number & _writable() != has | gets:
-                text = f"number={number}: {pd} had {has}, and gets {gets}"
-                self.context.bad("memory.rights", f"{event.told}: {text}")
+            has = self._rights.get((pd, node), 0) & write
+            by = self._rights.get((event["asker"], node), 0) & write
+            gets = write if event["op"] == "allocate" else 0 if asks_to_read(event) else by
+            if number & write != has | gets:
+                self.bad("memory.rights", f"number={number}: {pd} had {has}, and gets {gets}")
             self._rights[pd, node] = number
-            self.context.model.tell_right(pd, node, bool(number & _writable()))
+            self.context.model.tell_right(pd, node, bool(number & write))
             return
-        slot = self._by[node] = event.number("number")
-        kind, resource = self.context.slots.of(pd).get(slot, ("", ""))
-        if slot and not (kind == "HOLD" and resource in self._backed):
-            text = f"number={slot}: expected 0, or for a region the slot of a backed resource"
-            self.context.bad("memory.backed", f"{event.told}: {text}")
+        self._by[node] = number
+        kind, resource = self.context.slots.of(pd).get(number, ("", ""))
+        if number and not (kind == "HOLD" and resource in self._backed):
+            self.bad("memory.backed")
 
     def let_go(self, event: Event, node: str) -> None:
         """A PD has dropped a hold of memory."""
         pd = event["from"]
         has = self._by.get(node, 0) if is_region(node) else self._rights.get((pd, node), 0)
-        if event.number("number") != has:
-            rule = "memory.backed" if is_region(node) else "memory.rights"
-            text = f"number={event['number']}: {pd} has {node} with {has}"
-            self.context.bad(rule, f"{event.told}: {text}")
+        self.compare("memory.backed" if is_region(node) else "memory.rights", number=has)
         if (pd, node) not in self.context.model.holds:
             self._rights.pop((pd, node), None)
         self.unheld(node)
 
-    def backed(self, event: Event, resource: str, memory: str, flags: int) -> None:
+    def backed(self, resource: str, memory: str, flags: int) -> None:
         """A memory object backs a resource."""
-        if flags & ~_writable() or resource in self._backed:
-            text = f"number={flags}: expected at most {_writable()}, and one memory object"
-            self.context.bad("memory.backed", f"{event.told}: {resource}: {text}")
-        self._backed[resource] = memory, bool(flags & _writable())
-        self.context.model.tell_right(resource, memory, bool(flags & _writable()))
+        write = bool(flags & WRITABLE)
+        if flags & ~WRITABLE or resource in self._backed:
+            self.bad("memory.backed")
+        self._backed[resource] = memory, write
+        self.context.model.tell_right(resource, memory, write)
 
     def may_map(self, pd: str, memory: str, number: int) -> bool:
         """Whether the PD holds the memory object, and with the right to write if the number of a
@@ -196,7 +201,7 @@ class Memory(Concern):
         """
         model = self.context.model
         may_write = (pd, memory) not in model.read_only
-        return (pd, memory) in model.holds and (may_write or not number & _writable())
+        return (pd, memory) in model.holds and (may_write or not number & WRITABLE)
 
     def backing(self, region: str) -> tuple[str, bool] | None:
         """What a new region may map by the resource that it names, and whether to write; None if it
@@ -216,31 +221,34 @@ class Memory(Concern):
 
     def mapped(self, event: Event, where: int) -> None:
         """A region is mapped. One that its PD attached has a span of addresses of its own."""
-        model, bad, region = self.context.model, self.context.bad, event["from"]
+        model, region = self.context.model, event["from"]
         pd = next(iter(model.sources("HOLD", region)), "")
         pds = set(sharers(model, pd)) if pd else set()
-        span, last = _region_pages()
         pages = self.objects.pages(event["to"])
-        at = Region(
-            where >> _page_shift(), pages.small, bool(where & _writable()), not where & _uncached()
-        )
-        end = at.page + max(at.pages, 1) - 1
-        begins, ends, least = at.page, end, 1
-        spans = range(begins // span, end // span + 1)
+        cached = not where & UNCACHED
+        at = Region(where >> PAGE_SHIFT, pages.small, bool(where & WRITABLE), cached)
+        begins, ends = at.page, at.page + max(at.pages, 1) - 1
+        spans = range(begins // _SPAN, ends // _SPAN + 1)
+        least, last = 1, _LAST
         if event["op"] != "attach":
             self._configured.setdefault(pd, set()).update(spans)
         else:
             known = {0}.union(*(self._configured.get(each, set()) for each in pds))
-            own, least = 1 << LARGE_PAGE_BITS - PAGE_BITS if known & set(spans) else span, _least()
+            own = 1 << LARGE_PAGE_BITS - PAGE_BITS if known & set(spans) else _SPAN
+            least, last = _BEGIN // PAGE, min(last, (spans[0] + 1) * _SPAN - 1)
             begins, ends = begins // own * own, ends // own * own + own - 1
-            last = min(last, (spans[0] + 1) * span - 1)
-        aligned = at.page * PAGE % (1 << pages.bits) == 0
-        if not (at.page >= least and aligned) or end > last:
-            bad("memory.region", f"{event.told}: number={where}: no place for a region")
-        for other, its in self._regions.items():
-            apart = its.page > ends or its.page + its.pages <= begins
-            if not apart and model.sources("HOLD", other) & pds:
-                bad("memory.region", f"{event.told}: number={where}: {other} is mapped there")
+        fits = at.page >= least and at.page * PAGE % (1 << pages.bits) == 0
+        if (
+            not fits
+            or at.page + max(at.pages, 1) - 1 > last
+            or any(
+                its.page <= ends
+                and its.page + its.pages > begins
+                and model.sources("HOLD", other) & pds
+                for other, its in self._regions.items()
+            )
+        ):
+            self.bad("memory.region")
         self._regions[region] = at
         model.tell_right(region, event["to"], at.writable)
         model.tell_extra(region, f"{at.page * PAGE:#x}_GENERIC_{pages}")
@@ -287,10 +295,7 @@ class Memory(Concern):
 
     def check_sums(self, event: Event) -> None:
         """Checks that the event has the bytes, slots and kernel objects in use."""
-        for name, has in (("bytes", self.bytes_in_use), ("slots", self._slots)):
-            if event.number(name) != has:
-                text = f"{name}={event[name]}, but what is in use by the events before it is {has}"
-                self.context.bad("memory.sums", f"{event.told}: {text}")
+        self.compare("memory.sums", bytes=self.bytes_in_use, slots=self._slots)
         self.objects.check_sum(event)
 
     # -- events
@@ -304,8 +309,7 @@ class Memory(Concern):
         else:
             self.check_sums(event)
             if not self.changed:
-                why = "though nothing was created, deleted or cleaned up since the last one"
-                self.context.bad("memory.usage", f"USAGE again, {why}")
+                self.bad("memory.usage")
         self._check_tables(event)
         self.changed = False
 
@@ -321,42 +325,32 @@ class Memory(Concern):
             + len(model.manager) + len(model.space_of) + model.bodies()
         )  # fmt: skip
         tombstones = context.residue.tombstones() + context.tombstones.count()
-        for field, has in (
-            ("nodes", (len(model.nodes) or 1) + tombstones),  # the root task is there at once
-            ("edges", edges),
-            ("notices", context.notices.count()),
-            ("blocks", self._own_blocks + len(self._bodies)),
-            ("own", self._own_slots),
-            ("parents", self._parent_slots),
-            ("bodies", self._slots - self._own_slots - self._parent_slots),
-            ("tickets", min(max(event.number("tickets"), fewest), most)),
-        ):
-            if event.number(field) != has:
-                text = f"{field}={event[field]}, but {has} are in use by the events before it"
-                context.bad("memory.in_use", f"USAGE: {text}")
+        self.compare(
+            "memory.in_use",
+            nodes=(len(model.nodes) or 1) + tombstones,  # the root task is there at once
+            edges=edges,
+            notices=context.notices.count(),
+            blocks=self._own_blocks + len(self._bodies),
+            own=self._own_slots,
+            parents=self._parent_slots,
+            bodies=self._slots - self._own_slots - self._parent_slots,
+            tickets=min(max(event.number("tickets"), fewest), most),
+        )
 
     def new_body(self, event: Event) -> None:
         """BODY: the memory of a new PD."""
-        bad = self.context.bad
         pd = event["of"]
         body = Body(event.number("paddr"), event.number("bytes"), event.number("slots"))
         if pd != self.bodyless:
-            text = "expected it once for each PD, after its PD event, and for memory"
-            bad("memory.body", f"BODY: of={pd}: {text}")
+            self.bad("memory.body")
             return
         self.bodyless = None
-        if body.bytes < SMALLEST_BODY or body.bytes & (body.bytes - 1):
-            expected = f"expected a power of two, at least {SMALLEST_BODY}"
-            bad("memory.block", f"BODY: bytes={body.bytes}: {expected}")
-        elif body.paddr % body.bytes:
-            expected = f"expected a multiple of its {body.bytes} bytes"
-            bad("memory.block", f"BODY: paddr={event['paddr']}: {expected}")
+        if not _is_block(body):
+            self.bad("memory.block")
+        elif (other := self._addresses.overlapping(body)) is not None:
+            self.bad("memory.overlap", f"the memory of {pd} overlaps that of {other}")
         else:
-            other = self._addresses.overlapping(body)
-            if other is not None:
-                bad("memory.overlap", f"BODY: the memory of {pd} overlaps that of {other}")
-            else:
-                self._addresses.add(body, pd)
+            self._addresses.add(body, pd)
         self._bodies[pd] = body
         self.objects.made(event)
         if is_memory(pd) and not is_region(pd):
@@ -375,35 +369,10 @@ def _subscriptions(model: Model) -> int:
     return sum(len(model.subscriptions(*pair)) for pair in model.subscribes)
 
 
-def _page_shift() -> int:
-    return headers.constant("protocol.h", "CR_REGION_PAGE_SHIFT")
-
-
-def _uncached() -> int:
-    return headers.constant("protocol.h", "CR_REGION_UNCACHED")
-
-
 def asks_to_read(event: Event) -> bool:
     """Whether memory is given, and who gives it asks that it be read only."""
-    flag = headers.constant("protocol.h", "CR_HOLD_READ_ONLY")
     of_object = is_memory(event["to"]) and not is_region(event["to"])
-    return of_object and bool(event.number("number") & flag)
-
-
-def _writable() -> int:
-    return headers.constant("protocol.h", "CR_REGION_WRITABLE")
-
-
-def _least() -> int:
-    return headers.constant("protocol.h", "CR_ATTACHED_BEGIN") // PAGE
-
-
-@functools.cache
-def _region_pages() -> tuple[int, int]:
-    """The pages of a span of addresses, and the number of the last page for regions."""
-    names = ("CR_REGION_SPAN_BITS", "CR_REGIONS_END_BITS")
-    span, end = (headers.constant("protocol.h", name) - PAGE_BITS for name in names)
-    return 1 << span, (1 << end) - 1
+    return of_object and bool(event.number("number") & READ_ONLY)
 
 
 def _is_block(body: Body) -> bool:

@@ -27,22 +27,19 @@ class Nodes(Concern):
         space, by = self.deleting
         node = event.optional("node") if event.name == "DELETE" else None
         if node is None or self.context.model.space_of.get(node, node) != space:
-            text = f"{event.told}: expected the DELETE of {space}, whose resources are deleted"
-            self.context.bad("nodes.part", text)
+            self.bad("nodes.part", f"expected the DELETE of {space}, whose resources are deleted")
             self.deleting = None
-        elif event["by"] != by:
-            text = f"DELETE: by={event['by']}: expected {by}, who deletes {space}"
-            self.context.bad("nodes.part", text)
+        else:
+            self.compare("nodes.part", by=by)
 
     def pd(self, event: Event) -> None:
         """A PD is created. Its BODY must follow."""
         context = self.context
         pd, name = event["id"], event["name"]
         if ROOT not in context.model.nodes and (pd, name) != (ROOT, ROOT_NAME):
-            text = f"PD: expected the root task first: id={ROOT} name={ROOT_NAME}"
-            context.bad("nodes.root", text)
+            self.bad("nodes.root")
         if pd == ROOT:
-            context.settings.complete(event)
+            context.settings.complete()
         context.first_use(event, pd)
         context.model.add_pd(pd, name, pinned=pd == ROOT)
         context.report.names[pd] = name
@@ -56,17 +53,13 @@ class Nodes(Concern):
         space, manager = event["id"], event["manager"]
         parts = parse_id(space)
         if parts is None or parts.type != event["type"]:
-            text = f"SPACE: type={event['type']}: expected the type in its id, {space}"
-            context.bad("nodes.type", text)
+            self.bad("nodes.type")
         if manager != ROOT and not context.actors.may_act(event, manager):
             return
         context.first_use(event, space)
         context.model.add_space(space, manager)
         if (manager == ROOT) != context.model.is_core(space):
-            text = (
-                f"{space} cannot be managed by {manager}: core types, and no others, are {ROOT}'s"
-            )
-            context.bad("nodes.manager", f"SPACE: {text}")
+            self.bad("nodes.manager")
         if event.optional("name") is not None:
             context.report.names[space] = event["name"]
 
@@ -76,8 +69,7 @@ class Nodes(Concern):
         resource, space = event["id"], event["space"]
         mine, its = parse_id(resource), parse_id(space)
         if mine is None or its is None or (mine.type, mine.space) != (its.type, its.number):
-            text = f"RESOURCE: space={space}: expected the space in its id, {resource}"
-            context.bad("nodes.type", text)
+            self.bad("nodes.type")
         manager = context.model.manager.get(space)
         if manager is not None and manager != ROOT:
             context.actors.may_act(event, manager)
@@ -88,19 +80,15 @@ class Nodes(Concern):
 
     def delete(self, event: Event) -> None:
         """A manager deletes a resource or an empty space."""
-        context = self.context
-        model = context.model
-        node, by = event["node"], event["by"]
-        manager = model.manager.get(model.space_of.get(node, node))
-        if by == ROOT or (context.actors.may_act(event, by) and by != manager):
-            context.bad("nodes.delete", f"DELETE: by={by}: {node} is managed by {manager}")
-        if manager is not None and manager != ROOT and (manager, node) not in model.holds:
-            text = f"DELETE: {node}: {manager} manages it but does not hold it"
-            context.bad("nodes.delete", text)
+        context, model = self.context, self.context.model
+        node, by, part = event["node"], event["by"], event.optional("part") == "1"
         space = model.space_of.get(node)
-        part = event.optional("part") == "1"
+        manager = model.manager.get(space or node)
+        wrong = by == ROOT or (context.actors.may_act(event, by) and by != manager)
+        if wrong or (manager not in (None, ROOT) and (manager, node) not in model.holds):
+            self.bad("nodes.delete", f"{node} is managed by {manager}, which must hold it")
         if part and space is None:
-            context.bad("nodes.part", f"DELETE: {node}: part=1: expected it of a resource")
+            self.bad("nodes.part")
         if space is not None:
             lower = model.built_on(node)
             model.remove_resource(node)
@@ -110,11 +98,9 @@ class Nodes(Concern):
         else:
             model.remove_space(node)
         self.deleting = (space, by) if part and space is not None else None
-        self._vacate(node, space if part and space is not None else node, manager)
-
-    def _vacate(self, node: str, about: str, manager: str | None) -> None:
-        """Empties the slots with a deleted node. The losers are told about it or its space."""
-        self.context.slots.vacate((node,), lambda pd, _: None if pd == manager else about)
+        # The losers are told about the node or its space.
+        about = node if self.deleting is None else self.deleting[0]
+        context.slots.vacate((node,), lambda pd, _: None if pd == manager else about)
 
     handlers: ClassVar[Handlers] = {
         "PD": pd,

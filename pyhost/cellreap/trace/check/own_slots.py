@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from cellreap import headers
-from cellreap.model.ids import is_bare, parse_id, pd_id
+from cellreap.model.ids import is_bare, pd_behind
 from cellreap.trace.check.context import Context
 
 _NAMES: Final = ("ROOT", "ENDPOINT", "NOTIFICATION", "FAULT", "REPLY")
@@ -18,24 +18,21 @@ def has_door(context: Context, pd: str) -> bool:
     """Whether others call the PD over channels, or its children's faults go to it. Its endpoint is
     then in the slot of its input.
     """
-    config = context.configured.edges.configs.get(pd)
-    return config is not None and config.has_door
+    return context.configured.edges.config(pd).has_door
 
 
 def is_of_microkit(context: Context, pd: str) -> bool:
     """Whether the PD is for Microkit. Then the configuration gives it the capabilities with which
     it calls others, whatever becomes of edges.
     """
-    config = context.configured.edges.configs.get(pd)
-    return config is not None and config.microkit
+    return context.configured.edges.config(pd).microkit
 
 
 def child_of(context: Context, node: str) -> str | None:
     """The PD whose thread the resource stands for, which a PD for Microkit has as its parent."""
-    parts = parse_id(node)
-    if parts is None or parts.kind != "RESOURCE" or parts.type != "PD":
+    pd = pd_behind(node)
+    if pd is None:
         return None
-    pd = pd_id(parts.number)
     config = context.configured.edges.configs.get(pd)
     if config is None and context.expected is not None:
         config = context.expected.pd(context.report.names.get(pd, ""))  # it is being made

@@ -18,27 +18,22 @@ class Progress(Concern):
         context = self.context
         pd = event["pd"]
         if pd not in context.model.nodes or not context.actors.may_answer(pd):
-            why = context.actors.silence(pd) or "is not there"
-            context.bad("progress.awaited", f"GIVE_UP: {pd} {why}: nobody awaits it")
+            self.bad("progress.awaited")
             return
         self._in_time(event, pd)
         running = context.cleanups.give_up(pd)
         given_up = context.notices.give_up(pd, event.number("token"))
         if not any(self._was_awaited(notice, running) for notice in given_up):
-            text = f"pd={pd} token={event['token']}: nobody awaits a notice of it up to this one"
-            context.bad("progress.awaited", f"GIVE_UP: {text}")
+            self.bad("progress.awaited")
 
     def _in_time(self, event: Event, pd: str) -> None:
         """A PD has await_ms to itself, and twice its deadline or await_ms with its calls."""
         await_ms = self.context.settings.await_ms
-        ran, held_up = event.number("ran"), event.number("held_up")
         deadline = self.context.authority.number(pd, "deadline_ms")
         longest = 2 * max(deadline, await_ms)
-        alone = deadline == 0 and ran >= await_ms
-        if await_ms and not alone and held_up < longest:
-            or_ran = f", or ran={await_ms}" if deadline == 0 else ""
-            text = f"pd={pd} ran={ran} held_up={held_up}: expected held_up={longest}{or_ran}"
-            self.context.bad("progress.early", f"GIVE_UP: {text} at the least")
+        alone = deadline == 0 and event.number("ran") >= await_ms
+        if await_ms and not alone and event.number("held_up") < longest:
+            self.bad("progress.early", f"pd={pd}: expected held_up={longest} at the least")
 
     def _was_awaited(self, notice: Notice, cleanup: bool) -> bool:
         """Whether somebody awaited the notice. cleanup: a cleanup that told its receiver did."""

@@ -37,9 +37,8 @@ class Quiet(Concern):
     def see(self, event: Event) -> None:
         """An event while `due` or `told` has anything."""
         if self.due and event.name != "STANDS":
-            text = f"{event.told}: expected STANDS of {self.due[0]}, after SILENT"
+            self.bad("silence.each", f"expected STANDS of {self.due[0]}, after SILENT")
             self.due = []
-            self.context.bad("silence.each", text)
         if self.told and event.told not in ("STANDS", "unfinished THREAD"):
             self._end(event)
 
@@ -53,28 +52,21 @@ class Quiet(Concern):
 
     def at_end(self) -> None:
         """END: whoever is known to wait for its fault handler was told of."""
-        for pd in self.context.model.pds():
-            if pd in self.context.blame.held and pd not in self._ended:
-                text = f"END: {pd} waits for its fault handler: expected STANDS of it"
-                self.context.bad("silence.each", text)
+        untold = set(self.context.model.pds()) - self._ended
+        if untold & self.context.blame.held.keys():
+            self.bad("silence.each")
 
     def _end(self, event: Event) -> None:
         """All were told of who wait at the end."""
+        self.waits = {pd for pd, (state, _) in self.told.items() if state in WAITS}
         waited_for = {on for state, on in self.told.values() if state in WAITS} - {None, ROOT}
-        for pd in sorted(pd for pd in waited_for if pd is not None and pd not in self.told):
-            text = f"{event.told}: expected STANDS of {pd}, for which a PD waits"
-            self.context.bad("silence.each", text)
-        for pd, (state, _) in self.told.items():
-            if state not in WAITS and pd not in waited_for:
-                text = f"STANDS: pd={pd} state={state}: no SILENT is before it, and it is no wait"
-                self.context.bad("silence.each", text)
+        if waited_for - self.told.keys() or self.told.keys() - self.waits - waited_for:
+            self.bad("silence.each", "expected STANDS of those who wait, and for whom they wait")
         for pd in sorted(self._rested):
             self.context.hung.rests(pd, self.told)
         if event.told not in ENDING and cause_of(event) != "stop":
-            text = f"{event.told}: STANDS without SILENT is before it: expected the end of the run"
-            self.context.bad("silence.each", text)
+            self.bad("silence.each", "expected the end of the run, after STANDS without SILENT")
         self._ended = set(self.told)
-        self.waits = {pd for pd, (state, _) in self.told.items() if state in WAITS}
         self.told = {}
 
     # -- events
@@ -82,8 +74,7 @@ class Quiet(Concern):
     def silent(self, event: Event) -> None:
         """SILENT: for a while nothing happened."""
         if event.number("ms") < LEAST_MS:
-            text = f"SILENT: ms={event['ms']}: expected at least {LEAST_MS}"
-            self.context.bad("silence.long", text)
+            self.bad("silence.long")
         self.due = [pd for pd in self.context.model.pds() if pd != ROOT]
 
     def stands(self, event: Event) -> None:
@@ -92,25 +83,20 @@ class Quiet(Concern):
         if pd in self.due:
             self.due.remove(pd)
         elif self._is_after_silent() or pd in self.told or pd not in self.context.model.nodes:
-            text = f"STANDS: pd={pd}: it is told already, or is not there"
-            self.context.bad("silence.each", text)
+            self.bad("silence.each")
             return
         else:
             self.told[pd] = state, on
             if event["chance"] == "1":
                 self._rested.add(pd)
-        actors, blame = self.context.actors, self.context.blame
-        if (state in SUSPENDED) != actors.is_suspended(pd) or (
-            (state == "fault") != (pd in blame.held)
-        ):
-            text = f"STANDS: pd={pd} state={state}: the events before it have it otherwise"
-            self.context.bad("silence.state", text)
-        elif state == "fault" and on != self.context.model.faults.get(pd):
-            text = f"STANDS: pd={pd} on={on}: it is not its fault handler"
-            self.context.bad("silence.state", text)
-        elif state == "call" and on not in (None, ROOT, *self.context.slots.servers_of(pd)):
-            text = f"STANDS: pd={pd} on={on}: it has no capability to anything of it"
-            self.context.bad("silence.state", text)
+        context, held = self.context, pd in self.context.blame.held
+        may_be_on = {
+            "fault": (context.model.faults.get(pd),),
+            "call": (None, ROOT, *context.slots.servers_of(pd)),
+        }.get(state, (on,))
+        suspended = context.actors.is_suspended(pd)
+        if (state in SUSPENDED, state == "fault") != (suspended, held) or on not in may_be_on:
+            self.bad("silence.state")
 
     def _is_after_silent(self) -> bool:
         """Whether the event before is of a SILENT and its STANDS."""

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from cellreap.arches import ARCHES
 from cellreap.errors import CellreapError
@@ -69,8 +69,24 @@ def _registered(table: str) -> dict[str, tuple[type[Concern], Callable[..., None
     return found
 
 
-AMONG_STEPS: Final = frozenset({"INJECTED", "TAKEOVER", "RESIDUE"})
-"""Events that may stand among those of a step, and change nothing."""
+MARKS: Final[Mapping[str, Collection[str]]] = {
+    "stated": STATED_SEES,
+    "reported": REPORTED,
+    "among steps": frozenset({"INJECTED", "TAKEOVER", "RESIDUE"}),
+    "answered": ANSWER_SEES,
+    "aside": TRUTH_EVENTS | {"ANSWER"},
+    "ends": TOMBSTONE_SEES,
+    "true": TRUTH_SEES,
+    "judged": CAUSED,
+    "stopping": STOPPING,
+    "same message": SAME_MESSAGE,
+    "needs a body": NEED_BODIES,
+    "changes": CHANGES,
+}
+"""What is done with the events of one name, or of what they tell. Those `among steps` may stand
+among those of a step, and those `aside` between events that must follow each other. Both change
+nothing.
+"""
 OUTSIDE: Final = _registered("handlers")
 """Events outside cleanups. They may also come while a cleanup waits."""
 WITHIN: Final = _registered("within")
@@ -83,20 +99,10 @@ class _Kind:
 
     outside: Callable[[Event], None] | None
     within: Callable[[Running, Event], None] | None
-    stated: bool
-    reported: bool
-    among_steps: bool
-    answered: bool
-    aside: bool
-    """They change nothing, and stand between events that must follow each other."""
-    ends: bool
-    true: bool
-    judged: bool
     uses: Callable[[Accounts, Event], None] | None
     """Counts what an event uses. The model has the event already."""
-    same_message: bool
-    needs_body: bool
-    changes: bool
+    marks: frozenset[str]
+    """Of MARKS."""
 
 
 class Replay:
@@ -138,52 +144,48 @@ class Replay:
         kind = self._kinds.get(told)
         if kind is None:
             kind = self._kinds[told] = self._kind(event.name, told)
-        context.line, context.seq = event.line, event.seq
+        context.event = event
         self.report.events += 1
         for said in event.said:
             self._stated.take(said)
-        if kind.stated:
+        if "stated" in kind.marks:
             self._stated.see(event)
         if event.time is not None or context.timing.clocked:
             context.timing.see(event)
-        if not self._goes_on or event.name == "TRACE":
-            if self._in_place(event):
-                self._take(event, kind)
-            else:
-                context.previous = event
-        elif kind.among_steps:
-            if kind.reported:
-                context.reports.see(event)
+        if (not self._goes_on or event.name == "TRACE") and not self._in_place(event):
+            context.previous = event
+            return
+        if "reported" in kind.marks:
+            context.reports.see(event)
+        if "among steps" in kind.marks:
             self._dispatch(event, kind)
         else:
             self._take(event, kind)
 
     def _take(self, event: Event, kind: _Kind) -> None:
         """Takes an event that is in place, and that does not stand anywhere among others."""
-        context, name = self._context, event.name
-        if kind.reported:
-            context.reports.see(event)
+        context, marks = self._context, kind.marks
         if context.making.due:
             context.making.demand_undone(event)
-        if kind.answered or context.answers.due is not None:
+        if context.answers.due is not None or "answered" in marks:
             context.answers.see(event)
-        if kind.aside:
-            context.truth.alert |= name != "ANSWER"
+        if "aside" in marks:
+            context.truth.alert |= event.name != "ANSWER"
             self._dispatch(event, kind)
             return
         if context.takeovers.death is not None or context.takeovers.step is not None:
             context.takeovers.see(event)
-        if kind.ends:
+        if "ends" in marks:
             context.tombstones.see(event)
-        if context.interleaved.open is not None or name == "STEP":
+        if context.interleaved.open is not None or event.name == "STEP":
             context.interleaved.see(event)
-        if kind.true or context.truth.alert:
+        if context.truth.alert or "true" in marks:
             context.truth.see(event)
         self._in_order(event)
         if context.quiet.due or context.quiet.told:
             context.quiet.see(event)
         causes, powers = context.causes, context.causes.powers
-        judged = kind.judged or powers.making is not None or powers.needs is not None
+        judged = "judged" in marks or powers.making is not None or powers.needs is not None
         if judged:
             causes.judge(event)
         try:
@@ -195,34 +197,20 @@ class Replay:
             if context.expected is not None:
                 context.configured.see(event)
         except CellreapError as error:
-            context.bad("model.possible", f"{event.told}: {error.line()}")
+            context.breaks("model.possible", error.line())
         if judged:
             causes.report(event)
         context.previous = event
 
     def _kind(self, name: str, told: str) -> _Kind:
         """What is done with the events of this name that tell this."""
-        handlers = []
-        for table in (OUTSIDE, WITHIN):
+        bound: dict[str, Any] = {}
+        for of, table in (("outside", OUTSIDE), ("within", WITHIN)):
             concern, handler = table.get(told, (Concern, None))
             its = getattr(self._context, concern.__name__.lower(), None)
-            handlers.append(handler and handler.__get__(its))
-        return _Kind(
-            outside=handlers[0],
-            within=handlers[1],
-            stated=not STATED_SEES.isdisjoint((name, told)),
-            reported=name in REPORTED,
-            among_steps=name in AMONG_STEPS,
-            answered=told in ANSWER_SEES,
-            aside=name == "ANSWER" or name in TRUTH_EVENTS,
-            ends=name in TOMBSTONE_SEES,
-            true=told in TRUTH_SEES,
-            judged=name in CAUSED,
-            uses=USES.get(told),
-            same_message=told in SAME_MESSAGE,
-            needs_body=name in NEED_BODIES,
-            changes=name in CHANGES,
-        )
+            bound[of] = handler and handler.__get__(its)
+        marks = frozenset(mark for mark, whose in MARKS.items() if name in whose or told in whose)
+        return _Kind(**bound, uses=USES.get(told), marks=marks)
 
     def finish(self) -> None:
         """Ends the replay."""
@@ -236,20 +224,16 @@ class Replay:
 
     def _in_place(self, event: Event) -> bool:
         """Whether the event can be handled at all."""
-        bad, name = self._context.bad, event.name
-        first = self.report.events == 1
-        if first != (name == "TRACE"):
-            bad(
-                "order.trace",
-                "TRACE is the first event, and no other" if first else "a second TRACE",
-            )
+        count, name = self.report.events, event.name
+        if (count == 1) != (name == "TRACE"):
+            self._context.breaks("order.trace")
             return False
-        if self.report.events == 2 and name != "USAGE":
-            bad("order.usage", f"{name}: expected USAGE right after TRACE")
+        if count == 2 and name != "USAGE":
+            self._context.breaks("order.usage")
         if self._ended:
-            bad("order.end", f"{name} after END")
+            self._context.breaks("order.end")
             return False
-        self._goes_on = self.report.events > 1
+        self._goes_on = count > 1
         return True
 
     def _in_order(self, event: Event) -> None:
@@ -269,7 +253,7 @@ class Replay:
         if collections.pending or collections.stops:
             collections.interrupt(event)
         if context.state.rows is not None and (name == "QUEUE" or not of_no_cleanup):
-            context.state.interrupt(name)
+            context.state.interrupt()
 
     def _answers(self, event: Event, of_no_cleanup: bool) -> bool:
         """Whether the event may come while others are required."""
@@ -299,23 +283,23 @@ class Replay:
             self._outside(event, kind)
 
     def _outside(self, event: Event, kind: _Kind) -> None:
-        context, name = self._context, event.told
-        if name not in STOPPING and context.cleanups.is_any():
+        context, name, marks = self._context, event.told, kind.marks
+        if "stopping" not in marks and context.cleanups.is_any():
             context.cleanups.see_outside(event)
         if event.name == "THREAD" and (name == "answered THREAD") == (event["by"] == "-"):
-            context.bad("order.change", f"{name}: by={event['by']}: only who answered has one")
+            context.breaks("order.change", f"by={event['by']}: only who answered has one")
         self._message(event, kind)
-        if kind.needs_body:
-            context.memory.demand_body(name)
-            context.authority.demand_rights(name)
-        if kind.changes:
+        if "needs a body" in marks:
+            context.memory.demand_body()
+            context.authority.demand_rights()
+        if "changes" in marks:
             context.state.note(event)
         if name == "TRACE":
             self._trace(event)
         elif kind.outside is not None:
             kind.outside(event)
         elif "change" in event.values:  # it is a word of another kind of event
-            context.bad("order.change", f"{event.told}: change={event['change']}: it has none such")
+            context.breaks("order.change")
         else:
             raise HeaderError(
                 "trace_events.h has this event, and no concern in trace/check handles it"
@@ -329,7 +313,7 @@ class Replay:
         """Checks, when the root task goes on to another message, that nothing waits needlessly."""
         context, name = self._context, event.name
         asked = name == "TRIGGER" and (event["when"] == "later" or event["cause"] == TREE)
-        same = kind.same_message and not asked
+        same = "same message" in kind.marks and not asked
         if same or (self._timed and name == "HELD_UP"):
             # One interrupt kills for the scenario, and finds all who are late or held up.
             timed = name == "TRIGGER" and (
@@ -348,7 +332,7 @@ class Replay:
                 if waits:
                     demand(event)
             if context.triggers.looks:
-                context.triggers.demand_begun(event)
+                context.triggers.demand_begun()
             if context.collections.due:
                 context.collections.demand_collected(event)
         if context.tombstones.stale:
@@ -360,30 +344,20 @@ class Replay:
         context.authority.begin(event)
         context.timing.clocked = event["clock"] != "0"
         if event.number("version") != event_table().version:
-            text = f"TRACE: version={event['version']}: expected {event_table().version}"
-            context.bad("order.version", text)
-        if report.arch not in ARCHES:
-            text = f"TRACE: arch={report.arch}: expected one of {', '.join(ARCHES)}"
-            context.bad("order.header", text)
-        if not all(report.kernel_parts()):
-            text = f"TRACE: kernel={report.kernel}: expected a name, a space and a version"
-            context.bad("order.header", text)
+            context.breaks("order.version")
+        if report.arch not in ARCHES or not all(report.kernel_parts()):
+            context.breaks("order.header")
 
     def _end(self, event: Event) -> None:
         context = self._context
         self._ended, self._goes_on = True, False
-        context.cleanups.at_end()
-        context.staged.at_end()
-        context.rounds.at_end()
-        context.quiet.at_end()
-        context.configured.at_end()
-        context.triggers.at_end()
-        context.collections.at_end()
-        context.respawns.at_end()
-        context.notices.at_end()
-        context.extractions.at_end()
-        context.actors.at_end()
-        context.memory.demand_body("END")
-        context.authority.demand_rights("END")
+        for concern in (
+            context.cleanups, context.staged, context.rounds, context.quiet, context.configured,
+            context.triggers, context.collections, context.respawns, context.notices,
+            context.extractions, context.actors,
+        ):  # fmt: skip
+            concern.at_end()
+        context.memory.demand_body()
+        context.authority.demand_rights()
         context.state.demand_printed(event)
         context.legal("at the end")

@@ -41,12 +41,10 @@ class Respawns(Concern):
 
     def at_end(self) -> None:
         """The trace ends."""
-        if self.context.collections.stops:
-            return
+        over = self.context.collections.stops
         for name, entry in self._entries.items():
-            if not (self._is_there(entry) or entry.due or entry.stays_down):
-                text = f"END: {name} was destroyed, and nothing was said about its respawn"
-                self.context.bad("respawn.end", text)
+            if not (over or self._is_there(entry) or entry.due or entry.stays_down):
+                self.bad("respawn.end", f"{name} was destroyed")
 
     def _is_there(self, entry: _Entry) -> bool:
         return entry.pd in self.context.model.nodes
@@ -59,57 +57,45 @@ class Respawns(Concern):
 
     def rule(self, event: Event) -> None:
         """RIGHTS of a new PD: it may be made anew later, or was just now."""
-        bad, pd = self.context.bad, event["pd"]
+        pd, timed = event["pd"], self.context.settings.await_ms > 0
         if event["respawns"] == "0":
             if (event["window_ms"], event["delay_ms"]) != ("0", "0"):
-                bad("respawn.rule", f"RIGHTS: pd={pd}: a window or delay without respawns")
+                self.bad("respawn.rule")
             return
-        name = self.context.report.names.get(pd, pd)
-        timed = self.context.settings.await_ms > 0
         window, delay = (event.number(each) * timed for each in ("window_ms", "delay_ms"))
         made = _Entry(pd, event.number("respawns"), window, delay)
+        name = self.context.report.names.get(pd, pd)
         before = self._entries.setdefault(name, made)
         if before is made:
             return
-        if not before.due:
-            bad("respawn.rule", f"RIGHTS: pd={pd}: expected due RESPAWN name={name}")
-        if (before.budget, before.window_ms, before.delay_ms) != (made.budget, window, delay):
-            bad("respawn.rule", f"RIGHTS: pd={pd}: expected the respawns that {name} had before")
+        had = (before.budget, before.window_ms, before.delay_ms)
+        if not before.due or had != (made.budget, window, delay):
+            self.bad("respawn.rule")
         before.pd, before.due = pd, False
 
     def due(self, event: Event) -> None:
         """due RESPAWN: a PD was destroyed and will be made anew."""
-        bad = self.context.bad
-        name, count, delay = event["name"], event.number("count"), event.number("delay_ms")
-        entry = self._gone(event, name)
+        name, count = event["name"], event.number("count")
+        entry = self._gone(name)
         if entry is None:
             return
         anew = count == 1 and (entry.window_ms > 0 or entry.count == 0)
-        if not anew and count != entry.count + 1:
-            text = f"expected {entry.count + 1}, or 1 in a new window"
-            bad("respawn.budget", f"due RESPAWN: name={name} count={count}: {text}")
-        if count > entry.budget:
-            text = f"due RESPAWN: name={name} count={count}: the budget is {entry.budget}"
-            bad("respawn.budget", text)
-        if delay != entry.delay(count, self._longest):
-            expected = f"expected {entry.delay(count, self._longest)}"
-            bad("respawn.delay", f"due RESPAWN: name={name} delay_ms={delay}: {expected}")
+        if (not anew and count != entry.count + 1) or count > entry.budget:
+            had = f"{entry.count} of {entry.budget} before it"
+            self.bad("respawn.budget", f"name={name} count={count}: {had}")
+        self.compare("respawn.delay", delay_ms=entry.delay(count, self._longest))
         entry.count, entry.due = count, True
 
     def stays_down(self, event: Event) -> None:
         """over RESPAWN: a PD was destroyed and its budget is used up."""
         name = event["name"]
-        if (event["count"], event["delay_ms"]) != ("0", "0"):
-            self.context.bad("respawn.budget", f"over RESPAWN: name={name}: a count or a delay")
-        entry = self._gone(event, name)
-        if entry is None:
-            return
-        if entry.count != entry.budget:
-            used = f"{entry.count} of {entry.budget} respawns are used up"
-            text = f"over RESPAWN: name={name}: {used}"
-            self.context.bad("respawn.budget", text)
-        entry.stays_down = True
-        self.context.report.stay_down[name] = entry.budget
+        entry = self._gone(name)
+        idle = (event["count"], event["delay_ms"]) == ("0", "0")
+        if not idle or (entry is not None and entry.count != entry.budget):
+            self.bad("respawn.budget")
+        if entry is not None:
+            entry.stays_down = True
+            self.context.report.stay_down[name] = entry.budget
 
     def cancel(self, name: str) -> str | None:
         """CANCEL: a PD is not made anew. What is wrong with that; None if nothing."""
@@ -119,17 +105,11 @@ class Respawns(Concern):
         entry.due, entry.stays_down = False, True
         return None
 
-    def _gone(self, event: Event, name: str) -> _Entry | None:
+    def _gone(self, name: str) -> _Entry | None:
         """The entry of a PD that was destroyed and for which nothing was decided yet."""
-        bad = self.context.bad
         entry = self._entries.get(name)
-        if entry is None:
-            bad("respawn.due", f"{event.told}: name={name}: it has no respawns")
-            return None
-        if self._is_there(entry):
-            bad("respawn.due", f"{event.told}: name={name}: {entry.pd} is there")
-        elif entry.due or entry.stays_down:
-            bad("respawn.due", f"{event.told}: name={name}: that was decided already")
+        if entry is None or self._is_there(entry) or entry.due or entry.stays_down:
+            self.bad("respawn.due")
         return entry
 
     handlers: ClassVar[Handlers] = {

@@ -23,8 +23,7 @@ class Rounds(Concern):
         """The trace ends."""
         for pd in self._working:
             if pd in self.context.model.nodes and self.context.actors.may_answer(pd):
-                text = f"END: {pd} works in rounds, and was not dismissed: expected THREAD"
-                self.context.bad("rounds.end", f"{text} dismissed or unfinished")
+                self.bad("rounds.end", f"{pd} works in rounds")
 
     def see(self, event: Event) -> None:
         """Nothing happens between `unfinished` and the end, or the stop of all PDs, but what is
@@ -32,9 +31,7 @@ class Rounds(Concern):
         """
         if event.told not in AT_END:
             if cause_of(event) != "stop":
-                self.context.bad(
-                    "rounds.end", f"{event.told} after unfinished THREAD: expected END"
-                )
+                self.bad("rounds.end", "after unfinished THREAD: expected END")
             self.ending = False
 
     # -- events
@@ -44,14 +41,14 @@ class Rounds(Concern):
         pd = event["pd"]
         if self.context.actors.may_act(event, pd):
             if pd in self._working or pd in self._dismissed:
-                self.context.bad("rounds.known", f"in-rounds THREAD: {pd} works in rounds already")
+                self.bad("rounds.known")
             self._working[pd] = None
 
     def dismiss(self, event: Event) -> None:
         """dismissed THREAD: a PD was told to stop."""
         if self._leaves(event):
             self._dismissed.add(event["pd"])
-            self.context.staged.demand_none_left(event)
+            self.context.staged.demand_none_left()
 
     def unfinished(self, event: Event) -> None:
         """unfinished THREAD: a PD did not come to the end of its round."""
@@ -62,12 +59,11 @@ class Rounds(Concern):
             self.ending = True
 
     def _leaves(self, event: Event) -> bool:
-        pd = event["pd"]
-        if pd not in self._working:
-            self.context.bad("rounds.known", f"{event.told}: {pd} does not work in rounds")
-            return False
-        del self._working[pd]
-        return True
+        works = event["pd"] in self._working
+        if not works:
+            self.bad("rounds.known")
+        self._working.pop(event["pd"], None)
+        return works
 
     handlers: ClassVar[Handlers] = {
         "in-rounds THREAD": begin,

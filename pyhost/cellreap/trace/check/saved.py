@@ -43,55 +43,45 @@ class Saved(Concern):
         """Checks, when a PD acts and there is anything unnamed, that it goes first."""
         if not self._begun and not (event.name in _MAKING and event["op"] == OP):
             self._begun = True
-            text = f"{event.told}: expected TRIGGER reconcile before a PD acts"
-            self.context.bad("reconcile.first", text)
+            self.bad("reconcile.first", "expected TRIGGER reconcile before a PD acts")
 
-    def wrong(self, event: Event) -> str | None:
-        """What is wrong with a change that makes the saved state. Notes what it makes."""
+    def may_be(self, event: Event) -> bool:
+        """Whether a change may be that makes the saved state. Notes what it makes."""
         if self._begun:
-            return f"op={OP}: expected it before TRIGGER reconcile"
-        model = self.context.model
+            return False
         if event.name == "PD":
-            if set(model.pds()) - self.pds - {ROOT}:
-                return f"op={OP}: expected it before any PD of the configuration"
+            if set(self.context.model.pds()) - self.pds - {ROOT}:
+                return False  # It comes before any PD of the configuration.
             self.pds.add(event["id"])
             self.unnamed.add(event["id"])
         elif event.name == "SPACE":
             if event["manager"] == ROOT:
-                return f"manager={ROOT}: its spaces are not of a saved state"
+                return False
             self._spaces.add(event["id"])
             if event["manager"] not in self.pds and event.optional("name") is None:
                 self.unnamed.add(event["id"])
         elif event.name == "RESOURCE":
-            return None if event["space"] in self._spaces else f"{event['space']} is not saved"
+            return event["space"] in self._spaces
         else:
-            return self._wrong_edge(event)
-        return None
+            return self._may_be_edge(event)
+        return True
 
-    def _wrong_edge(self, event: Event) -> str | None:
+    def _may_be_edge(self, event: Event) -> bool:
         """Only what is not named has edges, and what it had to do with."""
         model = self.context.model
-        who, what = ends = (event["from"], event["to"])
-        kind = event["kind"]
+        who, what, kind = event["from"], event["to"], event["kind"]
         if kind == "SUBSCRIBE":
-            if who in self.pds or not self._goes(what):
-                return f"{who} and {what}: expected a PD that is named, and what is not"
-            return None
-        places = [model.space_of.get(end, end) for end in ends]
-        if any(place not in self._spaces and place not in model.nodes for place in places):
-            return "it has no such end"  # the model reports it too
-        if places[1] not in self._spaces or (kind == "MAP" and places[0] not in self._spaces):
-            return f"{what}: expected ends of the saved state"
-        manager = model.manager.get(places[1])
-        if kind == "HOLD" and who == manager:
+            return who not in self.pds and self._goes(what)
+        upper, lower = (model.space_of.get(end, end) for end in (who, what))
+        if any(place not in self._spaces and place not in model.nodes for place in (upper, lower)):
+            return False  # the model reports it too
+        if lower not in self._spaces or (kind == "MAP" and upper not in self._spaces):
+            return False
+        if kind == "HOLD" and who == model.manager.get(lower):
             before = self.context.previous
             made = before is not None and before.name in ("SPACE", "RESOURCE")
-            if before is None or not made or before["id"] != what:
-                return f"expected it right after {what} was made"
-            return None
-        if kind != "MAP" and who not in self.pds and not self._goes(places[1]):
-            return f"{who} and {places[1]} are both named"
-        return None
+            return before is not None and made and before["id"] == what
+        return kind == "MAP" or who in self.pds or self._goes(lower)
 
     def _goes(self, node: str) -> bool:
         return node in self.unnamed or self.context.model.manager.get(node) in self.pds
@@ -99,11 +89,9 @@ class Saved(Concern):
     def reconcile(self) -> None:
         """What is not named goes."""
         if self._begun or not self.unnamed:
-            text = "TRIGGER reconcile: expected it once, if there is anything to go"
-            self.context.bad("reconcile.once", text)
+            self.bad("reconcile.once")
         expected = self.context.expected
         if expected is not None and not expected.reconciles:
-            text = "TRIGGER reconcile: the configuration names no saved state"
-            self.context.bad("config.system", text)
+            self.bad("config.system", "the configuration names no saved state")
         self._begun = True
         self.context.collections.reconcile(bool(self.unnamed))

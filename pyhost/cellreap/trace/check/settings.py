@@ -71,14 +71,14 @@ class Settings(Concern):
         self._seen: list[str] = []
         self._complete = False
 
-    def complete(self, event: Event) -> None:
+    def complete(self) -> None:
         """The first PD: the settings are told."""
         self._complete = True
         if missing := [what for what in ("mode", "await") if what not in self._seen]:
-            self._bad(event, f"expected a SETTING {' and '.join(missing)} before it")
+            self.bad("settings.told", f"expected a SETTING {' and '.join(missing)} before it")
         close = self.closeness
         if close is not None and close.fr_max is None and not close.rsi_min:
-            self._bad(event, "expected a SETTING fr-max or rsi-min before it")
+            self.bad("settings.told", "expected a SETTING fr-max or rsi-min before it")
             self.closeness = None
 
     def setting(self, event: Event) -> None:
@@ -87,18 +87,16 @@ class Settings(Concern):
         order = printed_names("trace_events.h", "CR_SETTING")
         before = max((order[each] for each in self._seen), default=0)
         follows = self.context.previous is None or self.context.previous.name in PLACE
-        if self._complete or not follows or min(before, order["fail-step"]) > order[what]:
-            self._bad(event, f"{what}: expected it after USAGE, in the order of CR_SETTINGS")
-        if what in self._seen and what not in OFTEN:
-            self._bad(event, f"{what}: told twice")
+        late = self._complete or not follows or min(before, order["fail-step"]) > order[what]
+        again = what in self._seen and what not in OFTEN
         self._seen.append(what)
+        idle = [field for field in IDLE if field not in USES[what]]
+        if late or again or any(event[field] != IDLE[field] for field in idle):
+            self.bad("settings.told")
         try:
             self._take(event, what)
         except (UsageError, ValueError) as error:
-            self._bad(event, str(error))
-        for field, nothing in IDLE.items():
-            if field not in USES[what] and event[field] != nothing:
-                self._bad(event, f"{what}: {field}={event[field]}: expected {nothing}")
+            self.bad("settings.told", str(error))
 
     def _take(self, event: Event, what: str) -> None:
         """Keeps a setting. ValueError, UsageError: it has no such value."""
@@ -134,17 +132,13 @@ class Settings(Concern):
         self.failures.append(failure)
         injected[failure.text] = 0
 
-    def _bad(self, event: Event, text: str) -> None:
-        self.context.bad("settings.told", f"{event.told}: {text}")
-
     def happens(self, event: Event) -> None:
         """INJECTED: a failure happens now."""
         failure, injected = Failure.of(event), self.context.report.injected
-        if failure not in self.failures:
-            self.context.bad("inject.happens", f"INJECTED: {failure.text}: no SETTING has it")
-        elif failure.most is not None and injected[failure.text] >= failure.most:
-            self.context.bad("inject.happens", f"INJECTED: {failure.text}: it happened before")
-        injected[failure.text] = injected.get(failure.text, 0) + 1
+        count = injected.get(failure.text, 0)
+        if failure not in self.failures or (failure.most is not None and count >= failure.most):
+            self.bad("inject.happens")
+        injected[failure.text] = count + 1
         self.context.making.demand_undone(event)
         if failure.chain == "make":
             self.context.making.must_fail()

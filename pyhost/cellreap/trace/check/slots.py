@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from cellreap import headers
 from cellreap.model.ids import ROOT, is_bare
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.own_slots import is_of_microkit
-from cellreap.trace.check.ways import Ways
 from cellreap.trace.events import Event
 
 MAX_LOST_SLOTS: Final = headers.constant("limits.h", "CR_MAX_LOST_SLOTS")
@@ -33,6 +32,8 @@ class Reservation:
     """True for a LOST notice; False for the DESTROY notice of a manager"""
     about: str = ""
     """what a notice will name that is not queued yet"""
+    leads: bool = False
+    """whether the PD can still be in a call that it made over the slot"""
 
 
 @dataclass
@@ -42,17 +43,23 @@ class _CSpace:
     used: dict[int, Capability] = field(default_factory=dict)
     of: dict[Capability, int] = field(default_factory=dict)
     """capability -> its slot"""
-    filled: dict[int, int] = field(default_factory=dict)
-    """slot -> how often slots of any PD had been filled when this one was"""
+    filled: dict[int, tuple[int, str]] = field(default_factory=dict)
+    """slot -> how often slots of any PD had been filled when this one was, and the server"""
     reserved: dict[int, Reservation] = field(default_factory=dict)
-    by_token: dict[int, list[int]] = field(default_factory=dict)
-    """token -> the slots that are reserved until the notice is finished"""
-    untold: dict[str, list[int]] = field(default_factory=dict)
-    """space, resource or PD -> the slots with a loss that the PD will be told under this name"""
     lost: int = 0
     """number of slots reserved for LOST notices"""
     servers: set[str] = field(default_factory=set)
     """the managers of everything that the PD ever had a capability to"""
+
+    def leads_to(self, server: str) -> bool:
+        """Whether the PD can be in a call to the server. A slot leads there from the moment that it
+        is filled. When somebody else empties it while the server lives, the PD can still be in a
+        call that it made before, until it has finished the notice of the loss.
+        """
+        return any(
+            self.filled[slot][1] == server
+            for slot in (*self.used, *(slot for slot, of in self.reserved.items() if of.leads))
+        )
 
 
 class Slots(Concern):
@@ -63,8 +70,9 @@ class Slots(Concern):
         self._first = headers.constant("protocol.h", "CR_SLOT_FIRST_FREE")
         self._end = 1 << headers.constant("limits.h", "CR_CSPACE_BITS_MAX")
         self._cspaces: dict[str, _CSpace] = {}
-        self.ways = Ways()
         self._times = 0  # how often a slot was filled
+        self._clients: dict[str, dict[str, None]] = {}
+        """server -> the PDs that have or had a capability to something that it manages"""
         self._holders: dict[str, dict[tuple[str, str], None]] = {}
         """node -> (PD, HOLD or REQUEST) of the capabilities to the node"""
 
@@ -72,30 +80,23 @@ class Slots(Concern):
         """A PD gets a capability. It goes into a slot, or is already in one."""
         slot, kind = event.number("number"), event["kind"]
         if self._needs_none(pd, node, kind, slot):
-            if slot != 0:
-                text = f"number={slot}: expected number=0, for {pd} needs none for {node}"
-                self.context.bad("slots.none", f"{event.told}: {text}")
+            self.compare("slots.none", number=0)
             return
         cspace = self._cspaces.setdefault(pd, _CSpace())
-        has = cspace.of.get((kind, node))
-        if has is None:
-            found = self._unfit(pd, slot, cspace)
-            if found is None:
-                cspace.used[slot] = (kind, node)
-                cspace.of[kind, node] = slot
-                self._times += 1
-                cspace.filled[slot] = self._times
-                model = self.context.model
-                server = model.manager[model.space_of.get(node, node)]
-                cspace.servers.add(server)
-                self.ways.fill(pd, slot, server)
-                self._holders.setdefault(node, {})[pd, kind] = None
-            else:
-                rule, text = found
-                self.context.bad(rule, f"{event.told}: number={slot}: {text}")
-        elif has != slot:
-            text = f"number={slot}: {pd} has its capability to {node} in slot {has}"
-            self.context.bad("slots.one", f"{event.told}: {text}")
+        if (kind, node) in cspace.of:
+            self.compare("slots.one", number=cspace.of[kind, node])
+        elif (rule := self._unfit(slot, cspace)) is not None:
+            self.bad(rule)
+        else:
+            cspace.used[slot] = (kind, node)
+            cspace.of[kind, node] = slot
+            model = self.context.model
+            server = model.manager[model.space_of.get(node, node)]
+            cspace.servers.add(server)
+            self._clients.setdefault(server, {})[pd] = None
+            self._times += 1
+            cspace.filled[slot] = self._times, server
+            self._holders.setdefault(node, {})[pd, kind] = None
 
     def _needs_none(self, pd: str, node: str, kind: str, slot: int) -> bool:
         """Whether the PD needs no capability in its CSpace.
@@ -112,22 +113,15 @@ class Slots(Concern):
             return slot == 0
         return kind == "HOLD" and pd == model.manager.get(space)
 
-    def _unfit(self, pd: str, slot: int, cspace: _CSpace) -> tuple[str, str] | None:
-        """(rule, text) if the slot may not be given now; None if it may."""
-        if slot < self._first:
-            return "slots.range", f"the root task gives out slots from {self._first} on"
-        if slot >= self._end:
-            return "slots.range", f"the largest CSpace has {self._end} slots"
-        if slot in cspace.used:
-            return "slots.used", f"{pd} has its capability to {cspace.used[slot][1]} there"
-        if slot in cspace.reserved:
-            token = cspace.reserved[slot].token
-            notice = f"notice {token}" if token else "that"
-            return "slots.reused", f"it was revoked, and {pd} has not acknowledged {notice}"
-        if cspace.lost >= MAX_LOST_SLOTS:
-            lost = f"{cspace.lost} slots wait for {pd} to acknowledge losses"
-            return "slots.limit", f"{lost}, so it is given no more"
-        return None
+    def _unfit(self, slot: int, cspace: _CSpace) -> str | None:
+        """The rule by which the slot may not be given now. None: it may."""
+        broken = {
+            "slots.range": not self._first <= slot < self._end,
+            "slots.used": slot in cspace.used,
+            "slots.reused": slot in cspace.reserved,
+            "slots.limit": cspace.lost >= MAX_LOST_SLOTS,
+        }
+        return next((rule for rule, is_broken in broken.items() if is_broken), None)
 
     def of(self, pd: str) -> dict[int, Capability]:
         """The slots of a PD in which capabilities are, by the events."""
@@ -136,7 +130,12 @@ class Slots(Concern):
 
     def filling(self, pd: str, slot: int) -> int:
         """A number that names the time at which the slot was last filled."""
-        return self._cspaces[pd].filled[slot]
+        return self._cspaces[pd].filled[slot][0]
+
+    def callers(self, server: str) -> list[str]:
+        """The PDs that can be in a call to the server."""
+        clients = self._clients.get(server, ())
+        return [pd for pd in clients if self._cspaces[pd].leads_to(server)]
 
     def is_kept_empty(self, pd: str, slot: int) -> bool:
         """Whether the slot, or any slot, must not be given until the PD finishes a notice."""
@@ -152,12 +151,9 @@ class Slots(Concern):
 
         Returns the slot that is empty now, or 0.
         """
-        slot, kind = event.number("number"), event["kind"]
-        cspace = self._cspaces.get(pd)
+        kind, cspace = event["kind"], self._cspaces.get(pd)
         has = 0 if cspace is None else cspace.of.get((kind, node), 0)
-        if slot != has:
-            text = f"number={slot}: {pd} has its capability to {node} in slot {has}"
-            self.context.bad("slots.given_back", f"{event.told}: {text}")
+        self.compare("slots.given_back", number=has)
         if not gone or not has or cspace is None:
             return 0
         return self._empty(pd, cspace, (kind, node))
@@ -167,36 +163,36 @@ class Slots(Concern):
 
         about: what the notice will name.
         """
-        context, cspace = self.context, self._cspaces[pd]
-        self._reserve(pd, slot, Reservation(0, True))
-        lives = context.actors.may_answer(pd) or pd in context.blame.held
-        if lives and not context.cleanups.dooms_pd(pd):
-            if about not in cspace.untold:
-                context.debts.owe("QUEUE", pd, "lost", about, "-")
-            cspace.untold.setdefault(about, []).append(slot)
+        context = self.context
+        told = context.actors.may_answer(pd) or pd in context.blame.held
+        if not told or context.cleanups.dooms_pd(pd):
+            about = ""
+        elif not self._untold(pd, about):
+            context.debts.owe("QUEUE", pd, "lost", about, "-")
+        self._reserve(pd, slot, Reservation(0, True, about))
+
+    def _untold(self, pd: str, about: str) -> list[int]:
+        """The slots with a loss that the PD will be told under this name."""
+        cspace = self._cspaces.get(pd, _CSpace())
+        return [slot for slot, of in cspace.reserved.items() if of.about == about]
 
     def told(self, pd: str, about: str, token: int) -> None:
         """The PD is told of a loss."""
-        cspace = self._cspaces.get(pd)
-        for slot in cspace.untold.pop(about, ()) if cspace is not None else ():
-            assert cspace is not None
-            cspace.reserved[slot] = Reservation(token, True)
-            cspace.by_token.setdefault(token, []).append(slot)
-            self.ways.told(pd, slot, token)
+        for slot in self._untold(pd, about):
+            leads = self._cspaces[pd].reserved[slot].leads
+            self._cspaces[pd].reserved[slot] = Reservation(token, True, leads=leads)
 
     def _reserve(self, pd: str, slot: int, notice: Reservation) -> None:
         """Somebody else emptied the slot. It must stay empty until the PD finishes the notice."""
         cspace = self._cspaces[pd]
-        cspace.reserved[slot] = notice
+        leads = cspace.filled[slot][1] not in self.context.freed.stopped
+        cspace.reserved[slot] = replace(notice, leads=leads)
         cspace.lost += notice.lost
-        if self.ways.server(pd, slot) not in self.context.freed.stopped:
-            self.ways.keep(pd, slot, notice.token)
 
     def _empty(self, pd: str, cspace: _CSpace, capability: Capability) -> int:
         kind, node = capability
         slot = cspace.of.pop(capability)
         del cspace.used[slot]
-        self.ways.empty(pd, slot)
         holders = self._holders[node]
         del holders[pd, kind]
         if not holders:
@@ -213,19 +209,13 @@ class Slots(Concern):
         """
         for node in nodes:
             for pd, kind in list(self._holders.get(node, ())):
-                cspace = self._cspaces[pd]
-                slot = self._empty(pd, cspace, (kind, node))
-                microkit = is_of_microkit(self.context, pd)
-                given = microkit and kind == "REQUEST"
+                slot = self._empty(pd, self._cspaces[pd], (kind, node))
+                given = kind == "REQUEST" and is_of_microkit(self.context, pd)
                 notice = None if given else notice_of(pd, node)
                 if isinstance(notice, str):
                     self.tell(pd, slot, notice)
                 elif notice is not None:
                     self._reserve(pd, slot, notice)
-                    if notice.about:
-                        cspace.untold.setdefault(notice.about, []).append(slot)
-                    else:
-                        cspace.by_token.setdefault(notice.token, []).append(slot)
 
     def finished(self, pd: str, token: int, succeeded: bool) -> None:
         """Frees the slots that were reserved until the PD finished this notice.
@@ -235,8 +225,7 @@ class Slots(Concern):
         cspace = self._cspaces.get(pd)
         if cspace is None or not succeeded:
             return
-        self.ways.finished(pd, token)
-        slots = cspace.by_token.pop(token, ())
+        slots = [slot for slot, of in cspace.reserved.items() if of.token == token]
         for slot in slots:
             cspace.lost -= cspace.reserved.pop(slot).lost
         self.context.memory.free_slots(pd, slots)
@@ -247,5 +236,6 @@ class Slots(Concern):
         if cspace is not None:
             for capability in list(cspace.of):
                 self._empty(pd, cspace, capability)
+            for server in cspace.servers:
+                del self._clients[server][pd]
             del self._cspaces[pd]
-            self.ways.forget(pd)

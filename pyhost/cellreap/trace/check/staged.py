@@ -62,8 +62,7 @@ class Staged(Concern):
         """A PD does something. If it was ordered to crash, this must be the crash."""
         order = self.orders.pop(pd, None)
         if order is not None and not self._is_it(order, event):
-            text = f"{event}: expected {order}"
-            self.context.bad("staged.follows", text)
+            self.bad("staged.follows", f"expected {order}")
 
     def went(self, pd: str) -> None:
         """The PD is stopped, or its fault is held."""
@@ -76,25 +75,19 @@ class Staged(Concern):
     def by_root(self, event: Event) -> None:
         """The root task terminates or freezes a PD."""
         alarm, names = self._alarm, self.context.report.names
-        if (
-            alarm is None
-            or BY_ROOT[alarm.how] != event.told
-            or names.get(alarm.pd) != names.get(event["pd"])
-        ):
-            text = f"{event.told}: pd={event['pd']}: no crash is staged that the root task causes"
-            self.context.bad("staged.root", text)
+        its_name = names.get(event["pd"])
+        if alarm is None or (BY_ROOT[alarm.how], names.get(alarm.pd)) != (event.told, its_name):
+            self.bad("staged.root")
         self._alarm = None
 
     def unreached(self, event: Event) -> None:
         """UNREACHED: the present crash and those after it do not happen."""
         expected = self.context.expected
-        if expected is None:
-            return
-        crash = event.number("crash")
-        due = expected.crashes[self._index] if self._index < len(expected.crashes) else None
-        if due is None or (crash, event["name"]) != (self._index + 1, due.pd):
-            self._bad(f"UNREACHED: crash={crash} name={event['name']}: expected {self._due()}")
-        self._index = len(expected.crashes)
+        if expected is not None:
+            due = expected.crashes[self._index] if self._index < len(expected.crashes) else None
+            if due is None or (event.number("crash"), event["name"]) != (self._index + 1, due.pd):
+                self._not_due()
+            self._index = len(expected.crashes)
 
     def what_came(self, event: Event) -> Unreached:
         """UNREACHED: how often the crash came about, and what ended it."""
@@ -117,38 +110,34 @@ class Staged(Concern):
         repeat = None if due is None else due.repeat
         return Unreached(crash, name, self._times[crash], repeat, why)
 
-    def demand_none_left(self, event: Event) -> None:
-        """PDs are dismissed only after the last crash."""
+    def demand_none_left(self) -> None:
+        """PDs are dismissed, and the run ends, only after the last crash."""
         expected = self.context.expected
         if expected is not None and self._index < len(expected.crashes):
-            self._bad(f"{event.told}: expected {self._due()} before it")
+            self._not_due()
 
     def at_end(self) -> None:
         """The trace ends."""
-        self._alarm_is_over("END")
+        self._alarm_is_over()
         for actor, order in self.orders.items():
             if self.context.actors.silence(actor) is None:
-                self.context.bad("staged.follows", f"END: expected {order}")
-        expected = self.context.expected
-        if expected is not None and self._index < len(expected.crashes):
-            self._bad(f"END: expected {self._due()}")
+                self.bad("staged.follows", f"expected {order}")
+        self.demand_none_left()
 
     # -- events
 
     def stage(self, event: Event) -> None:
         """STAGE: the scenario makes a PD crash."""
         context, how, pd, by = self.context, event["how"], event["pd"], event["by"]
-        self._alarm_is_over("STAGE")
+        self._alarm_is_over()
         self._configured(event)
         self._times[event.number("crash")] += 1
-        if event["crash"] == "0":
-            context.bad("staged.order", "STAGE: crash=0: expected its place, from 1")
-        if (how == "terminate") == (pd == by):
-            context.bad("staged.order", f"STAGE: how={how} pd={pd} by={by}: not who can do that")
+        if event["crash"] == "0" or (how == "terminate") == (pd == by):
+            self.bad("staged.order")
         if not context.actors.may_act(event, by):
             return
         if pd not in context.model.nodes:
-            context.bad("actors.there", f"STAGE: {pd} is not there")
+            self.bad("actors.there")
             return
         order = Order(event.number("crash"), how, pd, event.line)
         if how in BY_ROOT:
@@ -158,10 +147,10 @@ class Staged(Concern):
         else:
             self.orders[by] = order
 
-    def _alarm_is_over(self, when: str) -> None:
+    def _alarm_is_over(self) -> None:
         alarm, self._alarm = self._alarm, None
         if alarm is not None and not self._excused:
-            self.context.bad("staged.follows", f"{when}: expected {alarm}")
+            self.bad("staged.follows", f"expected {alarm}")
 
     def _is_it(self, order: Order, event: Event) -> bool:
         """Whether the event is what was ordered."""
@@ -206,26 +195,24 @@ class Staged(Concern):
         if expected is None:
             return
         if self._index == len(expected.crashes):
-            self._bad(f"{event}: expected no further crash")
+            self._not_due()
             return
         due = expected.crashes[self._index]
         by = due.pd if due.by is None else due.by
         has = (event.number("crash"), event["how"], names.get(event["pd"]), names.get(event["by"]))
         if has != (self._index + 1, due.how, due.pd, by):
-            self._bad(f"{event}: expected {self._due()}")
+            self._not_due()
         self._fired += 1
         if self._fired == due.repeat:
             self._index, self._fired = self._index + 1, 0
 
-    def _due(self) -> str:
-        expected = self.context.expected
-        if expected is None or self._index == len(expected.crashes):
-            return "no further crash"
-        due = expected.crashes[self._index]
-        times = f", time {self._fired + 1} of {due.repeat}" if due.repeat > 1 else ""
-        return f"crash {self._index + 1} of the configuration, {due.how} of {due.pd}{times}"
-
-    def _bad(self, text: str) -> None:
-        self.context.bad("config.crash", text)
+    def _not_due(self) -> None:
+        """Reports that another crash of the configuration is due, or none."""
+        expected, due = self.context.expected, "no further crash"
+        if expected is not None and self._index < len(expected.crashes):
+            crash = expected.crashes[self._index]
+            times = f", time {self._fired + 1} of {crash.repeat}" if crash.repeat > 1 else ""
+            due = f"crash {self._index + 1}, {crash.how} of {crash.pd}{times}"
+        self.bad("config.crash", f"expected {due}")
 
     handlers: ClassVar[Handlers] = {"STAGE": stage}

@@ -36,18 +36,15 @@ class State(Concern):
         A change that neither a printed state, a digest nor a USAGE shows could be missing from a
         trace unnoticed.
         """
-        context, name = self.context, event.name
-        if context.memory.changed:
-            text = "memory was given or freed after the last USAGE: expected one before it"
-            context.bad("memory.usage", f"{name}: {text}")
-        expected = "expected a snapshot (STATE ..., SETTLED n=0) before it"
+        if self.context.memory.changed:
+            self.bad("memory.usage", "memory was given or freed: expected USAGE before it")
         if not self._began:
-            context.bad("state.whole", f"{name}: {expected}: none came since the beginning")
-        if name != "END":
-            self._check_digest(event)
+            self.bad("state.whole", "expected a snapshot (STATE ..., SETTLED n=0) before it")
+        if event.name != "END":
+            self._check_digest()
         elif self._changed_in is not None:
-            text = f"the model was changed in line {self._changed_in}, after the state was printed"
-            context.bad("state.printed", f"{name}: {text} last: {expected}")
+            text = f"line {self._changed_in} changed the model after the state was printed"
+            self.bad("state.printed", text)
 
     def settled(self, event: Event, gone: int) -> None:
         """SETTLED of a cleanup: compares the number of rows that it removed, and the digest.
@@ -55,24 +52,17 @@ class State(Concern):
         gone: how many it removed, or since its last WAIT.
         """
         self._changed_in = event.line
-        if event.number("rows") != gone:
-            text = f"rows={event['rows']}, but the cleanup removed {gone} from the state"
-            self.context.bad("state.count", f"SETTLED: {text}")
+        self.compare("state.count", rows=gone)
         self.context.memory.check_sums(event)
-        self._check_digest(event)
+        self._check_digest()
 
-    def _check_digest(self, event: Event) -> None:
-        digest = self.context.model.digest()
-        if event["digest"] != digest:
-            text = f"digest={event['digest']}: that of the state that the events make is {digest}"
-            self.context.bad("state.digest", f"{event.told}: {text}")
+    def _check_digest(self) -> None:
+        self.compare("state.digest", digest=self.context.model.digest())
 
-    def interrupt(self, name: str) -> None:
+    def interrupt(self) -> None:
         """Handles an event that cannot stand between the rows of a snapshot."""
-        if self.rows is not None:
-            text = f"{name} within a snapshot of the state: expected SETTLED n=0 first"
-            self.context.bad("state.snapshot", text)
-            self.rows = None
+        self.bad("state.snapshot", "within a snapshot of the state: expected SETTLED n=0 first")
+        self.rows = None
 
     # -- events
 
@@ -80,9 +70,9 @@ class State(Concern):
         """STATE ..., SETTLED n=0."""
         context = self.context
         if context.cleanups.number is not None:
-            context.bad("state.snapshot", f"{event.name} n=0 within a cleanup")
+            self.bad("state.snapshot")
             return
-        context.memory.demand_body(f"{event.name} n=0")
+        context.memory.demand_body()
         if self.rows is None:
             self.rows = Counter()
         if event.name == "STATE":
@@ -90,16 +80,12 @@ class State(Concern):
             return
         self._began = True
         self._changed_in = None
-        if event.number("rows") != self.rows.total():
-            text = f"rows={event['rows']}, but {self.rows.total()} STATE events came before it"
-            context.bad("state.count", f"SETTLED: {text}")
-        if event["calls"] != "0":
-            text = f"SETTLED: calls={event['calls']}: a snapshot has no steps"
-            context.bad("cleanup.calls", text)
+        self.compare("state.count", rows=self.rows.total())
+        self.compare("cleanup.calls", calls=0)
         context.memory.check_sums(event)
         marked = with_doomed(context.model, context.cleanups.doomed())
         compare_rows(context, "STATE", self.rows, state_rows(marked)[1:])
-        self._check_digest(event)
+        self._check_digest()
         context.legal("in this snapshot")
         self.rows = None
 

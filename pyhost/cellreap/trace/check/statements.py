@@ -6,7 +6,6 @@ statement.h describes the entries of a PD and their sum.
 
 from __future__ import annotations
 
-import functools
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -29,26 +28,10 @@ SEES: Final = frozenset(
 """Events of which entries are made, and others that matter to statements."""
 
 
-@functools.cache
-def _numbers() -> Mapping[str, int]:
-    """Word -> the number of its operation."""
-    return {operation.word: operation.number for operation in headers.operations()}
-
-
-@functools.cache
-def _names() -> Mapping[int, str]:
-    return {operation.number: operation.name for operation in headers.operations()}
-
-
-@functools.cache
-def _kinds() -> tuple[int, int, int]:
-    names = headers.names_of("statement.h", "cr_entry", "CR_ENTRY_")
-    return names["asked"], names["refused"], names["answered"]
-
-
-@functools.cache
-def _results() -> Mapping[str, int]:
-    return headers.printed_names("protocol.h", "CR_WORK_RESULT")
+_NUMBERS: Final = {each.word: each.number for each in headers.operations()}
+_NAMES: Final = {each.number: each.name for each in headers.operations()}
+_RESULTS: Final = headers.printed_names("protocol.h", "CR_WORK_RESULT")
+_ENTRY: Final = headers.names_of("statement.h", "cr_entry", "CR_ENTRY_")
 
 
 def _said(event: Event) -> list[int]:
@@ -71,7 +54,7 @@ def _given(event: Event) -> list[int]:
 _ASKED: Final[Mapping[str, Callable[[Event], list[int]]]] = {
     "say": _said,
     "exit": lambda event: [event.number("code")],
-    "finish_work": lambda event: [event.number("token"), _results()[event["result"]]],
+    "finish_work": lambda event: [event.number("token"), _RESULTS[event["result"]]],
     "subscribe": _subscribed,
     "unsubscribe": _subscribed,
     "allow": lambda event: [event.number("count")],
@@ -146,7 +129,8 @@ class Stated:
         of.states = True
         if of.stopped and not of.differs:
             of.differs = True
-            self._bad("statements.stopped", statement.line, f"{statement.pd} says something")
+            text = f"{statement.pd} says something"
+            self._context.bad("statements.stopped", text, statement.line)
         of.pending.append(statement)
         self._compare(of)
 
@@ -168,20 +152,19 @@ class Stated:
             return
         if of.refusals >= self._most_refusals:
             return  # its entries have ended
-        asked, refused, answered = _kinds()
         if name == "REFUSE":
             of.refusals += 1
-            self._add(of, event, refused, event.number("op"), [event.number("status")])
+            self._add(of, event, _ENTRY["refused"], event.number("op"), [event.number("status")])
         elif name == "ANSWER":
-            op = _numbers().get(event["op"], 0)
-            self._add(of, event, answered, op, [int(event["digest"], 16)])
+            op = _NUMBERS.get(event["op"], 0)
+            self._add(of, event, _ENTRY["answered"], op, [int(event["digest"], 16)])
         elif word in _ASKED and (gives or word not in _GIVES):
-            self._add(of, event, asked, _numbers()[word], _ASKED[word](event))
+            self._add(of, event, _ENTRY["asked"], _NUMBERS[word], _ASKED[word](event))
 
     def _add(self, of: _Pd, event: Event, kind: int, op: int, words: list[int]) -> None:
         of.total = stirred(of.total, kind << 32 | op, *words)
         entry = _Entry(kind, op, of.total, event.told, event.line)
-        if kind == _kinds()[0]:
+        if kind == _ENTRY["asked"]:
             of.asked = of.first + len(of.entries), entry
         of.entries.append(entry)
         if of.pending:
@@ -207,17 +190,16 @@ class Stated:
 
     def _fits(self, of: _Pd, statement: Statement) -> bool | None:
         """Whether the trace has what the PD says. None: what follows in it will show."""
-        asked, refused, _ = _kinds()
         if statement.op == 0:
             return of.first == statement.count and of.before & LOW == statement.total
         if of.first > statement.count:
             return False
         if not of.entries:
             return None
-        if (of.entries[0].kind, of.entries[0].op) == (refused, statement.op):
+        if (of.entries[0].kind, of.entries[0].op) == (_ENTRY["refused"], statement.op):
             return True
         for number, entry in enumerate(of.entries):
-            if (entry.kind, entry.op) != (asked, statement.op):
+            if (entry.kind, entry.op) != (_ENTRY["asked"], statement.op):
                 break
             if entry.total & LOW == statement.total:
                 of.announced = statement.count + number + 1
@@ -229,24 +211,12 @@ class Stated:
 
     def _differ(self, of: _Pd, statement: Statement) -> None:
         of.differs = True
-        number = statement.count + (statement.op != 0)
-        says = "says what it asked and was told"
-        if statement.op != 0:
-            says = f"says that it asks for {_names().get(statement.op, '?')}"
-        has = "no such entry"
-        if of.first == statement.count and of.entries and statement.op != 0:
-            entry = of.entries[0]
-            has = f"the {entry.event} in line {entry.line}, or other contents"
-        elif of.first == statement.count:
-            has = "something else"
-        text = f"{statement.pd} {says}, entry {number}: the trace has {has}"
-        self._bad("statements.same", statement.line, text)
-
-    def _bad(self, rule: str, line: int, text: str) -> None:
-        context = self._context
-        context.line, now = line, context.line
-        context.bad(rule, text)
-        context.line = now
+        says = _NAMES.get(statement.op, "it asked and was told")
+        has = "something else"
+        if of.entries and of.first == statement.count:
+            has = f"the {of.entries[0].event} in line {of.entries[0].line}, or other contents"
+        text = f"{statement.pd}: entry {statement.count + 1}: it says {says}: the trace has {has}"
+        self._context.bad("statements.same", text, statement.line)
 
     def finish(self) -> None:
         """The trace has END: no event is missing."""
@@ -261,7 +231,7 @@ class Stated:
                 continue
             if of.states and not self._torn:
                 text = f"{last[1].event}: {pd} did not say that it would ask for it"
-                self._bad("statements.announced", last[1].line, text)
+                self._context.bad("statements.announced", text, last[1].line)
             elif not of.states and self._asked_kernel:
                 without.append(f"{report.names[pd]} ({pd})")
         if without:

@@ -28,14 +28,12 @@ class Times:
         if self._tells is None and pds:
             self._tells = bool(self._told)
         for pd in sorted(self._told.keys() ^ (pds if self._tells else set())):
-            bad("truth.form", f"TIME: pd={pd}: {'is missing' if pd in pds else 'is not there'}")
+            bad("truth.form", f"TIME: {pd}: expected it of each PD that is there, or of none")
         for pd in sorted(self._told.keys() & pds):
             at, lent = self._told[pd][0], self._lent_to(pd)
             if at not in lent and not self._may_be(pd, at):
-                calls = (
-                    f"it calls {', '.join(lent)}" if lent else "it is in no call to a passive PD"
-                )
-                bad("truth.time", f"TIME: the time of {pd} is at {at}: {calls}")
+                calls = f", and it calls {', '.join(lent)}" if lent else ""
+                bad("truth.time", f"TIME: the time of {pd} is at {at}{calls}")
         self._told = {}
 
     def _may_be(self, pd: str, at: str) -> bool:

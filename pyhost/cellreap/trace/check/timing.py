@@ -51,25 +51,18 @@ class Timing(Concern):
         """An event that has a time, or must have one."""
         time = event.time
         if time is None or not self.clocked:
-            expected = "expected a time" if self.clocked else "expected no time: TRACE has no clock"
-            self.context.bad("clock.times", f"{event.told}: {expected}")
+            self.bad("clock.times")
             return
         if time < self._time:
-            text = f"{event.told}: at={time}: expected {self._time} at the least"
-            self.context.bad("clock.times", text)
+            self.bad("clock.times", f"at={time}: expected {self._time} at the least")
         self._time = time
         if event.name == "CLOCK":
             now = event.number("ms")
             before, told = self._clock or (time, now)
             passed = (time - before) // 1_000_000
             if now - told > passed + passed // ERROR + SLACK_MS:
-                text = f"CLOCK: ms={now}: {now - told} ms since the last one, by times {passed} ms"
-                self.context.bad("clock.times", text)
+                self.bad("clock.times", f"{now - told} ms since the last one, by times {passed} ms")
             self._clock = (time, now)
-
-    def most_since(self, began: int) -> int:
-        """How many milliseconds can have passed since that time."""
-        return self.now + self._step + SLACK_MS - began
 
     def queued(self, pd: str, token: int, kind: str) -> None:
         """A notice is to be queued."""
@@ -92,17 +85,15 @@ class Timing(Concern):
     def late(self, event: Event) -> None:
         """A PD is late: so much time has passed."""
         began = self._queued.get(event.number("token"), self._began.get(event["pd"], 0))
-        self._has_passed(event, event.number("ms"), began)
+        self.has_passed("clock.passed", event.number("ms"), began)
 
     # -- events
 
     def clock(self, event: Event) -> None:
         """CLOCK: the time."""
-        now = event.number("ms")
-        if now < self.now + self._step:
-            text = f"CLOCK: ms={now}: expected {self.now + self._step} at the least"
-            self.context.bad("clock.order", text)
-        before, self.now = self.now, now
+        before, self.now = self.now, event.number("ms")
+        if self.now < before + self._step:
+            self.bad("clock.order", f"expected ms={before + self._step} at the least")
         self.context.hung.clock(before)
         for pd, deadline in self.context.authority.deadlines():
             self._is_heard_of(pd, deadline, before)
@@ -114,13 +105,10 @@ class Timing(Concern):
             return
         pd, ms, ran = event["pd"], event.number("ms"), event.number("ran")
         deadline = self.context.authority.number(pd, "deadline_ms")
-        if not self._is_awaited(pd):
-            self.context.bad("clock.held_up", f"HELD_UP: {pd} has nothing that it could finish")
-        elif deadline == 0 or ms < deadline or ran >= deadline:
-            text = f"ms={ms} ran={ran}: {pd} has a deadline of {deadline} ms"
-            self.context.bad("clock.held_up", f"HELD_UP: {text}")
-        self._has_passed(event, ms, self._told.get(pd, 0))
-        self._has_passed(event, ran, self._began.get(pd, 0))
+        if not self._is_awaited(pd) or deadline == 0 or ms < deadline or ran >= deadline:
+            self.bad("clock.held_up", f"{pd} has a deadline of {deadline} ms, or nothing to finish")
+        self.has_passed("clock.passed", ms, self._told.get(pd, 0))
+        self.has_passed("clock.passed", ran, self._began.get(pd, 0))
         self._told[pd] = self.now
         self._unheard.pop(pd, None)
 
@@ -141,15 +129,13 @@ class Timing(Concern):
         since = self._unheard.setdefault(pd, self.now)
         if before - since > deadline + self._grace + SLACK_MS:
             text = f"{pd} has finished nothing for {self.now - since} ms, and has {deadline} ms"
-            expected = "expected TRIGGER late or HELD_UP before it"
-            self.context.bad("clock.late", f"CLOCK: ms={self.now}: {text}: {expected}")
+            self.bad("clock.late", text)
             self._unheard[pd] = self.now
 
-    def _has_passed(self, event: Event, ms: int, began: int) -> None:
+    def has_passed(self, rule: str, ms: int, began: int) -> None:
         """Checks that so many milliseconds can have passed since then."""
-        most = self.most_since(began)
+        most = self.now + self._step + SLACK_MS - began
         if ms > most:
-            text = f"{event.told}: {ms} ms: at most {most} ms have passed since {event['pd']}"
-            self.context.bad("clock.passed", f"{text} last finished a notice or was owed one")
+            self.bad(rule, f"{ms} ms: at most {most} ms have passed")
 
     handlers: ClassVar[Handlers] = {"CLOCK": clock, "HELD_UP": held_up}

@@ -144,13 +144,12 @@ class Tombstones(Concern):
 
     def count(self) -> int:
         """The destroyed nodes of settled cleanups that are still known."""
-        self.release()
         return len(self._known())
 
     def release(self) -> None:
         """Drops what no PD refers to any more. Nothing can refer to it again."""
         self.stale = False
-        referred = self._referred()
+        referred = set().union(*(refers.keys() for refers in self._refers.values()))
         self._destroyed = {
             node: number
             for node, number in self._destroyed.items()
@@ -158,12 +157,5 @@ class Tombstones(Concern):
         }
 
     def _known(self) -> list[str]:
-        referred = self._referred()
-        return [
-            node
-            for node, number in self._destroyed.items()
-            if number in self._settled and node in referred
-        ]
-
-    def _referred(self) -> set[str]:
-        return set().union(*(refers.keys() for refers in self._refers.values()))
+        self.release()
+        return [node for node, number in self._destroyed.items() if number in self._settled]

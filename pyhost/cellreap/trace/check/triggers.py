@@ -50,6 +50,9 @@ class Trigger:
     cause: str
     line: int
 
+    def __str__(self) -> str:
+        return f"the {self.cause} of {self.pd} in line {self.line}"
+
 
 class Triggers(Concern):
     """TRIGGER, FAULT and EXIT."""
@@ -70,23 +73,15 @@ class Triggers(Concern):
 
     def begin(self, pd: str, cause: str) -> None:
         """A cleanup begins and names this PD and cause."""
-        shown = f"CLEANUP: trigger={pd}"
         if not self._pending:
-            text = f"{shown}: nothing has happened to {pd} that asks for it"
-            self.context.bad("triggers.cleanup", text)
+            self.bad("triggers.cleanup")
             return
         due, first = self._due(), next(iter(self._pending.values()))
-        if due is None:
-            text = "expected it later: it touches a cleanup or an earlier trigger that waits"
-            self.context.bad("triggers.order", f"{shown}: {text}")
-        elif (due.pd, due.cause) != (pd, cause):
-            expected = f"that of {due.pd}, which is due to its {due.cause} in line {due.line}"
-            self.context.bad("triggers.order", f"{shown} cause={cause}: expected {expected}")
+        if due is None or (due.pd, due.cause) != (pd, cause):
+            self.bad("triggers.order", f"expected {'it later' if due is None else due}")
         del self._pending[pd if pd in self._pending else (due or first).pd]
         if pd in self.later:
-            self.context.bad(
-                "freed.stop", f"{shown}: expected stopped THREAD pd={pd} right before it"
-            )
+            self.bad("freed.stop", f"expected stopped THREAD pd={pd} right before it")
             self.later.discard(pd)
 
     def may_begin(self) -> bool:
@@ -117,14 +112,12 @@ class Triggers(Concern):
         self.looks = True
         self.context.collections.look()
 
-    def demand_begun(self, event: Event) -> None:
+    def demand_begun(self) -> None:
         """Checks that no trigger waits needlessly when a PD acts again."""
         self.looks = False
         due = self._due()
         if due is not None:
-            text = f"{event.told}: expected CLEANUP trigger={due.pd} before it, which is due to its"
-            text += f" {due.cause} in line {due.line} and touches nothing that waits"
-            self.context.bad("triggers.needless", text)
+            self.bad("triggers.needless", f"expected the CLEANUP of {due} before it")
 
     def forget(self, pd: str) -> None:
         """The PD is destroyed. It is no longer a trigger."""
@@ -151,10 +144,8 @@ class Triggers(Concern):
 
     def stopped_late(self, pd: str) -> None:
         """The PD is stopped because its cleanup begins."""
-        protected = self.context.authority.would_destroy(pd)
-        if protected is not None:
-            text = f"stopped THREAD: {pd}: its cleanup would destroy {protected}, a protected PD"
-            self.context.bad("authority.protected", text)
+        if self.context.authority.would_destroy(pd) is not None:
+            self.bad("authority.protected")
         self.later.discard(pd)
         self.context.blame.forget(pd)
 
@@ -166,8 +157,7 @@ class Triggers(Concern):
     def at_end(self) -> None:
         """The trace ends."""
         for trigger in self._pending.values():
-            what = f"the {trigger.cause} of {trigger.pd} in line {trigger.line}"
-            self.context.bad("triggers.end", f"END: {what} was never cleaned up")
+            self.bad("triggers.end", f"{trigger} was never cleaned up")
 
     # -- events
 
@@ -177,8 +167,7 @@ class Triggers(Concern):
         columns = _COLUMNS.get((cause, when))
         has = {name for name in ("pd", "by", "token", "ms") if event[name] not in ("-", "0")}
         if columns is None or not columns[0] <= has <= columns[1]:
-            text = f"TRIGGER {cause}: when={when} with {', '.join(sorted(has)) or 'nothing'}"
-            self.context.bad("triggers.columns", f"{text}: no trigger has these columns")
+            self.bad("triggers.columns")
             return
         if cause == "reconcile":
             self.context.saved.reconcile()
@@ -195,15 +184,14 @@ class Triggers(Concern):
         """A PD becomes a trigger, now or later."""
         context = self.context
         pd, cause = event["pd"], cause_of(event)
-        shown = f"TRIGGER {event['cause']}" if event.name == "TRIGGER" else event.name
         if pd == ROOT:
-            context.bad("triggers.root", f"{shown}: pd={ROOT}: the root task never dies")
+            self.bad("triggers.root")
             return
         if pd not in context.model.nodes:
-            context.bad("actors.there", f"{shown}: {pd} is not there")
+            self.bad("actors.there")
             return
         if pd in self._pending and (cause is None or pd not in self.later):
-            context.bad("triggers.once", f"{shown}: {pd} is to be cleaned up already")
+            self.bad("triggers.once")
             return
         if cause in ("terminate", TREE, None):
             self._terminated(event, pd, event["by"])
@@ -235,14 +223,13 @@ class Triggers(Concern):
         context = self.context
         if by == ROOT and cause_of(event) == "terminate":
             context.staged.by_root(event)
-            return
-        if context.actors.may_act(event, by):
+        elif context.actors.may_act(event, by):
             body = context.model.body_of(pd)
             if body is None or (by, body) not in context.model.holds:
-                text = f"by={by}: it does not hold the capability to the body of {pd}"
-                context.bad("triggers.right", f"{event.told}: {text}")
-            if not context.cleanups.dooms_pd(pd):
-                context.authority.terminated(event)
+                self.bad("triggers.right")
+            tree = event["cause"] == TREE
+            if not context.cleanups.dooms_pd(pd) and context.authority.would_destroy(pd, tree=tree):
+                self.bad("authority.protected")
 
     def _terminated_tree(self, event: Event, top: str) -> None:
         """The PD keeps its place in the queue if it has one. What it created, transitively, is
@@ -261,44 +248,28 @@ class Triggers(Concern):
         pd, context = event["pd"], self.context
         due = self._due()
         if pd not in self.later or due is None or due.pd != pd:
-            text = f"TRIGGER never: {pd}: expected it where the cleanup of its TRIGGER is due"
-            context.bad("triggers.order", text)
+            self.bad("triggers.order", f"expected it where the cleanup of {pd} is due")
         if context.authority.would_destroy(pd) is None:
-            text = f"TRIGGER never: {pd}: its cleanup would destroy no PD that is protected"
-            context.bad("authority.protected", text)
+            self.bad("authority.protected")
         self.cancel(pd)
         context.tickets.prevent(pd)
 
     def _late(self, event: Event, pd: str) -> None:
-        context = self.context
+        context, work = self.context, self.context.notices.work
         token, ms = event.number("token"), event.number("ms")
         deadline = context.authority.number(pd, "deadline_ms")
-        if not context.actors.may_answer(pd):
-            text = f"TRIGGER late: {pd} {context.actors.silence(pd)}: nobody waits for it"
-            context.bad("triggers.late", text)
-        if deadline == 0:
-            context.bad("triggers.late", f"TRIGGER late: {pd} has no deadline")
-        elif ms < deadline:
-            text = f"TRIGGER late: ms={ms}: {pd} has {deadline} ms to acknowledge a notice"
-            context.bad("triggers.late", text)
         context.timing.late(event)
         notice = context.notices.waiting(pd, token)
-        if notice is None:
-            context.bad(
-                "triggers.late", f"TRIGGER late: token={token}: no such notice waits for {pd}"
-            )
-            return
-        if context.notices.work.is_held(notice) or context.hung.is_probe(pd, token):
-            text = "it is held behind one that failed, or its time is a limit"
-            context.bad("triggers.late", f"TRIGGER late: token={token}: {text}")
-        elif not context.blame.is_strict(notice) and token != context.notices.oldest(pd):
-            oldest = context.notices.oldest(pd)
-            text = (
-                f"TRIGGER late: token={token}: expected {oldest}, the oldest that {pd} could finish"
-            )
-            context.bad("triggers.late", text)
-        late = Lateness(pd, token, notice.kind, notice.node, deadline or 0, ms)
-        context.report.late.append(late)
+        oldest = context.notices.oldest(pd)
+        if (
+            notice is None or not context.actors.may_answer(pd) or deadline == 0 or ms < deadline
+            or work.is_held(notice) or context.hung.is_probe(pd, token)
+            or not (context.blame.is_strict(notice) or token == oldest)
+        ):  # fmt: skip
+            self.bad("triggers.late", f"deadline_ms={deadline}, the oldest notice is {oldest}")
+        if notice is not None:
+            late = Lateness(pd, token, notice.kind, notice.node, deadline, ms)
+            context.report.late.append(late)
 
     handlers: ClassVar[Handlers] = {
         "FAULT": trigger,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import ClassVar, Final
 
@@ -12,7 +13,7 @@ from cellreap import headers
 from cellreap.model.ids import ROOT, is_channel, is_line, is_memory, is_region
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.kernel_caps import KernelCaps
-from cellreap.trace.check.own_slots import has_door, has_parent
+from cellreap.trace.check.own_slots import has_parent
 from cellreap.trace.check.snapshot import SnapshotError, read_snapshot
 from cellreap.trace.check.times import Times
 from cellreap.trace.events import Event, cause_of
@@ -94,39 +95,35 @@ class Truth(Concern):
 
     def see(self, event: Event) -> None:
         """Takes notice of any other event."""
-        name, bad = event.told, self.context.bad
+        name = event.told
         if self._open:
-            bad("truth.form", f"{name} within the kernel's word: expected UNTYPEDS first")
+            self.bad("truth.form", "expected UNTYPEDS before it")
             self._open = False
         self._pds += name == "PD"
         crashed = cause_of(event) is not None and event["pd"] != "-"
         if not self._taken:
-            self._missing(name)
+            expected = self.context.expected
+            asked = expected is not None and expected.truth in ("some", "all")
+            if asked and not self._began and name in _AFTER:
+                self.bad("config.truth", "expected the kernel's word before it")
             self._began |= crashed
             return
         if self._due is not None:
-            bad("truth.when", f"{name}: expected TRUTH right after the {self._due}")
+            self.bad("truth.when", f"expected TRUTH right after the {self._due}")
             self._due = None
         if crashed:
             self._crash = event["pd"]
         elif name == "stopped THREAD" and event["pd"] == self._crash:
-            text = f"stopped THREAD: pd={self._crash}: expected TRUTH between its crash and this"
-            bad("truth.when", text)
+            self.bad("truth.when", f"pd={self._crash}: expected TRUTH between its crash and this")
             self._crash = None
         elif name == "SETTLED" and event["n"] != "0":
             self._due = f"SETTLED n={event['n']}"
         elif name == "END" and not self._fresh:
-            bad("truth.when", "END: expected TRUTH right before it")
+            self.bad("truth.when", "expected TRUTH right before it")
         elif name == "END" and self._expects_snapshot() and not self._had_snapshot:
-            bad("config.truth", "END: expected a snapshot by this kernel right before it")
+            self.bad("config.truth", "expected a snapshot by this kernel right before it")
         self._fresh = False
         self.alert = self._due is not None
-
-    def _missing(self, name: str) -> None:
-        expected = self.context.expected
-        asked = expected is not None and expected.truth in ("some", "all")
-        if asked and not self._began and name in _AFTER:
-            self.context.bad("config.truth", f"{name}: expected the kernel's word before it")
 
     def _expects_snapshot(self, each: bool = False) -> bool:
         """Whether the kernel can print one more snapshot. each: if all of its word is asked for."""
@@ -137,16 +134,15 @@ class Truth(Concern):
 
     def truth(self, event: Event) -> None:
         """TRUTH: the kernel's word begins."""
-        bad, expected = self.context.bad, self.context.expected
+        expected = self.context.expected
         self._had_snapshot = event["snapshot"] == "1"
-        if expected is not None and expected.truth == "none":
-            bad("config.truth", "TRUTH: the kernel's word is not configured")
-        elif self._expects_snapshot(each=self._taken) and not self._had_snapshot:
-            bad("config.truth", "TRUTH: snapshot=0: expected a snapshot by this kernel")
+        unasked = expected is not None and expected.truth == "none"
+        if unasked or (self._expects_snapshot(each=self._taken) and not self._had_snapshot):
+            self.bad("config.truth")
         if self._open:
-            bad("truth.form", "TRUTH within the kernel's word: expected UNTYPEDS first")
+            self.bad("truth.form", "expected UNTYPEDS before it")
         if not self._taken and self._began:
-            bad("truth.when", "TRUTH: expected the first before anything crashed")
+            self.bad("truth.when", "expected the first before anything crashed")
         self._taken = self._open = True
         self._due = self._crash = None
         self._snapshot = self._had_snapshot
@@ -157,7 +153,7 @@ class Truth(Concern):
     def part(self, event: Event) -> bool:
         """Whether this event may be a part of the kernel's word. Compares a snapshot before it."""
         if not self._open:
-            self.context.bad("truth.form", f"{event.told}: expected TRUTH before it")
+            self.bad("truth.form", "expected TRUTH before it")
             return False
         if self._snapshot:
             self._snapshot = False
@@ -176,13 +172,12 @@ class Truth(Concern):
         key, size = (event["pd"], event["cnode"]), event.number("slots")
         slots = slots_of(event["caps"], min(size, _MAX_SLOTS))
         if slots is None:
-            text = f"caps={event['caps']}: expected runs of slots of {size}, in ascending order"
-            self.context.bad("truth.form", f"CAPS: {text}")
+            self.bad("truth.form", "expected runs of slots in ascending order")
             return
         before = self._caps.get(key)
         if before is not None:
             if before[0] != size or before[1].keys() & slots.keys():
-                self.context.bad("truth.form", f"CAPS: {' '.join(key)}: told twice")
+                self.bad("truth.form", f"{' '.join(key)}: told twice")
             size, slots = before[0], {**before[1], **slots}
         self._caps[key] = (size, slots)
 
@@ -196,7 +191,7 @@ class Truth(Concern):
         if not self.part(event):
             return
         if event["cnode"] in self._counts:
-            self.context.bad("truth.form", f"OWN_CAPS: cnode={event['cnode']}: told twice")
+            self.bad("truth.form", f"cnode={event['cnode']}: told twice")
         values = event.values
         counts = {letter: int(values[name]) for name, letter in _COUNTED.items()}
         self._counts[event["cnode"]] = counts
@@ -214,8 +209,7 @@ class Truth(Concern):
         if self._bytes is not None and total != self._bytes:
             lost = self._bytes - total
             what = "are in use and belong to nobody" if lost > 0 else "are free and in use"
-            text = f"bytes={event['bytes']}: {abs(lost)} bytes {what}"
-            context.bad("truth.memory", f"UNTYPEDS: {text}")
+            self.bad("truth.memory", f"bytes={event['bytes']}: {abs(lost)} bytes {what}")
         self._bytes = total if self._bytes is None else self._bytes
 
     # -- the CNodes of PDs
@@ -225,23 +219,19 @@ class Truth(Concern):
         pds = set(context.model.pds())
         wanted = {(pd, cnode) for pd in pds if pd != ROOT for cnode in self._cnodes}
         for pd, cnode in sorted(wanted ^ self._caps.keys()):
-            missing = (pd, cnode) in wanted
-            text = f"CAPS: pd={pd} cnode={cnode}: {'is missing' if missing else 'is not there'}"
-            context.bad("truth.form", text)
+            self.bad("truth.form", f"CAPS of {pd}'s {cnode}: expected it of each PD that is there")
         for key in [key for key in self._sizes if key[0] not in pds]:
             del self._sizes[key]
         for key in sorted(wanted & self._caps.keys(), reverse=True):  # the CSpace before the body
-            size, slots = self._caps[key]
-            pd, cnode = key
+            (size, slots), (pd, cnode) = self._caps[key], key
             if key not in self._sizes:
                 self._sizes[key] = self._size(pd, cnode, size)
             if size != self._sizes[key]:
-                text = f"pd={pd} cnode={cnode} slots={size}: expected {self._sizes[key]}"
-                context.bad("truth.form", f"CAPS: {text}")
-            if cnode == "cspace":
-                self._compare(pd, "its CSpace", slots, self._cspace(pd, slots))
-            else:
-                self._compare(pd, "the CNode of its body", slots, self._body(pd, slots))
+                text = f"CAPS of {pd}'s {cnode}: slots={size}: expected {self._sizes[key]}"
+                self.bad("truth.form", text)
+            contents = self._cspace if cnode == "cspace" else self._body
+            where = "its CSpace" if cnode == "cspace" else "the CNode of its body"
+            self._compare(f"CAPS: {pd}: {where}", slots, contents(pd, slots))
 
     def _size(self, pd: str, cnode: str, told: int) -> int:
         """The slots of a CNode of which the trace tells for the first time.
@@ -261,30 +251,21 @@ class Truth(Concern):
         objects = self.context.memory.objects.of(pd)
         return _TABLES + objects["table"] + objects["frame"]
 
-    def _compare(self, pd: str, where: str, has: Slots, wanted: Slots) -> None:
+    def _compare(self, where: str, has: Slots, wanted: Slots) -> None:
         if has == wanted:
             return
         differ = [slot for slot in sorted(has.keys() | wanted.keys())
                   if has.get(slot) != wanted.get(slot)]  # fmt: skip
         for slot in differ[:_SHOWN]:
-            text = f"slot {slot} is {_said(has.get(slot))}: expected {_said(wanted.get(slot))}"
-            self.context.bad("truth.walk", f"CAPS: {pd}: {where}: {text}")
+            found, expected = _SAID[has.get(slot)], _SAID[wanted.get(slot)]
+            text = f"{where}: slot {slot} is {found}: expected {expected}"
+            self.context.bad("truth.walk", text)
         if len(differ) > _SHOWN:
-            text = f"{len(differ) - _SHOWN} further slots differ"
-            self.context.bad("truth.walk", f"CAPS: {pd}: {where}: {text}")
+            text = f"{where}: {len(differ) - _SHOWN} further slots differ"
+            self.context.bad("truth.walk", text)
 
     def _cspace(self, pd: str, has: Slots) -> Slots:
-        own = self._kernel.slots.of(pd)
-        types = {"ROOT": _ENDPOINT, "NOTIFICATION": _NOTIFICATION, "FAULT": _ENDPOINT}
-        slots = {own[name]: letter for name, letter in types.items() if name in own}
-        if has_door(self.context, pd):
-            slots[own["NOTIFICATION"]] = _ENDPOINT
-        slots.update(dict.fromkeys(self._kernel.calls_of(pd), _ENDPOINT))
-        slots.update(dict.fromkeys(self._kernel.threads_of(pd), _THREAD))
-        if "ENDPOINT" in own and self.context.freed.keeps_endpoint(pd, own["ENDPOINT"] in has):
-            slots[own["ENDPOINT"]] = _ENDPOINT
-        if self.context.memory.objects.of(pd)["reply"]:
-            slots[own["REPLY"]] = _OTHER
+        slots = {slot: _OF_ITS_OWN[name] for slot, name in self._kernel.own(pd, has).items()}
         for slot, (_, node) in self._kernel.capabilities(pd):
             if slot in has or not self._kernel.may_lack(node, pd):
                 slots[slot] = (
@@ -315,10 +296,9 @@ class Truth(Concern):
     # -- the CNodes of the root task
 
     def _compare_own(self, halves: int) -> None:
-        context = self.context
         for cnode in self._own_cnodes:
             if cnode not in self._counts:
-                context.bad("truth.form", f"OWN_CAPS: cnode={cnode}: is missing")
+                self.bad("truth.form", f"OWN_CAPS of {cnode} is missing")
                 continue
             has = dict(self._counts[cnode])
             for letter, number in self._of_model(cnode, halves).items():
@@ -328,8 +308,8 @@ class Truth(Concern):
                 more = has[letter] - first[letter]
                 if more > 0 or (more < 0 and more < -self._lacks(cnode, letter)):
                     too = f"{abs(more)} too {'many' if more > 0 else 'few'}"
-                    text = f"{self._counts[cnode][letter]} of {_said(letter)}: {too}"
-                    context.bad("truth.own", f"OWN_CAPS: cnode={cnode}: {text}")
+                    what = f"cnode={cnode}: {self._counts[cnode][letter]} of {_SAID[letter]}"
+                    self.context.bad("truth.own", f"OWN_CAPS: {what}: {too}")
 
     def _lacks(self, cnode: str, letter: str) -> int:
         """How many capabilities a cleanup that left something may have taken from the CNode."""
@@ -377,8 +357,9 @@ _MAY_LACK: Final[Mapping[tuple[str, str], Callable[[Context, str], int]]] = {
 """(CNode of the root task, type) -> the capabilities that a resource has there."""
 
 
-def _said(letter: str | None) -> str:
-    return {
+_SAID: Final[Mapping[str | None, str]] = defaultdict(
+    lambda: "of an unknown type",
+    {
         None: "empty",
         _UNTYPED: "an untyped",
         _ENDPOINT: "an endpoint",
@@ -386,4 +367,11 @@ def _said(letter: str | None) -> str:
         _CNODE: "a CNode",
         _THREAD: "a thread",
         _OTHER: "something else",
-    }.get(letter, "of an unknown type")
+    },
+)
+"""The type of a capability, for people."""
+_OF_ITS_OWN: Final = {
+    "ROOT": _ENDPOINT, "FAULT": _ENDPOINT, "ENDPOINT": _ENDPOINT, "NOTIFICATION": _NOTIFICATION,
+    "DOOR": _ENDPOINT, "CALL": _ENDPOINT, "THREAD": _THREAD, "REPLY": _OTHER,
+}  # fmt: skip
+"""What a PD has of its own -> the type of the capability."""
