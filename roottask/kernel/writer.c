@@ -125,7 +125,8 @@ void cr_writer_keep_up(uint64_t recorded, uint64_t waiting)
         writer.allowed += 2 * added; /* as many for the fetching and finishing of notices */
     }
     if (waiting > writer.allowed) {
-        cr_writer_wait(waiting - writer.allowed);
+        const uint64_t more = waiting - writer.allowed;
+        cr_writer_wait(more > CR_TRACE_FEW ? more : CR_TRACE_FEW);
     }
 }
 

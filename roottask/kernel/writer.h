@@ -9,9 +9,10 @@
  * The threads of the supervisor never write. When they must have it done, they wait until it is.
  *
  * If the machine stops for good, what waits is lost. So the main thread has lines written before
- * PDs go on, if more than CR_TRACE_BEHIND wait. A message that leads to more than CR_TRACE_FEW
- * lines, such as a fault, is an exception, because PDs wait for what follows from it. CR_TRACE_MOST
- * bounds the lines that wait at any time (cellreap/trace.h). */
+ * PDs go on, if more than CR_TRACE_BEHIND wait: CR_TRACE_FEW at least, since a frame for each line
+ * costs more. A message that leads to more than CR_TRACE_FEW lines, such as a fault, is an
+ * exception, because PDs wait for what follows from it. CR_TRACE_MOST bounds the lines that wait at
+ * any time (cellreap/trace.h). */
 #ifndef CELLREAP_SEL4_WRITER_H
 #define CELLREAP_SEL4_WRITER_H
 
