@@ -26,11 +26,11 @@ MAKES, LOSES, CRASHES, PRINTS = range(4)
 SOME, MANY = 50, 500
 """Resources. Each takes a line or two."""
 VERY_MANY = 1900
-"""Spaces. When they are destroyed, each takes three lines."""
+"""Spaces. When they are destroyed, each takes two lines."""
 PAUSE = 90_000_000
 """Turns, of at least 5 instructions: the timer interrupts often enough for all lines meanwhile."""
-LINES = 64
-"""A step destroys up to 32 resources."""
+LINES = 700
+"""Between two steps it prints one, and four lines of the trace are due to that."""
 ABOVE_CLEANER = together(
     with_system(cleaner_priority=120),
     with_pd("loser", priority=160),
