@@ -498,7 +498,7 @@ static void clear(void)
 {
     must(cr_revoke(cr_slot_at(cf_untyped)), "the check's untyped cannot be revoked");
     for (uint32_t slot = CF_FIRST_SLOT; slot < next_slot; slot++) {
-        must(cr_delete(cr_slot_at(cr_cptr(CR_L1_POOL, slot))), "a check's slot cannot be emptied");
+        must(cr_delete(cr_pool_slot(slot)), "a check's slot cannot be emptied");
     }
     next_slot = CF_FIRST_SLOT;
     n_workers = 0;

@@ -141,7 +141,7 @@ cr_status cr_device_frames(const seL4_BootInfo *info, uint64_t paddr, uint32_t p
 cr_status cr_memory_frames(uint64_t paddr, uint32_t pages, uint32_t page_bits, uint32_t pool_slot)
 {
     const seL4_Word type = page_bits == seL4_PageBits ? cr_arch_frame_type : cr_arch_large_type;
-    const cr_slot cnode = cr_slot_at(cr_cptr(CR_L1_POOL, pool_slot));
+    const cr_slot cnode = cr_pool_slot(pool_slot);
     for (uint32_t made = 0, count; made < pages; made += count) {
         const uint64_t begin = paddr + ((uint64_t)made << page_bits);
         const uint32_t block = cr_untyped_at(begin);

@@ -49,6 +49,7 @@ static uint32_t boot_cnode_bits;
 static uint32_t boot_free;
 
 static uint32_t l1_bits;
+static uint32_t pool_bits;
 
 /* Slots that were given back, and what each slot is for. */
 static uint32_t *pool_next;
@@ -246,6 +247,11 @@ cr_slot cr_slot_l1(uint32_t l1)
     return (cr_slot){l1_cnode, l1, (uint8_t)l1_bits};
 }
 
+cr_slot cr_pool_slot(uint32_t slot)
+{
+    return (cr_slot){pool_cnode, slot, (uint8_t)pool_bits};
+}
+
 cr_slot cr_slot_in(seL4_CPtr cnode, uint32_t slot, uint32_t bits)
 {
     return (cr_slot){cnode, slot, (uint8_t)bits};
@@ -359,12 +365,26 @@ seL4_Error cr_move(cr_slot to, cr_slot from)
     return seL4_CNode_Move(to.root, to.index, to.depth, from.root, from.index, from.depth);
 }
 
+/* A call without further capabilities. The kernel tries each call on its fast path, which only
+ * messages to endpoints have, unless the message is too long for it. */
+static seL4_Error call_cnode(seL4_Word label, cr_slot at)
+{
+    enum { TOO_LONG = 5 };
+    seL4_Word index = at.index;
+    seL4_Word depth = at.depth;
+    seL4_Word third = 0;
+    seL4_Word fourth = 0;
+    const seL4_MessageInfo_t answer = seL4_CallWithMRs(
+        at.root, seL4_MessageInfo_new(label, 0, 0, TOO_LONG), &index, &depth, &third, &fourth);
+    return (seL4_Error)seL4_MessageInfo_get_label(answer);
+}
+
 seL4_Error cr_delete(cr_slot at)
 {
     if (cr_is_refused(CR_CALL_DELETE)) {
         return seL4_IllegalOperation;
     }
-    return seL4_CNode_Delete(at.root, at.index, at.depth);
+    return call_cnode(CNodeDelete, at);
 }
 
 seL4_Error cr_revoke(cr_slot at)
@@ -372,7 +392,7 @@ seL4_Error cr_revoke(cr_slot at)
     if (cr_is_refused(CR_CALL_REVOKE)) {
         return seL4_IllegalOperation;
     }
-    return seL4_CNode_Revoke(at.root, at.index, at.depth);
+    return call_cnode(CNodeRevoke, at);
 }
 
 seL4_Error cr_cancel_sends(cr_slot at)
@@ -380,7 +400,7 @@ seL4_Error cr_cancel_sends(cr_slot at)
     if (cr_is_refused(CR_CALL_CANCEL)) {
         return seL4_IllegalOperation;
     }
-    return seL4_CNode_CancelBadgedSends(at.root, at.index, at.depth);
+    return call_cnode(CNodeCancelBadgedSends, at);
 }
 
 seL4_Error cr_suspend(seL4_CPtr tcb)
@@ -439,7 +459,7 @@ cr_status cr_cspace_init(const seL4_BootInfo *info, seL4_CPtr untyped)
     seL4_CPtr l1 = info->empty.start;
     seL4_CPtr pool = info->empty.start + 1;
     seL4_CPtr untypeds = info->empty.start + 2;
-    const uint32_t pool_bits = cr_bits_for(cr_most.pool);
+    pool_bits = cr_bits_for(cr_most.pool);
     const uint32_t untypeds_bits = cr_bits_for(cr_most.blocks);
     l1_bits = cr_bits_for(cr_most.bodies);
     /* Until the thread uses the new CSpace, addresses are those of boot time: one CNode that

@@ -134,6 +134,8 @@ static inline seL4_CPtr cr_cptr(uint32_t l1, uint32_t slot)
 cr_slot cr_slot_at(seL4_CPtr cptr);
 /* The L1 slot itself. */
 cr_slot cr_slot_l1(uint32_t l1);
+/* A slot of the pool: as cr_slot_at, but the kernel looks at one CNode less. */
+cr_slot cr_pool_slot(uint32_t slot);
 /* A slot of a PD's CSpace. */
 cr_slot cr_slot_in(seL4_CPtr cnode, uint32_t slot, uint32_t bits);
 

@@ -75,7 +75,7 @@ static uint32_t account_of(const cr_pd *to, cr_notice_kind kind, cr_ref from)
 {
     if (from.index != CR_NONE) {
         /* The PD may be destroyed, and another one in its entry. */
-        return cr_sys.pd_account[from.index];
+        return cr_sys.accounts[from.index];
     }
     return kind == CR_NOTICE_DESTROY || kind == CR_NOTICE_LOST || kind == CR_NOTICE_PRE_DESTROY
                ? to->account

@@ -283,13 +283,15 @@ static cr_status lay_out(const cr_body_params *params)
      * alignment matters, so no memory is lost to alignment. */
     uint64_t bytes = (1ull << (plan.body_bits + seL4_SlotBits)) +
                      (1ull << (params->cspace_bits + seL4_SlotBits));
-    const uint64_t vspace = 1ull << cr_arch_vspace_bits; /* not less than a page */
-    const uint64_t align = plan.thread == 0 ? vspace : PAGE;
-    bytes = ((bytes + align - 1) & ~(align - 1)) + (plan.thread == 0 ? vspace : 0);
+    bytes = (bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1);
     for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
         bytes += (uint64_t)plan.tables[level] << cr_arch_table_bits[level];
     }
     bytes += (uint64_t)plan.frames * PAGE;
+    if (plan.thread == 0) {
+        const uint64_t vspace = 1ull << cr_arch_vspace_bits; /* not less than a page */
+        bytes = ((bytes + vspace - 1) & ~(vspace - 1)) + vspace;
+    }
     for (uint32_t i = 0; i < LAST_OBJECTS; i++) {
         bytes += 1ull << last_objects[i].bits;
     }
@@ -309,7 +311,7 @@ static seL4_Error make_cnode(seL4_CPtr untyped, uint32_t l1)
     seL4_Error error =
         cr_retype(untyped, seL4_CapTableObject, plan.body_bits, CR_L1_POOL, temporary, 1);
     if (!error) {
-        error = cr_mutate(cr_slot_l1(l1), cr_slot_at(cr_cptr(CR_L1_POOL, temporary)),
+        error = cr_mutate(cr_slot_l1(l1), cr_pool_slot(temporary),
                           cr_cnode_data(CR_SUBSPACE_BITS - plan.body_bits));
     }
     cr_pool_give(temporary);
@@ -322,13 +324,20 @@ static uint32_t frame_batches(void)
 }
 
 /* What is retyped from the untyped of a body, in the order in which lay_out added up the sizes: the
- * body's CNode, its CSpace and its address space, the tables of each level, frames as many as one
- * call makes, and the thread with its notification and endpoint. */
-enum { FIRST_TABLES = 3, FIRST_FRAMES = FIRST_TABLES + CR_ARCH_TABLE_LEVELS };
+ * body's CNode and its CSpace, the tables of each level, frames as many as one call makes, the
+ * address space, and the thread with its notification and endpoint. A revoke destroys what was made
+ * last first. When the address space is gone, the kernel need not unmap its tables and frames. */
+enum { FIRST_TABLES = 2, FIRST_FRAMES = FIRST_TABLES + CR_ARCH_TABLE_LEVELS };
+
+/* The place of the address space. */
+static uint32_t vspace_at(void)
+{
+    return FIRST_FRAMES + frame_batches();
+}
 
 static uint32_t count_objects(void)
 {
-    return FIRST_FRAMES + frame_batches() + LAST_OBJECTS;
+    return vspace_at() + 1 + LAST_OBJECTS;
 }
 
 /* A notification that outlives its PDs has no bit of the last one. */
@@ -350,7 +359,7 @@ static seL4_Error make_objects(const cr_body_params *params, const cr_body *body
     if (at == 1) {
         return cr_retype(untyped, seL4_CapTableObject, params->cspace_bits, l1, CR_BODY_CSPACE, 1);
     }
-    if (at == 2) {
+    if (at == vspace_at()) {
         return plan.thread == 0 ? cr_retype_vspace(untyped, l1, CR_BODY_VSPACE)
                                 : cr_copy(cr_slot_at(cr_body_cap(body, CR_BODY_VSPACE)),
                                           cr_slot_at(params->vspace), seL4_AllRights);
@@ -366,13 +375,13 @@ static seL4_Error make_objects(const cr_body_params *params, const cr_body *body
                    : cr_retype(untyped, cr_arch_table_type[level], cr_arch_table_bits[level], l1,
                                slot, plan.tables[level]);
     }
-    if (at < FIRST_FRAMES + frame_batches()) {
+    if (at < vspace_at()) {
         const uint32_t made = (at - FIRST_FRAMES) * CONFIG_RETYPE_FAN_OUT_LIMIT;
         const uint32_t left = plan.frames - made;
         return cr_retype(untyped, cr_arch_frame_type, PAGE_BITS, l1, first_frame() + made,
                          left < CONFIG_RETYPE_FAN_OUT_LIMIT ? left : CONFIG_RETYPE_FAN_OUT_LIMIT);
     }
-    const small_object *object = &last_objects[at - FIRST_FRAMES - frame_batches()];
+    const small_object *object = &last_objects[at - vspace_at() - 1];
     if (object->slot == CR_BODY_NOTIFICATION && params->bell != 0) {
         return take_bell(params->bell, cr_slot_at(cr_body_cap(body, CR_BODY_NOTIFICATION)));
     }

@@ -95,7 +95,7 @@ static void ring(uint32_t end)
 {
     const cr_pd *to = cr_find_configured(cr_other_end(end)->pd);
     const uint32_t temporary = cr_pool_take(CR_POOL_OWN);
-    const cr_slot at = cr_slot_at(cr_cptr(CR_L1_POOL, temporary));
+    const cr_slot at = cr_pool_slot(temporary);
     if (temporary == 0) {
         cr_panic("no slot for a signal", end);
     }

@@ -283,10 +283,10 @@ static void count(uint32_t account, cr_quota kind, uint32_t n, int for_need, int
     count_needed(account, kind, for_need ? n : 0, sign);
 }
 
-/* The account of a PD that is there or was there. */
+/* The account of a node that is there or was there. */
 static uint32_t account_of(cr_ref pd)
 {
-    return cr_sys.pd_account[pd.index];
+    return cr_sys.accounts[pd.index];
 }
 
 /* Whether the manager has another space of the type of this one; `needed`: only those count that
@@ -308,7 +308,7 @@ static int has_type_beside(cr_ref space, const cr_node_info *info, int needed)
 /* The space, its edges to its manager and from it, and its type. */
 static void charge_space(cr_ref space, const cr_node_info *info, int sign)
 {
-    const uint32_t account = account_of(info->manager);
+    const uint32_t account = account_of(space);
     const int needed = cr_space_entry_of(space)->needed;
     count(account, CR_QUOTA_NODES, 1, needed, sign);
     count(account, CR_QUOTA_SPACES, 1, needed, sign);
@@ -347,8 +347,8 @@ void cr_charge_node(cr_ref node, const cr_node_info *info, int sign)
         count(account_of(node), CR_QUOTA_EDGES, 1, 0, sign); /* SUBSET */
     } else {
         /* Those of other core spaces are the root task's, which has no account. */
-        count(account_of(info->manager), CR_QUOTA_NODES, 1, 0, sign);
-        count(account_of(info->manager), CR_QUOTA_EDGES, 2, 0, sign);
+        count(account_of(node), CR_QUOTA_NODES, 1, 0, sign);
+        count(account_of(node), CR_QUOTA_EDGES, 2, 0, sign);
     }
 }
 
@@ -364,7 +364,6 @@ void cr_charge_edge(const cr_edge_info *edge, uint32_t entry, int alone, int sig
 {
     const uint32_t account = account_of(edge->from);
     const cr_pd *pd;
-    cr_node_info info;
     switch (edge->kind) {
     case CR_EDGE_HOLD:
         /* A manager's hold comes with its node. One that the configuration gives is set aside. */
@@ -389,11 +388,7 @@ void cr_charge_edge(const cr_edge_info *edge, uint32_t entry, int alone, int sig
         count(account, CR_QUOTA_EDGES, alone ? 2 : 1, 0, sign);
         break;
     case CR_EDGE_MAP:
-        if (cr_is_region(edge->from)) {
-            count(account, CR_QUOTA_EDGES, 1, 0, sign);
-        } else if (cr_model_get(cr_sys.model, edge->from, &info) == CR_OK) {
-            count(account_of(info.manager), CR_QUOTA_EDGES, 1, 0, sign);
-        }
+        count(account, CR_QUOTA_EDGES, 1, 0, sign);
         break;
     default:
         break; /* They come with their nodes, or are set aside. */

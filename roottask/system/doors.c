@@ -86,7 +86,7 @@ static seL4_Error end_calls(uint32_t end)
 {
     const cr_peer_cap cap = cr_door_cap(end);
     const uint32_t temporary = cr_pool_take(CR_POOL_OWN);
-    const cr_slot at = cr_slot_at(cr_cptr(CR_L1_POOL, temporary));
+    const cr_slot at = cr_pool_slot(temporary);
     if (temporary == 0) {
         return seL4_NotEnoughMemory;
     }

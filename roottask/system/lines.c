@@ -11,11 +11,6 @@ static const cr_image_line *line_at(uint32_t line)
     return &cr_image_lines(cr_sys.image)[line];
 }
 
-int cr_is_line(cr_ref resource)
-{
-    return cr_is_in(resource, cr_sys.irq_space, cr_sys.port_space);
-}
-
 void cr_lines_add(const cr_pd *pd, uint32_t config)
 {
     for (uint32_t i = 0; i < cr_sys.image->lines.count; i++) {

@@ -389,7 +389,7 @@ cr_status cr_add_pd_node(cr_new_pd *make)
     const cr_status status = cr_model_add_pd(cr_sys.model, pd->number, flags, &pd->node);
     if (status == CR_OK) {
         cr_sys.node_entry[pd->node.index] = cr_receiver(pd);
-        cr_sys.pd_account[pd->node.index] = (uint16_t)pd->account;
+        cr_sys.accounts[pd->node.index] = (uint16_t)pd->account;
         cr_rows_added(pd->node);
     }
     return status;

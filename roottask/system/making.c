@@ -218,7 +218,7 @@ static cr_slot parent_of(const cr_making *now, uint32_t what)
         const cr_new_part *part = &now->parts[what / CR_OF_PART - 1];
         return cr_slot_at(cr_cptr(CR_L1_POOL, part->resource.pool_slot));
     }
-    return what == CR_OF_RESOURCE ? cr_slot_at(cr_cptr(CR_L1_POOL, now->resource.pool_slot))
+    return what == CR_OF_RESOURCE ? cr_pool_slot(now->resource.pool_slot)
                                   : cr_pd_parent(now->request.pd, now->request.slot);
 }
 
@@ -244,13 +244,16 @@ static cr_status add_resource_node(cr_new_resource *make, const cr_new_part *par
     if (status != CR_OK) {
         return status;
     }
+    const int is_memory = part != 0 && (cr_sort_in(make->space) & CR_SORT_MEMORY) != 0;
     cr_sys.node_entry[make->ref.index] = make->pool_slot;
-    if (part != 0 && cr_is_memory(make->ref)) {
-        cr_sys.pd_account[make->ref.index] = (uint16_t)part->memory.account;
+    if (is_memory) {
+        cr_sys.accounts[make->ref.index] = (uint16_t)part->memory.account;
+    }
+    cr_rows_added(make->ref);
+    if (is_memory) {
         *cr_memory_block(make->ref) = part->memory.block;
         cr_charge_pages(make->ref, 1);
     }
-    cr_rows_added(make->ref);
     return CR_OK;
 }
 
@@ -379,8 +382,7 @@ static cr_status grant(const cr_making *now, uint32_t what)
         return CR_ERR_STALE;
     }
     return of_kernel(
-        cr_copy(slot_of(now, what),
-                cr_slot_at(cr_cptr(CR_L1_POOL, cr_sys.node_entry[now->hold.node->index])),
+        cr_copy(slot_of(now, what), cr_pool_slot(cr_sys.node_entry[now->hold.node->index]),
                 cr_same(info.space, cr_sys.pd_space) ? CR_NAMING_RIGHTS : CR_CLIENT_RIGHTS));
 }
 
@@ -443,7 +445,7 @@ static cr_status remove_node(cr_making *now, uint32_t what)
         cr_charge_pages(node, -1);
     }
     if (status == CR_OK) {
-        status = cr_rows_destroy(node, 0);
+        status = cr_rows_destroy(node, 0, 0, 0);
     }
     if (status == CR_OK) {
         status = cr_model_release(cr_sys.model, node);

@@ -112,8 +112,8 @@ int cr_memory_step(const cr_new_memory *make, uint32_t at, cr_make_step *out)
 /* Makes what is in the CNode visible, until cr_delete(cr_slot_l1(cr_l1_spare())). */
 static seL4_Error show(uint32_t pool_slot, uint32_t bits)
 {
-    return cr_mint(cr_slot_l1(cr_l1_spare()), cr_slot_at(cr_cptr(CR_L1_POOL, pool_slot)),
-                   seL4_AllRights, cr_cnode_data(CR_SUBSPACE_BITS - bits));
+    return cr_mint(cr_slot_l1(cr_l1_spare()), cr_pool_slot(pool_slot), seL4_AllRights,
+                   cr_cnode_data(CR_SUBSPACE_BITS - bits));
 }
 
 /* The CNode; of a region, it is visible until its pages are mapped. */
@@ -135,7 +135,7 @@ static seL4_Error make_objects(const cr_new_memory *make, uint32_t at)
     return cr_retype_into(cr_untyped_cap(make->block),
                           make->pages.bits == CR_PAGE_BITS ? cr_arch_frame_type
                                                            : cr_arch_large_type,
-                          make->pages.bits, cr_slot_at(cr_cptr(CR_L1_POOL, make->pool_slot)), made,
+                          make->pages.bits, cr_pool_slot(make->pool_slot), made,
                           left < CONFIG_RETYPE_FAN_OUT_LIMIT ? left : CONFIG_RETYPE_FAN_OUT_LIMIT);
 }
 
@@ -310,16 +310,6 @@ cr_status cr_memory_fill(uint32_t pool_slot, cr_pages pages, const cr_content *c
 }
 
 /* -- what there is */
-
-int cr_is_region(cr_ref resource)
-{
-    return cr_is_in(resource, cr_sys.vmr_space, cr_sys.vmr_space);
-}
-
-int cr_is_memory(cr_ref resource)
-{
-    return cr_is_in(resource, cr_sys.mo_space, cr_sys.vmr_space);
-}
 
 int cr_memory_is_unused(cr_ref resource)
 {

@@ -66,10 +66,7 @@ cr_status cr_memory_fill(uint32_t pool_slot, cr_pages pages, const cr_content *c
  * configuration says. CR_ERR_STATE: it has not become quiet. It can be repeated. */
 cr_status cr_memory_quiet(uint32_t pool_slot, uint32_t pages, const cr_image_quiet *row);
 
-/* Whether the resource is a memory object or a region, and which of these. */
-int cr_is_memory(cr_ref resource);
-int cr_is_region(cr_ref resource);
-/* Whether nobody holds such a resource and no region maps to it. */
+/* Whether nobody holds memory and no region maps to it. */
 int cr_memory_is_unused(cr_ref resource);
 /* Where the block of such a resource is kept. */
 uint32_t *cr_memory_block(cr_ref resource);

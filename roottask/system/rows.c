@@ -14,11 +14,6 @@ static uint64_t *label_of(cr_ref node)
     return &cr_sys.labels[node.index];
 }
 
-uint64_t cr_rows_label(cr_ref node)
-{
-    return node.index == CR_NONE ? 0 : *label_of(node);
-}
-
 static uint64_t node_term(cr_ref node, const cr_node_info *info)
 {
     return cr_digest_node(*label_of(node), (info->flags & (CR_FLAG_PINNED | CR_FLAG_ROOT)) != 0);
@@ -52,20 +47,12 @@ static uint32_t *bucket_of(uint32_t space, uint32_t object)
 }
 
 /* The numbers of a space or resource. Returns 0 if the node is neither. */
-static int numbers_of(const cr_node_info *info, uint32_t *space, uint32_t *object)
+static int numbers_of(cr_ref node, uint32_t *space, uint32_t *object)
 {
-    cr_node_info of;
-    if (info->kind == CR_NODE_SPACE) {
-        *space = info->number;
-        *object = 0;
-        return 1;
-    }
-    if (info->kind != CR_NODE_RESOURCE || cr_model_get(cr_sys.model, info->space, &of) != CR_OK) {
-        return 0;
-    }
-    *space = of.number;
-    *object = info->number;
-    return 1;
+    const cr_id *id = cr_id_of(node);
+    *space = id->space;
+    *object = (uint32_t)id->object;
+    return id->space != 0;
 }
 
 /* FNV-1a. A PD can aim at a bucket by the names of its spaces. Each takes a space of its quota. */
@@ -117,11 +104,11 @@ int cr_rows_find_named(const char *name, cr_ref *out)
     return 0;
 }
 
-static void enter(cr_ref node, const cr_node_info *info)
+static void enter(cr_ref node)
 {
     uint32_t space;
     uint32_t object;
-    if (numbers_of(info, &space, &object)) {
+    if (numbers_of(node, &space, &object)) {
         uint32_t *bucket = bucket_of(space, object);
         cr_sys.next_numbered[node.index] = *bucket;
         *bucket = node.index + 1;
@@ -131,11 +118,11 @@ static void enter(cr_ref node, const cr_node_info *info)
     }
 }
 
-static void leave(cr_ref node, const cr_node_info *info)
+static void leave(cr_ref node)
 {
     uint32_t space;
     uint32_t object;
-    if (!numbers_of(info, &space, &object)) {
+    if (!numbers_of(node, &space, &object)) {
         return;
     }
     if (object == 0) {
@@ -157,10 +144,8 @@ int cr_rows_find(uint32_t space, uint32_t object, cr_ref *out)
     for (uint32_t i = 0; entry != 0 && i < cr_node_entries(); i++) {
         uint32_t its_space;
         uint32_t its_object;
-        cr_node_info info;
         if (cr_model_at(cr_sys.model, entry - 1, out) == CR_OK &&
-            cr_model_get(cr_sys.model, *out, &info) == CR_OK &&
-            numbers_of(&info, &its_space, &its_object) && its_space == space &&
+            numbers_of(*out, &its_space, &its_object) && its_space == space &&
             its_object == object) {
             return 1;
         }
@@ -179,10 +164,14 @@ void cr_rows_added(cr_ref node)
     }
     const cr_pd *pd = cr_pd_of(node);
     cr_keep_id(node);
+    cr_sys.sorts[node.index] = info.kind == CR_NODE_RESOURCE ? cr_sort_in(info.space) : 0;
+    if (info.kind != CR_NODE_PD && !cr_is_memory(node)) {
+        cr_sys.accounts[node.index] = cr_sys.accounts[info.manager.index];
+    }
     *label_of(node) =
         cr_digest_label(cr_id_of(node)->text, pd != 0 ? pd->name : cr_type_name(info.type));
     cr_sys.digest += node_term(node, &info);
-    enter(node, &info);
+    enter(node);
     cr_charge_node(node, &info, 1);
     if (info.kind == CR_NODE_SPACE) {
         cr_sys.digest += cr_digest_edge(CR_EDGE_MANAGE, *label_of(info.manager), *label_of(node));
@@ -329,7 +318,7 @@ cr_status cr_rows_drop_edge(cr_edge_kind kind, cr_ref from, cr_ref to, uint32_t 
     return status;
 }
 
-cr_status cr_rows_destroy(cr_ref node, int cleanup)
+cr_status cr_rows_destroy(cr_ref node, int cleanup, cr_row_gone each, const void *with)
 {
     enum { AT_ONCE = 16 };
     cr_node_info info;
@@ -352,8 +341,12 @@ cr_status cr_rows_destroy(cr_ref node, int cleanup)
             rows += cr_rows_of_edge(edge);
             if (edge->kind == CR_EDGE_SUBSCRIBE) {
                 charge_subscription(edge->from, edge->to, edge->handler, -1);
-            } else {
-                cr_charge_edge(edge, cr_sys.edge_entry[taken[i].index], 0, -1);
+                continue;
+            }
+            const uint32_t entry = cr_sys.edge_entry[taken[i].index];
+            cr_charge_edge(edge, entry, 0, -1);
+            if (each != 0) {
+                each(edge, entry, with);
             }
         }
     } while (status == CR_OK && list != CR_NONE);
@@ -363,6 +356,7 @@ cr_status cr_rows_destroy(cr_ref node, int cleanup)
     cr_sys.rows_gone += cleanup ? rows + 1 : 0;
     cr_charge_node(node, &info, -1);
     cr_sys.digest -= own_term;
-    leave(node, &info); /* A tombstone keeps its numbers until it is released. */
+    cr_sys.sorts[node.index] = 0;
+    leave(node); /* A tombstone keeps its numbers until it is released. */
     return status;
 }

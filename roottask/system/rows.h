@@ -11,7 +11,10 @@
 /* A node was added to the model, and its entry in the tables of the system is complete. */
 void cr_rows_added(cr_ref node);
 /* What a digest has for the node. 0 for none. */
-uint64_t cr_rows_label(cr_ref node);
+static inline uint64_t cr_rows_label(cr_ref node)
+{
+    return node.index == CR_NONE ? 0 : cr_sys.labels[node.index];
+}
 /* As cr_model_set_pinned. */
 cr_status cr_rows_set_pinned(cr_ref pd, int pinned);
 
@@ -28,8 +31,11 @@ cr_status cr_rows_add_edge(cr_edge_kind kind, cr_ref from, cr_ref to, uint32_t e
 cr_status cr_rows_drop_edge(cr_edge_kind kind, cr_ref from, cr_ref to, uint32_t entry, cr_drop why);
 /* Tells of an edge that was added, when it will not be undone any more. */
 void cr_rows_tell_edge(cr_edge_kind kind, cr_ref from, cr_ref to, uint32_t entry);
-/* As cr_model_destroy. `cleanup`: a cleanup removes it. */
-cr_status cr_rows_destroy(cr_ref node, int cleanup);
+/* What else an edge leaves behind that goes with its node; `entry` is as above. */
+typedef void (*cr_row_gone)(const cr_edge_info *edge, uint32_t entry, const void *with);
+/* As cr_model_destroy. `cleanup`: a cleanup removes it. `each`, which may be 0, is called for all
+ * edges but SUBSCRIBE. */
+cr_status cr_rows_destroy(cr_ref node, int cleanup, cr_row_gone each, const void *with);
 
 /* The resource of these numbers, or the space if `object` is 0. Returns 0 if there is none. The
  * cost does not depend on how many there are. */

@@ -392,8 +392,7 @@ cr_pd *cr_manager_of(cr_ref node)
 
 cr_pd *cr_server_of(cr_ref node)
 {
-    cr_pd *manager = cr_manager_of(node);
-    return manager != 0 && cr_pd_is_up(manager) ? manager : 0;
+    return cr_if_up(cr_manager_of(node));
 }
 
 static cr_result own_thing(const cr_pd *from, uint32_t space, uint32_t object, cr_ref *out)
@@ -432,15 +431,13 @@ cr_result cr_find_map_ends(const cr_pd *from, const cr_map_ends *ends, cr_ref *s
     return may ? CR_RESULT_OK : CR_RESULT_DENIED;
 }
 
-int cr_is_in(cr_ref resource, cr_ref one, cr_ref other)
+uint8_t cr_sort_in(cr_ref space)
 {
-    const cr_ref space = cr_model_space(cr_sys.model, resource);
-    return space.index != CR_NONE && (cr_same(space, one) || cr_same(space, other));
-}
-
-int cr_is_bare(cr_ref resource)
-{
-    return cr_is_in(resource, cr_sys.channel_space, cr_sys.ads_space);
+    return cr_same(space, cr_sys.mo_space)    ? CR_SORT_MEMORY
+           : cr_same(space, cr_sys.vmr_space) ? CR_SORT_MEMORY | CR_SORT_REGION
+           : cr_same(space, cr_sys.channel_space) || cr_same(space, cr_sys.ads_space) ? CR_SORT_BARE
+           : cr_same(space, cr_sys.irq_space) || cr_same(space, cr_sys.port_space)    ? CR_SORT_LINE
+                                                                                      : 0;
 }
 
 /* -- start */
@@ -466,6 +463,7 @@ static void make_tables(void)
     CR_TABLE_MAKE(cr_sys.next_numbered, nodes);
     CR_TABLE_MAKE(cr_sys.named, cr_most.spaces);
     CR_TABLE_MAKE(cr_sys.ids, nodes);
+    CR_TABLE_MAKE(cr_sys.sorts, nodes);
     CR_TABLE_MAKE(cr_sys.tombstones.at, cr_tombstone_entries());
     CR_TABLE_MAKE(cr_sys.tombstones.of_node, nodes);
     CR_TABLE_MAKE(cr_sys.tombstones.ends, cr_most.pds);
@@ -479,7 +477,7 @@ static void make_tables(void)
     CR_TABLE_MAKE(cr_sys.spaces, cr_most.spaces);
     CR_TABLE_MAKE(cr_sys.allowed, cr_most.pairs);
     CR_TABLE_MAKE(cr_sys.node_entry, nodes);
-    CR_TABLE_MAKE(cr_sys.pd_account, nodes);
+    CR_TABLE_MAKE(cr_sys.accounts, nodes);
     CR_TABLE_MAKE(cr_sys.edge_entry, cr_most.edges);
     cr_accounts_tables();
     CR_TABLE_MAKE(cr_now_made.edges, cr_making_edges());

@@ -265,6 +265,7 @@ typedef struct cr_system {
     uint32_t waiting[CR_WAIT_COUNT]; /* how many PDs wait; nothing is counted for NOTHING */
     uint64_t rows_gone;              /* that the cleanup under way has removed; see cr_count_gone */
     cr_id *ids;                      /* of the node that has or had each index last */
+    uint8_t *sorts;                  /* see cr_sort_of */
     cr_tombstones tombstones;        /* changed only by tombstones.c */
     uint64_t base_bytes;
     /* set by the supervisor */
@@ -283,7 +284,7 @@ typedef struct cr_system {
     uint32_t *allowed;
     /* PD: index in pds; space: index in spaces; resource: pool slot of its parent capability */
     uint32_t *node_entry;
-    uint16_t *pd_account; /* of the PD that the node is or was; of who made the memory */
+    uint16_t *accounts; /* of the PD, of the manager, of who made the memory */
     /* HOLD: slot in the PD's CSpace, of a region that of the resource that let the PD map it;
      * REQUEST: index in requests; MAP to memory and HOLD of a memory object: where, and whether to
      * write (protocol.h); SUBSET of memory: its block */
@@ -291,6 +292,42 @@ typedef struct cr_system {
 } cr_system;
 
 extern cr_system cr_sys;
+
+/* What a resource of a core space is, or-ed. */
+enum {
+    CR_SORT_MEMORY = 1, /* a memory object or a region */
+    CR_SORT_REGION = 2,
+    CR_SORT_BARE = 4, /* no kernel object: a channel (channels.h), or an address space */
+    CR_SORT_LINE = 8  /* an interrupt line or a range of I/O ports (lines.h) */
+};
+
+/* Of a node that is there; 0 of one that is not. */
+static inline uint32_t cr_sort_of(cr_ref node)
+{
+    return node.index < cr_node_entries() && cr_sys.ids[node.index].generation == node.generation
+               ? cr_sys.sorts[node.index]
+               : 0;
+}
+
+static inline int cr_is_memory(cr_ref node)
+{
+    return (cr_sort_of(node) & CR_SORT_MEMORY) != 0;
+}
+
+static inline int cr_is_region(cr_ref node)
+{
+    return (cr_sort_of(node) & CR_SORT_REGION) != 0;
+}
+
+static inline int cr_is_bare(cr_ref node)
+{
+    return (cr_sort_of(node) & CR_SORT_BARE) != 0;
+}
+
+static inline int cr_is_line(cr_ref node)
+{
+    return (cr_sort_of(node) & CR_SORT_LINE) != 0;
+}
 
 /* -- the life of a PD and its wait (machines.h) */
 
@@ -323,6 +360,11 @@ static inline int cr_pd_is_served(const cr_pd *pd)
 static inline int cr_pd_is_up(const cr_pd *pd)
 {
     return cr_pd_is_served(pd) || pd->life == CR_LIFE_FAULTED;
+}
+
+static inline cr_pd *cr_if_up(cr_pd *pd)
+{
+    return pd != 0 && cr_pd_is_up(pd) ? pd : 0;
 }
 
 static inline int cr_pd_is_protected(const cr_pd *pd)
@@ -520,12 +562,8 @@ cr_result cr_make_memory(cr_pd *pd, cr_pages pages, cr_ref *out);
 cr_result cr_make_region(cr_pd *pd, cr_ref object, uint64_t vaddr, int writable, uint32_t slot,
                          cr_ref *out);
 cr_result cr_make_subscription(const cr_pd *pd, cr_ref node, uint32_t handler);
-/* Whether the resource is in one of these spaces, of which either may not be there. */
-int cr_is_in(cr_ref resource, cr_ref one, cr_ref other);
-/* Whether the resource is no kernel object: a channel (channels.h), or an address space. */
-int cr_is_bare(cr_ref resource);
-/* Whether the resource is an interrupt line or a range of I/O ports (lines.h). */
-int cr_is_line(cr_ref resource);
+/* The cr_sort of the resources of a space, or-ed. */
+uint8_t cr_sort_in(cr_ref space);
 /* The core resource that stands for a PD's body. Returns 0 if there is none: it is made with the
  * first capability to the PD. */
 int cr_body_resource(const cr_pd *pd, cr_ref *out);

@@ -54,9 +54,9 @@ uint32_t cr_take_untold(cr_pd *pd, uint32_t slot)
 }
 
 /* The end of a resource in the model. */
-static cr_status destroy(cr_ref resource, int cleanup)
+static cr_status destroy(cr_ref resource, int cleanup, cr_row_gone each, const void *with)
 {
-    const cr_status status = cr_rows_destroy(resource, cleanup);
+    const cr_status status = cr_rows_destroy(resource, cleanup, each, with);
     return status == CR_OK ? cr_model_release(cr_sys.model, resource) : status;
 }
 
@@ -73,19 +73,19 @@ static cr_status take_memory(cr_ref node, int cleanup)
     cr_pool_give(cr_sys.node_entry[node.index]);
     cr_sys.memories--;
     cr_sys.memory_changed = 1;
-    return destroy(node, cleanup);
+    return destroy(node, cleanup, 0, 0);
 }
 
 /* With the last capability to it, the kernel masks a line. */
 static cr_status take_line(cr_ref line, int cleanup)
 {
     const uint32_t pool_slot = cr_sys.node_entry[line.index];
-    const cr_slot parent = cr_slot_at(cr_cptr(CR_L1_POOL, pool_slot));
+    const cr_slot parent = cr_pool_slot(pool_slot);
     if (cr_revoke(parent) || cr_delete(parent)) {
         return CR_ERR_KERNEL;
     }
     cr_pool_give(pool_slot);
-    return destroy(line, cleanup);
+    return destroy(line, cleanup, 0, 0);
 }
 
 /* Memory that nobody refers to any more goes, and a region takes what only it mapped along. */
@@ -174,7 +174,7 @@ uint32_t cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource)
     /* A queued message must not arrive after its capability is gone. The parent has the badge of
      * all holders' capabilities, so calls of other holders may be queued too. The kernel restarts
      * these callers, and they call again. */
-    cr_slot parent = cr_slot_at(cr_cptr(CR_L1_POOL, cr_sys.node_entry[resource.index]));
+    cr_slot parent = cr_pool_slot(cr_sys.node_entry[resource.index]);
     if (cr_server_of(resource) != 0 &&
         ((by != pd && cr_cancel_sends(parent)) || cr_delete(cr_pd_slot(pd, slot)))) {
         cr_panic("a slot of a PD cannot be emptied", slot);
@@ -259,53 +259,62 @@ static cr_status take_request(cr_pd *pd, cr_ref space, const cr_pd *deleted_by)
                              deleted_by == 0 ? CR_DROP_CLEANUP : CR_DROP_UNTOLD);
 }
 
+/* What the holders of a resource lose. */
+typedef struct loss {
+    uint32_t state; /* of their slots, and `server`: as in lose_slot */
+    const cr_pd *server;
+    int deleted; /* its manager deleted it */
+} loss;
+
+static void lose_hold(const cr_edge_info *edge, uint32_t slot, const void *with)
+{
+    const loss *of = with;
+    cr_pd *holder = edge->kind == CR_EDGE_HOLD && slot != 0 ? cr_pd_of(edge->from) : 0;
+    if (holder != 0) {
+        lose_slot(holder, slot, of->state, of->server);
+        holder->just_lost = of->deleted ? slot : 0;
+    }
+}
+
 static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)
 {
     cr_node_info info;
-    cr_node_info space;
     cr_ref object;
     int writable;
     cr_status status = cr_model_get(cr_sys.model, resource, &info);
     if (status == CR_ERR_STALE || (status == CR_OK && info.state == CR_STATE_DESTROYED)) {
         return CR_OK;
     }
-    if (status != CR_OK || (status = cr_model_get(cr_sys.model, info.space, &space)) != CR_OK) {
+    if (status != CR_OK) {
         return status;
     }
     if (cr_is_memory(resource)) {
         return take_memory(resource, deleted_by == 0);
     }
     if (cr_is_bare(resource)) {
-        return destroy(resource, deleted_by == 0);
+        return destroy(resource, deleted_by == 0, 0, 0);
     }
     if (cr_is_line(resource)) {
         return take_line(resource, deleted_by == 0);
     }
-    int core = (space.flags & CR_FLAG_CORE) != 0;
     uint32_t pool_slot = cr_sys.node_entry[resource.index];
-    cr_slot parent = cr_slot_at(cr_cptr(CR_L1_POOL, pool_slot));
-    const cr_pd *server = pool_slot != 0 ? cr_server_of(resource) : 0; /* else a thread's */
+    cr_slot parent = cr_pool_slot(pool_slot);
+    const cr_pd *server =
+        pool_slot != 0 ? cr_if_up(cr_pd_of(info.manager)) : 0; /* else a thread's */
     if (server != 0 && (cr_revoke(parent) || cr_cancel_sends(parent) || cr_delete(parent))) {
         return CR_ERR_KERNEL;
-    }
-    cr_edge_walk holders = cr_model_walk(cr_sys.model, resource, CR_EDGE_HOLD, CR_IN);
-    while (cr_model_next(&holders)) {
-        cr_pd *holder = cr_pd_of(holders.other);
-        uint32_t slot = cr_sys.edge_entry[holders.edge];
-        if (holder != 0 && slot != 0) {
-            /* A core resource with a slot is a PD capability, and has the PD's number. */
-            lose_slot(holder, slot,
-                      core ? CR_SLOT_LOST_PD | CR_SLOT_UNTOLD | info.number
-                           : CR_SLOT_LOST | space.number,
-                      core ? 0 : server);
-            holder->just_lost = deleted_by != 0 ? slot : 0;
-        }
     }
     if (pool_slot != 0) {
         cr_pool_give(pool_slot);
     }
     const int is_backed = deleted_by != 0 && cr_backing_of(resource, &object, &writable);
-    status = destroy(resource, deleted_by == 0);
+    /* A PD capability has the PD's number. */
+    const int is_pd = cr_same(info.space, cr_sys.pd_space);
+    const loss of = {.state = is_pd ? CR_SLOT_LOST_PD | CR_SLOT_UNTOLD | info.number
+                                    : CR_SLOT_LOST | cr_id_of(resource)->space,
+                     .server = is_pd ? 0 : server,
+                     .deleted = deleted_by != 0};
+    status = destroy(resource, deleted_by == 0, lose_hold, &of);
     if (status == CR_OK && is_backed) {
         free_memory(object); /* A cleanup has planned that. */
     }
@@ -332,7 +341,7 @@ static cr_status take_space(cr_ref space, const cr_pd *deleted_by)
     if (deleted_by == 0) {
         cr_tombstone_make(space, 0);
     }
-    status = cr_rows_destroy(space, deleted_by == 0);
+    status = cr_rows_destroy(space, deleted_by == 0, 0, 0);
     if (status == CR_OK) {
         cr_space_entry_of(space)->used = 0;
         cr_sys.type_spaces[info.type]--;
@@ -345,19 +354,21 @@ cr_status cr_take_space(cr_ref space)
     return take_space(space, 0);
 }
 
+static void lose_request(const cr_edge_info *edge, uint32_t entry, const void *with)
+{
+    (void)with;
+    if (edge->kind == CR_EDGE_REQUEST && entry != CR_NONE) {
+        free_request_entry(entry);
+    }
+}
+
 cr_status cr_take_pd(cr_pd *pd)
 {
     cr_sys.respawnable_gone |= (pd->flags & CR_IMAGE_RESPAWN) != 0;
     cr_status status = cr_body_destroy(&pd->body);
-    cr_edge_walk requests = cr_model_walk(cr_sys.model, pd->node, CR_EDGE_REQUEST, CR_OUT);
-    while (status == CR_OK && cr_model_next(&requests)) {
-        if (cr_sys.edge_entry[requests.edge] != CR_NONE) {
-            free_request_entry(cr_sys.edge_entry[requests.edge]);
-        }
-    }
     if (status == CR_OK) {
         cr_tombstone_make(pd->node, pd);
-        status = cr_rows_destroy(pd->node, 1);
+        status = cr_rows_destroy(pd->node, 1, lose_request, 0);
     }
     if (status == CR_OK) {
         cr_forget_allowances(pd);

@@ -174,6 +174,7 @@ static void calls(void)
         break;
     case 7:
         (void)cr_delete(cr_slot_l1(any()));
+        (void)cr_delete(cr_pool_slot(any()));
         (void)cr_delete(cr_slot_in(any_64(), any(), any()));
         break;
     case 8:

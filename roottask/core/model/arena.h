@@ -6,7 +6,8 @@
  *
  * The arena contains no pointers, so its bytes are valid at every address. Each edge is on three
  * lists: one list at each of its ends, and a hash chain. The lists at the ends are doubly linked,
- * so that dropping an edge needs no search. */
+ * so that dropping an edge needs no search. A structural edge is on no chain: its node names
+ * the other end as its parent. */
 #ifndef CELLREAP_MODEL_ARENA_H
 #define CELLREAP_MODEL_ARENA_H
 
@@ -107,6 +108,12 @@ static inline const cr_edge *cr_edge_at(const cr_model *model, uint32_t index)
 static inline cr_edge *cr_edge_at_mut(cr_model *model, uint32_t index)
 {
     return &cr_edges_mut(model)[index < model->max_edges ? index : 0];
+}
+
+/* Edges of these kinds are added and dropped only together with their node. */
+static inline int cr_is_structural(uint32_t kind)
+{
+    return kind == CR_EDGE_MANAGE || kind == CR_EDGE_SUBSET;
 }
 
 /* A count takes the low bits of the word. */

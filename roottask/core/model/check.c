@@ -129,10 +129,13 @@ static int edge_sound(const cr_model *model, uint32_t index)
     }
     uint32_t steps = 0;
     /* The edge must be on its hash chain, with no duplicate before it. */
-    return cr_find_edge(model, edge->kind, from, to, handler, &steps) == index;
+    return cr_is_structural(edge->kind)
+               ? edge->chain == CR_NONE
+               : cr_find_edge(model, edge->kind, from, to, handler, &steps) == index;
 }
 
-static int chains_sound(const cr_model *model)
+/* *chained: the number of edges on all chains. */
+static int chains_sound(const cr_model *model, uint32_t *chained)
 {
     const cr_edge *edges = cr_edges(model);
     const uint32_t buckets = cr_bucket_count(model->max_edges);
@@ -141,7 +144,7 @@ static int chains_sound(const cr_model *model)
         for (uint32_t index = cr_buckets(model)[bucket]; index != CR_NONE;
              index = edges[index].chain) {
             if (index >= model->max_edges || edges[index].kind >= CR_EDGE_KIND_COUNT ||
-                seen == model->n_edges ||
+                seen == model->n_edges || cr_is_structural(edges[index].kind) ||
                 cr_bucket_of(model, edges[index].kind, edges[index].end[CR_OUT],
                              edges[index].end[CR_IN]) != bucket) {
                 return 0;
@@ -149,7 +152,8 @@ static int chains_sound(const cr_model *model)
             seen++;
         }
     }
-    return seen == model->n_edges;
+    *chained = seen;
+    return 1;
 }
 
 static int free_lists_sound(const cr_model *model)
@@ -203,7 +207,8 @@ cr_status cr_model_check(const cr_model *model)
         }
         used_nodes += cr_nodes(model)[i].kind != CR_NODE_FREE ? 1u : 0u;
     }
-    if (!chains_sound(model)) {
+    uint32_t chained = 0;
+    if (!chains_sound(model, &chained)) {
         return CR_ERR_CORRUPT;
     }
     for (uint32_t i = 0; i < model->max_edges; i++) {
@@ -214,8 +219,9 @@ cr_status cr_model_check(const cr_model *model)
             return CR_ERR_CORRUPT;
         }
         used_edges++;
+        chained -= cr_is_structural(cr_edges(model)[i].kind) ? 0u : 1u;
     }
-    if (used_nodes != model->n_nodes || used_edges != model->n_edges ||
+    if (used_nodes != model->n_nodes || used_edges != model->n_edges || chained != 0 ||
         listed != 2 * (uint64_t)used_edges) {
         return CR_ERR_CORRUPT;
     }

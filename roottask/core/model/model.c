@@ -10,6 +10,22 @@
 
 enum { LIMIT = 0x7fffffff, LISTS = 2 * CR_EDGE_KIND_COUNT /* of the edges of a node */ };
 
+/* The lists on which a node of a kind can have edges, as cr_ends_fit allows them: twice the kind of
+ * the edges, and the direction. LISTS is the end. */
+enum { LISTS_MOST = 11 };
+static const uint8_t lists_of[CR_NODE_KIND_COUNT][LISTS_MOST] = {
+    [CR_NODE_FREE] = {LISTS},
+    [CR_NODE_PD] = {2 * CR_EDGE_HOLD, 2 * CR_EDGE_REQUEST, 2 * CR_EDGE_FAULT,
+                    2 * CR_EDGE_FAULT + CR_IN, 2 * CR_EDGE_LINK, 2 * CR_EDGE_OWN,
+                    2 * CR_EDGE_OWN + CR_IN, 2 * CR_EDGE_SUBSCRIBE, 2 * CR_EDGE_SUBSCRIBE + CR_IN,
+                    2 * CR_EDGE_BODY, LISTS},
+    [CR_NODE_SPACE] = {2 * CR_EDGE_HOLD + CR_IN, 2 * CR_EDGE_REQUEST + CR_IN, 2 * CR_EDGE_MAP,
+                       2 * CR_EDGE_MAP + CR_IN, 2 * CR_EDGE_SUBSCRIBE + CR_IN,
+                       2 * CR_EDGE_MANAGE + CR_IN, LISTS},
+    [CR_NODE_RESOURCE] = {2 * CR_EDGE_HOLD + CR_IN, 2 * CR_EDGE_MAP, 2 * CR_EDGE_MAP + CR_IN,
+                          2 * CR_EDGE_SUBSET, 2 * CR_EDGE_BODY + CR_IN, LISTS},
+};
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 uint32_t cr_bucket_count(uint32_t max_edges)
@@ -34,6 +50,8 @@ size_t cr_model_bytes(uint32_t max_nodes, uint32_t max_edges)
     return bytes <= SIZE_MAX ? (size_t)bytes : 0;
 }
 
+/* For init. Of an entry that is not in use, later only its kind, its link on the free list and the
+ * empty lists of a node are kept right: the rest is set when it is taken. */
 static void clear_node(cr_node *node)
 {
     node->kind = CR_NODE_FREE;
@@ -168,8 +186,9 @@ static cr_ref take_node(cr_model *model, cr_node_kind kind, uint32_t type, uint3
     model->touched_nodes++;
     model->free_node = node->next_free;
     model->n_nodes++;
-    clear_node(node);
     node->kind = kind;
+    node->state = CR_STATE_ACTIVE;
+    node->holders = 0;
     node->type = type;
     node->number = number;
     node->flags = flags;
@@ -261,7 +280,6 @@ static void insert_edge(cr_model *model, cr_edge_kind kind, uint32_t from, uint3
     order_ends(kind, &from, &to);
     const uint32_t index = model->free_edge;
     cr_edge *edge = cr_edge_at_mut(model, index);
-    uint32_t *bucket = &cr_buckets_mut(model)[cr_bucket_of(model, kind, from, to)];
     model->free_edge = edge->chain;
     model->n_edges++;
     model->touched_edges++;
@@ -269,8 +287,12 @@ static void insert_edge(cr_model *model, cr_edge_kind kind, uint32_t from, uint3
     edge->counts = cr_counts(1, handler);
     edge->end[CR_OUT] = from;
     edge->end[CR_IN] = to;
-    edge->chain = *bucket;
-    *bucket = index;
+    edge->chain = CR_NONE;
+    if (!cr_is_structural(kind)) {
+        uint32_t *bucket = &cr_buckets_mut(model)[cr_bucket_of(model, kind, from, to)];
+        edge->chain = *bucket;
+        *bucket = index;
+    }
     list_insert(model, index, CR_OUT);
     list_insert(model, index, CR_IN);
     if (kind == CR_EDGE_HOLD) {
@@ -341,20 +363,22 @@ static inline void list_remove(arrays *in, const cr_edge *edge, cr_direction sid
 /* Frees the entry of an edge that is on no list of its ends any more. */
 static inline void free_edge(cr_model *model, arrays *in, cr_edge *edge, uint32_t index)
 {
-    const uint32_t to = edge->end[CR_IN];
-    uint32_t *link = &in->buckets[hash_of(edge->kind, edge->end[CR_OUT], to) & in->mask];
-    for (uint32_t steps = 0; *link != index && *link < in->max_edges && steps < in->max_edges;
-         steps++) {
-        link = &edge_in(in, *link)->chain;
-        in->touched++;
+    if (!cr_is_structural(edge->kind)) {
+        const uint32_t to = edge->end[CR_IN];
+        uint32_t *link = &in->buckets[hash_of(edge->kind, edge->end[CR_OUT], to) & in->mask];
+        for (uint32_t steps = 0; *link != index && *link < in->max_edges && steps < in->max_edges;
+             steps++) {
+            link = &edge_in(in, *link)->chain;
+            in->touched++;
+        }
+        if (*link == index) {
+            *link = edge->chain;
+        }
+        if (edge->kind == CR_EDGE_HOLD) {
+            node_in(in, to)->holders--;
+        }
     }
-    if (*link == index) {
-        *link = edge->chain;
-    }
-    if (edge->kind == CR_EDGE_HOLD) {
-        node_in(in, to)->holders--;
-    }
-    clear_edge(edge);
+    edge->kind = CR_EDGE_KIND_COUNT;
     edge->chain = model->free_edge;
     model->free_edge = index;
     in->removed++;
@@ -439,12 +463,6 @@ int cr_root_may(uint32_t kind, int from_root, int to_root)
     }
 }
 
-/* Edges of these kinds are added and dropped only together with their node. */
-static int structural(cr_edge_kind kind)
-{
-    return kind == CR_EDGE_MANAGE || kind == CR_EDGE_SUBSET;
-}
-
 static int in_range(cr_edge_kind kind)
 {
     return (uint32_t)kind < CR_EDGE_KIND_COUNT;
@@ -453,7 +471,7 @@ static int in_range(cr_edge_kind kind)
 static cr_status add_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to,
                           uint32_t handler)
 {
-    if (!in_range(kind) || structural(kind) || handler >= CR_HANDLER_COUNT) {
+    if (!in_range(kind) || cr_is_structural(kind) || handler >= CR_HANDLER_COUNT) {
         return CR_ERR_ARG;
     }
     const cr_node *a = node_at_mut(model, from);
@@ -514,7 +532,7 @@ cr_status cr_model_subscribe(cr_model *model, cr_ref pd, cr_ref node, uint32_t h
 static cr_status find_removable(cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to,
                                 uint32_t handler, uint32_t *index)
 {
-    if (!in_range(kind) || structural(kind)) {
+    if (!in_range(kind) || cr_is_structural(kind)) {
         return CR_ERR_ARG;
     }
     if (node_at_mut(model, from) == NULL || node_at_mut(model, to) == NULL) {
@@ -832,21 +850,22 @@ static inline cr_ref ref_in(const arrays *in, uint32_t index)
 }
 
 /* Removes the first edges of a list, until `out` has so many. `taken`: those that it has. */
-static inline uint32_t take_list(cr_model *model, arrays *in, uint32_t node, uint32_t *head,
+static inline uint32_t take_list(cr_model *model, arrays *in, cr_ref node, uint32_t *head,
                                  cr_direction direction, cr_edge_taken *out, uint32_t taken,
                                  uint32_t most)
 {
     uint32_t index = *head;
     for (; taken < most && index < in->max_edges; taken++) {
         cr_edge *edge = edge_in(in, index);
-        const cr_direction side = cr_side_of(edge, node, direction);
+        const cr_direction side = cr_side_of(edge, node.index, direction);
         const uint32_t next = edge->next[side];
+        const cr_ref other = ref_in(in, edge->end[side == CR_OUT ? CR_IN : CR_OUT]);
         out[taken] = (cr_edge_taken){.index = index,
                                      .info = {.kind = (cr_edge_kind)edge->kind,
                                               .count = cr_count_of(edge),
                                               .handler = cr_handler_of(edge),
-                                              .from = ref_in(in, edge->end[CR_OUT]),
-                                              .to = ref_in(in, edge->end[CR_IN])}};
+                                              .from = side == CR_OUT ? node : other,
+                                              .to = side == CR_OUT ? other : node}};
         list_remove(in, edge, side == CR_OUT ? CR_IN : CR_OUT);
         free_edge(model, in, edge, index);
         index = next;
@@ -854,22 +873,25 @@ static inline uint32_t take_list(cr_model *model, arrays *in, uint32_t node, uin
     *head = index;
     if (index < in->max_edges) {
         cr_edge *first = edge_in(in, index);
-        first->prev[cr_side_of(first, node, direction)] = CR_NONE;
+        first->prev[cr_side_of(first, node.index, direction)] = CR_NONE;
         in->touched++;
     }
     return taken;
 }
 
 /* Removes edges of a node; the rest is as for cr_model_take_edges. Returns their number. */
-static uint32_t take_edges(cr_model *model, uint32_t node, uint32_t *list, cr_edge_taken *out,
+static uint32_t take_edges(cr_model *model, cr_ref node, uint32_t *list, cr_edge_taken *out,
                            uint32_t room)
 {
     arrays in = arrays_of(model);
-    cr_node *slot = node_in(&in, node);
+    cr_node *slot = node_in(&in, node.index);
+    const uint32_t kind = slot->kind;
+    const uint8_t *lists = lists_of[kind < CR_NODE_KIND_COUNT ? kind : 0];
     uint32_t taken = 0;
-    uint32_t at = *list;
+    uint32_t place = *list;
     int alone = 0;
-    for (; at < LISTS; at++) {
+    for (; place < LISTS_MOST && lists[place] < LISTS; place++) {
+        const uint32_t at = lists[place];
         uint32_t *head = &slot->head[at / 2][at % 2];
         if (*head >= in.max_edges) {
             continue;
@@ -885,7 +907,7 @@ static uint32_t take_edges(cr_model *model, uint32_t node, uint32_t *list, cr_ed
         }
     }
     count_removed(model, &in);
-    *list = at < LISTS ? at : CR_NONE;
+    *list = place < LISTS_MOST && lists[place] < LISTS ? place : CR_NONE;
     return taken;
 }
 
@@ -894,7 +916,7 @@ cr_status cr_model_take_edges(cr_model *model, cr_ref ref, uint32_t *list, cr_ed
 {
     cr_node *node = node_at_mut(model, ref);
     const cr_status status = node != NULL ? destroyable(node) : CR_ERR_STALE;
-    *count = status == CR_OK ? take_edges(model, ref.index, list, out, room) : 0;
+    *count = status == CR_OK ? take_edges(model, ref, list, out, room) : 0;
     if (status == CR_OK && *list == CR_NONE) {
         node->state = CR_STATE_DESTROYED;
     }
@@ -923,7 +945,7 @@ cr_status cr_model_release(cr_model *model, cr_ref ref)
     if (node->state != CR_STATE_DESTROYED) {
         return CR_ERR_STATE;
     }
-    clear_node(node);
+    node->kind = CR_NODE_FREE;
     model->n_nodes--;
     if (node->generation >= CR_GENERATION_MAX) {
         model->n_retired++; /* reusing a generation would make old references valid again */

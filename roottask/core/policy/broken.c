@@ -25,8 +25,7 @@ static void above(cr_planner *planner, uint32_t node, uint32_t origin, reached *
     while (cr_walk_next(planner, &uppers)) {
         uint32_t place = 0;
         cr_scratch *scratch = cr_scratch_of(planner, uppers.other);
-        if (scratch->local == HANGS || cr_goes(planner, uppers.other) ||
-            cr_was_left(planner, uppers.other) ||
+        if (scratch->local == HANGS || !cr_stays(planner, uppers.other) ||
             !cr_take_place(planner, CR_ROOM_NODES, &queue->tail, &place)) {
             continue;
         }
@@ -38,10 +37,9 @@ static void above(cr_planner *planner, uint32_t node, uint32_t origin, reached *
 
 static void above_space(cr_planner *planner, const cr_doomed *space, reached *queue)
 {
-    const uint32_t seen = planner->ordering ? space->group : 0;
     const uint32_t node = space->node.index;
     above(planner, node, node, queue);
-    if (!cr_must_walk(seen, CR_SEEN_UPPER)) {
+    if (!cr_must_walk(space->group, CR_SEEN_UPPER)) {
         return;
     }
     cr_walk members = cr_walk_start(planner, node, CR_EDGE_SUBSET, CR_IN);

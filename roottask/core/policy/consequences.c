@@ -38,7 +38,8 @@ static void tell_loss(cr_planner *planner, uint32_t pd, uint32_t space)
     }
 }
 
-static void losses_in_space(cr_planner *planner, uint32_t space, uint32_t seen)
+/* Returns what is seen in the space, as far as it is not in `seen`. */
+static uint32_t losses_in_space(cr_planner *planner, uint32_t space, uint32_t seen)
 {
     cr_plan *plan = planner->plan;
     const uint32_t manager = cr_parent_of(planner, cr_look(planner, space));
@@ -58,7 +59,7 @@ static void losses_in_space(cr_planner *planner, uint32_t space, uint32_t seen)
         }
     }
     if (!cr_must_walk(seen, CR_SEEN_SURVIVOR)) {
-        return;
+        return seen;
     }
     cr_walk requests = cr_walk_start(planner, space, CR_EDGE_REQUEST, CR_IN);
     while (cr_walk_next(planner, &requests)) {
@@ -70,8 +71,10 @@ static void losses_in_space(cr_planner *planner, uint32_t space, uint32_t seen)
             }
         }
     }
+    uint32_t maps = CR_SEEN;
     cr_walk members = cr_walk_start(planner, space, CR_EDGE_SUBSET, CR_IN);
     while (cr_walk_next(planner, &members)) {
+        maps |= cr_see_maps(planner, members.other);
         cr_walk users = cr_walk_start(planner, members.other, CR_EDGE_HOLD, CR_IN);
         while (cr_walk_next(planner, &users)) {
             if (cr_survives(planner, users.other, &is_root) && !is_root) {
@@ -80,6 +83,7 @@ static void losses_in_space(cr_planner *planner, uint32_t space, uint32_t seen)
             }
         }
     }
+    return seen | maps;
 }
 
 /* A doomed PD had a HOLD or REQUEST in a space that is not doomed. If the manager of the space
@@ -117,15 +121,18 @@ static void holds_of_dead(cr_planner *planner, uint32_t pd, uint32_t at)
     cr_walk holds = cr_walk_start(planner, pd, CR_EDGE_HOLD, CR_OUT);
     while (cr_walk_next(planner, &holds)) {
         const cr_node *held = cr_look(planner, holds.other);
-        if (held->kind != CR_NODE_RESOURCE || /* a HOLD of a space itself is no reason */
-            cr_was_left(planner, holds.other)) {
+        if (held->kind != CR_NODE_RESOURCE) { /* a HOLD of a space itself is no reason */
             continue;
         }
         const uint32_t space = cr_parent_of(planner, held);
+        const int goes = cr_found_of(planner, space) != NULL;
+        if (!goes && cr_was_left(planner, holds.other)) {
+            continue;
+        }
         const cr_node *info = cr_node_at(planner->model, space);
         const uint32_t manager = cr_parent_of(planner, info);
         after(planner, manager, at, CR_IMPLICIT);
-        if (cr_found_of(planner, space) != NULL) {
+        if (goes) {
             continue;
         }
         if ((info->flags & CR_FLAG_CORE) == 0) {
@@ -217,7 +224,7 @@ static int carries(cr_planner *planner, uint32_t resource)
 {
     cr_walk uppers = cr_walk_start(planner, resource, CR_EDGE_MAP, CR_IN);
     while (cr_walk_next(planner, &uppers)) {
-        if (!cr_goes(planner, uppers.other) && !cr_was_left(planner, uppers.other)) {
+        if (cr_stays(planner, uppers.other)) {
             cr_walk_count(planner, &uppers);
             return 1;
         }
@@ -278,7 +285,7 @@ static void free_core(cr_planner *planner)
     uint32_t kept = 0;
     for (uint32_t i = planner->n_pds; i < planner->n_found && planner->status == CR_OK; i++) {
         const cr_doomed *space = cr_found_at(planner, i);
-        if (cr_must_walk(planner->ordering ? space->group : 0, CR_SEEN_LOWER)) {
+        if (cr_must_walk(space->group, CR_SEEN_LOWER)) {
             add_lower_of_space(planner, space->node.index);
         }
     }
@@ -359,6 +366,10 @@ void cr_find_consequences(cr_planner *planner)
 {
     for (uint32_t i = 0; i < planner->n_found && planner->status == CR_OK; i++) {
         const uint32_t node = planner->found[i].node.index;
+        if (i >= planner->n_pds) {
+            const uint32_t seen = planner->ordering ? planner->found[i].group : 0;
+            planner->found[i].group = losses_in_space(planner, node, seen) & CR_GROUP_MAX;
+        }
         if (planner->ordering) {
             cr_order_at_place(planner, i);
         }
@@ -366,8 +377,6 @@ void cr_find_consequences(cr_planner *planner)
             holds_of_dead(planner, node, i);
             requests_of_dead(planner, node, i);
             body_of_dead(planner, node);
-        } else {
-            losses_in_space(planner, node, planner->ordering ? planner->found[i].group : 0);
         }
     }
     free_core(planner);

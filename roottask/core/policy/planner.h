@@ -39,12 +39,12 @@ typedef struct cr_scratch {
     };
 } cr_scratch;
 
-/* What the traversal of PDs saw while it walked the REQUESTs and members of a space, or-ed. If it
- * has walked them and saw none of these, a later part need not walk them again. Until the order is
- * known, `group` of a space in `found` keeps this. */
+/* What was seen in a space by who first walked its REQUESTs and members, or-ed: the traversal of
+ * PDs, or else losses_in_space. If none of these was seen, a later part need not walk them again.
+ * Until the order is known, `group` of a space in `found` keeps this. */
 enum {
-    CR_SEEN = 1,          /* it has walked them */
-    CR_SEEN_SURVIVOR = 2, /* PDs that the traversal did not doom there and then */
+    CR_SEEN = 1,          /* they were walked */
+    CR_SEEN_SURVIVOR = 2, /* PDs that were not doomed there and then */
     CR_SEEN_UPPER = 4,    /* resources that map to a member */
     CR_SEEN_LOWER = 8     /* resources that a member maps to */
 };
@@ -228,6 +228,14 @@ static inline cr_scratch *cr_scratch_of(cr_planner *planner, uint32_t node)
     return scratch;
 }
 
+/* What the edges of a member of a space add to what was seen in it. */
+static inline uint32_t cr_see_maps(const cr_planner *planner, uint32_t member)
+{
+    const cr_node *info = cr_node_at(planner->model, member);
+    return (info->head[CR_EDGE_MAP][CR_IN] != CR_NONE ? CR_SEEN_UPPER : 0u) |
+           (info->head[CR_EDGE_MAP][CR_OUT] != CR_NONE ? CR_SEEN_LOWER : 0u);
+}
+
 static inline void cr_fail_full(cr_planner *planner, cr_room room)
 {
     if (planner->status == CR_OK) {
@@ -282,18 +290,6 @@ static inline cr_doomed *cr_found_of(cr_planner *planner, uint32_t node)
     return local < planner->n_found ? cr_found_at(planner, local) : NULL;
 }
 
-/* Whether a node goes, when it is known which core resources do. */
-static inline int cr_goes(cr_planner *planner, uint32_t node)
-{
-    const uint32_t local = cr_scratch_of(planner, node)->local;
-    if (local < planner->n_found || local == CR_GOES) {
-        return 1;
-    }
-    const cr_node *info = cr_look(planner, node);
-    return info->kind == CR_NODE_RESOURCE &&
-           cr_found_of(planner, cr_parent_of(planner, info)) != NULL;
-}
-
 /* Whether no cleanup dooms a node, except the one that is planned. */
 static inline int cr_is_active(cr_planner *planner, uint32_t node)
 {
@@ -322,6 +318,25 @@ static inline int cr_was_left(cr_planner *planner, uint32_t node)
     return cr_is_doomed_besides(planner, cr_parent_of(planner, info));
 }
 
+/* Whether a node neither goes nor was left, when it is known which core resources go. */
+static inline int cr_stays(cr_planner *planner, uint32_t node)
+{
+    const uint32_t local = cr_scratch_of(planner, node)->local;
+    if (local < planner->n_found || local == CR_GOES) {
+        return 0;
+    }
+    const cr_node *info = cr_look(planner, node);
+    if (info->kind != CR_NODE_RESOURCE) {
+        return cr_is_active(planner, node);
+    }
+    const uint32_t space = cr_parent_of(planner, info);
+    if (cr_found_of(planner, space) != NULL || !cr_is_active(planner, space)) {
+        return 0;
+    }
+    cr_walk bodies = cr_walk_start(planner, node, CR_EDGE_BODY, CR_IN);
+    return !cr_walk_next(planner, &bodies) || !cr_is_doomed_besides(planner, bodies.other);
+}
+
 /* Marks a PD or space. Returns 1 if it was not marked since planner->mark was last incremented. */
 static inline int cr_first_time(cr_planner *planner, uint32_t node)
 {
@@ -334,13 +349,14 @@ static inline int cr_first_time(cr_planner *planner, uint32_t node)
 /* Whether a PD is active and not doomed by this plan. *is_root: it is the root task. */
 static inline int cr_survives(cr_planner *planner, uint32_t pd, int *is_root)
 {
-    if (cr_scratch_of(planner, pd)->local < planner->n_found) {
+    const uint32_t local = cr_scratch_of(planner, pd)->local;
+    if (local < planner->n_found) {
         *is_root = 0; /* never doomed */
         return 0;
     }
     const cr_node *node = cr_look(planner, pd);
     *is_root = (node->flags & CR_FLAG_ROOT) != 0;
-    return node->kind == CR_NODE_PD && cr_is_active(planner, pd);
+    return node->kind == CR_NODE_PD && (node->state == CR_STATE_ACTIVE || local == CR_SPARED);
 }
 
 /* ---- closeness (close.c) -------------------------------------------------------------------- */

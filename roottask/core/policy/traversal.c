@@ -128,9 +128,7 @@ static void reach_dependents(cr_planner *planner, uint32_t space, uint32_t depth
     cr_walk members = cr_walk_start(planner, space, CR_EDGE_SUBSET, CR_IN);
     while (cr_walk_next(planner, &members)) {
         const uint32_t member = members.other;
-        const cr_node *info = cr_node_at(planner->model, member);
-        seen |= info->head[CR_EDGE_MAP][CR_IN] != CR_NONE ? CR_SEEN_UPPER : 0u;
-        seen |= info->head[CR_EDGE_MAP][CR_OUT] != CR_NONE ? CR_SEEN_LOWER : 0u;
+        seen |= cr_see_maps(planner, member);
         cr_walk holders = cr_walk_start(planner, member, CR_EDGE_HOLD, CR_IN);
         while (cr_walk_next(planner, &holders)) {
             if (!reach_pd(planner, holders.other, depth, round, CR_WHY_HOLD, member, 1)) {

@@ -14,7 +14,7 @@
 /* clang-format off */
 #define CR_TABLE_LIMITS                                                                            \
     CR_TABLE_LIMIT(CR_MAX_PDS, 1024, pds, 8400, "PDs at a time, with the root task")               \
-    CR_TABLE_LIMIT(CR_MAX_NODES, 32768, nodes, 713, "PDs, spaces and resources at a time")         \
+    CR_TABLE_LIMIT(CR_MAX_NODES, 32768, nodes, 714, "PDs, spaces and resources at a time")         \
     CR_TABLE_LIMIT(CR_MAX_EDGES, 131072, edges, 454, "edges at a time")                            \
     CR_TABLE_LIMIT(CR_MAX_SPACES, 4096, spaces, 1280, "spaces at a time")                          \
     CR_TABLE_LIMIT(CR_MAX_TYPES, 2048, types, 280, "types of spaces at a time")                    \

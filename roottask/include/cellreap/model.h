@@ -220,7 +220,8 @@ cr_status cr_model_drop_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr
 /* Removes the edge, whatever its count. Errors as for cr_model_drop_edge. */
 cr_status cr_model_cut_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to);
 
-/* The count of an edge. 0 if the edge does not exist or an end is stale. */
+/* The count of an edge. 0 if the edge does not exist or an end is stale. This and cr_model_find are
+ * not for MANAGE and SUBSET: cr_model_get tells those. */
 uint32_t cr_model_count(const cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to);
 
 /* The index of an edge, for tables kept beside the model; CR_NONE if the edge does not exist. The

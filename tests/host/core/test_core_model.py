@@ -712,7 +712,9 @@ def assert_sound(core: CoreModel, model: Any) -> None:
                     assert edge.kind == kind
                     assert {(end.index, end.generation) for end in ends} <= there
                     assert 1 <= edge.count <= lib.CR_COUNT_MAX
-                    if edge.handler == 0:
+                    if kind in (lib.CR_EDGE_MANAGE, lib.CR_EDGE_SUBSET):
+                        assert lib.cr_model_find(model, kind, *ends) == lib.CR_NONE
+                    elif edge.handler == 0:
                         assert lib.cr_model_find(model, kind, *ends) == at
                     else:
                         assert kind == lib.CR_EDGE_SUBSCRIBE

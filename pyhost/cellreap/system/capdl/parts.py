@@ -39,8 +39,6 @@ class Parts(Layout):
             cnode(self.name("body"), body_bits, target.slot_bits),
             cnode(self.name("cspace"), pd.cspace_bits, target.slot_bits),
         ]
-        if self.thread == 0:
-            objects.append(paging_table(self.name("vspace"), kinds[0], target.vspace_bits))
         for level, (kind, bits) in enumerate(zip(kinds[1:], target.table_bits, strict=True)):
             objects += [
                 paging_table(self.table(level, vaddr), kind, bits) for vaddr in self.tables[level]
@@ -52,6 +50,8 @@ class Parts(Layout):
             )
             for stretch, vaddr in self.frames
         ]
+        if self.thread == 0:
+            objects.append(paging_table(self.name("vspace"), kinds[0], target.vspace_bits))
         objects.append(Object(self.name("tcb"), "tcb", target.tcb_bits, self._thread()))
         if target.sc_bits:
             objects.append(Object(self.name("sc"), "sc", target.sc_bits, self._time()))
