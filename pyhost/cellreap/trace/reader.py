@@ -52,15 +52,6 @@ class Problem:
         return f"{self.line}: {self.rule}: {self.text}"
 
 
-@dataclass
-class _Gap:
-    """Missing sequence numbers first..last. `line` is the line at which the gap was noticed."""
-
-    first: int
-    last: int
-    line: int
-
-
 @dataclass(frozen=True)
 class _Suspect:
     """A line with a mark and a wrong checksum: damaged, or not the root task's.
@@ -256,7 +247,8 @@ class Reader:
     _next: int = 0
     _count: int = 0
     _digest: int = 0
-    _gaps: list[_Gap] = field(default_factory=list)
+    _gaps: list[tuple[range, int]] = field(default_factory=list)
+    """numbers that are missing, and the line at which that was noticed"""
     _claimed: list[int] = field(default_factory=list)  # sequence numbers of damaged lines
     _unclaimed: int = 0  # damaged lines whose sequence number is unknown
     _first_damage: Problem | None = None
@@ -399,22 +391,19 @@ class Reader:
         return events
 
     def _late(self, number: int, frame: Frame) -> None:
-        first, last = frame.first, frame.first + frame.count - 1
-        for gap in self._gaps:
-            if gap.first <= first and last <= gap.last:
-                self._gaps.remove(gap)
-                if gap.first < first:
-                    self._gaps.append(_Gap(gap.first, first - 1, gap.line))
-                if last < gap.last:
-                    self._gaps.append(_Gap(last + 1, gap.last, gap.line))
+        first, following = frame.first, frame.first + frame.count
+        one = frame.count == 1
+        for at, (gap, line) in enumerate(self._gaps):
+            if gap.start <= first and following <= gap.stop:
+                rest = _without(gap, range(first, following))
+                self._gaps[at : at + 1] = [(part, line) for part in rest]
                 self._break(number)
-                verb = "comes" if first == last else "come"
+                verb = "comes" if one else "come"
                 what = f"reordered: {self._told(frame)} {verb} after event {self._next - 1}"
                 self._problem(number, what, "line.reordered")
                 return
         again = "; did the machine start again?" if frame.is_trace else ""
-        verb = "was" if first == last else "were"
-        what = f"doubled: {self._told(frame)} {verb} there already{again}"
+        what = f"doubled: {self._told(frame)} {'was' if one else 'were'} there already{again}"
         self._problem(number, what, "line.doubled")
 
     def _missing(self, number: int, seq: int) -> None:
@@ -422,23 +411,15 @@ class Reader:
         gap.
         """
         self._break(number)
-        pieces: list[tuple[int, int]] = []
-        first = self._next
+        missing = range(self._next, seq)
+        stray = sum(claimed not in missing for claimed in self._claimed)
+        pieces = [missing]
         for claimed in sorted(set(self._claimed)):
-            if first <= claimed < seq:
-                if first < claimed:
-                    pieces.append((first, claimed - 1))
-                first = claimed + 1
-        if first < seq:
-            pieces.append((first, seq - 1))
-        stray = sum(1 for claimed in self._claimed if not self._next <= claimed < seq)
-        if sum(last - low + 1 for low, last in pieces) <= self._unclaimed + stray:
-            return
-        for low, last in pieces:
-            if len(self._gaps) < MAX_PROBLEMS:
-                self._gaps.append(_Gap(low, last, number))
-            else:
-                self.more_problems += 1
+            pieces += _without(pieces.pop(), range(claimed, claimed + 1)) if pieces else []
+        if sum(each.stop - each.start for each in pieces) > self._unclaimed + stray:
+            room = max(0, MAX_PROBLEMS - len(self._gaps))
+            self._gaps += [(each, number) for each in pieces[:room]]
+            self.more_problems += len(pieces[room:])
 
     def _damaged(self, number: int, text: bytes, what: tuple[str, str] | None) -> None:
         self._break(number)
@@ -465,10 +446,10 @@ class Reader:
         """Ends the input. InputError if there was no trace in the lines."""
         if not self._begun:
             raise _no_trace(self)
-        for gap in self._gaps:
-            one = gap.first == gap.last
-            what = f"event {gap.first} is" if one else f"events {gap.first} to {gap.last} are"
-            self._problem(gap.line, f"lost: {what} missing before this line", "line.lost")
+        for gap, line in self._gaps:
+            what = f"events {gap.start} to {gap.stop - 1} are"
+            what = f"event {gap.start} is" if gap.stop - gap.start == 1 else what
+            self._problem(line, f"lost: {what} missing before this line", "line.lost")
         self.cut_off = self._ended is None
         if self.cut_off:
             _cut_off(self)
@@ -483,6 +464,13 @@ class Reader:
             self.problems.append(Problem(number, text, rule))
         else:
             self.more_problems += 1
+
+
+def _without(numbers: range, gone: range) -> list[range]:
+    """The numbers but for those that are gone, in at most two parts."""
+    before = range(numbers.start, min(gone.start, numbers.stop))
+    behind = range(max(gone.stop, numbers.start), numbers.stop)
+    return [part for part in (before, behind) if part]
 
 
 def stop_message(reader: Reader) -> str:

@@ -66,7 +66,9 @@ class Accounts(Concern):
 
     def _use_of(self, name: str | None, uses: Mapping[str, int]) -> None:
         if name is not None and name in self._quotas:
-            self._most[name].update(uses)
+            most = self._most[name]
+            for word, count in uses.items():
+                most[word] += count
             self._check(name, uses)
 
     def _check(self, name: str, words: Iterable[str], *, made: bool = True) -> None:
@@ -143,11 +145,6 @@ class Accounts(Concern):
         node = event["of"]
         uses = {"bytes": event.number("bytes"), "pages": self._pages(node)}
         self._use_of(self._memory.get(node), uses)
-
-    def _edge(self, event: Event) -> None:
-        count = _EDGES.get(event.told)
-        if count is not None:
-            count(self, event)
 
     def _hold(self, event: Event) -> None:
         pd, node = event["from"], event["to"]
@@ -294,21 +291,17 @@ _MOST_KEPT = (
 """The most edges that the configuration can need for one PD, and those of a spawned PD."""
 _LEFT = (*LEFT_BEHIND, "lost", "destroy", "pre-destroy")
 """Kinds of notices for which the edge that caused them had kept room."""
-_EDGES: dict[str, Callable[[Accounts, Event], None]] = {
-    "made OWN": Accounts._own,
-    "made HOLD": Accounts._hold,
-    "made REQUEST": Accounts._request,
-    "made MAP": Accounts._map,
-    "made SUBSCRIBE": Accounts._subscribe,
-}
-"""What is told of an edge -> what counts its uses."""
 USES: dict[str, Callable[[Accounts, Event], None]] = {
     "PD": Accounts._pd,
     "RIGHTS": Accounts._rights,
     "SPACE": Accounts._space,
     "RESOURCE": Accounts._resource,
     "BODY": Accounts._body,
-    **_EDGES,
+    "made OWN": Accounts._own,
+    "made HOLD": Accounts._hold,
+    "made REQUEST": Accounts._request,
+    "made MAP": Accounts._map,
+    "made SUBSCRIBE": Accounts._subscribe,
     "QUEUE": Accounts._queue,
     "SETTLED": Accounts._settled,
     "fetched NOTICE": Accounts._get_work,

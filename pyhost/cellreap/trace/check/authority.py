@@ -95,7 +95,7 @@ class Authority(Concern):
         self._spawned.add(created)
         if creators is None or its is None:
             return
-        self.demand(event, pd, "spawn")
+        self.demand(pd, "spawn")
         pd_depth, rs_depth = self._system
         wanted = {"pd_depth": pd_depth, "rs_depth": rs_depth, "respawns": "0"}
         wanted.update((column, creators[column]) for column in _OF_CREATOR)
@@ -106,7 +106,7 @@ class Authority(Concern):
         if found is not None:
             self.bad("authority.spawn", f"{created}, which {pd} created, has {found}")
 
-    def demand(self, event: Event, pd: str, right: str) -> None:
+    def demand(self, pd: str, right: str) -> None:
         """Checks that the PD has a right that it uses."""
         if pd in self._rows and self._rows[pd][right] == "0":
             self.bad("authority.right", f"{pd} has not the right to {right}")

@@ -155,7 +155,7 @@ class Collections(Concern):
         """A PD asks for a collection."""
         by = event["by"]
         self.context.actors.may_act(event, by)
-        self.context.authority.demand(event, by, "collect")
+        self.context.authority.demand(by, "collect")
         self.due = self._looks = True
 
     def _stop_all(self) -> None:

@@ -14,7 +14,7 @@ from cellreap.model.ids import (
     parse_id,
     pd_behind,
 )
-from cellreap.trace.check.configured_threads import wrong_thread
+from cellreap.trace.check.configured_threads import is_placed
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.memory import Body
 from cellreap.trace.events import RECONCILED, Event
@@ -87,8 +87,8 @@ class ConfiguredEdges(Concern):
         wanted = {core for core, needed in zip(NEEDED_CORE, needs, strict=True) if needed}
         self._compare("request", config, "requests", sorted(asks), sorted(wanted))
         process = None if config.process is None else self.live(config.process)
-        if (wrong := wrong_thread(model, pd, config, process)) is not None:
-            self.bad("config.thread", wrong)
+        if not is_placed(model, pd, config, process):
+            self.bad("config.thread", f"{config.name}: its process is {process}")
         self._regions(pd, config)
         self._channels(pd, config)
         lines = {slot: parts.type for slot, (kind, node) in self.context.slots.of(pd).items()

@@ -20,23 +20,20 @@ def sharers(model: Model, pd: str) -> tuple[str, ...]:
     return tuple(sorted(pds, key=number_of))
 
 
-def wrong_thread(model: Model, pd: str, config: ExpectedPd, process: str | None) -> str | None:
-    """What is wrong with the address space of a PD that was just made. None: nothing.
+def is_placed(model: Model, pd: str, config: ExpectedPd, process: str | None) -> bool:
+    """Whether a PD that was just made has the address space of its process, which owns it.
 
     process: the first thread of its process, perhaps itself, if it shares one and that is there.
     """
-    if config.process is not None and process is None:
-        return f"{config.name}: {config.process} is not there: expected it before its threads"
-    held, its = spaces_of(model, pd), spaces_of(model, process)
-    if held != its or len(held) != (process is not None):
-        wanted = "none" if process is None else f"that of {process}"
-        return f"{config.name}: address spaces {sorted(held)}: expected {wanted}"
-    owners = {one for one, other in model.owns if other == pd}
-    if owners != {process} - {pd, None}:
-        return f"{config.name}: owned by {sorted(owners)}: expected {process}"
-    if process == pd and any(other != pd for other, node in model.holds if node in held):
-        return f"{config.name}: another PD has its address space before it"
-    return None
+    held, owners = spaces_of(model, pd), {one for one, other in model.owns if other == pd}
+    shared = process == pd and any(other != pd for other, node in model.holds if node in held)
+    return (
+        (config.process is None or process is not None)
+        and held == spaces_of(model, process)
+        and len(held) == (process is not None)
+        and owners == {process} - {pd, None}
+        and not shared
+    )
 
 
 def is_process(model: Model, pd: str, thread: str) -> bool:

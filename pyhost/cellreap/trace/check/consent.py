@@ -38,7 +38,7 @@ class Consent(Concern):
             self._allowed[pd, by] = left - 1
             self._given[pd] -= self._given[pd] > 0
 
-    def given(self, event: Event, pd: str) -> None:
+    def given(self, pd: str) -> None:
         """The PD allows or subscribes."""
         self._given[pd] += 1
         if self._given[pd] > _MOST:
@@ -66,6 +66,6 @@ class Consent(Concern):
         takes_back = count == 0 and self._allowed.get((pd, by), 0) > 0
         self._allowed[pd, by] = count
         if not takes_back and event["asker"] == pd:
-            self.given(event, pd)
+            self.given(pd)
 
     handlers: ClassVar[Handlers] = {"ALLOW": allow}

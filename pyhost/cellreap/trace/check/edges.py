@@ -63,7 +63,7 @@ class Edges(Concern):
 
     def _subscribe(self, event: Event, pd: str, node: str) -> None:
         if event["op"] != RECONCILED:
-            self.context.consent.given(event, pd)
+            self.context.consent.given(pd)
 
 
 _FOLDS: Final[Mapping[str, Callable[[Model, str, str, int], None]]] = {

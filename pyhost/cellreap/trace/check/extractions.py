@@ -88,7 +88,7 @@ class Extractions(Concern):
         x, by = event.number("x"), event["by"]
         if by != ROOT:
             context.actors.may_act(event, by)
-            context.authority.demand(event, by, "extract")
+            context.authority.demand(by, "extract")
         if x != self.last + 1:
             self.bad("extractions.number", f"x={x}: expected {self.last + 1}")
         if by in self._by_asker:

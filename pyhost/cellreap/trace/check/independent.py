@@ -25,15 +25,15 @@ def touched(model: IndexedModel, doomed: Iterable[str]) -> set[str]:
     for its space and server, and a region for its memory object. The root task and its spaces
     concern nobody.
     """
-    found: set[str] = set()
+    ends: set[str] = set()
     for node in doomed:
         parts = model.resources_in(node) if node in model.manager else [model.body_of(node)]
         for part in (node, *parts):
             if part is not None:
-                found |= stands_for(model, part)
-                for _, source, target in model.edges_at(part):
-                    found |= stands_for(model, source) | stands_for(model, target)
-    return found - {ROOT}
+                ends.add(part)
+                for _, *both in model.edges_at(part):
+                    ends.update(both)
+    return set[str]().union(*(stands_for(model, end) for end in ends)) - {ROOT}
 
 
 def stands_for(model: IndexedModel, node: str) -> set[str]:

@@ -59,18 +59,6 @@ class Objects:
 
     def check_sum(self, event: Event) -> None:
         """Checks that the event has all objects that there are."""
-        self._compare(event, self._used, event.name)
-
-    def _compare(self, event: Event, wanted: Counter[str], what: str) -> None:
-        has = counts_in(event["objects"])
-        if all(has.get(kind) == count for kind, count in wanted.items() if count) and all(
-            map(wanted.get, has)
-        ):
-            return
-        differ = [
-            f"{kind} {has.get(kind, 0)}: expected {wanted[kind]}"
-            for kind in sorted(has.keys() | wanted.keys())
-            if has.get(kind, 0) != wanted[kind]
-        ]
-        if differ:
-            self._context.bad("memory.objects", f"{what}: objects: {', '.join(differ)}")
+        if Counter(counts_in(event["objects"])) != self._used:
+            told = ",".join(f"{kind}:{count}" for kind, count in sorted((+self._used).items()))
+            self._context.breaks("memory.objects", f"objects={event['objects']}: expected {told}")

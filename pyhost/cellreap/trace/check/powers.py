@@ -100,23 +100,8 @@ class Powers:
 
     # -- nodes
 
-    def _spawned_pd(self, event: Event, asker: str) -> bool:
-        return self._asks_for(asker, "PD")
-
-    def _configured_pd(self, event: Event, asker: str) -> bool:
-        return True
-
-    def _of_saved_state(self, event: Event, asker: str) -> bool:
-        return self.context.saved.may_be(event)
-
     def _space(self, event: Event, asker: str) -> bool:
         return event["manager"] == asker and self._asks_for(asker, "RESSPC")
-
-    def _core_space(self, event: Event, asker: str) -> bool:
-        return event["manager"] == ROOT
-
-    def _resource(self, event: Event, asker: str) -> bool:
-        return self._manages(asker, event["space"])
 
     def _core_resource(self, event: Event, asker: str) -> bool:
         """A resource of the root task, which it makes for a HOLD."""
@@ -217,9 +202,6 @@ class Powers:
         """A PD drops or makes an edge of its own."""
         return event["from"] == asker
 
-    def _allows(self, event: Event, asker: str) -> bool:
-        return event["pd"] == asker
-
     # -- maps, subscriptions, and what PDs have from the start
 
     def _map(self, event: Event, asker: str) -> bool:
@@ -278,17 +260,14 @@ class Powers:
         both = [event["to"]] if event.made("LINK", "OWN") else []
         return self._makes(event["from" if event.name == "EDGE" else "pd"], *both)
 
-    def _allowed_from_start(self, event: Event, asker: str) -> bool:
-        return event["by"] == asker and self._makes(event["pd"])
-
 
 _ROWS: Final[Sequence[tuple[str, str, Callable[[Powers, Event, str], bool]]]] = (
-    *((told, SAVED, Powers._of_saved_state) for told in MAKE_SAVED),
-    ("PD", "spawn", Powers._spawned_pd),
-    ("PD", NOBODY, Powers._configured_pd),
+    *((told, SAVED, lambda it, event, _: it.context.saved.may_be(event)) for told in MAKE_SAVED),
+    ("PD", "spawn", lambda it, _, asker: it._asks_for(asker, "PD")),
+    ("PD", NOBODY, lambda *_: True),
     ("SPACE", "create_space", Powers._space),
-    ("SPACE", NOBODY, Powers._core_space),
-    ("RESOURCE", "create_resource", Powers._resource),
+    ("SPACE", NOBODY, lambda _it, event, _asker: event["manager"] == ROOT),
+    ("RESOURCE", "create_resource", lambda it, event, pd: it._manages(pd, event["space"])),
     ("RESOURCE", f"spawn save {NOBODY}", Powers._core_resource),
     ("RESOURCE", "allocate attach", Powers._memory),
     ("DELETE", "delete_space delete_resource", Powers._delete),
@@ -316,8 +295,8 @@ _ROWS: Final[Sequence[tuple[str, str, Callable[[Powers, Event, str], bool]]]] = 
     ("made OWN", NOBODY, Powers._from_start),
     ("made SUBSCRIBE", "subscribe", Powers._subscription),
     ("dropped SUBSCRIBE", "unsubscribe", Powers._subscription),
-    ("ALLOW", "allow", Powers._allows),
-    ("ALLOW", "spawn", Powers._allowed_from_start),
+    ("ALLOW", "allow", lambda _, event, asker: event["pd"] == asker),
+    ("ALLOW", "spawn", lambda it, event, pd: event["by"] == pd and it._makes(event["pd"])),
     ("RIGHTS", "set_depth pin", Powers._policy),
     ("RIGHTS", f"spawn {SAVED} {NOBODY}", Powers._from_start),
 )

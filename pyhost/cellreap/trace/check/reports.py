@@ -109,7 +109,7 @@ class Reports(Concern):
         context.actors.may_act(event, pd)
         if pd == ROOT:
             context.bad("reports.told", "REPORT: pd=PD_0: the root task is not told by itself")
-        context.authority.demand(event, pd, "listen")
+        context.authority.demand(pd, "listen")
         number = max(event.number("seen"), self._last - self._kept) + 1
         if event.number("number") != number or number > self._last:
             text = f"REPORT: number={event['number']}: expected {number} of {self._last}"

@@ -138,13 +138,14 @@ class Stated:
 
     def see(self, event: Event) -> None:
         """One of SEES."""
-        name = event.name
+        name, word = event.name, event.values.get("op")
         if name == "TRUTH":
             self._asked_kernel = True
+        if name == "TRUTH" or (name == "EDGE" and word not in _ASKED):
             return
-        word = event.values.get("op", name.lower())
+        word = word or name.lower()
         gives = name == "EDGE" and word in _GIVES
-        if (name == "EDGE" and word not in _ASKED) or (gives and not asks_to_read(event)):
+        if gives and not asks_to_read(event):
             return
         of = self._of(event["asker" if gives else "from" if name == "EDGE" else "pd"])
         if event.told == "stopped THREAD":

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Final
 
 from cellreap import headers
@@ -14,6 +14,7 @@ from cellreap.model.ids import ROOT, is_channel, is_line, is_memory, is_region
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.kernel_caps import KernelCaps
 from cellreap.trace.check.own_slots import has_parent
+from cellreap.trace.check.slots import Capability
 from cellreap.trace.check.snapshot import SnapshotError, read_snapshot
 from cellreap.trace.check.times import Times
 from cellreap.trace.events import Event, cause_of
@@ -43,6 +44,8 @@ _SHOWN = 5
 
 Slots = Mapping[int, str]
 """Slot -> the letter of its capability's type. Empty slots are left out."""
+Held = Sequence[tuple[int, Capability]]
+"""The capabilities for edges in a PD's CSpace."""
 
 
 @functools.lru_cache(maxsize=1 << 12)
@@ -215,23 +218,30 @@ class Truth(Concern):
     # -- the CNodes of PDs
 
     def _compare_pds(self) -> None:
-        context = self.context
-        pds = set(context.model.pds())
+        pds = set(self.context.model.pds())
         wanted = {(pd, cnode) for pd in pds if pd != ROOT for cnode in self._cnodes}
         for pd, cnode in sorted(wanted ^ self._caps.keys()):
             self.bad("truth.form", f"CAPS of {pd}'s {cnode}: expected it of each PD that is there")
         for key in [key for key in self._sizes if key[0] not in pds]:
             del self._sizes[key]
-        for key in sorted(wanted & self._caps.keys(), reverse=True):  # the CSpace before the body
-            (size, slots), (pd, cnode) = self._caps[key], key
-            if key not in self._sizes:
-                self._sizes[key] = self._size(pd, cnode, size)
-            if size != self._sizes[key]:
-                text = f"CAPS of {pd}'s {cnode}: slots={size}: expected {self._sizes[key]}"
-                self.bad("truth.form", text)
-            contents = self._cspace if cnode == "cspace" else self._body
-            where = "its CSpace" if cnode == "cspace" else "the CNode of its body"
-            self._compare(f"CAPS: {pd}: {where}", slots, contents(pd, slots))
+        for pd in sorted({pd for pd, _ in wanted & self._caps.keys()}):
+            held = [*self._kernel.capabilities(pd)]
+            if (pd, "cspace") in self._caps:
+                slots = self._told(pd, "cspace")
+                self._compare(f"CAPS: {pd}: its CSpace", slots, self._cspace(pd, slots, held))
+            if (pd, "body") in self._caps:
+                slots, where = self._told(pd, "body"), "the CNode of its body"
+                self._compare(f"CAPS: {pd}: {where}", slots, self._body(pd, slots, held))
+
+    def _told(self, pd: str, cnode: str) -> Slots:
+        """What a CNode was told to have, which keeps its size."""
+        size, slots = self._caps[pd, cnode]
+        known = self._sizes.get((pd, cnode))
+        if known is None:
+            known = self._sizes[pd, cnode] = self._size(pd, cnode, size)
+        if size != known:
+            self.bad("truth.form", f"CAPS of {pd}'s {cnode}: slots={size}: expected {known}")
+        return slots
 
     def _size(self, pd: str, cnode: str, told: int) -> int:
         """The slots of a CNode of which the trace tells for the first time.
@@ -264,16 +274,16 @@ class Truth(Concern):
             text = f"{where}: {len(differ) - _SHOWN} further slots differ"
             self.context.bad("truth.walk", text)
 
-    def _cspace(self, pd: str, has: Slots) -> Slots:
+    def _cspace(self, pd: str, has: Slots, held: Held) -> Slots:
         slots = {slot: _OF_ITS_OWN[name] for slot, name in self._kernel.own(pd, has).items()}
-        for slot, (_, node) in self._kernel.capabilities(pd):
+        for slot, (_, node) in held:
             if slot in has or not self._kernel.may_lack(node, pd):
                 slots[slot] = (
                     _NOTIFICATION if is_channel(node) else _OTHER if is_line(node) else _ENDPOINT
                 )
         return slots
 
-    def _body(self, pd: str, has: Slots) -> Slots:
+    def _body(self, pd: str, has: Slots, held: Held) -> Slots:
         """What is there: a thread, a CSpace, an address space, an endpoint, a notification twice.
 
         A reply capability may be there or not. There are as many tables and frames as BODY says.
@@ -287,7 +297,7 @@ class Truth(Concern):
             slots[7] = _OTHER
         parents = self._parents(pd)
         slots.update(dict.fromkeys(range(_TABLES, parents), _OTHER))
-        for slot, (kind, node) in self._kernel.capabilities(pd):
+        for slot, (kind, node) in held:
             there = parents + slot in has or not self._kernel.may_lack(node, pd)
             if kind == "REQUEST" and there:
                 slots[parents + slot] = _ENDPOINT
@@ -343,8 +353,10 @@ class Truth(Concern):
 
 def _parts(context: Context, memory: str) -> int:
     """The pages and tables whose capabilities are in the CNode of a memory object or region."""
+    if not is_memory(memory):
+        return 0
     objects, below = context.memory.objects, context.model.built_on(memory)
-    if not is_memory(memory) or (is_region(memory) and not below):
+    if is_region(memory) and not below:
         return 0  # A cleanup has left the region, and taken what it maps.
     frames = sum(objects.pages(node).count for node in (memory, *below))
     return frames + objects.of(memory)["table"]
