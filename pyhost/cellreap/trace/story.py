@@ -17,11 +17,7 @@ MAX_SAYS = 120
 """Maximum number of SAY lines that are kept after each cleanup."""
 MAX_SAID = 100_000
 """Maximum number of SAY lines that are kept in all."""
-PARTS = frozenset(
-    {
-        "TAKEOVER", "RESIDUE", "RECOVER", "SETTLED",
-    }
-)  # fmt: skip
+PARTS = frozenset({"TAKEOVER", "RESIDUE", "RECOVER", "SETTLED"})
 """The events of a cleanup that a chapter keeps."""
 
 

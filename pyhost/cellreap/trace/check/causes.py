@@ -15,11 +15,7 @@ from cellreap.trace.check.powers import CHANGES, OPERATIONS, Making, Powers
 from cellreap.trace.events import NOBODY, Event
 from cellreap.trace.events import RECONCILED as SAVED
 
-MAKING: Final = frozenset(
-    {
-        "BODY", "RIGHTS", "TRUST", "EDGE", "ALLOW", "RESOURCE",
-    }
-)  # fmt: skip
+MAKING: Final = frozenset({"BODY", "RIGHTS", "TRUST", "EDGE", "ALLOW", "RESOURCE"})
 """Events by which a PD is made, besides PD."""
 
 

@@ -6,14 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from cellreap import headers
-from cellreap.model.ids import (
-    is_channel,
-    is_line,
-    is_memory,
-    is_region,
-    parse_id,
-    pd_behind,
-)
+from cellreap.model.ids import is_channel, is_line, is_memory, is_region, parse_id, pd_behind
 from cellreap.trace.check.configured_threads import is_placed
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.memory import Body

@@ -16,25 +16,14 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from cellreap import headers
-from cellreap.model.ids import (
-    ROOT,
-    is_channel,
-    is_line,
-    is_memory,
-    parse_id,
-)
+from cellreap.model.ids import ROOT, is_channel, is_line, is_memory, parse_id
 from cellreap.trace.check.address_spaces import AddressSpaces
 from cellreap.trace.check.bells import Bells
 from cellreap.trace.check.context import Context
 from cellreap.trace.check.machine import Machine
 from cellreap.trace.check.own_slots import OwnSlots, child_of, has_door, has_parent, is_of_microkit
 from cellreap.trace.check.slots import Capability
-from cellreap.trace.check.snapshot import (
-    Cap,
-    Snapshot,
-    SnapshotError,
-    physical,
-)
+from cellreap.trace.check.snapshot import Cap, Snapshot, SnapshotError, physical
 
 THREAD_NAME = "rootserver"
 """The name of the threads of PDs, and of the root task's own: snapshots leave them out."""

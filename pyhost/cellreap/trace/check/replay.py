@@ -30,11 +30,7 @@ from cellreap.trace.events import Event, asks
 from cellreap.trace.expected import Expected, unverified
 from cellreap.trace.report import Report
 
-NEED_BODIES: Final = frozenset(
-    {
-        "PD", "USAGE", "FAULT", "FAULT_HELD", "EXIT", "TRIGGER", "CLEANUP",
-    }
-)  # fmt: skip
+NEED_BODIES: Final = frozenset({"PD", "USAGE", "FAULT", "FAULT_HELD", "EXIT", "TRIGGER", "CLEANUP"})
 """Events before which the BODY of the last PD must have come."""
 ANSWERS: Final = frozenset({"EXTRACT", "stopped THREAD", "withdrawn NOTICE"})
 """Events that may come while other events are required, as may QUEUE with n=0, and the TICKET of a

@@ -112,7 +112,4 @@ class Respawns(Concern):
             self.bad("respawn.due")
         return entry
 
-    handlers: ClassVar[Handlers] = {
-        "due RESPAWN": due,
-        "over RESPAWN": stays_down,
-    }
+    handlers: ClassVar[Handlers] = {"due RESPAWN": due, "over RESPAWN": stays_down}

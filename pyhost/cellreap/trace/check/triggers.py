@@ -271,11 +271,7 @@ class Triggers(Concern):
             late = Lateness(pd, token, notice.kind, notice.node, deadline, ms)
             context.report.late.append(late)
 
-    handlers: ClassVar[Handlers] = {
-        "FAULT": trigger,
-        "EXIT": trigger,
-        "TRIGGER": told,
-    }
+    handlers: ClassVar[Handlers] = {"FAULT": trigger, "EXIT": trigger, "TRIGGER": told}
 
 
 def _tree(context: Context, top: str) -> set[str]:
