@@ -419,8 +419,8 @@ class Operation:
 
     @property
     def asks(self) -> bool:
-        """Whether it changes nothing, and the trace has what it is asked about."""
-        return self.told.startswith("QUESTION")
+        """Whether the trace has what it is asked about."""
+        return self.told.startswith(("QUESTION", "TOLD_OF"))
 
     @property
     def name(self) -> str:

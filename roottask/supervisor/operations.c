@@ -20,7 +20,7 @@ static const struct {
 #undef CR_OPERATION
 };
 
-/* What the operation asks about, if it is a question. */
+/* What the operation asks about, if the trace tells that. */
 static void name_question(const cr_asked *a, cr_answer *answer)
 {
     switch (a->args.op) {
@@ -28,6 +28,7 @@ static void name_question(const cr_asked *a, cr_answer *answer)
 #define TOLD
 #define TOLD_IF(word)
 #define TOLD_SOME
+#define TOLD_OF(word, member) answer->number = a->args.member;
 #define QUESTION(member)                                                                           \
     answer->space = a->args.space;                                                                 \
     answer->number = a->args.member;

@@ -4,13 +4,6 @@
  * have the same order. */
 #include "reports.h"
 #include "arena.h"
-#include "system/text.h"
-
-static const char *const report_names[] = {
-#define CR_REPORT(enumerator, number, word, ...) [enumerator] = word,
-    CR_REPORTS
-#undef CR_REPORT
-};
 
 _Static_assert((int)CR_REPORT_WORD_COUNT == (int)CR_REPORT_WORDS, "the table has them all");
 
@@ -103,64 +96,56 @@ uint32_t cr_reports_count_steps(const cr_plan *plan)
 
 /* -- making reports */
 
-static cr_report *begin(cr_report_kind kind, const char *name)
+static cr_report *begin(cr_report_kind kind)
 {
     cr_report *report = &cr_sup.reports.at[++cr_sup.reports.last % CR_MAX_REPORTS];
-    *report = (cr_report){.name = name, .about = cr_id_none, .node = cr_id_none};
+    *report = (cr_report){0};
     report->words[CR_REPORT_NUMBER] = cr_sup.reports.last;
     report->words[CR_REPORT_KIND] = (uint64_t)kind;
     return report;
 }
 
-static cr_report *begin_of_cleanup(cr_report_kind kind, const char *name)
+static cr_report *begin_of_cleanup(cr_report_kind kind)
 {
     const cr_cleanup *now = &cr_sup.cleaner.now;
-    cr_report *report = begin(kind, name);
+    cr_report *report = begin(kind);
     report->words[CR_REPORT_CLEANUP] = now->tag;
     report->words[CR_REPORT_STEPS] = now->steps;
     return report;
 }
 
-static void put_pd(cr_report *report, const cr_id *pd)
-{
-    report->about = *pd;
-    report->words[CR_REPORT_PD] = pd->pd;
-}
-
 void cr_report_start(void)
 {
-    cr_report *report = begin_of_cleanup(CR_REPORT_STARTING, "-");
-    put_pd(report, cr_id_or_none(cr_sup.cleaner.now.plan.trigger));
+    cr_report *report = begin_of_cleanup(CR_REPORT_STARTING);
+    report->words[CR_REPORT_PD] = cr_id_or_none(cr_sup.cleaner.now.plan.trigger)->pd;
 }
 
 void cr_report_end(void)
 {
     const cr_journal *journal = &cr_sup.cleaner.now.journal;
     const int leaves = journal->n_kept != 0;
-    cr_report *report = begin_of_cleanup(leaves ? CR_REPORT_UNFINISHED : CR_REPORT_COMPLETED, "-");
+    cr_report *report = begin_of_cleanup(leaves ? CR_REPORT_UNFINISHED : CR_REPORT_COMPLETED);
     report->words[CR_REPORT_STEP] = journal->done;
     report->words[CR_REPORT_RESULT] = leaves ? CR_RESULT_FAILED : CR_RESULT_OK;
-    put_pd(report, cr_id_or_none(cr_sup.cleaner.now.plan.trigger));
+    report->words[CR_REPORT_PD] = cr_id_or_none(cr_sup.cleaner.now.plan.trigger)->pd;
 }
 
 void cr_report_death(const cr_step *step, uint32_t number, uint32_t attempts, int leaves)
 {
-    cr_report *report =
-        begin_of_cleanup(leaves ? CR_REPORT_LEFT : CR_REPORT_ERRORED, cr_step_name(step->kind));
+    cr_report *report = begin_of_cleanup(leaves ? CR_REPORT_LEFT : CR_REPORT_ERRORED);
     report->words[CR_REPORT_STEP] = number;
     report->words[CR_REPORT_STEP_KIND] = (uint64_t)step->kind;
     report->words[CR_REPORT_ATTEMPTS] = attempts;
     report->words[CR_REPORT_RESULT] = CR_RESULT_FAILED;
     /* As the line about this death: the step may have destroyed them. */
-    put_pd(report, &cr_sup.cleaner.at.pd);
-    report->node = cr_sup.cleaner.at.node;
-    report->words[CR_REPORT_SPACE] = report->node.space;
-    report->words[CR_REPORT_OBJECT] = report->node.object;
+    report->words[CR_REPORT_PD] = cr_sup.cleaner.at.pd.pd;
+    report->words[CR_REPORT_SPACE] = cr_sup.cleaner.at.node.space;
+    report->words[CR_REPORT_OBJECT] = cr_sup.cleaner.at.node.object;
 }
 
 void cr_report_unmade(cr_made made, const cr_make_result *result)
 {
-    cr_report *report = begin(CR_REPORT_UNMADE, cr_make_step_name(result->step.kind));
+    cr_report *report = begin(CR_REPORT_UNMADE);
     report->words[CR_REPORT_STEP] = result->done + 1;
     report->words[CR_REPORT_STEP_KIND] = (uint64_t)result->step.kind;
     report->words[CR_REPORT_OBJECT] = (uint64_t)made;
@@ -177,24 +162,6 @@ const cr_report *cr_report_after(uint64_t seen)
     }
     const uint64_t gone = reports->last > CR_MAX_REPORTS ? reports->last - CR_MAX_REPORTS : 0;
     return &reports->at[((seen > gone ? seen : gone) + 1) % CR_MAX_REPORTS];
-}
-
-void cr_report_trace(const cr_pd *listener, uint64_t seen, const cr_report *report)
-{
-    cr_trace_begin(&cr_sys.trace, CR_EV_REPORT);
-    cr_trace_pd(listener);
-    cr_trace_number(&cr_sys.trace, seen);
-    cr_trace_number(&cr_sys.trace, report->words[CR_REPORT_NUMBER]);
-    cr_trace_string(&cr_sys.trace, report_names[report->words[CR_REPORT_KIND]]);
-    cr_trace_number(&cr_sys.trace, report->words[CR_REPORT_CLEANUP]);
-    cr_trace_id(&report->about);
-    cr_trace_number(&cr_sys.trace, report->words[CR_REPORT_STEP]);
-    cr_trace_number(&cr_sys.trace, report->words[CR_REPORT_STEPS]);
-    cr_trace_string(&cr_sys.trace, report->name);
-    cr_trace_id(&report->node);
-    cr_trace_number(&cr_sys.trace, report->words[CR_REPORT_ATTEMPTS]);
-    cr_trace_number(&cr_sys.trace, report->words[CR_REPORT_RESULT]);
-    cr_trace_end(&cr_sys.trace);
 }
 
 void cr_reports_follow_up(void)

@@ -12,10 +12,6 @@
 
 typedef struct cr_report {
     uint64_t words[CR_REPORT_WORDS]; /* as the listener gets them */
-    /* as the trace has them */
-    const char *name;
-    cr_id about;
-    cr_id node;
 } cr_report;
 
 typedef struct cr_reports {
@@ -38,7 +34,6 @@ void cr_report_unmade(cr_made made, const cr_make_result *result);
 
 /* The report that a listener gets that knows those up to `seen`. 0: there is none. */
 const cr_report *cr_report_after(uint64_t seen);
-void cr_report_trace(const cr_pd *listener, uint64_t seen, const cr_report *report);
 
 /* Signals each listener that was told that there are no more, if there are now. */
 void cr_reports_follow_up(void);

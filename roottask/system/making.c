@@ -540,24 +540,16 @@ static void commit(void *context, const cr_make_step *step)
     }
 }
 
-static void trace_begin(cr_event event)
-{
-    cr_trace_begin(&cr_sys.trace, event);
-    cr_trace_string(&cr_sys.trace, cr_made_name(cr_now_made.made));
-    cr_trace_string(&cr_sys.trace, cr_now_made.name);
-}
-
 static void trace_failure(const cr_make_result *result)
 {
     cr_sys.report_unmade(cr_now_made.made, result);
-    trace_begin(CR_EV_MAKE_FAILED);
+    cr_trace_begin(&cr_sys.trace, CR_EV_MAKE_FAILED);
+    cr_trace_string(&cr_sys.trace, cr_made_name(cr_now_made.made));
+    cr_trace_string(&cr_sys.trace, cr_now_made.name);
     cr_trace_number(&cr_sys.trace, result->done + 1);
     cr_trace_string(&cr_sys.trace, cr_make_step_name(result->step.kind));
     cr_trace_number(&cr_sys.trace, (uint64_t)cr_result_of(result->status));
-    cr_trace_end(&cr_sys.trace);
-    trace_begin(CR_EV_MAKE_UNDONE);
     cr_trace_number(&cr_sys.trace, result->undone);
-    cr_trace_number(&cr_sys.trace, result->done - result->undone);
     cr_trace_memory();
     cr_trace_end(&cr_sys.trace);
 }

@@ -97,7 +97,7 @@ def test_nothing_waits_for_a_listener_that_fetches_nothing(target: Target) -> No
         change=together(with_pd("listener", may_listen=False), with_pd("tired", may_listen=False)),
     )
     assert calls(run) == calls(alone)
-    assert not alone.of("REPORT")
+    assert not alone.of("ANSWER", op="listen")
 
 
 def test_only_those_may_listen_that_the_configuration_trusts(target: Target) -> None:
@@ -155,9 +155,8 @@ def test_each_failed_attempt_is_told_with_what_is_needed_to_do_the_step_again(
     assert all(any(each.is_step(step) for step in run.of("STEP")) for each in failures)
     deaths = [*run.of("TAKEOVER"), *run.of("RESIDUE")]
     assert sorted(event.number("number") for event in deaths) == [3, 9, 9, 9]
-    reports = [event for event in run.of("REPORT") if event["pd"] == run.id("listener")]
-    has = [(each.words["number"], each.what, each.words["step"]) for each in log]
-    assert has == [(e.number("number"), e["what"], e.number("step")) for e in reports]
+    answers = run.of("ANSWER", op="listen", pd=run.id("listener"))
+    assert [each.words["number"] for each in log] == [e.number("number") + 1 for e in answers]
     with run.trace.open("rb") as stream:
         summary = "\n".join(tell(read_trace(stream, "trace"), ""))
     first = run.of("TAKEOVER")[0]

@@ -11,10 +11,6 @@ from cellreap.model.ids import ROOT, parse_id
 from cellreap.trace.writer import Draft
 
 KINDS = headers.printed_names("policy.h", "CR_NOTICE_KIND")
-REPORTS = headers.printed_names("protocol.h", "CR_REPORT")
-STEPS = headers.names_of("steps.h", "cr_step_kind", "CR_STEP_")
-MAKES = headers.printed_names("make_steps.h", "CR_MAKE_STEP")
-MADE = headers.printed_names("make_steps.h", "CR_MADE")
 TICKET = ("state", "done", "failed", "dropped", "waiting", "held")
 Values = dict[str, object]
 
@@ -57,19 +53,6 @@ def _of_work(fetched: Sequence[tuple[Values, bool]]) -> list[int]:
     return [KINDS[kind], len(fetched), *words]
 
 
-def _of_report(report: Values, unmade: str | None) -> list[int]:
-    space, number, _ = numbers(report["node"])
-    name, step = str(report["name"]), 0
-    if unmade is not None:
-        step, number = MAKES[name], MADE[unmade]
-    elif name != "-":
-        step = STEPS[name]
-    about = numbers(report["about"])[2]
-    first = [_int(report["number"]), REPORTS[str(report["what"])], _int(report["n"]), about]
-    middle = [_int(report["step"]), _int(report["steps"]), step, space, number]
-    return [*first, *middle, _int(report["attempts"]), _int(report["result"])]
-
-
 def _asks(name: str, values: Mapping[str, object]) -> bool:
     """Whether a PD asks for something, and has a ticket for it."""
     asked = name == "EXTRACT" or values.get("cause") in ("terminate", "subtree", "collect")
@@ -77,13 +60,12 @@ def _asks(name: str, values: Mapping[str, object]) -> bool:
 
 
 def answered(drafts: Sequence[Draft]) -> list[Draft]:
-    """The trace with the answers to NOTICE `fetched`, TICKET and LISTEN."""
+    """The trace with the answers to NOTICE `fetched` and TICKET."""
     if drafts[0][1]["version"] != headers.event_table().version:
         return list(drafts)
     queued: dict[int, Values] = {}
     merged: set[int] = set()
     owners: dict[int, object] = {}
-    made = [str(values["what"]) for name, values in drafts if name == "MAKE_FAILED"]
     fetched: list[tuple[Values, bool]] = []
     done: list[Draft] = []
     for at, (name, values) in enumerate(drafts):
@@ -106,7 +88,4 @@ def answered(drafts: Sequence[Draft]) -> list[Draft]:
         elif name == "TICKET" and not _asks(*drafts[at - 1]):
             owner = owners.get(_int(values["ticket"]), "PD_1")
             done.append(answer(owner, "ticket", [_int(values[field]) for field in TICKET]))
-        elif name == "REPORT":
-            unmade = made.pop(0) if values["what"] == "unmade" else None
-            done.append(answer(values["pd"], "listen", _of_report(dict(values), unmade)))
     return done

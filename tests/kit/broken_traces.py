@@ -23,7 +23,6 @@ from kit.hung_run import hung_run
 from kit.network_run import Forgetful, ended, network
 from kit.reconcile_run import reconcile_run
 from kit.records import fits, line_of
-from kit.reports_run import reports_run
 from kit.residue_run import residue_run
 from kit.simulated_runs import RUNS, block_fs_db_app, left_run, time_run
 from kit.stop_run import stop_run
@@ -421,14 +420,6 @@ def _without_end() -> Report:
     return check(event_of(*draft) for draft in drafts)
 
 
-def _report(skip: int = 0, **change: object) -> list[Draft]:
-    """A run with a listener, one of whose reports is changed."""
-    drafts = reports_run()
-    found = [at for at, (name, _) in enumerate(drafts) if name == "REPORT"]
-    drafts[found[skip]] = ("REPORT", {**drafts[found[skip]][1], **change})
-    return drafts
-
-
 BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "line.form": _changed(lambda lines: [*lines[:9], "~:good morning", *lines[10:]]),
     "line.checksum": _changed(lambda lines: [*lines[:9], f"{lines[9][:-1]}?", *lines[10:]]),
@@ -543,8 +534,6 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     ),
     "reports.steps": lambda: edited("depths-1-0", "CLEANUP", {"steps": 3}),
     "reports.step": lambda: edited("takeovers", "TAKEOVER", {"number": 3}),
-    "reports.number": lambda: of_drafts(_report(number=3)),
-    "reports.told": lambda: of_drafts(_report(result=0, skip=2)),
     "takeover.death": lambda: edited("takeovers", "TAKEOVER", {"death": "hang"}),
     "takeover.epoch": lambda: edited("takeovers", "TAKEOVER", {"epoch": 3}, skip=1),
     "takeover.step": lambda: edited("takeovers", "TAKEOVER", {"step": "tell"}),
@@ -562,7 +551,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "interleaved.over": lambda: edited("interleaved", "RESUME", None),
     "interleaved.calls": lambda: edited("interleaved", "RESUME", {"calls": 2}),
     "inject.making": lambda: edited("making", "MAKE_FAILED", None),
-    "making.undone": lambda: edited("making", "MAKE_UNDONE", {"left": 1}),
+    "making.undone": lambda: edited("making", "MAKE_FAILED", {"undone": 0}),
     "making.step": lambda: edited("making", "MAKE_FAILED", {"kind": "page"}, what="request"),
     "progress.awaited": emitted("GIVE_UP", pd="PD_5", token=1, ran=1000, held_up=2000),
     "progress.early": emitted("GIVE_UP", pd="PD_5", token=1, ran=999, held_up=1999),

@@ -5,9 +5,14 @@ from __future__ import annotations
 
 from cellreap import headers
 from cellreap.trace.writer import Draft
+from kit.answering import answer, numbers
 from kit.simulated_runs import block_fs_db_app
 from kit.trace_simulator import RIGHTS, Target
 
+REPORTS = headers.printed_names("protocol.h", "CR_REPORT")
+STEPS = headers.names_of("steps.h", "cr_step_kind", "CR_STEP_")
+MAKES = headers.printed_names("make_steps.h", "CR_MAKE_STEP")
+MADE = headers.printed_names("make_steps.h", "CR_MADE")
 FAILED = headers.constant("protocol.h", "CR_RESULT_FAILED")
 
 
@@ -38,14 +43,28 @@ def reports(drafts: list[Draft]) -> list[dict[str, object]]:
             told.append({**begun[n], "what": what, **failed, **same})
         elif event == "MAKE_FAILED":
             failed = {"step": values["step"], "name": values["kind"], "result": values["status"]}
+            failed["node"] = values["what"]
             told.append({**nothing, "what": "unmade", "n": 0, "steps": 0, **failed})
     return told
+
+
+def words(number: int, report: dict[str, object]) -> list[int]:
+    """What a listener is told."""
+    space, object_, _ = numbers(report["node"])
+    if report["what"] == "unmade":
+        object_ = MADE[str(report["node"])]
+    rest = [int(str(report[field])) for field in ("step", "steps")]
+    end = [int(str(report[field])) for field in ("attempts", "result")]
+    step = {**STEPS, **MAKES, "-": 0}[str(report["name"])]
+    about = numbers(report["about"])[2]
+    first = [number, REPORTS[str(report["what"])], int(str(report["n"])), about]
+    return [*first, *rest, step, space, object_, *end]
 
 
 def listen(target: Target, pd: str, seen: int = 0) -> int:
     """The PD fetches all reports after that one. Returns the number of the last."""
     for number, report in enumerate(reports(target.events)[seen:], seen + 1):
-        target.emit("REPORT", pd=pd, seen=number - 1, number=number, **report)
+        target.events.append(answer(pd, "listen", words(number, report), 0, number - 1))
     return len(reports(target.events))
 
 

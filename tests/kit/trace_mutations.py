@@ -220,7 +220,6 @@ _TRIGGERS = {"FAULT", "EXIT", "TRIGGER"}
 _ACTS = {
     "SAY": "pd",
     "REFUSE": "pd",
-    "REPORT": "pd",
     "ANSWER": "pd",
     "fetched NOTICE": "pd",
     "FINISH_WORK": "pd",

@@ -533,9 +533,8 @@ class Target:
 
     def unmade(self, what: str, name: str, step: int, kind: str, status: int = 10) -> None:
         """A step of making something fails."""
-        self.emit("MAKE_FAILED", what=what, name=name, step=step, kind=kind, status=status)
-        used = self.used()
-        self.emit("MAKE_UNDONE", what=what, name=name, steps=step - 1, left=0, **used)
+        failed = {"step": step, "kind": kind, "status": status, "undone": step - 1}
+        self.emit("MAKE_FAILED", what=what, name=name, **failed, **self.used())
 
     def fault(
         self, pd: str, kind: str = "vm-fault", address: int = 0x10, ip: int = 0x400123

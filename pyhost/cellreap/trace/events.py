@@ -197,7 +197,6 @@ def _vocabularies() -> dict[str, tuple[str, ...]]:
         "NOTICE_KIND": ("policy.h", "CR_NOTICE_KIND"),
         "WORK_RESULT": ("protocol.h", "CR_WORK_RESULT"),
         "STEP": ("steps.h", "CR_STEP"),
-        "REPORT": ("protocol.h", "CR_REPORT"),
         "CNODE": ("trace_events.h", "CR_CNODE"),
         "OWN_CNODE": ("trace_events.h", "CR_OWN_CNODE"),
         "CRASH": ("trace_events.h", "CR_CRASH_WAY"),

@@ -162,6 +162,7 @@ typedef enum cr_asker {
  *     NOT_TOLD        nothing
  *     TOLD            that it was given
  *     TOLD_IF(n)      the same, if register n of the answer is not 0
+ *     TOLD_OF(n, m)   as TOLD_IF(n), with this argument
  *     TOLD_SOME       the same of some of a PD's answers: it must not be able to fill the console
  *     QUESTION(m)     as TOLD_SOME. The operation changes nothing, so the trace has the space and
  *                     this argument, about which it asks */
@@ -277,7 +278,8 @@ typedef enum cr_asker {
         "Sets how many more edges the manager of the space may make for the caller. Space 0: "     \
         "the PD of that number.")                                                                  \
     CR_OPERATION(CR_OP_LISTEN, 32, listen, "reports",                                              \
-        WORD(token), "the words of a report", BY_HAND, TOLD_IF(CR_REPORT_NUMBER), CR_FROM_ANY,     \
+        WORD(token), "the words of a report", BY_HAND, TOLD_OF(CR_REPORT_NUMBER, token),           \
+        CR_FROM_ANY,                                                                               \
         "Returns the next report after the one with that number.")                                 \
     CR_OPERATION(CR_OP_PROGRESS, 33, progress, "reports",                                          \
         WORD(token), "cleanup, steps done, steps", BY_HAND, QUESTION(token), CR_FROM_ANY,          \

@@ -52,6 +52,7 @@ static inline int cr_answer_is_told(cr_op op, const uint64_t *words, uint32_t *a
 #define NOT_TOLD return 0;
 #define TOLD return 1;
 #define TOLD_IF(word) return words[word] != 0;
+#define TOLD_OF(word, member) TOLD_IF(word)
 #define TOLD_SOME break;
 #define QUESTION(member) break;
 #define CR_OPERATION(enumerator, number, word, topic, arguments, results, called, told, ...)       \
@@ -62,6 +63,7 @@ static inline int cr_answer_is_told(cr_op op, const uint64_t *words, uint32_t *a
 #undef NOT_TOLD
 #undef TOLD
 #undef TOLD_IF
+#undef TOLD_OF
 #undef TOLD_SOME
 #undef QUESTION
     default:

@@ -222,7 +222,6 @@ typedef enum cr_print {
     CR_TRACE_TYPE(OWN_CNODE, TEXT, "a CNode of the root task")                                     \
     CR_TRACE_TYPE(NOTICE_KIND, TEXT, "a kind of notice")                                           \
     CR_TRACE_TYPE(WORK_RESULT, TEXT, "a result of a notice")                                       \
-    CR_TRACE_TYPE(REPORT, TEXT, "what a report tells")                                             \
     CR_TRACE_TYPE(STEP, TEXT, "a kind of step")                                                    \
     CR_TRACE_TYPE(OP_OR_NONE, TEXT, "an operation or -")                                           \
     CR_TRACE_TYPE(CALLS, TEXT, "- or kinds of kernel calls with their numbers, as in a:1,b:2")     \
@@ -353,15 +352,14 @@ typedef enum cr_print {
                    "What the PD is told by an operation. space, number: what its message named; "  \
                    "0: nothing. words: the registers of the answer; digest: of their contents.")   \
     CR_TRACE_EVENT(CR_EV_MAKE_FAILED, "MAKE_FAILED", FIELD(what, MADE) FIELD(name, TEXT)           \
-                   FIELD(step, NUMBER) FIELD(kind, MAKE_STEP) FIELD(status, NUMBER),               \
+                   FIELD(step, NUMBER) FIELD(kind, MAKE_STEP) FIELD(status, NUMBER)                \
+                   FIELD(undone, NUMBER) FIELD(bytes, NUMBER) FIELD(slots, NUMBER)                 \
+                   FIELD(objects, OBJECTS),                                                        \
                    "A step of making something failed: the position of the step, from 1, its "     \
                    "kind, and the cr_result. name: of the PD or space, or the id of the PD that "  \
-                   "gets the edge, or of the space of the resource.")                              \
-    CR_TRACE_EVENT(CR_EV_MAKE_UNDONE, "MAKE_UNDONE", FIELD(what, MADE) FIELD(name, TEXT)           \
-                   FIELD(steps, NUMBER) FIELD(left, NUMBER) FIELD(bytes, NUMBER)                   \
-                   FIELD(slots, NUMBER) FIELD(objects, OBJECTS),                                   \
-                   "The steps before it were undone, last first. left: the steps that could not "  \
-                   "be undone; bytes, slots, objects: all that are in use.")                       \
+                   "gets the edge, or of the space of the resource. undone: how many of the "      \
+                   "steps before it were undone, last first; bytes, slots, objects: all that are " \
+                   "in use then.")                                                                 \
     CR_TRACE_EVENT(CR_EV_REFUSED, "REFUSED", FIELD(pd, PD) FIELD(count, NUMBER),                   \
                    "So many more operations of the PD were refused.")                              \
     CR_TRACE_EVENT(CR_EV_THREAD, "THREAD", FIELD(change, CHANGE) FIELD(pd, PD)                     \
@@ -544,16 +542,6 @@ typedef enum cr_print {
                    "The PD cancelled something. of: whose it was; ticket: what it has this ticket "\
                    "for; 0: the CONNECT in which it waits for the space of that name. of=-: the "  \
                    "respawn of the PD of that name, which stays down.")                            \
-    /* Listeners */                                                                                \
-    CR_TRACE_EVENT(CR_EV_REPORT, "REPORT", FIELD(pd, PD) FIELD(seen, NUMBER)                       \
-                   FIELD(number, NUMBER) FIELD(what, REPORT) FIELD(n, NUMBER)                      \
-                   FIELD(about, PD_OR_NONE) FIELD(step, NUMBER) FIELD(steps, NUMBER)               \
-                   FIELD(name, TEXT) FIELD(node, NODE_OR_NONE) FIELD(attempts, NUMBER)             \
-                   FIELD(result, NUMBER),                                                          \
-                   "The PD asked for the report after `seen` and got this one. n: the cleanup; 0: "\
-                   "none. about: the trigger, or the PD of the step. step: the step, from 1, or "  \
-                   "how many were carried out; steps: how many the plan had; name: its kind. "     \
-                   "result: a cr_result.")                                                         \
     /* Extractions */                                                                              \
     CR_TRACE_EVENT(CR_EV_EXTRACT, "EXTRACT", FIELD(x, NUMBER) FIELD(by, PD),                       \
                    "Extraction x begins.")                                                         \

@@ -92,9 +92,9 @@ def test_the_registers_of_each_architecture_are_known(arch: str) -> None:
 
 
 @pytest.mark.behaviour("S-14")
-@pytest.mark.parametrize("event", ["fetched NOTICE", "TICKET", "REPORT"])
+@pytest.mark.parametrize("event", ["fetched NOTICE", "TICKET"])
 def test_each_answer_is_there_once_and_has_its_words(event: str) -> None:
-    drafts = reports_run() if event == "REPORT" else RUNS["notices"]()
+    drafts = RUNS["notices"]()
     at = next(
         i for i, (name, _) in enumerate(drafts) if name == "ANSWER" and drafts[i - 1][0] == event
     )
@@ -102,6 +102,18 @@ def test_each_answer_is_there_once_and_has_its_words(event: str) -> None:
     assert rules([*drafts[:at], *drafts[at + 1 :]]) == {"answers.each"}
     assert rules([*drafts[: at + 1], *drafts[at:]]) == {"answers.each"}
     assert rules([*drafts[:at], wrong, *drafts[at + 1 :]]) == {"answers.words"}
+
+
+@pytest.mark.behaviour("S-14", "T-16")
+@pytest.mark.parametrize("field", ["number", "words", "digest"])
+def test_a_listener_is_told_each_report_as_it_is(field: str) -> None:
+    drafts = reports_run()
+    listens = [at for at, (_, values) in enumerate(drafts) if values.get("op") == "listen"]
+    assert len(listens) > 6
+    for at in listens:
+        other = f"{7:016x}" if field == "digest" else 3 + int(str(drafts[at][1][field]))
+        wrong = ("ANSWER", {**drafts[at][1], field: other})
+        assert rules([*drafts[:at], wrong, *drafts[at + 1 :]]) == {"answers.words"}
 
 
 @pytest.mark.behaviour("S-14")

@@ -144,6 +144,8 @@ FREE_FIELDS = {
         for word in headers.printed_names("limits.h", "CR_QUOTA")
     },
     "QUOTA.name": "the configuration is not in the trace",
+    "MAKE_FAILED.what": "to something else that has such a step",
+    "MAKE_FAILED.name": "nothing follows from it",
     "MAKE_FAILED.kind": "to another kind of step of such a thing",
     "MAKE_FAILED.status": "to another error",
     "PAUSE.calls": "to fewer than the step before it made",
@@ -358,6 +360,10 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
             return None
         if event.name == "HELD_UP":
             return "the root task may have been busy instead"
+    if mutation.kind in ("delete", "double") and event.name == "MAKE_FAILED":
+        return "the kernel may have refused the step, and once more"
+    if mutation.kind in ("delete", "double") and event.values.get("op") == "listen":
+        return "a listener may ask or not, and twice"
     if mutation.kind == "double" and event.name == "ALLOW":
         return "it sets the same again"
     if mutation.kind == "alter":
@@ -497,10 +503,10 @@ def test_what_cannot_be_noticed_is_exactly_what_is_listed() -> None:
                 if not _gone_before_it_was_printed(events_of(name), mutation.at):
                     unnoticed.setdefault(kind, set()).add(mutation.key)
     left_out = {"USAGE", "FINISH_WORK", "frozen THREAD", "TICKET", "CLOCK", "CANCEL", "HELD_UP"}
-    left_out |= {"INJECTED", "STANDS"}
+    left_out |= {"INJECTED", "STANDS", "MAKE_FAILED", "ANSWER"}
     assert unnoticed == {
         "delete": {*FREE_EVENTS, *left_out},
-        "double": {*FREE_EVENTS, "ALLOW"},
+        "double": {*FREE_EVENTS, "ALLOW", "MAKE_FAILED", "ANSWER"},
         "alter": {*FREE_FIELDS, *BOUND_FIELDS},
     }
 

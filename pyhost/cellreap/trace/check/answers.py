@@ -16,7 +16,7 @@ from cellreap.trace.check.tickets import TICKETED
 from cellreap.trace.check.work import COUNTS
 from cellreap.trace.events import Event, asks
 
-ANSWERED: Final = {"fetched NOTICE": "get_work", "TICKET": "ticket", "REPORT": "listen"}
+ANSWERED: Final = {"fetched NOTICE": "get_work", "TICKET": "ticket"}
 """Event -> the operation whose ANSWER follows it directly."""
 SEES: Final = frozenset({*ANSWERED, "FAULT", "FAULT_HELD"})
 """Events from which answers follow."""
@@ -29,7 +29,7 @@ Wanted = list[Words] | None
 
 @functools.cache
 def _questions() -> frozenset[str]:
-    """Operations that change nothing, and have no other event."""
+    """Operations of whose answers the trace tells what they are about."""
     return frozenset(operation.word for operation in headers.operations() if operation.asks)
 
 
@@ -115,8 +115,6 @@ class Answers(Concern):
         if name == "fetched NOTICE":
             self._fetched = [*(self._fetched if goes_on else ()), event.number("token")]
             self.due = event["pd"], ANSWERED[name]
-        elif name == "REPORT":
-            self.due = event["pd"], ANSWERED[name]
         elif name == "TICKET" and (before is None or not asks(before)):
             # One directly after what it is for is of a PD that does not wait for an answer.
             self.due = self._owner(event), ANSWERED[name]
@@ -142,6 +140,8 @@ class Answers(Concern):
             return
         derive = _WORDS.get(op)
         asks = op in _questions()
+        if asks and context.cleanups.number is not None and context.interleaved.open is None:
+            self.bad("cleanup.within")
         if derive is None or (not asks and (event["space"], event["number"]) != ("0", "0")):
             context.bad("answers.each", f"{event}: this operation tells nothing, or not of that")
             return
@@ -187,25 +187,20 @@ class Answers(Concern):
         return "ticket" if asked else ""
 
     def _report(self, event: Event, due: bool) -> Wanted:
-        report = self._last["REPORT"]
-        kind, name = report["what"], report["name"]
-        space, number, _ = _place(report["node"])
+        self.context.authority.demand(event["pd"], "listen")
+        number, told = self.context.reports.after(event.number("number"))
+        if told is None or event["space"] != "0":
+            return []
+        space, object_, _ = _place(told.node)
         step = 0
-        if kind == "unmade":
-            step = _numbers("make_steps.h", "CR_MAKE_STEP").get(name, 0)
-            made = self.context.reports.made(report)
-            number = 0 if made is None else _numbers("make_steps.h", "CR_MADE")[made]
-        elif name != "-":
-            step = headers.names_of("steps.h", "cr_step_kind", "CR_STEP_").get(name, 0)
-        about = _place(report["about"])[2]
-        what = _numbers("protocol.h", "CR_REPORT")[kind]
-        return [
-            [
-                report.number("number"), what, report.number("n"), about, report.number("step"),
-                report.number("steps"), step, space, number, report.number("attempts"),
-                report.number("result"),
-            ]
-        ]  # fmt: skip
+        if told.what == "unmade":
+            step = _numbers("make_steps.h", "CR_MAKE_STEP").get(told.name, 0)
+            object_ = _numbers("make_steps.h", "CR_MADE")[told.node]
+        elif told.name != "-":
+            step = headers.names_of("steps.h", "cr_step_kind", "CR_STEP_").get(told.name, 0)
+        what, about = _numbers("protocol.h", "CR_REPORT")[told.what], _place(told.about)[2]
+        first = [number, what, int(told.n), about, int(told.step), int(told.steps)]
+        return [[*first, step, space, object_, int(told.attempts), int(told.result)]]
 
     def _progress(self, event: Event, due: bool) -> Wanted:
         under_way = [running.result.number for running in self.context.cleanups.under_way()]

@@ -17,7 +17,7 @@ from cellreap.trace.expected import Expected, ExpectedPd
 CREATION: Final = frozenset(
     {
         "BODY", "TRUST", "made OWN", "made FAULT", "made LINK", "made MAP", "INJECTED",
-        "MAKE_FAILED", "MAKE_UNDONE",
+        "MAKE_FAILED",
     }
 )  # fmt: skip
 """Events by which a PD is created, or at which a capability could not be given meanwhile. Those of

@@ -19,7 +19,7 @@ from cellreap.trace.events import Event
 SERVED: Final = frozenset(
     {
         "SAY", "RESOURCE", "made HOLD", "dropped HOLD", "made MAP", "dropped MAP",
-        "REFUSE", "REFUSED", "MAKE_FAILED", "MAKE_UNDONE",
+        "REFUSE", "REFUSED", "MAKE_FAILED",
     }
 )  # fmt: skip
 """What is told of what is served."""

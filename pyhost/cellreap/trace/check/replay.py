@@ -162,7 +162,7 @@ class Replay:
         """Takes an event that is in place, and that does not stand anywhere among others."""
         context, marks = self._context, kind.marks
         if context.making.due:
-            context.making.demand_undone(event)
+            context.making.demand(event)
         if context.answers.due is not None or "answered" in marks:
             context.answers.see(event)
         if "aside" in marks:

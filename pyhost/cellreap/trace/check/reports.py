@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import Final, NamedTuple
 
 from cellreap import headers
-from cellreap.model.ids import ROOT
-from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.events import Event
-
-_FIELDS = ("what", "n", "about", "step", "steps", "name", "node", "attempts", "result")
 
 REPORTED: Final = frozenset(
     {"CLEANUP", "STEP", "TAKEOVER", "RESIDUE", "WAIT", "SETTLED", "MAKE_FAILED"}
@@ -18,16 +15,29 @@ REPORTED: Final = frozenset(
 """Events of which a report is made, or that change later ones."""
 
 
+class Told(NamedTuple):
+    """A report. node: what a step is about, or what is made, if that failed."""
+
+    what: str
+    n: str
+    about: str
+    step: str
+    steps: str
+    name: str = "-"
+    node: str = "-"
+    attempts: str = "0"
+    result: str = "0"
+
+
 class Reports(Concern):
-    """REPORT, and the number of steps in CLEANUP, TAKEOVER and RESIDUE."""
+    """What LISTEN tells, and the number of steps in CLEANUP, TAKEOVER and RESIDUE."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._kept = headers.constant("limits.h", "CR_MAX_REPORTS")
         self._failed = str(headers.constant("protocol.h", "CR_RESULT_FAILED"))
         self._last = 0
-        self._told: dict[int, tuple[str, ...]] = {}
-        self._unmade: dict[int, str] = {}  # number of a report -> what was not made
+        self._told: dict[int, Told] = {}
         self._begun: dict[str, Event] = {}  # n -> CLEANUP
         self._steps: dict[str, int] = {}  # n -> the number of its STEPs
         self._changed: set[str] = set()  # n of the cleanups that need not take the planned steps
@@ -49,9 +59,8 @@ class Reports(Concern):
         elif name == "SETTLED" and n in self._begun:
             self._settled(event, n)
         elif name == "MAKE_FAILED":
-            rest = (event["step"], "0", event["kind"], "-", "0", event["status"])
+            rest = (event["step"], "0", event["kind"], event["what"], "0", event["status"])
             self._add("unmade", "0", "-", *rest)
-            self._unmade[self._last] = event["what"]
 
     # -- for other concerns
 
@@ -59,24 +68,14 @@ class Reports(Concern):
         """How many steps a cleanup under way has carried out, and how many its plan had."""
         return self._steps[str(n)], self._begun[str(n)].number("steps")
 
-    def made(self, report: Event) -> str | None:
-        """What could not be made, by this report. None: the report tells of something else."""
-        return self._unmade.get(report.number("number"))
+    def after(self, seen: int) -> tuple[int, Told | None]:
+        """The number of the oldest report after that one that is kept, and the report."""
+        number = max(seen, self._last - self._kept) + 1
+        return number, self._told.get(number)
 
-    def _add(
-        self,
-        what: str,
-        n: str,
-        about: str,
-        step: str,
-        steps: str,
-        name: str = "-",
-        node: str = "-",
-        attempts: str = "0",
-        result: str = "0",
-    ) -> None:
+    def _add(self, *told: str) -> None:
         self._last += 1
-        self._told[self._last] = (what, n, about, step, steps, name, node, attempts, result)
+        self._told[self._last] = Told(*told)
         self._told.pop(self._last - self._kept, None)
 
     def _death(self, event: Event, n: str) -> None:
@@ -101,24 +100,4 @@ class Reports(Concern):
         running = self.context.cleanups.running
         leaves = running is not None and bool(running.kept)
         what, result = ("unfinished", self._failed) if leaves else ("completed", "0")
-        self._add(what, n, begun["trigger"], str(done), begun["steps"], result=result)
-
-    def report(self, event: Event) -> None:
-        """REPORT: a listener is told what happened."""
-        context, pd = self.context, event["pd"]
-        context.actors.may_act(event, pd)
-        if pd == ROOT:
-            context.bad("reports.told", "REPORT: pd=PD_0: the root task is not told by itself")
-        context.authority.demand(pd, "listen")
-        number = max(event.number("seen"), self._last - self._kept) + 1
-        if event.number("number") != number or number > self._last:
-            text = f"REPORT: number={event['number']}: expected {number} of {self._last}"
-            context.bad("reports.number", text)
-            return
-        has = tuple(event[field] for field in _FIELDS)
-        for field, told, wanted in zip(_FIELDS, has, self._told[number], strict=True):
-            if told != wanted:
-                text = f"REPORT: number={number}: {field}={told}: expected {wanted}"
-                context.bad("reports.told", text)
-
-    handlers: ClassVar[Handlers] = {"REPORT": report}
+        self._add(what, n, begun["trigger"], str(done), begun["steps"], "-", "-", "0", result)

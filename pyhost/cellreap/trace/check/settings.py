@@ -139,9 +139,9 @@ class Settings(Concern):
         if failure not in self.failures or (failure.most is not None and count >= failure.most):
             self.bad("inject.happens")
         injected[failure.text] = count + 1
-        self.context.making.demand_undone(event)
+        self.context.making.demand(event)
         if failure.chain == "make":
-            self.context.making.must_fail()
+            self.context.making.due = True
         else:
             self.context.takeovers.injected(event, failure.how)
 
