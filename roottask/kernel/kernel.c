@@ -25,15 +25,17 @@ uint64_t cr_calls_sum(void)
 
 static int (*refuses)(void);
 
-static const char *const call_names[] = {
-    [CR_CALL_RETYPE] = "retype",       [CR_CALL_COPY] = "copy",
-    [CR_CALL_DELETE] = "delete",       [CR_CALL_REVOKE] = "revoke",
-    [CR_CALL_CANCEL] = "cancel-sends", [CR_CALL_SUSPEND] = "suspend",
-    [CR_CALL_RESUME] = "resume",       [CR_CALL_READ_REGISTERS] = "read-registers",
-    [CR_CALL_CONFIGURE] = "configure", [CR_CALL_MAP] = "map",
-    [CR_CALL_SIGNAL] = "signal",       [CR_CALL_REPLY] = "reply",
-    [CR_CALL_TIMER] = "timer",
+#define NAME(word) {.text = word, .length = sizeof(word) - 1}
+static const cr_name call_names[] = {
+    [CR_CALL_RETYPE] = NAME("retype"),       [CR_CALL_COPY] = NAME("copy"),
+    [CR_CALL_DELETE] = NAME("delete"),       [CR_CALL_REVOKE] = NAME("revoke"),
+    [CR_CALL_CANCEL] = NAME("cancel-sends"), [CR_CALL_SUSPEND] = NAME("suspend"),
+    [CR_CALL_RESUME] = NAME("resume"),       [CR_CALL_READ_REGISTERS] = NAME("read-registers"),
+    [CR_CALL_CONFIGURE] = NAME("configure"), [CR_CALL_MAP] = NAME("map"),
+    [CR_CALL_SIGNAL] = NAME("signal"),       [CR_CALL_REPLY] = NAME("reply"),
+    [CR_CALL_TIMER] = NAME("timer"),
 };
+#undef NAME
 
 _Static_assert(sizeof(call_names) / sizeof(call_names[0]) == CR_CALL_COUNT,
                "one name a kind of call");
@@ -58,9 +60,9 @@ static uint32_t pool_first;
 static uint32_t pool_top;
 static uint32_t pool_in_use[CR_POOL_USE_COUNT];
 
-const char *cr_call_name(cr_call call)
+const cr_name *cr_call_name(cr_call call)
 {
-    return call_names[call];
+    return &call_names[call];
 }
 
 void cr_before_calls(int (*hook)(void))

@@ -99,7 +99,13 @@ static inline void cr_count_call(cr_call call)
     cr_calls_changed++;
 }
 
-const char *cr_call_name(cr_call call);
+/* With its length, so that it is copied by words. */
+typedef struct cr_name {
+    char text[16];
+    size_t length;
+} cr_name;
+
+const cr_name *cr_call_name(cr_call call);
 /* Counts a call that is about to be made. Returns whether it must not be made (cr_before_calls). */
 int cr_is_refused(cr_call call);
 

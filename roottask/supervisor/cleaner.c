@@ -220,6 +220,7 @@ static void count_from(uint64_t cycles)
 {
     cr_sup.cleaner.now.calls = 0;
     cr_sup.cleaner.now.cycles = cycles;
+    cr_sup.cleaner.at.node = cr_sup.cleaner.at.pd = &cr_id_none;
 }
 
 /* Carries out what an earlier cleanup left, if it is time to. Returns 0 if there is none. */

@@ -64,8 +64,8 @@ typedef struct cr_touch {
 
 /* The step that is being carried out, as its line in the trace will have it. */
 typedef struct cr_carried {
-    cr_id node;
-    cr_id pd;
+    const cr_id *node; /* where ids are kept: nothing is made during a step */
+    const cr_id *pd;
     cr_ref resources[CR_STEP_AT_ONCE]; /* those that it destroys, if there are several */
     cr_queueing queueing;              /* of its notices */
     uint64_t before[CR_CALL_COUNT];    /* the calls before the step */

@@ -116,8 +116,8 @@ static void take_over(cr_death death)
     cr_trace_number(&cr_sys.trace, cleaner->epoch);
     cr_trace_name(&cr_sys.trace, death_names[death]);
     cr_trace_name(&cr_sys.trace, cr_step_name(step.kind));
-    cr_trace_id(&cleaner->at.node);
-    cr_trace_id(&cleaner->at.pd);
+    cr_trace_id(cleaner->at.node);
+    cr_trace_id(cleaner->at.pd);
     cr_trace_number(&cr_sys.trace, attempts);
     if (leaves) {
         cr_execution_trace_calls();

@@ -310,8 +310,8 @@ static void note_beginning(const cr_step *step)
 {
     cr_carried *at = &cr_sup.cleaner.at;
     const cr_pd *pd = step->pd.index != CR_NONE ? cr_pd_of(step->pd) : 0;
-    at->node = *cr_id_or_none(step->node);
-    at->pd = *cr_id_or_none(step->pd);
+    at->node = cr_id_or_none(step->node);
+    at->pd = cr_id_or_none(step->pd);
     at->refused = 0;
     at->queueing = (cr_queueing){0};
     if (step->kind == CR_STEP_DESTROY_RESOURCE && step->count > 1) {
@@ -343,9 +343,9 @@ void cr_execution_trace_kinds(const uint64_t calls[CR_CALL_COUNT])
         if (used != 0) {
             text[used++] = ',';
         }
-        for (const char *name = cr_call_name((cr_call)i); *name != '\0'; name++) {
-            text[used++] = *name;
-        }
+        const cr_name *const name = cr_call_name((cr_call)i);
+        __builtin_memcpy(&text[used], name->text, sizeof(name->text));
+        used += name->length;
         text[used++] = ':';
         used += cr_format_decimal(&text[used], calls[i]);
     }
@@ -376,8 +376,8 @@ static void trace_step(cr_step_kind kind, uint32_t count)
     const cr_carried *at = &cr_sup.cleaner.at;
     cr_execution_begin_line(CR_EV_STEP);
     cr_trace_name(&cr_sys.trace, cr_step_name(kind));
-    cr_trace_id(&at->node);
-    cr_trace_id(&at->pd);
+    cr_trace_id(at->node);
+    cr_trace_id(at->pd);
     cr_execution_trace_calls();
     cr_trace_number(&cr_sys.trace, count);
     cr_trace_end(&cr_sys.trace);

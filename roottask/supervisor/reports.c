@@ -138,9 +138,9 @@ void cr_report_death(const cr_step *step, uint32_t number, uint32_t attempts, in
     report->words[CR_REPORT_ATTEMPTS] = attempts;
     report->words[CR_REPORT_RESULT] = CR_RESULT_FAILED;
     /* As the line about this death: the step may have destroyed them. */
-    report->words[CR_REPORT_PD] = cr_sup.cleaner.at.pd.pd;
-    report->words[CR_REPORT_SPACE] = cr_sup.cleaner.at.node.space;
-    report->words[CR_REPORT_OBJECT] = cr_sup.cleaner.at.node.object;
+    report->words[CR_REPORT_PD] = cr_sup.cleaner.at.pd->pd;
+    report->words[CR_REPORT_SPACE] = cr_sup.cleaner.at.node->space;
+    report->words[CR_REPORT_OBJECT] = cr_sup.cleaner.at.node->object;
 }
 
 void cr_report_unmade(cr_made made, const cr_make_result *result)

@@ -109,7 +109,7 @@ static seL4_Error answer_taken(const cr_pd *pd, cr_slot reply)
 static cr_status free_caller(cr_pd *client, uint32_t slot, const cr_pd *server, uint32_t *called)
 {
     uint32_t *its = &called[cr_receiver(client)];
-    if (slot == 0 || client == server || cr_pd_is_suspended(client)) {
+    if (slot == 0 || cr_pd_is_suspended(client)) {
         return CR_OK;
     }
     if (*its == NOT_READ) {
@@ -142,7 +142,7 @@ static cr_status free_callers_over(cr_ref node, cr_edge_kind kind, const cr_pd *
     cr_status status = CR_OK;
     while (status == CR_OK && cr_model_next(&clients)) {
         cr_pd *client = cr_pd_of(clients.other);
-        if (client != 0) {
+        if (client != 0 && client != server) {
             status = free_caller(client, cr_edge_slot(clients.edge, kind), server, called);
         }
     }

@@ -65,6 +65,8 @@ static void above_bodies(cr_planner *planner, reached *queue)
 static void holders_of(cr_planner *planner, uint32_t node, uint32_t origin)
 {
     int is_root = 0;
+    const cr_ref kept = cr_ref_to(planner, node);
+    const cr_ref on = cr_ref_to(planner, origin);
     cr_walk holders = cr_walk_start(planner, node, CR_EDGE_HOLD, CR_IN);
     while (cr_walk_next(planner, &holders)) {
         uint32_t place = 0;
@@ -72,13 +74,12 @@ static void holders_of(cr_planner *planner, uint32_t node, uint32_t origin)
             !cr_take_place(planner, CR_ROOM_LOSSES, &planner->plan->n_broken, &place)) {
             continue;
         }
-        const cr_broken entry = {.pd = cr_ref_to(planner, holders.other),
-                                 .node = cr_ref_to(planner, node),
-                                 .on = cr_ref_to(planner, origin)};
+        const cr_broken entry = {.pd = cr_ref_to(planner, holders.other), .node = kept, .on = on};
         planner->broken[place] = entry;
         /* Counts what this PD keeps. A PD that is not marked has the count of another part. */
         cr_scratch *scratch = cr_scratch_of(planner, holders.other);
-        scratch->slot = cr_first_time(planner, holders.other) ? 1 : scratch->slot + 1;
+        scratch->slot = scratch->mark != planner->mark ? 1 : scratch->slot + 1;
+        scratch->mark = planner->mark;
     }
 }
 
