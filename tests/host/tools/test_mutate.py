@@ -16,7 +16,7 @@ import pytest
 
 from cellreap.errors import CellreapError, InputError
 from cellreap.headers import source_root
-from kit.paths import ROOT
+from kit.paths import LEAKS, LIES, MEMORY_LEAKS, RECOUNT, ROOT
 from mutation.checks import read_plan, telling_line
 from mutation.copies import Copy, digest, files_of
 from mutation.faults import FaultError, edited, read_named, read_reasons
@@ -285,6 +285,12 @@ def test_bad_data_is_one_line_and_exit_code_2(tree: Path) -> None:
     path.write_text('[[fault]]\nname = "x"\nedits = []\n')
     with pytest.raises(InputError, match=r"only the keys \['checks', 'edit', 'name'\]"):
         read_named(path, {})
+
+
+@pytest.mark.parametrize("path", [LIES, LEAKS, MEMORY_LEAKS, RECOUNT], ids=lambda path: path.stem)
+def test_each_planted_fault_is_for_a_text_that_exists(path: Path) -> None:
+    """Most of them are planted by tests that take long, and must not be out of date until then."""
+    assert read_named(path, files_of(ROOT))
 
 
 # -- operators
