@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from cellreap.model.indexed import IndexedModel
 from cellreap.trace.events import Event, printable
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from cellreap.trace.check.concerns import Context as Context
     from cellreap.trace.check.running import Running
 
+_WHICH: Final = {
+    "TRIGGER": " {cause}",
+    "STEP": " {name} node={node} pd={pd}",
+    "QUEUE": " {to} {kind} {node} {from}",
+}
+"""What a message has of an event besides its name."""
 Handlers = Mapping[str, Callable[[Any, Event], None]]
 """Event name -> the method of a concern that handles it."""
 WithinHandlers = Mapping[str, Callable[[Any, "Running", Event], None]]
@@ -96,8 +102,8 @@ class Shared:
         Without it, the message has what the rule demands, and all of the event.
         """
         event = self.event
-        cause = f" {event['cause']}" if event.name == "TRIGGER" else ""
-        self.bad(rule, f"{event.told}{cause}: {text or f'{RULES[rule]} Found: {event}'}")
+        which = _WHICH.get(event.name, "").format_map(event.values)
+        self.bad(rule, f"{event.told}{which}: {text or f'{RULES[rule]} Found: {event}'}")
 
     def first_use(self, event: Event, node: str) -> None:
         """Checks that the id of a PD or space that is created is new."""

@@ -67,10 +67,10 @@ class Freed(Concern):
                 self.bad("freed.stop", f"expected STEP suspend pd={pd} before it")
             self.suspending = None
 
-    def suspended(self, name: str, pd: str) -> None:
+    def suspended(self, pd: str) -> None:
         """STEP suspend: a cleanup reaches a PD, which must be stopped."""
         if pd not in self.stopped:
-            self.context.bad("freed.stop", f"{name}: {pd} was not stopped before")
+            self.bad("freed.stop", f"{pd} was not stopped before")
 
     def forget(self, pd: str) -> None:
         """The PD is destroyed."""
