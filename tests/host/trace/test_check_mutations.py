@@ -163,6 +163,7 @@ BOUND_FIELDS = {
     "ALLOW.count": "to a larger number, or of edges that nobody made",
     "CLOCK.ms": "to another time at which nothing is overdue",
     "dismissed THREAD.change": "to unfinished, at the end",
+    "frozen THREAD.change": "to in-rounds, of a PD that is destroyed before it is dismissed",
     "unfinished THREAD.change": "to dismissed",
     "HELD_UP.ms": "to another time beyond the deadline or limit that has passed",
     "HELD_UP.ran": "to another time below the deadline or limit",
@@ -323,7 +324,8 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
     """The reason why a checker cannot notice this mutation. None if it must be noticed."""
     event = events[mutation.at]
     later = events[mutation.at + 1 :]
-    if event.name in FREE_EVENTS and (mutation.kind != "alter" or mutation.key in FREE_FIELDS):
+    free = event.name in FREE_EVENTS or event.told in FREE_EVENTS
+    if free and (mutation.kind != "alter" or mutation.key in FREE_FIELDS):
         return "nothing follows from it"
     if _gone_before_it_was_printed(events, mutation.at):
         return "about what was deleted before the state was printed"
@@ -403,6 +405,8 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
         return reason if changed["result"] != "each" else None
     if mutation.key in ("dismissed THREAD.change", "unfinished THREAD.change"):
         return reason if changed["change"] in ("dismissed", "unfinished") else None
+    if mutation.key == "frozen THREAD.change":
+        return reason if changed["change"] == "in-rounds" else None
     if mutation.key == "ALLOW.count":
         used = any(e.made("HOLD", "REQUEST") and e["asker"] == event["by"] for e in later)
         return reason if not used or changed.number("count") > event.number("count") else None

@@ -146,6 +146,8 @@ class Answers(Concern):
             context.bad("answers.each", f"{event}: this operation tells nothing, or not of that")
             return
         wanted = derive(self, event, due is not None)
+        if wanted is None and event.number("words") != _MADE_WORDS.get(op, event.number("words")):
+            self.bad("answers.words", f"words={event['words']}: expected {_MADE_WORDS[op]}")
         if wanted is not None and not any(
             (event.number("words"), event["digest"]) == (len(words), of_words(words))
             for words in wanted
@@ -364,3 +366,8 @@ _WORDS: Final[Mapping[str, Callable[[Answers, Event, bool], Wanted]]] = {
     "post_mortem": Answers._mortem,
 }
 """Operation -> the answers that its PD may get now."""
+_MADE_WORDS: Final[Mapping[str, int]] = {
+    "give": 1, "send": 1, "save": 1, "share_request": 1, "create_resource": 1, "release": 1,
+    "spawn": 2, "allocate": 2, "attach": 2,
+}  # fmt: skip
+"""How many words an answer about what was made has, also if nobody can know what that was."""

@@ -63,10 +63,13 @@ class Causes(Concern):
 
     def _follow(self, event: Event) -> None:
         needs, self.powers.needs = self.powers.needs, None
-        if event.name == "BODY" and event["of"] == needs:
-            self.powers.needs = needs
-        elif needs is not None and not (event.made("HOLD") and event["to"] == needs):
-            self._found.append(("causes.core", f"expected the HOLD for which {needs} was made"))
+        if needs is not None:
+            wanted = (needs["id"], needs["asker"], needs["op"])
+            if event.name == "BODY" and event["of"] == needs["id"]:
+                self.powers.needs = needs
+            elif not event.made("HOLD") or (event["to"], event["asker"], event["op"]) != wanted:
+                text = f"expected the HOLD for which {needs['id']} was made"
+                self._found.append(("causes.core", text))
         making = self.powers.making
         if making is not None and not self._belongs(event, making):
             self.powers.making = None

@@ -52,7 +52,7 @@ class Powers:
         self.context = context
         self.making: Making | None = None
         """the PD that is being made"""
-        self.needs: str | None = None
+        self.needs: Event | None = None
         """a resource of a core space, directly after it was made"""
 
     def allow(self, event: Event, asker: str) -> bool:
@@ -110,13 +110,14 @@ class Powers:
             return True  # the model reports it
         if not model.is_core(event["space"]):
             return False
-        self.needs = node
+        self.needs = event
         if event["op"] == NOBODY and (is_memory(node) or is_given(node)):
             if is_memory(node) and not is_region(node):
                 self.needs = None
             return self.making is not None
-        made = event["op"] != "spawn" or (pd is not None and self._makes(pd))
-        return pd is None or (pd in model.nodes and pd != ROOT and made)
+        if pd is None:
+            return event["op"] not in ("spawn", "save")
+        return pd in model.nodes and pd != ROOT and (event["op"] != "spawn" or self._makes(pd))
 
     def _memory(self, event: Event, asker: str) -> bool:
         """A memory object, or a region with one that the PD holds."""
@@ -215,9 +216,11 @@ class Powers:
     def _maps_region(self, event: Event, asker: str) -> bool:
         """A region is mapped directly after its PD got it."""
         before = self.context.previous
-        made = before is not None and before.made("HOLD") and before["op"] == event["op"]
-        follows = made and self._follows("EDGE", "to", event["from"])
-        return follows and is_memory(event["to"]) and not is_region(event["to"])
+        if before is None or not before.made("HOLD"):
+            return False
+        follows = tuple(before[of] for of in ("to", "asker", "op"))
+        of_object = is_memory(event["to"]) and not is_region(event["to"])
+        return follows == (event["from"], asker, event["op"]) and of_object
 
     def _attach(self, event: Event, asker: str) -> bool:
         if not self._maps_region(event, asker):
