@@ -8,9 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from cellreap.trace.check.causes import Causes
-from cellreap.trace.writer import Draft
+from cellreap.trace.writer import Draft, event_of
 from kit.broken_configurations import held
 from kit.configured_story import expected, story
+from kit.reports_run import reports_run
 from kit.simulated_runs import RUNS, reference_run
 from kit.unauthorised import AFTERWARDS, PLANTS, run_with
 
@@ -92,3 +93,32 @@ def test_every_plant_fits_somewhere() -> None:
     for plant in [*PLANTS, *AFTERWARDS]:
         told = (run_with(STORIES[name], plant, 1, seed) for name in STORIES for seed in range(2))
         assert any(drafts is not None for drafts in told), plant
+
+
+@pytest.mark.behaviour("W-02")
+@pytest.mark.parametrize(
+    ("told", "op", "changed", "rule"),
+    [
+        ("RESOURCE", "allocate", {"op": "spawn"}, "causes.authority"),
+        ("RESOURCE", "attach", {"op": "save"}, "causes.authority"),
+        ("RESOURCE", "attach", {"asker": "PD_4"}, "causes.core"),
+        ("made MAP", "attach", {"asker": "PD_6"}, "causes.authority"),
+    ],
+)
+def test_memory_is_made_held_and_mapped_by_one_pd(
+    told: str, op: str, changed: dict[str, str], rule: str
+) -> None:
+    drafts = RUNS["rich"]()
+    events = [event_of(*draft) for draft in drafts]
+    at = [i for i, event in enumerate(events) if event.told == told and event["op"] == op][-1]
+    assert {events[at][field] for field in changed}.isdisjoint(changed.values())
+    drafts[at] = (drafts[at][0], {**drafts[at][1], **changed})
+    assert rule in _found("rich", drafts)
+
+
+@pytest.mark.behaviour("S-14")
+def test_an_answer_about_what_was_made_has_its_number_of_words() -> None:
+    drafts = reports_run()
+    answer = next(i for i, (name, it) in enumerate(drafts) if it.get("op") == "listen")
+    drafts[answer] = (drafts[answer][0], {**drafts[answer][1], "op": "give", "number": "0"})
+    assert "answers.words" in _found("reports", drafts)
