@@ -15,7 +15,7 @@ from cellreap.model.nodes import Node
 _MASK: Final = 2**64 - 1
 _LABEL_BYTES: Final = 8
 _KEY: Final = bytes(16)
-_NO_DEPTH: Final = 2**32 - 1
+_NO_DEPTH: Final = headers.constant("policy.h", "CR_DEPTH_INF")
 """The depth of a doomed space whose manager survives."""
 
 

@@ -145,6 +145,11 @@ def is_region(id_: str) -> bool:
     return is_memory(id_) and id_.startswith(REGION)
 
 
+def is_object(id_: str) -> bool:
+    """Whether this is the id of a memory object."""
+    return is_memory(id_) and not is_region(id_)
+
+
 def kind_of(id_: str) -> NodeKind:
     """The kind of a node, from its id."""
     parts = parse_id(id_)

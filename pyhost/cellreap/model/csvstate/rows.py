@@ -22,7 +22,7 @@ from cellreap.model.csvstate.report import ReadReport, many
 from cellreap.model.csvstate.version import take_version
 from cellreap.model.edges import EDGE_KINDS
 from cellreap.model.graph import HANDLERS
-from cellreap.model.ids import NodeKind, is_id, is_memory, is_region, parse_id
+from cellreap.model.ids import NodeKind, is_id, is_object, parse_id
 from cellreap.model.nodes import HANDLER, PINNED, READ_ONLY
 
 _NODE_KINDS: Final[dict[str, NodeKind]] = {
@@ -285,8 +285,7 @@ def handler_in(extra: str) -> int:
 
 def is_read_only(kind: str, target: str, extra: str) -> bool:
     """Whether a row is of an edge to a memory object that comes without the right to write."""
-    is_object = is_memory(target) and not is_region(target)
-    return kind in ("HOLD", "MAP") and extra == READ_ONLY and is_object
+    return kind in ("HOLD", "MAP") and extra == READ_ONLY and is_object(target)
 
 
 def is_pinned(extra: str) -> bool:

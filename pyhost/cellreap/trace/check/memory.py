@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 
 from cellreap import headers
 from cellreap.model.graph import Model
-from cellreap.model.ids import is_memory, is_region
+from cellreap.model.ids import is_memory, is_object, is_region
 from cellreap.model.pages import LARGE_PAGE_BITS, PAGE_BITS
 from cellreap.trace.check.configured_threads import sharers
 from cellreap.trace.check.context import Concern, Context, Handlers
@@ -353,7 +353,7 @@ class Memory(Concern):
             self._addresses.add(body, pd)
         self._bodies[pd] = body
         self.objects.made(event)
-        if is_memory(pd) and not is_region(pd):
+        if is_object(pd):
             self.context.model.tell_extra(pd, f"{body.paddr:#x}_{self.objects.pages(pd)}")
         self.bytes_in_use += body.bytes
         self._slots += body.slots
@@ -371,8 +371,7 @@ def _subscriptions(model: Model) -> int:
 
 def asks_to_read(event: Event) -> bool:
     """Whether memory is given, and who gives it asks that it be read only."""
-    of_object = is_memory(event["to"]) and not is_region(event["to"])
-    return of_object and bool(event.number("number") & READ_ONLY)
+    return is_object(event["to"]) and bool(event.number("number") & READ_ONLY)
 
 
 def _is_block(body: Body) -> bool:

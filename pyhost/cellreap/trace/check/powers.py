@@ -16,6 +16,7 @@ from cellreap.model.ids import (
     ROOT,
     is_given,
     is_memory,
+    is_object,
     is_region,
     parse_id,
     pd_behind,
@@ -112,7 +113,7 @@ class Powers:
             return False
         self.needs = event
         if event["op"] == NOBODY and (is_memory(node) or is_given(node)):
-            if is_memory(node) and not is_region(node):
+            if is_object(node):
                 self.needs = None
             return self.making is not None
         if pd is None:
@@ -219,8 +220,7 @@ class Powers:
         if before is None or not before.made("HOLD"):
             return False
         follows = tuple(before[of] for of in ("to", "asker", "op"))
-        of_object = is_memory(event["to"]) and not is_region(event["to"])
-        return follows == (event["from"], asker, event["op"]) and of_object
+        return follows == (event["from"], asker, event["op"]) and is_object(event["to"])
 
     def _attach(self, event: Event, asker: str) -> bool:
         if not self._maps_region(event, asker):
@@ -236,9 +236,8 @@ class Powers:
 
     def _back(self, event: Event, asker: str) -> bool:
         """A manager backs a resource with a memory object that it holds."""
-        of_object = is_memory(event["to"]) and not is_region(event["to"])
         manages = self._manages(asker, event["from"])
-        return manages and of_object and self._holds_memory(event, asker)
+        return manages and is_object(event["to"]) and self._holds_memory(event, asker)
 
     def _subscription(self, event: Event, asker: str) -> bool:
         node, model = event["to"], self.context.model
