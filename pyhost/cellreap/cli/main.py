@@ -125,7 +125,10 @@ class _LazyGroup(click.Group):
             near = closest(args[0], _COMMANDS)
             also = "" if near is None else f" Did you mean '{near}'?"
             ctx.fail(f"No such command '{args[0]}'.{also}")
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None and not ctx.resilient_parsing:
+            _refuse_repeated(click.Context(command, parent=ctx, info_name=name), rest)
+        return name, command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -142,6 +145,16 @@ class _LazyGroup(click.Group):
             return result
         except BrokenPipeError:
             raise _OutputClosed from None
+
+
+def _refuse_repeated(ctx: click.Context, args: Sequence[str]) -> None:
+    """Ends with an error if an option has two values of which click would drop the first."""
+    seen = set()
+    for param in ctx.command.make_parser(ctx).parse_args(list(args))[2]:
+        if isinstance(param, click.Option) and not (param.multiple or param.is_flag):
+            if param in seen:
+                ctx.fail(f"{max(param.opts, key=len)}: is given twice; expected once")
+            seen.add(param)
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -70,6 +70,15 @@ def test_codes_of_usage_errors(arguments: tuple[str, ...], code: ExitCode) -> No
     assert bool(done.stderr) == (code != ExitCode.DONE)
 
 
+@pytest.mark.behaviour("V-05")
+@pytest.mark.parametrize("command", ["run", "plan"])
+def test_an_option_with_two_values_is_refused(command: str) -> None:
+    done = cellreap(command, "no-such.toml", "--crash", "a", "--crash=b")
+    assert done.returncode == ExitCode.USAGE
+    assert "--crash: is given twice; expected once" in done.stderr
+    assert "cannot be read" in cellreap("run", "no-such.toml", "-v", "-v").stderr
+
+
 def test_a_failed_check_has_its_own_code(tmp_path: Path) -> None:
     traces = sorted((source_root() / "tests" / "data" / "goldens").rglob("*.trace"))
     lines = traces[0].read_bytes().splitlines(keepends=True)
