@@ -77,6 +77,8 @@ def tell(
     if report.refusals:
         told_of = refusals_told(report.refusals, lambda pd: name_of(pd, names))
         lines += [*told_of, ""]
+    if story.unmade:
+        lines += ["Makings that failed and were undone:", *_unmade(story, names), ""]
     when = "when the trace broke off" if report.broken_off and not ended else "at the end"
     lines += [f"Alive {when}: {_alive(report.alive(), names)}", ""]
     for name, budget in report.stay_down.items():
@@ -277,6 +279,15 @@ def _first_said(story: Story) -> list[tuple[str, str]]:
     """What PDs printed before the first cleanup, as far as a summary shows it."""
     first = itertools.takewhile(lambda each: each[2] == 0, story.said)
     return [(pd, text) for pd, text, _ in itertools.islice(first, MAX_SAYS)]
+
+
+def _unmade(story: Story, names: Mapping[str, str]) -> Iterator[str]:
+    """What could not be made, and the kind of step that failed."""
+    told = []
+    for (what, name, kind), count in story.unmade.items():
+        often = f" ({count} times)" if count > 1 else ""
+        told.append(f"  {what} {name_of(name, names)}{often}: at the step {kind}")
+    yield from first_of(told)
 
 
 def said_lines(reading: Reading) -> list[str]:

@@ -62,6 +62,9 @@ class Story:
         """(PD, text, number of the last cleanup that had begun), in order"""
         self.in_use: tuple[int, int] | None = None
         """bytes and slots, as the root task last counted them"""
+        self.unmade: Counter[tuple[str, str, str]] = Counter()
+        """what could not be made, its name or the PD that was to get it, and the kind of step that
+        failed"""
         self._arch = ""
         self._how: dict[str, str] = {}
         self._deadlines: dict[str, str] = {}
@@ -118,6 +121,9 @@ class Story:
     def _count(self, event: Event) -> None:
         """USAGE, SETTLED: what is in use."""
         self.in_use = event.number("bytes"), event.number("slots")
+
+    def _make_failed(self, event: Event) -> None:
+        self.unmade[event["what"], event["name"], event["kind"]] += 1
 
     # -- triggers
 
@@ -184,6 +190,7 @@ _HANDLERS: dict[str, Callable[[Story, Event], None]] = {
     "PD": Story._pd,
     "RIGHTS": Story._rights,
     "SAY": Story._say,
+    "MAKE_FAILED": Story._make_failed,
     "USAGE": Story._count,
     "SETTLED": Story._count,
     "FAULT": Story._fault,

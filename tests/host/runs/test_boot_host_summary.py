@@ -124,6 +124,18 @@ def test_a_notice_acknowledged_after_the_next_crash_counts_for_its_own() -> None
     assert any("0 of 1 notice acknowledged, 1 failed" in line for line in told(target))
 
 
+@pytest.mark.behaviour("S-03")
+def test_a_making_that_failed_shows_with_its_step() -> None:
+    target, server, _ = server_and_client()
+    target.quiet()
+    target.unmade("pd", "third", 3, "cap")
+    target.unmade("hold", server, 2, "node")
+    target.unmade("hold", server, 2, "node")
+    shown = "\n".join(told(target))
+    heading = "Makings that failed and were undone:"
+    assert f"{heading}\n  pd third: at the step cap\n  hold server (PD_1) (2 times): at" in shown
+
+
 def test_who_is_told_before_the_end_and_who_answered() -> None:
     target, server, client = server_and_client()
     other = target.pd("other", deadline=50)
