@@ -29,6 +29,10 @@
  * The kernel uses the virtual timer, user level the physical one. */
 enum { CR_TIMER_VIRTUAL = 27, CR_TIMER_PHYSICAL = 30 };
 
+/* Whether each access to the UART is a call of the kernel, which is dearer than to have the kernel
+ * print. */
+enum { CR_UART_NEEDS_CALLS = 0 };
+
 /* Whether a kernel with MCS has a thread run at the time that it should. */
 enum { CR_MCS_IS_EXACT = 1 };
 

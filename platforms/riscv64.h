@@ -15,6 +15,10 @@
     CR_TABLE_LEVEL("pd", seL4_RISCV_PageTableObject, seL4_PageTableBits, 30)                       \
     CR_TABLE_LEVEL("pt", seL4_RISCV_PageTableObject, seL4_PageTableBits, 21)
 
+/* Whether each access to the UART is a call of the kernel, which is dearer than to have the kernel
+ * print. */
+enum { CR_UART_NEEDS_CALLS = 0 };
+
 /* Whether a kernel with MCS has a thread run at the time that it should. */
 enum { CR_MCS_IS_EXACT = 1 };
 

@@ -23,6 +23,10 @@ enum {
     CR_PIT_LINE = 0
 };
 
+/* Whether each access to the UART is a call of the kernel, which is dearer than to have the kernel
+ * print. */
+enum { CR_UART_NEEDS_CALLS = 1 };
+
 /* Whether a kernel with MCS has a thread run at the time that it should. On a CPU without a TSC
  * deadline, seL4 divides the frequencies of TSC and local APIC as whole numbers. With those that
  * QEMU emulates, all times are longer by as much as a half. With -icount, when the TSC is the

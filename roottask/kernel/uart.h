@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The UART of the platform, the root task's console on a kernel that does not print. Such a kernel
- * (KernelPrinting off) leaves it to user level. On other kernels nobody here touches it. One folder
- * of arch/ per architecture implements it. */
+ * The UART of the platform, the root task's console. Where it is in ports, a kernel that prints is
+ * the console in its place (CR_UART_NEEDS_CALLS). Such a kernel polls the same UART. One folder of
+ * arch/ per architecture implements it. */
 #ifndef CELLREAP_SEL4_UART_H
 #define CELLREAP_SEL4_UART_H
 
 #include "kernel/kernel.h"
+#include "platforms/arch.h"
 #include <cellreap/status.h>
 
 enum { CR_UART_SLOTS = CR_REGISTER_SLOTS };
@@ -19,12 +20,12 @@ cr_status cr_uart_open(const seL4_BootInfo *info, seL4_CPtr slots, uintptr_t ima
 /* Writes a character. Uses no IPC buffer, so any thread may call it. */
 void cr_uart_put(char c);
 
-/* Makes the UART the console if there is none: the first thing that a root task does. It takes the
- * last CR_UART_SLOTS slots of the CNode of boot time. Errors: those of cr_uart_open, and
- * CR_ERR_MEMORY if the CNode has too few empty slots. */
+/* Makes the UART the console: the first thing that a root task does. It takes the last
+ * CR_UART_SLOTS slots of the CNode of boot time. Errors: those of cr_uart_open, and CR_ERR_MEMORY if
+ * the CNode has too few empty slots. After them the kernel is the console, if it prints. */
 static inline cr_status cr_uart_console(const seL4_BootInfo *info, uintptr_t image_start)
 {
-    if (cr_console_exists()) {
+    if (CR_UART_NEEDS_CALLS && cr_console_exists()) {
         return CR_OK;
     }
     if (info->empty.end - info->empty.start < CR_UART_SLOTS + CR_BOOT_SLOTS) {
