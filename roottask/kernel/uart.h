@@ -21,8 +21,9 @@ cr_status cr_uart_open(const seL4_BootInfo *info, seL4_CPtr slots, uintptr_t ima
 void cr_uart_put(char c);
 
 /* Makes the UART the console: the first thing that a root task does. It takes the last
- * CR_UART_SLOTS slots of the CNode of boot time. Errors: those of cr_uart_open, and CR_ERR_MEMORY if
- * the CNode has too few empty slots. After them the kernel is the console, if it prints. */
+ * CR_UART_SLOTS slots of the CNode of boot time. Errors: those of cr_uart_open, and
+ * CR_ERR_MEMORY if the CNode has too few empty slots. After them the kernel is the console, if it
+ * prints. */
 static inline cr_status cr_uart_console(const seL4_BootInfo *info, uintptr_t image_start)
 {
     if (CR_UART_NEEDS_CALLS && cr_console_exists()) {
