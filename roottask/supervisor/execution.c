@@ -25,7 +25,7 @@ static uint64_t of_pairs(cr_plan_row kind, const cr_pair *pairs, uint32_t count)
 {
     uint64_t digest = 0;
     for (uint32_t i = 0; i < count; i++) {
-        digest += cr_digest_row(kind, cr_rows_label(pairs[i].pd), cr_rows_label(pairs[i].node), 0);
+        digest += cr_digest_row(kind, cr_rows_label(pairs[i].pd), cr_rows_label(pairs[i].node));
     }
     return digest;
 }
@@ -41,20 +41,21 @@ void cr_trace_plan(const cr_plan *plan)
                       of_pairs(CR_ROW_BODY, plan->revoked_bodies, plan->n_revoked_bodies);
     for (uint32_t i = 0; i < plan->n_doomed; i++) {
         const cr_doomed *doomed = &plan->doomed[i];
-        digest += cr_digest_row(CR_ROW_DOOMED, cr_rows_label(doomed->node), doomed->pd_depth,
-                                doomed->group);
+        digest += cr_digest_row_of_three(CR_ROW_DOOMED, cr_rows_label(doomed->node),
+                                         doomed->pd_depth, doomed->group);
     }
     for (uint32_t i = 0; i < plan->n_core_freed; i++) {
-        digest += cr_digest_row(CR_ROW_CORE, cr_rows_label(plan->core_freed[i]), 0, 0);
+        digest += cr_digest_row(CR_ROW_CORE, cr_rows_label(plan->core_freed[i]), 0);
     }
     for (uint32_t i = 0; i < plan->n_broken; i++) {
         digest += cr_digest_row(CR_ROW_BROKEN, cr_rows_label(plan->broken[i].pd),
-                                cr_rows_label(plan->broken[i].node), 0);
+                                cr_rows_label(plan->broken[i].node));
     }
     for (uint32_t i = 0; i < plan->n_notices; i++) {
         const cr_notice *notice = &plan->notices[i];
-        digest += cr_digest_row((uint32_t)CR_ROW_NOTICE + notice->kind, cr_rows_label(notice->to),
-                                cr_rows_label(notice->node), cr_rows_label(notice->from));
+        digest += cr_digest_row_of_three((uint32_t)CR_ROW_NOTICE + notice->kind,
+                                         cr_rows_label(notice->to), cr_rows_label(notice->node),
+                                         cr_rows_label(notice->from));
     }
     cr_execution_begin_line(CR_EV_PLAN);
     cr_trace_number(&cr_sys.trace, rows);
@@ -124,6 +125,12 @@ static int is_destroyed(cr_ref node)
     return cr_model_get(cr_sys.model, node, &info) == CR_OK && info.state == CR_STATE_DESTROYED;
 }
 
+static int is_gone(cr_ref resource)
+{
+    cr_node_info info;
+    return cr_model_get(cr_sys.model, resource, &info) == CR_ERR_STALE || is_destroyed(resource);
+}
+
 /* What was injected happens. Returns whether it is an error. */
 static int happens(cr_injected what)
 {
@@ -161,8 +168,8 @@ static cr_status mark(cr_ref node)
                                                             : cr_model_doom(cr_sys.model, node);
 }
 
-/* Resources that are destroyed already do not count. If not all can be destroyed, those before are
- * the step, and the next step begins with the one that failed. */
+/* Resources that are destroyed already are passed. If one cannot be destroyed, or if a PD waits to
+ * be served, those before are the step, and the next step begins there. */
 static cr_status destroy_resources(const cr_step *step, uint32_t epoch)
 {
     if (step->count == 1) {
@@ -170,10 +177,11 @@ static cr_status destroy_resources(const cr_step *step, uint32_t epoch)
     }
     int (*const between)(void) = hook_between();
     for (uint32_t i = 0; i < step->count; i++) {
-        cr_status status = i > 0 && between != 0 && between()
-                               ? CR_ERR_KERNEL
-                               : cr_take_resource(cr_sup.cleaner.at.resources[i]);
-        if (status != CR_OK) {
+        const cr_ref resource = cr_sup.cleaner.at.resources[i];
+        const int stops =
+            i > 0 && (cr_sup.between.wanted || (between != 0 && between())) && !is_gone(resource);
+        const cr_status status = stops ? CR_OK : cr_take_resource(resource);
+        if (stops || status != CR_OK) {
             return i == 0 ? status : cr_step_shorten(&cr_sup.cleaner.now.journal, epoch, i);
         }
     }
@@ -404,12 +412,6 @@ static cr_status finish_step(cr_step_kind kind, uint32_t epoch)
 }
 
 /* -- steps that a cleaner does not come to the end of */
-
-static int is_gone(cr_ref resource)
-{
-    cr_node_info info;
-    return cr_model_get(cr_sys.model, resource, &info) == CR_ERR_STALE || is_destroyed(resource);
-}
 
 /* How many of the resources of a step are destroyed, from the first one on. */
 static uint32_t count_gone(const cr_step *step)

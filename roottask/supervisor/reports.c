@@ -19,19 +19,11 @@ static uint32_t place_of(const cr_plan *plan, cr_ref node)
 }
 
 /* The steps that destroy the resources of a doomed space. */
-static uint32_t count_members(const cr_plan *plan, cr_ref space)
+static uint32_t count_members(cr_ref space)
 {
-    uint32_t count = 0;
     cr_node_info info;
-    cr_edge_walk members = cr_model_walk(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN);
-    while (cr_model_next(&members)) {
-        count++;
-    }
-    const int stopped = cr_model_get(cr_sys.model, space, &info) == CR_OK &&
-                        place_of(plan, info.manager) < plan->n_doomed &&
-                        cr_model_subscriptions(cr_sys.model, info.manager, info.manager,
-                                               CR_HANDLER_DESTRUCTOR) == 0;
-    return stopped ? (count + CR_STEP_AT_ONCE - 1) / CR_STEP_AT_ONCE : count;
+    const uint32_t members = cr_model_get(cr_sys.model, space, &info) == CR_OK ? info.members : 0;
+    return (members + CR_STEP_AT_ONCE - 1) / CR_STEP_AT_ONCE;
 }
 
 /* A REQUEST of a PD that is destroyed before the space goes with that PD. */
@@ -88,7 +80,7 @@ uint32_t cr_reports_count_steps(const cr_plan *plan)
                 cr_model_first(cr_sys.model, node, CR_EDGE_BODY, CR_OUT) != CR_NONE;
             count += 2u + (has_body ? 1u : 0u); /* to suspend and to destroy it, and its body */
         } else {
-            count += 1u + count_requests(plan, i) + count_members(plan, node);
+            count += 1u + count_requests(plan, i) + count_members(node);
         }
     }
     return count;

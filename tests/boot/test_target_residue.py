@@ -143,10 +143,8 @@ def test_every_step_fails_for_good(target: Target, depths: tuple[Depth, Depth]) 
 
 
 @pytest.mark.behaviour("W-03")
-def test_resources_of_a_server_that_was_not_stopped_have_a_step_each(target: Target) -> None:
-    """Its suspending is left for good, so its resources take kernel calls. One step of two of them
-    would have made the calls of one.
-    """
+def test_resources_of_a_server_that_was_not_stopped_take_kernel_calls_each(target: Target) -> None:
+    """Its suspending is left for good. One step of two of them would have made the calls of one."""
     run = boot(target, (1, 0), "step:6:error:always")
     (first, *_) = run.of("RESIDUE")
     assert (first["step"], run.names[first["pd"]]) == ("suspend", "fs")
@@ -160,7 +158,7 @@ def test_resources_of_a_server_that_was_not_stopped_have_a_step_each(target: Tar
     merged = replace(run.events[one], values={**run.events[one].values, "count": "2"})
     events = [*run.events[:one], merged, *run.events[two + 1 :]]
     assert of_drafts(run.events).violations == []
-    assert "cleanup.beside" in {problem.rule for problem in of_drafts(events).violations}
+    assert "cleanup.step_calls" in {problem.rule for problem in of_drafts(events).violations}
 
 
 @pytest.mark.behaviour("S-11", "S-15")

@@ -182,9 +182,6 @@ class Cleaner:
         space = self.ffi.new("cr_ref *", info.space)[0]
         if step.count == 1:
             return [self.ffi.new("cr_ref *", step.node)[0]]
-        assert lib.cr_model_get(self.model, space, info) == OK
-        assert lib.cr_model_get(self.model, info.manager, info) == OK
-        assert info.state != 0, "the server is stopped"
         found = []
         walk = self.ffi.new("cr_edge_walk *", lib.cr_model_walk(self.model, space, SUBSET, IN))
         for _ in range(step.count):

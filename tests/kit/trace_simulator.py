@@ -1091,11 +1091,12 @@ class Target:
             self._die(n, name, node, pd)
             if effect is not None:
                 effect()
-            counts = +Counter(calls)
-            sum_ = counts.total()
+            each = +Counter(calls)
+            many = things if name == "destroy-resource" else 1
+            counts = Counter({kind: many * count for kind, count in each.items()})
             told = {"n": n, "name": name, "node": node, "pd": pd, "kinds": counted(counts)}
-            self.emit("STEP", **told, calls=sum_, count=things)
-            self._pause(n, sum_)
+            self.emit("STEP", **told, calls=counts.total(), count=things)
+            self._pause(n, each.total())
 
         def take(node: str) -> tuple[str, ...]:
             server = self.managers[before.space_of.get(node, node)]
@@ -1216,9 +1217,8 @@ class Target:
         """The resources of a space that each step destroys."""
         inside = model.resources_in(node) if node in model.manager else []
         members = sorted(inside, key=number_of, reverse=True)
-        size = self.at_once if members and model.manager[node] in self.silent else 1
-        for first in range(0, len(members), size):
-            yield members[first : first + size]
+        for first in range(0, len(members), self.at_once):
+            yield members[first : first + self.at_once]
 
     def _put_all(self, n: int, notices: list[tuple[str, str, str, str | None]]) -> None:
         for to, kind, node, killed in notices:

@@ -14,10 +14,8 @@
 #define EDGES 16384
 #endif
 
-enum { BUCKETS = EDGES }; /* the next power of two; EDGES must be one */
-
-static uint64_t arena[(sizeof(struct cr_model) + NODES * sizeof(cr_node) + EDGES * sizeof(cr_edge) +
-                       BUCKETS * sizeof(uint32_t)) /
+static uint64_t arena[(sizeof(struct cr_model) + NODES * sizeof(cr_node) +
+                       EDGES * (sizeof(cr_edge) + sizeof(uint32_t))) /
                       8];
 
 static inline cr_model *any_model(void)

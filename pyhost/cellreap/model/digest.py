@@ -85,6 +85,10 @@ def _notice_kinds() -> Mapping[str, int]:
     return headers.printed_names("policy.h", "CR_NOTICE_KIND")
 
 
+def _of_row(kind: int, *columns: int) -> int:
+    return stirred((_BY_KIND * kind) & _MASK, *columns)
+
+
 def of_plan(plan: Mapping[str, Any], model: Model) -> tuple[int, str]:
     """The number of the rows of a plan, and their digest, as PLAN tells them.
 
@@ -97,7 +101,7 @@ def of_plan(plan: Mapping[str, Any], model: Model) -> tuple[int, str]:
         for node in nodes:
             deep = depth.get(model.manager.get(node, node), _NO_DEPTH)
             its = label(node, _data(model.nodes[node]))
-            total += _of_words(_plan_rows()["groups"], its, deep, at)
+            total += _of_row(_plan_rows()["groups"], its, deep, at)
             count += 1
     for key, number in _plan_rows().items():
         for row in plan[key] if key != "groups" else ():
@@ -106,7 +110,7 @@ def of_plan(plan: Mapping[str, Any], model: Model) -> tuple[int, str]:
                 to, word, node, dead = row
                 kind, ids = number + kinds[word], [to, node, dead]
             labels = [label(id_, _data(model.nodes[id_])) if id_ else 0 for id_ in ids]
-            total += _of_words(kind, *labels, *[0] * (3 - len(labels)))
+            total += _of_row(kind, *labels, *[0] * (2 - len(labels)))
             count += 1
     return count, f"{total & _MASK:016x}"
 

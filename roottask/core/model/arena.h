@@ -2,7 +2,7 @@
  *
  * The layout of the model in its arena. Private to model/. Other code uses cellreap/model.h.
  *
- *   header | nodes[max_nodes] | edges[max_edges] | buckets[power of two >= max_edges]
+ *   header | nodes[max_nodes] | edges[max_edges] | buckets[max_edges]
  *
  * The arena contains no pointers, so its bytes are valid at every address. Each edge is on three
  * lists: one list at each of its ends, and a hash chain. The lists at the ends are doubly linked,
@@ -36,6 +36,7 @@ typedef struct cr_node {
     uint32_t type;
     uint32_t number;
     uint32_t holders;
+    uint32_t members; /* of a space: its resources */
     uint32_t next_free;
     /* Space: its manager. Resource: its space. A tombstone keeps this reference for naming; the
      * reference may then be stale. */
@@ -53,7 +54,7 @@ typedef struct cr_edge {
 } cr_edge;
 
 _Static_assert(sizeof(struct cr_model) == 56, "no padding: a saved arena has no undefined bytes");
-_Static_assert(sizeof(cr_node) == 40 + 8 * (unsigned)CR_EDGE_KIND_COUNT, "no padding");
+_Static_assert(sizeof(cr_node) == 44 + 8 * (unsigned)CR_EDGE_KIND_COUNT, "no padding");
 _Static_assert(sizeof(cr_edge) == 36, "no padding");
 
 static inline const cr_node *cr_nodes(const cr_model *model)
@@ -167,7 +168,5 @@ uint32_t cr_bucket_of(const cr_model *model, uint32_t kind, uint32_t from, uint3
  * SUBSCRIBE; else 0. *steps: the number of edges visited. */
 uint32_t cr_find_edge(const cr_model *model, uint32_t kind, uint32_t from, uint32_t to,
                       uint32_t handler, uint32_t *steps);
-
-uint32_t cr_bucket_count(uint32_t max_edges);
 
 #endif

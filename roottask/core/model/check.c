@@ -94,7 +94,8 @@ static int node_sound(const cr_model *model, uint32_t index, uint64_t *listed)
                 (length > 1 && at_most_one(kind, (cr_direction)direction))) {
                 return 0;
             }
-            if (kind == CR_EDGE_HOLD && direction == CR_IN && node->holders != length) {
+            if (direction == CR_IN && ((kind == CR_EDGE_HOLD && node->holders != length) ||
+                                       (kind == CR_EDGE_SUBSET && node->members != length))) {
                 return 0;
             }
             *listed += length;
@@ -138,9 +139,8 @@ static int edge_sound(const cr_model *model, uint32_t index)
 static int chains_sound(const cr_model *model, uint32_t *chained)
 {
     const cr_edge *edges = cr_edges(model);
-    const uint32_t buckets = cr_bucket_count(model->max_edges);
     uint32_t seen = 0;
-    for (uint32_t bucket = 0; bucket < buckets; bucket++) {
+    for (uint32_t bucket = 0; bucket < model->max_edges; bucket++) {
         for (uint32_t index = cr_buckets(model)[bucket]; index != CR_NONE;
              index = edges[index].chain) {
             if (index >= model->max_edges || edges[index].kind >= CR_EDGE_KIND_COUNT ||

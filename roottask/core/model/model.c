@@ -28,25 +28,13 @@ static const uint8_t lists_of[CR_NODE_KIND_COUNT][LISTS_MOST] = {
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-uint32_t cr_bucket_count(uint32_t max_edges)
-{
-    uint32_t below = max_edges != 0 ? max_edges - 1 : 0;
-    below |= below >> 1;
-    below |= below >> 2;
-    below |= below >> 4;
-    below |= below >> 8;
-    below |= below >> 16;
-    return below < (uint32_t)LIMIT / 2 ? below + 1 : (uint32_t)LIMIT / 2 + 1;
-}
-
 size_t cr_model_bytes(uint32_t max_nodes, uint32_t max_edges)
 {
     if (max_nodes == 0 || max_nodes > LIMIT || max_edges == 0 || max_edges > LIMIT) {
         return 0;
     }
     const uint64_t bytes = (uint64_t)sizeof(cr_model) + (uint64_t)max_nodes * sizeof(cr_node) +
-                           (uint64_t)max_edges * sizeof(cr_edge) +
-                           (uint64_t)cr_bucket_count(max_edges) * sizeof(uint32_t);
+                           (uint64_t)max_edges * (sizeof(cr_edge) + sizeof(uint32_t));
     return bytes <= SIZE_MAX ? (size_t)bytes : 0;
 }
 
@@ -60,6 +48,7 @@ static void clear_node(cr_node *node)
     node->type = 0;
     node->number = 0;
     node->holders = 0;
+    node->members = 0;
     node->next_free = CR_NONE;
     node->parent.index = CR_NONE;
     node->parent.generation = 0;
@@ -116,7 +105,7 @@ cr_status cr_model_init(void *memory, size_t bytes, uint32_t max_nodes, uint32_t
         edges[i].chain = i + 1 < max_edges ? i + 1 : CR_NONE;
     }
     uint32_t *buckets = cr_buckets_mut(model);
-    for (uint32_t i = 0; i < cr_bucket_count(max_edges); i++) {
+    for (uint32_t i = 0; i < max_edges; i++) {
         buckets[i] = CR_NONE;
     }
     *out = model;
@@ -189,6 +178,7 @@ static cr_ref take_node(cr_model *model, cr_node_kind kind, uint32_t type, uint3
     node->kind = kind;
     node->state = CR_STATE_ACTIVE;
     node->holders = 0;
+    node->members = 0;
     node->type = type;
     node->number = number;
     node->flags = flags;
@@ -198,19 +188,20 @@ static cr_ref take_node(cr_model *model, cr_node_kind kind, uint32_t type, uint3
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
-static inline uint32_t hash_of(uint32_t kind, uint32_t from, uint32_t to)
+/* The bucket of an edge, of so many. */
+static inline uint32_t bucket_in(uint32_t buckets, uint32_t kind, uint32_t from, uint32_t to)
 {
     uint32_t hash = from * 0x9e3779b1u ^ (to * 0x85ebca77u + kind * 0xc2b2ae3du);
     hash ^= hash >> 15;
     hash *= 0x2c1b3c6du;
     hash ^= hash >> 12;
     hash *= 0x297a2d39u;
-    return hash ^ hash >> 15;
+    return (uint32_t)((uint64_t)hash * buckets >> 32);
 }
 
 uint32_t cr_bucket_of(const cr_model *model, uint32_t kind, uint32_t from, uint32_t to)
 {
-    return hash_of(kind, from, to) & (cr_bucket_count(model->max_edges) - 1);
+    return bucket_in(model->max_edges, kind, from, to);
 }
 
 /* The handler is not hashed: the subscriptions of a PD to a node are on one chain. */
@@ -295,9 +286,8 @@ static void insert_edge(cr_model *model, cr_edge_kind kind, uint32_t from, uint3
     }
     list_insert(model, index, CR_OUT);
     list_insert(model, index, CR_IN);
-    if (kind == CR_EDGE_HOLD) {
-        cr_node_at_mut(model, to)->holders++;
-    }
+    cr_node_at_mut(model, to)->holders += kind == CR_EDGE_HOLD;
+    cr_node_at_mut(model, to)->members += kind == CR_EDGE_SUBSET;
 }
 
 /* The arrays of an arena, and what is counted while edges are removed. A write to an array may
@@ -308,7 +298,6 @@ typedef struct arrays {
     uint32_t *buckets;
     uint32_t max_nodes;
     uint32_t max_edges;
-    uint32_t mask; /* of the buckets */
     uint32_t removed;
     uint32_t touched;
 } arrays;
@@ -319,8 +308,7 @@ static inline arrays arrays_of(cr_model *model)
                     .edges = cr_edges_mut(model),
                     .buckets = cr_buckets_mut(model),
                     .max_nodes = model->max_nodes,
-                    .max_edges = model->max_edges,
-                    .mask = cr_bucket_count(model->max_edges) - 1};
+                    .max_edges = model->max_edges};
 }
 
 static inline void count_removed(cr_model *model, const arrays *in)
@@ -363,9 +351,9 @@ static inline void list_remove(arrays *in, const cr_edge *edge, cr_direction sid
 /* Frees the entry of an edge that is on no list of its ends any more. */
 static inline void free_edge(cr_model *model, arrays *in, cr_edge *edge, uint32_t index)
 {
+    const uint32_t to = edge->end[CR_IN];
     if (!cr_is_structural(edge->kind)) {
-        const uint32_t to = edge->end[CR_IN];
-        uint32_t *link = &in->buckets[hash_of(edge->kind, edge->end[CR_OUT], to) & in->mask];
+        uint32_t *link = &in->buckets[bucket_in(in->max_edges, edge->kind, edge->end[CR_OUT], to)];
         for (uint32_t steps = 0; *link != index && *link < in->max_edges && steps < in->max_edges;
              steps++) {
             link = &edge_in(in, *link)->chain;
@@ -377,6 +365,8 @@ static inline void free_edge(cr_model *model, arrays *in, cr_edge *edge, uint32_
         if (edge->kind == CR_EDGE_HOLD) {
             node_in(in, to)->holders--;
         }
+    } else if (edge->kind == CR_EDGE_SUBSET) {
+        node_in(in, to)->members--;
     }
     edge->kind = CR_EDGE_KIND_COUNT;
     edge->chain = model->free_edge;
@@ -771,6 +761,7 @@ cr_status cr_model_get(const cr_model *model, cr_ref node, cr_node_info *out)
     out->type = slot->type;
     out->number = slot->number;
     out->holders = slot->holders;
+    out->members = slot->members;
     out->space = nobody;
     out->manager = nobody;
     if (slot->kind == CR_NODE_SPACE) {

@@ -86,27 +86,6 @@ static uint32_t phase_length(uint32_t at, const cr_plan *plan)
     return 0;
 }
 
-/* The number of resources that one step destroys in a doomed space that still has some, if nothing
- * was left. */
-static cr_status count_resources(const cr_model *model, cr_ref space, uint32_t *count)
-{
-    cr_node_info info;
-    cr_node_info manager;
-    *count = 1;
-    cr_status status = cr_model_get(model, space, &info);
-    if (status != CR_OK || cr_model_get(model, info.manager, &manager) != CR_OK ||
-        manager.state == CR_STATE_ACTIVE ||
-        cr_model_subscriptions(model, info.manager, info.manager, CR_HANDLER_DESTRUCTOR) > 0) {
-        return status; /* The manager may run. */
-    }
-    cr_edge_walk members = cr_model_walk(model, space, CR_EDGE_SUBSET, CR_IN);
-    (void)cr_model_next(&members); /* the first is counted */
-    while (*count < CR_STEP_AT_ONCE && cr_model_next(&members)) {
-        ++*count;
-    }
-    return CR_OK;
-}
-
 uint32_t cr_step_notices(const cr_plan *plan, uint32_t at)
 {
     const cr_ref to = plan->notices[at].to;
@@ -223,7 +202,6 @@ static cr_status name_destroying(cr_journal *journal, const cr_model *model, cr_
                                  const cr_node_info *info)
 {
     cr_edge_info edge = {.from = nothing, .to = nothing};
-    uint32_t count = 1;
     cr_status status = CR_OK;
     uint32_t found;
     if (info->kind == CR_NODE_PD) {
@@ -238,10 +216,9 @@ static cr_status name_destroying(cr_journal *journal, const cr_model *model, cr_
         name(journal, CR_STEP_CUT_REQUEST, edge.from, 1);
     } else if ((found = cr_model_first(model, node, CR_EDGE_SUBSET, CR_IN)) != CR_NONE) {
         status = cr_model_edge(model, found, &edge);
-        if (status == CR_OK && !has_left(journal)) {
-            status = count_resources(model, node, &count);
-        }
-        name(journal, CR_STEP_DESTROY_RESOURCE, edge.from, count);
+        const uint32_t most = has_left(journal) ? 1 : CR_STEP_AT_ONCE;
+        name(journal, CR_STEP_DESTROY_RESOURCE, edge.from,
+             info->members < most ? info->members : most);
     } else {
         name(journal, CR_STEP_DESTROY_SPACE, nothing, 1);
     }

@@ -93,13 +93,18 @@ typedef enum cr_plan_row {
 #undef CR_PLAN_ROW
 } cr_plan_row;
 
-/* The sum over the rows of a plan is its digest. a, b, c: the labels of the row's nodes, 0: none.
+/* The sum over the rows of a plan is its digest. A row has a term like that of an edge, and a third
+ * column is stirred into it: x = stir(x + c). a, b, c: the labels of the row's nodes, 0: none.
  * kind: a cr_plan_row; of a notice, its cr_notice_kind is added. The depth of a space is that of
  * its manager; 2^32 - 1: unlimited, or the manager is not doomed. */
-static inline uint64_t cr_digest_row(uint32_t kind, uint64_t a, uint64_t b, uint64_t c)
+static inline uint64_t cr_digest_row(uint32_t kind, uint64_t a, uint64_t b)
 {
-    const uint64_t words[] = {kind, a, b, c};
-    return cr_digest_words(words, 4);
+    return cr_digest_stir(cr_digest_stir(a + CR_DIGEST_BY_KIND * kind) + b);
+}
+
+static inline uint64_t cr_digest_row_of_three(uint32_t kind, uint64_t a, uint64_t b, uint64_t c)
+{
+    return cr_digest_stir(cr_digest_row(kind, a, b) + c);
 }
 
 #ifdef __cplusplus

@@ -128,6 +128,7 @@ typedef struct cr_node_info {
     uint32_t type;    /* space, resource: the caller's number of the type; PD: 0 */
     uint32_t number;  /* PD, space: the number in its id; resource: its object number */
     uint32_t holders; /* resource, space: PDs with a HOLD of it, each counted once */
+    uint32_t members; /* space: its resources */
     /* A tombstone's space and manager may be destroyed: these two references may be stale. */
     cr_ref space;   /* resource: its space; else index CR_NONE */
     cr_ref manager; /* space: its manager; resource: its space's manager; else index CR_NONE */

@@ -40,8 +40,8 @@ extern "C" {
     CR_STEP(CR_STEP_CUT_REQUEST, 2, "cut-request", "removes pd's REQUEST to node, a space",        \
         "the edge goes after the capability; without it nothing is left to do")                    \
     CR_STEP(CR_STEP_DESTROY_RESOURCE, 3, "destroy-resource",                                       \
-        "destroys node and every capability to it; if its server is stopped, so that this takes "  \
-        "no kernel calls, also resources behind it in its space",                                  \
+        "destroys node and every capability to it, and in a doomed space also resources behind "   \
+        "it, until a PD waits to be served",                                                       \
         "the node goes after the capabilities; without it nothing is left to do; of several, "     \
         "those that are destroyed already are passed")                                             \
     CR_STEP(CR_STEP_DESTROY_SPACE, 4, "destroy-space",                                             \

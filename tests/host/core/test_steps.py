@@ -164,16 +164,11 @@ def test_notices_to_one_pd_are_queued_by_one_step_up_to_a_limit() -> None:
 
 @pytest.mark.behaviour("T-04")
 @pytest.mark.parametrize("manager_dies", [True, False])
-def test_resources_of_a_stopped_server_are_destroyed_together_up_to_a_limit(
-    manager_dies: bool,
-) -> None:
-    """Those of a server that lives on one by one: each takes kernel calls."""
+def test_resources_of_a_space_are_destroyed_together_up_to_a_limit(manager_dies: bool) -> None:
     files = "FILE_SPACE_2 maps BLOCK_SPACE_3"
     crash, depths = ("PD_2", (0, 0)) if manager_dies else ("PD_3", (0, 1))
     cleaner = compare(system(MANY + files), crash, *depths, None)
-    assert [size for size in cleaner.sizes if manager_dies or size > 1] == (
-        [32, 32, 6] if manager_dies else []
-    )
+    assert [size for size in cleaner.sizes if size > 1] == [32, 32, 6]
     gone = {step[1] for step in cleaner.destroyed}
     assert {f"FILE_2_{n:x}" for n in range(1, 71)} <= gone
     assert len(gone) == len(cleaner.destroyed) == sum(cleaner.sizes)

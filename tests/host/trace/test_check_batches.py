@@ -6,13 +6,17 @@ Each trace is one that a sound root task cannot write. All that other rules look
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import pytest
 
 from cellreap.headers import constant
+from cellreap.trace.check.calls import TAKES
 from cellreap.trace.writer import Draft
+from kit.broken_configurations import held
 from kit.broken_traces import of_drafts
+from kit.configured_story import Configured, expected
 from kit.residue_run import residue_run
 from kit.simulated_runs import interleaved_run, takeovers_run
 from kit.trace_simulator import Target
@@ -34,6 +38,22 @@ def a_client_goes() -> list[Draft]:
 def a_server_goes() -> list[Draft]:
     """Their server goes: each is destroyed. The client is told of both spaces."""
     return _one_goes("server")
+
+
+def a_live_server_loses_its_space() -> list[Draft]:
+    """What a space of the server is built on goes, so each of its resources takes kernel calls."""
+    target = Target(0, 1, "many")
+    lower, upper = (target.space(target.pd(name), name.upper()) for name in ("low", "high"))
+    target.request("PD_2", lower)
+    target.map(upper, lower)
+    for _ in range(MANY):
+        target.resource(upper)
+    target.quiet()
+    target.fault("PD_1")
+    target.cleanup()
+    target.account()
+    target.serve_all()
+    return target.end()
 
 
 def _one_goes(who: str) -> list[Draft]:
@@ -177,6 +197,80 @@ def test_a_step_destroys_the_newest_resources_of_one_space() -> None:
         (whole, {"count": AT_ONCE + 1}),
     ):
         assert rules(edited(drafts, place, **values)) & {"cleanup.beside", "cleanup.steps"}
+
+
+def cut(drafts: list[Draft], count: int) -> list[Draft]:
+    """A step that destroys the last resources of a space ends behind so many. A second has the
+    rest.
+    """
+    place = next(
+        place
+        for place, (name, has) in enumerate(drafts)
+        if name == "STEP" and has["name"] == "destroy-resource" and has["count"] != AT_ONCE
+    )
+    step = drafts[place][1]
+    whole = int(str(step["count"]))
+    type_, space, number = str(step["node"]).split("_")
+    behind = f"{type_}_{space}_{int(number, 16) - count:x}"
+    calls = int(str(step["calls"])) // whole
+    parts = [
+        {**step, "node": node, "count": things, "calls": calls * things,
+         "kinds": ",".join(f"{kind}:{things}" for kind in TAKES) if calls else "-"}
+        for node, things in ((step["node"], count), (behind, whole - count))
+    ]  # fmt: skip
+    return [*drafts[:place], *(("STEP", part) for part in parts), *drafts[place + 1 :]]
+
+
+@pytest.mark.behaviour("W-03", "X-18")
+@pytest.mark.parametrize("story", [a_server_goes, a_live_server_loses_its_space])
+def test_a_step_may_end_early_for_a_pd_that_waits(story: Callable[[], list[Draft]]) -> None:
+    drafts = story()
+    assert rules(drafts) == set()
+    shorter = cut(drafts, 5)
+    assert rules(shorter) == set()
+    for more, found in ((-2, {"reports.steps"}), (-1, set()), (0, set()), (1, {"reports.steps"})):
+        assert rules(with_steps(shorter, more)) == found
+
+
+@pytest.mark.behaviour("W-03", "X-18")
+def test_a_step_ends_early_only_where_pds_are_served_between_steps() -> None:
+    config = expected()
+    target = Configured(config)
+    target.boot()
+    target.work("disk")
+    space = next(id_ for id_, pd in target.managers.items() if pd == target.ids["disk"])
+    for _ in range(8):
+        target.resource(space)
+    target.quiet()
+    target.crash(1, config.crashes[0])
+    drafts = target.end()
+    for between, found in ((False, True), (True, False)):
+        report = held(cut(drafts, 5), replace(config, runs_between=between))
+        assert ("reports.steps" in {problem.rule for problem in report.violations}) == found
+    assert "reports.steps" not in {problem.rule for problem in held(drafts, config).violations}
+
+
+@pytest.mark.behaviour("W-04", "X-18")
+def test_a_pd_waits_for_one_resource_and_not_for_all_of_a_step() -> None:
+    drafts = cut(a_live_server_loses_its_space(), 5)
+    place = at(drafts, "STEP", name="destroy-resource", count=5)
+    of_one = len(TAKES)
+    for calls, found in ((of_one, False), (of_one + 1, True)):
+        pause: Draft = ("PAUSE", {"n": 1, "pd": "PD_2", "calls": calls})
+        told = [*drafts[: place + 1], pause, *drafts[place + 1 :]]
+        assert ("interleaved.soon" in rules(told)) == found
+
+
+@pytest.mark.behaviour("W-03")
+def test_the_attempts_at_a_resource_count_for_the_step_that_ends_before_it() -> None:
+    """Three cleaners die at the second resource, behind all of its kernel calls or before them."""
+    drafts = cut(a_live_server_loses_its_space(), 1)
+    place = at(drafts, "STEP", name="destroy-resource", count=1)
+    for attempts, found in ((0, False), (3, False), (4, True)):
+        kinds = ",".join(f"{kind}:{1 + attempts}" for kind in TAKES)
+        calls = len(TAKES) * (1 + attempts)
+        told = Deaths(place, 3).among(edited(drafts, place, calls=calls, kinds=kinds))
+        assert ("cleanup.step_calls" in rules(told)) == found
 
 
 @pytest.mark.behaviour("W-03")

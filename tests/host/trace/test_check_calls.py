@@ -85,8 +85,7 @@ def test_a_space_is_taken_from_a_live_server() -> None:
     assert calls_of(target) == {
         ("suspend", "-", "PD_1"): {**STOPPED, "read-registers": 1, "resume": 1},
         ("cut-request", "FILE_SPACE_3", "PD_4"): TAKEN,
-        ("destroy-resource", "FILE_3_1", "-"): TAKEN,
-        ("destroy-resource", "FILE_3_2", "-"): TAKEN,
+        ("destroy-resource", "FILE_3_2", "-"): dict.fromkeys(TAKEN, 2),
         ("destroy-pd", "PD_1", "PD_1"): {"revoke": 1},
         ("notify", "FILE_SPACE_3", "PD_3"): {"signal": 1},
         ("notify", "FILE_SPACE_3", "PD_4"): {"signal": 1},

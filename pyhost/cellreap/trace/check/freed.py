@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event
-
-if TYPE_CHECKING:
-    from cellreap.trace.check.running import Running
 
 _AMONG_STOPS: Final = frozenset(
     {"stopped THREAD", "answered THREAD", "TICKET", "withdrawn NOTICE", "REFUSED", "USAGE"}
@@ -39,15 +36,6 @@ class Freed(Concern):
         """
         half = pd in self.context.takeovers.half_suspended
         return pd not in self.stopped and (there or not half)
-
-    def space_of_stopped(self, running: Running, node: str) -> str | None:
-        """The doomed space in which a resource is or was, if its server is stopped.
-
-        One step may destroy several resources of such a space, without kernel calls.
-        """
-        space = running.space_of(node)
-        manager = None if space is None else running.managers.get(space)
-        return space if manager is not None and manager in self.stopped else None
 
     def interrupt(self, event: Event) -> None:
         """Handles an event that cannot stand between the stop and `suspend` of a PD, or its

@@ -11,6 +11,7 @@ from typing import ClassVar, Final
 
 from cellreap.model import reference
 from cellreap.model.ids import parse_id
+from cellreap.trace.check.calls import TAKES
 from cellreap.trace.check.context import Concern, Context, WithinHandlers
 from cellreap.trace.check.independent import stands_for
 from cellreap.trace.check.running import Running
@@ -35,7 +36,7 @@ class Interleaved(Concern):
         self._turn: set[str] = set()
         """the PDs that were served since the last step"""
         self._most = 0
-        """kernel calls of the last step"""
+        """kernel calls of the last step, or of the last resource that it destroyed"""
         self._left = 0
         """kernel calls of the steps that were left since then"""
         self._follows = False
@@ -47,7 +48,7 @@ class Interleaved(Concern):
         """Any event, before it is handled."""
         if event.name == "STEP":
             self._turn.clear()
-            self._most, self._left = self._left + event.number("calls"), 0
+            self._most, self._left = self._left + _of_last_thing(event), 0
             self._follows = False
         if self.open is None or event.name == "RESUME":
             return
@@ -116,3 +117,10 @@ class Interleaved(Concern):
         self.open = None
 
     within: ClassVar[WithinHandlers] = {"PAUSE": pause, "RESUME": resume}
+
+
+def _of_last_thing(step: Event) -> int:
+    """How many kernel calls of a STEP may have been for the last thing that it did."""
+    calls, others = step.number("calls"), step.number("count") - 1
+    taken = sum(TAKES.values()) * others if step["name"] == "destroy-resource" else 0
+    return max(calls - taken, 0)

@@ -64,6 +64,10 @@ class Reports(Concern):
 
     # -- for other concerns
 
+    def split(self, n: int) -> None:
+        """The last STEP of a cleanup may be a part of a planned one."""
+        self._split.add((str(n), str(self._steps[str(n)])))
+
     def progress(self, n: int) -> tuple[int, int]:
         """How many steps a cleanup under way has carried out, and how many its plan had."""
         return self._steps[str(n)], self._begun[str(n)].number("steps")

@@ -303,6 +303,10 @@ class Running:
         """The doomed space in which a resource is or was."""
         return self._space_of.get(node)
 
+    def left_with(self, node: str) -> set[str]:
+        """What is not destroyed yet of the doomed space in which a resource is or was."""
+        return self.members.get(self._space_of.get(node, ""), set()) - self.destroyed
+
     def dooms(self, node: str) -> bool:
         """Whether the cleanup dooms this node or its space."""
         return node in self.group or self._space_of.get(node) in self.group

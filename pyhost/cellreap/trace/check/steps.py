@@ -67,14 +67,18 @@ class Steps(Concern):
                 self._await(running)
 
     def _together(self, running: Running, node: str, count: int) -> list[str]:
-        """What a step destroys. Of a space, the newest resources go first."""
+        """What a step destroys. Of a space, the newest resources go first.
+
+        The step ends early for a PD that waits to be served.
+        """
+        rest, expected = running.left_with(node), self.context.expected
+        if len(rest) > count < self._most and (expected is None or expected.runs_between):
+            self.context.reports.split(running.result.number)
         if count <= 1:
             return [node]
-        space = self.context.freed.space_of_stopped(running, node)
-        rest = running.members.get(space or "", set()) - running.destroyed
         nodes = sorted(rest, key=number_of, reverse=True)[:count]
         if nodes[:1] != [node] or len(nodes) != count:
-            self.bad("cleanup.beside", f"count={count}: expected as many of one stopped server")
+            self.bad("cleanup.beside", f"count={count}: expected as many of one doomed space")
             return [node]
         return nodes
 

@@ -70,8 +70,7 @@ class Takeovers(Concern):
             return False
         if event["step"] == "notify":
             return self._has_queued()
-        stopped = self.context.freed.space_of_stopped(running, event["node"])
-        return event["step"] == "destroy-resource" and stopped is not None
+        return event["step"] == "destroy-resource" and len(running.left_with(event["node"])) > 1
 
     def see(self, event: Event) -> None:
         """Any event that is not a TAKEOVER or INJECTED."""
