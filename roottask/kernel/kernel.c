@@ -162,12 +162,7 @@ int cr_is_refused(cr_call call)
 uint64_t cr_console_written;
 
 #ifdef CONFIG_PRINTING
-static void kernel_put(char c)
-{
-    seL4_DebugPutChar(c);
-}
-
-static void (*console_put)(char c) = kernel_put;
+static void (*console_put)(char c) = cr_arch_print;
 #else
 static void (*console_put)(char c);
 #endif

@@ -21,7 +21,8 @@ typedef struct cr_reports {
     uint32_t *places;
 } cr_reports;
 
-/* The number of steps that the plan takes if no PD changes anything while it waits. */
+/* The number of steps that the plan takes if no PD changes anything while it waits, and none is
+ * served between two steps. */
 uint32_t cr_reports_count_steps(const cr_plan *plan);
 
 /* The cleanup that is being carried out begins, and ends. */

@@ -119,6 +119,11 @@ enum { CR_ARCH_SYSCALL_BYTES_MAX = 4 };
 extern const uint32_t cr_arch_syscall_bytes;
 int cr_arch_is_syscall(const uint8_t *code);
 
+#ifdef CONFIG_PRINTING
+/* The kernel prints a character. */
+void cr_arch_print(char c);
+#endif
+
 /* As traces name the architecture. */
 extern const char cr_arch_name[];
 uint16_t cr_arch_elf_machine(void);
