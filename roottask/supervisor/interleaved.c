@@ -123,22 +123,33 @@ static void keep_operation(seL4_MessageInfo_t tag, uint64_t badge)
     want(kept, pd);
 }
 
-int cr_take_fault(seL4_MessageInfo_t tag, uint64_t badge, cr_pd **pd, cr_kept_fault *out)
+static int is_fault(seL4_MessageInfo_t tag, const cr_pd *pd, cr_kept_fault *out)
 {
     seL4_UserContext registers;
-    *out = (cr_kept_fault){.badge = badge};
-    if (cr_find_badged(badge, CR_BADGE_FAULT, pd) != CR_RESULT_OK || !cr_pd_is_served(*pd) ||
-        !cr_decode_fault(tag, &out->kind, &out->address, &out->ip)) {
+    if (!cr_decode_fault(tag, &out->kind, &out->address, &out->ip)) {
         return 0;
     }
     if (out->kind == CR_FAULT_TIMEOUT) {
-        if (!cr_time_ends((*pd)->time) || out->address != (*pd)->number) {
+        if (!cr_time_ends(pd->time) || out->address != pd->number) {
             return 0;
         }
-        if (cr_read_registers(cr_body_cap(&(*pd)->body, CR_BODY_TCB), &registers)) {
-            cr_panic("the registers of a PD that faulted cannot be read", (*pd)->number);
+        if (cr_read_registers(cr_body_cap(&pd->body, CR_BODY_TCB), &registers)) {
+            cr_panic("the registers of a PD that faulted cannot be read", pd->number);
         }
         out->ip = cr_arch_ip(&registers);
+    }
+    return 1;
+}
+
+int cr_take_fault(seL4_MessageInfo_t tag, uint64_t badge, cr_pd **pd, cr_kept_fault *out)
+{
+    *out = (cr_kept_fault){.badge = badge};
+    if (cr_find_badged(badge, CR_BADGE_FAULT, pd) != CR_RESULT_OK || !cr_pd_is_served(*pd)) {
+        return 0;
+    }
+    if (!is_fault(tag, *pd, out)) {
+        cr_answer_now(seL4_MessageInfo_new(CR_RESULT_FAILED, 0, 0, 0)); /* It may be a call. */
+        return 0;
     }
     return 1;
 }

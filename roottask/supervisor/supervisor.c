@@ -55,8 +55,6 @@ static void handle_fault(seL4_MessageInfo_t tag, uint64_t badge)
 {
     cr_kept_fault fault;
     cr_pd *pd;
-    /* A message that is not a fault is dropped. A PD that called with such a message waits for
-     * ever, and no other PD is affected. */
     if (cr_take_fault(tag, badge, &pd, &fault)) {
         cr_fault_occurs(pd, fault.kind, fault.address, fault.ip);
     }

@@ -24,7 +24,7 @@ enum {
     FUZZ_CAP_FAULTS = 4,
     /* GET_WORK without receiving the answer: that notice is never acknowledged */
     FUZZ_LOSE_WORK = 8,
-    FUZZ_CALL_FAULT = 16, /* calls to its fault capability, which are never answered */
+    FUZZ_CALL_FAULT = 16, /* calls to its fault capability, which are refused */
     FUZZ_TERMINATES = 32, /* more TERMINATE than otherwise */
     /* those that send a message of their own */
     FUZZ_COMPOSED = FUZZ_EXIT | FUZZ_FAULTS | FUZZ_CAP_FAULTS | FUZZ_CALL_FAULT
