@@ -97,6 +97,19 @@ static cr_pd *next_of(const cr_pd *pd, const cr_pd *first, int circle)
     return next != first ? next : 0;
 }
 
+/* Only its parent can stop a PD for Microkit without a word, and no kernel tells who is stopped.
+ * Such a PD uses no time. One with a budget may use none for long, and a passive one has none. */
+static int uses_no_time(const cr_pd *pd)
+{
+    return pd->config != CR_IMAGE_NONE && cr_parent_of(pd->config) != 0 && !pd->passive &&
+           !cr_time_ends(pd->time) && cr_time_used(cr_body_cap(&pd->body, CR_BODY_SC)) == 0;
+}
+
+static int is_stopped(const cr_limits *at)
+{
+    return at->idle >= ns(at->heartbeat_ms) / 4;
+}
+
 /* -- the clocks */
 
 /* The clocks of what the PD itself says. */
@@ -109,13 +122,15 @@ static void tick(cr_pd *pd, uint64_t elapsed, uint64_t passed)
     }
     cr_turns_ask(pd->priority);
     at->age += passed;
+    at->idle = uses_no_time(pd) ? at->idle + elapsed : 0;
     if (!calls && is_seen_to_wait(pd)) {
         at->waited = 1;
         at->silent = 0;
+        at->idle = 0;
         at->unanswered = 0;
     } else if (could_run(pd) && (!calls || is_in_circle(pd))) {
         const uint64_t could = cr_could_run_for(pd, elapsed);
-        at->silent += calls ? 0 : could;
+        at->silent = is_stopped(at) ? 0 : at->silent + (calls ? 0 : could);
         at->unanswered += could;
     }
 }
@@ -398,7 +413,7 @@ static int is_pending(const cr_pd *pd)
         return 1;
     }
     return waits_for(pd) == 0
-               ? at->heartbeat_ms != 0 && !is_seen_to_wait(pd)
+               ? at->heartbeat_ms != 0 && !is_seen_to_wait(pd) && !is_stopped(at)
                : at->call_ms != 0 && end_of_calls(pd, &circle)->wait == CR_WAIT_NOTHING;
 }
 

@@ -15,7 +15,8 @@
  * PD has also hung if for twice the time each look found it in a receive, and the call unchanged.
  * The same holds with its own heartbeat_ms, for receives that are none from its endpoint.
  *
- * A PD for Microkit knows no probes. They are answered when it is seen to wait for a message.
+ * A PD for Microkit knows no probes. They are answered when it is seen to wait for a message. Its
+ * parent can stop it, so its silence counts only while it also uses its time.
  *
  * Only the time counts in which the PD could run, as the turn thread of its priority shows it. That
  * it only receives counts while its caller could run, too. What a PD finishes for the first time

@@ -100,6 +100,7 @@ typedef struct cr_limits {
     uint64_t call;       /* in which both could run, since that call, or since the PD answered */
     uint64_t received;   /* the same, while each look showed that the PD waits for a message */
     uint64_t elsewhere;  /* the same, for one that is no call */
+    uint64_t idle;       /* in which it computed nothing, though it waits for nothing */
 } cr_limits;
 
 typedef struct cr_pd {

@@ -20,13 +20,16 @@ HANGS = {
 
 
 def run(microkit: Microkit, folder: Path, server: str, policy: str) -> dict[str, Any]:
-    """A client calls the server, which hangs. Another PD runs while these wait."""
+    """A client calls the server, which hangs. Another PD runs while these wait. The server has a
+    parent, which could stop it.
+    """
     count = '<map mr="count" vaddr="0x40000000" perms="rw" setvar_vaddr="count_vaddr"/>'
     ticks = f'<map mr="ticks" vaddr="{TICKS:#x}" perms="r" setvar_vaddr="ticks"/>'
+    hangs = pd(server, 'priority="100" id="0"', count, "hangs")
     kept = '<map mr="count" vaddr="0x40000000" perms="r"/>'  # so it does not begin anew
     system = (
         "".join(f'<memory_region name="{name}" size="0x1000"/>' for name in ("count", "ticks"))
-        + pd(server, 'priority="100"', count, "hangs")
+        + pd("parent", 'priority="120"', hangs, "parent")
         + pd("caller", 'priority="50"', "", "caller")
         + pd("hello", 'priority="40"')
         + pd("counter", 'priority="0"', ticks + kept, "counter")

@@ -44,9 +44,11 @@ def made(shown: dict[str, Any]) -> Counter[str]:
 
 def test_a_parent_handles_the_faults_of_its_children(microkit: Microkit, tmp_path: Path) -> None:
     """As under Microkit: a child runs on with what it had, until it is stopped. cellreap knows of
-    no fault. The kernel's word has the child's thread in the parent's slot.
+    no fault. The kernel's word has the child's thread in the parent's slot. A child that is stopped
+    has not hung.
     """
-    shown = microkit.run(family("parent"), "", tmp_path)
+    policy = '[[pd]]\nname = "faulty"\nheartbeat_ms = 40\n'
+    shown = microkit.run(family("parent"), policy, tmp_path)
     assert (shown["verdict"], shown["violations"], shown["cleanups"]) == ("pass", [], [])
     assert said_by(shown, "faulty") == [FRESH, AGAIN, AGAIN]
     handled = ["fault 6", "restarted 61"] * 2 + ["fault 6", "stopped 61"]
