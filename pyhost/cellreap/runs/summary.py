@@ -333,8 +333,7 @@ def fault_lines(fault: FaultSeen | None) -> list[str]:
     """Where a fault happened, and the registers. Empty without a fault."""
     if fault is None:
         return []
-    told = [fault.overflow_told(), fault.place]
-    lines = _section("where", [printable(each, 200) for each in told if each])
+    lines = _section("where", [printable(each, 200) for each in fault.told()])
     return lines + _section("registers", fault.registers_told())
 
 
@@ -433,8 +432,7 @@ def _short(chapter: Chapter, report: Report, fault: FaultSeen | None) -> tuple[s
     notices, spaces = len(plan.get("notices", ())), len(plan.get("deleted_spaces", ()))
     said, by, who = chapter.how.rpartition(" by ")
     how = f"{said}{by}{name(who)}" if by else chapter.how
-    told = [fault.overflow_told(), fault.place] if fault is not None else []
-    where = [printable(each, 200) for each in told if each]
+    where = [printable(each, 200) for each in fault.told()] if fault is not None else []
     numbers = f"{counted(spaces, 'space')} gone, {counted(notices, 'notice')}"
     return f"{name(chapter.trigger)}: {how}", *where, along, numbers, _freed(chapter, checked)
 

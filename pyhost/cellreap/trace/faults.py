@@ -14,7 +14,14 @@ from cellreap.trace.events import Event
 LABEL_SHIFT: Final = 12
 """Bits of the head of a message below its label."""
 _WIDTH: Final = 84
-READS: Final = frozenset({"TRACE", "PD", "resumed THREAD", "FAULT_HELD", "FAULT"})
+STAGED: Final = {
+    "page-fault": "vm-fault",
+    "cap-fault": "cap-fault",
+    "illegal-instruction": "user-exception",
+    "unknown-syscall": "unknown-syscall",
+}
+"""Way to crash -> the kind of the fault."""
+READS: Final = frozenset({"TRACE", "PD", "STAGE", "resumed THREAD", "FAULT_HELD", "FAULT"})
 """The events that `Faults` reads."""
 
 
@@ -43,6 +50,8 @@ class FaultSeen:
     source_line: int | None = None
     overflow: tuple[int, int] | None = None
     """The PD ran out of its stack, which is [start, end). None: not, or not known."""
+    crash: int = 0
+    """The position of the crash of the configuration that it is. 0: none."""
 
     def to_json(self) -> dict[str, Any]:
         """The fault for --json. What is not known is null."""
@@ -66,6 +75,12 @@ class FaultSeen:
         """The instruction for people, in a few words."""
         return f"in {self.place}" if self.place else f"instruction at {self.ip:#x}"
 
+    def told(self) -> list[str]:
+        """Lines about the instruction and the stack."""
+        of = [f"staged as crash {self.crash} of the configuration"] if self.crash else []
+        of += [self.place] if self.place else []
+        return [each for each in (self.overflow_told(), ", in ".join(of)) if each]
+
     def overflow_told(self) -> str | None:
         """A sentence about the stack, if it is too small."""
         if self.overflow is None:
@@ -87,6 +102,8 @@ class Faults:
     found: list[FaultSeen] = field(default_factory=list)
     _names: dict[str, tuple[str, bool]] = field(default_factory=dict)
     _held: dict[str, FaultSeen] = field(default_factory=dict)
+    _staged: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """PD -> the kind of fault that it was ordered to make, and the crash that has it ordered"""
     _arch: str = ""
 
     def take(self, event: Event) -> None:
@@ -96,6 +113,8 @@ class Faults:
                 self._arch = event["arch"]
             case "PD":
                 self._names[event["id"]] = event["name"], event["op"] == "spawn"
+            case "STAGE" if event["how"] in STAGED:
+                self._staged[event["pd"]] = STAGED[event["how"]], event.number("crash")
             case "resumed THREAD":
                 self._held.pop(event["pd"], None)
             case "FAULT_HELD":
@@ -106,6 +125,7 @@ class Faults:
 
     def _add(self, event: Event, handler: str | None) -> FaultSeen:
         name, spawned = self._names.get(event["pd"], (event["pd"], False))
+        kind, crash = self._staged.pop(event["pd"], ("", 0))
         fault = FaultSeen(
             pd=event["pd"],
             name=name,
@@ -117,6 +137,7 @@ class Faults:
             what=describe_fault(event, self._arch),
             line=event.line,
             handler=handler,
+            crash=crash if kind == event["kind"] else 0,
         )
         self.explain(fault)
         self.found.append(fault)

@@ -65,6 +65,17 @@ def test_each_fault_is_named(kind: str, address: int, words: str) -> None:
     assert any(f"Crash 1: server (PD_1): {words}" in line for line in told(target))
 
 
+@pytest.mark.parametrize(("how", "staged"), [("page-fault", True), ("kill", False)])
+def test_a_fault_that_the_configuration_staged_is_named(how: str, staged: bool) -> None:
+    target, server, _ = server_and_client()
+    target.quiet()
+    target.stage(3, how, server)
+    target.fault(server)
+    target.cleanup()
+    lines = told(target)
+    assert ("  where      staged as crash 3 of the configuration" in lines) == staged
+
+
 def test_exit_and_termination_are_named() -> None:
     target, server, client = server_and_client()
     target.body_cap(client, server)

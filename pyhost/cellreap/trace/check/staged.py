@@ -12,19 +12,13 @@ from cellreap.arches import ARCHES
 from cellreap.trace.check.actors import FROZEN
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event, cause_of
+from cellreap.trace.faults import STAGED
 from cellreap.trace.report import Unreached, counted
 
 BY_ROOT = {"kill": "TRIGGER", "freeze": "frozen THREAD"}
 """Way to crash -> the event, if the root task causes it at some instruction of the PD."""
 SILENT = ("hang", "block")
 """Ways to crash after which the PD does nothing."""
-FAULTS = {
-    "page-fault": "vm-fault",
-    "cap-fault": "cap-fault",
-    "illegal-instruction": "user-exception",
-    "unknown-syscall": "unknown-syscall",
-}
-"""Way to crash -> the kind of the fault."""
 
 
 @dataclass
@@ -163,7 +157,7 @@ class Staged(Concern):
             return event.name == "EXIT" and event.number("code") == code
         return (
             event.name in ("FAULT", "FAULT_HELD")
-            and event["kind"] == FAULTS[order.how]
+            and event["kind"] == STAGED[order.how]
             and event.number("address") == self._address(order.how)
         )
 
