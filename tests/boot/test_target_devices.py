@@ -283,10 +283,17 @@ def test_what_the_kernel_does_not_give_stops_the_root_task_with_words(
 
 LEAKS = (
     ("roottask/system/take.c", "    if (cr_revoke(parent) || cr_delete(parent)) {\n", KEEPS),
-    ("roottask/system/memory.c", "return make->uncached ?", "return make->device == 1 ?"),
+    (
+        "roottask/system/memory.c",
+        "return make->uncached ?",
+        "return make->uncached && make->pd == 0 ?",
+    ),
 )
 FOUND = {
-    "an interrupt and ports stay": (r"truth\.own: .*o", r"truth\.threads: .*interrupts are not"),
+    "an interrupt and ports stay": (
+        r"truth\.own: .*o",
+        r"truth\.threads: .* and interrupts of",
+    ),
     "the registers are cached": (None, r"truth\.tables: .*has not the pages of VMR"),
 }
 
