@@ -45,6 +45,7 @@ _WHY = {
     "metric": "was close to {}",
     "managed": "managed by {}",
     "map": "mapped to {}",
+    "own": "created by {}",
 }
 
 

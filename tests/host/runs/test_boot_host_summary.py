@@ -99,6 +99,17 @@ def test_it_is_told_who_is_not_created_anew_any_more() -> None:
     assert down == f"{name} stays down: its budget of {BUDGET} respawns is used up."
 
 
+def test_who_goes_with_its_creator_has_a_reason() -> None:
+    target = Target(0, 0, "tree")
+    parent, boss = target.pd("parent"), target.pd("boss")
+    target.body_cap(boss, parent)
+    target.pd("child", creator=parent)
+    target.quiet()
+    target.terminate_tree(parent, boss)
+    target.cleanup()
+    assert any(line.endswith("depth 0: created by parent (PD_1)") for line in told(target))
+
+
 def test_equal_crashes_in_a_row_are_told_once() -> None:
     target = Target(0, 0, "many")
     target.pd("bystander")
