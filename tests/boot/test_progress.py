@@ -10,6 +10,7 @@ from __future__ import annotations
 import pytest
 
 from cellreap.system.config import Config, Pd
+from cellreap.system.config.schema import Quota
 from cellreap.testing import Change, Run, Target, together, with_bench, with_pd, with_system
 from cellreap.trace.check import check
 from kit.counted import SLOW_COUNTED
@@ -37,7 +38,10 @@ def finished(run: Run, name: str) -> int:
 @pytest.mark.parametrize("notices", thorough_but([201, 1001], 201))
 def test_who_steadily_finishes_notices_is_never_late(target: Target, notices: int) -> None:
     """It takes three times its deadline for the notices that one crash owes it."""
-    change = together(receives(COMPUTES, 75_000_000 // notices), with_pd("holder", args=(notices,)))
+    change = together(
+        receives(COMPUTES, 75_000_000 // notices, quota=Quota(nodes=notices + 1)),
+        with_pd("holder", args=(notices,), quota=Quota(edges=2 * notices)),
+    )
     run = target.run("progress", change=change, qemu_args=SLOW_COUNTED)
     assert run.says("holder") == [f"resources: {notices}"]
     assert causes(run) == [("holder", "exit")]
