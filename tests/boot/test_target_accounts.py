@@ -134,12 +134,14 @@ def test_who_makes_all_it_can_keeps_nobody_from_its_share_or_from_coming_back(
     kind: int, arch: str, target_of: Callable[[str], Target]
 ) -> None:
     """The second filler begins when the first has all it gets. Each gets exactly its quota."""
-    run = target_of(arch).run("accounts", change=filling(kind), qemu_args=COUNTED)
+    roomy = together(*(with_pd(name, cspace_bits=7) for name in FILLERS))
+    change = together(roomy, filling(kind))
+    if kind == TYPES:
+        change = together(change, limited("types", 40), limited("spaces", 41))
+    run = target_of(arch).run("accounts", change=change, qemu_args=COUNTED)
     check_return(run)
     for name in FILLERS:
         assert made(run, name, FULL) == most(run, name, kind) >= 10
-    if kind == TYPES:
-        assert sum(most(run, name, kind) for name in FILLERS) > 60
 
 
 @pytest.mark.slow
