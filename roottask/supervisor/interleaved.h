@@ -5,7 +5,8 @@
  * reach the main thread at any instruction of the cleaner.
  *
  * The main thread keeps such a message and has the cleaner stop after the step that is under way.
- * It then serves the message if that is independent of the cleanup:
+ * A step of several resources ends with the one that it is destroying. The main thread then serves
+ * the message if that is independent of the cleanup:
  *
  * - The cleanup does not concern the PD that asks, nor anything that the operation names
  *   (independent.c). So the operation adds and drops no edge of a doomed node, of a resource in a
