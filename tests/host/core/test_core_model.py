@@ -185,7 +185,8 @@ def test_a_node_tells_what_it_was_made_with(core: CoreModel) -> None:
     info = core.ffi.new("cr_node_info *")
     assert lib.cr_model_get(core.model, space[0], info) == lib.CR_OK
     assert (info.kind, info.state, info.flags) == (lib.CR_NODE_SPACE, lib.CR_STATE_ACTIVE, 0)
-    assert (info.type, info.number, info.holders) == (77, 0xABC, 0)
+    assert (info.type, info.number) == (77, 0xABC)
+    assert (info.holders, info.members) == (0, 1)
     assert (info.manager.index, info.manager.generation) == (manager.index, manager.generation)
     assert info.space.index == lib.CR_NONE
     assert lib.cr_model_get(core.model, out[0], info) == lib.CR_OK
@@ -724,6 +725,8 @@ def assert_sound(core: CoreModel, model: Any) -> None:
                 seen += 0 if kind == lib.CR_EDGE_LINK and direction == lib.CR_IN else length
                 if kind == lib.CR_EDGE_HOLD and direction == lib.CR_IN:
                     assert info.holders == length
+                if kind == lib.CR_EDGE_SUBSET and direction == lib.CR_IN:
+                    assert info.members == length
     assert seen == 2 * stats.edges
     assert len(refs) <= stats.nodes
     assert roots <= 1
