@@ -21,11 +21,8 @@ void cr_hung_init(const cr_image_header *image)
         const cr_image_pd *pd = &cr_image_pds(image)[i];
         cr_sup.hung.any |= pd->heartbeat_ms != 0 || pd->call_ms != 0 ||
                            (pd->flags & (CR_IMAGE_PASSIVE | CR_IMAGE_OVERRUN_WAITS)) != 0;
-        const uint64_t period = 1000ull * pd->period_us;
-        if ((pd->flags & CR_IMAGE_OVERRUN_WAITS) != 0 && cr_clock_exists() &&
-            period > cr_sup.hung.out_of_time.longest) {
-            cr_sup.hung.out_of_time.longest = period;
-        }
+        cr_sup.hung.out_of_time.any |=
+            (pd->flags & CR_IMAGE_OVERRUN_WAITS) != 0 && cr_clock_exists();
     }
     if (cr_sup.hung.any) {
         cr_clock_watch(); /* for as long as the system runs */
@@ -205,20 +202,31 @@ static void look_for_time(cr_pd *pd)
 /* The kernel merges parts of a budget, which then come later than a period after their use. */
 enum { PERIODS = 5 };
 
+/* How long a PD whose use was seen now may have to wait. Whoever used more than its share of the
+ * time since the last look, because the kernel's timer was late, waits for all of that. */
+static uint64_t waits_at_most(cr_time time, uint64_t used_us, uint64_t since)
+{
+    const uint64_t period = 1000ull * time.period_us;
+    const uint64_t share = used_us / time.budget_us * period;
+    return PERIODS * period + (share > since ? share - since : 0);
+}
+
 int cr_hung_awaits_time(void)
 {
     cr_out_of_time *at = &cr_sup.hung.out_of_time;
     const uint64_t looked = at->looked;
     at->looked = cr_clock_now();
-    for (uint32_t i = 1; at->longest != 0 && i < cr_most.pds; i++) {
+    for (uint32_t i = 1; at->any && i < cr_most.pds; i++) {
         const cr_pd *pd = &cr_sys.pds[i];
-        if (cr_pd_exists(pd) && cr_time_ends(pd->time) &&
-            cr_time_used(cr_body_cap(&pd->body, CR_BODY_SC)) != 0) {
-            at->since = at->looked;
+        const int ends = cr_pd_exists(pd) && cr_time_ends(pd->time);
+        const uint64_t used = ends ? cr_time_used(cr_body_cap(&pd->body, CR_BODY_SC)) : 0;
+        if (used != 0) {
+            const uint64_t over = at->looked + waits_at_most(pd->time, used, at->looked - looked);
+            at->over = over > at->over ? over : at->over;
         }
     }
     /* No PD could run at some time after the last look. If these were over then, none will. */
-    return at->longest != 0 && looked < at->since + PERIODS * at->longest;
+    return at->any && looked < at->over;
 }
 
 /* -- probes */

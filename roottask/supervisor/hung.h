@@ -37,9 +37,9 @@ typedef struct cr_hanging {
 
 /* Whether PDs wait for the next period of their budget. */
 typedef struct cr_out_of_time {
-    uint64_t longest; /* period, in ns; 0: nobody waits for one */
-    uint64_t since;   /* when a budget was seen to be used */
-    uint64_t looked;  /* when that was looked for last */
+    int any;         /* may ever */
+    uint64_t over;   /* when the waits are over that follow from what was seen to be used */
+    uint64_t looked; /* when that was looked for last */
 } cr_out_of_time;
 
 typedef struct cr_hung {
