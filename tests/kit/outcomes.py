@@ -33,8 +33,18 @@ class Outcome:
 
 
 def outcomes(run: Run) -> list[Outcome]:
-    """What each cleanup of a run did."""
+    """What each cleanup of a run did.
+
+    Resources are numbered anew, in the order in which they go: which one a server gives to which of
+    its clients depends on who asks first.
+    """
     found = []
+    gone: dict[str, int] = {}
+
+    def anew(node: str) -> str:
+        space, colon, _ = node.rpartition(":")
+        return f"{space}:{gone.setdefault(node, len(gone))}" if colon else node
+
     for cleanup in run.cleanups():
         n = cleanup.number("n")
         found.append(
@@ -42,12 +52,12 @@ def outcomes(run: Run) -> list[Outcome]:
                 run.name(cleanup["trigger"]),
                 cleanup["cause"],
                 run.doomed(n),
-                run.destroyed(n),
-                sorted((run.name(pd), run.name(node)) for pd, node in run.plan(n)["revoked"]),
+                list(map(anew, run.destroyed(n))),
+                sorted((run.name(pd), anew(run.name(node))) for pd, node in run.plan(n)["revoked"]),
                 sorted(
                     (run.name(pd), run.name(space)) for pd, space in run.plan(n)["removed_requests"]
                 ),
-                sorted(run.notices(n)),
+                [(to, kind, anew(node), dead) for to, kind, node, dead in sorted(run.notices(n))],
                 [run.name(e["pd"]) for e in run.of("STEP", name="destroy-pd", n=n)],
             )
         )
