@@ -17,6 +17,7 @@ from cellreap.trace.refusals import refusals_told
 from cellreap.trace.report import (
     Cleanup,
     Report,
+    Ticket,
     counted,
     foreign_told,
     injected_told,
@@ -381,20 +382,27 @@ def _asked(report: Report, names: Mapping[str, str], files: Mapping[int, str]) -
         behind = f"{counted(failure.waiting, 'notice')} behind it"
         after = "resumed later" if failure.resumed else behind
         lines.append(f"{name_of(failure.pd, names)} {what}: {after}")
-    for ticket in report.tickets:
-        what = "an extraction or a collection"
-        if ticket.what:
-            what = f"the end of {name_of(ticket.what, names)}"
-        done = f"{ticket.done} done, {ticket.failed} failed, {ticket.dropped} dropped"
-        done += f", {ticket.waiting} waiting"
-        state = f"{ticket.state}, {done}" if ticket.state else "never told"
-        lines.append(f"Ticket {ticket.ticket} of {name_of(ticket.pd, names)} for {what}: {state}")
+    told = itertools.groupby(report.tickets, lambda ticket: _ticket(ticket, names))
+    lines += first_of([f"{_numbers(list(group))} of {text}" for text, group in told])
     for extraction in report.extractions:
         if extraction.done:
             where = f", {files[extraction.number]}" if extraction.number in files else ""
             about = f"{len(extraction.rows)} rows{where}"
             lines.append(f"Model state for {name_of(extraction.by, names)}: {about}")
     return lines
+
+
+def _ticket(ticket: Ticket, names: Mapping[str, str]) -> str:
+    what = f"the end of {name_of(ticket.what, names)}" if ticket.what else ""
+    done = f"{ticket.done} done, {ticket.failed} failed, {ticket.dropped} dropped"
+    done += f", {ticket.waiting} waiting"
+    state = f"{ticket.state}, {done}" if ticket.state else "never told"
+    return f"{name_of(ticket.pd, names)} for {what or 'an extraction or a collection'}: {state}"
+
+
+def _numbers(tickets: Sequence[Ticket]) -> str:
+    first, last = tickets[0].ticket, tickets[-1].ticket
+    return f"Ticket {first}" if first == last else f"Tickets {first} to {last}"
 
 
 def _table(chapters: list[Chapter], report: Report, faults: Mapping[str, FaultSeen]) -> list[str]:

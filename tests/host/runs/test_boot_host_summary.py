@@ -13,6 +13,7 @@ from cellreap.pictures.lanes import Lanes
 from cellreap.runs.summary import headline, said_lines, tell
 from cellreap.trace.reader import Problem
 from cellreap.trace.reading import Reading, read_trace
+from cellreap.trace.report import Ticket
 from cellreap.trace.telling import reading_json
 from cellreap.trace.writer import event_of, seal
 from kit.budget_run import BUDGET, budget_run
@@ -108,6 +109,16 @@ def test_who_goes_with_its_creator_has_a_reason() -> None:
     target.terminate_tree(parent, boss)
     target.cleanup()
     assert any(line.endswith("depth 0: created by parent (PD_1)") for line in told(target))
+
+
+def test_equal_tickets_in_a_row_are_one_line() -> None:
+    target, server, _ = server_and_client()
+    target.quiet()
+    reading = read(target)
+    reading.report.tickets = [Ticket(number, server, None) for number in range(1, 3000)]
+    lines = [line for line in tell(reading, "seL4 15.0.0 (x86_64)") if "Ticket" in line]
+    what = "an extraction or a collection"
+    assert lines == [f"Tickets 1 to 2999 of server (PD_1) for {what}: never told"]
 
 
 def test_equal_crashes_in_a_row_are_told_once() -> None:
