@@ -112,17 +112,19 @@ static void take_over(cr_death death)
         cr_panic("the journal of a cleanup is damaged", (uint64_t)status);
     }
     cr_report_death(&step, number, attempts, leaves);
-    cr_execution_begin_line(leaves ? CR_EV_RESIDUE : CR_EV_TAKEOVER);
-    cr_trace_number(&cr_sys.trace, cleaner->epoch);
+    cr_execution_begin_line(CR_EV_TAKEOVER);
     cr_trace_name(&cr_sys.trace, death_names[death]);
     cr_trace_name(&cr_sys.trace, cr_step_name(step.kind));
     cr_trace_id(cleaner->at.node);
     cr_trace_id(cleaner->at.pd);
+    cr_trace_number(&cr_sys.trace, number);
     cr_trace_number(&cr_sys.trace, attempts);
+    cr_trace_number(&cr_sys.trace, (uint64_t)leaves);
     if (leaves) {
         cr_execution_trace_calls();
+    } else {
+        cr_trace_name(&cr_sys.trace, "-");
     }
-    cr_trace_number(&cr_sys.trace, number);
     cr_trace_end(&cr_sys.trace);
     if (completes && (status = cr_execution_finish(&step)) != CR_OK) {
         cr_panic("the journal of a cleanup is damaged", (uint64_t)status);

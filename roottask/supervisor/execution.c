@@ -247,7 +247,7 @@ static cr_status tell(cr_ref node, cr_pd *subscriber, uint32_t epoch)
                               .to = subscriber->node,
                               .node = node,
                               .from = {CR_NONE, 0},
-                              .handlers = is_turn ? destructor : handlers & ~destructor};
+                              .number = is_turn ? destructor : handlers & ~destructor};
     return notify(&notice, 1, subscriber, epoch);
 }
 
@@ -342,12 +342,10 @@ void cr_execution_trace_kinds(const uint64_t calls[CR_CALL_COUNT])
     enum { ENTRY_MAX = 48 }; /* a name, a colon, a number and a comma */
     char text[CR_CALL_COUNT * ENTRY_MAX];
     size_t used = 0;
-    uint64_t total = 0;
     for (int i = 0; i < CR_CALL_COUNT; i++) {
         if (calls[i] == 0) {
             continue;
         }
-        total += calls[i];
         if (used != 0) {
             text[used++] = ',';
         }
@@ -360,7 +358,6 @@ void cr_execution_trace_kinds(const uint64_t calls[CR_CALL_COUNT])
     if (used == 0) {
         text[used++] = '-';
     }
-    cr_trace_number(&cr_sys.trace, total);
     cr_trace_bytes(&cr_sys.trace, text, used);
 }
 
@@ -368,7 +365,6 @@ void cr_execution_trace_calls(void)
 {
     const cr_carried *at = &cr_sup.cleaner.at;
     if (at->counted == cr_calls_changed) { /* as in most steps */
-        cr_trace_number(&cr_sys.trace, 0);
         cr_trace_name(&cr_sys.trace, "-");
         return;
     }

@@ -17,7 +17,7 @@ void cr_execute_steps(void);
 void cr_execution_begin_line(cr_event event);
 /* Ends the counting of the kernel calls of the step that is under way, and adds them to a line. */
 void cr_execution_trace_calls(void);
-/* Adds the number of these calls and the calls by kind to a line. */
+/* Adds these calls by kind to a line. */
 void cr_execution_trace_kinds(const uint64_t calls[CR_CALL_COUNT]);
 /* Whether a subscriber that the cleanup told has not acknowledged yet and still can. */
 int cr_execution_awaits(const cr_cleanup *cleanup);

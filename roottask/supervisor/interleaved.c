@@ -247,7 +247,7 @@ static int serve_one(cr_kept *kept)
     if (pd == 0) {
         return 0;
     }
-    cr_sup.between.waited = cr_calls_sum() - kept->since;
+    const uint64_t waited = cr_calls_sum() - kept->since;
     cr_calls_aside(&calls);
     cr_charge_may_merge(0);
     const int served = cr_sup.between.serve(pd, kept);
@@ -255,20 +255,13 @@ static int serve_one(cr_kept *kept)
     cr_calls_back(&calls, made);
     if (served) {
         refuse_rest(pd, kept);
-        cr_execution_begin_line(CR_EV_RESUME);
+        cr_execution_begin_line(CR_EV_SERVED);
         cr_trace_pd(pd);
+        cr_trace_number(&cr_sys.trace, waited);
         cr_execution_trace_kinds(made);
         cr_trace_end(&cr_sys.trace);
     }
     return served;
-}
-
-void cr_interleaved_trace_pause(const cr_pd *pd)
-{
-    cr_execution_begin_line(CR_EV_PAUSE);
-    cr_trace_pd(pd);
-    cr_trace_number(&cr_sys.trace, cr_sup.between.waited);
-    cr_trace_end(&cr_sys.trace);
 }
 
 void cr_interleaved_serve(void)

@@ -71,8 +71,7 @@ typedef struct cr_interleaved {
     /* Serves an operation between two steps. Returns 0 if it would be refused, and then nothing has
      * happened. */
     int (*serve)(cr_pd *from, const cr_kept *kept);
-    uint64_t waited; /* kernel calls of the cleaner since the message that is served came */
-    cr_kept *kept;   /* by index of a PD */
+    cr_kept *kept; /* by index of a PD */
     cr_kept_fault *faults;
 } cr_interleaved;
 
@@ -88,8 +87,6 @@ void cr_interleaved_take(seL4_MessageInfo_t tag, uint64_t badge);
 void cr_interleaved_begin(void);
 /* The cleaner stopped between two steps: serves what can be served. */
 void cr_interleaved_serve(void);
-/* The operation is about to be carried out: writes the line of the pause. */
-void cr_interleaved_trace_pause(const cr_pd *pd);
 /* The oldest operation or fault that is kept. Both 0: nothing is. One of them is not 0 then, and
  * must be forgotten when it was served. */
 void cr_interleaved_oldest(cr_kept **kept, cr_kept_fault **fault);

@@ -63,17 +63,19 @@ static cr_status fill_notice(const cr_notice *notice, batch *b, cr_work_notice *
         out->pd = info.number;
     }
     if (notice->kind == CR_NOTICE_PRE_DESTROY) {
-        out->object = notice->handlers;
-    } else {
-        out->broken = notice->broken;
+        out->object = notice->number;
+    } else if (notice->kind == CR_NOTICE_LOST) {
+        out->broken = notice->number;
     }
-    return notice->from.index != CR_NONE ? number_of(notice->from, &b->from, &out->pd) : CR_OK;
+    return notice->from.index != CR_NONE && notice->kind != CR_NOTICE_PROBE
+               ? number_of(notice->from, &b->from, &out->pd)
+               : CR_OK;
 }
 
 /* The account that keeps room for a notice: that of the PD whose edge caused it. */
 static uint32_t account_of(const cr_pd *to, cr_notice_kind kind, cr_ref from)
 {
-    if (from.index != CR_NONE) {
+    if (from.index != CR_NONE && kind != CR_NOTICE_PROBE) {
         /* The PD may be destroyed, and another one in its entry. */
         return cr_sys.accounts[from.index];
     }
@@ -157,10 +159,10 @@ static int is_answered(cr_pd *to)
     return 1;
 }
 
-/* `node` and `from`: the fields of the trace. `text`: what stands for `node` if it is not in the
- * model, and else 0. */
+/* `node`, `from` and `number`: the fields of the trace. `text`: what stands for `node` if it is not
+ * in the model, and else 0. */
 static cr_status queue(const batch *b, cr_work_notice *work, const char *text, cr_ref node,
-                       cr_ref from)
+                       cr_ref from, uint32_t number)
 {
     cr_pd *to = b->to;
     work->account = (uint16_t)account_of(to, work->kind, from);
@@ -184,8 +186,7 @@ static cr_status queue(const batch *b, cr_work_notice *work, const char *text, c
         cr_trace_node(node);
     }
     cr_trace_node(from);
-    cr_trace_number(&cr_sys.trace, work->broken);
-    cr_trace_number(&cr_sys.trace, work->kind == CR_NOTICE_PRE_DESTROY ? work->object : 0);
+    cr_trace_number(&cr_sys.trace, number);
     cr_trace_end(&cr_sys.trace);
     cr_tombstone_owed(to, from);
     if (work->kind == CR_NOTICE_DESTROY || work->kind == CR_NOTICE_LOST) {
@@ -207,7 +208,7 @@ static cr_status queue_one(batch *b, const cr_notice *notice, uint32_t tag)
         return status;
     }
     work.tag = tag;
-    return queue(b, &work, 0, notice->node, notice->from);
+    return queue(b, &work, 0, notice->node, notice->from, notice->number);
 }
 
 cr_status cr_notices_queue(const cr_notice *notices, uint32_t count, uint32_t cleanup, uint32_t tag,
@@ -263,7 +264,7 @@ static void put_loss(cr_pd *to, cr_work_notice work, const char *about)
     work.kind = CR_NOTICE_LOST;
     /* There is room: the capability had an edge, and each edge has room for one notice. */
     const batch b = begin_batch(to, 0, work.kind);
-    if (queue(&b, &work, about, none, none) != CR_OK) {
+    if (queue(&b, &work, about, none, none, 0) != CR_OK) {
         cr_panic("no room for the notice of a loss", to->number);
     }
     if (work.pd != 0) {

@@ -156,7 +156,6 @@ int cr_serve_interleaved(cr_pd *from, const cr_kept *kept)
     if (check(&kept->message.raw, a) != CR_RESULT_OK) {
         return 0;
     }
-    cr_interleaved_trace_pause(from);
     const cr_result result = carry_out(a);
     if (a->wait != CR_WAIT_NOTHING || a->never || a->down != 0) {
         cr_panic("an operation that is served between steps has consequences", a->args.op);

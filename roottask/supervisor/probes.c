@@ -31,13 +31,11 @@ void cr_probes_tick(cr_pd *pd, cr_sample sample, uint64_t elapsed_ns)
 
 void cr_probe(cr_pd *pd, const cr_pd *by, uint32_t ms)
 {
-    cr_trace_begin(&cr_sys.trace, CR_EV_PROBE);
-    cr_trace_pd(pd);
-    cr_trace_node(by != 0 ? by->node : (cr_ref){CR_NONE, 0});
-    cr_trace_number(&cr_sys.trace, ms);
-    cr_trace_end(&cr_sys.trace);
-    const cr_notice notice = {
-        .kind = CR_NOTICE_PROBE, .to = pd->node, .node = pd->node, .from = {CR_NONE, 0}};
+    const cr_notice notice = {.kind = CR_NOTICE_PROBE,
+                              .to = pd->node,
+                              .node = pd->node,
+                              .from = by != 0 ? by->node : (cr_ref){CR_NONE, 0},
+                              .number = ms};
     if (cr_notice_put(&notice, 0, 0) != CR_OK) {
         cr_panic("there is no room for a probe", pd->number);
     }

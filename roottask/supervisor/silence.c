@@ -114,7 +114,7 @@ static int known(const cr_pd *pd, look *out)
     return 1;
 }
 
-static void trace_stand(const cr_pd *pd, const look *found, int chance)
+static void trace_stand(const cr_pd *pd, const look *found, int chance, uint64_t ms)
 {
     cr_trace_begin(&cr_sys.trace, CR_EV_STANDS);
     cr_trace_pd(pd);
@@ -128,6 +128,7 @@ static void trace_stand(const cr_pd *pd, const look *found, int chance)
     cr_trace_string(&cr_sys.trace, found->stand == CR_STAND_CONNECT ? pd->wanted : "-");
     cr_trace_address(&cr_sys.trace, found->ip);
     cr_trace_number(&cr_sys.trace, (uint64_t)chance);
+    cr_trace_number(&cr_sys.trace, ms);
     cr_trace_end(&cr_sys.trace);
 }
 
@@ -154,7 +155,7 @@ static void tell_of(const cr_pd *pd, uint32_t index)
         found.on = 0;
         found.slot = 0;
     }
-    trace_stand(pd, &found, cr_sup.silence.chance[pd->priority]);
+    trace_stand(pd, &found, cr_sup.silence.chance[pd->priority], cr_sup.silence.ns / CR_NS_PER_MS);
 }
 
 void cr_silence_tell_waits(int rests)
@@ -181,16 +182,13 @@ void cr_silence_tell_waits(int rests)
         const cr_pd *pd = &cr_sys.pds[i];
         if (told[i]) {
             (void)stands(pd, &found);
-            trace_stand(pd, &found, rests && (pd->flags & CR_IMAGE_BACKGROUND) == 0);
+            trace_stand(pd, &found, rests && (pd->flags & CR_IMAGE_BACKGROUND) == 0, 0);
         }
     }
 }
 
 static void tell(void)
 {
-    cr_trace_begin(&cr_sys.trace, CR_EV_SILENT);
-    cr_trace_number(&cr_sys.trace, cr_sup.silence.ns / CR_NS_PER_MS);
-    cr_trace_end(&cr_sys.trace);
     for (uint32_t i = 1; i < cr_most.pds; i++) {
         if (cr_pd_exists(&cr_sys.pds[i])) {
             tell_of(&cr_sys.pds[i], i);

@@ -172,7 +172,7 @@ def check_caught(run: Run, config: Config, name: str) -> None:
     assert pd is not None
     keepers = [p.name for p in config.pds if pd.requests[0] in [s.name for s in p.spaces]]
     answers = [text for text in run.says(name) if text.startswith("answer")]
-    probed = {run.names[event["pd"]] for event in run.of("PROBE")} & set(keepers)
+    probed = {run.names[event["to"]] for event in run.of("QUEUE", kind="probe")} & set(keepers)
     if not config.crashes and not probed:
         assert not answers
         assert set(keepers) <= run.alive()

@@ -146,8 +146,8 @@ def test_a_slow_server_that_answers_probes_stays_with_all_that_wait(target: Targ
     )
     run = target.run("kept_call", change=change, qemu_args=SLOW_COUNTED)
     assert not run.of("TRIGGER", cause="hung")
-    assert {run.name(event["pd"]) for event in run.of("PROBE")} == {"server"}
-    assert len(run.of("PROBE")) >= 4
+    assert {run.name(event["to"]) for event in run.of("QUEUE", kind="probe")} == {"server"}
+    assert len(run.of("QUEUE", kind="probe")) >= 4
     assert run.says("client")[0] == "answer: ok"
     assert run.alive() == set(ALL)
 
@@ -165,7 +165,7 @@ def test_a_client_that_calls_again_and_again_harms_no_server(target: Target, sam
     )
     run = target.run("kept_call", change=change, qemu_args=SLOW_COUNTED)
     assert not run.of("TRIGGER", cause="hung")
-    assert len(run.of("PROBE")) >= 4 * same
+    assert len(run.of("QUEUE", kind="probe")) >= 4 * same
     assert run.says("client")[:2] == ["answer: ok", "last answer: ok"]
 
 

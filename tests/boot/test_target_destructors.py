@@ -28,7 +28,7 @@ def vm1(does: int, deadline_ms: int = 200) -> Change:
 
 def turns(run: Run, n: int = 1) -> list[str]:
     """The PDs in the order in which their destructors have their turns."""
-    told = run.of("QUEUE", n=n, kind="pre-destroy", handlers=DESTRUCTOR)
+    told = run.of("QUEUE", n=n, kind="pre-destroy", number=DESTRUCTOR)
     assert all(event["to"] == event["node"] for event in told)
     return [run.name(event["to"]) for event in told]
 
@@ -71,7 +71,7 @@ def test_those_of_one_group_run_side_by_side(target: Target) -> None:
     (done,) = [
         event
         for event in run.of("FINISH_WORK", pd=run.id("vm2"))
-        if run.of("QUEUE", token=event["token"], handlers=DESTRUCTOR)
+        if run.of("QUEUE", token=event["token"], number=DESTRUCTOR)
     ]
     assert run.at(done) < run.at(late)
     assert turns(run)[2:] == ["net"]
@@ -130,7 +130,7 @@ def test_all_run_theirs_in_a_collection(target: Target) -> None:
     run = target.run("released", change=change, passes=False)
     taken = set(run.dooms(1))
     assert run.cleanups()[0]["cause"] == "collect"
-    assert {event["to"] for event in run.of("QUEUE", n=1, handlers=DESTRUCTOR)} == taken
+    assert {event["to"] for event in run.of("QUEUE", n=1, number=DESTRUCTOR)} == taken
     assert len(taken) > 1
     assert not run.report.violations
 

@@ -165,7 +165,7 @@ def test_a_device_that_does_not_become_quiet_holds_up_what_its_driver_had(
     change = together(with_dma("x86_64", until=8), with_crashes({"pd": "driver", "how": "exit"}))
     run = target_of("x86_64").boot("driver_x86_64", change=change)
     assert run.report.violations == []
-    assert {event["step"] for event in run.of("RESIDUE")} == {"suspend"}
+    assert {event["step"] for event in run.of("TAKEOVER", left=1)} == {"suspend"}
     assert len(run.of("PD", name="driver")) == 1
 
 

@@ -128,7 +128,7 @@ def test_in_the_middle_of_a_cleanup_no_more_is_lost_either(
     lost, ended = halted(system, PRINTS, LINES, 0, crashes_with=VERY_MANY, more=ABOVE_CLEANER)
     (fault,) = ended.of("FAULT")
     assert BEHIND < lost <= MOST < recorded(ended) - ended.events.index(fault)
-    assert ended.of("PAUSE")
+    assert ended.of("SERVED")
 
 
 @pytest.mark.parametrize("system", thorough_but(SYSTEMS, "aarch64-seL4"))

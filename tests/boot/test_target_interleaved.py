@@ -41,8 +41,8 @@ def end_of_first(run: Run) -> int:
 
 
 def served(run: Run, name: str) -> list[Event]:
-    """The pauses of the first cleanup for this PD."""
-    return run.of("PAUSE", n=1, pd=run.id(name))
+    """The operations of this PD that were served within the first cleanup."""
+    return run.of("SERVED", n=1, pd=run.id(name))
 
 
 def final_rows(run: Run) -> list[str]:
@@ -57,15 +57,12 @@ def test_a_client_is_answered_within_a_step_of_a_long_cleanup(
     target: Target, resources: int
 ) -> None:
     run = throng(target, with_pd("keeper", args=(8, resources)))
-    taken = [step for step in run.of("STEP", n=1, name="destroy-resource") if step["calls"] != "0"]
-    assert sum(step.number("calls") for step in taken) >= 3 * resources
+    taken = [step for step in run.of("STEP", n=1, name="destroy-resource") if step["kinds"] != "-"]
+    assert sum(step.counts("kinds").total() for step in taken) >= 3 * resources
     assert len(taken) > -(-resources // AT_ONCE), "some steps end early"
-    pauses = served(run, "client")
-    assert len(pauses) >= 2
-    for pause in pauses:
-        resumed = next(event for event in run.of("RESUME") if run.at(event) > run.at(pause))
-        assert pause.number("calls") <= 3 + 2 * len(run.of("PD")), "since the message came"
-        assert resumed["pd"] == pause["pd"]
+    waits = [event.number("waited") for event in served(run, "client")]
+    assert len(waits) >= 2
+    assert max(waits) <= 3 + 2 * len(run.of("PD")), "since the message came"
     assert run.says("client") == ["40 operations"]
 
 
@@ -107,8 +104,8 @@ def test_a_flood_neither_stops_the_cleanup_nor_is_it_lost_without_a_word(target:
 def test_the_result_is_that_of_one_after_the_other(target: Target) -> None:
     between = throng(target)
     after = throng(target, with_system(cleaner_priority=None))
-    assert between.of("PAUSE")
-    assert not after.of("PAUSE")
+    assert between.of("SERVED")
+    assert not after.of("SERVED")
     assert final_rows(between) == final_rows(after)
     for name in ("client", "guest", "parent"):
         assert between.says(name) == after.says(name)
@@ -132,7 +129,7 @@ def test_cleaners_may_die_while_clients_wait(target: Target) -> None:
     deaths = run.of("TAKEOVER", n=1)
     assert [event["death"] for event in deaths] == [death.split(":")[-1] for death in DEATHS]
     for death in deaths:
-        after = [event for event in run.of("STEP", "PAUSE", n=1) if run.at(event) > run.at(death)]
+        after = [event for event in run.of("STEP", "SERVED", n=1) if run.at(event) > run.at(death)]
         assert (after[0].name, after[0]["node"]) == ("STEP", death["node"])
     assert served(run, "client")
     assert run.says("client") == whole.says("client")

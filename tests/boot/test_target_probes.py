@@ -30,7 +30,9 @@ def with_cycles(config: Config) -> Config:
 
 def probes(run: Run) -> set[tuple[str, str]]:
     """(PD, the PD that waits for it) of each probe."""
-    return {(run.name(event["pd"]), run.name(event["by"])) for event in run.of("PROBE")}
+    return {
+        (run.name(event["to"]), run.name(event["from"])) for event in run.of("QUEUE", kind="probe")
+    }
 
 
 def late(run: Run) -> list[tuple[str, str]]:
@@ -93,8 +95,8 @@ def test_a_slow_server_that_answers_probes_lives_and_so_does_its_client(target: 
     change = together(with_pd("server", args=(SLOW, 0, 200)), with_system(deadline_ms=100))
     run = target.run("probes", change=change, qemu_args=SLOW_COUNTED)
     assert probes(run) == {("server", "client")}
-    assert len(run.of("PROBE")) >= 4
-    assert finished(run, "server") == ["probe"] * len(run.of("PROBE"))
+    assert len(run.of("QUEUE", kind="probe")) >= 4
+    assert finished(run, "server") == ["probe"] * len(run.of("QUEUE", kind="probe"))
     assert not run.of("TRIGGER", cause="late")
     assert run.says("client")[0] == "answer: ok"
     assert {"client", "server"} <= run.alive()
@@ -111,7 +113,7 @@ def test_a_run_ends_beside_a_server_that_answers_probes_and_keeps_its_caller(
     run = target.run("probes", change=change, qemu_args=SLOW_COUNTED)
     assert undone(run) == [("client", "never fetched (disconnect front)")]
     assert probes(run) == {("server", "client")}
-    assert len(run.of("PROBE")) >= 2
+    assert len(run.of("QUEUE", kind="probe")) >= 2
     assert finished(run, "server").count("probe") >= 2
     assert not run.of("TRIGGER", cause="late")
     assert {"client", "server"} <= run.alive()
@@ -123,6 +125,6 @@ def test_a_run_ends_beside_a_server_that_answers_probes_and_keeps_its_caller(
 def test_a_server_without_a_deadline_is_not_probed(target: Target) -> None:
     change = together(with_pd("server", args=(SLOW, 0, 200), deadline_ms=0))
     run = target.run("probes", change=change, qemu_args=SLOW_COUNTED)
-    assert not run.of("PROBE")
+    assert not run.of("QUEUE", kind="probe")
     assert not run.of("TRIGGER", cause="late")
     assert run.says("client")[0] == "answer: ok"

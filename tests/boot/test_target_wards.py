@@ -78,5 +78,5 @@ def test_a_handler_that_waits_for_the_pd_that_faulted_is_freed(
     assert "lost 1" in run.says("sitter")
     assert [(run.name(c["trigger"]), c["cause"]) for c in run.cleanups()] == [("ward", "fault")]
     assert run.destroyed_pds() == {"ward"}
-    assert not run.of("PROBE")
+    assert not run.of("QUEUE", kind="probe")
     assert not run.of("TRIGGER", cause="late")

@@ -37,13 +37,14 @@ def _int(value: object) -> int:
 
 def _of_notice(queue: Values, merged: bool) -> list[int]:
     space, number, pd = numbers(queue["node"])
-    if queue["from"] != "-":
+    if queue["kind"] in ("free", "disconnect") and queue["from"] != "-":
         pd = numbers(queue["from"])[2]
     if queue["kind"] == "pre-destroy":
-        number = _int(queue.get("handlers", 0))
+        number = _int(queue["number"])
     if merged:
         number = pd = 0
-    return [_int(queue["token"]), space, number, pd, _int(queue.get("broken", 0))]
+    broken = _int(queue["number"]) if queue["kind"] == "lost" else 0
+    return [_int(queue["token"]), space, number, pd, broken]
 
 
 def _of_work(fetched: Sequence[tuple[Values, bool]]) -> list[int]:
@@ -79,7 +80,13 @@ def answered(drafts: Sequence[Draft]) -> list[Draft]:
             owners[len(owners) + 1] = values["by"]
         elif name == "fetched NOTICE":
             token = _int(values["token"])
-            nothing: Values = {"kind": "lost", "token": token, "node": "-", "from": "-"}
+            nothing: Values = {
+                "kind": "lost",
+                "token": token,
+                "node": "-",
+                "from": "-",
+                "number": 0,
+            }
             fetched.append((queued.get(token, nothing), token in merged))
             same = following[0] == "fetched NOTICE" and following[1]["pd"] == values["pd"]
             if not same:

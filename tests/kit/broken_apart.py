@@ -72,7 +72,6 @@ def after_all(talks: bool = True) -> Target:
     if talks:
         target.say(guest, "it need not wait any more")
     target.cleanup()
-    target.account()
     return end(target)
 
 
@@ -96,7 +95,6 @@ def overtaken(in_turn: bool = False) -> Target:
     over(target, steps, watcher)
     while target.pending:
         target.cleanup()
-        target.account()
     return end(target)
 
 
@@ -184,7 +182,6 @@ def beyond_the_doomed() -> Target:
     target.account()
     over(target, steps, watcher)
     target.cleanup((None, 0))
-    target.account()
     return end(target)
 
 

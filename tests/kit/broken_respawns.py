@@ -15,7 +15,7 @@ DELAY: Final = 10
 
 def server(target: Target, budget: int = BUDGET, window: int = 1000) -> str:
     """A PD that is respawned."""
-    return target.pd("server", respawns=(budget, window, DELAY))
+    return target.pd("server", respawns=budget, window_ms=window, delay_ms=DELAY)
 
 
 def due(target: Target, count: int, delay: int) -> None:
@@ -27,7 +27,6 @@ def down(target: Target, pd: str) -> None:
     """The PD exits and is destroyed."""
     target.exit(pd)
     target.cleanup()
-    target.account()
 
 
 def lives(target: Target, counts: tuple[tuple[int, int], ...], window: int = 1000) -> None:

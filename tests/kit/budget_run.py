@@ -18,13 +18,12 @@ def _quotas(target: Target, *names: str) -> None:
 
 
 def _configured(target: Target, name: str) -> str:
-    return target.pd(name, account=4, respawns=(BUDGET, 1000, DELAY_MS))
+    return target.pd(name, account=4, respawns=BUDGET, window_ms=1000, delay_ms=DELAY_MS)
 
 
 def _down(target: Target, pd: str) -> None:
     target.exit(pd)
     target.cleanup()
-    target.account()
 
 
 def budget_run() -> list[Draft]:
@@ -42,7 +41,6 @@ def budget_run() -> list[Draft]:
     # The ticket of a terminate is over when nobody awaits the receiver any more.
     target.terminate(victim, boss)
     target.cleanup()
-    target.account()
     target.serve(boss)
     target.told(1)
     for notice in target.queues[sleeper]:

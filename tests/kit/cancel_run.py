@@ -10,7 +10,7 @@ DELAY_MS = 10
 
 
 def _phoenix(target: Target) -> str:
-    return target.pd("phoenix", account=8, respawns=(2, 1000, DELAY_MS))
+    return target.pd("phoenix", account=8, respawns=2, window_ms=1000, delay_ms=DELAY_MS)
 
 
 def cancel_run() -> list[Draft]:
@@ -37,7 +37,6 @@ def cancel_run() -> list[Draft]:
     for count, delay in ((1, 0), (2, DELAY_MS)):
         target.exit(phoenix)
         target.cleanup()
-        target.account()
         target.emit("due RESPAWN", name="phoenix", count=count, delay_ms=delay)
         if count == 1:
             phoenix = _phoenix(target)
@@ -60,9 +59,7 @@ def cancel_run() -> list[Draft]:
 
     target.fault(server)
     target.cleanup(meanwhile=meanwhile)
-    target.account()
     target.cleanup()
-    target.account()
     target.serve_all()
     target.told(3)
     return target.end()

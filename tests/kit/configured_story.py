@@ -159,17 +159,11 @@ class Configured(Target):
         """Creates a PD with what the configuration gives it, and lets it begin its work."""
         me = self.ids[pd.name] = self.pd(
             pd.name,
-            pinned=pd.pinned,
             size=self.sizes.bodies.get(pd.name, BODY),
             body_objects=Counter(self.sizes.objects.get(pd.name, BODY_OBJECTS)),
-            deadline=pd.deadline_ms,
-            limits=pd.limits,
             account=pd.account,
-            priority=pd.priority,
             rights=pd.rights,
-            depths=pd.depths,
-            protected=pd.protected,
-            respawns=pd.respawn or (0, 0, 0),
+            **_rules_of(pd),
         )
         if pd.spaces:
             self.request(me, self.core_space("RESSPC"))
@@ -221,7 +215,7 @@ class Configured(Target):
         child = self.pd(
             program, size=self.sizes.spawned[program],
             body_objects=Counter(self.sizes.spawned_objects[program]),
-            deadline=parent.deadline_ms, creator=me,
+            deadline_ms=parent.deadline_ms, creator=me,
             priority=min(parent.spawn_priority, parent.priority), allows=parent.spawn_allow,
         )  # fmt: skip
         self.emit("ALLOW", pd=child, by=me, count=1)  # it may change at once what it began with
@@ -257,11 +251,8 @@ class Configured(Target):
     def quiet(self) -> None:
         """Prints what has changed since it was printed last."""
         names = [event for event, _ in self.events]
-        memory = {"BODY", "RESOURCE", "DELETE", "CLEANUP"}
-        printed = max((i for i, name in enumerate(names) if name == "USAGE"), default=0)
-        if memory & set(names[printed:]):
-            self.account()
-        changes = memory - {"CLEANUP"} | {"PD", "SPACE", "EDGE"}
+        self.account()
+        changes = {"BODY", "RESOURCE", "DELETE", "PD", "SPACE", "EDGE"}
         printed = max((i for i, name in enumerate(names) if name == "SETTLED"), default=0)
         if changes & set(names[printed:]):
             self.snapshot()
@@ -296,6 +287,20 @@ class Configured(Target):
 
     def had_depths(self, pd: str, depths: tuple[int | None, int | None]) -> None:
         """The depths are those of the configuration, which were told."""
+
+
+def _rules_of(pd: ExpectedPd) -> dict[str, Any]:
+    """Fields of its RIGHTS."""
+    tables = (
+        (("heartbeat_ms", "call_ms", "budget_us", "period_us", "passive"), pd.limits),
+        (("respawns", "window_ms", "delay_ms"), pd.respawn),
+        (("pd_depth", "rs_depth"), pd.depths),
+    )
+    rules = {
+        name: value for names, has in tables if has for name, value in zip(names, has, strict=True)
+    }
+    rules |= {"pinned": int(pd.pinned), "protected": int(pd.protected)}
+    return {**rules, "priority": pd.priority, "deadline_ms": pd.deadline_ms}
 
 
 def _depth(text: str) -> int | None:

@@ -84,7 +84,7 @@ def long_history(n: int) -> list[Draft]:
     The server that is owed notices of them fails the first one, and finishes all in the end.
     """
     target = Target(0, 0, "history")
-    boss, server = target.pd("boss"), target.pd("server", deadline=100)
+    boss, server = target.pd("boss"), target.pd("server", deadline_ms=100)
     disk = target.space(server, "BLOCK", "disk")
     for _ in range(n):
         client = target.pd("client", size=1 << 12)
@@ -98,7 +98,6 @@ def long_history(n: int) -> list[Draft]:
         target.terminate(client, boss)
         target.told(len(target.tickets))
         target.cleanup()
-        target.account()
         target.serve(boss)
         target.delete(block)
         target.quiet()
@@ -150,7 +149,6 @@ def large_system(n: int) -> list[Draft]:
     for client in clients[: n // 2]:
         target.terminate(client, boss)
     target.cleanup()
-    target.account()
     target.serve_all()
     return target.end()
 
@@ -177,6 +175,5 @@ def busy_pds(n: int) -> list[Draft]:
     target.quiet()
     target.terminate(child, boss)
     target.cleanup()
-    target.account()
     target.serve_all()
     return target.end()

@@ -18,7 +18,7 @@ def network(target: Target) -> Target:
     machine holds something of PD_5's, and PD_6 holds the capability to PD_2.
     """
     app, *machines, net, store, watcher = (
-        target.pd(name, deadline=100, pinned=name == "watcher")
+        target.pd(name, deadline_ms=100, pinned=name == "watcher")
         for name in ("app", "vm1", "vm2", "net", "store", "watcher")
     )
     apps, rooms = target.space(app, "APP"), target.space(store, "ROOM")
@@ -41,7 +41,6 @@ def ended(target: Target, meanwhile: Callable[[Target], None] | None = None) -> 
     """The run after PD_1 crashed. meanwhile: what PDs do whenever the cleanup waits."""
     target.fault("PD_1")
     target.cleanup(meanwhile=meanwhile)
-    target.account()
     target.serve_all()
     return target
 

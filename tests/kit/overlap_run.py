@@ -9,7 +9,7 @@ from kit.trace_simulator import Target
 
 def watched(target: Target, name: str, deadline: int = 0) -> tuple[str, str, str]:
     """A server, its space, and a client of it that is told before the server goes."""
-    server, watcher = target.pd(name), target.pd(f"{name}'s watcher", deadline=deadline)
+    server, watcher = target.pd(name), target.pd(f"{name}'s watcher", deadline_ms=deadline)
     space = target.space(server, "BLOCK", name)
     target.request(watcher, space)
     target.hold(watcher, target.resource(space))
@@ -67,9 +67,7 @@ def overlap_run() -> list[Draft]:
     next(cleanups[0], None)
     target.account()
     target.cleanup()
-    target.account()
     target.cleanup()
-    target.account()
     target.say(deaf, "still busy")
     told = target.queues[deaf][-1]
     told.given_up = True

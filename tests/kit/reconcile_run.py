@@ -46,7 +46,7 @@ class Updated(Target):
 
     def gone(self, name: str) -> str:
         """A PD that the configuration does not name."""
-        return self.pd(name, account=0, priority=1, rights=frozenset())
+        return self.pd(name, account=0, priority=1, rights=())
 
     def reconcile(self, nodes: set[str]) -> None:
         """Carries out the cleanup of these nodes."""

@@ -30,14 +30,14 @@ def reports(drafts: list[Draft]) -> list[dict[str, object]]:
         elif event == "SETTLED" and n != 0:
             done = sum(name == "STEP" and each["n"] == n for name, each in drafts)
             run = [draft for draft in drafts[last:at] if draft[1].get("n") == n]
-            tries = [(e["step"], e["node"], e["pd"]) for name, e in run if name == "RESIDUE"]
+            tries = [(e["step"], e["node"], e["pd"]) for _, e in run if e.get("left")]
             again = any(name == "RECOVER" for name, _ in run)  # there is no second try then
             left = tries and (again or len(tries) > len(set(tries)))
             end = {"what": "unfinished", "result": FAILED} if left else {"what": "completed"}
             told.append({**begun[n], **end, "step": done})
             last = at
-        elif event in ("TAKEOVER", "RESIDUE"):
-            what = "left" if event == "RESIDUE" else "errored"
+        elif event == "TAKEOVER":
+            what = "left" if values["left"] else "errored"
             failed = {"about": values["pd"], "step": values["number"], "result": FAILED}
             same = {"name": values["step"], "node": values["node"], "attempts": values["attempts"]}
             told.append({**begun[n], "what": what, **failed, **same})
@@ -72,17 +72,15 @@ def reports_run() -> list[Draft]:
     """A listener fetches its reports twice."""
     target = Target(0, 0, "reports", injections=((4, "hang"), (5, "error:always")))
     pds = block_fs_db_app(target)
-    listener = target.pd("listener", rights=frozenset(RIGHTS))
+    listener = target.pd("listener", rights=RIGHTS)
     target.quiet()
     target.unmade("space", "goods", 2, "edge")
     target.fault(pds["block_server_1"])
     target.cleanup()
-    target.account()
     seen = listen(target, listener)
     target.serve_all()
     target.exit(pds["app"])
     target.cleanup()
-    target.account()
     target.serve_all()
     listen(target, listener, seen)
     return target.end()

@@ -28,16 +28,9 @@ class Leaving(Target):
 
     def _deaths(self, n: int) -> None:
         for attempts in (1, 2, 3):
-            self.epoch += 1
             self.failures += 1
-            self.emit("INJECTED", **self.failure)
-            step = {"n": n, "epoch": self.epoch, "death": "error", "step": "destroy-pd"}
-            step |= {"node": self.pd_left, "pd": self.pd_left, "attempts": attempts}
-            number = self._steps_of(n) + 1
-            if attempts == 3:
-                self.emit("RESIDUE", **step, calls=0, kinds="-", number=number)
-            else:
-                self.emit("TAKEOVER", **step, number=number)
+            step = {"step": "destroy-pd", "node": self.pd_left, "pd": self.pd_left}
+            self.dies(n, attempts, self.failure, **step)
 
     def fails(self, n: int, pd: str) -> bool:
         if pd != self.pd_left or self.failures == FAILURES:
@@ -69,7 +62,7 @@ class Leaving(Target):
             pd = self.pd_left
             step = {"n": n, "name": "destroy-pd", "node": pd, "pd": pd}
             self.free_pd(pd)
-            self.emit("STEP", **step, calls=1, kinds="revoke:1", count=1)
+            self.emit("STEP", **step, kinds="revoke:1", count=1)
             self.doomed -= self.remains
             self.model.discard(self.remains)
             self.remains.clear()
@@ -87,14 +80,12 @@ def residue_run() -> list[Draft]:
     target.quiet()
     target.fault(pds["block_server_1"])
     target.cleanup()
-    target.account()
     target.serve_all()
     target.say(pds["db"], "served")
     target.exit(pds["app"])
     target.recover(1, 1)
     target.account()
     target.cleanup()
-    target.account()
     target.recover(1, 2)
     target.account()
     target.serve_all()

@@ -53,7 +53,6 @@ def reference_run(
     target.quiet()
     target.fault(pds[crash])
     target.cleanup()
-    target.account()
     target.serve_all()
     for pd in sorted(pds.values()):
         if pd in target.model.nodes:
@@ -64,14 +63,13 @@ def reference_run(
 def left_run(deadline: int = 0, rounds: bool = False) -> list[Draft]:
     """A server leaves a notice at the end of the run. rounds: it has come to the end of a round."""
     target = Target(0, 0, "left")
-    server, client = target.pd("server", deadline=deadline), target.pd("client")
+    server, client = target.pd("server", deadline_ms=deadline), target.pd("client")
     target.request(client, target.space(server, "BLOCK", "disk"))
     target.quiet()
     if rounds:
         target.emit("in-rounds THREAD", pd=server)
     target.exit(client, 0)
     target.cleanup()
-    target.account()
     if rounds:
         target.emit("unfinished THREAD", pd=server)
     return target.end()
@@ -100,7 +98,6 @@ def close_run() -> list[Draft]:
     # FR dooms all on whom the app depends, RSI the reader. The writer has half in common only.
     target.fault(pds["app"])
     target.cleanup()
-    target.account()
     target.serve_all()
     return target.end()
 
@@ -173,7 +170,6 @@ def rich_run() -> list[Draft]:
     target.free(init, pds["block_server_1"])
     target.exit(fs, 0)
     target.cleanup()
-    target.account()
     target.serve(init)
     target.serve(db, "failed")
     target.serve_all()
@@ -186,15 +182,12 @@ def rich_run() -> list[Draft]:
     target.quiet()
     target.terminate(app, init)
     target.cleanup((0, 0))
-    target.account()
     target.serve_all()
     target.say(init, "two at once")
     target.exit(db, 7)
     target.fault(again, "unknown-syscall", 0x0, 0x400004)
     target.cleanup((None, None))
-    target.account()
     target.cleanup((0, None))
-    target.account()
     target.serve_all()
     target.unrequest(init, target.core_space("PD"))
     target.serve_all()
@@ -207,7 +200,8 @@ def takeovers_run() -> list[Draft]:
     deaths = ((2, "fault"), (4, "hang"), (6, "error"), (8, "fault"))
     last = _subscribed_crash(Target(0, 0)).steps_done
     target = Target(0, 0, injections=(*deaths, (last, "hang:always")))
-    assert _subscribed_crash(target).epoch == len(deaths) + 3
+    _subscribed_crash(target)
+    assert sum(name == "TAKEOVER" for name, _ in target.events) == len(deaths) + 3
     return target.end()
 
 
@@ -217,7 +211,6 @@ def _subscribed_crash(target: Target) -> Target:
     target.quiet()
     target.fault(pds["block_server_1"])
     target.cleanup()
-    target.account()
     target.serve_all()
     return target
 
@@ -239,7 +232,6 @@ def interleaved_run() -> list[Draft]:
     target.quiet()
     target.fault(pds["block_server_1"])
     target.cleanup()
-    target.account()
     target.serve_all()
     return target.end()
 
@@ -252,9 +244,9 @@ def notices_run() -> list[Draft]:
     """
     target = Target(1, 0, "notices")
     keeper, fs, app = (target.pd(name) for name in ("keeper", "fs", "app"))
-    watcher = target.pd("watcher", deadline=50)
-    idler = target.pd("idler", deadline=100)
-    other = target.pd("other", deadline=1000)
+    watcher = target.pd("watcher", deadline_ms=50)
+    idler = target.pd("idler", deadline_ms=100)
+    other = target.pd("other", deadline_ms=1000)
     disk = target.space(keeper, "BLOCK", "disk")
     blocks = [target.resource(disk) for _ in range(3)]
     files = target.space(fs, "FILE", "files")
@@ -307,7 +299,7 @@ def notices_run() -> list[Draft]:
     def meanwhile(target: Target) -> None:
         waits.append(len(waits))
         if len(waits) == 1:
-            late = target.pd("late riser", deadline=50, creator=watcher)
+            late = target.pd("late riser", deadline_ms=50, creator=watcher)
             target.request(late, inn)
             target.hold(late, room)
             target.unhold(late, room)
@@ -332,12 +324,9 @@ def notices_run() -> list[Draft]:
     target.fault(keeper)
     target.free(fs, keeper)
     target.cleanup(meanwhile=meanwhile)
-    target.account()
     target.told(2)
     target.cleanup((0, 0))
-    target.account()
     target.cleanup((0, 0))
-    target.account()
     target.serve(watcher)
     for notice in target.fetch(app):  # those about the files
         target.ack(app, notice)
@@ -350,7 +339,6 @@ def notices_run() -> list[Draft]:
     target.told(2)
     target.late("PD_7", target.queues["PD_7"][0], 60)
     target.cleanup()
-    target.account()
     target.serve_all()
     # A failure that is never resumed.
     guest = target.pd("guest")
@@ -360,7 +348,6 @@ def notices_run() -> list[Draft]:
     target.quiet()
     target.exit(guest, 0)
     target.cleanup()
-    target.account()
     target.serve(app, "failed")
     return target.end()
 
@@ -368,7 +355,7 @@ def notices_run() -> list[Draft]:
 def sync_run() -> list[Draft]:
     """Terminators that wait until all is over. One of them is itself waited for."""
     target = Target(0, 0, "sync", mode="sync")
-    boss = target.pd("boss", deadline=500)
+    boss = target.pd("boss", deadline_ms=500)
     server = target.pd("server")
     victims = [target.pd("victim") for _ in range(3)]
     disk = target.space(server, "BLOCK", "disk")
@@ -381,23 +368,19 @@ def sync_run() -> list[Draft]:
     target.quiet()
     target.terminate(victims[0], boss)
     target.cleanup()
-    target.account()
     target.serve(server)
     target.told(1)
     target.say(boss, "gone")
     # boss is owed a notice itself. It is told the present state, and not that the ticket is over.
     target.terminate(victims[1], boss)
     target.cleanup()
-    target.account()
     target.told(2)
     target.serve_all()
     target.told(2)
     target.terminate(victims[2], boss)
     target.exit(server, 1)
     target.cleanup()
-    target.account()
     target.cleanup()
-    target.account()
     target.told(3)
     target.serve_all()
     return target.end()
@@ -411,12 +394,12 @@ def time_run(word: str = "HELD_UP") -> list[Draft]:
     said when the server has had a notice for its deadline; "": nothing.
     """
     target = Target(0, 0, "time")
-    server = target.pd("server", deadline=1000)
+    server = target.pd("server", deadline_ms=1000)
     client, worker, guest = target.pd("client"), target.pd("worker"), target.pd("guest")
     disk = target.space(server, "BLOCK", "disk")
     for pd in (client, worker, guest):
         target.request(pd, disk)
-    starved = target.pd("starved", deadline=1000)
+    starved = target.pd("starved", deadline_ms=1000)
     target.request(guest, target.space(starved, "FILE", "files"))
     target.quiet()
     target.emit("in-rounds THREAD", pd=client)
@@ -424,7 +407,6 @@ def time_run(word: str = "HELD_UP") -> list[Draft]:
     target.emit("CLOCK", ms=100)
     target.exit(guest, 0)
     target.cleanup()
-    target.account()
     for ms in (400, 800, 1200):
         target.emit("CLOCK", ms=ms)
     if word:
@@ -438,7 +420,6 @@ def time_run(word: str = "HELD_UP") -> list[Draft]:
     else:
         target.exit(server)
     target.cleanup()
-    target.account()
     target.emit("CLOCK", ms=3000)
     target.serve_all()
     target.emit("dismissed THREAD", pd=worker)
@@ -449,12 +430,12 @@ def time_run(word: str = "HELD_UP") -> list[Draft]:
 def blame_run() -> list[Draft]:
     """Faults that a fault handler answers, or loses to the root task."""
     target = Target(0, 0, "blame")
-    nurse, slow = target.pd("nurse", deadline=100), target.pd("slow")
+    nurse, slow = target.pd("nurse", deadline_ms=100), target.pd("slow")
     patient = target.pd("patient")
     target.handler(patient, nurse)
     guest = target.pd("guest")
     target.handler(guest, slow)
-    quick = target.pd("quick", deadline=100)
+    quick = target.pd("quick", deadline_ms=100)
     # nurse calls the middle one, and that calls the quick one.
     middle = target.pd("middle")
     target.request(nurse, target.space(middle, "FILE"))
@@ -468,13 +449,12 @@ def blame_run() -> list[Draft]:
     target.say(patient, "on it goes")
     target.hold_fault(patient, nurse)
     # Nothing happens for a while.
-    target.emit("SILENT", ms=5100)
-    target.stands(nurse, "call", middle, slot=8)
-    target.stands(slow, "receive", slot=3)
-    target.stands(patient, "fault", nurse)
-    target.stands(guest, "runs", chance=0)
-    target.stands(quick, "receive", slot=2)
-    target.stands(middle, "connect")
+    target.stands(nurse, "call", middle, slot=8, ms=5100)
+    target.stands(slow, "receive", slot=3, ms=5100)
+    target.stands(patient, "fault", nurse, ms=5100)
+    target.stands(guest, "runs", chance=0, ms=5100)
+    target.stands(quick, "receive", slot=2, ms=5100)
+    target.stands(middle, "connect", ms=5100)
     # The first handler has a notice to finish, so it may have another PD probed.
     target.probe(quick, nurse)
     for notice in target.fetch(quick):
@@ -483,12 +463,10 @@ def blame_run() -> list[Draft]:
     target.hold_fault(guest, slow, "cap-fault")
     target.fault(guest, "cap-fault")
     target.cleanup()
-    target.account()
     (notice,) = target.fetch(nurse)
     target.ack(nurse, notice, "failed")
     target.fault(patient)
     target.cleanup()
-    target.account()
     target.serve_all()
     # Nobody answers the call of the first handler.
     target.stands(nurse, "call", middle, slot=8)
@@ -511,7 +489,6 @@ def merged_run() -> list[Draft]:
         target.quiet()
         target.exit(client)
         target.cleanup()
-        target.account()
     client = target.pd("client", account=2)
     first, *others = list(target.queues[shelf])
     target.merge(shelf, first, kept)
@@ -546,7 +523,6 @@ def making_run() -> list[Draft]:
     target.quiet()
     target.exit(child)
     target.cleanup()
-    target.account()
     target.serve_all()
     return target.end()
 

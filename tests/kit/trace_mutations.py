@@ -269,9 +269,13 @@ def leapt_cleanups(events: Sequence[Event], crossed: range, moved: int) -> froze
 
     The clock and the rounds are free, and what a PD says, and the depths of others than the
     trigger. A notice's receiver is, with a notice that another cleanup queued: it fetches and
-    acknowledges it when it runs. It does so before or after a cleanup, or while that waits.
+    acknowledges it when it runs. It does so before or after a cleanup, or while that waits. What is
+    served behind a step may be served before it.
     """
     event = events[moved]
+    names = [events[j].name for j in crossed]
+    if event.name == "STEP" and names[-1] == "SERVED" and "STEP" not in names:
+        return frozenset(crossed)
     sets_depths = event.values.get("op") == "set_depth"
     if not sets_depths and event.told not in ("fetched NOTICE", "FINISH_WORK", *_BETWEEN):
         return frozenset()

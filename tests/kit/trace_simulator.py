@@ -44,9 +44,8 @@ EXIT = 2
 ROOT_SLOT = headers.constant("protocol.h", "CR_SLOT_ROOT")
 CONNECT = 8
 CANCELLED = 15
-LIMITS = ("heartbeat_ms", "call_ms", "budget_us", "period_us", "passive")
+CHANGES_MEMORY = ("BODY", "RESOURCE", "DELETE", "SETTLED")
 RIGHTS = ("set_depth", "extract", "spawn", "listen", "collect")
-RESPAWNS = ("respawns", "window_ms", "delay_ms")
 LIMITED = ("free", "disconnect", "extract")
 PRECEDENCE = (
     "probe", "fault", "pre-destroy", "destroy", "lost", "free", "disconnect", "extract",
@@ -93,6 +92,11 @@ def counted(objects: Counter[str]) -> str:
     return ",".join(f"{kind}:{count}" for kind, count in objects.items()) or "-"
 
 
+def total(kinds: object) -> int:
+    """The sum of the numbers of kinds, as lines have them."""
+    return sum(int(each.partition(":")[2] or 0) for each in str(kinds).split(","))
+
+
 def registers_at(ip: int, syscall: int) -> str:
     """The registers of a thread at this instruction, which may be a system call."""
     return f"rip:{ip:#x},rsp:0x10013f00,rdx:{syscall:#x}"
@@ -103,7 +107,7 @@ def _numbers(event: str) -> dict[str, object]:
     """The numbers in an event, each 0, and who a thread has nothing to do with."""
     table, name = event_table(), event.rpartition(" ")[2]
     fields = table.fields.get(name, ())
-    numbers = {field: 0 for field in fields if table.types[name, field] == "NUMBER"}
+    numbers = {field: 0 for field in fields if table.types[name, field] in ("NUMBER", "FLAG")}
     return {**numbers, **({"by": "-"} if name == "THREAD" else {})}
 
 
@@ -190,8 +194,10 @@ class Target:
         """the doomed nodes that a cleanup left"""
         self.tombstones = 0
         """the destroyed nodes of such cleanups"""
-        self.going = 0
-        """the destroyed nodes of a cleanup that waits for destructors"""
+        self.going: dict[int, int] = {}
+        """cleanup that waits for destructors -> how many nodes it has destroyed"""
+        self.memory_changed = True
+        """since USAGE"""
         head = {"version": event_table().version, "arch": "x86_64", "kernel": "seL4 16.0.0"}
         told = {"system": system, "key": NO_SECRET.hex(), "clock": 0}
         self.emit("TRACE", **head, **told, **depths_told(self.depths))
@@ -214,7 +220,6 @@ class Target:
         self.steps_done = 0
         self.served_after: dict[int, tuple[str, Callable[[], object]]] = {}
         """number of a step of cleanups -> the PD that is served after it, and what it asks for"""
-        self.epoch = 0
         self.model.add_pd(ROOT, "ROOT_TASK", pinned=True)
         self.emit("PD", id=ROOT, name="ROOT_TASK")
 
@@ -226,6 +231,7 @@ class Target:
         """
         draft = {key.rstrip("_"): value for key, value in values.items()}
         self.mourning.see(event, draft)
+        self.memory_changed |= event in CHANGES_MEMORY and draft.get("n") != 0
         cause = {} if "op" in draft else cause_of(self.model, event, draft, self.spawning)
         self.events.append((event, {**_numbers(event), **draft, **cause}))
         pd, server = str(values.get("pd")), str(values.get("by"))
@@ -251,31 +257,24 @@ class Target:
         self,
         name: str,
         *,
-        pinned: bool = False,
         size: int = 1 << 16,
-        deadline: int = 0,
-        limits: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0),
         creator: str | None = None,
         account: int | None = None,
-        priority: int = 100,
-        rights: frozenset[str] | None = None,
-        depths: tuple[str, str] | None = None,
-        protected: bool = False,
+        rights: Collection[str] | None = None,
         trusts: tuple[int, ...] = (),
-        reader: int = 0,
         allows: int = 0,
-        respawns: tuple[int, int, int] = (0, 0, 0),
         body_objects: Counter[str] = BODY_OBJECTS,
+        **rules: int | str,
     ) -> str:
-        """allows: the edges that a spawned PD allows its creator. respawns: how many there are in
-        a window of so many milliseconds, and their first delay.
+        """allows: the edges that a spawned PD allows its creator. rules: fields of its RIGHTS that
+        are not as in most.
         """
         if creator is not None:
             self.core_request(creator, "PD")
         self.spawning = creator
         self.n_pds += 1
         pd = pd_id(self.n_pds)
-        self.model.add_pd(pd, name, pinned=pinned)
+        self.model.add_pd(pd, name, pinned=bool(rules.get("pinned")))
         self.bodies[pd] = (self._memory(size), size)
         self.slots[pd] = {}
         self.emit("PD", id=pd, name=name)
@@ -286,14 +285,9 @@ class Target:
         self.accounts[pd] = own if creator is None else self.accounts[creator]
         if rights is None:
             rights = frozenset(("extract", "spawn") if creator is None else ())
-        flags = {"pinned": int(pinned), "protected": int(protected), "reader": reader}
-        flags |= {right: int(right in rights) for right in RIGHTS}
-        limits_told = {"priority": priority, "account": self.accounts[pd], "deadline_ms": deadline}
-        limits_told |= zip((*LIMITS, *RESPAWNS), (*limits, *respawns), strict=True)
-        told = depths_told(self.system_depths)
-        if depths is not None:
-            told = dict(zip(told, depths, strict=True))
-        self.emit("RIGHTS", pd=pd, **flags, **told, **limits_told)
+        told = {**depths_told(self.system_depths), "priority": 100, **dict.fromkeys(rights, 1)}
+        told |= {name: rule if isinstance(rule, str) else int(rule) for name, rule in rules.items()}
+        self.emit("RIGHTS", pd=pd, **told, account=self.accounts[pd])
         for trusted in trusts:
             self.emit("TRUST", pd=pd, account=trusted)
         if creator is not None:
@@ -551,14 +545,15 @@ class Target:
         self.emit("FAULT_HELD", pd=pd, handler=handler, **what)
         self._put(0, handler, "fault", pd, None, None)
 
-    def stands(self, pd: str, state: str, on: str = "-", *, slot: int = 0, chance: int = 1) -> None:
+    def stands(
+        self, pd: str, state: str, on: str = "-", *, slot: int = 0, chance: int = 1, ms: int = 0
+    ) -> None:
         space = "files" if state == "connect" else "-"
         what = {"on": on, "slot": slot, "space": space, "ip": "0x400200", "chance": chance}
-        self.emit("STANDS", pd=pd, state=state, **what)
+        self.emit("STANDS", pd=pd, state=state, **what, ms=ms)
 
     def probe(self, pd: str, by: str | None, ms: int = 0) -> None:
-        self.emit("PROBE", pd=pd, by=by or "-", ms=ms)
-        self._put(0, pd, "probe", pd, None, None)
+        self._put(0, pd, "probe", pd, by, None, number=ms)
 
     def exit(self, pd: str, code: int = 3) -> None:
         shown = {"rdi": ROOT_SLOT, "rsi": EXIT << 12 | 2, "r8": code}
@@ -683,16 +678,18 @@ class Target:
         dead: str | None,
         tag: tuple[str, int] | None,
         turn: bool = False,
+        number: int = 0,
     ) -> None:
         """Queues a notice. turn: it tells of the turn of a destructor."""
         self.token += 1
         self.queues.setdefault(to, []).append(Notice(self.token, kind, node, tag))
-        broken = self.keeps[n][to] if n and kind == "lost" else 0
-        handlers = self.model.handlers_told(to, node) if kind == "pre-destroy" else 0
-        destructor = 1 << DESTRUCTOR if to == node else 0
-        handlers &= destructor if turn else ~destructor
+        if n and kind == "lost":
+            number = self.keeps[n][to]
+        elif kind == "pre-destroy":
+            destructor = 1 << DESTRUCTOR if to == node else 0
+            number = self.model.handlers_told(to, node) & (destructor if turn else ~destructor)
         told = {"token": self.token, "to": to, "kind": kind, "node": node, "from": dead or "-"}
-        self.emit("QUEUE", n=n, **told, broken=broken, handlers=handlers)
+        self.emit("QUEUE", n=n, **told, number=number)
         if to in self.silent:
             self._forget(to)
 
@@ -888,6 +885,10 @@ class Target:
         return rows
 
     def account(self) -> None:
+        """Tells what is in use, if memory has changed since that was told."""
+        if not self.memory_changed:
+            return
+        self.memory_changed = False
         model = self.model
         edges = [edge for edge in model.edges() if edge.kind not in ("MANAGE", "SUBSET")]
         parts = len(model.manager) + len(model.space_of)
@@ -895,7 +896,10 @@ class Target:
         self.emit(
             "USAGE",
             **self.used(),
-            nodes=max(len(model.nodes), 1) + self.tombstones + self.going + self.mourning.count(),
+            nodes=max(len(model.nodes), 1)
+            + self.tombstones
+            + sum(self.going.values())
+            + self.mourning.count(),
             edges=len(set(edges)) + parts + bodies,
             notices=self.notices_in_use(),
             blocks=1 + len(self.bodies) + len(self.memories),
@@ -942,8 +946,8 @@ class Target:
         """The kernel calls of the steps of the last run over a cleanup."""
         calls = 0
         for name, values in self.events:
-            if values.get("n") == n and name in ("STEP", "RESIDUE", "RECOVER"):
-                calls = 0 if name == "RECOVER" else calls + int(str(values["calls"]))
+            if values.get("n") == n and name in ("STEP", "TAKEOVER", "RECOVER"):
+                calls = 0 if name == "RECOVER" else calls + total(values["kinds"])
         return calls
 
     def digest(self) -> str:
@@ -971,12 +975,15 @@ class Target:
         depths: tuple[int | None, int | None] | None = None,
         meanwhile: Callable[[Target], None] | None = None,
     ) -> reference.Plan:
-        """Cleans up after the trigger that has waited longest, of a PD that still exists.
+        """Cleans up after the trigger that has waited longest, of a PD that still exists, and tells
+        what is in use then.
 
         meanwhile: what PDs do whenever the cleanup waits for subscribers. Afterwards those are
         served.
         """
-        return self.drive(self.steps(depths), meanwhile)
+        plan = self.drive(self.steps(depths), meanwhile)
+        self.account()
+        return plan
 
     def drive(
         self,
@@ -1041,6 +1048,7 @@ class Target:
         plan = self.drive(self._carry_out(n, plan), meanwhile)
         self._over(n, plan)
         self.mourning.over(n)
+        self.account()
 
     def _over(self, n: int, plan: reference.Plan) -> Model:
         """The plan was carried out. Returns the model before it."""
@@ -1095,7 +1103,7 @@ class Target:
             many = things if name == "destroy-resource" else 1
             counts = Counter({kind: many * count for kind, count in each.items()})
             told = {"n": n, "name": name, "node": node, "pd": pd, "kinds": counted(counts)}
-            self.emit("STEP", **told, calls=counts.total(), count=things)
+            self.emit("STEP", **told, count=things)
             self._pause(n, each.total())
 
         def take(node: str) -> tuple[str, ...]:
@@ -1167,7 +1175,7 @@ class Target:
                 else:
                     step("destroy-space", node)
                 gone.add(node)
-        self.going = 0
+        self.going.pop(n, None)
         self.leave(n)
         for res in plan.core_freed:
             kinds = ("revoke",) if res in self.memories else take(res)
@@ -1202,7 +1210,7 @@ class Target:
         for pd, body in plan.revoked_bodies:
             if body in was.nodes and body not in self.model.nodes:
                 self._tell_loss(pd, _pd_of(body))
-        self.going = len(gone)
+        self.going[n] = len(gone)
 
     def _batches(
         self, plan: reference.Plan
@@ -1247,26 +1255,21 @@ class Target:
         """Serves a PD after the step that was done last. No other event may belong to it."""
         if self.steps_done in self.served_after:
             pd, ask = self.served_after[self.steps_done]
-            self.emit("PAUSE", n=n, pd=pd, calls=calls)
             ask()
-            self.emit("RESUME", n=n, pd=pd, calls=1, kinds="reply:1")
+            self.emit("SERVED", n=n, pd=pd, waited=calls, kinds="reply:1")
 
     def _die(self, n: int, name: str, node: str, pd: str) -> None:
         """The cleaner dies before its next step, if that is injected."""
         self.steps_done += 1
         if (failure := self.injections.get(self.steps_done)) is not None:
-            for attempts in range(1, 4):
-                self.epoch += 1
-                self.emit("INJECTED", **failure)
-                step = {"n": n, "epoch": self.epoch, "death": failure["word"], "step": name}
-                step |= {"node": node, "pd": pd, "attempts": attempts}
-                number = self._steps_of(n) + 1
-                if attempts == 3:
-                    self.emit("RESIDUE", **step, calls=0, kinds="-", number=number)
-                else:
-                    self.emit("TAKEOVER", **step, number=number)
-                if failure["third"] == 0:
-                    break
+            for attempts in range(1, 4 if failure["third"] else 2):
+                self.dies(n, attempts, failure, step=name, node=node, pd=pd)
+
+    def dies(self, n: int, attempts: int, failure: dict[str, object], **step: str) -> None:
+        """The cleaner dies at a step, which is left if that was its third attempt."""
+        self.emit("INJECTED", **failure)
+        told = {"n": n, "death": failure["word"], "number": self._steps_of(n) + 1}
+        self.emit("TAKEOVER", **told, **step, attempts=attempts, left=attempts // 3, kinds="-")
 
     def _awaited(self, n: int) -> list[str]:
         """The PDs that have not yet answered that they were told."""

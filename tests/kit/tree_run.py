@@ -35,7 +35,6 @@ def tree_run() -> list[Draft]:
     target.quiet()
     whole = target.terminate_tree(parent, boss)
     target.cleanup()
-    target.account()
     target.serve_all()
     target.told(whole)
     target.say(boss, "all of them are gone")
@@ -53,13 +52,11 @@ def tree_run() -> list[Draft]:
     target.account()
     for _ in range(3):
         target.cleanup()
-        target.account()
     target.serve_all()
     for ticket in tickets:
         target.told(ticket)
     target.say(victim, "still here")
     target.fault(victim)
     target.cleanup((1, 0))
-    target.account()
     target.serve_all()
     return target.end()

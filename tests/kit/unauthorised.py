@@ -299,7 +299,7 @@ def _spawn(scene: Scene) -> None:
     core = target.core_spaces.get("PD")
     pd = scene.one_of(pd for pd in scene.live() if (pd, core) not in scene.model.requests)
     at = len(target.events)
-    target.pd("stray", creator=pd, deadline=_deadline_of(target, pd))
+    target.pd("stray", creator=pd, deadline_ms=_deadline_of(target, pd))
     asked = [
         i for i, (_, values) in enumerate(target.events)
         if i >= at and values.get("kind") == "REQUEST"
@@ -313,7 +313,7 @@ def _spawned_for_another(scene: Scene) -> None:
     """The capability to a spawned PD goes to somebody else."""
     a, b = scene.one_of(_pairs(scene))
     target = scene.target
-    target.pd("stray", creator=a, deadline=_deadline_of(target, a))
+    target.pd("stray", creator=a, deadline_ms=_deadline_of(target, a))
     event, values = target.events.pop()
     node = str(values["to"])
     scene.model.drop_hold(a, node)

@@ -44,7 +44,7 @@ EVENTS: Final = 20_000
 """A system that goes on for ever is cut after so many events."""
 SECONDS, IDLE = 10.0, 10.0
 """Longer than any other system takes, on a busy machine."""
-STILL: Final = ("SILENT", "STANDS", "CLOCK")
+STILL: Final = ("STANDS", "CLOCK")
 """The last events of a system that has nothing more to tell. The root task says what each PD does
 when nothing has happened for 5 s of the machine's own time.
 """

@@ -39,7 +39,6 @@ MARKS: Final = {
     "answered THREAD": "answered: server died",
     "REFUSE": "refused",
     "STANDS": "stands",
-    "PROBE": "probed",
     "GIVE_UP": "given up",
 }
 """Events that are marked in the lane of their PD, and what they are in words. A TRIGGER has its
@@ -78,15 +77,15 @@ class Arrow:
 
 @dataclass
 class CleanupSeen:
-    """A cleanup. phases: in order, with `text` the phase. steps: (event, name, node, pd, calls,
-    kinds, count).
+    """A cleanup. phases: in order, with `text` the phase. steps: (event, name, node, pd, kinds,
+    count).
     """
 
     number: int
     span: Span
     trigger: str
     phases: list[Span] = field(default_factory=list)
-    steps: list[tuple[int, str, str, str, int, str, int]] = field(default_factory=list)
+    steps: list[tuple[int, str, str, str, str, int]] = field(default_factory=list)
     calls: int = 0
     cycles: int = 0
 
@@ -221,9 +220,7 @@ class Lanes:
             self._destroy(pd)
         if cleanup is None:
             return
-        calls, kinds = event.number("calls"), event.values.get("kinds", "-")
-        count = event.number("count")
-        cleanup.steps.append((self._at, name, node, pd, calls, kinds, count))
+        cleanup.steps.append((self._at, name, node, pd, event["kinds"], event.number("count")))
         phase = PHASES.get(name, cleanup.phases[-1].text)
         if name == "suspend" and cleanup.phases[-1].text != "plan":
             return  # PDs at depth 1 and up are suspended when they have been told

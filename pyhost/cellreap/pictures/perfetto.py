@@ -103,8 +103,8 @@ def _cleanups(lanes: Lanes, count: int) -> Iterator[Entry]:
         begin = cleanup.span.begin  # a step is recorded when it is done
         if cleanup.steps:
             yield _named("thread_name", _STEPS, number, f"steps of cleanup {number}")
-        for at, name, node, pd, calls, kinds, things in cleanup.steps:
-            told = {"node": node, "pd": pd, "calls": calls, "kinds": kinds, "count": things}
+        for at, name, node, pd, kinds, things in cleanup.steps:
+            told = {"node": node, "pd": pd, "kinds": kinds, "count": things}
             yield _slice(name, _STEPS, number, Span(begin, at), count, told)
             begin = at
 

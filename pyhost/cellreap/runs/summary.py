@@ -259,7 +259,7 @@ def _long(
     ends = _list([name_of(pd, names) for pd in chapter.ends])
     lines += _section("last", [f"{ends}: destructors"] if ends else [])
     lines += _section("order", [_order(chapter, checked, names)])
-    lines += _section("failed", [_death(chapter, event, names) for event in chapter.deaths()])
+    lines += _section("failed", [_death(chapter, event, names) for event in chapter.of("TAKEOVER")])
     lines += _section("freed", [_freed(chapter, checked)])
     back = [f"{printable(names[pd])} as {anew}" for pd, anew in chapter.back.items()]
     some = back if len(back) <= _NAMED else [many_of(list(chapter.back), names)]
@@ -327,7 +327,7 @@ def _death(chapter: Chapter, event: Event, names: Mapping[str, str]) -> str:
     """A step at which the cleaner died: its number, what it was for, and what follows."""
     about = [name_of(event[field], names) for field in ("node", "pd") if event[field] != "-"]
     step = f"step {event['number']} of {chapter.steps}, {' '.join((event['step'], *about))}"
-    after = "left for later" if event.name == "RESIDUE" else "repeated"
+    after = "left for later" if event["left"] == "1" else "repeated"
     return f"{step}, attempt {event['attempts']}: {event['death']}; {after}"
 
 

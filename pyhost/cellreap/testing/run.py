@@ -165,7 +165,7 @@ class Run:
 
     def step_calls(self, n: int, step: str) -> list[int]:
         """The number of kernel calls of each of the n-th cleanup's steps with that name."""
-        return [event.number("calls") for event in self.of("STEP", n=n, name=step)]
+        return [event.counts("kinds").total() for event in self.of("STEP", n=n, name=step)]
 
     def state(self, n: int) -> list[list[str]]:
         """The rows of the state after the n-th cleanup, as columns: after the last run over what it

@@ -18,11 +18,11 @@ from cellreap.trace.faults import describe_fault
 from cellreap.trace.hanging import Hanging
 from cellreap.trace.refusals import PAGE, Refusal, refusal_of
 from cellreap.trace.report import Unexpected, Word
-from cellreap.trace.silence import NO_SOUND, WAITS
+from cellreap.trace.silence import WAITS
 
 _READS: Final = frozenset(
     {
-        "TRACE", "PD", "SILENT", "STANDS", "END", "CLEANUP", "SAY", "STAGE", "resumed THREAD",
+        "TRACE", "PD", "STANDS", "END", "CLEANUP", "SAY", "STAGE", "resumed THREAD",
         "REFUSE", "FAULT", "EXIT", "TRIGGER",
     }
 )  # fmt: skip
@@ -63,11 +63,9 @@ class Outcome:
     _staged: dict[str, str] = field(default_factory=dict)
     _refused: dict[str, Refusal] = field(default_factory=dict)
     _arch: str = ""
-    _silent: bool = False
 
     def take(self, event: Event) -> None:
         """Takes the next event."""
-        self._silent = self._silent and event.name in NO_SOUND
         if event.told not in _READS:
             return
         match event.told:
@@ -76,9 +74,7 @@ class Outcome:
             case "PD" if event["id"] != ROOT:
                 self._names[event["id"]] = event["name"]
                 self.created.add(event["name"])
-            case "SILENT":
-                self._silent = True
-            case "STANDS" if not self._silent and event["state"] in WAITS:
+            case "STANDS" if event["ms"] == "0" and event["state"] in WAITS:
                 self.waits[self._name(event["pd"])] = self._name(event["on"])
             case "END":
                 self.ended = True

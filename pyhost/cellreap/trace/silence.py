@@ -13,7 +13,7 @@ from cellreap import headers
 from cellreap.model.ids import ROOT
 from cellreap.trace.events import Event, printable
 
-NO_SOUND: Final = ("CLOCK", "HELD_UP", "STANDS", "SILENT")
+NO_SOUND: Final = ("CLOCK", "HELD_UP", "STANDS")
 """Events that end no silence."""
 _SAID: Final = 80
 
@@ -133,7 +133,7 @@ class Silence:
 
 
 _READS: Final = frozenset(
-    {"PD", "STEP", "SETTING", "SAY", "FAULT_HELD", "resumed THREAD", "FAULT", "SILENT", "STANDS"}
+    {"PD", "STEP", "SETTING", "SAY", "FAULT_HELD", "resumed THREAD", "FAULT", "STANDS"}
 )
 
 
@@ -167,9 +167,8 @@ class Listener:
                 self._pds[event["pd"]].held_by = event["handler"]
             case "resumed THREAD" | "FAULT" if event["pd"] in self._pds:
                 self._pds[event["pd"]].held_by = None
-            case "SILENT":
-                self._ms = event.number("ms")
             case "STANDS" if event["pd"] in self._pds:
+                self._ms = event.number("ms") or None
                 self._stands(self._pds[event["pd"]], event)
                 if self._ms is None:
                     self._waits.append(replace(self._pds[event["pd"]]))

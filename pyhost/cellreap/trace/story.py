@@ -17,7 +17,7 @@ MAX_SAYS = 120
 """Maximum number of SAY lines that are kept after each cleanup."""
 MAX_SAID = 100_000
 """Maximum number of SAY lines that are kept in all."""
-PARTS = frozenset({"TAKEOVER", "RESIDUE", "RECOVER", "SETTLED"})
+PARTS = frozenset({"TAKEOVER", "RECOVER", "SETTLED"})
 """The events of a cleanup that a chapter keeps."""
 
 
@@ -43,10 +43,6 @@ class Chapter:
     says: list[tuple[str, str]] = field(default_factory=list)
     back: dict[str, str] = field(default_factory=dict)
     """doomed PD of the configuration -> the PD that was created in its place"""
-
-    def deaths(self) -> list[Event]:
-        """The deaths of cleaners, in order."""
-        return [event for event in self.events if event.name in ("TAKEOVER", "RESIDUE")]
 
     def of(self, name: str) -> list[Event]:
         """The kept events of that name."""
@@ -171,7 +167,7 @@ class Story:
         if chapter is None:
             return
         own = event["kind"] == "pre-destroy" and event["to"] == event["node"]
-        if own and event.number("handlers") == 1 << DESTRUCTOR:
+        if own and event.number("number") == 1 << DESTRUCTOR:
             chapter.ends.append(event["to"])
             return
         told = self._told_before if event["kind"] == "pre-destroy" else self._owed

@@ -90,7 +90,7 @@ static void tell_counts(cr_planner *planner)
         cr_notice *notice = &planner->notices[i];
         const cr_scratch *to = cr_scratch_of(planner, notice->to.index);
         if (notice->kind == CR_NOTICE_LOST && to->mark == planner->mark) {
-            notice->broken = to->slot;
+            notice->number = to->slot;
         }
     }
 }

@@ -149,11 +149,10 @@ typedef struct cr_notice {
     cr_notice_kind kind;
     cr_ref to; /* index CR_NONE: it is queued, or nobody is owed it any more (steps.h) */
     cr_ref node;
-    cr_ref from; /* FREE, DISCONNECT: the destroyed PD; else index CR_NONE */
-    union {
-        uint32_t broken;   /* LOST: how many entries of the plan's `broken` are the receiver's */
-        uint32_t handlers; /* PRE_DESTROY: which are told, bit n for handler n */
-    };
+    cr_ref from;     /* FREE, DISCONNECT: the destroyed PD; PROBE: who waits; else index CR_NONE */
+    uint32_t number; /* LOST: how many entries of the plan's `broken` are the receiver's;
+                      * PRE_DESTROY: the handlers that are told, bit n for handler n; PROBE: the
+                      * milliseconds in which it must be finished, 0: the receiver's deadline */
 } cr_notice;
 
 /* A survivor keeps its HOLD of `node`, which is built, directly or further down, on something that

@@ -13,7 +13,7 @@ enum {
     CR_TRACE_VERSION = 1,
     CR_TRACE_KEY_BYTES = 16,    /* of the key of a trace */
     CR_TRACE_CLOCK_MS = 100,    /* the least time between two CLOCK events */
-    CR_TRACE_SILENCE_MS = 5000, /* SILENT comes after so much time without any other event */
+    CR_TRACE_SILENCE_MS = 5000, /* a STANDS of each PD comes after so much time without events */
     CR_TRACE_GRACE_MS = 50      /* HELD_UP comes this long after the deadline */
 };
 
@@ -404,16 +404,14 @@ typedef enum cr_print {
                    "The time, which goes on only while a notice, a wait or an alarm has a time. "  \
                    "It comes when at least 100 ms have passed since the last one. Where limits of "\
                    "RIGHTS alone keep it going, it comes only if something happened since.")       \
-    CR_TRACE_EVENT(CR_EV_SILENT, "SILENT", FIELD(ms, NUMBER),                                      \
-                   "For this many milliseconds there was no event but CLOCK and HELD_UP. A "       \
-                   "STANDS follows for each PD that is not destroyed. Without SILENT, STANDS "     \
-                   "comes at the end of a run only, for each PD that waits in a call or for its "  \
-                   "fault handler, and for whom it waits for.")                                    \
     CR_TRACE_EVENT(CR_EV_STANDS, "STANDS", FIELD(pd, PD) FIELD(state, STAND)                       \
                    FIELD(on, PD_OR_NONE) FIELD(slot, NUMBER) FIELD(space, TEXT)                    \
-                   FIELD(ip, ADDRESS) FIELD(chance, FLAG),                                         \
-                   "What the PD does, as its registers showed it twice, at least 100 ms apart, "   \
-                   "or at the end of a run once. "                                                 \
+                   FIELD(ip, ADDRESS) FIELD(chance, FLAG) FIELD(ms, NUMBER),                       \
+                   "What the PD does. ms: for so many milliseconds there was no event but CLOCK "  \
+                   "and HELD_UP. Its registers showed it twice, at least 100 ms apart, and a "     \
+                   "STANDS comes for each PD that is not destroyed. 0: the run ends. They showed " \
+                   "it once, and it comes for each PD that waits in a call or for its fault "      \
+                   "handler, and for whom it waits for. "                                          \
                    "on: the PD that it waits for; -: none, or not known. slot: the capability of " \
                    "its system call; 0: none. space: the name that a `connect` waits for; else "   \
                    "-. ip: its instruction; 0x0: not read. chance: 1 if PDs of its priority had "  \
@@ -421,16 +419,11 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_HELD_UP, "HELD_UP", FIELD(pd, PD) FIELD(token, NUMBER) FIELD(ms, NUMBER)  \
                    FIELD(ran, NUMBER),                                                             \
                    "The PD has had a notice for its deadline and finished none, and is not "       \
-                   "late; or it has not finished the probe with this token in the time of that "   \
-                   "PROBE, and is not hung. token: 0: no probe. ms: how long, or since the last "  \
-                   "such event; ran: the milliseconds in which it could run since it last "        \
-                   "finished a notice; of a probe, since that, or since it last finished "         \
-                   "something or was seen to wait for a message.")                                 \
-    CR_TRACE_EVENT(CR_EV_PROBE, "PROBE", FIELD(pd, PD) FIELD(by, PD_OR_NONE) FIELD(ms, NUMBER),    \
-                   "The PD is sent a probe. by: the PD that it has kept waiting in a call for "    \
-                   "the deadline or the call_ms of that PD; -: the PD was not seen to wait for a " \
-                   "message for half of its heartbeat_ms. ms: the call_ms or heartbeat_ms, in "    \
-                   "which it must finish the probe; 0: its own deadline.")                         \
+                   "late; or it has not finished the probe with this token in its time, and is "   \
+                   "not hung. token: 0: no probe. ms: how long, or since the last such event; "    \
+                   "ran: the milliseconds in which it could run since it last finished a notice; " \
+                   "of a probe, since that, or since it last finished something or was seen to "   \
+                   "wait for a message.")                                                          \
     CR_TRACE_EVENT(CR_EV_GIVE_UP, "GIVE_UP", FIELD(pd, PD) FIELD(token, NUMBER)                    \
                    FIELD(ran, NUMBER) FIELD(held_up, NUMBER),                                      \
                    "The PD's notices up to this token are awaited by nobody any more. ran: the "   \
@@ -449,45 +442,42 @@ typedef enum cr_print {
                    "digest: of them. It comes again when the plan is made anew.")                  \
     /* A cleanup: the steps, in this order */                                                      \
     CR_TRACE_EVENT(CR_EV_STEP, "STEP", FIELD(n, NUMBER) FIELD(name, STEP)                          \
-                   FIELD(node, NODE_OR_NONE) FIELD(pd, PD_OR_NONE) FIELD(calls, NUMBER)            \
-                   FIELD(kinds, CALLS) FIELD(count, NUMBER),                                       \
-                   "A step was carried out with this many kernel calls. kinds: how many of each "  \
-                   "kind, as in revoke:1,delete:2; -: none. count: how many notices the step "     \
-                   "`notify` has queued, to one PD, and how many resources of one space "          \
+                   FIELD(node, NODE_OR_NONE) FIELD(pd, PD_OR_NONE) FIELD(kinds, CALLS)             \
+                   FIELD(count, NUMBER),                                                           \
+                   "A step was carried out. kinds: how many kernel calls of each kind it made, "   \
+                   "as in revoke:1,delete:2; -: none. count: how many notices the step `notify` "  \
+                   "has queued, to one PD, and how many resources of one space "                   \
                    "`destroy-resource` has destroyed; node is that of the first one. 1 for other " \
                    "steps.")                                                                       \
-    CR_TRACE_EVENT(CR_EV_TAKEOVER, "TAKEOVER", FIELD(n, NUMBER) FIELD(epoch, NUMBER)               \
-                   FIELD(death, DEATH) FIELD(step, STEP) FIELD(node, NODE_OR_NONE)                 \
-                   FIELD(pd, PD_OR_NONE) FIELD(attempts, NUMBER) FIELD(number, NUMBER),            \
-                   "The cleaner died at this step, which was attempted so often. Another cleaner " \
-                   "repeats the step. epoch: its number, counted from 1. number: the step in its " \
-                   "cleanup, counted from 1.")                                                     \
-    CR_TRACE_EVENT(CR_EV_RESIDUE, "RESIDUE", FIELD(n, NUMBER) FIELD(epoch, NUMBER)                 \
-                   FIELD(death, DEATH) FIELD(step, STEP) FIELD(node, NODE_OR_NONE)                 \
-                   FIELD(pd, PD_OR_NONE) FIELD(attempts, NUMBER) FIELD(calls, NUMBER)              \
-                   FIELD(kinds, CALLS) FIELD(number, NUMBER),                                      \
-                   "The cleaner died at this step for the last time. Another cleaner leaves the "  \
-                   "step for a second run over the phase, and then for a later run of the "        \
-                   "cleanup. calls, kinds: the kernel calls of all attempts. number: as in "       \
-                   "TAKEOVER.")                                                                    \
+    CR_TRACE_EVENT(CR_EV_TAKEOVER, "TAKEOVER", FIELD(n, NUMBER) FIELD(death, DEATH)                \
+                   FIELD(step, STEP) FIELD(node, NODE_OR_NONE) FIELD(pd, PD_OR_NONE)               \
+                   FIELD(number, NUMBER) FIELD(attempts, NUMBER) FIELD(left, FLAG)                 \
+                   FIELD(kinds, CALLS),                                                            \
+                   "The cleaner died at this step, which was attempted so often. number: the "     \
+                   "step in its cleanup, from 1. Another cleaner repeats the step, or, with "      \
+                   "left=1, leaves it for a second run over the phase, and then for a later run "  \
+                   "of the cleanup. kinds: the kernel calls of all attempts at a step that is "    \
+                   "left; else -.")                                                                \
     CR_TRACE_EVENT(CR_EV_RECOVER, "RECOVER", FIELD(n, NUMBER) FIELD(run, NUMBER)                   \
                    FIELD(digest, STATE_DIGEST),                                                    \
                    "A later run over what the cleanup left begins. It ends with SETTLED, too. "    \
                    "run: its number, from 1. digest: of the state before it.")                     \
-    CR_TRACE_EVENT(CR_EV_PAUSE, "PAUSE", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(calls, NUMBER),      \
-                   "Between two steps an operation of the PD is served. What it does follows, up " \
-                   "to RESUME. calls: the kernel calls of the cleanup since the root task "        \
-                   "received the message.")                                                        \
-    CR_TRACE_EVENT(CR_EV_RESUME, "RESUME", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(calls, NUMBER)     \
+    CR_TRACE_EVENT(CR_EV_SERVED, "SERVED", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(waited, NUMBER)    \
                    FIELD(kinds, CALLS),                                                            \
-                   "The PD was answered, and the next step follows. calls, kinds: the kernel "     \
-                   "calls for the operation, as in STEP. No step and no cleanup counts them.")     \
+                   "Between two steps an operation of the PD was served. What it did stands "      \
+                   "between the last step and this. waited: the kernel calls of the cleanup since "\
+                   "the root task received the message. kinds: those for the operation, as in "    \
+                   "STEP. No step and no cleanup counts them.")                                    \
     CR_TRACE_EVENT(CR_EV_QUEUE, "QUEUE", FIELD(n, NUMBER) FIELD(token, NUMBER) FIELD(to, PD)       \
                    FIELD(kind, NOTICE_KIND) FIELD(node, NODE) FIELD(from, PD_OR_NONE)              \
-                   FIELD(broken, NUMBER) FIELD(handlers, NUMBER),                                  \
-                   "A notice was queued. n=0: it belongs to no cleanup. broken: what a `lost` "    \
-                   "notice tells: how much its receiver keeps that is BROKEN. handlers: those "    \
-                   "that a pre-destroy notice names, bit n for handler n; else 0.")                \
+                   FIELD(number, NUMBER),                                                          \
+                   "A notice was queued. n=0: it belongs to no cleanup. number: of `lost` how "    \
+                   "much its receiver keeps that is BROKEN; of `pre-destroy` which handlers it "   \
+                   "names, bit n for handler n; of `probe` the call_ms or heartbeat_ms in which "  \
+                   "it must be finished, 0: the deadline of its receiver; else 0. from: the "      \
+                   "destroyed PD; of `probe` the PD that the receiver has kept waiting in a call " \
+                   "for the deadline or the call_ms of that PD, -: it was not seen to wait for a " \
+                   "message for half of its heartbeat_ms.")                                        \
     CR_TRACE_EVENT(CR_EV_WAIT, "WAIT", FIELD(n, NUMBER),                                           \
                    "The cleanup waits for subscribers. PDs act until CONTINUE.")                   \
     CR_TRACE_EVENT(CR_EV_CONTINUE, "CONTINUE", FIELD(n, NUMBER), "The cleanup continues.")         \

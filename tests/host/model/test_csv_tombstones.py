@@ -82,7 +82,6 @@ def test_an_extraction_saves_what_was_known_of_the_destroyed_at_its_end() -> Non
     target.quiet()
     target.fault(pds["block_server_1"])
     target.cleanup()
-    target.account()
     x = target.extract()
     for pd in sorted(target.queues):
         while handed := target.fetch(pd):

@@ -171,7 +171,7 @@ def test_a_making_that_failed_shows_with_its_step() -> None:
 
 def test_who_is_told_before_the_end_and_who_answered() -> None:
     target, server, client = server_and_client()
-    other = target.pd("other", deadline=50)
+    other = target.pd("other", deadline_ms=50)
     target.body_cap(other, server)
     for pd, node in ((client, "BLOCK_SPACE_1"), (other, server)):
         target.subscribe(pd, node)

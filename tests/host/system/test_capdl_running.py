@@ -192,7 +192,7 @@ def _edge(change: str, pd_: str, space: str, slot: int) -> Event:
 
 
 def _step(name: str, node: str, pd_: str) -> Event:
-    return _event("STEP", n=1, name=name, node=node, pd=pd_, calls=0, kinds="-")
+    return _event("STEP", n=1, name=name, node=node, pd=pd_, kinds="-")
 
 
 @pytest.mark.behaviour("W-05")

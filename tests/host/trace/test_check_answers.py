@@ -36,7 +36,6 @@ def asked(
     if dead:
         target.fault(FS, address=0xDEAD)
         target.cleanup()
-        target.account()
     target.events.append(answer(SERVER, op, words, space, number))
     if dead:
         target.serve_all()

@@ -14,6 +14,7 @@ import pytest
 from cellreap.headers import constant
 from cellreap.trace.check.calls import TAKES
 from cellreap.trace.writer import Draft
+from kit.answering import answer
 from kit.broken_configurations import held
 from kit.broken_traces import of_drafts
 from kit.configured_story import Configured, expected
@@ -51,7 +52,6 @@ def a_live_server_loses_its_space() -> list[Draft]:
     target.quiet()
     target.fault("PD_1")
     target.cleanup()
-    target.account()
     target.serve_all()
     return target.end()
 
@@ -67,7 +67,6 @@ def _one_goes(who: str) -> list[Draft]:
     target.quiet()
     target.fault(pds[who])
     target.cleanup()
-    target.account()
     target.serve_all()
     return target.end()
 
@@ -99,7 +98,7 @@ class Deaths:
     times: int = 1
     how: str = "fault"
     left: bool = False
-    """the last death is a RESIDUE, in which the attempts made these calls"""
+    """the step is left at the last death, and its attempts made these calls"""
     kinds: str = "-"
 
     def among(self, drafts: list[Draft]) -> list[Draft]:
@@ -107,18 +106,15 @@ class Deaths:
         place = self.place
         step = drafts[at(drafts[place:], "STEP") + place][1]
         number = sum(name == "STEP" for name, _ in drafts[:place]) + 1
-        epoch = sum(name in ("TAKEOVER", "RESIDUE") for name, _ in drafts[:place])
         injection = {"what": "fail-step", "word": self.how, "value": number, "second": 0}
         injection |= {"third": 0 if self.times == 1 else self.times}
         died: list[Draft] = []
         for attempts in range(1, self.times + 1):
-            values = {"n": step["n"], "epoch": epoch + attempts, "death": self.how}
+            values = {"n": step["n"], "death": self.how, "number": number, "attempts": attempts}
             values |= {"step": step["name"], "node": step["node"], "pd": step["pd"]}
-            values |= {"attempts": attempts, "number": number}
             last = self.left and attempts == self.times
-            calls = sum(int(kind.split(":")[1]) for kind in self.kinds.split(",") if ":" in kind)
-            values |= {"calls": calls, "kinds": self.kinds} if last else {}
-            died += [("INJECTED", injection), ("RESIDUE" if last else "TAKEOVER", values)]
+            values |= {"left": int(last), "kinds": self.kinds if last else "-"}
+            died += [("INJECTED", injection), ("TAKEOVER", values)]
         begin = at(drafts, "PD")
         injected = [*drafts[:begin], ("SETTING", injection), *drafts[begin:place], *died]
         return injected + drafts[place:]
@@ -135,7 +131,7 @@ def split(drafts: list[Draft], place: int, count: int) -> list[Draft]:
     end = at(drafts[place:], "STEP") + place
     step = drafts[end][1]
     first = {**step, "count": count}
-    rest = {**step, "count": int(str(step["count"])) - count, "calls": 0, "kinds": "-"}
+    rest = {**step, "count": int(str(step["count"])) - count, "kinds": "-"}
     rest["node"] = drafts[place + count][1]["node"]
     middle: list[Draft] = [*drafts[place : place + count], ("STEP", first)]
     return [
@@ -212,9 +208,9 @@ def cut(drafts: list[Draft], count: int) -> list[Draft]:
     whole = int(str(step["count"]))
     type_, space, number = str(step["node"]).split("_")
     behind = f"{type_}_{space}_{int(number, 16) - count:x}"
-    calls = int(str(step["calls"])) // whole
+    calls = step["kinds"] != "-"
     parts = [
-        {**step, "node": node, "count": things, "calls": calls * things,
+        {**step, "node": node, "count": things,
          "kinds": ",".join(f"{kind}:{things}" for kind in TAKES) if calls else "-"}
         for node, things in ((step["node"], count), (behind, whole - count))
     ]  # fmt: skip
@@ -256,8 +252,8 @@ def test_a_pd_waits_for_one_resource_and_not_for_all_of_a_step() -> None:
     place = at(drafts, "STEP", name="destroy-resource", count=5)
     of_one = len(TAKES)
     for calls, found in ((of_one, False), (of_one + 1, True)):
-        pause: Draft = ("PAUSE", {"n": 1, "pd": "PD_2", "calls": calls})
-        told = [*drafts[: place + 1], pause, *drafts[place + 1 :]]
+        served: Draft = ("SERVED", {"n": 1, "pd": "PD_2", "waited": calls, "kinds": "-"})
+        told = [*drafts[: place + 1], served, *drafts[place + 1 :]]
         assert ("interleaved.soon" in rules(told)) == found
 
 
@@ -268,8 +264,7 @@ def test_the_attempts_at_a_resource_count_for_the_step_that_ends_before_it() -> 
     place = at(drafts, "STEP", name="destroy-resource", count=1)
     for attempts, found in ((0, False), (3, False), (4, True)):
         kinds = ",".join(f"{kind}:{1 + attempts}" for kind in TAKES)
-        calls = len(TAKES) * (1 + attempts)
-        told = Deaths(place, 3).among(edited(drafts, place, calls=calls, kinds=kinds))
+        told = Deaths(place, 3).among(edited(drafts, place, kinds=kinds))
         assert ("cleanup.step_calls" in rules(told)) == found
 
 
@@ -279,24 +274,38 @@ def test_what_a_step_needs_is_called_before_or_after_it_was_left() -> None:
     drafts = a_client_goes()
     place = end = at(drafts, "STEP", name="destroy-pd")
     assert drafts[end][1]["kinds"] == "revoke:1"
-    nothing = edited(drafts, end, calls=0, kinds="-")
+    nothing = edited(drafts, end, kinds="-")
     for left, kinds, died in ((True, "-", drafts), (True, "revoke:1", nothing)):
         found = rules(Deaths(place, 3, left=left, kinds=kinds).among(died))
         assert "cleanup.step_calls" not in found
     for kinds, died in (("-", nothing), ("revoke:4", drafts), ("signal:1", drafts)):
         found = rules(Deaths(place, 3, left=True, kinds=kinds).among(died))
         assert "cleanup.step_calls" in found
-    more = edited(drafts, end, calls=4, kinds="revoke:4")
+    more = edited(drafts, end, kinds="revoke:4")
     assert "cleanup.step_calls" in rules(Deaths(place, 3).among(more))
-    less = edited(drafts, end, calls=3, kinds="revoke:3")
+    less = edited(drafts, end, kinds="revoke:3")
     assert "cleanup.step_calls" not in rules(Deaths(place, 3).among(less))
 
 
 @pytest.mark.behaviour("W-04")
 def test_nobody_is_served_between_a_step_that_was_left_and_the_next() -> None:
     drafts = interleaved_run()
-    place = at(drafts, "PAUSE", skip=1)
+    place = at(drafts, "RESOURCE", id="DESK_5_3")
     assert "interleaved.place" in rules(Deaths(place, 3, left=True).among(drafts))
+
+
+@pytest.mark.behaviour("W-04")
+def test_a_question_that_is_answered_between_two_steps_is_served_too() -> None:
+    drafts = interleaved_run()
+    place = at(drafts, "RESOURCE", id="DESK_5_3")
+    told = answer("PD_7", "look", [0], space=5)
+    served: Draft = ("SERVED", {"n": 1, "pd": "PD_7", "waited": 0, "kinds": "-"})
+    other: Draft = ("SERVED", {**served[1], "pd": "PD_6"})
+    assert rules([*drafts[:place], told, served, *drafts[place:]]) == set()
+    assert rules([*drafts[:place], told, *drafts[place:]]) == {"interleaved.over"}
+    assert rules([*drafts[:place], told, other, *drafts[place:]]) == {
+        "interleaved.over", "interleaved.turn",
+    }  # fmt: skip
 
 
 @pytest.mark.behaviour("T-28")

@@ -47,7 +47,7 @@ def retold(drafts: list[Draft], changes: dict[int, Counter[str]]) -> list[Draft]
             calls = +steps[index]
             totals[n] += calls.total()
             kinds = ",".join(f"{kind}:{count}" for kind, count in calls.items()) or "-"
-            new.append((event, {**values, "calls": calls.total(), "kinds": kinds}))
+            new.append((event, {**values, "kinds": kinds}))
         elif event == "SETTLED":
             new.append((event, {**values, "calls": totals.pop(n, 0)}))
         else:
@@ -80,7 +80,6 @@ def test_a_space_is_taken_from_a_live_server() -> None:
     target.fault("PD_1")
     target.free("PD_3", "PD_1")
     target.cleanup()
-    target.account()
     target.serve_all()
     assert calls_of(target) == {
         ("suspend", "-", "PD_1"): {**STOPPED, "read-registers": 1, "resume": 1},
@@ -103,7 +102,6 @@ def test_of_several_notices_only_the_first_needs_a_signal() -> None:
     target.quiet()
     target.exit(client)
     target.cleanup()
-    target.account()
     target.serve_all()
     calls = calls_of(target)
     notified = [step for step in calls if step[0] == "notify"]
@@ -123,7 +121,6 @@ def _signals(before: Callable[[Target, str], None]) -> bool:
     target.quiet()
     target.exit(client)
     target.cleanup()
-    target.account()
     for notice in [each for each in target.queues[server] if each.out]:
         target.ack(server, notice)
     target.serve_all()
@@ -169,11 +166,9 @@ def _readers(before: Callable[[Target, str], None]) -> int:
     target.quiet()
     target.exit(server)
     target.cleanup()
-    target.account()
     if client in target.suspended:
         target.exit(watcher)
         target.cleanup()
-        target.account()
     target.serve_all()
     return calls_of(target)["suspend", "-", server].get("read-registers", 0)
 
@@ -223,7 +218,7 @@ def test_a_cleanup_that_tells_of_no_calls_fails(name: str) -> None:
     drafts: list[Draft] = RUNS[name]()
     nothing = {index: Counter[str]() for index, _, _ in told(drafts)}
     # Nobody may be served after more calls than the last step made, which now are none.
-    served = {"interleaved.soon"} if any(event == "PAUSE" for event, _ in drafts) else set()
+    served = {"interleaved.soon"} if any(event == "SERVED" for event, _ in drafts) else set()
     assert broken(of_drafts(retold(drafts, nothing))) == {"cleanup.step_calls"} | served
 
 

@@ -30,7 +30,7 @@ def turns(target: Target) -> list[str]:
     return [
         str(values["to"])
         for name, values in target.events
-        if name == "QUEUE" and values["kind"] == "pre-destroy" and values["handlers"] == 1 << 31
+        if name == "QUEUE" and values["kind"] == "pre-destroy" and values["number"] == 1 << 31
     ]
 
 

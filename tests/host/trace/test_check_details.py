@@ -30,7 +30,6 @@ def test_the_ticket_of_a_plain_send_is_told_before_the_pd_stops_and_only_there()
     target.terminate(pds["fs"], pds["app"])
     target.told(1)
     target.cleanup()
-    target.account()
     target.serve_all()
     drafts = target.end()
     names = [name for name, *_ in drafts]
@@ -50,7 +49,6 @@ def test_nobody_is_to_terminate_a_pd_that_went_down_by_itself() -> None:
     target.stage(1, "terminate", pds["fs"], pds["app"])
     target.fault(pds["fs"])
     target.cleanup()
-    target.account()
     target.serve_all()
     target.say(pds["app"], "it is gone")
     assert said(target.end()) == []
@@ -94,13 +92,12 @@ def test_time_before_a_server_was_owed_a_notice_does_not_count(
     held_up: int, is_possible: bool
 ) -> None:
     target = Target(0, 0)
-    server, guest = target.pd("server", deadline=1000), target.pd("guest")
+    server, guest = target.pd("server", deadline_ms=1000), target.pd("guest")
     target.request(guest, target.space(server, "BLOCK"))
     target.quiet()
     target.emit("CLOCK", ms=5000)
     target.exit(guest, 0)
     target.cleanup()
-    target.account()
     for ms in (5400, 5800, 6200):
         target.emit("CLOCK", ms=ms)
     target.emit("HELD_UP", pd=server, ms=held_up, ran=300)

@@ -59,7 +59,7 @@ def without(name: str, **match: object) -> list[Draft]:
 
 
 def test_nobody_hangs_by_a_probe_that_was_not_sent() -> None:
-    assert "hung.hung" in rules(without("PROBE", pd="PD_1"))
+    assert "hung.hung" in rules(without("QUEUE", to="PD_1", kind="probe"))
 
 
 def test_nobody_hangs_by_the_call_of_a_pd_that_does_something() -> None:
@@ -72,7 +72,7 @@ def test_nobody_hangs_by_the_call_of_a_pd_that_does_something() -> None:
 def leaves_its_endpoint(ms: int, called: bool = True) -> list[Draft]:
     """A PD with a heartbeat waits for something else while it is called."""
     target = Target(0, 0, "elsewhere")
-    server, client = target.pd("server", limits=(200, 0, 0, 0, 0)), target.pd("client")
+    server, client = target.pd("server", heartbeat_ms=200), target.pd("client")
     disk = target.space(server, "BLOCK", "disk")
     if called:
         target.request(client, disk)
@@ -81,7 +81,6 @@ def leaves_its_endpoint(ms: int, called: bool = True) -> list[Draft]:
         target.emit("CLOCK", ms=now)
     target.hung(server, None, 0, ms)
     target.cleanup()
-    target.account()
     target.serve_all()
     return target.end()
 
@@ -103,13 +102,12 @@ def test_who_leaves_its_endpoint_alone_is_called_by_somebody(
 @pytest.mark.parametrize(("call_ms", "broken"), [(0, set()), (100, {"hung.missing"})])
 def test_no_call_with_a_limit_is_left_at_the_end(call_ms: int, broken: set[str]) -> None:
     target = Target(0, 0, "left")
-    server, client = target.pd("server"), target.pd("client", limits=(100, call_ms, 0, 0, 0))
+    server, client = target.pd("server"), target.pd("client", heartbeat_ms=100, call_ms=call_ms)
     target.request(client, target.space(server, "BLOCK", "disk"))
     other = target.pd("other")
     target.quiet()
     target.exit(other)
     target.cleanup()
-    target.account()
     target.serve_all()
     target.stands(client, "call", server, slot=8)
     target.stands(server, "receive", slot=3)

@@ -121,7 +121,6 @@ FREE_FIELDS = {
     "SETTLED.cycles": "a measurement",
     "BODY.paddr": "to other free memory",
     "REFUSED.count": "nothing follows from a refused request",
-    "SILENT.ms": "to another time that is long enough",
     **{f"STANDS.{field}": "only the root task looked" for field in ("slot", "space", "ip")},
     "STANDS.chance": "only the root task looked",
     "STANDS.on": "of a PD that waits for nobody, or to another one that it can call",
@@ -148,8 +147,8 @@ FREE_FIELDS = {
     "MAKE_FAILED.name": "nothing follows from it",
     "MAKE_FAILED.kind": "to another kind of step of such a thing",
     "MAKE_FAILED.status": "to another error",
-    "PAUSE.calls": "to fewer than the step before it made",
-    "RESUME.kinds": "to other kinds of as many calls",
+    "SERVED.waited": "to fewer than the step before it made",
+    "SERVED.kinds": "no other part of a trace depends on it",
     "made HOLD.number": "to another free slot, that nothing else is told of",
     "made REQUEST.number": "to another free slot, that nothing else is told of",
 }
@@ -346,7 +345,7 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
         if event.name == "CANCEL" and event["of"] == "-":
             due = [e for e in events if e.told == "due RESPAWN" and e["name"] == event["name"]]
             return "the respawn need not have come yet" if due[-1].number("delay_ms") else None
-        if event.name == "STANDS" and not any(e.name == "SILENT" for e in later):
+        if event.name == "STANDS" and event["ms"] == "0":
             first = max(i for i, e in enumerate(events) if e.name == "USAGE")
             told = [e for e in events[first:] if e.name == "STANDS"]
             waited_for = event["pd"] in {e["on"] for e in told}
@@ -419,9 +418,10 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
     if mutation.key == "TRIGGER.ms" and event["cause"] == "hung":
         return reason if changed.number("ms") >= event.number("ms") else None
     if mutation.key in ("RIGHTS.heartbeat_ms", "RIGHTS.call_ms"):
-        field = "pd" if mutation.key == "RIGHTS.heartbeat_ms" else "by"
-        by = "-" if field == "pd" else event["pd"]
-        probed = [e for e in later if e.name == "PROBE" and e["ms"] != "0" and e["by"] == by]
+        field = "to" if mutation.key == "RIGHTS.heartbeat_ms" else "from"
+        by = "-" if field == "to" else event["pd"]
+        probes = [e for e in later if e.values.get("kind") == "probe" and e["number"] != "0"]
+        probed = [e for e in probes if e["from"] == by]
         return None if any(e[field] == event["pd"] for e in probed) else reason
     if mutation.key == "SETTING.value" and event["what"] == "await":
         ran = [e.number("ran") for e in later if e.name == "GIVE_UP"]

@@ -46,7 +46,6 @@ def crashed(pd_depth: int | None = 0, rs_depth: int | None = 0) -> Target:
     target.quiet()
     target.fault(pds["block_server_1"])
     target.cleanup()
-    target.account()
     return target
 
 
@@ -184,6 +183,7 @@ def wrong_account(target: Target) -> None:
 
 def account_of_nothing_new(target: Target) -> None:
     target.account()
+    target.memory_changed = True
     target.account()
 
 
@@ -329,26 +329,26 @@ CHANGES: list[tuple[str, dict[str, object], dict[str, object], str]] = [
      "cleanup.plan: PLAN: digest="),
     ("CLEANUP", {"rs_depth": "inf"}, {},
      "cleanup.plan: PLAN: digest="),
-    ("PLAN", {"rows": 1}, {}, "cleanup.plan: PLAN: rows=1: expected 11, by the reference's plan"),
+    ("PLAN", {"rows": 1}, {}, "cleanup.plan: PLAN: rows=1: expected 11"),
     ("PLAN", {"digest": "0" * 16}, {}, "cleanup.plan: PLAN: digest=0000000000000000: expected "),
-    ("QUEUE", {"broken": 1}, {"kind": "lost", "to": "PD_4"},
-     "cleanup.notices: QUEUE PD_4 lost FILE_SPACE_3 -: broken=1: PD_4 keeps 2 of those"),
-    ("QUEUE", {"broken": 1}, {"token": 1}, "cleanup.notices: QUEUE PD_2"),
+    ("QUEUE", {"number": 1}, {"kind": "lost", "to": "PD_4"},
+     "notices.number: QUEUE PD_4 lost FILE_SPACE_3 -: number=1: expected 2"),
+    ("QUEUE", {"number": 1}, {"token": 1}, "notices.number: QUEUE PD_2"),
     ("STEP", {"pd": "PD_5"}, {"name": "suspend"},
      "cleanup.suspend: STEP suspend node=- pd=PD_5: PD_5 is not doomed"),
     ("STEP", {"name": "polish"}, {"name": "mark"},
      "line.value: STEP: name=polish: expected one of suspend, mark,"),
     ("STEP", {"pd": "PD_5"}, {"name": "cut-request"},
      "cleanup.cut: STEP cut-request node=BLOCK_SPACE_1 pd=PD_5: there"),
-    ("STEP", {"calls": 100}, {"name": "mark"},
-     "cleanup.step_calls: STEP"),
-    ("STEP", {"calls": 1, "kinds": "copy:1"}, {"name": "mark"},
+    ("STEP", {"kinds": "copy:1"}, {"name": "mark"}, "cleanup.step_calls: STEP"),
+    ("STEP", {"kinds": "copy:1"}, {"name": "mark"},
      "cleanup.calls: SETTLED: calls=12, but 13 in the steps"),
     ("STEP", {"node": "TABLE_4_1"}, {"node": "BLOCK_1_1"},
      "cleanup.destroy: STEP destroy-resource node=TABLE_4_1 pd=-: TABLE_4_1 is not to be"),
     ("STEP", {"count": 2}, {"node": "BLOCK_1_1"},
      "cleanup.beside: STEP destroy-resource node=BLOCK_1_1 pd=-: count=2: expected as"),
-    ("QUEUE", {"token": 2}, {"token": 3}, "notices.token: QUEUE: token=2: expected more than 2"),
+    ("QUEUE", {"token": 2}, {"token": 3},
+     "notices.token: QUEUE PD_4 lost FILE_SPACE_3 -: token=2: expected"),
     ("QUEUE", {"kind": "destroy"}, {"token": 1},
      "cleanup.notices: QUEUE PD_2 destroy BLOCK_2_1 PD_3: no such notice"),
     ("SETTLED", {"calls": 0}, {"n": 1}, "cleanup.calls: SETTLED: calls=0, but"),
@@ -404,7 +404,6 @@ def test_a_plan_that_differs_in_one_row_is_found(
     target.quiet()
     target.fault(pds["block_server_1"])
     target.cleanup()
-    target.account()
     target.serve_all()
     found = said(target.end())
     assert found
@@ -412,7 +411,7 @@ def test_a_plan_that_differs_in_one_row_is_found(
 
 
 LOSSES: list[tuple[str, dict[str, object], str]] = [
-    ("PLAN", {}, "cleanup.plan: STEP: expected PLAN before it"),
+    ("PLAN", {}, "cleanup.plan: STEP suspend node=- pd=PD_1: expected PLAN before it"),
     (
         "STEP",
         {"name": "suspend", "pd": "PD_3"},
@@ -438,7 +437,7 @@ LOSSES: list[tuple[str, dict[str, object], str]] = [
         {"token": 3},
         "cleanup.notices: SETTLED: the notice PD_4 lost FILE_SPACE_3 - was never queued",
     ),
-    ("SETTLED", {"n": 1}, "cleanup.within: USAGE within cleanup 1: expected SETTLED n=1 first"),
+    ("SETTLED", {"n": 1}, "cleanup.within: USAGE: expected SETTLED n=1 first"),
     (
         "fetched NOTICE",
         {"token": 3},
@@ -511,7 +510,6 @@ def test_a_body_capability_that_was_revoked_leaves_its_slot_at_once() -> None:
     target.quiet()
     target.fault(pds["app"])
     target.cleanup()
-    target.account()
     target.serve_all()
     target.request(pds["db"], "BLOCK_SPACE_1")
     assert target.events[-1][1]["number"] == slot
@@ -536,7 +534,6 @@ def test_a_notice_needs_no_acknowledgement_once_its_receiver_is_gone() -> None:
     target = crashed()
     target.fault("PD_3")
     target.cleanup()
-    target.account()
     target.serve_all()
     assert said(target.end()) == []
 
@@ -610,7 +607,6 @@ def test_the_report_has_what_run_prints() -> None:
     before = target.model.copy()
     target.fault(pds["block_server_1"])
     plan = target.cleanup()
-    target.account()
     target.serve_all()
     report = checked(target.end())
     shown = report_json(report)

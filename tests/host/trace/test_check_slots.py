@@ -23,7 +23,6 @@ def test_only_success_gives_a_slot_back(results: tuple[str, ...], found: set[str
     target.quiet()
     target.exit(server, 0)
     target.cleanup()
-    target.account()
     for result in results:
         (notice,) = target.fetch(client)
         target.ack(client, notice, result)

@@ -56,7 +56,6 @@ def test_a_child_may_be_in_a_call_to_its_creator_when_both_are_terminated() -> N
     target.quiet()
     ticket = target.terminate_tree(parent, boss, calls=(children[1],))
     target.cleanup()
-    target.account()
     target.serve_all()
     target.told(ticket)
     assert rules(target.end()) == set()
@@ -143,6 +142,7 @@ def test_memory_is_told_only_if_something_was_made() -> None:
     nothing.unmade("pd", "idler", 12, "page")
     assert rules(nothing.end()) == set()
     nothing = Target(0, 0, "empty")
+    nothing.memory_changed = True
     nothing.account()
     assert rules(nothing.end()) == {"memory.usage"}
 
@@ -179,9 +179,8 @@ def test_a_pd_may_be_served_behind_a_plan_that_was_told_anew(behind: str, found:
     names = [name for name, _ in target.events]
     at = names.index("PLAN", names.index(behind)) + 1
     served: list[Draft] = [
-        ("PAUSE", {"n": 1, "pd": guest, "calls": 0}),
         ("SAY", {"pd": guest, "text": "between"}),
-        ("RESUME", {"n": 1, "pd": guest, "calls": 1, "kinds": "reply:1"}),
+        ("SERVED", {"n": 1, "pd": guest, "waited": 0, "kinds": "reply:1"}),
     ]
     target.events[at:at] = served
     target.account()
@@ -195,13 +194,12 @@ def test_what_is_due_while_the_root_task_is_busy_is_told_behind_the_next_clock(
     more: tuple[int, ...], found: set[str]
 ) -> None:
     target = Target(0, 0, "busy")
-    server, guest = target.pd("server", deadline=1000), target.pd("guest")
+    server, guest = target.pd("server", deadline_ms=1000), target.pd("guest")
     target.request(guest, target.space(server, "BLOCK", "disk"))
     target.quiet()
     target.emit("CLOCK", ms=100)
     target.exit(guest, 0)
     target.cleanup()
-    target.account()
     for ms in (200, 6000, *more):
         target.emit("CLOCK", ms=ms)
     target.emit("HELD_UP", pd=server, ms=1060, ran=0)
@@ -213,7 +211,7 @@ def test_what_is_due_while_the_root_task_is_busy_is_told_behind_the_next_clock(
 def test_who_is_held_up_is_told_between_the_end_by_an_alarm_and_its_cleanup() -> None:
     """An interrupt of the timer brings both about. The cleanup comes when it is handled."""
     target = Target(0, 0, "alarm")
-    server, guest = target.pd("server", deadline=1000), target.pd("guest")
+    server, guest = target.pd("server", deadline_ms=1000), target.pd("guest")
     space = target.space(server, "BLOCK", "disk")
     target.request(guest, space)
     first = target.pd("first")
@@ -222,13 +220,11 @@ def test_who_is_held_up_is_told_between_the_end_by_an_alarm_and_its_cleanup() ->
     target.emit("CLOCK", ms=100)
     target.exit(first, 0)
     target.cleanup()
-    target.account()
     target.stage(1, "kill", guest)
     target.emit("CLOCK", ms=1200)
     target.terminate(guest, ROOT)
     target.emit("HELD_UP", pd=server, ms=1060, ran=0)
     target.cleanup()
-    target.account()
     target.serve_all()
     assert rules(target.end()) == set()
 
@@ -240,7 +236,7 @@ def test_a_client_of_a_space_that_is_doomed_already_does_not_go_with_its_server(
 ) -> None:
     target = Target(0, rs_depth, "doomed")
     low, watcher, boss = (target.pd(name) for name in ("low", "watcher", "boss"))
-    high = target.pd("high", depths=("1", "0"))
+    high = target.pd("high", pd_depth=1, rs_depth=0)
     client, guard = target.pd("client"), target.pd("guard", pinned=True, protected=True)
     blocks, files = target.space(low, "BLOCK", "blocks"), target.space(high, "FILE", "files")
     target.map(files, blocks)

@@ -417,14 +417,14 @@
       for (const line of cleanup.memory) add(box, "p", `Memory: ${line}.`);
       const table = add(add(box, "div", undefined, "steps"), "table");
       const head = add(add(table, "thead"), "tr");
-      const titles = ["Event", "Step", "About", "Kernel calls", "Which"];
+      const titles = ["Event", "Step", "About", "Kernel calls"];
       if (times) titles.push("Time");
       for (const title of titles) {
         add(head, "th", title).scope = "col";
       }
       const body = add(table, "tbody");
       let before = cleanup.span[0]; // a step is recorded when it is done
-      for (const [where, name, node, pd, calls, kinds, count] of cleanup.steps.slice(0, 1000)) {
+      for (const [where, name, node, pd, kinds, count] of cleanup.steps.slice(0, 1000)) {
         const row = add(body, "tr");
         row.dataset.at = where;
         add(row, "td", where, "n");
@@ -432,7 +432,6 @@
         const about = count > 1 ? `${node} and ${count - 1} more` : node;
         const named = new Set([about, pd].filter((each) => each !== "-"));
         add(row, "td", [...named].join(", "));
-        add(row, "td", calls, "n");
         add(row, "td", kinds === "-" ? "" : kinds.replaceAll(",", ", "));
         if (times) add(row, "td", milliseconds(times[where] - times[before]), "n");
         before = where;

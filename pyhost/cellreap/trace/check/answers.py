@@ -13,7 +13,7 @@ from cellreap.model.ids import ROOT, parse_id, pd_id, resource_id
 from cellreap.platforms import register_names
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.tickets import TICKETED
-from cellreap.trace.check.work import COUNTS
+from cellreap.trace.check.work import COUNTS, LEFT_BEHIND, Notice
 from cellreap.trace.events import Event, asks
 
 ANSWERED: Final = {"fetched NOTICE": "get_work", "TICKET": "ticket"}
@@ -54,6 +54,17 @@ def _place(node: str) -> tuple[int, int, int]:
     return (parts.number, 0, 0) if parts.space is None else (parts.space, parts.number, 0)
 
 
+def _told(notice: Notice) -> Words:
+    """What the receiver of a notice is told."""
+    space, number, pd = _place(notice.node)
+    if notice.kind == "pre-destroy":
+        number = notice.number
+    elif notice.kind in LEFT_BEHIND and notice.dead != "-":
+        pd = _place(notice.dead)[2]
+    broken = notice.number if notice.kind == "lost" else 0
+    return [notice.token, space, number, pd, broken]
+
+
 class Answers(Concern):
     """ANSWER."""
 
@@ -61,41 +72,15 @@ class Answers(Concern):
         super().__init__(context)
         self.due: tuple[str, str] | None = None
         """(PD, operation): whose answer must come next"""
-        self._notices: dict[int, tuple[str, Words]] = {}
-        """token -> kind of the notice, and what it says"""
         self._fetched: list[int] = []
         """the tokens of the last GET_WORKs"""
         self._last: dict[str, Event] = {}
         """the last event of each name"""
         self._faults: dict[str, Event] = {}  # PD -> its last FAULT or FAULT_HELD
-        self._held: dict[int, Event] = {}  # token of a notice -> the FAULT_HELD that it tells
         self._spaces: dict[int, str] = {}
         self._known_ids = 0
 
     # -- for other concerns
-
-    def queued(self, event: Event) -> None:
-        """QUEUE: what its receiver will be told."""
-        space, number, pd = _place(event["node"])
-        if event["kind"] == "pre-destroy":
-            number = event.number("handlers")
-        dead = event.optional("from")
-        pd = pd if dead is None else _place(dead)[2]
-        token = event.number("token")
-        self._notices[token] = event["kind"], [token, space, number, pd, event.number("broken")]
-        fault = self._faults.get(event["node"])
-        if event["kind"] == "fault" and fault is not None:
-            self._held[token] = fault
-
-    def merged(self, token: int) -> None:
-        """merged NOTICE: the notice is about its space, and names no PD."""
-        words = self._notices[token][1]
-        self._notices[token] = "disconnect", [token, words[1], 0, 0, words[4]]
-
-    def forget(self, token: int) -> None:
-        """The notice is finished, or withdrawn."""
-        self._notices.pop(token, None)
-        self._held.pop(token, None)
 
     def see(self, event: Event) -> None:
         """One of SEES, or the event after it."""
@@ -105,8 +90,7 @@ class Answers(Concern):
         self.due = None
         goes_on = name == "fetched NOTICE" and due == (event["pd"], ANSWERED[name])
         if due is not None and not goes_on:
-            text = f"{name}: expected the ANSWER pd={due[0]} op={due[1]} before it"
-            self.context.bad("answers.each", text)
+            self.bad("answers.each", f"expected the ANSWER pd={due[0]} op={due[1]} before it")
         if name in ("FAULT", "FAULT_HELD"):
             self._faults[event["pd"]] = event
         if name not in SEES:
@@ -130,40 +114,37 @@ class Answers(Concern):
         context, pd, op = self.context, event["pd"], event["op"]
         due, self.due = self.due, None
         if due is None and op in ANSWERED.values():
-            context.bad("answers.each", f"ANSWER: pd={pd} op={op}: expected it after its event")
+            self.bad("answers.each", f"pd={pd} op={op}: expected it after its event")
             return
         if due is not None and (pd, op) != due and due != (pd, self._waits(op)):
-            text = f"ANSWER: pd={pd} op={op}: expected pd={due[0]} op={due[1]}"
-            context.bad("answers.each", text)
+            self.bad("answers.each", f"pd={pd} op={op}: expected pd={due[0]} op={due[1]}")
             return
         if due is None and not context.actors.may_act(event, pd):
             return
         derive = _WORDS.get(op)
         asks = op in _questions()
-        if asks and context.cleanups.number is not None and context.interleaved.open is None:
-            self.bad("cleanup.within")
+        if asks:
+            context.interleaved.told(event)
         if derive is None or (not asks and (event["space"], event["number"]) != ("0", "0")):
-            context.bad("answers.each", f"{event}: this operation tells nothing, or not of that")
+            self.bad("answers.each", f"{op} tells nothing, or not of that")
             return
         wanted = derive(self, event, due is not None)
-        if wanted is None and event.number("words") != _MADE_WORDS.get(op, event.number("words")):
-            self.bad("answers.words", f"words={event['words']}: expected {_MADE_WORDS[op]}")
+        if wanted is None and op in _MADE:
+            self.compare("answers.words", words=_MADE[op][1])
         if wanted is not None and not any(
             (event.number("words"), event["digest"]) == (len(words), of_words(words))
             for words in wanted
         ):
             shown = " or ".join(" ".join(map(str, words)) for words in wanted) or "a refusal"
-            text = f"ANSWER: pd={pd} op={op} space={event['space']} number={event['number']}"
-            context.bad("answers.words", f"{text}: it was told something else than {shown}")
+            self.bad("answers.words", f"{pd} was told by {op} something else than {shown}")
 
     def _work(self, event: Event, due: bool) -> Wanted:
-        told = [self._notices.get(token) for token in self._fetched]
-        kinds = [each[0] for each in told if each is not None]
-        if len(kinds) != len(told) or not kinds:
+        work = self.context.notices.work
+        told = [notice for token in self._fetched if (notice := work.get(token)) is not None]
+        if len(told) != len(self._fetched) or not told:
             return []
-        number = _numbers("policy.h", "CR_NOTICE_KIND")[kinds[0]]
-        words = [word for each in told if each is not None for word in each[1]]
-        return [[number, len(told), *words]]
+        number = _numbers("policy.h", "CR_NOTICE_KIND")[told[0].kind]
+        return [[number, len(told), *(word for notice in told for word in _told(notice))]]
 
     def _state(self, ticket: Event) -> Words:
         return [ticket.number(field) for field in _TICKET]
@@ -212,8 +193,9 @@ class Answers(Concern):
         return [[n, *self.context.reports.progress(n)]]
 
     def _fault(self, event: Event, due: bool) -> Wanted:
-        fault = self._held.get(event.number("number"))
-        if fault is None:
+        notice = self.context.notices.work.get(event.number("number"))
+        fault = None if notice is None else self._faults.get(notice.node)
+        if notice is None or (notice.to, notice.kind) != (event["pd"], "fault") or fault is None:
             return []
         kind = _numbers("protocol.h", "CR_FAULT_KIND")[fault["kind"]]
         return [[kind, fault.number("address"), fault.number("ip")]]
@@ -240,33 +222,10 @@ class Answers(Concern):
         asked = before is not None and before.told == told and before["op"] == event["op"]
         return before if asked and before is not None and before["asker"] == event["pd"] else None
 
-    def _slot(self, event: Event, due: bool) -> Wanted:
-        kind = "REQUEST" if event["op"] == "share_request" else "HOLD"
-        made = self._just(event, f"made {kind}")
-        return None if made is None else [[made.number("number")]]
-
-    def _spawned(self, event: Event, due: bool) -> Wanted:
-        made = self._just(event, "made HOLD")
-        return None if made is None else [[made.number("number"), _place(made["to"])[1]]]
-
-    def _resource_made(self, event: Event, due: bool) -> Wanted:
-        made = self._just(event, "made HOLD")
-        return None if made is None else [[_place(made["to"])[1]]]
-
-    def _allocated(self, event: Event, due: bool) -> Wanted:
-        made = self._just(event, "made HOLD")
-        return None if made is None else [list(_place(made["to"])[:2])]
-
-    def _attached(self, event: Event, due: bool) -> Wanted:
-        made = self._just(event, "made MAP")
-        return None if made is None else [list(_place(made["from"])[:2])]
-
-    def _left(self, event: Event, due: bool) -> Wanted:
-        """The HOLDs that are left."""
-        dropped = self._just(event, "dropped HOLD")
-        if dropped is None:
-            return None
-        return [[self.context.model.holds.get((dropped["from"], dropped["to"]), 0)]]
+    def _made(self, event: Event, due: bool) -> Wanted:
+        told, _, words = _MADE[event["op"]]
+        made = self._just(event, told)
+        return None if made is None else [words(made, self.context)]
 
     def _connected(self, event: Event, due: bool) -> Wanted:
         """The slot and the space of a request, which is new or is there already."""
@@ -344,6 +303,25 @@ class Answers(Concern):
     handlers: ClassVar[Handlers] = {"ANSWER": answer}
 
 
+def _slot(made: Event, _context: Context) -> Words:
+    return [made.number("number")]
+
+
+_MADE: Final[Mapping[str, tuple[str, int, Callable[[Event, Context], Words]]]] = {
+    **dict.fromkeys(("give", "send", "save"), ("made HOLD", 1, _slot)),
+    "share_request": ("made REQUEST", 1, _slot),
+    "create_resource": ("made HOLD", 1, lambda made, _: [_place(made["to"])[1]]),
+    "spawn": ("made HOLD", 2, lambda made, _: [made.number("number"), _place(made["to"])[1]]),
+    "allocate": ("made HOLD", 2, lambda made, _: [*_place(made["to"])[:2]]),
+    "attach": ("made MAP", 2, lambda made, _: [*_place(made["from"])[:2]]),
+    "release": (
+        "dropped HOLD", 1,
+        lambda made, context: [context.model.holds.get((made["from"], made["to"]), 0)],
+    ),
+}  # fmt: skip
+"""Operation -> the change that it makes, how many words its answer has, and what they are. Nobody
+may know them.
+"""
 _WORDS: Final[Mapping[str, Callable[[Answers, Event, bool], Wanted]]] = {
     "get_work": Answers._work,
     "ticket": Answers._ticket,
@@ -352,22 +330,9 @@ _WORDS: Final[Mapping[str, Callable[[Answers, Event, bool], Wanted]]] = {
     "progress": Answers._progress,
     "fault_info": Answers._fault,
     "holds": Answers._holds,
-    "give": Answers._slot,
-    "send": Answers._slot,
-    "save": Answers._slot,
-    "share_request": Answers._slot,
-    "spawn": Answers._spawned,
-    "create_resource": Answers._resource_made,
-    "allocate": Answers._allocated,
-    "attach": Answers._attached,
-    "release": Answers._left,
+    **dict.fromkeys(_MADE, Answers._made),
     "connect": Answers._connected,
     "look": Answers._look,
     "post_mortem": Answers._mortem,
 }
 """Operation -> the answers that its PD may get now."""
-_MADE_WORDS: Final[Mapping[str, int]] = {
-    "give": 1, "send": 1, "save": 1, "share_request": 1, "create_resource": 1, "release": 1,
-    "spawn": 2, "allocate": 2, "attach": 2,
-}  # fmt: skip
-"""How many words an answer about what was made has, also if nobody can know what that was."""

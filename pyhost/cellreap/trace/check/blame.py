@@ -28,7 +28,7 @@ class Fault:
 
 
 class Blame(Concern):
-    """FAULT_HELD, resumed THREAD, PROBE."""
+    """FAULT_HELD, resumed THREAD, and what probes follow from."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -87,6 +87,26 @@ class Blame(Concern):
             next_ = "FAULT" if result == "failed" else "resumed THREAD"
             self.context.debts.owe(next_, notice.node)
 
+    def probed(self, event: Event) -> None:
+        """A probe is queued: a PD is asked whether it still runs, because another one waits."""
+        context, pd, by = self.context, event["to"], event["from"]
+        if event["node"] != pd:
+            self.bad("blame.probe", f"it is about {event['node']}")
+        if event["number"] != "0":
+            context.hung.probed(event)
+            return
+        self._probing.add(by)
+        for each in (pd, by):
+            timed = context.authority.number(each, "deadline_ms") > 0
+            if not timed or not context.actors.may_answer(each):
+                self.bad("blame.probe", f"{each} is down, or has no deadline")
+        if context.notices.work.probes(pd) > context.hung.has_probe(pd):
+            self.bad("blame.probe", f"{pd} has not finished its last probe")
+        if not context.notices.work.has_work(by):
+            self.bad("blame.probe", f"{by} has no notice to finish")
+        elif not self.can_wait_for(by, pd):
+            self.bad("blame.waits", f"no call of {by} can lead to it")
+
     def _check_registers(self, event: Event) -> None:
         """The registers beside a fault have its instruction, and the number of a system call."""
         arch, registers = ARCHES.get(self.context.report.arch), event.registers()
@@ -98,7 +118,7 @@ class Blame(Concern):
         for field, register in shown.items():
             if registers.get(register, 0) != event.number(field):
                 text = f"{field}={event[field]}: {register} is {registers.get(register, 0):#x}"
-                self.context.bad("blame.registers", f"{event.told}: pd={event['pd']} {text}")
+                self.bad("blame.registers", text)
 
     def _check_timeout(self, event: Event) -> None:
         """Who ran is who paid, and had less time than there is."""
@@ -107,8 +127,7 @@ class Blame(Concern):
             self.context.authority.number(pd, column) for column in ("budget_us", "period_us")
         )
         if event["kind"] == "timeout" and (budget >= period or event["address"] != f"0x{pd[3:]}"):
-            text = f"{event.told}: pd={pd} address={event['address']}: {budget} of {period} us"
-            self.context.bad("blame.timeout", text)
+            self.bad("blame.timeout", f"{pd} has {budget} of {period} us")
 
     def ends(self, event: Event) -> None:
         """The PD is a trigger. EXIT: its registers show its message, unless it has run since."""
@@ -123,8 +142,7 @@ class Blame(Concern):
         slot, head, code = (registers.get(name, 0) for name in arch.message)
         if (slot, head >> LABEL_SHIFT, code) != (self._root, self._exit, event.number("code")):
             text = f"slot {slot}, operation {head >> LABEL_SHIFT}, argument {code}"
-            text = f"EXIT: pd={event['pd']} code={event['code']}: its registers show {text}"
-            self.context.bad("triggers.exit", text)
+            self.bad("triggers.exit", f"its registers show {text}")
 
     def fault(self, event: Event) -> bool:
         """FAULT. Returns whether a fault of the PD was held until now."""
@@ -137,8 +155,7 @@ class Blame(Concern):
             return False
         what = tuple(event[name] for name in WHAT)
         if what != fault.what:
-            text = f"FAULT: {' '.join(what)}: expected {' '.join(fault.what)}, as in its FAULT_HELD"
-            self.context.bad("blame.same", text)
+            self.bad("blame.same", f"expected {' '.join(fault.what)}, as in its FAULT_HELD")
         timed = self.context.authority.number(fault.handler, "deadline_ms") > 0
         if not self.context.debts.settle("FAULT", pd) and timed:
             self.taken = pd, fault.handler
@@ -151,17 +168,15 @@ class Blame(Concern):
         pd, handler = self.taken
         self.taken = None
         if event.told != "answered THREAD" or event["by"] != pd:
-            text = f"FAULT: pd={pd}: {handler}, its fault handler, has not given it back"
-            self.context.bad("blame.taken", f"{text}, and nobody was in a call to {pd}")
+            text = f"FAULT: {handler} keeps {pd}, and nobody was in a call to {pd}"
+            self.context.bad("blame.taken", text)
 
     def _handler_is_told(self, pd: str) -> None:
-        context = self.context
         handler = self.context.model.faults.get(pd)
         if handler is None or self._has_last(pd):
             return
         if self._is_up(handler):
-            text = f"FAULT: pd={pd}: expected FAULT_HELD: {handler} handles its faults"
-            context.bad("blame.told", text)
+            self.bad("blame.told", f"pd={pd}: expected FAULT_HELD: {handler} handles its faults")
 
     def _name(self, pd: str) -> str:
         return self.context.report.names.get(pd, pd)
@@ -187,11 +202,9 @@ class Blame(Concern):
         if not context.actors.may_act(event, pd):
             return
         if self.context.model.faults.get(pd) != handler or not self._is_up(handler):
-            text = f"FAULT_HELD: handler={handler}: it is down, or no handler of {pd}"
-            context.bad("blame.handler", text)
+            self.bad("blame.handler", f"{handler} is down, or no handler of {pd}")
         elif self._has_last(pd):
-            text = f"FAULT_HELD: pd={pd}: {handler} has not finished the notice of its last fault"
-            context.bad("blame.handler", text)
+            self.bad("blame.handler", f"{handler} has not finished the notice of its last fault")
         self.held[pd] = Fault(handler, tuple(event[name] for name in WHAT))
         context.actors.stop(pd, HELD)
         context.debts.owe("QUEUE", handler, "fault", pd, "-")
@@ -200,39 +213,9 @@ class Blame(Concern):
         """resumed THREAD: the PD continues after its fault."""
         pd = event["pd"]
         if not self.context.debts.settle("resumed THREAD", pd):
-            text = f"resumed THREAD: pd={pd}: its fault handler has not finished the notice with ok"
-            self.context.bad("blame.resumed", text)
+            self.bad("blame.resumed")
         if self.held.pop(pd, None) is not None:
             self.context.actors.resume(pd)
             self.context.timing.heard(pd)
 
-    def probe(self, event: Event) -> None:
-        """PROBE: a PD is asked whether it still runs, because another one waits for it."""
-        context, pd, by = self.context, event["pd"], event["by"]
-        context.debts.owe("QUEUE", pd, "probe", pd, "-")
-        if event.number("ms") != 0:
-            context.hung.probe(event)
-            return
-        self._probing.add(by)
-        self._probed(pd)
-        if not context.authority.number(by, "deadline_ms") or not context.actors.may_answer(by):
-            text = f"PROBE: by={by}: it is down, or has no deadline"
-            context.bad("blame.probe", text)
-        elif not context.notices.work.has_work(by):
-            context.bad("blame.probe", f"PROBE: by={by}: it has no notice to finish")
-        elif not self.can_wait_for(by, pd):
-            text = f"PROBE: pd={pd}: no call of {by} can lead to it"
-            context.bad("blame.waits", text)
-
-    def _probed(self, pd: str) -> None:
-        context = self.context
-        if not context.authority.number(pd, "deadline_ms") or not context.actors.may_answer(pd):
-            context.bad("blame.probe", f"PROBE: {pd} is down, or has no deadline")
-        elif context.notices.work.probes(pd) > context.hung.has_probe(pd):
-            context.bad("blame.probe", f"PROBE: {pd} has not finished its last probe")
-
-    handlers: ClassVar[Handlers] = {
-        "FAULT_HELD": hold,
-        "resumed THREAD": resume,
-        "PROBE": probe,
-    }
+    handlers: ClassVar[Handlers] = {"FAULT_HELD": hold, "resumed THREAD": resume}

@@ -61,17 +61,15 @@ _IN_TURNS: Final = frozenset({"STEP", "WAIT", "CONTINUE"})
 """Events that stand in the destroying if they come while destructors have their turn."""
 NO_TRIGGER: Final = "-"
 """The trigger of a collection."""
-BETWEEN: Final = ("PAUSE", "RESUME")
-"""Events that stand in any phase that has steps."""
 
 
 def _all_done(context: Context, running: Running) -> None:
     """Checks that the cleanup did everything that it had to do."""
-    bad = context.bad
+    bad = context.breaks
     for pd in sorted(running.depth.keys() - running.suspended):
-        bad("cleanup.suspend", f"SETTLED: {pd} was never suspended")
+        bad("cleanup.suspend", f"{pd} was never suspended")
     for node in sorted(running.to_destroy - running.destroyed):
-        bad("cleanup.destroy", f"SETTLED: {node} was never destroyed")
+        bad("cleanup.destroy", f"{node} was never destroyed")
     told = Counter[Row]((pd, "pre-destroy", node, "-") for pd, node in running.tells)
     for (pd, node), count in running.untold_for_good.items():
         told[pd, "pre-destroy", node, "-"] -= count
@@ -79,12 +77,12 @@ def _all_done(context: Context, running: Running) -> None:
     for row in lacking(told, running.queued):
         if running.moot["notify", row[2], row[0]]:
             continue
-        bad("cleanup.notices", f"SETTLED: the notice {' '.join(row)} was never queued")
+        bad("cleanup.notices", f"the notice {' '.join(row)} was never queued")
     expected = running.expected_steps()
     for name, node, pd in lacking(expected, running.steps):
-        bad("cleanup.steps", f"SETTLED: there was no STEP {name} node={node} pd={pd}")
+        bad("cleanup.steps", f"there was no STEP {name} node={node} pd={pd}")
     for name, node, pd in lacking(running.steps, expected):
-        bad("cleanup.steps", f"SETTLED: a STEP {name} node={node} pd={pd} too many")
+        bad("cleanup.steps", f"a STEP {name} node={node} pd={pd} too many")
 
 
 def _forget(context: Context, running: Running, gone: set[str]) -> None:
@@ -132,7 +130,7 @@ def _plan(context: Context, event: Event, model: IndexedModel) -> reference.Plan
     context.collections.begin(cause)
     plan = context.collections.plan()
     if depths != (plan.pd_depth, plan.rs_depth):
-        context.bad("authority.cleanup", "CLEANUP: a collection has the depths 0 and 0")
+        context.breaks("authority.cleanup", "a collection has the depths 0 and 0")
     return plan
 
 
@@ -173,7 +171,7 @@ class Cleanups(Concern):
         return self.running is not None and pd in self.running.depth
 
     def leave(self, event: Event) -> None:
-        """RESIDUE: the current cleanup leaves a step. Its groups need not come in order."""
+        """TAKEOVER: the current cleanup leaves a step. Its groups need not come in order."""
         if self.running is not None:
             self.running.leaves = True
             self.context.calls.residue(self.running, event)
@@ -214,12 +212,12 @@ class Cleanups(Concern):
             if running.must_wait and next(self.outstanding(running), None) is None:
                 running.must_wait = False
                 text = f"expected CONTINUE n={number} before it: the cleanup waits for nobody"
-                self.context.bad("cleanup.needless", f"{event.told}: {text}")
+                self.bad("cleanup.needless", text)
 
     def at_end(self) -> None:
         """The trace ends."""
         if self.number is not None or self.awaiting:
-            self.context.bad("cleanup.within", "END within a cleanup: expected its SETTLED")
+            self.bad("cleanup.within", "within a cleanup: expected its SETTLED")
 
     # -- outside and inside cleanups
 
@@ -230,39 +228,37 @@ class Cleanups(Concern):
     def see_outside(self, event: Event) -> None:
         """Checks whether an event that is not part of a cleanup may come now."""
         if self.number is not None and self.context.interleaved.open is None:
-            text = f"{event.name} within cleanup {self.number}: expected SETTLED n={self.number}"
-            self.context.bad("cleanup.within", f"{text} first")
+            self.bad("cleanup.within", f"expected SETTLED n={self.number} first")
         fields = NOT_DOOMED.get(event.name, ()) if cause_of(event) not in ("late", "hung") else ()
         for number, running in self.awaiting.items():
             for name in fields:
                 node = event.optional(name)
                 if node is not None and running.dooms(node):
                     text = f"{name}={node}: it is doomed by cleanup {number}, which waits"
-                    self.context.bad("cleanup.doomed", f"{event.told}: {text}")
+                    self.bad("cleanup.doomed", text)
         if self.context.residue.of:
             self.context.residue.see_outside(event, fields)
 
     def enter(self, event: Event) -> Running | None:
         """The cleanup of an event that is part of one. None if there is no such cleanup."""
-        bad = self.context.bad
         number = int(event.values["n"])
         if self.number is None and number in self.awaiting:
             self.number, self.running = number, self.awaiting.pop(number)
         running = self.running
         if running is None:
             if self.number != number:
-                bad("cleanup.number", f"{event.told}: n={number}: no such cleanup is under way")
+                self.bad("cleanup.number", f"n={number}: no such cleanup is under way")
             elif event.name == "SETTLED":
                 self.number = None
             return None
         if number != self.number:
-            bad("cleanup.number", f"{event.told}: n={number}: cleanup {self.number} is under way")
+            self.bad("cleanup.number", f"n={number}: cleanup {self.number} is under way")
             return None
         if running.waiting and event.name != "CONTINUE":
             expected = f"expected CONTINUE n={number} first"
-            bad("cleanup.wait", f"{event.told}: n={number}: the cleanup waits: {expected}")
+            self.bad("cleanup.wait", f"n={number}: the cleanup waits: {expected}")
             running.waiting = False
-        if event.name != "PLAN" and event.name not in BETWEEN:
+        if event.name not in ("PLAN", "SERVED"):  # which stands in any phase that has steps
             self._phase(running, event)
         return running
 
@@ -285,12 +281,11 @@ class Cleanups(Concern):
         else:
             phase = EVENT_PHASES.get(name, Phase.SETTLED)
         if running.plan_open:
-            self.context.bad("cleanup.plan", f"{name}: expected PLAN before it")
+            self.bad("cleanup.plan", "expected PLAN before it")
             running.plan_open = False
         if phase < running.phase:
-            what = f"STEP {event['name']}" if name == "STEP" else name
-            text = f"{what} after {PHASE_NAMES[running.phase]}: expected it in {PHASE_NAMES[phase]}"
-            self.context.bad("cleanup.phases", text)
+            text = f"after {PHASE_NAMES[running.phase]}: expected it in {PHASE_NAMES[phase]}"
+            self.bad("cleanup.phases", text)
         else:
             running.phase = phase
 
@@ -301,7 +296,7 @@ class Cleanups(Concern):
         context = self.context
         number, trigger, cause = event.number("n"), event["trigger"], event["cause"]
         if number != self._count + 1:
-            context.bad("cleanup.number", f"CLEANUP: n={number}: expected {self._count + 1}")
+            self.bad("cleanup.number", f"n={number}: expected {self._count + 1}")
         self._count = number
         context.state.demand_printed(event)
         self.number, self.running = number, None
@@ -320,16 +315,14 @@ class Cleanups(Concern):
 
     def _apart(self, begun: Running) -> None:
         """Checks that a cleanup that begins touches none that waits."""
-        context = self.context
-        shown = f"CLEANUP: n={begun.result.number}"
         if (begun.tells or begun.destructors) and not self.has_room():
             text = f"{len(self.awaiting)} cleanups wait already"
-            context.bad("cleanup.independent", f"{shown}: {text}")
+            self.bad("cleanup.independent", text)
         for other, waiting in self.awaiting.items():
             shared = sorted(waiting.touched & begun.touched)
             if shared:
                 text = f"{shared[0]} concerns cleanup {other} too, which waits"
-                context.bad("cleanup.independent", f"{shown}: {text}")
+                self.bad("cleanup.independent", text)
 
     def resume(self, number: int, running: Running) -> None:
         """A later run over what a cleanup left begins."""
@@ -338,14 +331,10 @@ class Cleanups(Concern):
     def plan(self, running: Running, event: Event) -> None:
         """PLAN: the plan that was made, or made anew."""
         if not running.plan_open:
-            text = "PLAN: after the cleanup was begun: expected it once, behind CLEANUP"
-            self.context.bad("cleanup.phases", text)
+            self.bad("cleanup.phases", "expected it once, behind CLEANUP")
             return
         running.plan_open = False
-        for name, wanted in zip(("rows", "digest"), map(str, running.rows), strict=True):
-            if event[name] != wanted:
-                text = f"PLAN: {name}={event[name]}: expected {wanted}, by the reference's plan"
-                self.context.bad("cleanup.plan", text)
+        self.compare("cleanup.plan", rows=running.rows[0], digest=running.rows[1])
 
     # -- waiting
 
@@ -353,7 +342,7 @@ class Cleanups(Concern):
         """WAIT: the cleanup waits for subscribers that were notified."""
         running.must_wait = next(self.outstanding(running), None) is not None
         if not running.must_wait:
-            self.context.bad("cleanup.wait", f"WAIT: n={event['n']}: there is nobody to await")
+            self.bad("cleanup.wait", f"n={event['n']}: there is nobody to await")
         if running.ending:
             _go_so_far(self.context, running)
         running.waiting = running.waited = True
@@ -363,12 +352,11 @@ class Cleanups(Concern):
     def go_on(self, running: Running, event: Event) -> None:
         """CONTINUE: the cleanup continues."""
         if not running.waiting:
-            text = f"CONTINUE: n={event['n']}: the cleanup does not wait"
-            self.context.bad("cleanup.wait", text)
+            self.bad("cleanup.wait", f"n={event['n']}: the cleanup does not wait")
         running.waiting = False
         self.context.memory.demand_body()
         for text in self.awaited(running):
-            self.context.bad("cleanup.awaited", f"CONTINUE: {text}")
+            self.bad("cleanup.awaited", text)
         if running.ending:
             running.go_on(self.context.model, self.context.residue.plannable(running))
 
@@ -386,7 +374,7 @@ class Cleanups(Concern):
             _all_done(context, running)
         if event.number("calls") != running.calls:
             text = f"calls={event['calls']}, but {running.calls} in the steps"
-            context.bad("cleanup.calls", f"SETTLED: {text}")
+            self.bad("cleanup.calls", text)
         context.takeovers.settled(running, event)
         running.result.cycles += event.number("cycles")
         gone = running.destroyed & running.to_destroy if leaves else running.to_destroy

@@ -22,15 +22,15 @@ KEEPS: Final = ("receive", "syscall", "frozen")
 @dataclass
 class Probe:
     """A probe that a limit had a PD sent. by: the PD that waits in a call; None: its heartbeat.
-    ms: the time that it has. token: None until it is queued. since: the time at which it was
-    queued, or last told of. queued: the time at which it was queued.
+    ms: the time that it has. queued: the time at which it was queued. since: the same, or the time
+    at which it was last told of.
     """
 
     by: str | None
     ms: int
-    token: int | None = None
-    since: int = 0
-    queued: int = 0
+    token: int
+    queued: int
+    since: int
 
 
 class Hung(Concern):
@@ -52,31 +52,23 @@ class Hung(Concern):
 
     def is_probe(self, pd: str, token: int) -> bool:
         """Whether the notice is an unfinished probe that a limit had the PD sent."""
-        probe = self._probes.get(pd)
-        return probe is not None and probe.token == token
+        return self.has_probe(pd) and self._probes[pd].token == token
 
     def has_probe(self, pd: str) -> bool:
-        """Whether the PD has such a probe that is queued."""
-        probe = self._probes.get(pd)
-        return probe is not None and probe.token is not None
+        """Whether the PD has such a probe."""
+        return pd in self._probes
 
-    def probe(self, event: Event) -> None:
-        """PROBE with a time: a limit has a PD probed."""
-        pd, by, ms = event["pd"], event.optional("by"), event.number("ms")
+    def probed(self, event: Event) -> None:
+        """A probe with a time is queued: a limit has a PD probed."""
+        pd, by, ms = event["to"], event.optional("from"), event.number("number")
         limit = self.limits_of(pd)[0] if by is None else self.limits_of(by)[1]
         if ms != limit or not self.context.actors.may_answer(pd) or pd in self._probes:
             self.bad("hung.probe", f"ms={ms}: the limit is {limit}, or {pd} is down or was probed")
         if by is not None:
-            self._calls(event, by)
+            self._calls(pd, by)
             self._lasts(by, ms)
-        self._probes[pd] = Probe(by, ms)
-
-    def queued(self, pd: str, token: int) -> None:
-        """A probe is queued."""
-        probe = self._probes.get(pd)
-        if probe is not None and probe.token is None:
-            probe.token = token
-            probe.since = probe.queued = self.context.timing.now
+        now = self.context.timing.now
+        self._probes[pd] = Probe(by, ms, event.number("token"), now, now)
 
     def finished(self, pd: str, token: int) -> None:
         """The PD finished a notice."""
@@ -111,7 +103,7 @@ class Hung(Concern):
         elif by is None and not any(context.blame.can_wait_for(it, pd) for it in self._others(pd)):
             self.bad("hung.waits")
         if by is not None:
-            self._calls(event, by)
+            self._calls(pd, by)
             self._lasts(by, max(ms, 2 * limit) if not token else 2 * limit)
         context.report.hung.append(Hanging.of(event))
 
@@ -136,11 +128,10 @@ class Hung(Concern):
         else:
             self.bad("hung.hung")
 
-    def _calls(self, event: Event, by: str) -> None:
-        """The PD can wait, perhaps through others, for the one that the event is about."""
+    def _calls(self, pd: str, by: str) -> None:
+        """The PD can wait, perhaps through others, for the one that is probed or has hung."""
         context = self.context
-        waits = context.actors.may_answer(by) and context.blame.can_wait_for(by, event["pd"])
-        if not waits:
+        if not (context.actors.may_answer(by) and context.blame.can_wait_for(by, pd)):
             self.bad("hung.waits")
 
     def _lasts(self, by: str, ms: int) -> None:

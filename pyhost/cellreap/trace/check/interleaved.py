@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Operations that are served between the steps of a cleanup.
 
-PAUSE begins what the operation of one PD does, and RESUME ends it. The cleanup concerns neither the
-PD nor anything that the operation names, so its plan is still the reference's plan afterwards.
+SERVED ends what the operation of one PD did. The cleanup concerns neither the PD nor anything that
+the operation names, so its plan is still the reference's plan afterwards.
 """
 
 from __future__ import annotations
@@ -17,22 +17,24 @@ from cellreap.trace.check.independent import stands_for
 from cellreap.trace.check.running import Running
 from cellreap.trace.events import Event
 
-SERVED: Final = frozenset(
+TOLD: Final = frozenset(
     {
         "SAY", "RESOURCE", "made HOLD", "dropped HOLD", "made MAP", "dropped MAP",
         "REFUSE", "REFUSED", "MAKE_FAILED",
     }
 )  # fmt: skip
-"""What is told of what is served."""
+"""What is told of what is served, before SERVED."""
 
 
 class Interleaved(Concern):
-    """PAUSE and RESUME."""
+    """SERVED."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self.open: tuple[str, Running] | None = None
-        """the PD that is served now, and the cleanup that pauses"""
+        self.open: Running | None = None
+        """the cleanup that pauses while an operation is served"""
+        self._asker: str | None = None
+        """the PD that asks for it, if anything was told of it yet"""
         self._turn: set[str] = set()
         """the PDs that were served since the last step"""
         self._most = 0
@@ -45,27 +47,30 @@ class Interleaved(Concern):
     # -- for other concerns
 
     def see(self, event: Event) -> None:
-        """Any event, before it is handled."""
-        if event.name == "STEP":
-            self._turn.clear()
-            self._most, self._left = self._left + _of_last_thing(event), 0
-            self._follows = False
-        if self.open is None or event.name == "RESUME":
+        """STEP, one of TOLD, and any event while an operation is served, before it is handled."""
+        if event.told not in TOLD:
+            if self.open is not None and event.name != "SERVED":
+                self.bad("interleaved.over", f"expected SERVED pd={self._asker} before it")
+                self.open = None
+            if event.name == "STEP":
+                self._turn.clear()
+                self._most, self._left = self._left + _of_last_thing(event), 0
+                self._follows = False
             return
-        pd, running = self.open
-        if event.told not in SERVED:
-            self.bad("interleaved.over", f"expected RESUME pd={pd} before it")
-            self.open = None
-            return
-        asked = event.optional("asker") if "asker" in event.values else event.optional("pd")
-        if asked != pd and "what" not in event.values:
-            self.bad("interleaved.over", f"{asked} asks for it: expected RESUME pd={pd} before it")
-        for value in event.values.values():
-            self._may_name(running, value)
+        self.told(event)
+
+    def told(self, event: Event) -> None:
+        """One of TOLD, or an ANSWER that tells what a PD asked."""
+        if self.open is None and self.context.cleanups.running is not None:
+            self._begin(self.context.cleanups.running)
+        if self.open is not None:
+            self._asks(event.values.get("asker", event.values.get("pd", self._asker)))
+            for value in event.values.values():
+                self._may_name(self.open, value)
 
     def residue(self, event: Event) -> None:
-        """RESIDUE: a step was left, and another one follows before the cleaner stops."""
-        self._left += event.number("calls")
+        """TAKEOVER: a step was left, and another one follows before the cleaner stops."""
+        self._left += event.counts("kinds").total()
         self._follows = True
 
     def settle(self, running: Running) -> None:
@@ -87,40 +92,46 @@ class Interleaved(Concern):
         if parse_id(value) is not None and stands_for(self.context.model, value) & running.touched:
             self.bad("interleaved.independent", f"{value} concerns the cleanup that pauses")
 
-    # -- events
-
-    def pause(self, running: Running, event: Event) -> None:
-        """PAUSE: an operation is served between two steps."""
-        pd, before, expected = event["pd"], self.context.previous, self.context.expected
+    def _begin(self, running: Running) -> None:
+        """An operation is served between two steps."""
+        before = self.context.previous
         # Behind a step that plans again comes the new plan.
-        follows = ("STEP", "RESUME", "PLAN") if running.waited else ("STEP", "RESUME")
+        follows = ("STEP", "SERVED", "PLAN") if running.waited else ("STEP", "SERVED")
         if self._follows or before is None or before.name not in follows:
             self.bad("interleaved.place")
+        self.open, self._asker = running, None
+
+    def _asks(self, pd: str | None) -> None:
+        if self._asker not in (None, pd):
+            self.bad("interleaved.over", f"{pd}: expected SERVED pd={self._asker} before it")
+        self._asker = pd
+
+    # -- events
+
+    def served(self, running: Running, event: Event) -> None:
+        """SERVED: the PD was answered, and the next step follows."""
+        pd, expected = event["pd"], self.context.expected
+        if self.open is None:
+            self._begin(running)
+        if self._asker is None:  # nothing was told of what it did
+            self.context.actors.may_act(event, pd)
+        self._asks(pd)
         if pd in self._turn:
             self.bad("interleaved.turn")
-        if event.number("calls") > self._most:
-            self.bad("interleaved.soon", f"calls={event['calls']}: the last step made {self._most}")
+        if event.number("waited") > self._most:
+            self.bad("interleaved.soon", f"the last step made {self._most} calls")
         if expected is not None and not expected.runs_between:
             self.bad("config.system", "expected none without cleaner_priority, or a timer")
-        self.context.actors.may_act(event, pd)
         self._may_name(running, pd)
         self._turn.add(pd)
-        self.open = (pd, running)
+        self.open = None
         running.served = True
 
-    def resume(self, _running: Running, event: Event) -> None:
-        """RESUME: the PD was answered, and the next step follows."""
-        if self.open is None or self.open[0] != event["pd"]:
-            self.bad("interleaved.over")
-        if event.counts("kinds").total() != event.number("calls"):
-            self.bad("interleaved.calls")
-        self.open = None
-
-    within: ClassVar[WithinHandlers] = {"PAUSE": pause, "RESUME": resume}
+    within: ClassVar[WithinHandlers] = {"SERVED": served}
 
 
 def _of_last_thing(step: Event) -> int:
     """How many kernel calls of a STEP may have been for the last thing that it did."""
-    calls, others = step.number("calls"), step.number("count") - 1
+    calls, others = step.counts("kinds").total(), step.number("count") - 1
     taken = sum(TAKES.values()) * others if step["name"] == "destroy-resource" else 0
     return max(calls - taken, 0)

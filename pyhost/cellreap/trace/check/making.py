@@ -50,7 +50,7 @@ class Making(Concern):
     def demand(self, event: Event) -> None:
         """Any other event, or INJECTED."""
         if self.due and event.name != "MAKE_FAILED":
-            self.context.bad("inject.making", f"{event.told}: expected MAKE_FAILED before it")
+            self.bad("inject.making", "expected MAKE_FAILED before it")
         self.due = False
 
     def fail(self, event: Event) -> None:

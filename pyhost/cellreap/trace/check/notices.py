@@ -36,34 +36,35 @@ class Notices(Concern):
 
     def put(self, event: Event, tag: Tag) -> None:
         """Queues a notice on an account."""
-        token, to = event.number("token"), event["to"]
-        kind, node, dead = event["kind"], event["node"], event["from"]
-        running = self.context.cleanups.running
-        self._check_handlers(event, running is not None and running.is_turn(to, node))
-        self.context.timing.queued(to, token, kind)
+        token, to, kind, node = event.number("token"), event["to"], event["kind"], event["node"]
+        number = event.number("number")
+        notice = Notice(token, to, kind, node, tag, dead=event["from"], number=number)
         if kind == "probe":
-            self.context.hung.queued(to, token)
-        self.context.answers.queued(event)
-        self._judge("QUEUE", self.work.queue(token, to, kind, node, tag, dead))
+            self.context.blame.probed(event)
+        else:
+            self.compare("notices.number", number=self._number(to, kind, node, tag))
+        self.context.timing.queued(to, token, kind)
+        self._judge(self.work.queue(notice, tag))
         if to not in self.context.freed.stopped:
-            self.context.tombstones.queued(Notice(token, to, kind, node, tag, dead=dead))
+            self.context.tombstones.queued(notice)
         else:
             self.work.forget(to)
             self.context.tickets.note(self.work.take_changed())
 
-    def _check_handlers(self, event: Event, turn: bool) -> None:
-        """A pre-destroy notice names the handlers that its receiver has for the node now. turn: it
-        tells of the turn of a destructor, which is none of the handlers that are told before.
+    def _number(self, to: str, kind: str, node: str, tag: Tag) -> int:
+        """What a notice tells: a `lost` notice of a cleanup, how much its receiver keeps that is
+        broken; a `pre-destroy` notice, the handlers that its receiver has for the node now. When it
+        tells of the turn of a destructor, it names that one only, and else all others.
         """
-        told, context = event.number("handlers"), self.context
-        has = 0
-        if event["kind"] == "pre-destroy":
-            has = context.model.handlers_told(event["to"], event["node"])
-            destructor = 1 << DESTRUCTOR if event["to"] == event["node"] else 0
-            has = has & destructor if turn else has & ~destructor
-        if told != has:
-            text = f"QUEUE: handlers={told}: expected {has}, by the subscriptions before it"
-            context.bad("cleanup.handlers", text)
+        running = self.context.cleanups.running
+        if kind == "lost" and running is not None and tag == running.tag:
+            return running.keeps[to]
+        if kind != "pre-destroy":
+            return 0
+        has = self.context.model.handlers_told(to, node)
+        destructor = 1 << DESTRUCTOR if to == node else 0
+        turn = running is not None and running.is_turn(to, node)
+        return has & destructor if turn else has & ~destructor
 
     def waiting(self, pd: str, token: int) -> Notice | None:
         """The unfinished notice with this token, if it is for this PD."""
@@ -105,35 +106,30 @@ class Notices(Concern):
             if self.context.blame.may_keep(notice.to):
                 self.context.report.undone.append(Undone(notice.to, f"never {what} {about}"))
             else:
-                self.context.bad("notices.end", f"END: {about} to {notice.to} was never {what}")
+                self.bad("notices.end", f"{about} to {notice.to} was never {what}")
 
     def count_held(self) -> None:
         """Ends the replay: the report gets the number of notices held behind each failure."""
         for failure in self._failures.values():
             failure.waiting = self.work.behind(failure.token)
 
-    def _judge(self, name: str, wrong: Wrong | None) -> bool:
+    def _judge(self, wrong: Wrong | None) -> bool:
         if wrong is not None:
-            rule, text = wrong
-            self.context.bad(rule, f"{name}: {text}")
+            self.bad(*wrong)
         return wrong is None
 
     # -- events
 
     def queue_of_no_cleanup(self, event: Event) -> None:
-        """QUEUE with n=0: a dropped REQUEST, a loss, an extraction, a fault or a PROBE owes it."""
+        """QUEUE with n=0: a dropped REQUEST, a loss, an extraction or a fault owes it."""
         row = (event["to"], event["kind"], event["node"], event["from"])
         key: tuple[str, ...] = ("QUEUE", *row)
         tag: Tag = ("no cleanup", 0)
         if event["kind"] == "extract":
             tag = ("extraction", self.context.extractions.asking)
             key = ("QUEUE", f"x={tag[1]}", *row)
-        if not self.context.debts.settle(*key):
-            text = f"QUEUE {' '.join(row)}: no such notice is owed, or not here"
-            self.context.bad("notices.owed", text)
-        if event["broken"] != "0":
-            text = f"QUEUE {' '.join(row)}: broken={event['broken']}: expected 0 outside cleanups"
-            self.context.bad("notices.owed", text)
+        if event["kind"] != "probe" and not self.context.debts.settle(*key):
+            self.bad("notices.owed", "no such notice is owed, or not here")
         self.put(event, tag)
         if event["kind"] == "fault":
             self.context.blame.queued(event)
@@ -145,8 +141,7 @@ class Notices(Concern):
         if self.context.actors.may_act(event, event["pd"]):
             before = self.context.previous
             goes_on = before is not None and before.told == "fetched NOTICE"
-            wrong = self.work.fetch(event["pd"], event.number("token"), goes_on)
-            self._judge("fetched NOTICE", wrong)
+            self._judge(self.work.fetch(event["pd"], event.number("token"), goes_on))
 
     def finish_work(self, event: Event) -> None:
         """FINISH_WORK: a PD acknowledges a notice."""
@@ -155,7 +150,7 @@ class Notices(Concern):
         if not context.actors.may_act(event, pd):
             return
         notice = self.work.get(token)
-        if not self._judge("FINISH_WORK", self.work.finish(pd, token, result)) or notice is None:
+        if not self._judge(self.work.finish(pd, token, result)) or notice is None:
             return
         if result == "failed" and notice.kind not in ("probe", "fault"):
             failure = Failure(pd, lane_of(notice.node), token, notice.kind, notice.node)
@@ -165,8 +160,6 @@ class Notices(Concern):
             context.tombstones.finished(pd, token)
         context.timing.finished(pd, token)
         context.hung.finished(pd, token)
-        if result != "failed":
-            context.answers.forget(token)
         context.tickets.note(self.work.take_changed())
         context.slots.finished(pd, token, result != "failed")
         if notice.kind == "fault":
@@ -179,7 +172,7 @@ class Notices(Concern):
         if not self.context.actors.may_act(event, event["pd"]):
             return
         token = event.number("token")
-        if self._judge("resumed NOTICE", self.work.resume(event["pd"], token)):
+        if self._judge(self.work.resume(event["pd"], token)):
             self._failures.pop(token).resumed = True
             self.context.timing.heard(event["pd"])
 
@@ -191,7 +184,7 @@ class Notices(Concern):
         if notice is not None and notice.to == event["pd"] and not notice.seen:
             return notice
         text = f"token={event['token']}: {event['pd']} has no such notice that it has not fetched"
-        self.context.bad("notices.unseen", f"{event.told}: {text}")
+        self.bad("notices.unseen", text)
         return None
 
     def _was_left(self, notice: Notice) -> bool:
@@ -208,18 +201,17 @@ class Notices(Concern):
         beside = self.work.unseen_beside(notice)
         if not self._was_left(notice):
             text = f"token={notice.token}: no destroyed PD left this {notice.kind} notice behind"
-            context.bad("notices.merged", f"merged NOTICE: {text}")
+            self.bad("notices.merged", text)
             return
         if any(other.stands_for_several() and other.token < notice.token for other in beside):
             text = f"token={notice.token}: another notice about the space stands for several"
-            context.bad("notices.merged", f"merged NOTICE: {text}")
+            self.bad("notices.merged", text)
         for other in beside:
             same = context.accounts.charged_together(other.token, notice.token)
             if other.stands_for_several() or (same and self._was_left(other)):
                 context.debts.owe("withdrawn NOTICE", other.to, str(other.token))
         context.accounts.merging(notice.token)
         context.tombstones.finished(notice.to, notice.token)
-        context.answers.merged(notice.token)
         self.work.merge(notice)
 
     def withdraw(self, event: Event) -> None:
@@ -233,7 +225,6 @@ class Notices(Concern):
             self._needs_no_telling(notice)
             context.accounts.merging(notice.token)
         context.tombstones.finished(notice.to, notice.token)
-        context.answers.forget(notice.token)
         self.work.withdraw(notice)
         context.tickets.note(self.work.take_changed())
 
@@ -246,7 +237,7 @@ class Notices(Concern):
         stands = any(other.stands_for_several() for other in beside)
         if not (notice.stands_for_several() or self._was_left(notice)) or not (gone or stands):
             text = f"token={notice.token}: no other notice tells {notice.to} of {notice.node}"
-            self.context.bad("notices.withdrawn", f"withdrawn NOTICE: {text}")
+            self.bad("notices.withdrawn", text)
 
     handlers: ClassVar[Handlers] = {
         "QUEUE": queue_of_no_cleanup,

@@ -22,12 +22,13 @@ the stop of all PDs.
 
 
 class Quiet(Concern):
-    """SILENT, STANDS."""
+    """STANDS."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self.due: list[str] = []
-        """PDs of which STANDS is to follow."""
+        """PDs of which STANDS is to follow, as nothing has happened for this time"""
+        self._ms = "0"
         self.told: dict[str, tuple[str, str | None]] = {}
         """PDs of which was told at the end: state, and for whom each waits"""
         self._rested: set[str] = set()  # those of them that had the chance to run and rest
@@ -36,8 +37,8 @@ class Quiet(Concern):
 
     def see(self, event: Event) -> None:
         """An event while `due` or `told` has anything."""
-        if self.due and event.name != "STANDS":
-            self.bad("silence.each", f"expected STANDS of {self.due[0]}, after SILENT")
+        if self.due and event.values.get("ms", "0") != self._ms:
+            self.bad("silence.each", f"expected STANDS of {self.due[0]}, as of the others")
             self.due = []
         if self.told and event.told not in ("STANDS", "unfinished THREAD"):
             self._end(event)
@@ -65,24 +66,29 @@ class Quiet(Concern):
         for pd in sorted(self._rested):
             self.context.hung.rests(pd, self.told)
         if event.told not in ENDING and cause_of(event) != "stop":
-            self.bad("silence.each", "expected the end of the run, after STANDS without SILENT")
+            self.bad("silence.each", "expected the end of the run")
         self._ended = set(self.told)
         self.told = {}
 
     # -- events
 
-    def silent(self, event: Event) -> None:
-        """SILENT: for a while nothing happened."""
+    def _begin(self, event: Event) -> None:
+        """The first STANDS after a while in which nothing happened."""
+        before = self.context.previous
         if event.number("ms") < LEAST_MS:
             self.bad("silence.long")
-        self.due = [pd for pd in self.context.model.pds() if pd != ROOT]
+        if before is None or before.name != "STANDS":
+            self.due = [pd for pd in self.context.model.pds() if pd != ROOT]
+            self._ms = event["ms"]
 
     def stands(self, event: Event) -> None:
         """STANDS: what a PD does."""
         pd, state, on = event["pd"], event["state"], event.optional("on")
+        if event["ms"] != "0" and not self.due:
+            self._begin(event)
         if pd in self.due:
             self.due.remove(pd)
-        elif self._is_after_silent() or pd in self.told or pd not in self.context.model.nodes:
+        elif event["ms"] != "0" or pd in self.told or pd not in self.context.model.nodes:
             self.bad("silence.each")
             return
         else:
@@ -98,11 +104,4 @@ class Quiet(Concern):
         if (state in SUSPENDED, state == "fault") != (suspended, held) or on not in may_be_on:
             self.bad("silence.state")
 
-    def _is_after_silent(self) -> bool:
-        """Whether the event before is of a SILENT and its STANDS."""
-        before = self.context.previous
-        return before is not None and (
-            before.name == "SILENT" or (before.name == "STANDS" and not self.told)
-        )
-
-    handlers: ClassVar[Handlers] = {"SILENT": silent, "STANDS": stands}
+    handlers: ClassVar[Handlers] = {"STANDS": stands}

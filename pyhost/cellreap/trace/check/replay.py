@@ -16,6 +16,7 @@ from cellreap.trace.check.accounts import USES, Accounts
 from cellreap.trace.check.answers import SEES as ANSWER_SEES
 from cellreap.trace.check.concerns import Context
 from cellreap.trace.check.context import Concern
+from cellreap.trace.check.interleaved import TOLD as SERVED_TOLD
 from cellreap.trace.check.powers import CHANGES as CAUSED
 from cellreap.trace.check.reports import REPORTED
 from cellreap.trace.check.running import Running
@@ -44,7 +45,7 @@ SAME_MESSAGE: Final = frozenset(
     {
         *ANSWERS, *FAULT_ANSWERS, *STOPPING,
         "EXIT", "TRIGGER", "CLEANUP", "RECOVER",
-        "GIVE_UP", "PROBE", "QUEUE", "TICKET", "USAGE", "REFUSE", "REFUSED",
+        "GIVE_UP", "QUEUE", "TICKET", "USAGE", "REFUSE", "REFUSED",
         "EXTRACTED",
     }
 )  # fmt: skip
@@ -68,7 +69,8 @@ def _registered(table: str) -> dict[str, tuple[type[Concern], Callable[..., None
 MARKS: Final[Mapping[str, Collection[str]]] = {
     "stated": STATED_SEES,
     "reported": REPORTED,
-    "among steps": frozenset({"INJECTED", "TAKEOVER", "RESIDUE"}),
+    "among steps": frozenset({"INJECTED", "TAKEOVER"}),
+    "between": SERVED_TOLD | {"STEP"},
     "answered": ANSWER_SEES,
     "aside": TRUTH_EVENTS | {"ANSWER"},
     "ends": TOMBSTONE_SEES,
@@ -173,7 +175,7 @@ class Replay:
             context.takeovers.see(event)
         if "ends" in marks:
             context.tombstones.see(event)
-        if context.interleaved.open is not None or event.name == "STEP":
+        if context.interleaved.open is not None or "between" in marks:
             context.interleaved.see(event)
         if context.truth.alert or "true" in marks:
             context.truth.see(event)
@@ -261,7 +263,8 @@ class Replay:
         if name == "TICKET" and before is not None and asks(before):
             return True
         deletes = name == "DELETE" and context.nodes.deleting is not None
-        return deletes or name in ANSWERS or (name == "QUEUE" and of_no_cleanup)
+        owed = name == "QUEUE" and of_no_cleanup and event["kind"] != "probe"
+        return deletes or name in ANSWERS or owed
 
     # -- dispatch
 

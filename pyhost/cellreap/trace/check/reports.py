@@ -9,9 +9,7 @@ from cellreap import headers
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.events import Event
 
-REPORTED: Final = frozenset(
-    {"CLEANUP", "STEP", "TAKEOVER", "RESIDUE", "WAIT", "SETTLED", "MAKE_FAILED"}
-)
+REPORTED: Final = frozenset({"CLEANUP", "STEP", "TAKEOVER", "WAIT", "SETTLED", "MAKE_FAILED"})
 """Events of which a report is made, or that change later ones."""
 
 
@@ -30,7 +28,7 @@ class Told(NamedTuple):
 
 
 class Reports(Concern):
-    """What LISTEN tells, and the number of steps in CLEANUP, TAKEOVER and RESIDUE."""
+    """What LISTEN tells, and the number of steps in CLEANUP and TAKEOVER."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -52,7 +50,7 @@ class Reports(Concern):
             self._add("starting", n, event["trigger"], "0", event["steps"])
         elif name == "STEP" and n in self._steps:
             self._steps[n] += 1
-        elif name in ("TAKEOVER", "RESIDUE") and n in self._steps:
+        elif name == "TAKEOVER" and n in self._steps:
             self._death(event, n)
         elif name == "WAIT":
             self._changed.add(n)
@@ -84,14 +82,13 @@ class Reports(Concern):
 
     def _death(self, event: Event, n: str) -> None:
         number = str(self._steps[n] + 1)
-        if event["number"] != number:
-            text = f"{event.told}: number={event['number']}: expected {number}, after the STEPs"
-            self.context.bad("reports.step", text)
-        if event.name == "RESIDUE":
+        self.compare("reports.step", number=number)
+        left = event["left"] == "1"
+        if left:
             self._changed.add(n)  # what was left may have gone with its PD
         elif self.context.takeovers.may_shorten(event):
             self._split.add((n, number))
-        what = "left" if event.name == "RESIDUE" else "errored"
+        what = "left" if left else "errored"
         rest = (event["step"], event["node"], event["attempts"], self._failed)
         self._add(what, n, event["pd"], number, self._begun[n]["steps"], *rest)
 
@@ -99,8 +96,7 @@ class Reports(Concern):
         begun, done = self._begun[n], self._steps[n]  # a later run may follow
         most = begun.number("steps") + sum(each == n for each, _ in self._split)
         if n not in self._changed and not begun.number("steps") <= done <= most:
-            text = f"SETTLED: n={n}: {done} STEPs, and the plan had {begun['steps']}"
-            self.context.bad("reports.steps", text)
+            self.bad("reports.steps", f"n={n}: {done} STEPs, and the plan had {begun['steps']}")
         running = self.context.cleanups.running
         leaves = running is not None and bool(running.kept)
         what, result = ("unfinished", self._failed) if leaves else ("completed", "0")

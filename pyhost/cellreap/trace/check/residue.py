@@ -104,21 +104,18 @@ class Residue(Concern):
         return {number for number, of in self.of.items() if not of.result.for_good}
 
     def _check_causes(self, running: Running, due: Counter[Row]) -> None:
-        bad = self.context.bad
         must, remain = blocked(running), remaining(running)
         for node in sorted(remain - must):
-            bad("residue.cause", f"SETTLED: {node} is left, and no step that it depends on failed")
+            self.bad("residue.cause", f"{node} is left, and no step that it depends on failed")
         for node in sorted(must - remain):
-            text = f"SETTLED: {node} was destroyed, though a step before that was left"
-            bad("residue.waits", text)
+            self.bad("residue.waits", f"{node} was destroyed, though a step before that was left")
         for step in sorted(due):
             name, entry = step[0], entry_of(running, step)
             if name in ("suspend", "mark") and step not in running.kept:
-                text = f"SETTLED: the STEP {name} of {entry} is left, and did not fail"
-                bad("residue.cause", text)
+                self.bad("residue.cause", f"the STEP {name} of {entry} is left, and did not fail")
             elif name in ("tell", "await") or (name in DESTROYING.values() and entry not in remain):
-                text = f"SETTLED: the STEP {name} node={step[1]} never came"
-                bad("residue.left", f"{text}, and {entry} is not left")
+                text = f"the STEP {name} node={step[1]} never came, and {entry} is not left"
+                self.bad("residue.left", text)
         notices = Counter[Row]()
         for to, _, node, dead in running.result.plan["notices"]:
             if (dead or node) in remain and not running.moot["notify", node, to]:
@@ -126,11 +123,10 @@ class Residue(Concern):
         owes = Counter({step: count for step, count in due.items() if step[0] == "notify"})
         for step in sorted(owes - notices):
             if step not in running.kept:
-                text = f"SETTLED: the notice about {step[1]} to {step[2]} is left"
-                bad("residue.cause", f"{text}, and neither failed nor names what is left")
+                text = f"the notice about {step[1]} to {step[2]} is left"
+                self.bad("residue.cause", f"{text}, and neither failed nor names what is left")
         for step in sorted(notices - owes):
-            text = f"SETTLED: {step[2]} was told that {step[1]} is gone, and it is left"
-            bad("residue.waits", text)
+            self.bad("residue.waits", f"{step[2]} was told that {step[1]} is gone, and it is left")
 
     def destroyed_by(self, running: Running, node: str) -> None:
         """A cleanup destroys a node. Others that left it, the body of a PD that lived, have no
@@ -245,15 +241,14 @@ class Residue(Concern):
                 node = event.optional(name)
                 if node in self.context.model.nodes and running.dooms(str(node)):
                     text = f"{name}={node}: it is doomed by cleanup {number}, which left it"
-                    self.context.bad("cleanup.doomed", f"{event.told}: {text}")
+                    self.bad("cleanup.doomed", text)
 
     def demand_retried(self, event: Event) -> None:
         """Checks, when the root task goes on to another message, that it tried what was left."""
         if not self.to_retry:
             return
         for number in sorted(self.to_retry):
-            text = f"{event.told}: expected RECOVER n={number} before it: a cleanup has settled"
-            self.context.bad("residue.retried", text)
+            self.bad("residue.retried", f"expected RECOVER n={number} before it")
         self.to_retry.clear()
 
     # -- events
@@ -265,13 +260,11 @@ class Residue(Concern):
         self.to_retry.discard(number)
         self.context.state.demand_printed(event)
         if running is None or self.context.cleanups.number is not None:
-            self.context.bad("residue.run", f"RECOVER: n={number}: no such cleanup has a later run")
+            self.bad("residue.run", f"n={number}: no such cleanup has a later run")
             return
         running.touched = self._around(running)
         running.recover(self.context.model, self.plannable(running))
-        if event.number("run") != running.run:
-            text = f"RECOVER: n={number}: run={event['run']}: expected {running.run}"
-            self.context.bad("residue.run", text)
+        self.compare("residue.run", run=running.run)
         self.context.cleanups.resume(number, running)
 
     handlers: ClassVar[Handlers] = {"RECOVER": recover}

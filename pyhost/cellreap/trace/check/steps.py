@@ -197,9 +197,6 @@ class Steps(Concern):
             self.bad("cleanup.notice_order", f"expected it before others to {to} about that space")
         if running.queued[row] > owed:
             self.bad("cleanup.notices", "no such notice is owed, or it was queued before")
-        broken = running.keeps[to] if kind == "lost" else 0
-        if event.number("broken") != broken:
-            self.bad("cleanup.notices", f"broken={event['broken']}: {to} keeps {broken} of those")
         step = "tell" if kind == "pre-destroy" else "notify"
         self.context.calls.queue(running, to)
         if not running.notifying.add((step, node, to), to if step == "notify" else None):

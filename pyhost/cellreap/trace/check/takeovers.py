@@ -2,7 +2,7 @@
 """Cleaners that died, and who goes on in their place.
 
 A cleaner dies by a fault, an error or a hang, at a step that has begun. The next cleaner, in the
-next epoch, repeats this step, or leaves it for later if it was attempted too often (RESIDUE). A
+next epoch, repeats this step, or leaves it for later if it was attempted too often (left=1). A
 cleaner of a sound root task dies only where the configuration has something fail.
 """
 
@@ -36,7 +36,6 @@ class Takeovers(Concern):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._most = constant("steps.h", "CR_STEP_ATTEMPTS")
-        self._epoch = 0
         self.death: str | None = None
         """how a step of a cleanup was made to fail, until the TAKEOVER that follows"""
         self.step: tuple[str, Step] | None = None
@@ -79,13 +78,11 @@ class Takeovers(Concern):
         if self.step is None:
             return
         if event.name == "QUEUE" and self._attempts == self._most:
-            text = "QUEUE: the last cleaner of this step died: expected the STEP before it"
-            self.context.bad("takeover.attempts", text)
+            self.bad("takeover.attempts", "expected the STEP before it: its last cleaner died")
         n, step = self.step
         shown = f"STEP n={n} name={step[0]} node={step[1]} pd={step[2]}"
         if event.values.get("n", n) != n or not self._is_part(event, step):
-            text = f"{event.told}: expected {shown} before it: that step had begun"
-            self.context.bad("takeover.step", text)
+            self.bad("takeover.step", f"expected {shown} before it: that step had begun")
             self.step = None
 
     def done(self, event: Event) -> None:
@@ -100,8 +97,8 @@ class Takeovers(Concern):
         for n, step in sorted(self._left):
             moot = step[0] == "cut-request" and step[2] in running.destroyed
             if n == event["n"] and not moot and (n, step) not in self._kept:
-                text = f"SETTLED: n={n}: the STEP {step[0]} node={step[1]} pd={step[2]} that was"
-                self.context.bad("takeover.residue", f"{text} left never came")
+                text = f"the STEP {step[0]} node={step[1]} pd={step[2]} that was left never came"
+                self.bad("takeover.residue", text)
 
     def _is_part(self, event: Event, step: Step) -> bool:
         if event.name == "STEP":
@@ -113,8 +110,7 @@ class Takeovers(Concern):
 
     def _demand_death(self, event: Event) -> None:
         if self.death is not None:
-            text = f"{event.told}: expected TAKEOVER death={self.death} before it"
-            self.context.bad("takeover.death", text)
+            self.bad("takeover.death", f"expected TAKEOVER death={self.death} before it")
             self.death = None
 
     # -- events
@@ -127,27 +123,27 @@ class Takeovers(Concern):
     def takeover(self, event: Event) -> None:
         """TAKEOVER: a cleaner died, and another one goes on."""
         step, attempts = self._death(event)
+        if event["left"] == "1":
+            self._residue(event, step, attempts)
+            return
+        if event["kinds"] != "-":
+            self.bad("cleanup.step_calls", "expected kinds=-: the step is not left")
         # The last one may have died behind the step. Then the step is in effect, and not left.
         if attempts > self._most:
-            text = f"TAKEOVER: attempts={attempts}: expected at most {self._most}"
-            self.context.bad("takeover.attempts", text)
+            self.bad("takeover.attempts", f"attempts={attempts}: expected at most {self._most}")
         elif attempts == self._most and step[1][0] in QUEUEING and not self._has_queued():
-            text = f"TAKEOVER: step={step[1][0]}: nothing is queued: expected RESIDUE"
-            self.context.bad("takeover.attempts", text)
+            self.bad("takeover.attempts", f"step={step[1][0]}: nothing is queued: expected left=1")
         self.step, self._attempts = step, attempts
 
-    def residue(self, event: Event) -> None:
-        """RESIDUE: a cleaner died at a step for the last time, and the step is left for later."""
-        step, attempts = self._death(event)
+    def _residue(self, event: Event, step: tuple[str, Step], attempts: int) -> None:
+        """A cleaner died at a step for the last time, and the step is left for later."""
         if attempts != self._most:
-            text = f"RESIDUE: attempts={attempts}: expected {self._most}"
-            self.context.bad("takeover.attempts", text)
+            self.bad("takeover.attempts", f"left=1 attempts={attempts}: expected {self._most}")
         if step[1][0] == "await" or (step[1][0] in QUEUEING and self._has_queued()):
-            text = f"RESIDUE: step={step[1][0]}: it is in effect: expected TAKEOVER"
-            self.context.bad("takeover.residue", text)
+            self.bad("takeover.residue", f"step={step[1][0]}: it is in effect: expected left=0")
         later = self.context.residue.runs_later()
         if step in self._kept and not later:
-            self.context.bad("takeover.residue", f"RESIDUE: step={step[1][0]}: it was left before")
+            self.bad("takeover.residue", f"step={step[1][0]}: it was left before")
         if step in self._left or later or step[1][0] == "tell" or self._is_in_turn(step[1]):
             self._kept.add(step)
             self.context.residue.keep(step[1])
@@ -173,29 +169,24 @@ class Takeovers(Concern):
         return running is not None and bool(running.notifying.things)
 
     def _death(self, event: Event) -> tuple[tuple[str, Step], int]:
-        """Checks what TAKEOVER and RESIDUE have in common. Returns the step and its attempts."""
-        bad, shown = self.context.bad, event.name
+        """Checks what every TAKEOVER must have. Returns the step and its attempts."""
         n, death, attempts = event["n"], event["death"], event.number("attempts")
         step = (n, (event["step"], event["node"], event["pd"]))
         if event["step"] == "suspend":
             self.half_suspended.add(event["pd"])
         if event.number("n") != self.context.cleanups.number:
-            bad("takeover.step", f"{shown}: n={n}: no such cleanup carries out steps")
-        if event.number("epoch") != self._epoch + 1:
-            bad("takeover.epoch", f"{shown}: epoch={event['epoch']}: expected {self._epoch + 1}")
-        self._epoch = event.number("epoch")
+            self.bad("takeover.step", f"n={n}: no such cleanup carries out steps")
         loud = death == "error" and self.death is None and self._may_be_loud(step[1])
         if self.death != death and not loud:
             expected = "none" if self.death is None else f"death={self.death}"
-            text = f"{shown}: death={death}: expected {expected}: that was injected"
-            bad("takeover.death", text)
+            self.bad("takeover.death", f"death={death}: expected {expected}: that was injected")
         self.death = None
         if self.step is not None and self.step != step:
-            text = f"{shown}: step={step[1][0]}: expected {self.step[1][0]}, which had begun"
-            bad("takeover.step", text)
+            text = f"step={step[1][0]}: expected {self.step[1][0]}, which had begun"
+            self.bad("takeover.step", text)
         due = self._attempts + 1 if self.step == step else 1
         if attempts != due:
-            bad("takeover.attempts", f"{shown}: attempts={attempts}: expected {due}")
+            self.bad("takeover.attempts", f"attempts={attempts}: expected {due}")
         return step, attempts
 
-    handlers: ClassVar[Handlers] = {"TAKEOVER": takeover, "RESIDUE": residue}
+    handlers: ClassVar[Handlers] = {"TAKEOVER": takeover}

@@ -152,7 +152,7 @@ class Tickets(Concern):
             if not asked.told_needless and self._is_over(asked):
                 asked.told_needless = True
                 text = f"expected TICKET ticket={number} before it: {pd} waits for it"
-                self.context.bad("tickets.needless", f"{event.told}: {text}")
+                self.bad("tickets.needless", text)
 
     def in_use(self) -> tuple[int, int]:
         """The tickets that are not over, at least and at most. Called when the root task counts.
@@ -238,7 +238,7 @@ class Tickets(Concern):
         number, state = event.number("ticket"), event.number("state")
         asked = self._all.get(number)
         if asked is None:
-            context.bad("tickets.number", f"TICKET: ticket={number}: there is no such ticket")
+            self.bad("tickets.number", f"ticket={number}: there is no such ticket")
             return
         self._check_state(event, asked)
         owner = asked.shown.pd
@@ -252,11 +252,11 @@ class Tickets(Concern):
             ends = (self._over, self._cancelled, self._prevented)
             if state not in ends and not late and not sent:
                 text = f"ticket={number}: state={state}: {owner} is to be told when it is over"
-                context.bad("tickets.wait", f"TICKET: {text}")
+                self.bad("tickets.wait", text)
         context.actors.may_act(event, owner)
 
     def _check_state(self, event: Event, asked: _Asked) -> None:
-        bad, shown = self.context.bad, asked.shown
+        shown = asked.shown
         state = event.number("state")
         expected: tuple[int, ...] = (0,) * len(COUNTS)
         if asked.tag is not None:
@@ -265,13 +265,13 @@ class Tickets(Concern):
         if state not in states:
             names = " or ".join(f"{each} ({self._names[each]})" for each in sorted(states))
             text = f"ticket={shown.ticket}: state={state}: expected {names}"
-            bad("tickets.state", f"TICKET: {text}")
+            self.bad("tickets.state", text)
         for name, should in zip(COUNTS, expected, strict=True):
             has = event.number(name)
             setattr(shown, name, has)
             if has != should:
                 text = f"ticket={shown.ticket}: {name}={has}: by the events before it {should} are"
-                bad("tickets.counts", f"TICKET: {text}")
+                self.bad("tickets.counts", text)
         shown.state = self._names.get(state, str(state))
 
     def _states(self, asked: _Asked) -> set[int]:

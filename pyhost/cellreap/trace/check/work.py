@@ -42,8 +42,8 @@ class Notice:
     """A notice that is not finished, or that failed and is still the first of its lane.
 
     tag: None once it was resumed or given up. given_up: the tag before it was given up. batch: the
-    number of the batch in which it was fetched. dead: the PD that left it behind, or "-". seen: it
-    was fetched, be it before it was taken back.
+    number of the batch in which it was fetched. dead, number: `from` and `number` of its QUEUE.
+    seen: it was fetched, be it before it was taken back.
     """
 
     token: int
@@ -55,6 +55,7 @@ class Notice:
     batch: int = 0
     given_up: Tag | None = None
     dead: str = "-"
+    number: int = 0
     seen: bool = False
 
     def stands_for_several(self) -> bool:
@@ -245,19 +246,18 @@ class Work:
 
     # -- operations
 
-    def queue(
-        self, token: int, to: str, kind: str, node: str, tag: Tag, dead: str = "-"
-    ) -> Wrong | None:
-        """Queues a notice at the end of its lane."""
+    def queue(self, notice: Notice, tag: Tag) -> Wrong | None:
+        """Queues a notice of an account at the end of its lane."""
+        token, to = notice.token, notice.to
         wrong = None
         if token <= self._last_token:
             wrong = ("notices.token", f"token={token}: expected more than {self._last_token}")
         self._last_token = max(token, self._last_token)
         if token in self._notices:
             return wrong
-        notice = self._notices[token] = Notice(token, to, kind, node, tag, dead=dead)
+        self._notices[token] = notice
         receiver = self._receivers.setdefault(to, _Receiver())
-        lane = receiver.lanes.setdefault(lane_of(node, kind), _Lane())
+        lane = receiver.lanes.setdefault(lane_of(notice.node, notice.kind), _Lane())
         stopped = lane.stopped()
         lane.notices[token] = notice
         lane.waiting[tag] += 1
