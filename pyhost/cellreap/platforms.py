@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -172,9 +172,9 @@ def register_names(arch: str) -> tuple[str, ...]:
     return tuple(str(row[0]) for row in rows)
 
 
-def with_register(name: str) -> tuple[str, ...]:
-    """All registers of an architecture that has the one of this name. ValueError: none has it."""
+def with_registers(names: Iterable[str]) -> tuple[str, ...]:
+    """All registers of the first architecture that has these. ValueError: none has all of them."""
     for arch in ARCHES:
-        if name in register_names(arch):
+        if set(names) <= set(register_names(arch)):
             return register_names(arch)
-    raise ValueError(f"{name}: no register")
+    raise ValueError(f"{', '.join(names)}: no architecture has these registers")

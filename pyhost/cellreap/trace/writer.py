@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from cellreap import headers
-from cellreap.platforms import with_register
+from cellreap.platforms import with_registers
 from cellreap.trace import frames
 from cellreap.trace.events import MAX_NUMBER, Event, encode
 from cellreap.trace.frames import MARK, Key, number
@@ -102,7 +102,7 @@ def _text(value: str) -> bytes:
 
 def _registers(value: str) -> bytes:
     told = dict(pair.split(":", 1) for pair in value.split(",") if value != "-")
-    names = with_register(next(iter(told))) if told else ()
+    names = with_registers(told) if told else ()
     values = [int(told.get(name, "0"), 0) for name in names]
     return number(len(values)) + b"".join(map(number, values))
 

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cellreap.arches import ARCHES
 from cellreap.errors import InputError
 from cellreap.headers import constant
+from cellreap.platforms import register_names
 from cellreap.trace import frames
 from cellreap.trace.events import Event
 from cellreap.trace.frames import MARK, Damage, Frame, Records
@@ -150,6 +152,17 @@ def test_several_records_of_a_frame_are_read_in_their_order() -> None:
         Records().read(body_frame(body, 4))
     with pytest.raises(Damage, match="SAY: more behind its last field"):
         Records().read(body_frame(body, 2))
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_the_registers_of_a_fault_are_read_as_they_were_written(arch: str) -> None:
+    told = ",".join(f"{name}:{at:#x}" for at, name in enumerate(register_names(arch), 1))
+    trace, *_ = (draft for draft in RUNS["notices"]() if draft[0] == "TRACE")
+    fault = {"pd": "PD_1", "kind": "vm-fault", "address": "0x1", "ip": "0x1", "registers": told}
+    lines = seal([(trace[0], {**trace[1], "arch": arch}), ("FAULT", fault)])
+    records = Records()
+    (*_, (found,)) = (records.read(frame_of(line)) for line in lines)
+    assert found["registers"] == told
 
 
 @pytest.mark.behaviour("H-09")
