@@ -319,7 +319,7 @@ class Truth(Concern):
                 if more > 0 or (more < 0 and more < -self._lacks(cnode, letter)):
                     too = f"{abs(more)} too {'many' if more > 0 else 'few'}"
                     what = f"cnode={cnode}: {self._counts[cnode][letter]} of {_SAID[letter]}"
-                    self.bad("truth.own", f"{what}: {too}")
+                    self.context.bad("truth.own", f"OWN_CAPS: {what}: {too}")
 
     def _lacks(self, cnode: str, letter: str) -> int:
         """How many capabilities a cleanup that left something may have taken from the CNode."""
