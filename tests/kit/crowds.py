@@ -84,7 +84,16 @@ def many(clients: int) -> Change:
 
 def rich(resources: int, crash: dict[str, object]) -> Change:
     """One client with so many resources, in the system `multitude`."""
-    return together(with_pd("client", args=(resources,), cspace_bits=10), with_crashes(crash))
+    return together(
+        with_pd("server", quota=Quota(nodes=resources + 28, edges=2 * resources + 100)),
+        with_pd(
+            "client",
+            args=(resources,),
+            cspace_bits=10,
+            quota=Quota(edges=2 * resources + 100),
+        ),
+        with_crashes(crash),
+    )
 
 
 SERVER_OF_MANY: Final[dict[str, object]] = {"pd": "server", "at": 2, "how": "page-fault"}
