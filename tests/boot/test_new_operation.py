@@ -39,9 +39,9 @@ UNMAP = "cr_result cr_unmap(uint32_t space, uint32_t object,"
 DECLARED = """cr_result cr_renew_map(uint32_t space, uint32_t object, uint32_t target_space,
                        uint32_t target_object);
 """
-POWER = '    ("dropped MAP", "unmap"): Powers._map,\n'
-POWERS = """    ("made MAP", "renew_map"): Powers._map,
-    ("dropped MAP", "renew_map"): Powers._map,
+POWER = '    ("dropped MAP", "unmap", Powers._map),\n'
+POWERS = """    ("made MAP", "renew_map", Powers._map),
+    ("dropped MAP", "renew_map", Powers._map),
 """
 CHANGES = {
     "roottask/include/cellreap/protocol.h": (LAST, LAST[:-1] + " \\\n" + ROW),
