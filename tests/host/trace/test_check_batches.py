@@ -321,3 +321,12 @@ def test_a_resource_that_was_never_destroyed_goes_from_the_model_with_its_space(
     drafts = residue_run()
     place = at(drafts, "STEP", name="destroy-resource", node="BLOCK_1_1")
     assert "cleanup.parts" in rules([*drafts[:place], *drafts[place + 1 :]])
+
+
+@pytest.mark.behaviour("W-04")
+def test_what_a_pd_says_between_two_steps_names_no_pd() -> None:
+    drafts = interleaved_run()
+    place = at(drafts, "RESOURCE", id="DESK_5_3")
+    said: Draft = ("SAY", {"pd": "PD_7", "text": "PD_3"})
+    served: Draft = ("SERVED", {"n": 1, "pd": "PD_7", "waited": 0, "kinds": "-"})
+    assert rules([*drafts[:place], said, served, *drafts[place:]]) == set()

@@ -65,8 +65,9 @@ class Interleaved(Concern):
             self._begin(self.context.cleanups.running)
         if self.open is not None:
             self._asks(event.values.get("asker", event.values.get("pd", self._asker)))
-            for value in event.values.values():
-                self._may_name(self.open, value)
+            for field, value in event.values.items():
+                if field != "text":  # of a SAY, which may look like an id
+                    self._may_name(self.open, value)
 
     def residue(self, event: Event) -> None:
         """TAKEOVER: a step was left, and another one follows before the cleaner stops."""
