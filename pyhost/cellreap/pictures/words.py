@@ -121,10 +121,10 @@ _STANDS: Final = {
 
 def event_words(event: Event, names: Mapping[str, str]) -> str:
     """The event in words, on one line. names: those of nodes, by id."""
-    values = {
-        name: name_of(value, names) if parse_id(value) is not None else printable(value, MAX_TEXT)
-        for name, value in event.values.items()
-    }
+    values = {}
+    for field, value in event.values.items():
+        is_id = field != "text" and parse_id(value) is not None  # A PD may say what looks like one.
+        values[field] = name_of(value, names) if is_id else printable(value, MAX_TEXT)
     return printable(_template(event).format_map(values), MAX_TEXT)
 
 

@@ -39,6 +39,12 @@ def test_each_event_has_words() -> None:
 
 
 @pytest.mark.behaviour("V-01")
+def test_what_a_pd_says_is_shown_as_it_says_it() -> None:
+    said = Event("SAY", {"pd": "PD_1", "text": "PD_2"})
+    assert event_words(said, {"PD_1": "parrot", "PD_2": "fs"}) == 'parrot says "PD_2"'
+
+
+@pytest.mark.behaviour("V-01")
 def test_who_waits_in_a_call_is_marked_until_it_goes_on(tmp_path: Path) -> None:
     trace = written(RUNS["blame"](), tmp_path / "blame.trace")
     reading = read_file(trace, keep_events=True)
