@@ -41,7 +41,7 @@ def test_each_event_has_words() -> None:
 @pytest.mark.behaviour("V-01")
 def test_what_a_pd_says_is_shown_as_it_says_it() -> None:
     said = Event("SAY", {"pd": "PD_1", "text": "PD_2"})
-    assert event_words(said, {"PD_1": "parrot", "PD_2": "fs"}) == 'parrot says "PD_2"'
+    assert event_words(said, {"PD_1": "parrot", "PD_2": "fs"}) == 'parrot (PD_1) says "PD_2"'
 
 
 @pytest.mark.behaviour("V-01")
