@@ -83,7 +83,11 @@ def verify(result: Conformance, sdk: Sdk) -> None:
     assert names == names_in_sources("tables", is_mcs(sdk.options))
     left_out = [check.name for check in result.checks if not check.made]
     mcs = is_mcs(sdk.options)
-    device = names_in_sources("cf_device_checks", mcs)
+    device = [
+        name
+        for table in ("cf_device_checks", "cf_ack_checks")
+        for name in names_in_sources(table, mcs)
+    ]
     time = names_in_sources("cf_time_checks", mcs)
     without = device_missing(sdk.options, sdk.kernel.arch) is not None
     assert left_out == device * without + time * (not timer_of(sdk))

@@ -43,5 +43,5 @@ def test_every_configuration_does_the_same(
 @pytest.mark.slow
 @pytest.mark.thorough
 def test_a_kernel_with_mcs_gives_the_time(target_on: Callable[[str], Target]) -> None:
-    run = target_on("riscv64-mcs").run("hung")
-    assert run.of("TRIGGER", cause="hung")
+    run = target_on("riscv64-mcs").run("hang")
+    assert run.of("TRIGGER", cause="late")
