@@ -12,6 +12,7 @@ import pytest
 from cellreap.system.config import Depth
 from cellreap.testing import Change, Run, Target, together, with_bench, with_crashes, with_pd
 from cellreap.trace.events import Event
+from kit.counted import counted_on
 from kit.step_entries import entries_of
 
 DEATHS = ("fault", "error", "hang")
@@ -290,11 +291,12 @@ def last_steps(run: Run, system: str) -> list[tuple[int, Event]]:
 def test_a_cleaner_may_die_before_every_step_of_a_cleanup_without_trigger(
     target: Target, system: str
 ) -> None:
-    whole = target.run(system)
+    counted = counted_on(target.sdk)
+    whole = target.run(system, qemu_args=counted)
     last = last_steps(whole, system)
     deaths = [("fault", "error")[i % 2] for i, _ in last]
     failures = (f"step:{i}:{how}" for (i, _), how in zip(last, deaths, strict=True))
-    run = target.run(system, change=with_failures(*failures))
+    run = target.run(system, change=with_failures(*failures), qemu_args=counted)
     assert died(run) == [(how, step["name"]) for how, (_, step) in zip(deaths, last, strict=True)]
     assert outcome(run) == outcome(whole)
 
