@@ -48,7 +48,7 @@ def test_a_cleanup_is_the_same_and_told_through_another_console(
 @pytest.mark.behaviour("C-05")
 def test_a_long_trace_comes_whole(plain: Target) -> None:
     """The writer has no IPC buffer, and asks the UART for room many times."""
-    run = plain.run("throng", change=with_pd("keeper", args=(8, 250)))
+    run = plain.run("throng", change=with_pd("keeper", args=(8, 300)))
     assert (run.boot.events > 1_000, run.boot.bytes > 10_000) == (True, True)
     assert run.says("client") == ["40 operations"]
 

@@ -219,7 +219,7 @@ class CoreModel(Arena):
             for one in raw.broken[0 : raw.n_broken]
         ]
         told = {
-            (self.id_of(one.to), self.id_of(one.node)): int(one.broken)
+            (self.id_of(one.to), self.id_of(one.node)): int(one.number)
             for one in raw.notices[0 : raw.n_notices]
             if one.kind == self.lib.CR_NOTICE_LOST
         }
