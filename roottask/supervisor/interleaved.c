@@ -148,7 +148,7 @@ int cr_take_fault(seL4_MessageInfo_t tag, uint64_t badge, cr_pd **pd, cr_kept_fa
         return 0;
     }
     if (!is_fault(tag, *pd, out)) {
-        cr_answer_now(seL4_MessageInfo_new(CR_RESULT_FAILED, 0, 0, 0)); /* It may be a call. */
+        cr_keep_answer(CR_RESULT_FAILED, 0, 0); /* It may be a call. */
         return 0;
     }
     return 1;
@@ -160,6 +160,7 @@ static void keep_fault(seL4_MessageInfo_t tag, uint64_t badge)
     cr_kept_fault found;
     cr_pd *pd;
     if (!cr_take_fault(tag, badge, &pd, &found)) {
+        cr_make_kept_answer();
         return;
     }
     cr_kept_fault *fault = &cr_sup.between.faults[cr_receiver(pd)];

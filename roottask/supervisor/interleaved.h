@@ -77,9 +77,9 @@ typedef struct cr_interleaved {
 
 /* Copies the message that was received last. */
 void cr_take_message(seL4_MessageInfo_t tag, cr_message *out);
-/* The same of a fault that a PD has, if it is served. Returns 0 if it is no fault: that is refused.
- * A PD can send its own messages with its fault capability. That ends nobody else, and none makes
- * it a timeout that the PD cannot have. */
+/* The same of a fault that a PD has, if it is served. Returns 0 if it is no fault: the answer that
+ * refuses it is kept. A PD can send its own messages with its fault capability. That ends nobody
+ * else, and none makes it a timeout that the PD cannot have. */
 int cr_take_fault(seL4_MessageInfo_t tag, uint64_t badge, cr_pd **pd, cr_kept_fault *out);
 /* A message came while the cleaner is at any instruction: keeps it. */
 void cr_interleaved_take(seL4_MessageInfo_t tag, uint64_t badge);
