@@ -153,3 +153,19 @@ def test_a_capability_that_was_refused_once_is_tried_again(
     assert run.alive() == {"a", "b", "c"}
     held = Counter(event["from"] for event in run.made("HOLD"))
     assert held == {run.id("a"): 1, run.id("b"): 1, run.id("c"): 2}
+
+
+@pytest.mark.behaviour("S-15")
+@pytest.mark.parametrize("how", ["error", "error:always"])
+@pytest.mark.parametrize("arch", thorough_but(ARCHES, "x86_64"))
+def test_a_refused_capability_is_tried_again_before_the_cleanup_of_a_fault(
+    target_of: Callable[[str], Target], tmp_path: Path, arch: str, how: str
+) -> None:
+    """The fault is the first message after the capability was refused."""
+    target = target_of(arch)
+    pds = sum(chain.steps for chain in bounds_in(target, "late_hold", tmp_path).pds.values())
+    run = target.run("late_hold", change=with_bench(inject=(f"make:{pds + 1}:{how}",)))
+    (fault,), (cleanup,) = run.of("FAULT"), run.cleanups()
+    between = {event.name for event in run.events[run.at(fault) : run.at(cleanup)]}
+    assert between > ({"MAKE_FAILED"} if how == "error:always" else {"RESOURCE", "EDGE"})
+    assert len(run.made("HOLD")) == (how == "error")

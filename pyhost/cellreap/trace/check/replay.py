@@ -46,12 +46,16 @@ SAME_MESSAGE: Final = frozenset(
         *ANSWERS, *FAULT_ANSWERS, *STOPPING,
         "EXIT", "TRIGGER", "CLEANUP", "RECOVER",
         "GIVE_UP", "QUEUE", "TICKET", "USAGE", "REFUSE", "REFUSED",
-        "EXTRACTED",
+        "EXTRACTED", "MAKE_FAILED",
     }
 )  # fmt: skip
 """Events that the root task may write between an event and what follows from it at once, such as
 cleanups, but for a TRIGGER that only a message can bring about. All others show that it went on to
-another message.
+another message, except GRANTED by the root task.
+"""
+GRANTED: Final = frozenset({"RESOURCE", "made HOLD"})
+"""What tells of a PD capability that the configuration gives. One that was refused is given after
+the next message, before what follows from that.
 """
 
 
@@ -312,7 +316,8 @@ class Replay:
         """Checks, when the root task goes on to another message, that nothing waits needlessly."""
         context, name = self._context, event.name
         asked = name == "TRIGGER" and (event["when"] == "later" or event["cause"] == TREE)
-        same = "same message" in kind.marks and not asked
+        granted = event.told in GRANTED and event["asker"] == "-"
+        same = granted or ("same message" in kind.marks and not asked)
         if same or (self._timed and name == "HELD_UP"):
             # One interrupt kills for the scenario, and finds all who are late or held up.
             timed = name == "TRIGGER" and (
