@@ -62,6 +62,7 @@ checks = ["adds", "whole", "slow", "compiles"]
 files = ["*"]
 checks = ["each"]
 """
+TESTS = '[tests]\ncommand = ["{python}", "{config}", "adds"]\n'
 NAMED = """
 [[fault]]
 name = "sums are differences"
@@ -169,6 +170,15 @@ def test_what_notices_each_named_fault_is_said_and_a_survivor_has_its_reason(tre
     assert "[1/2]" in done.stderr
     # The checkout itself was not touched.
     assert (tree / "sums.py").read_text() == SUMS
+
+
+def test_a_file_of_tests_is_a_check_and_those_of_a_fault_come_first(tree: Path) -> None:
+    plan = tree / "tools/mutation/plan.toml"
+    replace(plan, "[check.compiles]", f"{TESTS}\n[check.compiles]")
+    named = tree / "tools/mutation/named.toml"
+    replace(named, 'differences"\n', 'differences"\nchecks = ["check.py"]\n')
+    done = mutate(tree, "--count", "0", "--only", "sums are")
+    assert "sums are differences: noticed by check.py: two and three" in done.stderr
 
 
 def test_a_survivor_without_a_reason_and_a_fault_that_does_not_build_fail(tree: Path) -> None:
@@ -403,9 +413,14 @@ def test_every_named_fault_fits_the_sources_and_has_checks() -> None:
     plan = read_plan(ROOT / "tools/mutation/plan.toml")
     named = read_named(ROOT / plan.named, files_of(ROOT))
     assert len(named) >= 15
+    tried = {name for rule in plan.rule for name in rule.checks}
     for fault in named:
         plan.known(fault.checks)
-        assert plan.checks_for(fault.file)
+        tried.update((*fault.checks, *plan.checks_for(fault.file)))
+    files = {name for name in tried if name.endswith(".py")}
+    assert len(files) > 20
+    assert {name for name in files if not (ROOT / name).is_file()} == set()
+    assert plan.check.keys() <= tried, "each check is tried for something"
 
 
 def test_every_reason_is_for_a_fault_that_exists() -> None:

@@ -66,9 +66,10 @@ class Plan(pydantic.BaseModel):
 
     named, reasons: files with the named faults, and with reasons why faults may survive. sources:
     patterns of the files from which seeded faults are drawn. without: those left out. neutral:
-    files that no check reads; results stay valid if they change.
-    ignored_calls: functions whose calls no operator drops. prepare: commands that run before the
-    checks of every fault; if one fails, the sources do not build.
+    files that no check reads; results stay valid if they change. ignored_calls: functions whose
+    calls no operator drops. prepare: commands that run before the checks of every fault; if one
+    fails, the sources do not build. check: by name. tests: what stands for checks whose names are
+    paths, each in the place of {config}: files of tests.
     """
 
     model_config = _STRICT
@@ -80,6 +81,7 @@ class Plan(pydantic.BaseModel):
     ignored_calls: tuple[str, ...] = ()
     prepare: tuple[tuple[str, ...], ...] = ()
     check: dict[str, Check]
+    tests: Check | None = None
     rule: tuple[Rule, ...]
 
     @pydantic.model_validator(mode="after")
@@ -91,8 +93,16 @@ class Plan(pydantic.BaseModel):
     def known(self, names: Sequence[str]) -> None:
         """ValueError if a name is not that of a check."""
         for name in names:
-            if name not in self.check:
-                raise ValueError(f"no check is named {name!r}")
+            self.check_of(name)
+
+    def check_of(self, name: str) -> Check:
+        """The check with this name. ValueError: there is none."""
+        if self.tests is not None and name.endswith(".py"):
+            command = tuple(part.replace("{config}", name) for part in self.tests.command)
+            return self.tests.model_copy(update={"command": command})
+        if name not in self.check:
+            raise ValueError(f"no check is named {name!r}")
+        return self.check[name]
 
     def checks_for(self, file: str) -> tuple[str, ...]:
         """The names of the checks for a fault in a file."""

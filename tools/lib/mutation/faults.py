@@ -31,7 +31,7 @@ class Fault:
     """A change of the sources that something should notice.
 
     name: unique among the faults of its file; for a named fault, among the named ones. The file of
-    a fault is that of its first edit. checks: what is tried; empty: what its file's rule has.
+    a fault is that of its first edit. checks: what is tried before what its file's rule has.
     """
 
     name: str

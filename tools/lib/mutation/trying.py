@@ -101,7 +101,7 @@ class Trial:
                 self._check_prepare(copy)
                 return result(UNBUILT, "prepare", says)
             for name, label, command in self._commands(fault):
-                check = self._plan.check[name]
+                check = self._plan.check_of(name)
                 ok, says = self._runner.run(
                     command, copy.tree, self._env(copy, check.env), check.seconds
                 )
@@ -116,14 +116,14 @@ class Trial:
             copy.restore()
 
     def _commands(self, fault: Fault) -> list[tuple[str, str, Sequence[str]]]:
-        names = fault.checks or self._plan.checks_for(fault.file)
+        names = dict.fromkeys((*fault.checks, *self._plan.checks_for(fault.file)))
         # Whether it builds must be known before anything else can fail.
-        ordered = sorted(names, key=lambda name: not self._plan.check[name].builds)
+        ordered = sorted(names, key=lambda name: not self._plan.check_of(name).builds)
         return [
             (name, f"{name} {which}".strip(), command)
             for name in ordered
             if name not in self._left_out
-            for which, command in commands(self._plan.check[name])
+            for which, command in commands(self._plan.check_of(name))
         ]
 
     def _env(self, copy: Copy, more: Mapping[str, str]) -> dict[str, str]:
@@ -155,7 +155,7 @@ class Trial:
             built, says = self._prepare(copy)
             if not built:
                 raise BrokenCheck(f"the sources do not build without a fault: {says}")
-            check = self._plan.check[name]
+            check = self._plan.check_of(name)
             ok, says = self._runner.run(
                 command, copy.tree, self._env(copy, check.env), check.seconds
             )
