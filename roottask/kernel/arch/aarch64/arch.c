@@ -145,10 +145,3 @@ uint64_t cr_arch_counter_hz(void)
 #endif
     return hz;
 }
-
-#ifdef CONFIG_PRINTING
-void cr_arch_print(char c)
-{
-    seL4_DebugPutChar(c);
-}
-#endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The UART of the platform, if there is a driver for it. */
+ * The UART of the platform, if there is a driver for it, and else the kernel. */
+#include "kernel/arch/arch.h"
 #include "kernel/uart.h"
 #include "registers.h"
 
@@ -53,3 +54,10 @@ void cr_uart_put(char c)
     }
     write(UART.data, (uint8_t)c);
 }
+
+#ifdef CONFIG_PRINTING
+void cr_arch_print(char c)
+{
+    seL4_DebugPutChar(c);
+}
+#endif

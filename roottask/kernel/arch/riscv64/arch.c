@@ -138,10 +138,3 @@ uint64_t cr_arch_counter_hz(void)
 {
     return timebase;
 }
-
-#ifdef CONFIG_PRINTING
-void cr_arch_print(char c)
-{
-    seL4_DebugPutChar(c);
-}
-#endif
