@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from cellreap.model.ids import ROOT, parse_id
 from cellreap.trace.check import Replay, Report
-from cellreap.trace.events import Event
+from cellreap.trace.events import Event, id_fields
 from kit.records import field_type
 
 _Item = TypeVar("_Item")
@@ -175,7 +175,7 @@ def _others(event: Event, name: str, value: str, nodes: dict[str, list[str]]) ->
     if event.name == "END":
         return []  # made anew when the trace is sealed
     parts = parse_id(value)
-    if parts is not None and kind.accepts(value) and name not in ("name", "text", "row", "system"):
+    if parts is not None and name in id_fields(event.name):
         same = nodes[parts.kind]
         at = same.index(value) if value in same else 0
         candidates = [same[at - 1], same[(at + 1) % len(same)], f"{value}9", ROOT, "-"]

@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from cellreap.model.ids import parse_id
 from cellreap.runs.folding import name_of
-from cellreap.trace.events import Event, printable
+from cellreap.trace.events import Event, id_fields, printable
 from cellreap.trace.refusals import refusal_of
 
 MAX_TEXT: Final = 300
@@ -121,10 +120,11 @@ _STANDS: Final = {
 
 def event_words(event: Event, names: Mapping[str, str]) -> str:
     """The event in words, on one line. names: those of nodes, by id."""
-    values = {}
-    for field, value in event.values.items():
-        is_id = field != "text" and parse_id(value) is not None  # A PD may say what looks like one.
-        values[field] = name_of(value, names) if is_id else printable(value, MAX_TEXT)
+    ids = id_fields(event.name)
+    values = {
+        field: name_of(value, names) if field in ids else printable(value, MAX_TEXT)
+        for field, value in event.values.items()
+    }
     return printable(_template(event).format_map(values), MAX_TEXT)
 
 

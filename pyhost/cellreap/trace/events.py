@@ -155,6 +155,17 @@ def _node(*kinds: NodeKind, none: bool = False) -> Callable[[str], bool]:
 
 _REGISTER = "[a-z][a-z0-9_]*:0x[0-9a-f]{1,16}"
 _COUNTS = "[a-z0-9][a-z0-9-]*:[1-9][0-9]{0,18}"
+_IDS: dict[str, Callable[[str], bool]] = {
+    "PD": _node("PD"),
+    "PD_OR_NONE": _node("PD", none=True),
+    "SPACE": _node("RESOURCE_SPACE"),
+    "RESOURCE": _node("RESOURCE"),
+    "THING": _node("RESOURCE_SPACE", "RESOURCE"),
+    "NODE": _node("PD", "RESOURCE_SPACE", "RESOURCE"),
+    "NODE_OR_NONE": _node("PD", "RESOURCE_SPACE", "RESOURCE", none=True),
+    "NAME_OR_NODE": lambda value: True,
+}
+"""The types with ids among their values."""
 _FORMS: dict[str, Callable[[str], bool]] = {
     "NUMBER": _integer(r"0|[1-9][0-9]{0,19}"),
     "FLAG": _like("[01]"),
@@ -165,13 +176,7 @@ _FORMS: dict[str, Callable[[str], bool]] = {
     "STATE_DIGEST": _like(r"[0-9a-f]{16}"),
     "TEXT": lambda value: True,
     "SPACE_TYPE": _like(r"[A-Z][A-Z0-9_]*"),
-    "PD": _node("PD"),
-    "PD_OR_NONE": _node("PD", none=True),
-    "SPACE": _node("RESOURCE_SPACE"),
-    "RESOURCE": _node("RESOURCE"),
-    "THING": _node("RESOURCE_SPACE", "RESOURCE"),
-    "NODE": _node("PD", "RESOURCE_SPACE", "RESOURCE"),
-    "NODE_OR_NONE": _node("PD", "RESOURCE_SPACE", "RESOURCE", none=True),
+    **_IDS,
     "CALLS": _like(rf"-|{_COUNTS}(,{_COUNTS})*"),
     "OBJECTS": _like(rf"-|{_COUNTS}(,{_COUNTS})*"),
     "REGISTERS": _like(rf"-|{_REGISTER}(,{_REGISTER})*"),
@@ -232,6 +237,13 @@ def field_types() -> dict[str, FieldType]:
                 f"trace_events.h: CR_TRACE_TYPES has {name}, which {__name__} does not know"
             )
     return types
+
+
+@functools.cache
+def id_fields(event: str) -> tuple[str, ...]:
+    """The fields of an event of this name whose values can be ids. Others only look like ids."""
+    table = headers.event_table()
+    return tuple(each for each in table.fields[event] if table.types[event, each] in _IDS)
 
 
 def cause_of(event: Event) -> str | None:

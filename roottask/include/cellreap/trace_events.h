@@ -206,6 +206,7 @@ typedef enum cr_print {
     CR_TRACE_TYPE(THING, TEXT, "a space or resource")                                              \
     CR_TRACE_TYPE(NODE, TEXT, "a PD, space or resource")                                           \
     CR_TRACE_TYPE(NODE_OR_NONE, TEXT, "a PD, space, resource or -")                                \
+    CR_TRACE_TYPE(NAME_OR_NODE, TEXT, "a name, or a PD or space")                                  \
     CR_TRACE_TYPE(CHANGE, TEXT, "what became of it")                                               \
     CR_TRACE_TYPE(EDGE_KIND, TEXT, "a kind of edge")                                               \
     CR_TRACE_TYPE(SETTING, TEXT, "a setting")                                                      \
@@ -351,7 +352,7 @@ typedef enum cr_print {
                    FIELD(digest, STATE_DIGEST),                                                    \
                    "What the PD is told by an operation. space, number: what its message named; "  \
                    "0: nothing. words: the registers of the answer; digest: of their contents.")   \
-    CR_TRACE_EVENT(CR_EV_MAKE_FAILED, "MAKE_FAILED", FIELD(what, MADE) FIELD(name, TEXT)           \
+    CR_TRACE_EVENT(CR_EV_MAKE_FAILED, "MAKE_FAILED", FIELD(what, MADE) FIELD(name, NAME_OR_NODE)   \
                    FIELD(step, NUMBER) FIELD(kind, MAKE_STEP) FIELD(status, NUMBER)                \
                    FIELD(undone, NUMBER) FIELD(bytes, NUMBER) FIELD(slots, NUMBER)                 \
                    FIELD(objects, OBJECTS),                                                        \

@@ -41,7 +41,12 @@ def test_each_event_has_words() -> None:
 @pytest.mark.behaviour("V-01")
 def test_what_a_pd_says_is_shown_as_it_says_it() -> None:
     said = Event("SAY", {"pd": "PD_1", "text": "PD_2"})
-    assert event_words(said, {"PD_1": "parrot", "PD_2": "fs"}) == 'parrot (PD_1) says "PD_2"'
+    names = {"PD_1": "parrot", "PD_2": "fs"}
+    assert event_words(said, names) == 'parrot (PD_1) says "PD_2"'
+    failed = Event("MAKE_FAILED", {"what": "hold", "name": "PD_2", "kind": "slot"})
+    assert event_words(failed, names) == "making hold fs (PD_2) failed at the step slot"
+    over = Event("RESPAWN", {"change": "over", "name": "PD_2"})
+    assert event_words(over, names).startswith("PD_2 stays down")
 
 
 @pytest.mark.behaviour("V-01")

@@ -15,7 +15,7 @@ from cellreap.trace.check.calls import TAKES
 from cellreap.trace.check.context import Concern, Context, WithinHandlers
 from cellreap.trace.check.independent import stands_for
 from cellreap.trace.check.running import Running
-from cellreap.trace.events import Event
+from cellreap.trace.events import Event, id_fields
 
 TOLD: Final = frozenset(
     {
@@ -65,9 +65,8 @@ class Interleaved(Concern):
             self._begin(self.context.cleanups.running)
         if self.open is not None:
             self._asks(event.values.get("asker", event.values.get("pd", self._asker)))
-            for field, value in event.values.items():
-                if field != "text":  # of a SAY, which may look like an id
-                    self._may_name(self.open, value)
+            for field in id_fields(event.name):
+                self._may_name(self.open, event[field])
 
     def residue(self, event: Event) -> None:
         """TAKEOVER: a step was left, and another one follows before the cleaner stops."""
