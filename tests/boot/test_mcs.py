@@ -159,8 +159,7 @@ def test_whoever_dies_in_a_chain_of_passive_servers_the_time_goes_back_to_whose_
     at: dict[str, object] = {"at": 2, "how": "kill", "spread_ns": 1_000_000, "repeat": times}
     crashes = [{"pd": pd, "seed": seed, **at} for seed, pd in enumerate(who)]
     change = together(WITH_SOME_TRUTH, with_crashes(*crashes))
-    counted = COUNTED if arch == "aarch64" else ()  # x86_64's kernel has no time then
-    run = mcs(arch).run("passive", change=change, qemu_args=counted)
+    run = mcs(arch).run("passive", change=change, qemu_args=COUNTED)
     assert [run.name(e["trigger"]) for e in run.cleanups()] == [
         p for p in who for _ in range(times)
     ]
