@@ -79,6 +79,8 @@ def test_an_error_that_lasts_leaves_exactly_what_is_named(target: Target) -> Non
     told = "\n".join(tell(reading, run.report.kernel))
     assert f"{space}) is not destroyed" in told
     assert f"a later run would do {len(left(run))} steps" in told
+    later = f"run 1 over what was left, step {number + 1} of "
+    assert told.count(later) == 3
     (cleanup,) = run.report.cleanups
     assert {tuple(step) for step in cleanup.left} == left(run)
 

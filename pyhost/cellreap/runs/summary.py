@@ -10,7 +10,7 @@ from typing import Any
 from cellreap.model.ids import ROOT, kind_of
 from cellreap.model.memory import size_told
 from cellreap.runs.folding import folded, in_order, in_ranges, many_of, name_of, natural
-from cellreap.trace.events import Event, printable
+from cellreap.trace.events import printable
 from cellreap.trace.faults import FaultSeen
 from cellreap.trace.reading import Reading
 from cellreap.trace.refusals import refusals_told
@@ -259,7 +259,7 @@ def _long(
     ends = _list([name_of(pd, names) for pd in chapter.ends])
     lines += _section("last", [f"{ends}: destructors"] if ends else [])
     lines += _section("order", [_order(chapter, checked, names)])
-    lines += _section("failed", [_death(chapter, event, names) for event in chapter.of("TAKEOVER")])
+    lines += _section("failed", list(_deaths(chapter, names)))
     lines += _section("freed", [_freed(chapter, checked)])
     back = [f"{printable(names[pd])} as {anew}" for pd, anew in chapter.back.items()]
     some = back if len(back) <= _NAMED else [many_of(list(chapter.back), names)]
@@ -323,12 +323,17 @@ def _memory(checked: Cleanup | None, names: Mapping[str, str]) -> Iterator[tuple
             yield pd, f" {word} {size_told(size)} of {_and(of)}{later}"
 
 
-def _death(chapter: Chapter, event: Event, names: Mapping[str, str]) -> str:
-    """A step at which the cleaner died: its number, what it was for, and what follows."""
-    about = [name_of(event[field], names) for field in ("node", "pd") if event[field] != "-"]
-    step = f"step {event['number']} of {chapter.steps}, {' '.join((event['step'], *about))}"
-    after = "left for later" if event["left"] == "1" else "repeated"
-    return f"{step}, attempt {event['attempts']}: {event['death']}; {after}"
+def _deaths(chapter: Chapter, names: Mapping[str, str]) -> Iterator[str]:
+    """The steps at which cleaners died: run, number, what they were for, and what follows."""
+    run = ""
+    for event in chapter.of("RECOVER", "TAKEOVER"):
+        if event.name == "RECOVER":
+            run = f"run {event['run']} over what was left, "
+            continue
+        about = [name_of(event[field], names) for field in ("node", "pd") if event[field] != "-"]
+        step = f"step {event['number']} of {chapter.steps}, {' '.join((event['step'], *about))}"
+        after = "left for later" if event["left"] == "1" else "repeated"
+        yield f"{run}{step}, attempt {event['attempts']}: {event['death']}; {after}"
 
 
 def fault_lines(fault: FaultSeen | None) -> list[str]:

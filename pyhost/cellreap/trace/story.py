@@ -44,9 +44,9 @@ class Chapter:
     back: dict[str, str] = field(default_factory=dict)
     """doomed PD of the configuration -> the PD that was created in its place"""
 
-    def of(self, name: str) -> list[Event]:
-        """The kept events of that name."""
-        return [event for event in self.events if event.name == name]
+    def of(self, *names: str) -> list[Event]:
+        """The kept events of these names."""
+        return [event for event in self.events if event.name in names]
 
 
 class Story:

@@ -363,7 +363,8 @@ typedef enum cr_op {
         "A limit is reached: nodes, edges, slots, requests or a count.")                           \
     CR_RESULT(CR_RESULT_BAD_BADGE, 9,                                                              \
         "The badge or capability is of the wrong kind, or its request no longer exists.")          \
-    CR_RESULT(CR_RESULT_MEMORY, 10, "No kernel memory is left.")                                   \
+    CR_RESULT(CR_RESULT_MEMORY, 10,                                                                \
+        "No kernel memory is left, or a failure that `inject` orders says so.")                    \
     CR_RESULT(CR_RESULT_FAILED, 11, "An argument is invalid.")                                     \
     CR_RESULT(CR_RESULT_UNACKED, 12,                                                               \
         "Too many slots of the receiving PD wait for it to acknowledge a loss.")                   \
