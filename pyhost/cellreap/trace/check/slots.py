@@ -179,8 +179,8 @@ class Slots(Concern):
     def told(self, pd: str, about: str, token: int) -> None:
         """The PD is told of a loss."""
         for slot in self._untold(pd, about):
-            leads = self._cspaces[pd].reserved[slot].leads
-            self._cspaces[pd].reserved[slot] = Reservation(token, True, leads=leads)
+            reserved = self._cspaces[pd].reserved
+            reserved[slot] = replace(reserved[slot], token=token, about="")
 
     def _reserve(self, pd: str, slot: int, notice: Reservation) -> None:
         """Somebody else emptied the slot. It must stay empty until the PD finishes the notice."""
