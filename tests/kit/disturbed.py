@@ -4,7 +4,7 @@
 Each is made of what `kit.chaos` makes, of configurations of the tests, or of both, side by side.
 Then it is disturbed: PDs, edges, rights, crashes of every kind, policies and failures of the root
 task are added at random. What breaks a rule for configurations is left out. The same seed yields
-the same system.
+the same system, for kernels with MCS and for those without.
 """
 
 from __future__ import annotations
@@ -52,7 +52,12 @@ MESSAGES: Final = 300
 STEPS: Final = 250
 MADE: Final = 400
 _NAMED: Final = ("requests", "holds_pds", "may_set_policy_of")
-_NAMES: Final = ("fault_handler", "post_mortem")
+_NAMES: Final = ("fault_handler", "post_mortem", "thread_of")
+_SHARED: Final = {"region": "map", "channel": "end"}
+"""Table -> its tables that name the PDs which have it."""
+_OF_A_MACHINE: Final = frozenset({"interrupt", "port", "drive"})
+_OF_MCS: Final = ("budget_us", "period_us", "overrun", "passive")
+QUOTAS: Final = ("nodes", "edges", "spaces", "requests", "tickets", "pds", "pages")
 
 
 def is_valid(table: Table) -> bool:
@@ -72,8 +77,10 @@ def _taken() -> tuple[tuple[str, Table], ...]:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
         system = table["system"]
         apart = {"reconcile", "snapshot", "scenario"} & system.keys()
+        apart |= ({"program"} | _OF_A_MACHINE) & table.keys()
+        apart |= {key for each in table.get("region", []) for key in each} & {"physical", "fill"}
         halts = any(pd["program"] == HALTER for pd in table["pd"])
-        if not apart and not halts and "program" not in table and len(table["pd"]) <= MOST_PDS:
+        if not apart and not halts and len(table["pd"]) <= MOST_PDS:
             found.append((path.stem, table))
     return tuple(found)
 
@@ -88,7 +95,7 @@ def _has_checkpoints(program: str) -> bool:
 
 
 def _renamed(table: Table, prefix: str) -> Table:
-    """A configuration in which all PDs and spaces have a prefix."""
+    """A configuration in which all PDs, and what they have, have a prefix."""
     made = copy.deepcopy(table)
     for pd in made["pd"]:
         pd["name"] = prefix + pd["name"]
@@ -102,6 +109,11 @@ def _renamed(table: Table, prefix: str) -> Table:
             space["name"] = prefix + space["name"]
     for link in made.get("link", []):
         link["between"] = [prefix + name for name in link["between"]]
+    for kind, ends in _SHARED.items():
+        for each in made.get(kind, []):
+            each["name"] = prefix + each["name"]
+            for end in each[ends]:
+                end["pd"] = prefix + end["pd"]
     for crash in made.get("crash", []):
         for key in ("pd", "by"):
             if key in crash:
@@ -111,7 +123,7 @@ def _renamed(table: Table, prefix: str) -> Table:
 
 def _side_by_side(parts: list[Table]) -> Table:
     made: Table = {"system": dict(parts[0]["system"]), "policy": dict(parts[0].get("policy", {}))}
-    for key in ("pd", "link", "crash"):
+    for key in ("pd", "link", *_SHARED, "crash"):
         made[key] = [entry for part in parts for entry in part.get(key, [])]
     made["bench"] = dict(parts[0].get("bench", {}))
     first = made["bench"].get("inject", [])
@@ -241,6 +253,46 @@ def _edge(rng: random.Random, table: Table) -> None:
         pd["requests"] = [*pd.get("requests", []), rng.choice(spaces)]
 
 
+def _region(rng: random.Random, table: Table) -> None:
+    number, names = len(table["region"]), [pd["name"] for pd in _pds(table)]
+    region: Table = {
+        "name": f"region{number}",
+        "size": 4096 * rng.choice([1, 1, 2, 5]),
+        "after": rng.choice(["keep", "zero"]),
+        "map": [
+            {"pd": name, "address": (0x500 + number) << 20, "writable": rng.random() < 0.7}
+            for name in rng.sample(names, min(len(names), rng.randint(1, 3)))
+        ],
+    }
+    if rng.random() < 0.5:
+        region["epoch"] = 0
+    table["region"].append(region)
+
+
+def _channel(rng: random.Random, table: Table) -> None:
+    number, names = len(table["channel"]), [pd["name"] for pd in _pds(table)]
+    ends = [
+        {"pd": name, "notify": rng.random() < 0.8} for name in rng.sample(names, min(len(names), 2))
+    ]
+    table["channel"].append({"name": f"channel{number}", "end": ends})
+
+
+def _quota(rng: random.Random, table: Table) -> None:
+    pd = _some(rng, table)
+    pd["quota"] = {**pd.get("quota", {}), rng.choice(QUOTAS): rng.randint(0, 30)}
+
+
+def _time(rng: random.Random, table: Table) -> None:
+    """Of MCS."""
+    pd = _some(rng, table)
+    if rng.random() < 0.3:
+        pd["passive"] = True
+        return
+    pd["budget_us"] = rng.choice([200, 1000, 5000, 20_000])
+    pd["period_us"] = pd["budget_us"] * rng.choice([1, 2, 5])
+    pd["overrun"] = rng.choice(["wait", "wait", "fault"])
+
+
 def _spawner(rng: random.Random, table: Table) -> None:
     pd = _some(rng, table)
     pd["spawns"] = [*pd.get("spawns", []), rng.choice(SPAWNED)]
@@ -294,8 +346,8 @@ def _fuzzer(rng: random.Random, table: Table) -> None:
         "args": [rng.randrange(1 << 31), rng.randint(50, MESSAGES), bits, 0],
         "space": [{"name": f"{name}_space", "type": "FUZZ"}],
     }
-    pd |= {right: True for right in ("may_extract", "may_collect", "may_listen", "may_set_depth")
-           if rng.random() < 0.3}  # fmt: skip
+    rights = ("may_extract", "may_collect", "may_listen", "may_set_depth", "allocates")
+    pd |= {right: True for right in rights if rng.random() < 0.3}
     if pd["holds_pds"] and rng.random() < 0.3:
         pd["may_set_policy_of"] = list(pd["holds_pds"])
     if rng.random() < 0.3:
@@ -348,6 +400,9 @@ DISTURBANCES: Final[tuple[tuple[float, Callable[[random.Random, Table], None]], 
     *((0.5, _respawn),) * 4,
     *((0.5, _own),) * 8,
     *((0.5, _edge),) * 8,
+    *((0.3, _region),) * 2,
+    *((0.3, _channel),) * 2,
+    *((0.2, _quota),) * 2,
     (0.3, _spawner),
     *((0.5, _crash),) * 4,
     *((0.3, _inject),) * 4,
@@ -359,8 +414,8 @@ def _programs(table: Table) -> set[str]:
     return {name for pd in table["pd"] for name in (pd["program"], *pd.get("spawns", []))}
 
 
-def disturbed(seed: int) -> Table:
-    """The configuration of a seed, as the tables of a TOML file."""
+def disturbed(seed: int, mcs: bool = False) -> Table:
+    """The configuration of a seed, as the tables of a TOML file. mcs: the kernel has MCS."""
     rng = random.Random(f"disturbed {seed}")
     table = _base(rng, seed)
     table["system"]["name"] = f"disturbed{seed}"
@@ -370,7 +425,10 @@ def disturbed(seed: int) -> Table:
         table = _base(rng, seed)
         table["system"]["name"] = f"disturbed{seed}"
         table["policy"]["allow_cycles"] = True
-    for likely, disturb in DISTURBANCES:
+    for pd in table["pd"]:
+        for key in () if mcs else _OF_MCS:
+            pd.pop(key, None)
+    for likely, disturb in (*DISTURBANCES, *(((0.5, _time),) * 4 if mcs else ())):
         if rng.random() < likely:
             changed = copy.deepcopy(table)
             disturb(rng, changed)
@@ -396,6 +454,12 @@ def _without_name(table: Table, name: str) -> Table:
             if key in pd:
                 pd[key] = [each for each in pd[key] if each != name and each not in spaces]
     made["link"] = [link for link in made.get("link", []) if name not in link["between"]]
+    for region in made.get("region", []):
+        region["map"] = [each for each in region["map"] if each["pd"] != name]
+    made["region"] = [region for region in made.get("region", []) if region["map"]]
+    made["channel"] = [
+        each for each in made.get("channel", []) if name not in [end["pd"] for end in each["end"]]
+    ]
     made["crash"] = [
         crash for crash in made.get("crash", []) if name not in (crash["pd"], crash.get("by"))
     ]
@@ -406,7 +470,7 @@ def smaller(table: Table) -> Iterator[Table]:
     """Systems with less in them, those that lack most first. Not all are valid."""
     for pd in table["pd"]:
         yield _without_name(table, pd["name"])
-    for key in ("crash", "link"):
+    for key in ("crash", "link", *_SHARED):
         for place in range(len(table.get(key, []))):
             made = copy.deepcopy(table)
             del made[key][place]

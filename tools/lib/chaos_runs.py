@@ -33,6 +33,7 @@ from cellreap.runs.places import programs_beside
 from cellreap.system.config import parse_config
 from cellreap.system.image import read_image
 from cellreap.system.refkernel import arches_of_refkernel
+from cellreap.system.sdk import is_mcs
 from cellreap.trace.reader import Reader
 from kit.chaos import Table
 from kit.disturbed import QEMU, disturbed, shrunk
@@ -152,10 +153,15 @@ def end_of(booted: Boot, ending: Ending) -> str:
     return "cut" if booted.end in (End.ASKED, End.TIMEOUT) else "failed"
 
 
+def system_of(seed: int, arch: str, kernel: str) -> Table:
+    """The system of a seed, for this kernel."""
+    return disturbed(seed, is_mcs(kernel_for(arch, kernel, QUIET).options))
+
+
 def run_seed(seed: int, arch: str, kernel: str, folder: Path) -> Outcome:
     """Runs the system of a seed. What failed, or was cut, is kept in `folder`."""
     path = folder / f"seed{seed}-{arch}-{Path(kernel).name}.toml"
-    written(expecting_nothing(disturbed(seed)), path)
+    written(expecting_nothing(system_of(seed, arch, kernel)), path)
     try:
         outcome = boot(path, arch, kernel, seed)
     except InputError as error:  # The system is valid, so it is too large.
@@ -180,7 +186,7 @@ def make_smaller(outcome: Outcome, folder: Path, tries: int) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     name = f"seed{outcome.seed}-{outcome.arch}-{Path(outcome.kernel).name}"
     kept, tried = folder / f"{name}.toml", folder / f"{name}.try.toml"
-    table = disturbed(outcome.seed)
+    table = system_of(outcome.seed, outcome.arch, outcome.kernel)
     written(expecting_nothing(table), kept)
 
     def fails(candidate: Table) -> bool:

@@ -29,6 +29,17 @@ def test_a_seed_makes_the_same_valid_system() -> None:
     names = {crash["how"] for table in made for crash in table["crash"]}
     assert len(names) > 3
     assert any(table["bench"]["inject"] for table in made)
+    assert all(any(table[what] for table in made) for what in ("region", "channel"))
+
+
+@pytest.mark.behaviour("S-15")
+def test_what_needs_mcs_is_in_systems_for_such_kernels_only() -> None:
+    timed = {
+        mcs: {key for seed in SEEDS for pd in disturbed(seed, mcs)["pd"] for key in pd}
+        & {"budget_us", "period_us", "overrun", "passive"}
+        for mcs in (False, True)
+    }
+    assert (len(timed[False]), len(timed[True])) == (0, 4)
 
 
 @pytest.mark.behaviour("S-15")
