@@ -7,7 +7,7 @@
 #include "making.h"
 #include "stand_ins.h"
 
-/* By the PD's position in the configuration. 0: it has no channel. */
+/* By the PD's position in the configuration. 0: it has no channel for signals. */
 static seL4_CPtr bells[CR_IMAGE_MAX_PDS];
 static uint32_t back_in[CR_IMAGE_MAX_PDS]; /* the turn; 0: it is not back since the last signals */
 static uint32_t turn;
@@ -23,6 +23,12 @@ static seL4_Word badge_of(uint32_t end)
     return (microkit ? 0 : cr_badge(CR_BADGE_SIGNAL, 0, 0)) | 1ull << to->id;
 }
 
+/* Whether the channel of this end is for signals. Else it is for calls alone. */
+static int is_for_signals(uint32_t end)
+{
+    return cr_end_at(end)->slot != 0 || cr_other_end(end)->slot != 0;
+}
+
 void cr_channels_init(void)
 {
     const cr_image_header *image = cr_sys.image;
@@ -30,8 +36,10 @@ void cr_channels_init(void)
     uint32_t count = 0;
     for (uint32_t i = 0; i < image->ends.count; i++) {
         seL4_CPtr *bell = &bells[cr_end_at(i)->pd];
-        count += *bell == 0;
-        *bell = 1;
+        if (is_for_signals(i) && *bell == 0) {
+            *bell = 1;
+            count++;
+        }
     }
     if (count == 0) {
         return;
@@ -67,7 +75,7 @@ void cr_channels_add(const cr_pd *pd, uint32_t config)
 {
     for (uint32_t i = 0; i < cr_sys.image->ends.count; i++) {
         cr_ref *known = &cr_sys.channels[i / 2];
-        if (cr_end_at(i)->pd == config && (cr_end_at(i)->slot != 0 || cr_other_end(i)->slot != 0)) {
+        if (cr_end_at(i)->pd == config && is_for_signals(i)) {
             cr_making_add_edge(&(cr_new_edge){
                 .kind = CR_EDGE_HOLD,
                 .from = &pd->node,

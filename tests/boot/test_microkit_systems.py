@@ -106,7 +106,11 @@ def test_a_pd_that_wants_to_know_hears_that_its_peer_is_back(
     assert len(shown["cleanups"]) == len(times) + 1  # After the last one it stays down.
 
 
-ADDER = '<channel><end pd="caller" id="0" pp="true"/><end pd="adder" id="7"/></channel>'
+ADDER = (
+    '<channel><end pd="caller" id="0" pp="true" notify="false"/>'
+    '<end pd="adder" id="7" notify="false"/></channel>'
+)
+"""No PD may signal another."""
 
 
 def served(passive: bool) -> str:

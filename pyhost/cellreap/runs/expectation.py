@@ -32,6 +32,7 @@ from cellreap.system.config import (
     quotas,
     read_text,
     respawn_of,
+    signal_ends,
 )
 from cellreap.system.config.region import kept_from_others
 from cellreap.system.config.tables import may, need
@@ -212,8 +213,8 @@ def _pd(
         microkit=pd.abi == "microkit",
         ends=tuple(
             ExpectedEnd(end.channel, end.peer, end.slot, badge_of(config, other))
-            for end, other in both_ends(config)
-            if end.pd == pd.name and (end.slot or other.slot)
+            for end, other in signal_ends(config)
+            if end.pd == pd.name
         ),
         calls=tuple(
             ExpectedCall(end.peer, end.calls, call_badge(other))

@@ -18,7 +18,7 @@ from cellreap.system.capdl.layout import spawned_pd
 from cellreap.system.capdl.objects import Body
 from cellreap.system.capdl.parts import Parts
 from cellreap.system.capdl.target import Target
-from cellreap.system.config import Config, Pd, called, ends, tables, thread_of
+from cellreap.system.config import Config, Pd, called, signal_ends, tables, thread_of
 from cellreap.system.config.tables import bytes_of
 from cellreap.system.elf import read_executable
 from cellreap.system.image import Sizes
@@ -57,7 +57,7 @@ def sizes_of(
     }
     spawned = {program: body(spawned_pd(program)) for pd in config.pds for program in pd.spawns}
     turn_threads = _turn_threads(config)
-    bells, doors = {end.pd for end in ends(config)}, called(config)
+    bells, doors = {end.pd for end, _ in signal_ends(config)}, called(config)
     stand_ins = sum(pd.child_id is not None for pd in config.pds)
     own = 1 << roottask("root.h", "CR_OWN_BLOCK_BITS")
     mcs = target.sc_bits > 0

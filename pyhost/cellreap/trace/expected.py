@@ -268,10 +268,10 @@ class Expected:
     def core_spaces(self) -> tuple[str, ...]:
         """The types of the root task's spaces, in the order of their creation. Those of memory are
         there if a PD may allocate or has a region, those of channels, interrupts, ports and shared
-        address spaces if a PD has any.
+        address spaces if a PD has any. A channel for calls alone counts.
         """
         memory = any(pd.allocates or pd.maps for pd in self.pds)
-        channels = any(pd.ends for pd in self.pds)
+        channels = any(pd.ends or pd.calls for pd in self.pds)
         kinds = {line.kind for pd in self.pds for line in pd.lines}
         more = tuple(kind for kind in (INTERRUPT, PORTS) if kind in kinds)
         threads = any(pd.process is not None for pd in self.pds)

@@ -25,9 +25,9 @@ from cellreap.system.config import (
     both_ends,
     call_badge,
     called,
-    ends,
     hold_slots,
     lines,
+    signal_ends,
 )
 from cellreap.system.config.lines import Line
 
@@ -109,8 +109,8 @@ def regions_of(config: Config, pd: str) -> Iterator[Region]:
 
 
 def bells_of(config: Config) -> dict[str, str]:
-    """PD that has a channel -> its notification, which outlives it."""
-    return {end.pd: _bell(end.pd) for end in ends(config)}
+    """PD that has a channel for signals -> its notification, which outlives it."""
+    return {end.pd: _bell(end.pd) for end, _ in signal_ends(config)}
 
 
 def doors_of(config: Config) -> dict[str, str]:

@@ -16,6 +16,7 @@ from cellreap.system.config.channels import (
     fault_badge,
     hold_slots,
     parent_of,
+    signal_ends,
 )
 from cellreap.system.config.closeness import closeness_of
 from cellreap.system.config.debugging import asking, check_debug, on_kernel
@@ -101,6 +102,7 @@ __all__ = [
     "read_text",
     "respawn_of",
     "scheduled",
+    "signal_ends",
     "tables",
     "thread_of",
     "timed",

@@ -56,6 +56,8 @@ def channels(config: Config) -> Iterator[Problem]:
         if len(channel.ends) != 2:
             yield at, f"{len(channel.ends)} ends; expected two [[channel.end]]"
             return
+        if not any(end.notify or end.pp for end in channel.ends):
+            yield at, "neither PD may signal the other; expected notify = true at an end"
         if channel.ends[0].pd == channel.ends[1].pd:
             yield (*at, "end", 1, "pd"), "is the other end, too; expected another PD"
         for j, end in enumerate(channel.ends):

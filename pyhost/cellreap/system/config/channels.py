@@ -59,6 +59,11 @@ def both_ends(config: Config) -> Iterator[tuple[ChannelEnd, ChannelEnd]]:
     return ((end, found[i ^ 1]) for i, end in enumerate(found))
 
 
+def signal_ends(config: Config) -> Iterator[tuple[ChannelEnd, ChannelEnd]]:
+    """The same for channels over which a PD may signal the other one. Others are for calls."""
+    return (both for both in both_ends(config) if both[0].slot or both[1].slot)
+
+
 def ends_of(config: Config, pd: str) -> Iterator[ChannelEnd]:
     """The ends of a PD."""
     return (end for end in ends(config) if end.pd == pd)
