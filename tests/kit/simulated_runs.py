@@ -72,6 +72,7 @@ def left_run(deadline: int = 0, rounds: bool = False) -> list[Draft]:
     target.cleanup()
     if rounds:
         target.emit("unfinished THREAD", pd=server)
+        target.unmade("hold", server, 1, "slot")  # It is tried until the end.
     return target.end()
 
 

@@ -72,5 +72,7 @@ class Rounds(Concern):
     }
 
 
-AT_END = frozenset({"unfinished THREAD", "REFUSED", "USAGE", "STATE", "SETTLED", "END"})
-"""Events that come after it."""
+AT_END = frozenset(
+    {"unfinished THREAD", "REFUSED", "USAGE", "MAKE_FAILED", "STATE", "SETTLED", "END"}
+)
+"""Events that come after it. What could not be made is tried again until the end."""
