@@ -71,6 +71,21 @@ def test_notices_of_a_pd_without_a_deadline_are_told_and_violate_nothing() -> No
     assert rules(left_run(deadline=1000)) == {"notices.end"}
 
 
+@pytest.mark.behaviour("S-15", "B-03")
+@pytest.mark.parametrize(("how", "broken"), [("hang", set()), ("freeze", {"actors.silent"})])
+def test_who_computes_for_ever_uses_its_budget_up(how: str, broken: set[str]) -> None:
+    target = Target(0, 0, "spender")
+    pd = target.pd("spender", budget_us=1000, period_us=2000)
+    target.quiet()
+    if how == "freeze":
+        target.freeze(pd)
+    else:
+        target.stage(1, how, pd)
+    target.fault(pd, "timeout", address=1)
+    target.cleanup()
+    assert rules(target.end()) == broken
+
+
 @pytest.mark.behaviour("S-17")
 def test_a_pd_that_leaves_its_rounds_is_told_and_violates_nothing() -> None:
     found = reading(left_run(rounds=True))

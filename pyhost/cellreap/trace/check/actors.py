@@ -53,7 +53,9 @@ class Actors(Concern):
             context.hung.acted[pd] = context.timing.now
         if pd == ROOT or pd not in context.model.nodes:
             self.bad("actors.there", f"{pd} is not there, or asks for nothing")
-        elif pd in self.silent:
+        elif pd in self.silent and (
+            self.is_suspended(pd) or event.values.get("kind") != "timeout"  # who hangs by itself
+        ):
             self.bad("actors.silent", f"{pd} {self.silent[pd]} and can do nothing any more")
         elif pd in self.waiting:
             self.bad("actors.waiting", f"{pd} waits for ticket {self.waiting[pd]} to be over")
