@@ -110,6 +110,17 @@ if sys.argv[1] == "adds" and sums.add(2, 3) != 5:
     sys.exit("FAILED two and three")
 """
 
+RUNS_TESTS = """\
+import subprocess
+import sys
+from sums import add
+
+def test_sums(tmp_path):
+    (tmp_path / "test_more.py").write_text("def test_more(tmp_path): pass")
+    subprocess.run([sys.executable, "-m", "pytest", "test_more.py"], cwd=tmp_path, check=True)
+    assert add(2, 3) == 5
+"""
+
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
@@ -236,6 +247,16 @@ def test_a_check_that_fails_without_a_fault_is_an_error(tree: Path) -> None:
     done = mutate(tree, "--count", "0", "--only", "sums are")
     assert done.returncode == 2
     assert "adds fails without a fault: two and three" in done.stderr
+
+
+@pytest.mark.slow
+def test_the_tests_of_a_check_may_run_tests_themselves(tree: Path) -> None:
+    (tree / "test_sums.py").write_text(RUNS_TESTS)
+    plan = tree / "tools" / "mutation" / "plan.toml"
+    command = 'adds]\ncommand = ["{python}", '
+    replace(plan, command + '"check.py", "adds"]', command + '"-m", "pytest", "test_sums.py"]')
+    done = mutate(tree, "--count", "0", "--only", "differences")
+    assert (done.returncode, done.stderr.count("noticed by adds: test_sums.py")) == (0, 1), done
 
 
 def test_a_copy_that_does_not_build_without_a_fault_is_an_error(tree: Path) -> None:

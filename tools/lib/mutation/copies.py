@@ -67,7 +67,7 @@ class Copy:
             "PYTHONPATH": str(self.tree / "pyhost"),
             "XDG_CACHE_HOME": str(cache),
             "TMPDIR": str(temporary),
-            "PYTEST_ADDOPTS": f"-p no:cacheprovider --basetemp={temporary}/pytest",
+            "PYTEST_ADDOPTS": "-p no:cacheprovider",
             "CELLREAP_HOME": str(self.tree),
         }
 
