@@ -55,7 +55,8 @@ def test_a_signal_that_ends_a_build_leaves_no_folder(sign: signal.Signals, tmp_p
     tool.chmod(0o755)
     bench.emulator("")
     process = subprocess.Popen(
-        command("run", str(bench.config)),
+        # nohup ignores SIGHUP, and what it starts inherits that.
+        ["env", f"--default-signal={sign.name}", *command("run", str(bench.config))],
         env={**bench.env, "TMPDIR": str(temporary)},
         stderr=subprocess.PIPE,
         text=True,
