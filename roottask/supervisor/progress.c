@@ -135,13 +135,19 @@ static int oldest_strict(const cr_pd *pd, cr_work_notice *out)
            oldest_that(pd, 1, out);
 }
 
-/* Whether the PD's clock has to run. */
+/* Whether the PD's clock has to run. It need not if the PD has nothing but a probe of hung.h. */
 static int is_watched(const cr_pd *pd)
 {
     cr_work_notice notice;
-    return cr_pd_is_served(pd) &&
-           (pd->deadline_ms != 0 ? cr_work_oldest_of(cr_sys.work, cr_receiver(pd), &notice) == CR_OK
-                                 : oldest_awaited(pd, &notice) || oldest_strict(pd, &notice));
+    if (!cr_pd_is_served(pd)) {
+        return 0;
+    }
+    if (pd->deadline_ms != 0) {
+        return cr_work_oldest_of(cr_sys.work, cr_receiver(pd), &notice) == CR_OK &&
+               (!cr_hung_is_probe(pd, &notice) || oldest_that(pd, 0, &notice) ||
+                oldest_strict(pd, &notice));
+    }
+    return oldest_awaited(pd, &notice) || oldest_strict(pd, &notice);
 }
 
 int cr_progress_is_pending(const cr_pd *pd)

@@ -185,6 +185,16 @@ def test_who_cannot_run_has_not_hung(target: Target) -> None:
     assert run.says("client")[0] == "answer: ok"
 
 
+@pytest.mark.behaviour("S-05")
+def test_who_waits_and_does_not_finish_a_probe_keeps_no_run_from_its_end(target: Target) -> None:
+    """Nothing will be decided about it: it waits, and a probe of its heartbeat has no deadline."""
+    dawdler = {"name": "dawdler", "program": "dawdler", "heartbeat_ms": LIMIT, "deadline_ms": 100}
+    run = target.run("kept_call", change=with_pds(Pd.model_validate(dawdler)))
+    assert [run.name(event["to"]) for event in run.of("QUEUE", kind="probe")] == ["dawdler"]
+    assert run.says("dawdler") == ["signalled"]
+    assert run.alive() == {*ALL, "dawdler"}
+
+
 @pytest.mark.slow
 @pytest.mark.behaviour("S-05")
 @pytest.mark.parametrize("system", thorough_but(SYSTEMS, *SYSTEMS[1:3]))

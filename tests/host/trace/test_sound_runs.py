@@ -223,6 +223,26 @@ def test_what_is_due_while_the_root_task_is_busy_is_told_behind_the_next_clock(
 
 
 @pytest.mark.behaviour("S-15")
+def test_the_deadline_of_a_notice_does_not_begin_anew_when_a_probe_is_finished() -> None:
+    target = Target(0, 0, "probed")
+    server, guest = target.pd("server", deadline_ms=1000, heartbeat_ms=300), target.pd("guest")
+    target.request(guest, target.space(server, "BLOCK", "disk"))
+    target.quiet()
+    target.emit("CLOCK", ms=100)
+    target.exit(guest, 0)
+    target.cleanup()
+    (notice,) = target.fetch(server)
+    target.emit("CLOCK", ms=600)
+    target.probe(server, None, 300)
+    (probe,) = target.fetch(server)
+    target.ack(server, probe)
+    target.emit("CLOCK", ms=1200)
+    target.emit("HELD_UP", pd=server, ms=1060, ran=0)
+    target.ack(server, notice)
+    assert rules(target.end()) == set()
+
+
+@pytest.mark.behaviour("S-15")
 def test_who_is_held_up_is_told_between_the_end_by_an_alarm_and_its_cleanup() -> None:
     """An interrupt of the timer brings both about. The cleanup comes when it is handled."""
     target = Target(0, 0, "alarm")

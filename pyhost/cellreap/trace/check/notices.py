@@ -103,7 +103,8 @@ class Notices(Concern):
         for notice in self.work.unfinished():
             what = "acknowledged" if notice.state == "out" else "fetched"
             about = f"notice {notice.token} ({notice.kind} {notice.node})"
-            if self.context.blame.may_keep(notice.to):
+            probe = self.context.hung.is_probe(notice.to, notice.token)
+            if probe or self.context.blame.may_keep(notice.to):
                 self.context.report.undone.append(Undone(notice.to, f"never {what} {about}"))
             else:
                 self.bad("notices.end", f"{about} to {notice.to} was never {what}")
@@ -158,7 +159,7 @@ class Notices(Concern):
             self._failures[token] = failure
         if result != "failed":
             context.tombstones.finished(pd, token)
-        context.timing.finished(pd, token)
+        context.timing.finished(pd, token, notice.kind)
         context.hung.finished(pd, token)
         context.tickets.note(self.work.take_changed())
         context.slots.finished(pd, token, result != "failed")

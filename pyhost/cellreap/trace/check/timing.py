@@ -14,6 +14,11 @@ SLACK_MS = 100
 the time at the end of an interval of the timer.
 """
 
+STRICT = ("probe", "fault")
+"""Kinds of notices that have a time of their own each. The time of the others begins when one of
+them is finished, or the first one is owed.
+"""
+
 ERROR = 50
 """The clock of the times may be so exact: by one part in so many. On x86_64 it is measured with the
 timer that CLOCK counts by.
@@ -32,7 +37,9 @@ class Timing(Concern):
         self._unheard: dict[str, int] = {}
         """PD -> since this time, at the latest, it has had a notice and nothing was heard of it"""
         self._began: dict[str, int] = {}
-        """PD -> at this time, or later, it last finished a notice or was first owed one"""
+        """PD -> at this time, or later, it last finished a notice or was first owed one, but for
+        those that are STRICT
+        """
         self._told: dict[str, int] = {}
         """PD -> the time of its last HELD_UP, or when it was last owed its first notice"""
         self._queued: dict[int, int] = {}
@@ -66,15 +73,15 @@ class Timing(Concern):
 
     def queued(self, pd: str, token: int, kind: str) -> None:
         """A notice is to be queued."""
-        if kind in ("probe", "fault"):
+        if kind in STRICT:
             self._queued[token] = self.now
         elif self.context.notices.oldest(pd) is None:
             self._restart(pd)
 
-    def finished(self, pd: str, token: int) -> None:
+    def finished(self, pd: str, token: int, kind: str) -> None:
         """The PD finished a notice."""
         self._unheard.pop(pd, None)
-        if token not in self._finished:
+        if kind not in STRICT and token not in self._finished:
             self._finished.add(token)
             self._began[pd] = self._told[pd] = self.now
 
