@@ -288,3 +288,40 @@ def test_a_client_of_a_space_that_is_doomed_already_does_not_go_with_its_server(
     target.serve(watcher)
     next(first, None)
     assert rules(target.events) & {"authority.protected"} == found  # the trace ends here
+
+
+@pytest.mark.behaviour("S-15")
+@pytest.mark.parametrize("part", [False, True])
+def test_memory_that_only_a_resource_refers_to_is_freed_with_it(part: bool) -> None:
+    target = Target(0, 0, "backed")
+    server = target.pd("server")
+    space = target.space(server, "BLOCK", "disk")
+    target.quiet()
+    block, memory = target.resource(space), target.memory(server)
+    target.model.add_map(block, memory)
+    target.edge("made", "MAP", block, memory, 1, asker=server, op="back")
+    target.model.drop_hold(server, memory)
+    target.edge("dropped", "HOLD", server, memory, 1, asker=server, op="release")
+    target.delete(space if part else block)
+    target.model.remove_resource(memory)
+    target.free_memory(memory)
+    target.account()
+    assert rules(target.end()) == set()
+
+
+@pytest.mark.behaviour("S-15")
+def test_a_pd_whose_fault_is_held_was_not_stopped() -> None:
+    """So its policy may be changed. Its cleanup has not begun, and may never come."""
+    target = Target(0, 0, "held")
+    nurse = target.pd("nurse")
+    patient = target.pd("patient")
+    target.handler(patient, nurse)
+    governor = target.pd("governor", trusts=(2,))
+    target.body_cap(governor, patient)
+    target.quiet()
+    target.hold_fault(patient, nurse)
+    target.pin(governor, patient, True)
+    (notice,) = target.fetch(nurse)
+    target.ack(nurse, notice)
+    target.emit("resumed THREAD", pd=patient)
+    assert rules(target.end()) == set()

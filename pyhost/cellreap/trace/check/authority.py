@@ -196,7 +196,8 @@ class Authority(Concern):
         own = op == "set_depth" and asker == pd and before["set_depth"] == "1"
         if context.actors.may_act(event, asker) and not (own or self.may_govern(asker, pd)):
             self.bad("authority.policy")
-        if context.actors.is_suspended(pd) and context.actors.silence(pd) is not None:
+        stopped = context.actors.is_suspended(pd) and context.actors.silence(pd) is not None
+        if stopped and pd not in context.blame.held:
             self.bad("authority.stopped")
 
     def trust(self, event: Event) -> None:

@@ -90,7 +90,7 @@ class Nodes(Concern):
         if part and space is None:
             self.bad("nodes.part")
         if space is not None:
-            lower = model.built_on(node)
+            lower = tuple(model.built_on(node))  # the view empties with the node
             model.remove_resource(node)
             context.memory.free_resource(node)
             for memory in filter(is_memory, lower):
