@@ -94,12 +94,17 @@ static cr_pd *next_of(const cr_pd *pd, const cr_pd *first, int circle)
     return next != first ? next : 0;
 }
 
-/* Only its parent can stop a PD for Microkit without a word, and no kernel tells who is stopped.
- * Such a PD uses no time. One with a budget may use none for long, and a passive one has none. */
+/* Only its parent can stop a PD for Microkit without a word, and no kernel tells who is stopped. */
+static int has_parent(const cr_pd *pd)
+{
+    return pd->config != CR_IMAGE_NONE && cr_parent_of(pd->config) != 0;
+}
+
+/* As a stopped PD. One with a budget may use none for long, and a passive one has none. */
 static int uses_no_time(const cr_pd *pd)
 {
-    return pd->config != CR_IMAGE_NONE && cr_parent_of(pd->config) != 0 && !pd->passive &&
-           !cr_time_ends(pd->time) && cr_time_used(cr_body_cap(&pd->body, CR_BODY_SC)) == 0;
+    return has_parent(pd) && !pd->passive && !cr_time_ends(pd->time) &&
+           cr_time_used(cr_body_cap(&pd->body, CR_BODY_SC)) == 0;
 }
 
 static int is_stopped(const cr_limits *at)
@@ -160,9 +165,13 @@ static void tick_call(cr_pd *pd, uint64_t elapsed)
     if (!could) {
         return;
     }
+    const uint32_t slot = circle ? 0 : cr_receives_from(end);
+    if (slot != 0 && has_parent(pd)) {
+        at->call = 0; /* It may have been stopped in a call, which then is over. */
+        return;
+    }
     at->call += elapsed; /* Its caller may have no time, because it computes for ever. */
     if (could_run(pd)) { /* Else it may not have called yet, and who receives owes it nothing. */
-        const uint32_t slot = circle ? 0 : cr_receives_from(end);
         at->received = slot != 0 ? at->received + elapsed : 0;
         at->elsewhere = slot != 0 && slot != cr_input_of(end) ? at->elsewhere + elapsed : 0;
     }
@@ -407,8 +416,14 @@ void cr_hung_find(void)
     }
 }
 
-/* Whether something will be decided about the PD or its call. It will not about a call to one that
- * waits for the root task. */
+/* Whether a call that leads to `end` will be decided: not if that one waits for the root task, or
+ * for messages and the caller may be stopped. */
+static int is_decided(const cr_pd *pd, const cr_pd *end)
+{
+    return end->wait == CR_WAIT_NOTHING && (!has_parent(pd) || cr_receives_from(end) == 0);
+}
+
+/* Whether something will be decided about the PD or its call. */
 static int is_pending(const cr_pd *pd)
 {
     const cr_limits *at = &pd->limits;
@@ -420,9 +435,8 @@ static int is_pending(const cr_pd *pd)
     if (still != 0 && still != pd->has_time) {
         return 1;
     }
-    return waits_for(pd) == 0
-               ? at->heartbeat_ms != 0 && !is_seen_to_wait(pd) && !is_stopped(at)
-               : at->call_ms != 0 && end_of_calls(pd, &circle)->wait == CR_WAIT_NOTHING;
+    return waits_for(pd) == 0 ? at->heartbeat_ms != 0 && !is_seen_to_wait(pd) && !is_stopped(at)
+                              : at->call_ms != 0 && is_decided(pd, end_of_calls(pd, &circle));
 }
 
 int cr_hung_is_pending(void)

@@ -16,7 +16,8 @@
  * The same holds with its own heartbeat_ms, for receives that are none from its endpoint.
  *
  * A PD for Microkit knows no probes. They are answered when it is seen to wait for a message. Its
- * parent can stop it, so its silence counts only while it also uses its time.
+ * parent can stop it, so its silence counts only while it also uses its time, and its call only
+ * while that leads to a PD that waits for no message.
  *
  * Only the time counts in which the PD could run, as the turn thread of its priority shows it. That
  * it only receives counts while its caller could run, too. What a PD finishes for the first time

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from cellreap.cli.check_cmd import summary
-from cellreap.trace.check import Report, check_stream, report_json
+from cellreap.trace.check import Report, check_stream, configured_edges, report_json
 from cellreap.trace.outcome import Outcome
 from cellreap.trace.story import Story
 from cellreap.trace.writer import Draft, seal
@@ -67,6 +68,13 @@ def test_nobody_hangs_by_the_call_of_a_pd_that_does_something() -> None:
     at = next(i for i, draft in enumerate(drafts) if draft[1].get("cause") == "hung")
     drafts.insert(at, ("SAY", {"pd": "PD_3", "text": "here"}))
     assert rules(drafts) == {"hung.passed"}
+
+
+def test_nobody_hangs_who_waits_by_the_call_of_a_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its parent may have stopped it in the call."""
+    child = replace(configured_edges._UNKNOWN, parent="parent")
+    monkeypatch.setattr(configured_edges, "_UNKNOWN", child)
+    assert rules(hung_run()) == {"hung.hung"}
 
 
 def leaves_its_endpoint(ms: int, called: bool = True) -> list[Draft]:

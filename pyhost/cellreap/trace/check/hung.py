@@ -98,6 +98,8 @@ class Hung(Concern):
         least = limit if token else 2 * limit
         if not context.actors.may_answer(pd) or limit == 0 or ms < least:
             self.bad("hung.hung", f"{pd}: ms={ms}: expected {least or 'a limit'} at the least")
+        if by is not None and not token and self._has_parent(by):
+            self.bad("hung.hung", f"the parent of {by} may have stopped it")
         if token:
             self._is_unanswered(pd, token, ms)
         elif by is None and not any(context.blame.can_wait_for(it, pd) for it in self._others(pd)):
@@ -115,11 +117,17 @@ class Hung(Concern):
         while at is not None and at not in seen and told.get(at, ("", None))[0] in WAITS:
             seen.add(at)
             at = told[at][1]
-        if at in seen or (at is not None and told.get(at, ("", None))[0] in KEEPS):
+        doing = told.get(at or "", ("", None))[0]
+        keeps = doing in KEEPS and not (doing == "receive" and self._has_parent(pd))
+        if at in seen or keeps:
             self.bad("hung.missing", f"{pd} waits in a call: expected TRIGGER hung of {at}")
 
     def _others(self, pd: str) -> set[str]:
         return set(self.context.model.pds()) - {pd, ROOT}
+
+    def _has_parent(self, pd: str) -> bool:
+        """Whether it may have been stopped in a call, which then seems to last."""
+        return self.context.configured.edges.config(pd).parent is not None
 
     def _is_unanswered(self, pd: str, token: int, ms: int) -> None:
         """The probe is not finished, and was there so long."""
