@@ -70,7 +70,7 @@ def read_trace(
     report.faults = faults.found
     report.refusals = refusals.found
     report.silence = listener.heard() if report.cut_off else None
-    report.waits = listener.waits()
+    report.waits = listener.waits
     report.unexpected = found_in(report)
     if expected is not None:
         alive = [report.names[pd] for pd in report.alive()]

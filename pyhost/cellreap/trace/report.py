@@ -257,15 +257,17 @@ class Report:
         """Whether it violates no rule, and neither kernel nor root task stopped."""
         return not violation_count(self)
 
+    def pds(self) -> list[str]:
+        """The PDs that ever were, without the root task, in the order of creation."""
+        return [node for node in self.names if kind_of(node) == "PD" and node != ROOT]
+
     def alive(self) -> list[str]:
-        """The PDs that live at the end, without the root task, in the order of creation. What a
-        cleanup left lives no more.
-        """
-        gone = {ROOT}
+        """Those of them that live at the end. What a cleanup left lives no more."""
+        gone = set[str]()
         for cleanup in self.cleanups:
             gone.update(cleanup.destroyed)
             gone.update(pd for pd, _ in cleanup.plan["destroyed_pds"] if cleanup.lefts)
-        return [node for node in self.names if kind_of(node) == "PD" and node not in gone]
+        return [pd for pd in self.pds() if pd not in gone]
 
     def kernel_parts(self) -> tuple[str, str]:
         """The kernel's name and version."""

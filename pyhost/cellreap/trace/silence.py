@@ -46,14 +46,9 @@ class Standing:
 
     def to_json(self) -> dict[str, Any]:
         """The PD for --json. What is not known is null."""
-        shown = {name: getattr(self, name) for name in ("pd", "name", "state", "on", "slot")}
-        return {
-            **shown,
-            "space": self.space,
-            "ip": hex(self.ip) if self.ip else None,
-            "chance": self.chance,
-            "place": self.place,
-            "said": self.said,
+        shown = ("pd", "name", "state", "on", "slot", "space", "ip", "chance", "place", "said")
+        return {name: getattr(self, name) for name in shown} | {
+            "ip": hex(self.ip) if self.ip else None
         }
 
     @property
@@ -145,7 +140,8 @@ class Listener:
     _ms: int | None = None
     _timer: bool = True
     _pds: dict[str, Standing] = field(default_factory=dict)
-    _waits: list[Standing] = field(default_factory=list)
+    waits: list[Standing] = field(default_factory=list)
+    """Who waits in a call or for a fault handler at the end of the run, and for whom."""
 
     def take(self, event: Event) -> None:
         """Takes the next event."""
@@ -171,7 +167,7 @@ class Listener:
                 self._ms = event.number("ms") or None
                 self._stands(self._pds[event["pd"]], event)
                 if self._ms is None:
-                    self._waits.append(replace(self._pds[event["pd"]]))
+                    self.waits.append(replace(self._pds[event["pd"]]))
 
     def _stands(self, standing: Standing, event: Event) -> None:
         standing.state = event["state"]
@@ -182,10 +178,6 @@ class Listener:
         standing.chance = event["chance"] == "1"
         standing.place = None
         self.explain(standing)
-
-    def waits(self) -> list[Standing]:
-        """Who waits in a call or for a fault handler at the end of the run, and for whom."""
-        return list(self._waits)
 
     def heard(self) -> Silence:
         """What is known after the last event. What PDs did in an earlier silence is not kept."""

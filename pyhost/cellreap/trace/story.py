@@ -75,18 +75,9 @@ class Story:
         handler = _HANDLERS.get(event.told)
         if handler is not None:
             handler(self, event)
-        if event.name in PARTS and self.chapters:
-            chapter = self._chapter(event)
-            if chapter is not None:
-                chapter.events.append(event)
-
-    def _chapter(self, event: Event) -> Chapter | None:
-        """The last cleanup, or an earlier one of which a later run comes."""
-        if self.chapters[-1].number == event.number("n"):
-            return self.chapters[-1]
-        earlier = self._numbered.get(event.number("n"))
-        later = earlier is not None and (event.name == "RECOVER" or earlier.of("RECOVER"))
-        return earlier if later else None
+        chapter = self._under_way(event) if event.name in PARTS else None
+        if chapter is not None:
+            chapter.events.append(event)
 
     def _under_way(self, event: Event) -> Chapter | None:
         """The cleanup of which the event is a part."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from cellreap.model.ids import ROOT, parse_id
 from cellreap.trace.reading import Reading
 from cellreap.trace.report import Cleanup, report_json
 from cellreap.trace.story import Chapter
@@ -24,20 +23,13 @@ def reading_json(reading: Reading) -> dict[str, Any]:
     return {
         **shown,
         "alive": alive,
-        "dead": [pd for pd in _pds(report.names) if pd not in alive],
+        "dead": [pd for pd in report.pds() if pd not in alive],
         "exits": dict(sorted(reading.outcome.exits.items())),
         "said": [{"pd": pd, "text": text, "after": after} for pd, text, after in story.said],
         "in_use": None if story.in_use is None else _amount(*story.in_use),
         "events": report.events,
         "cleanups": cleanups,
     }
-
-
-def _pds(names: dict[str, str]) -> list[str]:
-    """The PDs that ever were, in the order of creation, without the root task."""
-    ids = {id_: parse_id(id_) for id_ in names}
-    pds = [id_ for id_, parts in ids.items() if parts is not None and parts.kind == "PD"]
-    return [pd for pd in pds if pd != ROOT]
 
 
 def _cleanup(chapter: Chapter, checked: Cleanup) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from cellreap.trace.reading import Reading, read_trace
 from cellreap.trace.writer import Draft, seal
 from kit.broken_configurations import held
 from kit.configured_story import Configured, expected, with_system
+from kit.overlap_run import overlap_run
 from kit.paths import GOLDENS, TESTS
 from kit.records import line_of, line_with, log_of
 from kit.simulated_runs import left_run
@@ -42,6 +43,15 @@ def test_the_simulated_root_task_knows_nothing_of_the_check() -> None:
         [sys.executable, "-c", program], cwd=TESTS, capture_output=True, text=True, check=True
     ).stdout.split()
     assert [name for name in known if name.startswith("cellreap.trace.check")] == []
+
+
+@pytest.mark.behaviour("V-02")
+def test_each_of_the_cleanups_side_by_side_is_told_with_its_own_end() -> None:
+    """Those that waited end after later ones began."""
+    run = reading(overlap_run())
+    told = [line for line in tell(run, "") if "slots back" in line]
+    calls = [sum(cleanup.kernel_calls.values()) for cleanup in run.report.cleanups]
+    assert [line.rpartition(", ")[2] for line in told] == [f"{n} kernel calls" for n in calls]
 
 
 @pytest.mark.behaviour("S-15", "X-19")
