@@ -224,7 +224,7 @@ def test_a_sound_run_never_fails(
     on_refkernel: Callable[[str], Target], arch: str, chaos_seed: int
 ) -> None:
     """Whatever the PDs of a system do. tools/chaos runs more of them, on all kernels."""
-    config = Config.model_validate(disturbed.disturbed(chaos_seed))
+    config = Config.model_validate(disturbed.disturbed(chaos_seed, arch))
     run = on_refkernel(arch).boot(
         "block_fs_db_app", change=lambda _: config, qemu_args=disturbed.QEMU
     )

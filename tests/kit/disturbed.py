@@ -4,7 +4,7 @@
 Each is made of what `kit.chaos` makes, of configurations of the tests, or of both, side by side.
 Then it is disturbed: PDs, edges, rights, crashes of every kind, policies and failures of the root
 task are added at random. What breaks a rule for configurations is left out. The same seed yields
-the same system, for kernels with MCS and for those without.
+the same system for an architecture, for kernels with MCS and for those without.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _NAMED: Final = ("requests", "holds_pds", "may_set_policy_of")
 _NAMES: Final = ("fault_handler", "post_mortem", "thread_of")
 _SHARED: Final = {"region": "map", "channel": "end"}
 """Table -> its tables that name the PDs which have it."""
-_OF_A_MACHINE: Final = frozenset({"interrupt", "port", "drive"})
+_OF_A_PD: Final = ("interrupt", "port")
 _OF_MCS: Final = ("budget_us", "period_us", "overrun", "passive")
 QUOTAS: Final = ("nodes", "edges", "spaces", "requests", "tickets", "pds", "pages")
 
@@ -70,17 +70,19 @@ def is_valid(table: Table) -> bool:
 
 
 @cache
-def _taken() -> tuple[tuple[str, Table], ...]:
-    """The configurations of the tests that can be a part of a system."""
+def _taken(arch: str) -> tuple[tuple[str, Table], ...]:
+    """The configurations of the tests that can be a part of a system for the architecture."""
     found = []
     for path in sorted([*CONFIGS.glob("*.toml"), *BOOT_CONFIGS.glob("*.toml")]):
         table = tomllib.loads(path.read_text(encoding="utf-8"))
         system = table["system"]
-        apart = {"reconcile", "snapshot", "scenario"} & system.keys()
-        apart |= ({"program"} | _OF_A_MACHINE) & table.keys()
-        apart |= {key for each in table.get("region", []) for key in each} & {"physical", "fill"}
+        regions = {key for each in table.get("region", []) for key in each}
+        apart = {"reconcile", "snapshot", "scenario"} & system.keys() or {"fill"} & regions
+        apart |= {"program", "drive"} & table.keys()
+        device = "physical" in regions or set(_OF_A_PD) & table.keys()
+        there = not device or path.stem.endswith(f"_{arch}")
         halts = any(pd["program"] == HALTER for pd in table["pd"])
-        if not apart and not halts and len(table["pd"]) <= MOST_PDS:
+        if there and not apart and not halts and len(table["pd"]) <= MOST_PDS:
             found.append((path.stem, table))
     return tuple(found)
 
@@ -109,6 +111,9 @@ def _renamed(table: Table, prefix: str) -> Table:
             space["name"] = prefix + space["name"]
     for link in made.get("link", []):
         link["between"] = [prefix + name for name in link["between"]]
+    for kind in _OF_A_PD:
+        for each in made.get(kind, []):
+            each |= {"name": prefix + each["name"], "pd": prefix + each["pd"]}
     for kind, ends in _SHARED.items():
         for each in made.get(kind, []):
             each["name"] = prefix + each["name"]
@@ -123,7 +128,7 @@ def _renamed(table: Table, prefix: str) -> Table:
 
 def _side_by_side(parts: list[Table]) -> Table:
     made: Table = {"system": dict(parts[0]["system"]), "policy": dict(parts[0].get("policy", {}))}
-    for key in ("pd", "link", *_SHARED, "crash"):
+    for key in ("pd", "link", *_OF_A_PD, *_SHARED, "crash"):
         made[key] = [entry for part in parts for entry in part.get(key, [])]
     made["bench"] = dict(parts[0].get("bench", {}))
     first = made["bench"].get("inject", [])
@@ -143,10 +148,11 @@ def _limit(pd: Table) -> None:
         pd["args"] = [args[0], min(args[1] or most, most), *args[2:4]]
 
 
-def _base(rng: random.Random, seed: int) -> Table:
+def _base(rng: random.Random, seed: int, arch: str) -> Table:
     count = rng.choice([0, 1, 1, 1, 2, 2, 3])
+    taken = rng.sample(_taken(arch), count)
     parts = [chaos(seed, "async")] if count == 0 or rng.random() < 0.1 else []
-    parts += [_renamed(table, f"p{n}_") for n, (_, table) in enumerate(rng.sample(_taken(), count))]
+    parts += [_renamed(table, f"p{n}_") for n, (_, table) in enumerate(taken)]
     return _side_by_side(parts)
 
 
@@ -414,15 +420,15 @@ def _programs(table: Table) -> set[str]:
     return {name for pd in table["pd"] for name in (pd["program"], *pd.get("spawns", []))}
 
 
-def disturbed(seed: int, mcs: bool = False) -> Table:
-    """The configuration of a seed, as the tables of a TOML file. mcs: the kernel has MCS."""
+def disturbed(seed: int, arch: str = "x86_64", mcs: bool = False) -> Table:
+    """The configuration of a seed, as the tables of a TOML file. arch, mcs: of the kernel."""
     rng = random.Random(f"disturbed {seed}")
-    table = _base(rng, seed)
+    table = _base(rng, seed, arch)
     table["system"]["name"] = f"disturbed{seed}"
     table["policy"]["allow_cycles"] = True
     table.pop("expect", None)
     while len(_programs(table)) > MOST_PROGRAMS or not is_valid(table):  # such as too long a name
-        table = _base(rng, seed)
+        table = _base(rng, seed, arch)
         table["system"]["name"] = f"disturbed{seed}"
         table["policy"]["allow_cycles"] = True
     for pd in table["pd"]:
@@ -454,6 +460,8 @@ def _without_name(table: Table, name: str) -> Table:
             if key in pd:
                 pd[key] = [each for each in pd[key] if each != name and each not in spaces]
     made["link"] = [link for link in made.get("link", []) if name not in link["between"]]
+    for kind in _OF_A_PD:
+        made[kind] = [each for each in made.get(kind, []) if each["pd"] != name]
     for region in made.get("region", []):
         region["map"] = [each for each in region["map"] if each["pd"] != name]
     made["region"] = [region for region in made.get("region", []) if region["map"]]
@@ -470,7 +478,7 @@ def smaller(table: Table) -> Iterator[Table]:
     """Systems with less in them, those that lack most first. Not all are valid."""
     for pd in table["pd"]:
         yield _without_name(table, pd["name"])
-    for key in ("crash", "link", *_SHARED):
+    for key in ("crash", "link", *_OF_A_PD, *_SHARED):
         for place in range(len(table.get(key, []))):
             made = copy.deepcopy(table)
             del made[key][place]

@@ -155,7 +155,7 @@ def end_of(booted: Boot, ending: Ending) -> str:
 
 def system_of(seed: int, arch: str, kernel: str) -> Table:
     """The system of a seed, for this kernel."""
-    return disturbed(seed, is_mcs(kernel_for(arch, kernel, QUIET).options))
+    return disturbed(seed, arch, is_mcs(kernel_for(arch, kernel, QUIET).options))
 
 
 def run_seed(seed: int, arch: str, kernel: str, folder: Path) -> Outcome:

@@ -35,7 +35,7 @@ def test_a_seed_makes_the_same_valid_system() -> None:
 @pytest.mark.behaviour("S-15")
 def test_what_needs_mcs_is_in_systems_for_such_kernels_only() -> None:
     timed = {
-        mcs: {key for seed in SEEDS for pd in disturbed(seed, mcs)["pd"] for key in pd}
+        mcs: {key for seed in SEEDS for pd in disturbed(seed, mcs=mcs)["pd"] for key in pd}
         & {"budget_us", "period_us", "overrun", "passive"}
         for mcs in (False, True)
     }
