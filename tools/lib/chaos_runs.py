@@ -22,6 +22,7 @@ import tomlkit
 
 from cellreap.api.running import Limits, build_system, checked_run, record_image
 from cellreap.api.systems import System, kernel_for
+from cellreap.arches import ARCHES
 from cellreap.cached import digest_of
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.main import run_and_exit
@@ -58,7 +59,7 @@ class Outcome:
     """What became of a run.
 
     end: `ended`: with END; `still`: it had nothing more to tell, and some PD computes for ever;
-    `cut`: it went on for ever; `refused`: the build found no room for it on this kernel; `failed`.
+    `cut`: it went on for ever; `refused`: this kernel has no room for it, or no timer; `failed`.
     said: what is wrong with it.
     """
 
@@ -128,7 +129,9 @@ def boot(path: Path, arch: str, kernel: str, seed: int = 0) -> Outcome:
     text = path.read_text(encoding="utf-8")
     system = System(path, text, parse_config(text, path))
     image, trace = path.with_suffix(".img"), path.with_suffix(".trace")
-    build_system(system, kernel_for(arch, kernel, QUIET), image, QUIET, keep=True)
+    sdk = kernel_for(arch, kernel, QUIET)
+    system.check_kernel(sdk)
+    build_system(system, sdk, image, QUIET, keep=True)
     ending = Ending()
     limits = Limits(SECONDS, IDLE, QEMU)
     booted = record_image(read_image(image), trace, limits, QUIET, Watch(ending.take))
@@ -164,7 +167,7 @@ def run_seed(seed: int, arch: str, kernel: str, folder: Path) -> Outcome:
     written(expecting_nothing(system_of(seed, arch, kernel)), path)
     try:
         outcome = boot(path, arch, kernel, seed)
-    except InputError as error:  # The system is valid, so it is too large.
+    except InputError as error:  # The system is valid, so this kernel has no room or no timer.
         outcome = Outcome(seed, arch, kernel, "refused", [str(error)], 0, 0.0)
     except CellreapError as error:
         outcome = Outcome(seed, arch, kernel, "failed", [str(error)], 0, 0.0)
@@ -259,8 +262,9 @@ def run_seeds(seeds: range, arch: str, kernel: str, folder: Path) -> Iterator[tu
     "--arch",
     "arches",
     multiple=True,
-    type=click.Choice(arches_of_refkernel()),
-    help="Default: both.",
+    type=click.Choice(list(ARCHES)),
+    default=arches_of_refkernel(),
+    help="Those of refkernel by default.",
 )
 @click.option("--kernel", "kernels", multiple=True, default=["refkernel"], metavar="NAME",
               help="seL4, refkernel, or an SDK directory; refkernel by default.")  # fmt: skip
@@ -284,7 +288,7 @@ def main(
     chosen = range(first, first + seeds)
     failed: list[Outcome] = []
     ends: Counter[str] = Counter()
-    for arch in arches or arches_of_refkernel():
+    for arch in arches:
         for kernel in kernels:
             for outcome, is_new in run_seeds(chosen, arch, kernel, folder):
                 ends[outcome.end] += 1

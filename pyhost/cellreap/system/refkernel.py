@@ -40,7 +40,7 @@ def find_kernel(
     if found is not None:
         return found
     if not has_refkernel(arch):
-        raise UsageError(f"{no_sdk(arch, env)}; refkernel does not run on {arch}")
+        raise UsageError(f"{no_sdk(arch, env)}; {_missing(arch)}")
     return build_refkernel(arch, progress, env)
 
 
@@ -57,8 +57,10 @@ def arches_of_refkernel() -> tuple[str, ...]:
 def build_refkernel(arch: str, progress: Progress, env: Mapping[str, str] | None = None) -> Path:
     """refkernel's SDK directory in the cache, built if necessary.
 
-    CellreapError if the build fails.
+    UsageError if it does not run on the architecture, CellreapError if the build fails.
     """
+    if not has_refkernel(arch):
+        raise UsageError(_missing(arch))
     sources = checkout() / "refkernel"
     toolchain = find_toolchain(arch)
 
@@ -73,6 +75,10 @@ def build_refkernel(arch: str, progress: Progress, env: Mapping[str, str] | None
     found = use(Key("kernel", version, _key(sources, toolchain)), make, progress, env)
     _in_use[found.folder] = found
     return found.folder / arch
+
+
+def _missing(arch: str) -> str:
+    return f"refkernel does not run on {arch}"
 
 
 def _key(sources: Path, toolchain: Toolchain) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -53,6 +53,16 @@ def arch(request: pytest.FixtureRequest) -> str:
     except Exception as error:  # the reason is the message, whatever its class
         pytest.skip(str(error))
     return name
+
+
+@pytest.mark.parametrize(
+    "find", [build_refkernel, lambda arch, *more: find_kernel(arch, None, *more)]
+)
+def test_an_architecture_without_it_is_an_error_of_the_user(
+    find: Callable[..., Path], tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match="refkernel does not run on riscv64"):
+        find("riscv64", QUIET, {"XDG_DATA_HOME": str(tmp_path)})
 
 
 def test_it_is_there_for_x86_64() -> None:
