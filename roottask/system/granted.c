@@ -52,6 +52,24 @@ int cr_is_hold_slot(const cr_pd *pd, uint32_t slot)
     return 0;
 }
 
+int cr_is_due(const cr_pd *pd, cr_ref resource)
+{
+    cr_node_info info;
+    cr_pd *target;
+    if (cr_model_get(cr_sys.model, resource, &info) != CR_OK ||
+        !cr_same(info.space, cr_sys.pd_space) || cr_find_pd(info.number, &target) != CR_RESULT_OK) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < cr_sys.image->holds.count; i++) {
+        const cr_image_pd_hold *hold = &cr_image_holds(cr_sys.image)[i];
+        if (hold->pd == pd->config && hold->target == target->config) {
+            const uint32_t state = pd->slots[cr_hold_slot(i)];
+            return state != CR_SLOT_USED && state != CR_SLOT_RESERVED;
+        }
+    }
+    return 0;
+}
+
 int cr_may_have_caps(const cr_pd *pd)
 {
     return (cr_pd_is_served(pd) || pd->life == CR_LIFE_MAKING) && !cr_is_doomed(pd);

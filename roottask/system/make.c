@@ -285,6 +285,9 @@ cr_result cr_can_make_hold(const cr_pd *by, const cr_pd *pd, cr_ref resource, ui
         return count < CR_MAX_COUNT ? CR_RESULT_OK : CR_RESULT_FULL;
     }
     *slot = 0;
+    if (cr_is_due(pd, resource)) {
+        return CR_RESULT_UNACKED; /* Else it had two slots for one edge. */
+    }
     cr_result result = cr_is_memory(resource) ? CR_RESULT_OK : cr_can_take_slot(pd, slot);
     return result == CR_RESULT_OK ? cr_fits(pd, CR_QUOTA_EDGES, 1, 0) : result;
 }

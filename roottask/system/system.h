@@ -628,6 +628,9 @@ int cr_may_have_caps(const cr_pd *pd);
 uint32_t cr_hold_slot(uint32_t i);
 /* Whether the slot is for one. */
 int cr_is_hold_slot(const cr_pd *pd, uint32_t slot);
+/* Whether the resource stands for a PD whose capability the configuration gives the PD, which has
+ * not acknowledged the loss of that PD's predecessor, or for which there was no room yet. */
+int cr_is_due(const cr_pd *pd, cr_ref resource);
 /* The row of the PD for Microkit that has the thread of this one, or 0. */
 const cr_image_pd_hold *cr_parent_of(uint32_t config);
 /* Gives the new PD its configured capabilities to existing PDs, and gives existing PDs their

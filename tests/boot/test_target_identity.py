@@ -10,7 +10,7 @@ import pytest
 from cellreap.testing import Target, with_pd
 from kit.arches import ARCHES
 
-OK, ACTIVE = 0, 0
+OK, ACTIVE, UNACKED = 0, 0, 12
 HOW = {"take back": 0, "delete the resource": 1, "delete the space": 2}
 
 
@@ -81,3 +81,13 @@ def test_a_queued_message_does_not_arrive_after_its_capability_was_taken_back(ea
     for name in ("first", "third"):
         (said,) = run.says(name)
         assert said.startswith("badge ")
+
+
+@pytest.mark.behaviour("J-02")
+def test_nobody_sends_what_a_slot_of_the_configuration_is_about_to_get(each: Target) -> None:
+    """Else the PD would have the capability in another slot, and that one would stay empty."""
+    run = each.run("regifted")
+    assert run.says("giver")[-1] == f"sent: {UNACKED}"
+    assert run.says("killer")[-2:] == [f"acknowledged, look: {OK}", f"state {ACTIVE}"]
+    victim, _, successor = run.made("HOLD", from_=run.id("killer"))
+    assert victim["number"] == successor["number"]

@@ -101,6 +101,9 @@ static void terminate_twice(void)
     uint32_t slot = cr_info()->pds[0].slot;
     cr_ticket_info ticket;
     cr_look_state state;
+    if (cr_info()->n_pds > 1) {
+        cr_say_check("allow", cr_allow_pd(cr_info()->pds[1].number, 1), CR_RESULT_OK);
+    }
     say("first: ", cr_terminate(slot, &ticket));
     (void)cr_next_round();
     say("second: ", cr_terminate(slot, &ticket));
