@@ -209,6 +209,11 @@ cr_status cr_memory_give(uint32_t *block)
     return CR_OK;
 }
 
+seL4_Error cr_memory_unmap(cr_ref region)
+{
+    return cr_revoke(cr_slot_at(cr_untyped_cap(*cr_memory_block(region))));
+}
+
 cr_status cr_memory_reserve(cr_new_memory *make)
 {
     const cr_status status = cr_memory_take(make);

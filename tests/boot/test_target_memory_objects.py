@@ -259,3 +259,21 @@ def test_pages_decide_how_close_pds_are(
     assert metrics(state, server, far).rsi["MO"] == (1, 3)
     (last,) = (row[6] for row in run.last_state() if is_memory(row[1]) and not is_region(row[1]))
     assert last.partition("_")[2] == "1_12", "the root task tells it"
+
+
+@pytest.mark.behaviour("E-01")
+@pytest.mark.parametrize("end", thorough_but([0, 1], 0))
+@pytest.mark.parametrize("arch", ARCHES)
+def test_a_newcomer_keeps_its_memory_when_regions_of_the_doomed_are_freed(
+    target_of: Callable[[str], Target], arch: str, end: int
+) -> None:
+    """It has the pages that a destroyed PD had, at the same address, and may have the number of
+    that one's address space. The regions are freed last, after the client's destructor, which may
+    fault.
+    """
+    change = together(WITH_TRUTH, with_pd("client", args=(1, end)))
+    run = target_of(arch).run("lodger", change=change)
+    assert run.says("lodger")[-1] == "still there"
+    assert run.destroyed_pds() == {"host", "client"}
+    (host,) = run.of("STEP", name="destroy-pd", node=run.id("host"))
+    assert host["kinds"] == "revoke:2", "its region, and then its untyped"

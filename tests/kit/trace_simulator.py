@@ -21,7 +21,16 @@ from cellreap.model.csvstate import state_rows
 from cellreap.model.digest import of_plan
 from cellreap.model.graph import DESTRUCTOR, Model
 from cellreap.model.ids import MEMORY as MEMORY_TYPE
-from cellreap.model.ids import REGION, ROOT, number_of, parse_id, pd_id, resource_id, space_id
+from cellreap.model.ids import (
+    REGION,
+    ROOT,
+    is_region,
+    number_of,
+    parse_id,
+    pd_id,
+    resource_id,
+    space_id,
+)
 from cellreap.trace.writer import NO_SECRET, Draft
 from kit.answering import answered
 from kit.digests import digest_of
@@ -1171,7 +1180,9 @@ class Target:
                 if node in dead and self.fails(n, node):
                     continue
                 if node in dead:
-                    step("destroy-pd", node, node, ("revoke",), partial(self.free_pd, node))
+                    regions = sum(is_region(held) for pd, held in before.holds if pd == node)
+                    kinds = ("revoke",) * (1 + regions)
+                    step("destroy-pd", node, node, kinds, partial(self.free_pd, node))
                 else:
                     step("destroy-space", node)
                 gone.add(node)

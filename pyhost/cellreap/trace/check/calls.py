@@ -14,7 +14,8 @@ Their numbers follow from the model, the slots and the notices, and are exact fo
   wait at its endpoint are cancelled, the capabilities of all holders are revoked, and their parent
   is deleted. If the server is stopped, its endpoint is gone, and all of them with it. The server of
   the capability to a PD is the root task, which always lives.
-- `destroy-pd`: everything that the PD was made from is revoked with its untyped.
+- `destroy-pd`: each region of the PD is revoked, and then its untyped, of which everything else of
+  it was made.
 - `tell`, `notify`: the receiver is signalled if it is not stopped and had nothing to fetch before
   the step. A signal stays until it is received, and the receiver then fetches until nothing is
   left.
@@ -30,7 +31,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from cellreap.model.ids import ROOT, is_line, is_memory
+from cellreap.model.ids import ROOT, is_line, is_memory, is_region
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.own_slots import has_parent
 from cellreap.trace.check.running import QUEUEING, Running
@@ -136,7 +137,11 @@ class Calls(Concern):
         """The calls that a step needs. None if the step itself is wrong."""
         if name == "suspend":
             return self._stops.get(pd)
-        if name == "destroy-pd" or (name == "destroy-resource" and is_memory(node)):
+        if name == "destroy-pd":
+            edges = self.context.model.edges_at(node)
+            regions = sum(kind == "HOLD" and is_region(held) for kind, _, held in edges)
+            return _times(DESTROYS_BODY, 1 + regions)
+        if name == "destroy-resource" and is_memory(node):
             return DESTROYS_BODY
         if name == "destroy-resource" and not has_parent(self.context, node):
             return {}
