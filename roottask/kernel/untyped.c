@@ -37,10 +37,24 @@ static uint32_t free_pair = CR_BLOCK_NONE;
 static uint64_t bytes_used;
 static uint32_t blocks_used;
 
+/* By account: how many of its blocks are split, and how many may be. */
+typedef struct splits {
+    uint32_t used;
+    uint32_t most;
+} splits;
+
+static splits *splits_of;
+
 /* Keeps an entry's number inside the table, whatever it was read from (docs/proof.md). */
 static block *at(uint32_t entry)
 {
     return &blocks[entry & (max_blocks - 1)];
+}
+
+/* 0: the owner is no account, and may have any number of blocks split. */
+static splits *account_of(uint32_t owner)
+{
+    return owner != 0 && owner < cr_most.pds ? &splits_of[owner] : 0;
 }
 
 static uint64_t bytes_of(uint32_t bits)
@@ -128,6 +142,7 @@ cr_status cr_untyped_init(const seL4_BootInfo *info)
 void cr_untyped_tables(void)
 {
     CR_TABLE_MAKE(blocks, cr_most.blocks);
+    CR_TABLE_MAKE(splits_of, cr_most.pds);
     max_blocks = cr_most.blocks;
     for (uint32_t i = 0; i < n_blocks && i < CR_FIRST_BLOCKS; i++) {
         *at(i) = first_blocks[i];
@@ -168,7 +183,9 @@ static cr_status unsplit(uint32_t parent, uint32_t pair)
 
 static cr_status split(uint32_t parent)
 {
-    uint32_t pair = take_pair();
+    splits *account = account_of(at(parent)->owner);
+    const uint32_t pair =
+        account == 0 || account->used < account->most ? take_pair() : CR_BLOCK_NONE;
     if (pair == CR_BLOCK_NONE) {
         return CR_ERR_FULL_NODES;
     }
@@ -192,20 +209,23 @@ static cr_status split(uint32_t parent)
     }
     at(parent)->half = pair;
     at(parent)->state = BLOCK_SPLIT;
+    if (account != 0) {
+        account->used++;
+    }
     return CR_OK;
 }
 
-/* Joins free halves and returns how many pairs were joined. It runs only when no free block fits.
- * When a joined block is split again, the kernel clears the whole block, and the cost grows with
- * the size of the block. */
-static uint32_t join(void)
+/* Joins free halves of the owner's, and returns how many pairs were joined. It runs only when no
+ * free block fits, or none can be split. When a joined block is split again, the kernel clears the
+ * whole block, and the cost grows with the size of the block. */
+static uint32_t join(uint32_t owner)
 {
     uint32_t joined = 0;
     for (uint32_t i = 0; i < n_blocks; i++) {
         uint32_t pair = at(i)->half;
-        if (at(i)->state != BLOCK_SPLIT || at(pair)->state != BLOCK_FREE ||
-            at(pair + 1)->state != BLOCK_FREE || at(pair)->owner != at(i)->owner ||
-            at(pair + 1)->owner != at(i)->owner) {
+        if (at(i)->state != BLOCK_SPLIT || at(i)->owner != owner || at(pair)->state != BLOCK_FREE ||
+            at(pair + 1)->state != BLOCK_FREE || at(pair)->owner != owner ||
+            at(pair + 1)->owner != owner) {
             continue;
         }
         if (cr_revoke(cr_slot_at(at(i)->cap))) {
@@ -215,6 +235,9 @@ static uint32_t join(void)
         joined++;
         at(i)->half = CR_BLOCK_NONE;
         at(i)->state = BLOCK_FREE;
+    }
+    if (account_of(owner) != 0) {
+        account_of(owner)->used -= joined;
     }
     return joined;
 }
@@ -250,32 +273,38 @@ static void use(uint32_t entry)
     blocks_used++;
 }
 
+/* Splits a block until it has this size. */
+static cr_status cut(uint32_t *entry, uint32_t bits)
+{
+    cr_status status = CR_OK;
+    while (*entry != CR_BLOCK_NONE && at(*entry)->bits > bits &&
+           (status = split(*entry)) == CR_OK) {
+        *entry = at(*entry)->half;
+    }
+    return *entry == CR_BLOCK_NONE ? CR_ERR_MEMORY : status;
+}
+
 static cr_status take(uint32_t bits, uint32_t owner, int may_use_largest, uint32_t *out)
 {
     if (bits < CR_BLOCK_MIN_BITS) {
         bits = CR_BLOCK_MIN_BITS;
     }
     uint32_t best = best_fit(bits, owner);
+    cr_status status = cut(&best, bits);
     /* Each round joins at least one level of halves. */
-    for (uint32_t round = 0; best == CR_BLOCK_NONE && round < 64 && join() > 0; round++) {
+    for (uint32_t round = 0; status != CR_OK && round < 64 && join(owner) > 0; round++) {
         best = best_fit(bits, owner);
+        status = cut(&best, bits);
     }
     if (best == CR_BLOCK_NONE && owner == 0 && may_use_largest && use_largest()) {
         best = best_fit(bits, owner);
+        status = cut(&best, bits);
     }
-    if (best == CR_BLOCK_NONE) {
-        return CR_ERR_MEMORY;
+    if (status == CR_OK) {
+        use(best);
+        *out = best;
     }
-    while (at(best)->bits > bits) {
-        cr_status status = split(best);
-        if (status != CR_OK) {
-            return status;
-        }
-        best = at(best)->half;
-    }
-    use(best);
-    *out = best;
-    return CR_OK;
+    return status;
 }
 
 cr_status cr_untyped_take(uint32_t bits, uint32_t owner, uint32_t *out)
@@ -337,6 +366,19 @@ uint32_t cr_untyped_at(uint64_t paddr)
 void cr_untyped_own(uint32_t entry, uint32_t owner)
 {
     at(entry)->owner = owner;
+}
+
+uint32_t cr_untyped_splits_left(void)
+{
+    return (max_blocks - n_blocks) / 2;
+}
+
+void cr_untyped_let_split(uint32_t owner, uint32_t most)
+{
+    splits *account = account_of(owner);
+    if (account != 0) {
+        account->most = most;
+    }
 }
 
 uint64_t cr_untyped_bytes_free(void)

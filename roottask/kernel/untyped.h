@@ -30,7 +30,7 @@ seL4_CPtr cr_untyped_of_cspace(const seL4_BootInfo *info);
 
 /* Takes a block of 2^bits bytes. A block has an owner, a number that its user chose, or 0. This
  * function takes a block that is set aside for `owner`. CR_ERR_MEMORY: no block fits.
- * CR_ERR_FULL_NODES: no table entry is left for splitting. */
+ * CR_ERR_FULL_NODES: the owner may have no further block split, or no table entry is left. */
 cr_status cr_untyped_take(uint32_t bits, uint32_t owner, uint32_t *block);
 
 /* Takes the blocks of the bytes at an address, both multiples of a page. Each block is as large as
@@ -45,6 +45,11 @@ void cr_untyped_own(uint32_t block, uint32_t owner);
  * Returns the bytes that were set aside, at most `bytes`. The largest block of boot time is not
  * used for this. */
 uint64_t cr_untyped_reserve(uint32_t owner, uint64_t bytes);
+
+/* How many blocks can be split beside those that were. An account is an owner below the number of
+ * PDs: none of its blocks is split before this says how many may be at a time. */
+uint32_t cr_untyped_splits_left(void);
+void cr_untyped_let_split(uint32_t owner, uint32_t most);
 
 /* The bytes in free blocks of owner 0. */
 uint64_t cr_untyped_bytes_free(void);

@@ -241,6 +241,33 @@ static cr_status reserve_body(uint32_t config)
     return status == CR_OK ? cr_regions_reserve(config) : status;
 }
 
+/* How many blocks of memory the account can have in use, and may need for what is between them. */
+static uint64_t blocks_of(uint32_t account)
+{
+    enum { BETWEEN = 16 };
+    const cr_tally *of = tallies[account];
+    return of[CR_QUOTA_BYTES].quota == 0
+               ? 0
+               : BETWEEN + of[CR_QUOTA_PDS].quota +
+                     (cr_sys.mo_space.index != CR_NONE ? of[CR_QUOTA_NODES].quota : 0);
+}
+
+/* To split memory takes room of a table, too. What is kept is for configured PDs. */
+static void share_splits(void)
+{
+    const uint64_t kept = cr_most.pds + 16;
+    const uint64_t left = cr_untyped_splits_left();
+    uint64_t all = 0;
+    for (uint32_t i = 1; i <= cr_sys.image->pds.count; i++) {
+        all += blocks_of(i);
+    }
+    for (uint32_t i = 1; i <= cr_sys.image->pds.count; i++) {
+        if (blocks_of(i) != 0 && left > kept) {
+            cr_untyped_let_split(i, (uint32_t)((left - kept) * blocks_of(i) / all));
+        }
+    }
+}
+
 void cr_accounts_start(void)
 {
     for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
@@ -256,6 +283,7 @@ void cr_accounts_start(void)
         cr_tally *bytes = &tallies[i + 1][CR_QUOTA_BYTES];
         bytes->quota = cr_untyped_reserve(i + 1, bytes->quota);
     }
+    share_splits();
     trace_quotas();
 }
 

@@ -19,6 +19,7 @@ from kit.paths import BOOT_CONFIGS
 from kit.truth_traces import WITH_TRUTH
 
 CYCLES = 100
+FULL = 8
 
 
 def without_cache(config: Config) -> Config:
@@ -277,3 +278,12 @@ def test_a_newcomer_keeps_its_memory_when_regions_of_the_doomed_are_freed(
     assert run.destroyed_pds() == {"host", "client"}
     (host,) = run.of("STEP", name="destroy-pd", node=run.id("host"))
     assert host["kinds"] == "revoke:2", "its region, and then its untyped"
+
+
+@pytest.mark.behaviour("E-01")
+def test_nobody_has_so_much_memory_split_that_others_cannot_allocate(target: Target) -> None:
+    """It allocates as much as its quotas allow, in pieces of five sizes."""
+    run = target.run("split")
+    assert run.says("other") == ["check allocate: ok", "check release: ok"]
+    assert len(run.says("splitter")) == 5
+    assert all(text.endswith(f"then {FULL}") for text in run.says("splitter"))

@@ -90,6 +90,7 @@ static void memory(void)
         break;
     case 7:
         (void)cr_untyped_bytes_free();
+        cr_untyped_let_split(any(), cr_untyped_splits_left());
         break;
     case 8:
         cr_objects_retyped(any_64(), any_64(), any());

@@ -13,7 +13,7 @@
  * CR_TABLE_LIMIT(enumerator, most entries, word, bytes of an entry, what it limits) */
 /* clang-format off */
 #define CR_TABLE_LIMITS                                                                            \
-    CR_TABLE_LIMIT(CR_MAX_PDS, 1024, pds, 8400, "PDs at a time, with the root task")               \
+    CR_TABLE_LIMIT(CR_MAX_PDS, 1024, pds, 8408, "PDs at a time, with the root task")               \
     CR_TABLE_LIMIT(CR_MAX_NODES, 32768, nodes, 714, "PDs, spaces and resources at a time")         \
     CR_TABLE_LIMIT(CR_MAX_EDGES, 131072, edges, 454, "edges at a time")                            \
     CR_TABLE_LIMIT(CR_MAX_SPACES, 4096, spaces, 1280, "spaces at a time")                          \
