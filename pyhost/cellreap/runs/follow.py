@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
 from collections.abc import Callable
@@ -137,11 +138,12 @@ class Follower:
         if said:
             self._at_once(said)
         if event.name == "SETTLED":
-            for chapter in self._story.chapters[self.told :]:
+            rest = self._story.chapters[self.told :]
+            for chapter in itertools.takewhile(lambda each: each.of("SETTLED"), rest):
                 report, faults = self._replay.report, self._faults.found
                 for line in chapter_lines(chapter, report, faults, at_once=True):
                     self._tell(line)
-            self.told = len(self._story.chapters)
+                self.told += 1
 
 
 def _said(event: Event, names: dict[str, str]) -> str:

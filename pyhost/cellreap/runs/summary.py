@@ -418,12 +418,10 @@ def _table(chapters: list[Chapter], report: Report, faults: Mapping[str, FaultSe
         return _short(chapter, report, faults.get(chapter.trigger))
 
     for text, group in itertools.groupby(chapters, short):
-        numbers = [chapter.number for chapter in group]
-        which = (
-            f"Crash {numbers[0]}"
-            if len(numbers) == 1
-            else f"Crashes {numbers[0]} to {numbers[-1]}, each"
-        )
+        first, *more = group
+        one, many = ("Cleanup", "Cleanups") if first.trigger == "-" else ("Crash", "Crashes")
+        which = f"{many} {first.number} to {more[-1].number}, each" if more else ""
+        which = which or f"{one} {first.number}"
         lines += [f"{which}: {text[0]}", *(f"  {line}" for line in text[1:])]
     return lines
 
@@ -446,9 +444,10 @@ def _short(chapter: Chapter, report: Report, fault: FaultSeen | None) -> tuple[s
     notices, spaces = len(plan.get("notices", ())), len(plan.get("deleted_spaces", ()))
     said, by, who = chapter.how.rpartition(" by ")
     how = f"{said}{by}{name(who)}" if by else chapter.how
+    what = _went(chapter, name) if chapter.trigger == "-" else f"{name(chapter.trigger)}: {how}"
     where = [printable(each, 200) for each in fault.told()] if fault is not None else []
     numbers = f"{counted(spaces, 'space')} gone, {counted(notices, 'notice')}"
-    return f"{name(chapter.trigger)}: {how}", *where, along, numbers, _freed(chapter, checked)
+    return what, *where, along, numbers, _freed(chapter, checked)
 
 
 def _how(chapter: Chapter, names: Mapping[str, str]) -> str:

@@ -126,7 +126,7 @@ class Story:
             self._late(event)
         elif event["cause"] == "hung":
             self._hung(event)
-        elif event["by"] != "-":
+        elif event["by"] != "-" and event["pd"] != "-":  # else a PD asked for a collection
             self._how[event["pd"]] = f"terminated by {event['by']}"
 
     def _late(self, event: Event) -> None:

@@ -11,15 +11,20 @@ import pytest
 
 from cellreap import headers
 from cellreap.model.ids import ROOT
+from cellreap.runs.expectation import expected_by
+from cellreap.runs.follow import Follower
 from cellreap.runs.summary import tell
 from cellreap.trace.check import check_stream
+from cellreap.trace.explain import Explain
 from cellreap.trace.frames import MARK
 from cellreap.trace.reading import Reading, read_trace
 from cellreap.trace.writer import Draft, seal
 from kit.broken_configurations import held
+from kit.collect_run import collect_run
 from kit.configured_story import Configured, expected, with_system
 from kit.overlap_run import overlap_run
 from kit.paths import GOLDENS, TESTS
+from kit.paths import ROOT as ROOT_FOLDER
 from kit.records import line_of, line_with, log_of
 from kit.simulated_runs import left_run
 from kit.stop_run import Ending
@@ -47,11 +52,25 @@ def test_the_simulated_root_task_knows_nothing_of_the_check() -> None:
 
 @pytest.mark.behaviour("V-02")
 def test_each_of_the_cleanups_side_by_side_is_told_with_its_own_end() -> None:
-    """Those that waited end after later ones began."""
-    run = reading(overlap_run())
-    told = [line for line in tell(run, "") if "slots back" in line]
+    """Those that waited end after later ones began. So it is while the run goes on."""
+    raw = "".join(f"{line}\n" for line in seal(overlap_run())).encode()
+    run = read_trace(io.BytesIO(raw), "run")
+    at_once: list[str] = []
+    demanded = expected_by(ROOT_FOLDER / "configs" / "block_fs_db_app.toml")
+    Follower(None, demanded, Explain(), at_once.append).take(raw)
     calls = [sum(cleanup.kernel_calls.values()) for cleanup in run.report.cleanups]
-    assert [line.rpartition(", ")[2] for line in told] == [f"{n} kernel calls" for n in calls]
+    for lines in (tell(run, ""), at_once):
+        told = [line.rpartition(", ")[2] for line in lines if "slots back" in line]
+        assert told == [f"{n} kernel calls" for n in calls]
+
+
+@pytest.mark.behaviour("V-02")
+def test_a_collection_that_a_pd_asked_for_is_told_as_one() -> None:
+    run = reading(collect_run())
+    collected = [each.number for each in run.report.cleanups if each.cause == "collect"]
+    assert {run.story.chapters[n - 1].how for n in collected} == {"collect"}
+    told = [line for line in tell(run, "") if line.startswith("Cleanup")]
+    assert told == [f"Cleanup {n}: What nobody could reach was collected" for n in collected]
 
 
 @pytest.mark.behaviour("S-15", "X-19")
