@@ -202,8 +202,9 @@ def make_smaller(outcome: Outcome, folder: Path, tries: int) -> Path:
 
     def told(smaller: Table) -> None:
         path = written(expecting_nothing(smaller), kept)
-        for suffix in (".img", ".trace"):
-            tried.with_suffix(suffix).replace(kept.with_suffix(suffix))
+        for made in (tried.with_suffix(suffix) for suffix in (".img", ".trace")):
+            if made.exists():  # not of what does not build
+                made.replace(kept.with_suffix(made.suffix))
         count = len(path.read_text(encoding="utf-8").splitlines())
         click.echo(f"  smaller: {len(smaller['pd'])} PDs, {count} lines")
 
