@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The counter of the CPU. Under -icount, it counts as instructions do, but on riscv64 more coarsely.
- */
+ * The counter of the CPU. Under -icount, it counts as instructions do, but on riscv64 in larger
+ * steps. */
 #ifndef COUNTER_H
 #define COUNTER_H
 
