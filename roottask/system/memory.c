@@ -391,8 +391,8 @@ static int has_same_space(const cr_pd *pd, const cr_pd *other)
     return other == pd || (process != CR_IMAGE_NONE && cr_process_of(other) == process);
 }
 
-/* Whether the configuration gives the PD a region there. */
-static int is_configured(const cr_pd *pd, uint64_t gib)
+/* Whether the configuration gives the PD a region in one of the spans of these addresses. */
+static int is_configured(const cr_pd *pd, uint64_t begin, uint64_t end, uint32_t span)
 {
     const cr_image_header *image = cr_sys.image;
     for (uint32_t i = 0; pd->config != CR_IMAGE_NONE && i < image->maps.count; i++) {
@@ -400,8 +400,8 @@ static int is_configured(const cr_pd *pd, uint64_t gib)
         const cr_image_region *region = &cr_image_regions(image)[map->region];
         const uint64_t first = (uint64_t)map->page << CR_PAGE_BITS;
         const uint64_t last = first + ((uint64_t)region->pages << (region->page_bits & 63u)) - 1;
-        if (map->pd == pd->config && first >> CR_REGION_SPAN_BITS <= gib &&
-            gib <= last >> CR_REGION_SPAN_BITS) {
+        if (map->pd == pd->config && first >> span <= end >> span &&
+            begin >> span <= last >> span) {
             return 1;
         }
     }
@@ -411,11 +411,11 @@ static int is_configured(const cr_pd *pd, uint64_t gib)
 /* The body has the page tables of these spans, but for those of the last level. */
 uint32_t cr_region_span(const cr_pd *pd, uint64_t vaddr)
 {
-    const uint64_t gib = vaddr >> CR_REGION_SPAN_BITS;
-    int has_tables = gib == 0;
+    int has_tables = vaddr >> CR_REGION_SPAN_BITS == 0;
     for (uint32_t i = 1; i < cr_most.pds; i++) {
         const cr_pd *other = &cr_sys.pds[i];
-        has_tables |= cr_pd_exists(other) && has_same_space(pd, other) && is_configured(other, gib);
+        has_tables |= cr_pd_exists(other) && has_same_space(pd, other) &&
+                      is_configured(other, vaddr, vaddr, CR_REGION_SPAN_BITS);
     }
     return has_tables ? CR_LARGE_PAGE_BITS : CR_REGION_SPAN_BITS;
 }
@@ -444,7 +444,7 @@ int cr_has_region(const cr_pd *pd, uint64_t vaddr, uint64_t last)
     for (uint32_t i = 1; !has && i < cr_most.pds; i++) {
         const cr_pd *other = &cr_sys.pds[i];
         has = cr_pd_exists(other) && has_same_space(pd, other) &&
-              has_region(other, vaddr, last, span);
+              (has_region(other, vaddr, last, span) || is_configured(other, vaddr, last, span));
     }
     return has;
 }

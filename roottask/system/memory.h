@@ -86,7 +86,8 @@ int cr_memory_cnode_bits(cr_ref resource, uint32_t *bits);
 int cr_region_place(cr_ref region, uint64_t *vaddr, cr_pages *pages);
 /* The span of addresses, log2, in which a region that the PD attaches there is alone. */
 uint32_t cr_region_span(const cr_pd *pd, uint64_t vaddr);
-/* Whether a region of the PD is in one of the spans of these addresses. */
+/* Whether a region of the PD is in one of the spans of these addresses, or one of the configuration
+ * was: the body keeps the page tables of those. */
 int cr_has_region(const cr_pd *pd, uint64_t vaddr, uint64_t last);
 
 #endif

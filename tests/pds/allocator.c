@@ -132,6 +132,22 @@ static void attach_beside(thing object, uint64_t begin)
     release(second);
 }
 
+/* The body keeps the page table of the region that the configuration gives it. */
+static void release_own(thing object)
+{
+    const thing other = attach(object, gib(6), 0);
+    cr_result result = CR_RESULT_NO_SUCH;
+    uint32_t left;
+    for (uint32_t i = 1; i < other.object && result != CR_RESULT_OK; i++) {
+        result = cr_release(other.space, i, &left);
+    }
+    cr_say_check("release its own", result, CR_RESULT_OK);
+    cr_say_check("its table",
+                 cr_attach(object.space, object.object, gib(5), 0, &object.space, &object.object),
+                 CR_RESULT_EXISTS);
+    release(other);
+}
+
 static void several(void)
 {
     const thing object = allocate(PAGES);
@@ -142,6 +158,7 @@ static void several(void)
         CR_RESULT_FAILED);
     attach_beside(object, CR_ATTACHED_BEGIN);
     attach_beside(object, gib(5) + (1u << CR_LARGE_PAGE_BITS));
+    release_own(object);
     release(object);
 }
 
