@@ -213,8 +213,6 @@ class Report:
     extractions: list[Extraction] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
     """id -> name in the configuration, for PDs and spaces, including destroyed ones"""
-    says: list[tuple[str, str]] = field(default_factory=list)
-    """(PD, text), in order"""
     unreached: list[Unreached] = field(default_factory=list)
     """crashes of the configuration that did not happen as often as they were to"""
     unexpected: list[Unexpected] = field(default_factory=list)

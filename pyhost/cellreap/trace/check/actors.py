@@ -12,8 +12,6 @@ from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event
 from cellreap.trace.reader import MAX_PROBLEMS
 
-MAX_SAYS = 100_000
-"""Maximum number of SAY events that a report keeps."""
 MAX_REFUSALS: Final = headers.constant("limits.h", "CR_REFUSALS_TOLD")
 REFUSALS_SUM: Final = headers.constant("limits.h", "CR_REFUSALS_SUM")
 """Maximum number of refusals in one REFUSED event."""
@@ -117,9 +115,7 @@ class Actors(Concern):
 
     def say(self, event: Event) -> None:
         """A PD speaks."""
-        says = self.context.report.says
-        if self.may_act(event, event["pd"]) and len(says) < MAX_SAYS:
-            says.append((event["pd"], event["text"]))
+        self.may_act(event, event["pd"])
 
     def refuse(self, event: Event) -> None:
         """An operation was refused and changed nothing."""
