@@ -186,7 +186,9 @@ def chapter_lines(
 def heading_of(chapter: Chapter, names: Mapping[str, str]) -> str:
     """The first line about a cleanup."""
     if chapter.trigger != "-":
-        return f"Crash {chapter.number}: {name_of(chapter.trigger, names)}: {_how(chapter, names)}"
+        return (
+            f"Crash {chapter.number}: {name_of(chapter.trigger, names)}: {_how(chapter.how, names)}"
+        )
     if chapter.how == "stop":
         return f"The end, cleanup {chapter.number}: all PDs"
     if chapter.how == "reconcile":
@@ -250,6 +252,8 @@ def _long(
     ]
     lines += _section("doomed", folded(doomed, names))
     lines += _section("before", before)
+    stopped = ((pd, f": {_how(how, names)}") for pd, how in chapter.meanwhile.items())
+    lines += _section("meanwhile", folded(stopped, names))
     loses = ((pd, f": {_list(what)}") for pd, what in lost.items())
     lines += _section("lost", folded(loses, names))
     keeps = ((pd, f" keeps {_list(what, '; ')}") for pd, what in broken.items())
@@ -450,9 +454,9 @@ def _short(chapter: Chapter, report: Report, fault: FaultSeen | None) -> tuple[s
     return what, *where, along, numbers, _freed(chapter, checked)
 
 
-def _how(chapter: Chapter, names: Mapping[str, str]) -> str:
-    said, by, who = chapter.how.rpartition(" by ")
-    return f"{said}{by}{name_of(who, names)}" if by else chapter.how
+def _how(how: str, names: Mapping[str, str]) -> str:
+    said, by, who = how.rpartition(" by ")
+    return f"{said}{by}{name_of(who, names)}" if by else how
 
 
 def _order(chapter: Chapter, checked: Cleanup | None, names: Mapping[str, str]) -> str:

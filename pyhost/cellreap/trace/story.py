@@ -40,6 +40,8 @@ class Chapter:
     answered: int = 0
     ends: list[str] = field(default_factory=list)
     """the PDs whose destructors had their turns, in order"""
+    meanwhile: dict[str, str] = field(default_factory=dict)
+    """doomed PD that was stopped before its turn, not by this cleanup -> how"""
     says: list[tuple[str, str]] = field(default_factory=list)
     back: dict[str, str] = field(default_factory=dict)
     """doomed PD of the configuration -> the PD that was created in its place"""
@@ -116,10 +118,10 @@ class Story:
 
     def _fault(self, event: Event) -> None:
         what = describe_fault(event, self._arch)
-        self._how[event["pd"]] = f"{what}, instruction at {event['ip']}"
+        self._stops(event["pd"], f"{what}, instruction at {event['ip']}")
 
     def _exit(self, event: Event) -> None:
-        self._how[event["pd"]] = f"exit with code {event['code']}"
+        self._stops(event["pd"], f"exit with code {event['code']}")
 
     def _trigger(self, event: Event) -> None:
         if event["cause"] == "late":
@@ -127,16 +129,23 @@ class Story:
         elif event["cause"] == "hung":
             self._hung(event)
         elif event["by"] != "-" and event["pd"] != "-":  # else a PD asked for a collection
-            self._how[event["pd"]] = f"terminated by {event['by']}"
+            self._stops(event["pd"], f"terminated by {event['by']}", later=event["when"] != "now")
+
+    def _stops(self, pd: str, how: str, *, later: bool = False) -> None:
+        """The PD is stopped. If a cleanup under way dooms it, it is no trigger."""
+        self._how[pd] = how
+        chapter = self._doomed_in.get(pd)
+        if chapter is not None and not later and not chapter.of("SETTLED"):
+            chapter.meanwhile[pd] = how
 
     def _late(self, event: Event) -> None:
         deadline = self._deadlines.get(event["pd"])
         of = f" of {deadline} ms" if deadline not in (None, "0") else ""
         about = f"notice {event['token']}, not acknowledged for {event['ms']} ms"
-        self._how[event["pd"]] = f"missed its deadline{of} for {about}"
+        self._stops(event["pd"], f"missed its deadline{of} for {about}")
 
     def _hung(self, event: Event) -> None:
-        self._how[event["pd"]] = f"hung: {Hanging.of(event).told()}"
+        self._stops(event["pd"], f"hung: {Hanging.of(event).told()}")
 
     # -- cleanups
 
@@ -159,7 +168,8 @@ class Story:
             return
         own = event["kind"] == "pre-destroy" and event["to"] == event["node"]
         if own and event.number("number") == 1 << DESTRUCTOR:
-            chapter.ends.append(event["to"])
+            if event["to"] not in chapter.meanwhile:
+                chapter.ends.append(event["to"])
             return
         told = self._told_before if event["kind"] == "pre-destroy" else self._owed
         told[event["token"]] = chapter

@@ -9,6 +9,7 @@ import pytest
 
 from cellreap import headers
 from cellreap.cli.check_cmd import summary
+from cellreap.model.graph import DESTRUCTOR
 from cellreap.pictures.lanes import Lanes
 from cellreap.runs.summary import headline, said_lines, tell
 from cellreap.trace.reader import Problem
@@ -239,6 +240,25 @@ def test_what_pds_say_is_told_in_their_order() -> None:
     assert said[0] == "client (PD_2): hello"
     assert said[1].startswith("-- Crash 1: server (PD_1): page fault")
     assert said[2:] == wanted
+
+
+def test_who_crashes_when_it_is_told_of_another_end_has_no_destructor_but_a_line() -> None:
+    target = Target(2, 0, "told")
+    low, mid, top = (target.pd(name) for name in ("low", "mid", "top"))
+    disk, files = target.space(low, "BLOCK", "disk"), target.space(mid, "FILE", "files")
+    target.request(mid, disk)
+    target.request(top, files)
+    target.subscribe(mid, disk)
+    for pd in (mid, top):
+        target.subscribe(pd, pd, DESTRUCTOR)
+    target.quiet()
+    target.fault(low)
+    target.cleanup(meanwhile=lambda target: target.fault(mid, "user-exception", 6))
+    target.serve_all()
+    lines = told(target)
+    at = lines.index("             0 of 1 answered")
+    assert lines[at + 1] == "  meanwhile  mid (PD_2): illegal instruction, instruction at 0x400123"
+    assert "  last       top (PD_3): destructors" in lines
 
 
 def test_who_came_back_is_told() -> None:

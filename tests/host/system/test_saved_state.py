@@ -89,3 +89,26 @@ def test_what_cannot_be_carried_is_refused(path: Path) -> None:
     said = caught.value.line().replace(f"{path.parent}/", "")
     expected = path.with_suffix(".err").read_text().strip().replace("[", "[[]")
     assert fnmatch.fnmatchcase(said, expected), said
+
+
+@pytest.mark.behaviour("G-42")
+def test_the_room_that_a_state_needs_is_counted(tmp_path: Path) -> None:
+    """Two edges of each space and resource, each hold, and two of a subscription."""
+    things, holders = range(1, 501), range(2, 7)
+    rows = [
+        "NODE_TYPE,NODE_ID,DATA,EDGE_TYPE,EDGE_FROM,EDGE_TO,EXTRA",
+        *("PD,PD_0,root_task,,,,", "PD,PD_1,disk,,,,", "RESOURCE_SPACE,THING_SPACE_4,THING,,,,"),
+        *(f"PD,PD_{pd:x},old{pd},,,," for pd in (*holders, 7)),
+        *(f"RESOURCE,THING_4_{n:x},THING,,,," for n in things),
+        *(f",,NONE,SUBSET,THING_4_{n:x},THING_SPACE_4," for n in things),
+        *(f",,NONE,HOLD,PD_7,THING_4_{n:x}," for n in things),
+        *(f",,NONE,HOLD,PD_{pd:x},THING_4_{n:x}," for pd in holders for n in things),
+        *(",,NONE,HOLD,PD_7,THING_SPACE_4,", ",,NONE,SUBSCRIBE,PD_1,THING_SPACE_4,"),
+    ]
+    (tmp_path / "many.csv").write_text("\n".join(rows) + "\n")
+    config = tmp_path / "many.toml"
+    text = (BAD_SAVED / "too_many_lost.toml").read_text()
+    config.write_text(text.replace("too_many_lost", "many"))
+    edges = 2 * (1 + len(things)) + len(holders) * len(things) + 2
+    with pytest.raises(InputError, match=f"the saved state needs {edges} edges"):
+        saved(config)
