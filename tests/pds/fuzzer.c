@@ -45,7 +45,8 @@ enum {
     MOST_LENGTH = 127,         /* seven bits: more than a message may have */
     USUAL = 16,                /* message registers that no usual operation exceeds */
     MOST_CAPS = 3,
-    PD_SPACE = 2 /* the number of the second core space */
+    PD_SPACE = 2,            /* the number of the second core space */
+    PROGRAM_BEGIN = 0x400000 /* of each PD, as pd.ld has it */
 };
 
 typedef enum way { CALL, SEND, NBSEND, WAYS } way;
@@ -100,7 +101,8 @@ static uint32_t n_owed;
 static list spaces;
 static list objects;
 static list bodies;
-static list blocks; /* resources that servers gave to it */
+static list blocks;   /* resources that servers gave to it */
+static list memories; /* memory objects, and regions */
 static thing requests[CR_STARTUP_REQUESTS];
 static uint32_t own_space; /* 0: must be created again */
 /* number of the request that the message connects to, or CR_STARTUP_REQUESTS */
@@ -136,6 +138,12 @@ static uint64_t next(void)
 static uint32_t below(uint32_t n)
 {
     return (uint32_t)(next() % n);
+}
+
+/* Whether the operation destroys PDs. Their end may wait for this PD. */
+static int terminates(uint64_t label)
+{
+    return label == CR_OP_TERMINATE || label == CR_OP_TERMINATE_TREE || label == CR_OP_COLLECT;
 }
 
 static int does(uint32_t flags)
@@ -293,16 +301,20 @@ static void resume(void)
 
 static void give_back(void)
 {
-    for (uint32_t i = 0; i < spaces.count; i++) {
-        uint64_t argument = spaces.of[i].space;
-        (void)cr_call_root(CR_OP_DELETE_SPACE, &argument, 1, 0, 0);
-    }
     for (uint32_t i = 0; i < bodies.count; i++) {
         (void)cr_call_root_with_pd(CR_OP_TERMINATE, bodies.of[i].slot, 0, 0, 0, 0);
         do_work(); /* If the fuzzer subscribed to that PD, the cleanup waits for it. */
     }
+    for (uint32_t i = 0; i < spaces.count; i++) {
+        uint64_t argument = spaces.of[i].space;
+        (void)cr_call_root(CR_OP_DELETE_SPACE, &argument, 1, 0, 0);
+    }
     for (uint32_t i = 0; i < blocks.count; i++) {
         uint64_t arguments[2] = {blocks.of[i].space, blocks.of[i].object};
+        (void)cr_call_root(CR_OP_RELEASE, arguments, 2, 0, 0);
+    }
+    for (uint32_t i = 0; i < memories.count; i++) {
+        uint64_t arguments[2] = {memories.of[i].space, memories.of[i].object};
         (void)cr_call_root(CR_OP_RELEASE, arguments, 2, 0, 0);
     }
     uint64_t argument = own_space;
@@ -311,6 +323,7 @@ static void give_back(void)
     objects.count = 0;
     bodies.count = 0;
     blocks.count = 0;
+    memories.count = 0;
     own_space = 0;
     make_own_space();
 }
@@ -426,6 +439,11 @@ static thing some_target(int is_space)
     return blocks.count != 0 && below(2) == 0 ? blocks.of[below(blocks.count)] : some_own();
 }
 
+static thing some_memory(void)
+{
+    return memories.count != 0 ? memories.of[below(memories.count)] : some_own();
+}
+
 static void put_thing(int at, thing it)
 {
     seL4_SetMR(at, it.space);
@@ -459,6 +477,8 @@ static void fill_pieces(uint32_t count)
 static void fill_well(message *m)
 {
     const cr_work_entry *fault = some_owed(CR_NOTICE_FAULT);
+    const cr_work_entry *lost = some_owed(CR_NOTICE_LOST);
+    const cr_work_entry *ending = some_owed(CR_NOTICE_PRE_DESTROY);
     uint32_t parts = 1 + below(2);
     switch (m->label) {
     case CR_OP_CREATE_SPACE:
@@ -539,6 +559,35 @@ static void fill_well(message *m)
         seL4_SetMR(1, below(2) == 0   ? 0
                       : below(2) == 0 ? own_space
                                       : requests[some_request()].space);
+        break;
+    case CR_OP_PROGRESS: /* the cleanup that began last */
+        seL4_SetMR(1, 0);
+        break;
+    case CR_OP_POST_MORTEM:
+        seL4_SetMR(1, lost != 0 ? lost->space : 0);
+        seL4_SetMR(2, lost != 0 ? lost->pd : next());
+        break;
+    case CR_OP_PIN:
+        seL4_SetMR(1, below(2));
+        break;
+    case CR_OP_DUMP:
+    case CR_OP_SAVE:
+        seL4_SetMR(1, ending != 0 ? ending->pd : next());
+        seL4_SetMR(2, PROGRAM_BEGIN);
+        break;
+    case CR_OP_ALLOCATE:
+        seL4_SetMR(1, 1 + below(2));
+        seL4_SetMR(2, 0);
+        break;
+    case CR_OP_ATTACH:
+        put_thing(1, some_memory());
+        seL4_SetMR(3, CR_ATTACHED_BEGIN + ((uint64_t)below(GRANTED) << CR_LARGE_PAGE_BITS));
+        seL4_SetMR(4, below(2));
+        break;
+    case CR_OP_BACK:
+        put_thing(1, some_own());
+        put_thing(3, some_memory());
+        seL4_SetMR(5, below(2));
         break;
     default:
         break;
@@ -624,6 +673,8 @@ static int is_dear(const message *m)
     switch (m->label) {
     case CR_OP_CHECKPOINT:
         return below(m->how == CALL ? 64 : 8) != 0;
+    case CR_OP_DELETE_RESOURCE: /* What others hold may outlive them. */
+        return below(8) != 0;
     case CR_OP_CREATE_RESOURCE:
     case CR_OP_SEND:
         return below(2) != 0;
@@ -631,11 +682,14 @@ static int is_dear(const message *m)
     case CR_OP_CREATE_SPACE:
     case CR_OP_DISCONNECT:
     case CR_OP_TICKET:
+    case CR_OP_LISTEN:
     case CR_OP_SUBSCRIBE: /* Subscriptions are counted, and each is a row of the state. */
         return below(4) != 0;
     case CR_OP_SAY:
         return below(32) != 0;
     case CR_OP_TERMINATE:
+    case CR_OP_TERMINATE_TREE:
+    case CR_OP_COLLECT:
         return below(does(FUZZ_TERMINATES) ? 8 : 64) != 0;
     case CR_OP_SPAWN:
     case CR_OP_EXTRACT:
@@ -681,6 +735,10 @@ static void restrain(message *m)
     case CR_OP_SPAWN:
         full = m->how == CALL ? bodies.count == GRANTED : unseen++ >= UNSEEN;
         break;
+    case CR_OP_ALLOCATE:
+    case CR_OP_ATTACH:
+        full = m->how == CALL ? memories.count == GRANTED : unseen++ >= UNSEEN;
+        break;
     case CR_OP_RELEASE:
         /* Capabilities to PDs that it had at its start, once released, are not given again. */
         if (seL4_GetMR(1) == PD_SPACE && !last_burst) {
@@ -702,7 +760,7 @@ static void restrain(message *m)
     /* A wait for something that waits for this PD is refused only once, so the fuzzer does not
      * wait. */
     int late = m->label == CR_OP_CHECKPOINT || m->label == CR_OP_CONNECT ||
-               m->label == CR_OP_TICKET || m->label == CR_OP_TERMINATE;
+               m->label == CR_OP_TICKET || terminates(m->label);
     m->how = leaving && late ? NBSEND : m->how;
 }
 
@@ -713,11 +771,15 @@ static void compose_for_root(message *m)
         m->label = CR_OP_HOLDS;
     }
     fill(m);
-    int shows =
-        m->label == CR_OP_SEND || m->label == CR_OP_SHARE_REQUEST || m->label == CR_OP_TERMINATE;
+    int shows = m->label == CR_OP_SEND || m->label == CR_OP_SHARE_REQUEST ||
+                m->label == CR_OP_PIN || m->label == CR_OP_TERMINATE ||
+                m->label == CR_OP_TERMINATE_TREE || (m->label == CR_OP_SUBSCRIBE && below(2) == 0);
     m->extra = below(8) == 0 ? below(MOST_CAPS + 1) : (uint32_t)shows;
     if (shows && below(8) != 0) {
-        m->caps[0] = some_body();
+        /* Only those that it created allow it to send them anything. */
+        m->caps[0] = m->label == CR_OP_SEND && bodies.count != 0
+                         ? bodies.of[below(bodies.count)].slot
+                         : some_body();
     }
     restrain(m);
 }
@@ -832,6 +894,7 @@ static void look_at_answer(const message *m, seL4_MessageInfo_t tag)
     case CR_OP_RELEASE:
         if (got[0] == 0) {
             forget(words[1] == PD_SPACE ? &bodies : &blocks, words[1], words[2]);
+            forget(&memories, words[1], words[2]);
         }
         break;
     case CR_OP_CONNECT:
@@ -852,7 +915,12 @@ static void look_at_answer(const message *m, seL4_MessageInfo_t tag)
     case CR_OP_SPAWN:
         add(&bodies, PD_SPACE, got[1], got[0]);
         break;
+    case CR_OP_ALLOCATE:
+    case CR_OP_ATTACH:
+        add(&memories, got[0], got[1], 0);
+        break;
     case CR_OP_TERMINATE:
+    case CR_OP_TERMINATE_TREE:
         for (uint32_t i = 0; i < bodies.count; i++) {
             if (bodies.of[i].slot == m->caps[0]) {
                 forget(&bodies, PD_SPACE, bodies.of[i].object);
@@ -886,8 +954,8 @@ static void count_message(const message *m)
     sent++;
     to_root[m->how] += m->to == CR_SLOT_ROOT;
     to_fault[m->how] += m->to == CR_SLOT_FAULT;
-    if (m->to == CR_SLOT_ROOT && m->label == CR_OP_TERMINATE && m->extra != 0 &&
-        kind_of(m->caps[0]) == CAP_PD) {
+    if (m->to == CR_SLOT_ROOT && terminates(m->label) &&
+        (m->label == CR_OP_COLLECT || (m->extra != 0 && kind_of(m->caps[0]) == CAP_PD))) {
         leaving = 1;
     }
     if (m->to == CR_SLOT_ROOT && m->extra != 0) {
