@@ -16,7 +16,7 @@ import pytest
 
 from cellreap.boards.description import Qemu
 from cellreap.testing import Target
-from kit.command_line import HEARS_CTRL_C, cellreap, cellreap_json, command, environment
+from kit.command_line import HEARS_SIGNALS, cellreap, cellreap_json, command, environment
 from kit.paths import CONFIGS, ROOT
 
 MISSING = [
@@ -195,7 +195,7 @@ def test_a_uboot_that_finds_no_network_is_given_up_and_ctrl_c_leaves_no_qemu(
     said = "lost did not boot in 2 tries: `dhcpp` failed: Unknown command 'dhcpp' - try 'help'"
     assert said in done.stderr
     board.write_text(text.format('"sleep 600"'))
-    words = [*HEARS_CTRL_C, *command("flash", str(image), "--board", str(board), "-o", str(trace))]
+    words = [*HEARS_SIGNALS, *command("flash", str(image), "--board", str(board), "-o", str(trace))]
     with subprocess.Popen(words, env=environment(), stderr=subprocess.PIPE, text=True) as child:
         log = tmp_path / "lost.uboot.log"
         while child.poll() is None and b"sleep 600" not in (

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from cellreap.cli.main import cli
 from cellreap.testing import Target
 from cellreap.trace.frames import MARK
-from kit.command_line import HEARS_CTRL_C
+from kit.command_line import HEARS_SIGNALS
 from kit.paths import BOOT_CONFIGS
 
 SPINNING = """\
@@ -61,7 +61,7 @@ class Runs:
         kernel = ("--arch", self._sdk.kernel.arch, "--sdk", str(self._sdk.root))
         return subprocess.Popen(
             [
-                *HEARS_CTRL_C,
+                *HEARS_SIGNALS,
                 sys.executable,
                 "-m",
                 "cellreap",

@@ -14,9 +14,9 @@ from kit.forked import run_cellreap
 from kit.output_schema import check_printed
 from kit.paths import ROOT
 
-HEARS_CTRL_C: Final = ("env", "--default-signal=INT")
-"""Goes before a command that a test interrupts. A shell starts background jobs with SIGINT
-ignored, and programs inherit that.
+HEARS_SIGNALS: Final = ("env", "--default-signal=INT,HUP")
+"""Goes before a command that a test ends by a signal. A shell starts background jobs with SIGINT
+ignored, nohup its command with SIGHUP, and programs inherit that.
 """
 
 

@@ -25,7 +25,7 @@ from cellreap.errors import CellreapError
 from cellreap.runs.boot import End
 from cellreap.trace.frames import MARK
 from kit.board_bench import GENEROUS, Bench, flash_whole
-from kit.command_line import HEARS_CTRL_C
+from kit.command_line import HEARS_SIGNALS
 from kit.paths import ROOT
 
 
@@ -169,7 +169,7 @@ def test_signals_switch_the_board_off(bench: Bench, number: int, way: str) -> No
     sign = {"no prompt": log, "hangs": log, "breaks off": "trace"}[way]
     awaited = {"no prompt": b"autoboot", "hangs": b"T T T", "breaks off": MARK}[way]
     child = subprocess.Popen(
-        [*HEARS_CTRL_C, sys.executable, "-m", "kit.board_bench", str(bench.folder), way],
+        [*HEARS_SIGNALS, sys.executable, "-m", "kit.board_bench", str(bench.folder), way],
         env={**os.environ, "PYTHONPATH": f"{ROOT / 'pyhost'}:{ROOT / 'tests'}"},
         stderr=subprocess.DEVNULL,
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kit.command_line import command, environment
+from kit.command_line import HEARS_SIGNALS, command, environment
 from kit.paths import GOLDENS
 from kit.small_checkout import NEEDS_TOOLCHAIN, Bench, error_of
 
@@ -55,8 +55,7 @@ def test_a_signal_that_ends_a_build_leaves_no_folder(sign: signal.Signals, tmp_p
     tool.chmod(0o755)
     bench.emulator("")
     process = subprocess.Popen(
-        # nohup ignores SIGHUP, and what it starts inherits that.
-        ["env", f"--default-signal={sign.name}", *command("run", str(bench.config))],
+        [*HEARS_SIGNALS, *command("run", str(bench.config))],
         env={**bench.env, "TMPDIR": str(temporary)},
         stderr=subprocess.PIPE,
         text=True,

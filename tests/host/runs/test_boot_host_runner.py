@@ -21,6 +21,7 @@ from cellreap.errors import CellreapError, InputError, UsageError
 from cellreap.runs.boot import Boot, End, record, record_from, with_diagnosis
 from cellreap.runs.qemu import Machine, find_emulator, machine_for, qemu_command, split_arguments
 from cellreap.trace.writer import NO_SECRET
+from kit.command_line import HEARS_SIGNALS
 from kit.records import line_of
 
 
@@ -334,14 +335,12 @@ def test_an_error_while_recording_ends_it_too(stand_in: Path) -> None:
 def test_when_we_are_ended_the_emulator_ends_with_us(stand_in: Path, sign: signal.Signals) -> None:
     command = script(stand_in, "put(b'running\\n')\ntime.sleep(600)")
     code = (
-        "import signal, sys\nfrom cellreap.runs.boot import record\n"
-        # The signal is ignored from the start if the tests run in the background of a shell.
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "import sys\nfrom cellreap.runs.boot import record\n"
         "record(sys.argv[1:], sys.stdout.buffer, timeout=120, idle=120)\n"
     )
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(
-        [sys.executable, "-c", code, *command],
+        [*HEARS_SIGNALS, sys.executable, "-c", code, *command],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env=env,
