@@ -219,7 +219,8 @@ def test_a_childs_memory_is_free_though_its_creator_held_capabilities_to_it(spaw
         event for event in spawn.of("BODY") if spawn.names[event["of"]] in ("crasher", "idler")
     ]
     assert len(children) == CHILDREN
-    assert len({event["paddr"] for event in children}) == 1
+    places = {(event["bytes"], event["paddr"]) for event in children}
+    assert len(places) == len({size for size, _ in places}), "each size has one place"
     base = {_used(event) for event in spawn.of("SETTLED") if event["n"] != "0"}
     assert len(base) == 1
     assert _used(spawn.of("USAGE")[-1]) in base
