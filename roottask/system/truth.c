@@ -294,8 +294,10 @@ static void add_memory(uint64_t *counts, cr_ref space)
     cr_edge_walk members = cr_model_walk(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN);
     while (cr_model_next(&members)) {
         uint32_t bits;
-        if (cr_memory_cnode_bits(members.other, &bits)) {
-            show(cr_cptr(CR_L1_POOL, cr_sys.node_entry[members.other.index]), bits);
+        const seL4_CPtr cnode = cr_cptr(CR_L1_POOL, cr_sys.node_entry[members.other.index]);
+        /* A region of a PD that is left may have no CNode any more. */
+        if (cr_memory_cnode_bits(members.other, &bits) && class_of(cnode) != CLASS_EMPTY) {
+            show(cnode, bits);
             add_slots(counts, cr_l1_spare(), 1u << bits);
             hide();
         }

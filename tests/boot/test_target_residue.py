@@ -11,7 +11,7 @@ import pytest
 
 from cellreap.runs.summary import tell
 from cellreap.system.config import Bench, Config, Crash, Depth
-from cellreap.testing import Run, Target
+from cellreap.testing import Run, Target, together, with_system
 from cellreap.trace.reading import reading_of
 from cellreap.trace.telling import reading_json
 from kit.arches import ARCHES
@@ -177,3 +177,21 @@ def test_what_could_not_be_freed_and_is_held_again_is_left_alone(
     assert [run.name(cleanup["trigger"]) for cleanup in run.cleanups()] == ["app"] * 3
     assert len(run.ids("app")) == 4
     assert run.report.passed
+
+
+@pytest.mark.behaviour("S-11", "S-15")
+@pytest.mark.parametrize("arch", ARCHES)
+def test_a_pd_that_is_left_may_have_lost_its_regions(
+    target_of: Callable[[str], Target], arch: str
+) -> None:
+    """They go before its body, which cannot be destroyed. The kernel is asked what there is."""
+    target, snapshots = target_of(arch), with_system(truth=True)
+    whole = target.run("region")
+    step = next(step for step in whole.of("STEP") if step["name"] == "destroy-pd")
+    assert step["kinds"] == "revoke:3"
+    number = whole.of("STEP").index(step) + 1
+    failure = Bench(inject=(f"step:{number}.3:error:always",))
+    fails = together(snapshots, lambda config: config.model_copy(update={"bench": failure}))
+    run = target.boot("region", change=fails)
+    assert run.report.violations == []
+    assert {node for name, node, _ in left(run) if name == "destroy-pd"} == {step["node"]}

@@ -45,8 +45,6 @@ class AddressSpaces:
             yield f"{pd} has the address space of {' and '.join(self.roots[root])}"
         regions = {node: memory.region(node) for held, node in model.holds if held in pds
                    and is_region(node)}  # fmt: skip
-        counts = Counter(lower for region in regions for lower in model.built_on(region))
-        objects = set(counts)
         pages: Counter[tuple[str, str]] = Counter()
         own: list[str] = []
         foreign = {
@@ -64,6 +62,12 @@ class AddressSpaces:
                 pages[within, mapped.partition(" ")[2]] += 1
             elif name not in foreign and any(memory.is_inside(one, address) for one in pds):
                 own.append(line)
+        there = {region for region, _ in pages}
+        for region in [node for node in regions if node not in there]:
+            if self._context.residue.may_lack(region, "-"):
+                del regions[region]
+        counts = Counter(lower for region in regions for lower in model.built_on(region))
+        objects = set(counts)
         for region, at in regions.items():
             below = model.built_on(region)
             uncached = "" if at.cached else ", uncached"

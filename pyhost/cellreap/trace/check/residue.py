@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
+from cellreap.model.ids import is_region
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.independent import touched, without
 from cellreap.trace.check.running import DESTROYING, MAX_CLEANUPS, Row, Running
@@ -189,10 +190,16 @@ class Residue(Concern):
             untold[pd, node] -= 1
 
     def may_lack(self, node: str, pd: str) -> bool:
-        """Whether a step that failed for good may have taken the PD's capability to the node."""
-        steps = (("destroy-resource", node, "-"), ("cut-request", node, pd))
-        left = (self._begun.get(number, set()) for number in self.of)
-        return any(step in begun for begun in left for step in steps)
+        """Whether a step that failed for good may have taken the PD's capability to the node. The
+        regions of a PD go before its body.
+        """
+        if not self.of:
+            return False
+        steps = {("destroy-resource", node, "-"), ("cut-request", node, pd)}
+        if is_region(node):
+            holds = self.context.model.holds
+            steps |= {("destroy-pd", holder, holder) for holder, held in holds if held == node}
+        return any(steps & self._begun.get(number, set()) for number in self.of)
 
     def runs_later(self) -> bool:
         """Whether the current cleanup is in a later run."""

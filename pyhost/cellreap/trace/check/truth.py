@@ -364,6 +364,7 @@ def _parts(context: Context, memory: str) -> int:
 
 _MAY_LACK: Final[Mapping[tuple[str, str], Callable[[Context, str], int]]] = {
     ("pool", _ENDPOINT): lambda *_: 1,
+    ("pool", _CNODE): lambda _, node: int(is_memory(node)),
     ("memory", _OTHER): _parts,
 }
 """(CNode of the root task, type) -> the capabilities that a resource has there."""
