@@ -93,6 +93,22 @@ def _violations(act: Act, **quotas: int) -> set[str]:
     return {problem.text for problem in found if problem.rule == "accounts.within"}
 
 
+@pytest.mark.behaviour("J-10", "S-15")
+@pytest.mark.parametrize("spawned", [False, True])
+def test_the_loss_of_a_pd_is_charged_as_its_capability_was(spawned: bool) -> None:
+    """The configuration keeps room for those that it gives."""
+
+    def act(target: Target, poor: str, space: str) -> None:
+        creator = target.pd("creator")
+        other = target.pd("other", creator=creator if spawned else None)
+        body = target.body_cap(poor, other)
+        target.unhold(poor, body)
+        target._tell_loss(poor, other)
+
+    found = _violations(act, edges=0)
+    assert found == ({"poor uses 1 edges, and its quota is 0"} if spawned else set())
+
+
 @pytest.mark.behaviour("J-10", "W-02")
 @pytest.mark.parametrize(
     ("name", "word"), [(name, word) for name, (_, uses) in USES.items() for word in uses]

@@ -13,7 +13,16 @@ from typing import ClassVar
 
 from cellreap import headers
 from cellreap.model.graph import Model
-from cellreap.model.ids import ROOT, is_bare, is_line, is_memory, is_region, parse_id, pd_behind
+from cellreap.model.ids import (
+    ROOT,
+    is_bare,
+    is_line,
+    is_memory,
+    is_region,
+    kind_of,
+    parse_id,
+    pd_behind,
+)
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.work import LEFT_BEHIND
 from cellreap.trace.events import NOBODY, Event
@@ -175,6 +184,8 @@ class Accounts(Concern):
         pd = event["from"] if kind in LEFT_BEHIND else to
         if kind not in _LEFT or pd not in self._account_of:
             return
+        if kind == "lost" and kind_of(event["node"]) == "PD" and event["node"] not in self._spawned:
+            return  # as its capability, for which the configuration keeps room
         name = self._left[token] = self._account_of[pd]
         if kind == "pre-destroy":
             self._told.add((to, event["node"]))
