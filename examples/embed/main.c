@@ -77,7 +77,7 @@ enum { ENDPOINT = CR_COMPONENT_SLOTS, TCB, SIGNAL, BELL_CAP, DESK_CAP, CALLER, T
 
 static seL4_CPtr first_slot;
 static _Alignas(16) seL4_Word desk_stack[STACK_WORDS];
-static volatile seL4_Word reports, entries, losses; /* at the desk */
+static volatile seL4_Word entries, losses; /* at the desk */
 
 static _Noreturn void stop(const char *text)
 {
@@ -103,7 +103,6 @@ static void desk_main(void)
         seL4_MessageInfo_t tag =
             cr_recv_with(first_slot + ENDPOINT, &badge, words, first_slot + CALLER);
         if (badge == CLERK_BADGE && seL4_MessageInfo_get_label(tag) == REPORT) {
-            reports++;
             entries = words[0];
             losses = words[1];
         }
@@ -180,7 +179,7 @@ void cr_root_main(const seL4_BootInfo *info)
              cr_component_give(CLERK, first_slot + BELL_CAP, BELL_SLOT) != CR_OK ||
              cr_component_give(CLERK, first_slot + DESK_CAP, DESK_SLOT) != CR_OK,
          "embed: the clerk has no way to us\n");
-    while (reports == 0) {
+    for (int reported = 0; !reported;) {
         if (!cr_component_step(&mine)) {
             continue; /* it was the component's */
         }
@@ -192,6 +191,7 @@ void cr_root_main(const seL4_BootInfo *info)
             cr_reply(mine.reply, seL4_MessageInfo_new(CR_REPLY_BASE, 0, 0, 0));
         } else if (mine.badge == DESK_BADGE) {
             cr_component_print("embed: a report at the desk\n");
+            reported = 1;
         }
     }
     must(losses != 1 || entries != ENTRIES || cr_component_pd(LEDGER) != 0 ||
