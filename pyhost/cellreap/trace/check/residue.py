@@ -191,14 +191,14 @@ class Residue(Concern):
 
     def may_lack(self, node: str, pd: str) -> bool:
         """Whether a step that failed for good may have taken the PD's capability to the node. The
-        regions of a PD go before its body.
+        regions of a PD go before its body, and are rows of the model until its cleanup is over.
         """
-        if not self.of:
-            return False
         steps = {("destroy-resource", node, "-"), ("cut-request", node, pd)}
         if is_region(node):
-            holds = self.context.model.holds
-            steps |= {("destroy-pd", holder, holder) for holder, held in holds if held == node}
+            holders = [holder for holder, held in self.context.model.holds if held == node]
+            steps |= {("destroy-pd", holder, holder) for holder in holders}
+            if not holders:
+                return True
         return any(steps & self._begun.get(number, set()) for number in self.of)
 
     def runs_later(self) -> bool:
