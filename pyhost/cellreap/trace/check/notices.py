@@ -13,6 +13,7 @@ from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.work import (
     FAILED,
     LEFT_BEHIND,
+    STRICT,
     Notice,
     Tag,
     Work,
@@ -153,7 +154,7 @@ class Notices(Concern):
         notice = self.work.get(token)
         if not self._judge(self.work.finish(pd, token, result)) or notice is None:
             return
-        if result == "failed" and notice.kind not in ("probe", "fault"):
+        if result == "failed" and notice.kind not in STRICT:
             failure = Failure(pd, lane_of(notice.node), token, notice.kind, notice.node)
             context.report.failures.append(failure)
             self._failures[token] = failure

@@ -7,16 +7,12 @@ from typing import ClassVar
 
 from cellreap import headers
 from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.work import STRICT
 from cellreap.trace.events import Event
 
 SLACK_MS = 100
 """How much later than it should the root task may tell something. It looks every 10 ms, and reads
 the time at the end of an interval of the timer.
-"""
-
-STRICT = ("probe", "fault")
-"""Kinds of notices that have a time of their own each. The time of the others begins when one of
-them is finished, or the first one is owed.
 """
 
 ERROR = 50

@@ -22,7 +22,11 @@ COUNTS = (DONE, FAILED, DROPPED, WAITING, HELD)
 """The counts in a TICKET event, in this order. Held notices are also counted as waiting."""
 GIVEN_UP = "given up"
 """The notices whose receivers were given up. They are also counted as waiting."""
-NEVER_STOP = ("pre-destroy", "extract", "probe", "fault")
+STRICT = ("probe", "fault")
+"""Kinds of notices that have a time of their own each. The time of the others begins when one of
+them is finished, or the first one is owed.
+"""
+NEVER_STOP = ("pre-destroy", "extract", *STRICT)
 """Kinds of notices whose failure does not stop a lane."""
 LEFT_BEHIND = ("free", "disconnect")
 """Kinds of notices that a destroyed PD leaves behind. They can be merged."""
@@ -68,7 +72,7 @@ def lane_of(node: str, kind: str = "") -> str:
 
     Probes have a lane of their own, and so have the faults of each PD.
     """
-    if kind in ("probe", "fault"):
+    if kind in STRICT:
         return f"{kind} {node}"
     parts = parse_id(node)
     if parts is None or parts.kind == "PD":
