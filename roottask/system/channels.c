@@ -65,7 +65,7 @@ void cr_channels_fill(uint32_t config, cr_body_params *out)
             peers[out->n_peers++] = (cr_peer_cap){
                 .slot = cr_end_at(i)->slot, .to = bells[cr_other_end(i)->pd], .badge = badge_of(i)};
         }
-        if (cr_end_at(i)->pd == config && cr_end_at(i)->calls != 0) {
+        if (cr_end_at(i)->pd == config && cr_end_at(i)->calls != 0 && !cr_door_is_closed(i)) {
             peers[out->n_peers++] = cr_door_cap(i);
         }
     }

@@ -61,6 +61,11 @@ cr_peer_cap cr_door_cap(uint32_t end)
                          .calls = 1};
 }
 
+int cr_door_is_closed(uint32_t end)
+{
+    return closed[cr_other_end(end)->pd];
+}
+
 void cr_door_fill(uint32_t config, cr_body_params *out)
 {
     const uint32_t handler = handler_of(config);

@@ -22,6 +22,8 @@ void cr_doors_init(void);
 void cr_door_fill(uint32_t config, cr_body_params *out);
 /* The capability with which the PD of this end of a channel calls the other one. */
 cr_peer_cap cr_door_cap(uint32_t end);
+/* Whether the other PD does not come back: then who calls it finds the slot empty. */
+int cr_door_is_closed(uint32_t end);
 /* The PD that a PD for Microkit calls over this slot, if it is there, or 0. */
 cr_pd *cr_door_over(uint32_t config, uint32_t slot);
 /* Takes the capabilities to the door from all, and ends the calls that wait there. */

@@ -13,17 +13,22 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+import chaos_runs
 from cellreap.system.config import Config
 from cellreap.testing import Run, Target
 from kit import disturbed
 from kit.arches import ARCHES
 from kit.chaos import CAUGHT, CLIENTS, DEADLINE_MS, ECHOES, HONEST, chaos, counted
+from kit.kernels import prefix_of
 from kit.marks import thorough_but
 from kit.muted import pds_print
 
+BOARD, A_FEW = "qemu_virt_aarch64/debug", 3
+"""Of systems for Microkit: where they run, and how many for each seed."""
 TOTAL = re.compile(r"asked (\d+): answered (\d+), lost (\d+)")
 WRONG = re.compile(r"WRONG|BROKEN|TWICE|OUT OF ORDER|FAILED")
 CHECKED = re.compile(r"check .*: (?!ok$)")
@@ -229,3 +234,15 @@ def test_a_sound_run_never_fails(
         "block_fs_db_app", change=lambda _: config, qemu_args=disturbed.QEMU
     )
     assert run.report.passed, run.report.violations[:5]
+
+
+@pytest.mark.behaviour("S-15")
+def test_a_system_for_microkit_neither(tmp_path: Path, chaos_seed: int) -> None:
+    """Its PDs look, besides, whether all that they find is right. tools/chaos --microkit runs more
+    of them.
+    """
+    prefix_of(BOARD)
+    seeds = range(A_FEW * (chaos_seed - 1) + 1, A_FEW * chaos_seed + 1)
+    outcomes = [chaos_runs.run_seed(seed, "aarch64", BOARD, tmp_path) for seed in seeds]
+    assert [each.said for each in outcomes if each.end == "failed"] == []
+    assert any(each.end == "ended" for each in outcomes)

@@ -18,7 +18,12 @@ from click.testing import CliRunner
 
 from cellreap import headers
 from cellreap.cli.main import cli
+from cellreap.runs.boot import End
 from cellreap.system.microkit.runnable import runnable_system
+from cellreap.system.programs import Source
+from cellreap.system.sdk import load_sdk
+from cellreap.testing import Target, validated
+from cellreap.trace.lines import Lines
 from kit.microkit import FRESH, Microkit, pd, spoken
 
 
@@ -40,12 +45,13 @@ def test_two_pds_notify_each_other(microkit: Microkit, tmp_path: Path) -> None:
 
 
 def test_a_pd_that_faults_comes_back_fresh(microkit: Microkit, tmp_path: Path) -> None:
-    """Its peer is told by a notification, also over the channel that nobody uses."""
+    """The peer that serves it is told by a notification, also over the channel that nobody uses."""
     channels = (
         '<channel><end pd="hello" id="0"/><end pd="faulty" id="0"/></channel>'
         '<channel><end pd="hello" id="5"/><end pd="faulty" id="7"/></channel>'
     )
     policy = '[[pd]]\nname = "faulty"\nrespawn = true\n'
+    policy += '[[serves]]\nserver = "hello"\nclients = ["faulty"]\n'
     shown = microkit.run(pd("hello") + pd("faulty") + channels, policy, tmp_path)
     assert (shown["verdict"], shown["violations"]) == ("pass", [])
     assert len(shown["cleanups"]) >= 1
@@ -117,6 +123,39 @@ def served(passive: bool) -> str:
     """A system in which a client calls a server, which faults in its third call."""
     said = f'priority="100" passive="{str(passive).lower()}"'
     return pd("adder", said, program="adder") + pd("caller", 'priority="50"', "", "caller") + ADDER
+
+
+@pytest.mark.behaviour("P-04")
+def test_a_client_that_comes_back_without_its_server_calls_nobody(
+    microkit: Microkit, tmp_path: Path
+) -> None:
+    """It went with the server, which stays down. Its calls end with the kernel's error."""
+    policy = '[policy]\npd_depth = 1\n[[pd]]\nname = "caller"\nrespawn = true\n'
+    shown = microkit.run(served(passive=False), policy, tmp_path)
+    assert shown["violations"] == []
+    said = [text for name, text in shown["said"] if name == "caller"]
+    assert said == ["answer 0", "answer 1", *["label 2"] * 5, "done 0"]
+
+
+@pytest.mark.behaviour("P-04")
+def test_a_server_that_could_not_be_made_at_first_is_called_when_it_is_there(
+    microkit: Microkit, tmp_path: Path
+) -> None:
+    """It is made after the cleanup of another PD. Its client has waited for it."""
+    pds = pd("caller", 'priority="50"', "", "caller") + pd("faulty")
+    pds += pd("madder", 'priority="100"', "", "adder")
+    (tmp_path / "a.system").write_text(f"<system>{pds}{ADDER.replace('adder', 'madder')}</system>")
+    made = runnable_system(tmp_path / "a.system", [microkit.programs])
+    sdk = load_sdk(microkit.sdk / "board" / microkit.board.name / "debug", microkit.board.arch)
+    bench = made.config.bench.model_copy(update={"inject": ("make:100:error",)})
+    run = Target(sdk, tmp_path, (tmp_path,)).boot_read(
+        Source(made.config, made.text, tmp_path / "a.system"),
+        change=lambda config: validated(config.model_copy(update={"bench": bench})),
+    )
+    assert [event["name"] for event in run.of("MAKE_FAILED")] == ["madder"]
+    assert (run.boot.end, run.report.violations) == (End.COMPLETE, [])
+    with run.trace.open("rb") as file:
+        assert b"caller: done 5" in Lines().without(file)
 
 
 @pytest.mark.parametrize("passive", [False, True])

@@ -13,7 +13,7 @@ import copy
 import random
 import re
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Final
 
@@ -126,13 +126,24 @@ def _renamed(table: Table, prefix: str) -> Table:
     return made
 
 
-def _side_by_side(parts: list[Table]) -> Table:
-    made: Table = {"system": dict(parts[0]["system"]), "policy": dict(parts[0].get("policy", {}))}
-    for key in ("pd", "link", *_OF_A_PD, *_SHARED, "crash"):
-        made[key] = [entry for part in parts for entry in part.get(key, [])]
-    made["bench"] = dict(parts[0].get("bench", {}))
+def completed(table: Table) -> Table:
+    """The configuration with all that disturbances add to."""
+    made: Table = {key: dict(table.get(key, {})) for key in ("system", "policy", "bench")}
+    made |= {
+        key: list(table.get(key, [])) for key in ("program", "pd", "link", *_OF_A_PD, *_SHARED)
+    }
+    made["crash"] = list(table.get("crash", []))
     first = made["bench"].get("inject", [])
     made["bench"]["inject"] = [first] if isinstance(first, str) else list(first)
+    made["policy"]["allow_cycles"] = True
+    return made
+
+
+def _side_by_side(parts: list[Table]) -> Table:
+    made = completed(parts[0])
+    for part in parts[1:]:
+        for key in ("pd", "link", *_OF_A_PD, *_SHARED, "crash"):
+            made[key] += part.get(key, [])
     for pd in made["pd"]:
         _limit(pd)
     return made
@@ -392,11 +403,9 @@ def _drop_crashes(rng: random.Random, table: Table) -> None:
     table["crash"] = [crash for crash in table["crash"] if rng.random() < 0.5]
 
 
-DISTURBANCES: Final[tuple[tuple[float, Callable[[random.Random, Table], None]], ...]] = (
-    (0.3, _drop_crashes),
-    (0.35, _fuzzer),
-    (0.35, _fuzzer),
-    (0.25, _tree),
+Disturbance = tuple[float, Callable[[random.Random, Table], None]]
+"""How likely it is, and what it does."""
+OF_ANY_SYSTEM: Final[tuple[Disturbance, ...]] = (
     (0.7, _system),
     (0.5, _system),
     (0.5, _system),
@@ -405,19 +414,39 @@ DISTURBANCES: Final[tuple[tuple[float, Callable[[random.Random, Table], None]], 
     (0.15, _closeness),
     *((0.5, _respawn),) * 4,
     *((0.5, _own),) * 8,
+)
+"""Those that need nothing of a PD."""
+FAILURES: Final[tuple[Disturbance, ...]] = ((0.3, _inject),) * 4
+DISTURBANCES: Final[tuple[Disturbance, ...]] = (
+    (0.3, _drop_crashes),
+    (0.35, _fuzzer),
+    (0.35, _fuzzer),
+    (0.25, _tree),
+    *OF_ANY_SYSTEM,
     *((0.5, _edge),) * 8,
     *((0.3, _region),) * 2,
     *((0.3, _channel),) * 2,
     *((0.2, _quota),) * 2,
     (0.3, _spawner),
     *((0.5, _crash),) * 4,
-    *((0.3, _inject),) * 4,
+    *FAILURES,
 )
-"""How likely each is, in the order in which they are made."""
+"""In the order in which they are made."""
 
 
 def _programs(table: Table) -> set[str]:
     return {name for pd in table["pd"] for name in (pd["program"], *pd.get("spawns", []))}
+
+
+def disturb(rng: random.Random, table: Table, disturbances: Sequence[Disturbance]) -> Table:
+    """The configuration with some of the disturbances, as far as it is valid then."""
+    for likely, change in disturbances:
+        if rng.random() < likely:
+            changed = copy.deepcopy(table)
+            change(rng, changed)
+            if is_valid(changed):
+                table = changed
+    return table
 
 
 def disturbed(seed: int, arch: str = "x86_64", mcs: bool = False) -> Table:
@@ -425,22 +454,13 @@ def disturbed(seed: int, arch: str = "x86_64", mcs: bool = False) -> Table:
     rng = random.Random(f"disturbed {seed}")
     table = _base(rng, seed, arch)
     table["system"]["name"] = f"disturbed{seed}"
-    table["policy"]["allow_cycles"] = True
-    table.pop("expect", None)
     while len(_programs(table)) > MOST_PROGRAMS or not is_valid(table):  # such as too long a name
         table = _base(rng, seed, arch)
         table["system"]["name"] = f"disturbed{seed}"
-        table["policy"]["allow_cycles"] = True
     for pd in table["pd"]:
         for key in () if mcs else _OF_MCS:
             pd.pop(key, None)
-    for likely, disturb in (*DISTURBANCES, *(((0.5, _time),) * 4 if mcs else ())):
-        if rng.random() < likely:
-            changed = copy.deepcopy(table)
-            disturb(rng, changed)
-            if is_valid(changed):
-                table = changed
-    return table
+    return disturb(rng, table, (*DISTURBANCES, *(((0.5, _time),) * 4 if mcs else ())))
 
 
 # -- smaller systems
@@ -471,6 +491,11 @@ def _without_name(table: Table, name: str) -> Table:
     made["crash"] = [
         crash for crash in made.get("crash", []) if name not in (crash["pd"], crash.get("by"))
     ]
+    if gone.get("abi"):
+        made["program"] = [each for each in made["program"] if each["name"] != gone["program"]]
+        for pd in made["pd"]:
+            if pd["name"] in gone.get("holds_pds", []):
+                pd.pop("child_id", None)
     return made
 
 

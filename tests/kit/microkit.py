@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -22,6 +23,7 @@ FRESH: Final = "hello, fresh"
 """What those of tests/microkit say when they start."""
 
 
+PROGRAMS: Final = ROOT / "tests" / "microkit"
 CHECKOUT: Final = "CELLREAP_MICROKIT"
 """The variable that names a checkout of Microkit."""
 
@@ -77,15 +79,9 @@ class Microkit:
 
     def linked(self, folder: Path, config: str) -> Microkit:
         """The same with programs in this folder, linked as Microkit's examples are."""
-        place, tool = self.sdk / "board" / self.board.name / config, self.board.arch + "-linux-gnu-"
-        options = ["-ffreestanding", "-nostdlib", "-O2", "-Wall", f"-I{place / 'include'}"]
-        options.append(f"-I{ROOT / 'pds' / 'include'}")
-        library = folder / "libmicrokit.a"
-        without_debug(place / "lib" / library.name, library, self.board)
-        script = f"-Wl,-T,{place / 'lib' / 'microkit.ld'},--build-id=none"
-        for source in (ROOT / "tests" / "microkit").glob("*.c"):
-            words = [f"{tool}gcc", *self.board.options, *options, str(source), str(library), script]
-            subprocess.run([*words, "-o", str(folder / f"{source.stem}.elf")], check=True)
+        link(
+            PROGRAMS.glob("*.c"), folder, self.board, self.sdk / "board" / self.board.name / config
+        )
         return replace(self, programs=folder)
 
     def run(
@@ -99,6 +95,19 @@ class Microkit:
         words += ["--search", str(self.programs), "-o", str(folder / "out"), *options.split()]
         said = dict(json.loads(CliRunner().invoke(cli, words, standalone_mode=False).stdout))
         return said | {"said": re.findall(r"^(\w+): (.*?)\r?$", spoken(folder), re.MULTILINE)}
+
+
+def link(sources: Iterable[Path], folder: Path, board: Board, place: Path) -> None:
+    """Links programs as Microkit's examples are. place: the board's folder of the SDK."""
+    tool = board.arch + "-linux-gnu-"
+    options = ["-ffreestanding", "-nostdlib", "-O2", "-Wall", f"-I{place / 'include'}"]
+    options.append(f"-I{ROOT / 'pds' / 'include'}")
+    library = folder / "libmicrokit.a"
+    without_debug(place / "lib" / library.name, library, board)
+    script = f"-Wl,-T,{place / 'lib' / 'microkit.ld'},--build-id=none"
+    for source in sources:
+        words = [f"{tool}gcc", *board.options, *options, str(source), str(library), script]
+        subprocess.run([*words, "-o", str(folder / f"{source.stem}.elf")], check=True)
 
 
 def without_debug(library: Path, copy: Path, board: Board) -> None:

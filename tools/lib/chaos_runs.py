@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """tools/chaos: boots random systems, each of which the check must pass.
 
-The systems are those of `kit.disturbed`. Whatever their PDs do, the root task treats them rightly,
-so a violation is a fault of the root task, of the check, or of the tools. Each system that fails is
-made smaller as long as it fails by the same rule.
+The systems are those of `kit.disturbed`, or those for Microkit of `kit.restless`. Whatever their
+PDs do, the root task treats them rightly, so a violation is a fault of the root task, of the check,
+or of the tools. Each system that fails is made smaller as long as it fails by the same rule.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -33,12 +34,15 @@ from cellreap.runs.boot import Boot, End, Watch
 from cellreap.runs.places import programs_beside
 from cellreap.system.config import parse_config
 from cellreap.system.image import read_image
+from cellreap.system.microkit.board import board_facts
 from cellreap.system.refkernel import arches_of_refkernel
-from cellreap.system.sdk import is_mcs
+from cellreap.system.sdk import Sdk, board_of, is_mcs, kernel_memory
 from cellreap.trace.reader import Reader
 from kit.chaos import Table
 from kit.disturbed import QEMU, disturbed, shrunk
+from kit.microkit import BOARDS, PROGRAMS, Board, link
 from kit.paths import ROOT
+from kit.restless import FOUND_WRONG, PROGRAM, restless
 
 QUIET: Final = Progress(quiet=True)
 TRIES: Final = 150
@@ -46,10 +50,11 @@ EVENTS: Final = 20_000
 """A system that goes on for ever is cut after so many events."""
 SECONDS, IDLE = 10.0, 10.0
 """Longer than any other system takes, on a busy machine."""
-STILL: Final = ("STANDS", "CLOCK")
+STILL: Final = ("STANDS", "CLOCK", "HELD_UP")
 """The last events of a system that has nothing more to tell. The root task says what each PD does
 when nothing has happened for 5 s of the machine's own time.
 """
+MICROKITS: Final = {board.name: board for board in BOARDS}
 SOURCES: Final = ("roottask", "refkernel", "pds", "examples", "configs", "pyhost", "tests", "tools")
 _RULE: Final = re.compile(r":\d+: ([a-z_]+\.[a-z_]+): ")
 
@@ -95,7 +100,7 @@ class Ending:
             self._line += 1
             for event in self._reader.feed(self._line, line):
                 self.events += 1
-                told = self.still and event.name == "CLOCK"  # all STANDS have come
+                told |= self.still and event.name == "CLOCK"  # all STANDS have come
                 self.still = event.name == STILL[0] or (self.still and event.name in STILL)
         return told or self.events > EVENTS
 
@@ -129,7 +134,7 @@ def boot(path: Path, arch: str, kernel: str, seed: int = 0) -> Outcome:
     text = path.read_text(encoding="utf-8")
     system = System(path, text, parse_config(text, path))
     image, trace = path.with_suffix(".img"), path.with_suffix(".trace")
-    sdk = kernel_for(arch, kernel, QUIET)
+    sdk = sdk_of(arch, kernel)
     system.check_kernel(sdk)
     build_system(system, sdk, image, QUIET, keep=True)
     ending = Ending()
@@ -140,11 +145,18 @@ def boot(path: Path, arch: str, kernel: str, seed: int = 0) -> Outcome:
     # A crash that did not come about, or a PD that was never created, is what such a system may
     # come to, and no violation. A trace that was ended is checked as far as it goes.
     run = checked_run(read_image(image), booted, trace, QUIET, config=system.config)
-    said, end = run.violations, end_of(booted, ending)
+    said, end = [*run.violations, *found_wrong(trace)], end_of(booted, ending)
     if end == "failed" and not said:
         said = [f"the run did not come to its end: {booted}"]
     end = "failed" if said else end
     return Outcome(seed, arch, kernel, end, said, booted.events, round(booted.seconds, 2))
+
+
+def found_wrong(trace: Path) -> list[str]:
+    """What PDs for Microkit found to be wrong themselves, as lines of their program."""
+    found = FOUND_WRONG.findall(trace.read_bytes())
+    lines = {int(said or int(fault, 16) // 4) for said, fault in found}
+    return [f"{PROGRAM}.c:{line}: a PD found it wrong" for line in sorted(lines)]
 
 
 def end_of(booted: Boot, ending: Ending) -> str:
@@ -156,16 +168,36 @@ def end_of(booted: Boot, ending: Ending) -> str:
     return "cut" if booted.end in (End.ASKED, End.TIMEOUT) else "failed"
 
 
-def system_of(seed: int, arch: str, kernel: str) -> Table:
-    """The system of a seed, for this kernel."""
-    return disturbed(seed, arch, is_mcs(kernel_for(arch, kernel, QUIET).options))
+def sdk_of(arch: str, kernel: str) -> Sdk:
+    """The kernel of this name."""
+    board = kernel if kernel.partition("/")[0] in MICROKITS else None
+    return kernel_for(arch, board_of(None, board) or kernel, QUIET)
+
+
+def system_of(seed: int, arch: str, kernel: str, folder: Path) -> Table:
+    """The system of a seed, for this kernel. folder: where its programs are, if it has others than
+    those of cellreap.
+    """
+    sdk, board = sdk_of(arch, kernel), MICROKITS.get(kernel.partition("/")[0])
+    if board is None:
+        return disturbed(seed, arch, is_mcs(sdk.options))
+    programs = linked(board, sdk.root, folder / kernel.replace("/", "-"))
+    return restless(seed, board, board_facts(sdk.options, kernel_memory(sdk.root)), programs)
+
+
+@cache
+def linked(board: Board, sdk: Path, folder: Path) -> Path:
+    """The folder, with the program of systems for Microkit in it."""
+    folder.mkdir(exist_ok=True)
+    link([PROGRAMS / f"{PROGRAM}.c"], folder, board, sdk)
+    return folder
 
 
 def run_seed(seed: int, arch: str, kernel: str, folder: Path) -> Outcome:
     """Runs the system of a seed. What failed, or was cut, is kept in `folder`."""
     path = folder / f"seed{seed}-{arch}-{Path(kernel).name}.toml"
-    written(expecting_nothing(system_of(seed, arch, kernel)), path)
     try:
+        written(expecting_nothing(system_of(seed, arch, kernel, folder)), path)
         outcome = boot(path, arch, kernel, seed)
     except InputError as error:  # The system is valid, so this kernel has no room or no timer.
         outcome = Outcome(seed, arch, kernel, "refused", [str(error)], 0, 0.0)
@@ -189,7 +221,7 @@ def make_smaller(outcome: Outcome, folder: Path, tries: int) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     name = f"seed{outcome.seed}-{outcome.arch}-{Path(outcome.kernel).name}"
     kept, tried = folder / f"{name}.toml", folder / f"{name}.try.toml"
-    table = system_of(outcome.seed, outcome.arch, outcome.kernel)
+    table = system_of(outcome.seed, outcome.arch, outcome.kernel, folder.parent)
     written(expecting_nothing(table), kept)
 
     def fails(candidate: Table) -> bool:
@@ -223,7 +255,7 @@ def made_from(arch: str, kernel: str) -> str:
     )
     emulator = Path(shutil.which(emulator_of(arch)) or "")
     sources = [part for path in files for part in (str(path), path.read_bytes())]
-    return digest_of(str(kernel_for(arch, kernel, QUIET).kernel), emulator.read_bytes(), *sources)
+    return digest_of(kernel, str(sdk_of(arch, kernel).kernel), emulator.read_bytes(), *sources)
 
 
 class Results:
@@ -269,6 +301,8 @@ def run_seeds(seeds: range, arch: str, kernel: str, folder: Path) -> Iterator[tu
 )
 @click.option("--kernel", "kernels", multiple=True, default=["refkernel"], metavar="NAME",
               help="seL4, refkernel, or an SDK directory; refkernel by default.")  # fmt: skip
+@click.option("--microkit", multiple=True, metavar="BOARD/CONFIG",
+              help="Systems for Microkit instead, on this board of its SDK.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               default=Path("build/chaos"), help="build/chaos by default.")  # fmt: skip
 @click.option("--tries", default=TRIES, metavar="N", help="Runs to make one system smaller.")
@@ -277,6 +311,7 @@ def main(
     first: int,
     arches: tuple[str, ...],
     kernels: tuple[str, ...],
+    microkit: tuple[str, ...],
     output: Path,
     tries: int,
 ) -> int:
@@ -289,16 +324,19 @@ def main(
     chosen = range(first, first + seeds)
     failed: list[Outcome] = []
     ends: Counter[str] = Counter()
-    for arch in arches:
-        for kernel in kernels:
-            for outcome, is_new in run_seeds(chosen, arch, kernel, folder):
-                ends[outcome.end] += 1
-                failed += [outcome] if outcome.end == "failed" else []
-                if is_new or outcome.end == "failed":
-                    told = f"{outcome.events} events, {outcome.seconds} s"
-                    click.echo(f"{outcome.title}: {outcome.end}, {told}")
-                    for line in outcome.said[:3]:
-                        click.echo(f"  {line}")
+    targets = [(arch, kernel) for arch in arches for kernel in kernels]
+    if microkit:
+        targets = [(MICROKITS[name.partition("/")[0]].arch, name) for name in microkit]
+    for outcome, is_new in (
+        each for target in targets for each in run_seeds(chosen, *target, folder)
+    ):
+        ends[outcome.end] += 1
+        failed += [outcome] if outcome.end == "failed" else []
+        if is_new or outcome.end == "failed":
+            told = f"{outcome.events} events, {outcome.seconds} s"
+            click.echo(f"{outcome.title}: {outcome.end}, {told}")
+            for line in outcome.said[:3]:
+                click.echo(f"  {line}")
     for outcome in failed if tries else ():
         click.echo(f"{outcome.title}: {outcome.said[0]}")
         kept = make_smaller(outcome, folder / "smallest", tries)

@@ -11,11 +11,14 @@ import pytest
 import chaos_runs
 from cellreap.errors import InputError
 from cellreap.headers import event_table
+from cellreap.system.microkit.board import Board
 from cellreap.trace.writer import seal
 from chaos_runs import EVENTS, Ending, Outcome, Results, kinds, run_seed
 from kit.chaos import Table
 from kit.disturbed import disturbed, is_valid, shrunk, smaller
+from kit.microkit import BOARDS
 from kit.records import line_of, log_of
+from kit.restless import PROGRAM, restless
 from kit.trace_simulator import Target
 
 SEEDS = range(1, 9)
@@ -40,6 +43,22 @@ def test_what_needs_mcs_is_in_systems_for_such_kernels_only() -> None:
         for mcs in (False, True)
     }
     assert (len(timed[False]), len(timed[True])) == (0, 4)
+
+
+@pytest.mark.behaviour("S-15")
+def test_a_seed_makes_the_same_valid_system_for_microkit(tmp_path: Path) -> None:
+    (tmp_path / f"{PROGRAM}.elf").write_bytes(b"\x7fELF")
+    facts = Board("aarch64", memory=((0x6000_0000, 0xC000_0000),))
+    made = [restless(seed, BOARDS[0], facts, tmp_path) for seed in SEEDS]
+    assert all(map(is_valid, made))
+    assert made == [restless(seed, BOARDS[0], facts, tmp_path) for seed in SEEDS]
+    keys = {key for table in made for pd in table["pd"] for key in pd}
+    assert {"passive", "budget_us", "fault_handler", "callers", "requests", "heartbeat_ms"} <= keys
+    assert all(any(t[what] for t in made) for what in ("region", "channel", "interrupt", "crash"))
+    fewer = [
+        each for table in made for each in smaller(table) if len(each["pd"]) < len(table["pd"])
+    ]
+    assert all(is_valid(each) for each in fewer if each["pd"])
 
 
 @pytest.mark.behaviour("S-15")
@@ -85,7 +104,7 @@ def fed(names: list[str]) -> tuple[list[bool], Ending]:
     begun = len(target.events)
     values = {
         "pd": "PD_1", "ms": 100, "text": "x", "code": 3, "registers": "-", "state": "runs",
-        "on": "-", "slot": 0, "space": "-", "ip": 0, "chance": 1,
+        "on": "-", "slot": 0, "space": "-", "ip": 0, "chance": 1, "token": 0, "ran": 10,
     }  # fmt: skip
     for name in names:
         target.events.append((name, {k: values[k] for k in event_table().fields[name]}))
@@ -97,6 +116,12 @@ def fed(names: list[str]) -> tuple[list[bool], Ending]:
 def test_a_run_is_still_when_all_pds_were_told_and_only_the_clock_goes_on() -> None:
     told, ending = fed(["CLOCK", "STANDS", "STANDS", "CLOCK"])
     assert told == [False, False, False, True]
+    assert ending.still
+
+
+def test_a_run_is_still_whatever_comes_with_the_clock() -> None:
+    told, ending = fed(["CLOCK", "STANDS", "STANDS", "HELD_UP", "CLOCK", "HELD_UP"])
+    assert told == [False, False, False, False, True, False]
     assert ending.still
 
 

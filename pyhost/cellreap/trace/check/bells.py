@@ -16,9 +16,9 @@ from cellreap.trace.expected import ExpectedPd
 
 def is_closed(context: Context, name: str) -> bool:
     """Whether a PD that others call over channels went, and does not come back."""
-    pd = context.configured.edges.live(name)
-    if pd is not None and pd not in context.freed.stopped:
-        return False
+    pd = context.configured.edges.last(name)
+    if pd is None or (pd in context.model.nodes and pd not in context.freed.stopped):
+        return False  # it is still to come, or there
     config = None if context.expected is None else context.expected.pd(name)
     return config is None or config.respawn is None or context.respawns.gave_up(name)
 
@@ -73,11 +73,18 @@ class Bells:
         """The address of the endpoint over which it is called."""
         return self._doors.get(self._context.report.names[pd], 0)
 
-    def calls(self, pd: str) -> Iterator[tuple[int, Cap]]:
-        """The slots and capabilities with which the PD calls others."""
+    def calls(self, pd: str) -> Iterator[int]:
+        """The slots with which the PD calls others."""
         for call in self._config(pd).calls:
             if not is_closed(self._context, call.peer):
-                yield call.slot, Cap("ep", self._doors.get(call.peer, 0), "WP", call.badge)
+                yield call.slot
+
+    def call(self, pd: str, slot: int, cap: Cap | str | None) -> Cap:
+        """The capability with which it calls another one. cap: what is in the slot."""
+        call = next(call for call in self._config(pd).calls if call.slot == slot)
+        if isinstance(cap, Cap):
+            self._learn(self._doors, call.peer, cap.address)  # if the other one was never there
+        return Cap("ep", self._doors.get(call.peer, 0), "WP", call.badge)
 
     def threads(self, pd: str) -> Iterator[tuple[int, str]]:
         """The slots in which a PD for Microkit has the threads of its children, and their names."""

@@ -56,6 +56,10 @@ class ConfiguredEdges(Concern):
         sizes = expected.sizes
         return None if sizes is None else sizes.spawned_cspace_slots
 
+    def last(self, name: str) -> str | None:
+        """The last PD of a configured name, be it destroyed. None: it never was there."""
+        return self._pds.get(name)
+
     def live(self, name: str, but: str | None = None) -> str | None:
         """The PD of a configured name, if it exists. but: a PD that does not count."""
         pd = self._pds.get(name)

@@ -93,7 +93,7 @@ class KernelCaps:
             own.pop(endpoint, None)
         if not context.memory.objects.of(pd)["reply"]:
             own.pop(slots["REPLY"])
-        own.update((slot, "CALL") for slot, _ in self.bells.calls(pd))
+        own.update((slot, "CALL") for slot in self.bells.calls(pd))
         own.update((slot, "THREAD") for slot, _ in self.bells.threads(pd))
         return own
 
@@ -269,7 +269,7 @@ class KernelCaps:
     def _own(self, pd: str, has: _CSpace) -> dict[int, tuple[str, Cap | str | None]]:
         """The capabilities that a PD has of its own, and what they are for."""
         entry, root, bells = self._entries.get(pd, 0), self._endpoint or 0, self.bells
-        calls, threads = dict(bells.calls(pd)), dict(bells.threads(pd))
+        threads = dict(bells.threads(pd))
         found: dict[int, tuple[str, Cap | str | None]] = {}
         for slot, name in self.own(pd, has).items():
             cap = has.get(slot)
@@ -288,7 +288,7 @@ class KernelCaps:
                 case "ENDPOINT":
                     wanted = Cap("ep", own, "R", 0)
                 case "CALL":
-                    wanted = calls[slot]
+                    wanted = bells.call(pd, slot, cap)
                 case "THREAD":
                     wanted = bells.thread(pd, slot, threads[slot], cap)
                 case "REPLY" if isinstance(cap, str) and self._inside(pd, physical(cap, "reply")):

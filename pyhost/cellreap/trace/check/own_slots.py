@@ -9,6 +9,7 @@ from typing import Final
 from cellreap import headers
 from cellreap.model.ids import is_bare, pd_behind
 from cellreap.trace.check.context import Context
+from cellreap.trace.expected import ExpectedPd
 
 _NAMES: Final = ("ROOT", "ENDPOINT", "NOTIFICATION", "FAULT", "REPLY")
 _MICROKIT: Final = {"NOTIFICATION": "INPUT", "FAULT": "FAULT", "REPLY": "REPLY"}
@@ -25,18 +26,23 @@ def is_of_microkit(context: Context, pd: str) -> bool:
     """Whether the PD is for Microkit. Then the configuration gives it the capabilities with which
     it calls others, whatever becomes of edges.
     """
-    return context.configured.edges.config(pd).microkit
+    config = _config_of(context, pd)
+    return config is not None and config.microkit
 
 
 def child_of(context: Context, node: str) -> str | None:
     """The PD whose thread the resource stands for, which a PD for Microkit has as its parent."""
     pd = pd_behind(node)
-    if pd is None:
-        return None
+    config = None if pd is None else _config_of(context, pd)
+    return pd if config is not None and config.parent_badge is not None else None
+
+
+def _config_of(context: Context, pd: str) -> ExpectedPd | None:
+    """What the configuration says of a PD, also of one that is being made."""
     config = context.configured.edges.configs.get(pd)
     if config is None and context.expected is not None:
-        config = context.expected.pd(context.report.names.get(pd, ""))  # it is being made
-    return pd if config is not None and config.parent_badge is not None else None
+        config = context.expected.pd(context.report.names.get(pd, ""))
+    return config
 
 
 def has_parent(context: Context, node: str) -> bool:
