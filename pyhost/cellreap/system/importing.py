@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -128,10 +128,11 @@ def configuration(
     names: dict[str, str],
     notes: Iterable[Note],
     dropped: Iterable[Dropped],
+    refuse: Callable[[str, str], InputError] | None = None,
 ) -> Imported:
     """What was made of the description at `path`: a document, to which what was dropped is added.
 
-    InputError if no configuration allows it.
+    InputError if no configuration allows it. refuse: makes it of the key and of what is wrong.
     """
     left_out = tuple(sorted(dropped, key=lambda each: each.line))
     if left_out:
@@ -143,6 +144,8 @@ def configuration(
     try:
         config = parse_config(text, path)
     except InputError as error:
+        if refuse is not None and error.field is not None:
+            raise refuse(error.field, error.expected) from None
         what = f"{error.field}: {error.expected}" if error.field else error.expected
         raise InputError(str(path), None, None, f"as a configuration: {what}") from None
     noted = tuple(sorted(notes, key=lambda note: note.line))

@@ -67,6 +67,27 @@ def test_pds_have_programs_of_their_own_and_the_slots_of_microkit(tmp_path: Path
             "map.perms: regions with code cannot be run yet",
         ),
         (
+            '<map mr="r" vaddr="0x10000000"/>',
+            '<memory_region name="r" size="0x1000"/>',
+            "map.vaddr: a has its own pages and its stack there; expected another address",
+        ),
+        (
+            '<map mr="r" vaddr="0x4000000"/><map mr="r" vaddr="0x5000000"/>',
+            '<memory_region name="r" size="0x1000"/>',
+            "map: a has it already; expected another PD",
+        ),
+        (
+            '<protection_domain name="c" id="0" stack_size="0x41000"><program_image path="a.elf"/>'
+            "</protection_domain>",
+            "",
+            "protection_domain.stack_size: 0x41000 bytes cannot be run; expected at most 0x40000",
+        ),
+        (
+            "",
+            '<channel><end pd="a" id="1"/><end pd="a" id="2"/></channel>',
+            "channel: a PD that notifies itself cannot be run yet",
+        ),
+        (
             '<virtual_machine name="v"><vcpu id="0"/></virtual_machine>',
             "",
             "virtual_machine: virtual machines cannot be run yet",

@@ -44,7 +44,7 @@ from cellreap.system.microkit.reading import read_system
 from cellreap.system.microkit.rows import Row, System
 
 _PAGE = 4096
-_MAX_STACK_PAGES = 64
+MAX_STACK_PAGES = 64
 _MAX_CHANNELS = headers.constant("protocol.h", "CR_STARTUP_CHANNELS")
 
 _SYMBOL = "no symbol of a program is rewritten"
@@ -129,10 +129,10 @@ class _Import:
             self._note(row, "name", f'"{row.name}" is "{name}": names are lower-case')
         if row.given("stack_size"):
             pages = row.stack_size // _PAGE
-            pd.stack_pages = min(pages, _MAX_STACK_PAGES)
-            if pages > _MAX_STACK_PAGES:
+            pd.stack_pages = min(pages, MAX_STACK_PAGES)
+            if pages > MAX_STACK_PAGES:
                 self._note(
-                    row, "stack_size", f"is cut to {_MAX_STACK_PAGES} pages, the most there is"
+                    row, "stack_size", f"is cut to {MAX_STACK_PAGES} pages, the most there is"
                 )
         pd.time = self._time(row)
         if parent is not None:

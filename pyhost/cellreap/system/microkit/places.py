@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Final
 
@@ -12,11 +13,13 @@ from cellreap.system.microkit.rows import Map, Pd, Region, Row, System
 from cellreap.system.toml_lines import KeyPath
 from cellreap.system.toml_tables import dotted
 
+_PARTS: Final = re.compile(r"(\w+)|\[(\d+)\]")
 _ATTRIBUTES: Final = {
     "elf": "path",
     "address": "vaddr",
     "cached": "cached",
     "physical": "phys_addr",
+    "size": "size",
     "fill": "prefill_path",
     "number": "irq",
 }
@@ -32,10 +35,12 @@ def mapped(system: System) -> list[tuple[Region, list[tuple[Pd, Map]]]]:
     return [(region, users) for region, users in found if users]
 
 
-def refusal(path: Path, at: KeyPath, message: str) -> InputError:
+def refusal(path: Path, at: KeyPath | str, message: str) -> InputError:
     """The error that a value of the configuration is wrong, at what it was made of. That is read
-    again, only for this.
+    again, only for this. at: also as `dotted` writes it.
     """
+    if isinstance(at, str):
+        at = tuple(int(index) if index else key for key, index in _PARTS.findall(at))
     row = _row(read_system(path), at)
     if row is None:
         return InputError(str(path), None, None, f"as a configuration: {dotted(at)}: {message}")

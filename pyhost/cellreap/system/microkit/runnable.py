@@ -7,6 +7,7 @@ What is not done yet is refused, one line at a time.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from os.path import relpath
 from pathlib import Path
 from typing import Final
@@ -20,7 +21,8 @@ from cellreap.system.importing import Imported, Names, configuration, ranked, ta
 from cellreap.system.microkit import rows
 from cellreap.system.microkit.board import ANY_BOARD, Board
 from cellreap.system.microkit.connections import page_size_of
-from cellreap.system.microkit.places import mapped
+from cellreap.system.microkit.importing import MAX_STACK_PAGES
+from cellreap.system.microkit.places import mapped, refusal
 from cellreap.system.microkit.policy import PdPolicy, Policy, RegionPolicy, read_policy
 from cellreap.system.microkit.reading import read_system
 from cellreap.system.microkit.rows import Row, System
@@ -106,7 +108,7 @@ def runnable_system(
     if back:
         document.add("expect", table({"crashes": back}))
     renamed = {name: pd for pd, name in known.items()}
-    return configuration(document, path, renamed, (), ())
+    return configuration(document, path, renamed, (), (), partial(refusal, path))
 
 
 def _dependence(
@@ -245,6 +247,9 @@ def _refuse(described: System, policy: Policy) -> None:
     for pd in described.pds():
         if pd.cpu != 0:
             raise pd.error(f"expected 0, got {pd.cpu}: there is one processor", "cpu")
+        if pd.stack_size > (most := MAX_STACK_PAGES * _PAGE):
+            said = f"{pd.stack_size:#x} bytes cannot be run; expected at most {most:#x}"
+            raise pd.error(said, "stack_size")
     for channel in described.channels:
         if channel.ends[0].pd == channel.ends[1].pd:
             raise channel.error("a PD that notifies itself cannot be run yet")
