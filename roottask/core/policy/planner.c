@@ -405,6 +405,43 @@ cr_status cr_plan_again(cr_planner *planner, cr_model *model, cr_plan *plan)
     return CR_OK;
 }
 
+/* Brings the nodes of a kept plan into the order of `found`, by counting. A PD's depth is less than
+ * their number, but in a plan without a trigger, where all depths are 1. */
+static cr_status find_again(cr_planner *planner, const cr_model *model, const cr_plan *plan,
+                            const cr_doomed *doomed)
+{
+    const uint32_t count = plan->n_doomed;
+    planner->n_found = count;
+    planner->n_pds = 0;
+    for (uint32_t turn = 0; turn <= count; turn++) {
+        cr_order_at(planner, turn)->cursor = 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        cr_node_info info = {.kind = CR_NODE_FREE};
+        if (cr_model_get(model, doomed[i].node, &info) != CR_OK) {
+            return CR_ERR_CORRUPT;
+        }
+        const int is_pd = info.kind == CR_NODE_PD;
+        const uint32_t depth = doomed[i].pd_depth < count ? doomed[i].pd_depth : count - 1;
+        planner->n_pds += (uint32_t)is_pd;
+        planner->queue[i] = is_pd ? depth : count;
+        cr_order_at(planner, planner->queue[i])->cursor += doomed[i].why != CR_WHY_TRIGGER;
+    }
+    uint32_t next = plan->trigger.index != CR_NONE; /* the trigger is the first */
+    for (uint32_t turn = 0; turn <= count; turn++) {
+        cr_order_node *at = cr_order_at(planner, turn);
+        const uint32_t here = at->cursor;
+        at->cursor = next;
+        next += here;
+    }
+    for (uint32_t i = 0; i < count && next == count; i++) {
+        const int first = doomed[i].why == CR_WHY_TRIGGER;
+        *cr_found_at(planner, first ? 0 : cr_order_at(planner, planner->queue[i])->cursor++) =
+            doomed[i];
+    }
+    return next == count ? CR_OK : CR_ERR_CORRUPT;
+}
+
 cr_status cr_plan_restore(cr_planner *planner, const cr_model *model, cr_plan *plan,
                           const cr_doomed *doomed, const cr_pair *pre_destroy,
                           const uint32_t *pre_destroy_groups)
@@ -415,25 +452,9 @@ cr_status cr_plan_restore(cr_planner *planner, const cr_model *model, cr_plan *p
         return CR_ERR_ARG;
     }
     planner->status = CR_OK;
-    planner->n_found = 0;
-    planner->n_pds = 0;
-    /* The trigger first, then the other PDs, then the spaces. */
-    for (int turn = 0; turn < 3; turn++) {
-        for (uint32_t i = 0; i < plan->n_doomed; i++) {
-            cr_node_info info = {.kind = CR_NODE_FREE};
-            const int first = doomed[i].why == CR_WHY_TRIGGER;
-            if (cr_model_get(model, doomed[i].node, &info) != CR_OK) {
-                return CR_ERR_CORRUPT;
-            }
-            if (turn == (first ? 0 : info.kind == CR_NODE_PD ? 1 : 2)) {
-                uint32_t place = 0;
-                if (!cr_take_place(planner, CR_ROOM_NODES, &planner->n_found, &place)) {
-                    return CR_ERR_CORRUPT;
-                }
-                planner->found[place] = doomed[i];
-                planner->n_pds += info.kind == CR_NODE_PD;
-            }
-        }
+    if (find_again(planner, model, plan, doomed) != CR_OK) {
+        planner->n_found = 0;
+        return CR_ERR_CORRUPT;
     }
     for (uint32_t i = 0; i < plan->n_doomed; i++) {
         planner->doomed[i] = doomed[i];

@@ -165,7 +165,8 @@ typedef struct cr_broken {
 
 /* The arrays are in the planner's memory and stay valid until the next plan. `doomed` is ordered by
  * group, and spaces come before PDs within a group. So a PD that is destroyed in this order manages
- * no space any more. The order of the other arrays is unspecified. */
+ * no space any more. Of the notices to one PD about one space, those of PDs at a smaller depth come
+ * first. The order of the other arrays is unspecified. */
 typedef struct cr_plan {
     cr_plan_kind kind;
     cr_ref trigger; /* index CR_NONE: a collection or a reconciliation */

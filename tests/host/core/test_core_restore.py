@@ -115,6 +115,29 @@ def test_a_restored_plan_has_no_consequences_before_it_is_made_again() -> None:
     assert core.replan(raw).outcome() == plan.first.outcome()
 
 
+@pytest.mark.behaviour("J-14")
+def test_the_notices_of_a_restored_plan_tell_of_the_nearest_pd_first() -> None:
+    """PD_6 is nearer to the trigger than PD_5, but in a later group."""
+    model = system("""
+        PD_1 manages FILE_SPACE_1
+        PD_3 manages FILE_SPACE_3
+        PD_4 manages FILE_SPACE_4
+        PD_5 manages FILE_SPACE_5
+        PD_3 requests FILE_SPACE_1
+        PD_4 requests FILE_SPACE_3 FILE_SPACE_1
+        PD_5 requests FILE_SPACE_4 FILE_SPACE_1
+        PD_6 requests FILE_SPACE_3 FILE_SPACE_5 FILE_SPACE_1
+    """)
+    core = CoreModel.from_model(model)
+    plan = kept(model, core, "PD_3", 2, 0)
+    core.plan_raw("PD_1", 0, 0)
+    assert plan.restore() == STATUS["CR_OK"]
+    core.replan(plan.raw)
+    notices = plan.raw.notices[0 : plan.raw.n_notices]
+    told = [core.id_of(getattr(one, "from")) for one in notices if core.id_of(one.to) == "PD_1"]
+    assert (told[0], sorted(told[1:3]), told[3]) == ("PD_3", ["PD_4", "PD_6"], "PD_5")
+
+
 def test_what_is_no_plan_of_this_planner_is_not_restored() -> None:
     """The planner then has no last plan, or still the one before."""
     core = CoreModel.from_model(system(SCENARIO))
