@@ -110,7 +110,7 @@ static void give_spaces(seL4_CPtr probe, seL4_CPtr cspace, uint32_t bits, seL4_C
 
 uint32_t cr_probes_needed(const cr_image_header *image)
 {
-    if (image->saved_nodes.count != 0) {
+    if (image->saved_nodes.count != 0 || image->generations_left != 0) {
         return cr_most.pds;
     }
     for (uint32_t i = 0; i < image->pds.count; i++) {

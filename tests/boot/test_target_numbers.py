@@ -13,7 +13,7 @@ import pytest
 from cellreap import headers
 from cellreap.model.ids import parse_id
 from cellreap.system.config import tables
-from cellreap.testing import Run, Target, together, with_bench, with_crashes, with_pd
+from cellreap.testing import Run, Target, together, with_bench, with_crashes, with_pd, with_system
 from kit.counted import COUNTED
 from kit.marks import slow_but, thorough_but
 
@@ -91,6 +91,17 @@ def test_an_entry_that_is_used_up_is_not_used_again(target: Target, kind: int, l
     most = sizes[limit] + (sizes["tombstones"] if limit == "nodes" else 0)
     assert 0.8 * most < made(run, "cycler") < most
     assert {"server", "cycler", "comer"} <= run.alive()
+
+
+@pytest.mark.behaviour("X-06")
+def test_a_pd_comes_back_at_another_place_and_the_kernel_tells_of_it(target: Target) -> None:
+    crash = target.load("counter")[1].crashes[0].model_copy(update={"repeat": 3})
+    change = together(
+        with_bench(generations_left=1), with_crashes(crash), with_system(truth=True)
+    )
+    run = target.run("counter", change=change, qemu_args=COUNTED)
+    assert len(run.of("PD", name="hasty")) == 4
+    assert "hasty" in run.alive()
 
 
 @pytest.mark.slow

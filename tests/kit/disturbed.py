@@ -243,6 +243,8 @@ def _own(rng: random.Random, table: Table) -> None:
             ("call_ms", rng.choice(BEATS)),
             ("call_ms", rng.choice(BEATS)),
             ("priority", rng.choice([80, 90, 100, 110, 120])),
+            ("spawn_priority", rng.choice([80, 90, 100])),
+            ("stack_pages", rng.choice([1, 2, 8])),
             ("cspace_bits", rng.choice([5, 6, 8])),
             ("start", "after-cleanup"),
             ("may_extract", True),
@@ -283,7 +285,16 @@ def _region(rng: random.Random, table: Table) -> None:
     }
     if rng.random() < 0.5:
         region["epoch"] = 0
+    if rng.random() < 0.2:
+        region |= {"page_size": 1 << 21, "size": 1 << 21}
+        for place, each in enumerate(region["map"]):
+            each["address"] = (1 << 30) + ((place + number) << 21)
     table["region"].append(region)
+
+
+def _left(rng: random.Random, table: Table) -> None:
+    """Numbers that come to their end."""
+    table["bench"][rng.choice(["numbers_left", "generations_left"])] = rng.randint(1, 40)
 
 
 def _channel(rng: random.Random, table: Table) -> None:
@@ -427,6 +438,7 @@ DISTURBANCES: Final[tuple[Disturbance, ...]] = (
     *((0.3, _region),) * 2,
     *((0.3, _channel),) * 2,
     *((0.2, _quota),) * 2,
+    (0.1, _left),
     (0.3, _spawner),
     *((0.5, _crash),) * 4,
     *FAILURES,

@@ -43,6 +43,7 @@ from kit.disturbed import QEMU, disturbed, shrunk
 from kit.microkit import BOARDS, PROGRAMS, Board, link
 from kit.paths import ROOT
 from kit.restless import FOUND_WRONG, PROGRAM, restless
+from kit.saved_states import saved_state
 
 QUIET: Final = Progress(quiet=True)
 TRIES: Final = 150
@@ -176,13 +177,22 @@ def sdk_of(arch: str, kernel: str) -> Sdk:
 
 def system_of(seed: int, arch: str, kernel: str, folder: Path) -> Table:
     """The system of a seed, for this kernel. folder: where its programs are, if it has others than
-    those of cellreap.
+    those of cellreap, and the saved state with which one of six begins.
     """
     sdk, board = sdk_of(arch, kernel), MICROKITS.get(kernel.partition("/")[0])
     if board is None:
-        return disturbed(seed, arch, is_mcs(sdk.options))
+        table = disturbed(seed, arch, is_mcs(sdk.options))
+        return updated(table, seed, folder) if seed % 6 == 0 else table
     programs = linked(board, sdk.root, folder / kernel.replace("/", "-"))
     return restless(seed, board, board_facts(sdk.options, kernel_memory(sdk.root)), programs)
+
+
+def updated(table: Table, seed: int, folder: Path) -> Table:
+    """The system, beginning with a saved state."""
+    state = folder / f"saved{seed}.csv"
+    state.write_text(saved_state(seed, [pd["name"] for pd in table["pd"]]), encoding="utf-8")
+    table["system"]["reconcile"] = str(state)
+    return table
 
 
 @cache

@@ -223,9 +223,10 @@ def _block(needed: int) -> int:
 
 
 def _probes(config: Config, saved: Saved) -> int:
-    """A probe for each PD that there can be at a time, and one for the pool."""
-    spawns = bool(saved.nodes) or any(pd.spawns for pd in config.pds)
-    return tables(config)["pds"] if spawns else len(config.pds) + 1
+    """A probe for each place that a PD can have, and one for the pool."""
+    more = bool(saved.nodes) or any(pd.spawns for pd in config.pds)
+    more |= config.bench.generations_left is not None
+    return tables(config)["pds"] if more else len(config.pds) + 1
 
 
 def _probe_slots(config: Config, saved: Saved) -> int:
