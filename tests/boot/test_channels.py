@@ -8,8 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from cellreap.model.ids import is_channel
-from cellreap.testing import Target, with_pd
+from cellreap.testing import Target, together, with_bench, with_crashes, with_pd
 from kit.arches import ARCHES
+from kit.truth_traces import WITH_TRUTH
 
 FRESH = "data 17, bss 0, stack 0, rung 0"
 
@@ -40,3 +41,23 @@ def test_a_pd_may_have_a_channel_with_one_that_was_never_there(target: Target) -
     """The kernel's word has its capability from the start, and the other one's when it comes."""
     run = target.run("channel", change=with_pd("right", start="after-cleanup"))
     assert run.says("right")[0] == FRESH
+
+
+@pytest.mark.behaviour("S-11", "C-20")
+def test_a_pd_that_is_left_keeps_its_signals_when_the_channel_goes(
+    target_of: Callable[[str], Target],
+) -> None:
+    """It is stopped, and the other PD was the last that was there."""
+    change = together(
+        WITH_TRUTH,
+        with_pd("left", respawn=False),
+        with_pd("right", respawn=False),
+        with_pd("patient", fault_handler=None),
+        with_crashes({"pd": "left", "how": "page-fault"}, {"pd": "right", "how": "page-fault"}),
+        with_bench(inject="step:3:error:always"),  # the end of the first one's body
+    )
+    run = target_of("aarch64").run("channel", change=change)
+    left = run.id("left")
+    assert {node for node, _ in run.destroys() if is_channel(node)}
+    assert left not in {node for node, _ in run.destroys()}
+    assert "n8" in run.of("CAPS", pd=left, cnode="cspace")[-1]["caps"]

@@ -86,6 +86,14 @@ class Bells:
             self._learn(self._doors, call.peer, cap.address)  # if the other one was never there
         return Cap("ep", self._doors.get(call.peer, 0), "WP", call.badge)
 
+    def left(self, pd: str) -> Iterator[int]:
+        """The slots of a stopped PD in which it has what it signalled with, though the channel went:
+        no other PD had it any more.
+        """
+        there = self._context.slots.of(pd)
+        ends = self._config(pd).ends if pd in self._context.freed.stopped else ()
+        return (end.slot for end in ends if end.slot and end.slot not in there)
+
     def threads(self, pd: str) -> Iterator[tuple[int, str]]:
         """The slots in which a PD for Microkit has the threads of its children, and their names."""
         config = self._config(pd)

@@ -95,6 +95,7 @@ class KernelCaps:
             own.pop(slots["REPLY"])
         own.update((slot, "CALL") for slot in self.bells.calls(pd))
         own.update((slot, "THREAD") for slot, _ in self.bells.threads(pd))
+        own.update((slot, "SIGNAL") for slot in self.bells.left(pd))
         return own
 
     def may_lack(self, node: str, pd: str = "-") -> bool:
@@ -291,6 +292,8 @@ class KernelCaps:
                     wanted = bells.call(pd, slot, cap)
                 case "THREAD":
                     wanted = bells.thread(pd, slot, threads[slot], cap)
+                case "SIGNAL":
+                    wanted = bells.capability(pd, slot, cap)
                 case "REPLY" if isinstance(cap, str) and self._inside(pd, physical(cap, "reply")):
                     wanted = cap
             found[slot] = f"its own {name.lower()}", wanted

@@ -386,5 +386,6 @@ _SAID: Final[Mapping[str | None, str]] = defaultdict(
 _OF_ITS_OWN: Final = {
     "ROOT": _ENDPOINT, "FAULT": _ENDPOINT, "ENDPOINT": _ENDPOINT, "NOTIFICATION": _NOTIFICATION,
     "DOOR": _ENDPOINT, "CALL": _ENDPOINT, "THREAD": _THREAD, "REPLY": _OTHER,
+    "SIGNAL": _NOTIFICATION,
 }  # fmt: skip
 """What a PD has of its own -> the type of the capability."""
