@@ -95,8 +95,11 @@ def test_an_entry_that_is_used_up_is_not_used_again(target: Target, kind: int, l
 
 @pytest.mark.behaviour("X-06")
 def test_a_pd_comes_back_at_another_place_and_the_kernel_tells_of_it(target: Target) -> None:
-    crash = target.load("counter")[1].crashes[0].model_copy(update={"repeat": 3})
-    change = together(with_bench(generations_left=1), with_crashes(crash), with_system(truth=True))
+    change = together(
+        with_bench(generations_left=1),
+        with_crashes({"pd": "hasty", "at": 2, "how": "page-fault", "repeat": 3}),
+        with_system(truth=True),
+    )
     run = target.run("counter", change=change, qemu_args=COUNTED)
     assert len(run.of("PD", name="hasty")) == 4
     assert "hasty" in run.alive()

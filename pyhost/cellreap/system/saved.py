@@ -166,6 +166,13 @@ class _Collecting:
         )
         return Saved(tuple(nodes), edges + subscriptions)
 
+    def _number(self, node: str, kind: str, first: int = 1) -> int:
+        """The number in an id, if the root task gives such numbers. kind: as in numbers.h."""
+        number, last = number_of(node), headers.constant("numbers.h", f"CR_LAST_{kind}")
+        if not first <= number <= last:
+            raise self._refuse(f"{node}: expected a number from {first:x} to {last:x}")
+        return number
+
     def _caps(self, pd: str) -> int:
         return sum(end == pd for _, end, _, _ in self.edges)
 
@@ -184,7 +191,7 @@ class _Collecting:
         if bits > most:
             room = (1 << most) - first
             raise self._refuse(f"{pd} holds and requests {caps} nodes; expected at most {room}")
-        return SavedNode(pd, "GONE", number_of(pd), name=name, bits=bits)
+        return SavedNode(pd, "GONE", self._number(pd, "PD"), name=name, bits=bits)
 
     def _named_pd(self, pd: str) -> SavedNode:
         config, name = self.source.config, self.model.nodes[pd].name
@@ -205,14 +212,12 @@ class _Collecting:
 
     def _space(self, space: str, at: dict[str, int]) -> SavedNode:
         model = self.model
-        number = number_of(space)
-        core = core_spaces(self.source.config)
-        if number <= core:
-            said = f"expected a number above {core}: those are of core spaces"
-            raise self._refuse(f"{space}: {said}")
-        last = max(
-            (number_of(node) for node, of in model.space_of.items() if of == space), default=0
-        )
+        number = self._number(space, "SPACE", core_spaces(self.source.config) + 1)
+        spaces = (node for node in at if node in model.manager and node != space)
+        if same := [other for other in spaces if number_of(other) == number]:
+            raise self._refuse(f"{space} has the number of {same[0]}; expected another")
+        members = (node for node, of in model.space_of.items() if of == space)
+        last = max((self._number(node, "OBJECT") for node in members), default=0)
         name = self.named.get(space, _NO_NAME)
         manager = at[model.manager[space]]
         return SavedNode(
@@ -257,4 +262,4 @@ def _taken(config: Config, word: str) -> int:
 
 
 def _by_number(ids: Iterable[str]) -> list[str]:
-    return sorted(ids, key=number_of)
+    return sorted(ids, key=lambda id_: (number_of(id_), id_))

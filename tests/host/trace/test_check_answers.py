@@ -82,6 +82,22 @@ def test_what_is_refused_has_no_answer(op: str, number: int) -> None:
     assert asked(op, [0], 0, number) == {"answers.words"}
 
 
+@pytest.mark.behaviour("S-14", "G-42")
+@pytest.mark.parametrize(("number", "state", "broken"), [
+    (0x12, 2, set()), (0x12, 1, {"answers.words"}), (0x22, 2, {"answers.words"}),
+])  # fmt: skip
+def test_what_had_a_number_before_a_saved_state_is_gone(
+    number: int, state: int, broken: set[str]
+) -> None:
+    """The root task goes on behind its largest number. Nobody has had a larger one."""
+    target = Target(0, 0)
+    target.n_pds = 0x20
+    pd = target.pd("late", account=1)
+    target.quiet()
+    target.events.append(answer(pd, "look", [state], 0, number))
+    assert rules(target.end()) == broken
+
+
 @pytest.mark.behaviour("S-14")
 @pytest.mark.parametrize("arch", ARCHES)
 def test_the_registers_of_each_architecture_are_known(arch: str) -> None:

@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 
 from cellreap import headers
 from cellreap.model.digest import of_words
-from cellreap.model.ids import ROOT, parse_id, pd_id, resource_id
+from cellreap.model.ids import ROOT, parse_id, resource_id
 from cellreap.platforms import register_names
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.tickets import TICKETED
@@ -77,7 +77,7 @@ class Answers(Concern):
         self._last: dict[str, Event] = {}
         """the last event of each name"""
         self._faults: dict[str, Event] = {}  # PD -> its last FAULT or FAULT_HELD
-        self._spaces: dict[int, str] = {}
+        self._by_number: dict[str, dict[int, str]] = {"PD": {}, "RESOURCE_SPACE": {}}
         self._known_ids = 0
 
     # -- for other concerns
@@ -201,7 +201,7 @@ class Answers(Concern):
         return [[kind, fault.number("address"), fault.number("ip")]]
 
     def _holds(self, event: Event, due: bool) -> Wanted:
-        space = self._space(event.number("space"))
+        space = self._used("RESOURCE_SPACE").get(event.number("space"))
         parts = None if space is None else parse_id(space)
         if space is None or parts is None:
             return []
@@ -245,9 +245,11 @@ class Answers(Concern):
         states = _numbers("protocol.h", "CR_LOOK_STATE")
         active, doomed, gone = (states[name] for name in ("active", "doomed", "destroyed"))
         is_pd = event["space"] == "0"
-        node = pd_id(number) if is_pd else self._space(event.number("space"))
-        if node is None or node not in context.used_ids:
-            return []
+        asked = number if is_pd else event.number("space")
+        used = self._used("PD" if is_pd else "RESOURCE_SPACE")
+        node = used.get(asked)
+        if node is None:  # Behind a saved state not all smaller numbers were used here.
+            return [[gone]] if 0 < asked < max(used, default=0) else []
         if node not in context.model.nodes:
             return [[gone]]
         if node in context.cleanups.doomed():
@@ -263,7 +265,9 @@ class Answers(Concern):
     def _mortem(self, event: Event, due: bool) -> Wanted:
         is_pd = event["space"] == "0"
         number = event.number("number")
-        node = pd_id(number) if is_pd else self._space(event.number("space"))
+        node = self._used("PD" if is_pd else "RESOURCE_SPACE").get(
+            number if is_pd else event.number("space")
+        )
         end = None if node is None else self.context.tombstones.end_of(node, event["pd"])
         if node is None or end is None:
             return []
@@ -288,17 +292,16 @@ class Answers(Concern):
         names = register_names(self.context.report.arch)
         return [[*words, *(registers.get(name, 0) for name in names)]]
 
-    def _space(self, number: int) -> str | None:
-        """The space that has or had this number."""
+    def _used(self, kind: str) -> dict[int, str]:
+        """The PDs or spaces that there are or were, by number."""
         used = self.context.used_ids
         if len(used) != self._known_ids:
             self._known_ids = len(used)
-            self._spaces = {
-                parts.number: node
-                for node in used
-                if (parts := parse_id(node)) is not None and parts.kind == "RESOURCE_SPACE"
-            }
-        return self._spaces.get(number)
+            self._by_number = {"PD": {}, "RESOURCE_SPACE": {}}
+            for node in used:
+                if (parts := parse_id(node)) is not None:
+                    self._by_number[parts.kind][parts.number] = node
+        return self._by_number[kind]
 
     handlers: ClassVar[Handlers] = {"ANSWER": answer}
 

@@ -87,8 +87,8 @@ class Bells:
         return Cap("ep", self._doors.get(call.peer, 0), "WP", call.badge)
 
     def left(self, pd: str) -> Iterator[int]:
-        """The slots of a stopped PD in which it has what it signalled with, though the channel went:
-        no other PD had it any more.
+        """The slots of a stopped PD in which it has what it signalled with, though no other PD had
+        the channel any more, and it went.
         """
         there = self._context.slots.of(pd)
         ends = self._config(pd).ends if pd in self._context.freed.stopped else ()
