@@ -18,7 +18,7 @@ from cellreap.system.config.channel_rules import unknown as unknown
 from cellreap.system.config.drive import MAX_DRIVES
 from cellreap.system.config.region import LARGE_PAGE, PAGE, PAGES_MAX
 from cellreap.system.config.schema import BY_TIME, LIMITS, Config, Crash
-from cellreap.system.config.tables import has_memory
+from cellreap.system.config.tables import core_spaces, has_memory
 from cellreap.system.toml_lines import KeyPath
 
 OWN_TYPES: Final = frozenset({"PD", "RESSPC"})
@@ -59,7 +59,7 @@ def problems(config: Config) -> Iterator[Problem]:
     yield from _without_scenario(config)
     yield from _expected(config)
     yield from _limits(config)
-    yield from _injections(config)
+    yield from _bench(config)
     yield from quotas.problems(config)
 
 
@@ -391,12 +391,15 @@ def _limits(config: Config) -> Iterator[Problem]:
         yield ("pd", most), f"{len(config.pds)} PDs; expected at most {most}"
 
 
-def _injections(config: Config) -> Iterator[Problem]:
+def _bench(config: Config) -> Iterator[Problem]:
     inject = config.bench.inject
     yield from _repeated(("bench", "inject"), inject)
     most = headers.constant("image.h", "CR_IMAGE_MAX_INJECTIONS")
     if len(inject) > most:
         yield ("bench", "inject"), f"{len(inject)} entries; expected at most {most}"
+    left, own = config.bench.numbers_left, core_spaces(config)
+    if left is not None and left < own:
+        yield ("bench", "numbers_left"), f"is {left}, and the root task's own spaces need {own}"
 
 
 def _repeated(at: KeyPath, names: tuple[str, ...]) -> Iterator[Problem]:
