@@ -15,8 +15,8 @@
  * created, with the root task. */
 enum { CR_SEEN_MAX = 128 };
 
-/* The probes that this image needs: one for each place that a PD can have, and the pool's at that of
- * the root task. */
+/* The probes that this image needs: one for each place that a PD can have, and the pool's at the
+ * root task's. */
 uint32_t cr_probes_needed(const cr_image_header *image);
 /* Prepares what is needed, if the configuration asks for the kernel's word. `notification`: one of
  * the root task's. */
