@@ -16,8 +16,8 @@ from cellreap.runs.expectation import expected_by
 from cellreap.system.sdk import Sdk
 from cellreap.system.toolchain import build_tree, find_toolchain, run_tool
 from cellreap.trace.expected import UNVERIFIED
-from cellreap.trace.reading import read_file
 from kit.arches import ARCHES
+from kit.kept_traces import read_file
 from kit.marks import thorough_but
 from kit.muted import muted, pds_print
 from kit.paths import ROOT

@@ -18,7 +18,7 @@ from cellreap.testing import (
     with_pd,
     with_system,
 )
-from cellreap.trace.verdict import found_in
+from cellreap.trace.report import found_in
 from kit.marks import slow_but
 
 KERNELS = ("x86_64-seL4", "aarch64-seL4", "x86_64-refkernel")

@@ -12,8 +12,7 @@ import pytest
 from cellreap.runs.summary import tell
 from cellreap.system.config import Bench, Config, Crash, Depth
 from cellreap.testing import Run, Target, together, with_system
-from cellreap.trace.reading import reading_of
-from cellreap.trace.telling import reading_json
+from cellreap.trace.reading import reading_json, reading_of
 from kit.arches import ARCHES
 from kit.broken_traces import of_drafts
 from kit.marks import slow_but

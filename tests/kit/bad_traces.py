@@ -58,7 +58,7 @@ def _with_record(at: int, text: str) -> Lines:
 def _with_body(at: int, change: Callable[[bytes], bytes]) -> Lines:
     """The trace with other characters in the place of a record, under a right checksum."""
     lines = _sound()
-    lines[at], _ = framed(change(record(event_of(RECORDS[at]))), at, 1, NO_SECRET)
+    lines[at], _ = framed(change(record(event_of(RECORDS[at]))), at, NO_SECRET)
     return lines
 
 

@@ -228,7 +228,7 @@ def of_thread() -> Report:
 def of_kept() -> Report:
     """The story of PDs that are made where a device may write."""
     replay = Replay(Report("trace"), expected())
-    replay.context.configured.edges.keep("a", Body(0, 1 << 40, 0))
+    replay.context.configured.edges.kept["a"] = Body(0, 1 << 40, 0)
     lines = "\n".join(seal(story(expected()))).encode()
     for event in read(Reader("trace"), io.BytesIO(lines)):
         replay.feed(event)

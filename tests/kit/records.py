@@ -45,7 +45,7 @@ def fits(values: Mapping[str, object], wanted: Mapping[str, object]) -> bool:
 def line_of(seq: int, text: str, key: bytes = NO_SECRET) -> str:
     """The line of one record with this number. Its time, if it has one, is since the last one."""
     event = event_of(text)
-    return framed(record(event, event.time), seq, 1, key)[0]
+    return framed(record(event, event.time), seq, key)[0]
 
 
 def events_in(log: bytes) -> tuple[list[Event], Reader]:

@@ -166,7 +166,7 @@ def rich_run() -> list[Draft]:
     target.emit("UNREACHED", crash=2, name="block_server_2")
     target.quiet()
     # The crash of block server 1 also dooms fs (depth 1). init is pinned and loses what it had.
-    target.fault(pds["block_server_1"], "cap-fault", 0x0, 0x401000)
+    target.fault(pds["block_server_1"], "cap-fault", address=0x0, ip=0x401000)
     target.free(fs, pds["block_server_1"])
     target.free(init, pds["block_server_1"])
     target.exit(fs, 0)
@@ -186,7 +186,7 @@ def rich_run() -> list[Draft]:
     target.serve_all()
     target.say(init, "two at once")
     target.exit(db, 7)
-    target.fault(again, "unknown-syscall", 0x0, 0x400004)
+    target.fault(again, "unknown-syscall", address=0x0, ip=0x400004)
     target.cleanup((None, None))
     target.cleanup((0, None))
     target.serve_all()

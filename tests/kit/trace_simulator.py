@@ -8,10 +8,12 @@ cleanup must do.
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, partial, partialmethod
+from typing import TypeVar
 
 from cellreap import headers
 from cellreap.headers import event_table
@@ -36,6 +38,8 @@ from kit.answering import answered
 from kit.digests import digest_of
 from kit.mourning import Mourning
 
+Thing = TypeVar("Thing")
+
 FIRST_SLOT = 8
 BODY_SLOTS = 2
 OWN_OBJECTS = Counter({"thread": 3, "endpoint": 2, "notification": 3, "irq-handler": 1})
@@ -53,6 +57,7 @@ EXIT = 2
 ROOT_SLOT = headers.constant("protocol.h", "CR_SLOT_ROOT")
 CONNECT = 8
 CANCELLED = 15
+DROPPED, PREVENTED = 4, 5
 CHANGES_MEMORY = ("BODY", "RESOURCE", "DELETE", "SETTLED")
 RIGHTS = ("set_depth", "extract", "spawn", "listen", "collect")
 LIMITED = ("free", "disconnect", "extract")
@@ -92,8 +97,8 @@ class Ticket:
     what: str
     tag: tuple[str, int] | None = None
     settled: bool = False
-    cancelled: bool = False
-    prevented: bool = False
+    comes_to: int | None = None
+    """its cr_ticket_state, if it was cancelled or prevented"""
 
 
 def counted(objects: Counter[str]) -> str:
@@ -109,6 +114,12 @@ def total(kinds: object) -> int:
 def registers_at(ip: int, syscall: int) -> str:
     """The registers of a thread at this instruction, which may be a system call."""
     return f"rip:{ip:#x},rsp:0x10013f00,rdx:{syscall:#x}"
+
+
+def fault_told(kind: str, address: int = 0x10, ip: int = 0x400123) -> dict[str, object]:
+    """A fault, and the registers at it, as the columns of an event tell them."""
+    registers = registers_at(ip, address)
+    return {"kind": kind, "address": hex(address), "ip": hex(ip), "registers": registers}
 
 
 @cache
@@ -134,6 +145,11 @@ def in_order(plan: reference.Plan) -> list[tuple[str, str, str, str | None]]:
         return to, depth.get(dead or "", 0), dead or "", kind == "disconnect"
 
     return sorted(plan.notices, key=place)
+
+
+def in_parts(things: list[Thing], most: int) -> Iterator[list[Thing]]:
+    """The things, at most so many at a time."""
+    return (things[first : first + most] for first in range(0, len(things), most))
 
 
 class Target:
@@ -484,21 +500,17 @@ class Target:
         if self.model.manager[space] != ROOT:
             self._put(0, self.model.manager[space], "disconnect", space, pd, None)
 
-    def map(self, upper: str, lower: str) -> None:
-        self.model.add_map(upper, lower)
-        self.edge("made", "MAP", upper, lower)
+    def _fold(
+        self, change: str, kind: str, fold: Callable[..., None], source: str, target: str
+    ) -> None:
+        """Makes or drops an edge that nothing else depends on."""
+        fold(self.model, source, target)
+        self.edge(change, kind, source, target)
 
-    def unmap(self, upper: str, lower: str) -> None:
-        self.model.drop_map(upper, lower)
-        self.edge("dropped", "MAP", upper, lower)
-
-    def handler(self, pd: str, handler: str) -> None:
-        self.model.set_fault(pd, handler)
-        self.edge("made", "FAULT", pd, handler)
-
-    def link(self, a: str, b: str) -> None:
-        self.model.add_link(a, b)
-        self.edge("made", "LINK", a, b)
+    map = partialmethod(_fold, "made", "MAP", Model.add_map)
+    unmap = partialmethod(_fold, "dropped", "MAP", Model.drop_map)
+    handler = partialmethod(_fold, "made", "FAULT", Model.set_fault)
+    link = partialmethod(_fold, "made", "LINK", Model.add_link)
 
     def subscribe(self, pd: str, node: str, handler: int = 0) -> None:
         self.model.add_subscribe(pd, node, handler=handler)
@@ -534,24 +546,18 @@ class Target:
     def refuse(self, pd: str, op: int, status: int) -> None:
         self.emit("REFUSE", pd=pd, op=op, status=status)
 
-    def unmade(self, what: str, name: str, step: int, kind: str, status: int = 10) -> None:
+    def unmade(self, what: str, name: str, step: int, kind: str) -> None:
         """A step of making something fails."""
-        failed = {"step": step, "kind": kind, "status": status, "undone": step - 1}
+        failed = {"step": step, "kind": kind, "status": 10, "undone": step - 1}
         self.emit("MAKE_FAILED", what=what, name=name, **failed, **self.used())
 
-    def fault(
-        self, pd: str, kind: str = "vm-fault", address: int = 0x10, ip: int = 0x400123
-    ) -> None:
-        what = {"address": hex(address), "ip": hex(ip), "registers": registers_at(ip, address)}
-        self.emit("FAULT", pd=pd, kind=kind, **what)
+    def fault(self, pd: str, kind: str = "vm-fault", **where: int) -> None:
+        """where: address and ip, if they matter."""
+        self.emit("FAULT", pd=pd, **fault_told(kind, **where))
         self._stopped(pd, "fault")
 
-    def hold_fault(
-        self, pd: str, handler: str, kind: str = "vm-fault", address: int = 0x10, ip: int = 0x400123
-    ) -> None:
-        what = {"kind": kind, "address": hex(address), "ip": hex(ip)}
-        what["registers"] = registers_at(ip, address)
-        self.emit("FAULT_HELD", pd=pd, handler=handler, **what)
+    def hold_fault(self, pd: str, handler: str, kind: str = "vm-fault", **where: int) -> None:
+        self.emit("FAULT_HELD", pd=pd, handler=handler, **fault_told(kind, **where))
         self._put(0, handler, "fault", pd, None, None)
 
     def stands(
@@ -613,13 +619,13 @@ class Target:
         self.pending.remove((pd, "terminate"))
         for ticket in self.tickets.values():
             if ticket.what == pd and ticket.tag is None:
-                ticket.prevented = True
+                ticket.comes_to = PREVENTED
 
     def cancel(self, pd: str, of: str, number: int) -> None:
         """Cancels what a ticket is for."""
         ticket = self.tickets[number]
         self.emit("CANCEL", pd=pd, of=of, ticket=number, name="-")
-        ticket.cancelled = True
+        ticket.comes_to = DROPPED
         if ticket.what in self.later:
             self.later.remove(ticket.what)
             self.pending.remove((ticket.what, "terminate"))
@@ -641,8 +647,8 @@ class Target:
     def stage(self, crash: int, how: str, pd: str, by: str | None = None) -> None:
         self.emit("STAGE", crash=crash, how=how, pd=pd, by=by or pd)
 
-    def freeze(self, pd: str, crash: int = 1) -> None:
-        self.stage(crash, "freeze", pd)
+    def freeze(self, pd: str) -> None:
+        self.stage(1, "freeze", pd)
         self.emit("frozen THREAD", pd=pd)
 
     def _may_be_in_call(self, pd: str, server: str) -> bool:
@@ -823,10 +829,8 @@ class Target:
                 held += sum(self.held(pd, notice) for notice in mine)
                 awaited += sum(not (self.held(pd, each) or each.given_up) for each in mine)
         state = 0
-        if ticket.cancelled:
-            state = 4
-        elif ticket.prevented:
-            state = 5
+        if ticket.comes_to is not None:
+            state = ticket.comes_to
         elif ticket.tag is not None:
             state = 1 if not ticket.settled else 2 if awaited else 3
         elif ticket.what not in self.model.nodes:
@@ -884,9 +888,12 @@ class Target:
         }
 
     def _rows(self) -> list[str]:
-        """The rows of the state, with a word at those that a cleanup that waits has doomed."""
+        """The rows of the state, with a word at those that a cleanup that waits has doomed. A file
+        may name managers besides.
+        """
         rows = []
         for row in state_rows(self.model)[1:]:
+            row = re.sub("MANAGER=[A-Z0-9a-f_]+ ?", "", row)
             doomed = row.startswith(("PD,", "RESOURCE_SPACE,")) and row.split(",")[1] in self.doomed
             if doomed:
                 row += "DOOMED" if row.endswith(",") else " DOOMED"
@@ -1032,7 +1039,7 @@ class Target:
             plan = reference.plan(self.model, trigger, *(depths or self.depths), self.closeness)
         n = self.cleanups = self.cleanups + 1
         for ticket in self.tickets.values():
-            if ticket.what == trigger and not ticket.cancelled:
+            if ticket.what == trigger and ticket.comes_to is None:
                 ticket.tag = ("cleanup", n)
         self._tell(n, plan, cause)
         plan = yield from self._carry_out(n, plan)
@@ -1172,7 +1179,7 @@ class Target:
                     if asker not in gone:
                         runs = asker not in self.silent
                         step("cut-request", node, asker, take(node) if runs else ())
-                for some in self._members(before, node, dead):
+                for some in self._members(before, node):
                     step("destroy-resource", some[0], "-", take(some[0]), things=len(some))
                 body = before.body_of(node) if node in dead else None
                 if body is not None:
@@ -1228,16 +1235,13 @@ class Target:
     ) -> Iterator[tuple[str, list[tuple[str, str, str, str | None]]]]:
         """The notices of each step, by their receiver."""
         for to, notices in itertools.groupby(in_order(plan), key=lambda notice: notice[0]):
-            owed = list(notices)
-            for first in range(0, len(owed), self.at_once):
-                yield to, owed[first : first + self.at_once]
+            for some in in_parts(list(notices), self.at_once):
+                yield to, some
 
-    def _members(self, model: Model, node: str, dead: Collection[str]) -> Iterator[list[str]]:
+    def _members(self, model: Model, node: str) -> Iterator[list[str]]:
         """The resources of a space that each step destroys."""
         inside = model.resources_in(node) if node in model.manager else []
-        members = sorted(inside, key=number_of, reverse=True)
-        for first in range(0, len(members), self.at_once):
-            yield members[first : first + self.at_once]
+        return in_parts(sorted(inside, key=number_of, reverse=True), self.at_once)
 
     def _put_all(self, n: int, notices: list[tuple[str, str, str, str | None]]) -> None:
         for to, kind, node, killed in notices:

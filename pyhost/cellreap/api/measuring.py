@@ -19,7 +19,7 @@ from cellreap.model.metrics import Metrics
 from cellreap.model.plan import Plan
 from cellreap.model.reference import Measuring
 from cellreap.runs.known import known_of
-from cellreap.trace.check.around import AroundCleanups
+from cellreap.trace.check.replay import AroundCleanups
 from cellreap.trace.events import Event
 from cellreap.trace.report import Report, violation_lines
 from cellreap.unknown import Unknown

@@ -17,7 +17,7 @@ from cellreap.runs.known import Known, known_of
 from cellreap.runs.summary import waits_told
 from cellreap.trace.check.replay import Replay
 from cellreap.trace.events import printable
-from cellreap.trace.reading import Reading
+from cellreap.trace.reading import Reading, reading_json
 from cellreap.trace.refusals import refusals_told
 from cellreap.trace.report import (
     Cleanup,
@@ -31,7 +31,6 @@ from cellreap.trace.report import (
     violation_count,
     violation_lines,
 )
-from cellreap.trace.telling import reading_json
 
 SHOW_PROGRESS_FROM = 16 << 20
 """Size in bytes from which reading a file takes noticeable time."""

@@ -17,7 +17,7 @@ from cellreap.pictures.runpage import page_of
 from cellreap.runs.known import known_of
 from cellreap.runs.summary import tell
 from cellreap.system.files import refuse_output, write_atomically
-from cellreap.trace.check.around import AroundCleanups
+from cellreap.trace.check.replay import AroundCleanups
 from cellreap.trace.events import printable
 from cellreap.trace.report import Report, verdict_json, verdict_of
 

@@ -42,8 +42,8 @@ from cellreap.system.image import read_image
 from cellreap.system.microkit.board import ANY_BOARD, board_facts
 from cellreap.system.sdk import kernel_memory
 from cellreap.system.sdk import kernel_options as kernel_options_of
+from cellreap.trace.reading import reading_json
 from cellreap.trace.report import Report, Verdict
-from cellreap.trace.telling import reading_json
 
 
 def _to_until(ctx: click.Context, param: click.Parameter, value: str | None) -> Until | None:

@@ -19,7 +19,7 @@ from cellreap.runs.summary import said_lines, tell
 from cellreap.trace.events import printable, record_text
 from cellreap.trace.lines import others_on, readable
 from cellreap.trace.reader import Reader, read
-from cellreap.trace.telling import reading_json
+from cellreap.trace.reading import reading_json
 
 
 def _show_records(trace: Path) -> int:

@@ -99,11 +99,16 @@ def resource_id(type_name: str, space: int, number: int) -> str:
     return f"{type_name}_{space:x}_{number:x}"
 
 
-def number_of(id_: str) -> int:
-    """The number in the id of a node."""
+def parts_of(id_: str) -> NodeId:
+    """The parts of the id of a node."""
     parts = parse_id(id_)
     assert parts is not None, id_
-    return parts.number
+    return parts
+
+
+def number_of(id_: str) -> int:
+    """The number in the id of a node."""
+    return parts_of(id_).number
 
 
 def is_memory(id_: str) -> bool:
@@ -152,6 +157,4 @@ def is_object(id_: str) -> bool:
 
 def kind_of(id_: str) -> NodeKind:
     """The kind of a node, from its id."""
-    parts = parse_id(id_)
-    assert parts is not None, id_
-    return parts.kind
+    return parts_of(id_).kind

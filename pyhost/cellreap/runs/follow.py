@@ -90,8 +90,8 @@ class Follower:
         self._reader = Reader("the console")
         self._events = Events(self._reader)
         self._replay = Replay(Report("the console"), expected)
-        self._story = Story()
-        self._faults = Faults(explain.fault)
+        self._story = Story(self._replay.report)
+        self._faults = Faults(self._replay.report, explain.fault)
         self._rest = b""
         self._line = 0
         self._start = time.monotonic()
@@ -130,18 +130,18 @@ class Follower:
         self._replay.feed(event)
         self._story.take(event)
         self._faults.take(event)
-        names = self._replay.report.names
+        report = self._replay.report
+        names = report.names
         said = _said(event, names)
-        if event.name in ("FAULT", "FAULT_HELD") and self._faults.found:
-            fault = self._faults.found[-1]
+        if event.name in ("FAULT", "FAULT_HELD") and report.faults:
+            fault = report.faults[-1]
             said = f"{name_of(fault.pd, names)}: {fault.what}, {fault.where}"
         if said:
             self._at_once(said)
         if event.name == "SETTLED":
             rest = self._story.chapters[self.told :]
             for chapter in itertools.takewhile(lambda each: each.of("SETTLED"), rest):
-                report, faults = self._replay.report, self._faults.found
-                for line in chapter_lines(chapter, report, faults, at_once=True):
+                for line in chapter_lines(chapter, report, report.faults, at_once=True):
                     self._tell(line)
                 self.told += 1
 

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cellreap.errors import InputError, UsageError
+from cellreap.inputs import opened
 from cellreap.runs.expectation import config_of, expected_by, expected_of_image
 from cellreap.runs.places import places_by, places_of_image
 from cellreap.system.image import read_image
 from cellreap.trace.check.replay import Replay
 from cellreap.trace.expected import Expected
 from cellreap.trace.explain import Explain
-from cellreap.trace.reading import Reading, read_file
+from cellreap.trace.reading import Reading, read_trace
 
 
 @dataclass(frozen=True)
@@ -39,16 +40,18 @@ class Known:
         progress: Callable[[int], None] | None = None,
         replay: Replay | None = None,
     ) -> Reading:
-        """Reads and checks the trace, as far as it goes. The arguments are those of read_file."""
-        reading = read_file(
-            trace,
-            keep_events=keep_events,
-            progress=progress,
-            expected=self.expected,
-            explain=self.explain,
-            open_end=True,
-            replay=replay,
-        )
+        """Reads and checks the trace, as far as it goes. The arguments are those of read_trace."""
+        with opened(trace) as stream:
+            reading = read_trace(
+                stream,
+                str(trace),
+                keep_events=keep_events,
+                progress=progress,
+                expected=self.expected,
+                explain=self.explain,
+                open_end=True,
+                replay=replay,
+            )
         report = reading.report
         if self.unused:
             report.unverified.append(self.unused)

@@ -9,7 +9,7 @@ from cellreap.errors import InputError
 from cellreap.runs.boot import Boot, End
 from cellreap.trace.expected import NO_END, Expected
 from cellreap.trace.explain import Explain
-from cellreap.trace.outcome import Outcome, unexpected
+from cellreap.trace.outcome import unexpected
 from cellreap.trace.reading import Reading, read_trace
 from cellreap.trace.report import Report
 
@@ -43,8 +43,9 @@ def read_run(
         report.broken_off = True
         report.unverified.append(NO_END)
         report.stopped = boot.detail if boot.end is End.FATAL else ""
-        report.unexpected = unexpected(Outcome(), expected, ())
-        return Reading(report)
+        reading = Reading(report)
+        report.unexpected = unexpected(reading.outcome, expected)
+        return reading
     report = reading.report
     if boot.end is End.FATAL and report.broken_off and not report.stopped:
         report.stopped = boot.detail  # a board's own word, which no console of QEMU has

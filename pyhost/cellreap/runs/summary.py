@@ -19,13 +19,14 @@ from cellreap.trace.report import (
     Report,
     Ticket,
     counted,
+    first_of,
     foreign_told,
     injected_told,
     kernels_word_told,
+    verdict_lines,
 )
 from cellreap.trace.silence import Silence
 from cellreap.trace.story import MAX_SAYS, Chapter, Story
-from cellreap.trace.verdict import first_of, verdict_lines
 
 # This number of cleanups is shown in detail. Of more, equal ones in a row are shown once.
 _DETAILED = 4

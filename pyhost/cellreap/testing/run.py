@@ -18,8 +18,8 @@ from cellreap.model.ids import NodeKind, kind_of, parse_id
 from cellreap.runs.boot import Boot
 from cellreap.trace.check import Report
 from cellreap.trace.check.replay import Replay
-from cellreap.trace.check.rows import with_doomed
 from cellreap.trace.check.running import DESTROYING
+from cellreap.trace.check.state import with_doomed
 from cellreap.trace.events import Event
 
 

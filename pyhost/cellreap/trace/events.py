@@ -77,8 +77,7 @@ class Event:
 
     def depth(self, field_name: str) -> int | None:
         """The value of a depth field. None: "inf"."""
-        value = self.values[field_name]
-        return None if value == "inf" else int(value)
+        return depth_in(self.values[field_name])
 
     def optional(self, field_name: str) -> str | None:
         """The value of a field in which "-" means none; None for "-"."""
@@ -109,6 +108,11 @@ def without_text(event: Event) -> Event:
 def record_text(event: Event) -> str:
     """An event with its number and time, as people read it: `7 SAY pd=PD_1 text=hello at=1200`."""
     return f"{event.seq} {event}" + ("" if event.time is None else f" at={event.time}")
+
+
+def depth_in(value: str) -> int | None:
+    """What `Event.depth` makes of a value."""
+    return None if value == "inf" else int(value)
 
 
 @functools.lru_cache(maxsize=1 << 10)

@@ -6,10 +6,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from cellreap.arches import ARCHES
 from cellreap.trace.events import Event
+
+if TYPE_CHECKING:
+    from cellreap.trace.report import Report
 
 LABEL_SHIFT: Final = 12
 """Bits of the head of a message below its label."""
@@ -21,7 +24,7 @@ STAGED: Final = {
     "unknown-syscall": "unknown-syscall",
 }
 """Way to crash -> the kind of the fault."""
-READS: Final = frozenset({"TRACE", "PD", "STAGE", "resumed THREAD", "FAULT_HELD", "FAULT"})
+READS: Final = frozenset({"STAGE", "resumed THREAD", "FAULT_HELD", "FAULT"})
 """The events that `Faults` reads."""
 
 
@@ -96,23 +99,17 @@ class FaultSeen:
 
 @dataclass
 class Faults:
-    """Collects the faults from the events of a trace, in order."""
+    """Adds the faults to the report, from the events of its trace, in order."""
 
+    report: Report
     explain: Callable[[FaultSeen], None] = lambda fault: None
-    found: list[FaultSeen] = field(default_factory=list)
-    _names: dict[str, tuple[str, bool]] = field(default_factory=dict)
     _held: dict[str, FaultSeen] = field(default_factory=dict)
     _staged: dict[str, tuple[str, int]] = field(default_factory=dict)
     """PD -> the kind of fault that it was ordered to make, and the crash that has it ordered"""
-    _arch: str = ""
 
     def take(self, event: Event) -> None:
         """Takes the next event."""
         match event.told:
-            case "TRACE":
-                self._arch = event["arch"]
-            case "PD":
-                self._names[event["id"]] = event["name"], event["op"] == "spawn"
             case "STAGE" if event["how"] in STAGED:
                 self._staged[event["pd"]] = STAGED[event["how"]], event.number("crash")
             case "resumed THREAD":
@@ -124,23 +121,23 @@ class Faults:
                 (held or self._add(event, None)).fatal = True
 
     def _add(self, event: Event, handler: str | None) -> FaultSeen:
-        name, spawned = self._names.get(event["pd"], (event["pd"], False))
+        pd, report = event["pd"], self.report
         kind, crash = self._staged.pop(event["pd"], ("", 0))
         fault = FaultSeen(
-            pd=event["pd"],
-            name=name,
-            spawned=spawned,
+            pd=pd,
+            name=report.names.get(pd, pd),
+            spawned=pd in report.spawned,
             kind=event["kind"],
             address=event.number("address"),
             ip=event.number("ip"),
             registers=event.registers(),
-            what=describe_fault(event, self._arch),
+            what=describe_fault(event, report.arch),
             line=event.line,
             handler=handler,
             crash=crash if kind == event["kind"] else 0,
         )
         self.explain(fault)
-        self.found.append(fault)
+        report.faults.append(fault)
         return fault
 
 

@@ -150,28 +150,35 @@ def parse(text: bytes, damaged: bool = False) -> Frame | None:
     damaged: what stands in the place of the checksum may be anything.
     """
     summed, last = text[:-SUM_DIGITS], text[-SUM_DIGITS:]
-    head = summed[: 2 + ALL].translate(_DIGITS)
     try:
-        first, at = _number(head, 0)
-        count = head[at]
-    except (Cut, IndexError, NoDigit):
+        first, count, at = _head(summed)
+    except (Cut, NoDigit):
         return None
     garbled = last.translate(None, _ALL_DIGITS)
-    if not 0 < count < _ONE or len(last) < SUM_DIGITS or (garbled and not damaged):
+    if len(last) < SUM_DIGITS or (garbled and not damaged):
         return None
     checksum = 0 if garbled else _joined(last.translate(_DIGITS))
-    return Frame(first, count, summed[at + 1 :], checksum, summed)
+    return Frame(first, count, summed[at:], checksum, summed)
+
+
+def _head(text: bytes) -> tuple[int, int, int]:
+    """The number of the first record of a frame, how many it has, and the place behind them."""
+    head = text[: 2 + ALL].translate(_DIGITS)
+    first, at = _number(head, 0)
+    if at == len(head):
+        raise Cut
+    if not 0 < head[at] < _ONE:
+        raise NoDigit
+    return first, head[at], at + 1
 
 
 def claims(text: bytes) -> range | None:
     """The numbers that the events of a damaged line have, from what follows its mark."""
-    some = text[: 2 + ALL].translate(_DIGITS)
     try:
-        first, at = _number(some, 0)
+        first, count, _ = _head(text)
     except (Cut, NoDigit):
         return None
-    count = some[at] if at < len(some) else 1
-    return range(first, first + count) if 0 < count < _ONE and at < len(text) else None
+    return range(first, first + count)
 
 
 def head_of(frame: Frame) -> tuple[int, bytes] | None:
@@ -191,14 +198,13 @@ def head_of(frame: Frame) -> tuple[int, bytes] | None:
 
 def begins(text: bytes) -> bool:
     """Whether the characters behind a mark, which are no frame, can be the beginning of one."""
-    some = text.translate(_DIGITS)
     try:
-        _, at = _number(some, 0)
+        _, _, at = _head(text)
     except Cut:
         return True
     except NoDigit:
         return False
-    return at >= len(some) or (0 < some[at] < _ONE and len(some) - at <= SUM_DIGITS)
+    return len(text) - at < SUM_DIGITS
 
 
 def _joined(some: bytes) -> int:

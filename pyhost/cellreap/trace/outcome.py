@@ -11,19 +11,17 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from cellreap.model.ids import ROOT
 from cellreap.trace.events import Event
 from cellreap.trace.expected import Expected
 from cellreap.trace.faults import describe_fault
 from cellreap.trace.hanging import Hanging
 from cellreap.trace.refusals import PAGE, Refusal, refusal_of
-from cellreap.trace.report import Unexpected, Word
+from cellreap.trace.report import Report, Unexpected, Word
 from cellreap.trace.silence import WAITS
 
-_READS: Final = frozenset(
+READS: Final = frozenset(
     {
-        "TRACE", "PD", "STANDS", "END", "CLEANUP", "SAY", "STAGE", "resumed THREAD",
-        "REFUSE", "FAULT", "EXIT", "TRIGGER",
+        "STANDS", "END", "SAY", "STAGE", "resumed THREAD", "REFUSE", "FAULT", "EXIT", "TRIGGER",
     }
 )  # fmt: skip
 _MAX_SAID: Final = 1 << 20  # characters of a PD's lines that are kept
@@ -44,14 +42,15 @@ class Crash:
 
 @dataclass
 class Outcome:
-    """What a run came to. Takes the events of its trace in order. PDs have their names."""
+    """What a run came to. Takes the events of its trace in order, behind the check, whose report
+    this is. PDs have their names.
+    """
 
+    report: Report
     crashes: list[Crash] = field(default_factory=list)
     """Those that nobody staged: a fault, an exit with a code other than 0, a missed deadline, a PD
     that hung.
     """
-    cleanups: int = 0
-    created: set[str] = field(default_factory=set)
     exits: dict[str, int] = field(default_factory=dict)
     """Name -> the last exit code."""
     said: dict[str, str] = field(default_factory=dict)
@@ -59,27 +58,21 @@ class Outcome:
     waits: dict[str, str] = field(default_factory=dict)
     """Name of a PD that waits in a call or for its fault handler at the end -> for whom."""
     ended: bool = False
-    _names: dict[str, str] = field(default_factory=dict)
     _staged: dict[str, str] = field(default_factory=dict)
     _refused: dict[str, Refusal] = field(default_factory=dict)
-    _arch: str = ""
+
+    @property
+    def created(self) -> set[str]:
+        """The names of the PDs that ever were."""
+        return {self.report.names[pd] for pd in self.report.pds()}
 
     def take(self, event: Event) -> None:
         """Takes the next event."""
-        if event.told not in _READS:
-            return
         match event.told:
-            case "TRACE":
-                self._arch = event["arch"]
-            case "PD" if event["id"] != ROOT:
-                self._names[event["id"]] = event["name"]
-                self.created.add(event["name"])
             case "STANDS" if event["ms"] == "0" and event["state"] in WAITS:
                 self.waits[self._name(event["pd"])] = self._name(event["on"])
             case "END":
                 self.ended = True
-            case "CLEANUP":
-                self.cleanups += 1
             case "SAY":
                 name = self._name(event["pd"])
                 self.said[name] = (self.said.get(name, "") + event["text"] + "\n")[-_MAX_SAID:]
@@ -90,7 +83,7 @@ class Outcome:
             case "REFUSE":
                 self._refused[event["pd"]] = refusal_of(event)
             case "FAULT":
-                self._crash(event, describe_fault(event, self._arch))
+                self._crash(event, describe_fault(event, self.report.arch))
             case "EXIT":
                 code = event.number("code")
                 self.exits[self._name(event["pd"])] = code
@@ -103,7 +96,7 @@ class Outcome:
                 self._crash(event, f"it hung: {Hanging.of(event).told(self._name)}")
 
     def _name(self, pd: str) -> str:
-        return self._names.get(pd, pd)
+        return self.report.names.get(pd, pd)
 
     def _crash(self, event: Event, how: str, refused: Refusal | None = None) -> None:
         pd = event["pd"]
@@ -111,13 +104,12 @@ class Outcome:
             self.crashes.append(Crash(pd, self._name(pd), how, event.line, refused))
 
 
-def unexpected(outcome: Outcome, expected: Expected, alive: Collection[str]) -> list[Unexpected]:
+def unexpected(outcome: Outcome, expected: Expected) -> list[Unexpected]:
     """The ways in which a run was not what its configuration expects. Empty: it was.
-
-    alive: the names of the PDs that live at the end.
 
     If its trace breaks off, [expect] is held against what there is of it.
     """
+    alive = [outcome.report.names[pd] for pd in outcome.report.alive()]
     return [
         *_crashes(outcome, expected),
         *(_implied(outcome, expected, alive) if outcome.ended else ()),
@@ -172,8 +164,9 @@ def _rest(outcome: Outcome, expected: Expected) -> Iterator[Unexpected]:
             yield Unexpected(Word.WAITS, text)
         for name in sorted(wanted.waits - outcome.waits.keys()):
             yield Unexpected(Word.WAITS, f"{name}: expected it to wait at the end")
-    if wanted.cleanups is not None and outcome.cleanups != wanted.cleanups:
-        yield Unexpected(Word.CLEANUPS, f"{outcome.cleanups}: expected {wanted.cleanups}")
+    cleanups = len(outcome.report.cleanups)
+    if wanted.cleanups is not None and cleanups != wanted.cleanups:
+        yield Unexpected(Word.CLEANUPS, f"{cleanups}: expected {wanted.cleanups}")
 
 
 def _last(outcome: Outcome, name: str) -> str:

@@ -18,8 +18,7 @@ from typing import BinaryIO
 from cellreap.errors import InputError
 from cellreap.headers import event_table
 from cellreap.trace import frames
-from cellreap.trace.damage import diagnose, told
-from cellreap.trace.events import Event
+from cellreap.trace.events import Event, printable
 from cellreap.trace.frames import MARK, Cut, Damage, Frame, NoDigit
 from cellreap.trace.lines import FATAL, Lines, key_in
 from cellreap.trace.statements import Statement, Statements
@@ -249,8 +248,6 @@ class Reader:
     _digest: int = 0
     _gaps: list[tuple[range, int]] = field(default_factory=list)
     """numbers that are missing, and the line at which that was noticed"""
-    _claimed: list[int] = field(default_factory=list)  # sequence numbers of damaged lines
-    _unclaimed: int = 0  # damaged lines whose sequence number is unknown
     _first_damage: Problem | None = None
     _ended: int | None = None
     _marked: bool = False
@@ -320,12 +317,13 @@ class Reader:
 
         If the trace has a key, the next sound line decides whether the text stands for an event.
         """
+        suspect = _Suspect(number, text, what, frames.claims(text))
         if not self._lines.keyed:
-            self._damaged(number, text, what)
+            self._damaged(suspect)
             return
         self.foreign += 1
         if len(self._suspects) < _MAX_SUSPECTS:
-            self._suspects.append(_Suspect(number, text, what, frames.claims(text)))
+            self._suspects.append(suspect)
         if self._restarted is None:
             frame = frames.parse(text)
             if frame is not None and key_in(frame) is not None:
@@ -335,7 +333,7 @@ class Reader:
         """Records as damaged what stands in the place of missing events."""
         for suspect in suspects:
             self.foreign -= 1
-            self._damaged(suspect.line, suspect.text, suspect.what)
+            self._damaged(suspect)
         self._suspects.clear()
 
     # -- order
@@ -352,12 +350,8 @@ class Reader:
             self._late(number, frame)
             return []
         if first > self._next:
-            missing = range(self._next, first)
-            self._blame([suspect for suspect in self._suspects if suspect.is_in(missing)])
-            self._missing(number, first)
+            self._missing(number, range(self._next, first))
         self._suspects.clear()
-        self._claimed.clear()
-        self._unclaimed = 0
         self._next = following
         if not self._begun:
             _check_version(self.path, number, frame)  # the first line with a key is TRACE
@@ -375,7 +369,7 @@ class Reader:
     def _told(self, frame: Frame) -> str:
         """The events of a frame, as messages name them."""
         try:
-            return told(frame.first, frames.shape(frame, self._records.timed))
+            return _told(frame.first, frames.shape(frame, self._records.timed))
         except (Cut, NoDigit, Damage):
             return f"event {frame.first}"
 
@@ -406,31 +400,28 @@ class Reader:
         what = f"doubled: {self._told(frame)} {'was' if one else 'were'} there already{again}"
         self._problem(number, what, "line.doubled")
 
-    def _missing(self, number: int, seq: int) -> None:
-        """Handles the missing numbers _next..seq-1. Damaged lines explain some, the others are a
-        gap.
-        """
+    def _missing(self, number: int, missing: range) -> None:
+        """Handles missing numbers. Damaged lines explain some, the others are a gap."""
+        damaged = [suspect for suspect in self._suspects if suspect.is_in(missing)]
+        self._blame(damaged)
         self._break(number)
-        missing = range(self._next, seq)
-        stray = sum(claimed not in missing for claimed in self._claimed)
+        near = range(missing.start, missing.start + 1000)
+        claims = [each.claims for each in damaged if each.claims and each.claims[0] in near]
+        claimed = {each for numbers in claims for each in numbers}
         pieces = [missing]
-        for claimed in sorted(set(self._claimed)):
-            pieces += _without(pieces.pop(), range(claimed, claimed + 1)) if pieces else []
-        if sum(each.stop - each.start for each in pieces) > self._unclaimed + stray:
+        for each in sorted(claimed):
+            pieces += _without(pieces.pop(), range(each, each + 1)) if pieces else []
+        unknown = len(damaged) - len(claims) + len(claimed.difference(missing))
+        if sum(each.stop - each.start for each in pieces) > unknown:
             room = max(0, MAX_PROBLEMS - len(self._gaps))
             self._gaps += [(each, number) for each in pieces[:room]]
             self.more_problems += len(pieces[room:])
 
-    def _damaged(self, number: int, text: bytes, what: tuple[str, str] | None) -> None:
-        self._break(number)
-        problem = Problem(number, *(what or diagnose(text, self._records.timed)))
-        self._first_damage = self._first_damage or problem
-        claims = frames.claims(text)
-        if claims and self._next <= claims[0] < self._next + 1000 and len(self._claimed) < 1000:
-            self._claimed += claims
-        else:
-            self._unclaimed += 1
-        self._problem(number, problem.text, problem.rule)
+    def _damaged(self, suspect: _Suspect) -> None:
+        self._break(suspect.line)
+        text, rule = suspect.what or _diagnose(suspect.text, self._records.timed)
+        self._first_damage = self._first_damage or Problem(suspect.line, text, rule)
+        self._problem(suspect.line, text, rule)
 
     # -- meaning
 
@@ -471,6 +462,36 @@ def _without(numbers: range, gone: range) -> list[range]:
     before = range(numbers.start, min(gone.start, numbers.stop))
     behind = range(max(gone.stop, numbers.start), numbers.stop)
     return [part for part in (before, behind) if part]
+
+
+def _diagnose(text: bytes, timed: bool) -> tuple[str, str]:
+    """(what is wrong with a damaged line, the rule that it breaks). text: what follows the mark.
+
+    timed: records have times.
+    """
+    frame = frames.parse(text, damaged=True)
+    shown = printable(text.decode("latin-1"), 60)
+    try:
+        if frame is None:
+            raise Cut if frames.begins(text) else NoDigit
+        names = frames.shape(frame, timed)
+    except Cut:
+        return "cut line", "line.cut"
+    except NoDigit:
+        return (
+            f"garbled line: {shown!r}: expected records with their number and a checksum",
+            "line.form",
+        )
+    except Damage as damage:
+        return f"garbled line: {shown!r}: {damage.text}", "line.form"
+    return f"wrong checksum in {_told(frame.first, names)}", "line.checksum"
+
+
+def _told(first: int, names: list[str]) -> str:
+    """The events of a line, for people."""
+    if len(names) == 1:
+        return f"event {first} ({names[0]})"
+    return f"events {first} to {first + len(names) - 1} ({names[0]} to {names[-1]})"
 
 
 def stop_message(reader: Reader) -> str:

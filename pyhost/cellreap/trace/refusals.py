@@ -6,15 +6,18 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from cellreap import headers
 from cellreap.trace.events import Event, printable
 from cellreap.trace.hanging import Plain
 
+if TYPE_CHECKING:
+    from cellreap.trace.report import Report
+
 PAGE: Final = "`cellreap docs operations`"
 """What shows the page that says what each operation demands."""
-READS: Final = frozenset({"PD", "REFUSE", "REFUSED"})
+READS: Final = frozenset({"REFUSE", "REFUSED"})
 """The events that `Refusals` reads."""
 _SHOWN: Final = 12
 
@@ -44,33 +47,23 @@ class Refusal(Plain):
 
 
 class Refusals:
-    """Collects the refused operations from the events of a trace. Equal ones are one."""
+    """Adds the refused operations of a trace to its report. Equal ones are one."""
 
-    def __init__(self) -> None:
-        self._found: dict[tuple[str, str, str], Refusal] = {}
-        self._names: dict[str, str] = {}
-
-    @property
-    def found(self) -> list[Refusal]:
-        """In the order in which they first happened."""
-        return list(self._found.values())
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._found: dict[tuple[str, str | None, str | None], Refusal] = {}
 
     def take(self, event: Event) -> None:
         """Takes the next event."""
-        match event.name:
-            case "PD":
-                self._names[event["id"]] = event["name"]
-            case "REFUSE":
-                self._add(event, refusal_of(event), 1)
-            case "REFUSED":
-                self._add(event, Refusal("", None, None, ""), event.number("count"))
-
-    def _add(self, event: Event, refusal: Refusal, count: int) -> None:
+        told = event.name == "REFUSE"
+        refusal = refusal_of(event) if told else Refusal("", None, None, "")
         pd = event["pd"]
-        refusal.name = self._names.get(pd, pd)
-        key = (refusal.name, refusal.operation or "", refusal.result or "")
+        refusal.name = self._report.names.get(pd, pd)
+        key = (refusal.name, refusal.operation, refusal.result)
         known = self._found.setdefault(key, refusal)
-        known.count += count
+        if known is refusal:
+            self._report.refusals.append(refusal)
+        known.count += 1 if told else event.number("count")
         if pd not in known.pds:
             known.pds.append(pd)
 

@@ -12,6 +12,7 @@ from cellreap.model.graph import DESTRUCTOR
 from cellreap.trace.events import Event
 from cellreap.trace.faults import describe_fault
 from cellreap.trace.hanging import Hanging
+from cellreap.trace.report import Report
 
 MAX_SAYS = 120
 """Maximum number of SAY lines that are kept after each cleanup."""
@@ -54,7 +55,9 @@ class Chapter:
 class Story:
     """Collects the content of a summary from the events of a trace. Takes the events in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, report: Report) -> None:
+        """report: of the check, which takes each event first."""
+        self._report = report
         self.chapters: list[Chapter] = []
         self.said: list[tuple[str, str, int]] = []
         """(PD, text, number of the last cleanup that had begun), in order"""
@@ -63,7 +66,6 @@ class Story:
         self.unmade: Counter[tuple[str, str, str]] = Counter()
         """what could not be made, its name or the PD that was to get it, and the kind of step that
         failed"""
-        self._arch = ""
         self._how: dict[str, str] = {}
         self._deadlines: dict[str, str] = {}
         self._numbered: dict[int, Chapter] = {}
@@ -86,9 +88,6 @@ class Story:
         return self._numbered.get(event.number("n"))
 
     # -- the run
-
-    def _trace(self, event: Event) -> None:
-        self._arch = event["arch"]
 
     def _pd(self, event: Event) -> None:
         if event["op"] != "spawn":
@@ -117,7 +116,7 @@ class Story:
     # -- triggers
 
     def _fault(self, event: Event) -> None:
-        what = describe_fault(event, self._arch)
+        what = describe_fault(event, self._report.arch)
         self._stops(event["pd"], f"{what}, instruction at {event['ip']}")
 
     def _exit(self, event: Event) -> None:
@@ -183,7 +182,6 @@ class Story:
 
 
 _HANDLERS: dict[str, Callable[[Story, Event], None]] = {
-    "TRACE": Story._trace,
     "PD": Story._pd,
     "RIGHTS": Story._rights,
     "SAY": Story._say,

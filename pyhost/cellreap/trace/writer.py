@@ -26,12 +26,11 @@ NO_SECRET: Final = b"nobody's secret!"
 """The key of traces that are made on the host."""
 
 
-def seal(events: Iterable[Draft | Event], key: bytes | None = None) -> list[str]:
+def seal(events: Iterable[Draft | Event]) -> list[str]:
     """The trace lines of these events, without newlines: each event has one.
 
-    The lines have sequence numbers and checksums, and END has its count and digest. key: of the
-    checksums. If None, it is the one in TRACE, else NO_SECRET. ValueError: a value that no line
-    can have.
+    The lines have sequence numbers and checksums, and END has its count and digest. The key of the
+    checksums is the one in TRACE, else NO_SECRET. ValueError: a value that no line can have.
     """
     lines: list[str] = []
     digest = count = time = 0
@@ -46,7 +45,7 @@ def seal(events: Iterable[Draft | Event], key: bytes | None = None) -> list[str]
         passed = None
         if event.time is not None:
             passed, time = event.time - time & MAX_NUMBER, event.time
-        line, checksum = framed(record(event, passed), seq, 1, key or in_trace)
+        line, checksum = framed(record(event, passed), seq, in_trace)
         lines.append(line)
         if event.name != "END":
             digest = frames.next_digest(digest, checksum)
@@ -54,9 +53,9 @@ def seal(events: Iterable[Draft | Event], key: bytes | None = None) -> list[str]
     return lines
 
 
-def framed(body: bytes, first: int, count: int, key: bytes) -> tuple[str, int]:
-    """The line of a frame with these records, and its checksum. first: the number of the first."""
-    text = number(first) + frames.digits(count, 1) + body
+def framed(body: bytes, first: int, key: bytes) -> tuple[str, int]:
+    """The line of a frame with this record, and its checksum. first: its number."""
+    text = number(first) + frames.digits(1, 1) + body
     checksum = Key(key).sum_of(text)
     line = MARK + text + frames.digits(checksum, frames.SUM_DIGITS)
     return line.decode("ascii"), checksum

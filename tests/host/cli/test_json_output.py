@@ -24,12 +24,12 @@ from cellreap.model.plan import WHYS
 from cellreap.output import OUTPUTS, versioned
 from cellreap.runs.boot import Boot, End
 from cellreap.system.sdk import load_sdk
-from cellreap.trace.reading import read_file, read_trace
+from cellreap.trace.reading import read_trace, reading_json
 from cellreap.trace.report import Word
-from cellreap.trace.telling import reading_json
 from kit.command_line import cellreap, cellreap_json
 from kit.docs_tables import check_table, table_lines
 from kit.docstrings import attribute_docs, one_line
+from kit.kept_traces import read_file
 from kit.output_schema import FILE, bases, definitions, docs_of, faults, generated, text
 from kit.paths import CONFIGS, DATA, GOLDENS, MICROKIT, ROOT
 from kit.records import line_with

@@ -14,7 +14,7 @@ from cellreap.model.ids import ROOT
 from cellreap.model.indexed import IndexedModel
 from cellreap.model.metrics import Metrics
 from cellreap.model.reference import Measuring
-from cellreap.trace.check.around import AroundCleanups
+from cellreap.trace.check.replay import AroundCleanups
 from cellreap.trace.check.stream import check_stream
 from cellreap.trace.events import Event
 from cellreap.trace.report import Report

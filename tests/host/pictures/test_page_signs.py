@@ -13,9 +13,9 @@ from cellreap.pictures.runpage import run_data
 from cellreap.pictures.words import MAX_TEXT, event_words
 from cellreap.runs.summary import headline, tell
 from cellreap.trace.events import Event
-from cellreap.trace.reading import read_file
 from cellreap.trace.writer import Draft
 from kit.browser import NEEDS_CHROMIUM, opened
+from kit.kept_traces import read_file
 from kit.large_run import large_run
 from kit.pages import NEEDS_DOT, crashed, page_for, written
 from kit.paths import GOLDENS
@@ -52,7 +52,7 @@ def test_what_a_pd_says_is_shown_as_it_says_it() -> None:
 @pytest.mark.behaviour("V-01")
 def test_who_waits_in_a_call_is_marked_until_it_goes_on(tmp_path: Path) -> None:
     trace = written(RUNS["blame"](), tmp_path / "blame.trace")
-    reading = read_file(trace, keep_events=True)
+    reading = read_file(trace)
     data = run_data(reading)
     stood = [
         at
@@ -125,7 +125,7 @@ def test_lanes_in_which_nothing_happens_can_be_folded(tmp_path: Path) -> None:
 @NEEDS_DOT
 def test_who_has_no_edge_takes_little_room(tmp_path: Path) -> None:
     trace = written(bystanders(20), tmp_path / "bystanders.trace")
-    data = run_data(read_file(trace, keep_events=True))
+    data = run_data(read_file(trace))
     rows = [n["box"][1] for n in data["nodes"] if n["label"][0].startswith("bystander")]
     assert len(rows) == 20
     assert len(set(rows)) == 5
@@ -159,7 +159,7 @@ def test_a_trace_that_breaks_before_a_crash_does_not_say_that_nothing_crashed(
     whole = "\n".join(line for at, line in enumerate(lines) if at != 14)
     trace = tmp_path / "broken.trace"
     trace.write_text(f"{whole}\n")
-    told = headline(read_file(trace, keep_events=True))
+    told = headline(read_file(trace))
     assert told == "Nothing crashed as far as the trace goes."
 
 
@@ -181,7 +181,7 @@ MEMORY_TOLD = [
 
 @pytest.mark.behaviour("E-01", "V-01")
 def test_the_story_tells_what_becomes_of_memory(tmp_path: Path) -> None:
-    reading = read_file(written(lending(), tmp_path / "lending.trace"), keep_events=True)
+    reading = read_file(written(lending(), tmp_path / "lending.trace"))
     (cleanup,) = reading.report.cleanups
     assert cleanup.memory == [("freed", "PD_1", 4096, ()), ("keeps", "PD_2", 4096, ("PD_1",))]
     story = [line[13:] for line in tell(reading, "a kernel")]

@@ -17,9 +17,10 @@ from typing import Any
 import pytest
 
 from cellreap.pictures.perfetto import perfetto
-from cellreap.trace.reading import Reading, read_file
+from cellreap.trace.reading import Reading
 from cellreap.trace.writer import seal
 from kit.command_line import cellreap
+from kit.kept_traces import read_file
 from kit.paths import GOLDENS
 from kit.simulated_runs import RUNS
 
@@ -85,7 +86,7 @@ def faults(entries: list[Entry]) -> list[str]:
 def of_run(name: str, folder: Path) -> Reading:
     path = folder / "a.trace"
     path.write_text("\n".join(seal(RUNS[name]())) + "\n")
-    return read_file(path, keep_events=True)
+    return read_file(path)
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -95,7 +96,7 @@ def test_the_rules_of_the_format_hold(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.stem)
 def test_the_file_has_what_the_trace_has(trace: Path) -> None:
-    reading = read_file(trace, keep_events=True)
+    reading = read_file(trace)
     entries = entries_of(reading)
     assert faults(entries) == []
     names = Counter(event.told for event in reading.events)
@@ -120,7 +121,7 @@ def test_the_file_has_what_the_trace_has(trace: Path) -> None:
     ],
 )
 def test_the_rules_notice_a_broken_slice(change: Any) -> None:
-    entries = entries_of(read_file(TRACES[0], keep_events=True))
+    entries = entries_of(read_file(TRACES[0]))
     assert faults(entries) == []
     phases = [e for e in entries if e["ph"] == "X" and e["pid"] == 2 and not e["args"]]
     change(phases[-1])
@@ -132,5 +133,5 @@ def test_the_command_writes_the_file_too(tmp_path: Path) -> None:
     page, timeline = tmp_path / "a.html", tmp_path / "a.json"
     done = cellreap("report", str(TRACES[0]), "-o", str(page), "--perfetto", str(timeline))
     assert done.returncode == 0
-    reading = read_file(TRACES[0], keep_events=True)
+    reading = read_file(TRACES[0])
     assert timeline.read_text() == perfetto(reading.events, reading.report)

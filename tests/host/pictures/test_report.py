@@ -21,11 +21,11 @@ from cellreap.pictures.runpage import run_data
 from cellreap.runs.summary import headline
 from cellreap.trace.check.replay import Replay
 from cellreap.trace.events import Event
-from cellreap.trace.reading import read_file
 from cellreap.trace.report import Report
 from cellreap.trace.writer import Draft, seal
 from kit.browser import NEEDS_CHROMIUM, Page, opened
 from kit.command_line import cellreap, cellreap_json
+from kit.kept_traces import read_file
 from kit.large_run import large_run
 from kit.pages import NEEDS_DOT, crashed, page_for, written
 from kit.paths import GOLDENS
@@ -71,7 +71,7 @@ def model_state(replay: Replay) -> tuple[set[str], set[tuple[str, str, str]]]:
 def test_the_history_has_at_every_event_what_the_check_has(name: str, tmp_path: Path) -> None:
     """A cleanup changes the check's model in its own order, so only its ends are compared."""
     trace = written(RUNS[name](), tmp_path / "a.trace")
-    reading = read_file(trace, keep_events=True)
+    reading = read_file(trace)
     history, replay = History(reading.report), Replay(Report("again"))
     within: set[str] = set()
     for event in reading.events:
@@ -84,7 +84,7 @@ def test_the_history_has_at_every_event_what_the_check_has(name: str, tmp_path: 
 
 
 def test_what_is_doomed_is_marked_from_the_cleanup_to_the_destruction() -> None:
-    reading = read_file(TRACE, keep_events=True)
+    reading = read_file(TRACE)
     history = history_of(reading.events, reading.report)
     (cleanup,) = reading.report.cleanups
     names = [event.name for event in reading.events]
@@ -109,7 +109,7 @@ def test_what_is_doomed_is_marked_from_the_cleanup_to_the_destruction() -> None:
 
 @pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.stem)
 def test_lanes_have_every_notice_and_the_phases_in_order(trace: Path) -> None:
-    reading = read_file(trace, keep_events=True)
+    reading = read_file(trace)
     lanes = Lanes()
     for event in reading.events:
         lanes.take(event)
@@ -127,7 +127,7 @@ def test_lanes_have_every_notice_and_the_phases_in_order(trace: Path) -> None:
 
 
 def test_what_survivors_keep_broken_is_marked_until_it_goes() -> None:
-    reading = read_file(GOLDENS / "block_fs_db_app-0-0.trace", keep_events=True)
+    reading = read_file(GOLDENS / "block_fs_db_app-0-0.trace")
     history = history_of(reading.events, reading.report)
     names = [event.name for event in reading.events]
     rows = {(pd, node) for pd, node, _ in reading.report.cleanups[0].broken}
@@ -161,7 +161,7 @@ def test_what_survivors_keep_broken_is_marked_until_it_goes() -> None:
 @NEEDS_DOT
 @pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.stem)
 def test_at_each_event_each_place_has_one_node(trace: Path) -> None:
-    reading = read_file(trace, keep_events=True)
+    reading = read_file(trace)
     data = run_data(reading)
     for node in data["nodes"]:
         end = node["spans"][-1][1]
@@ -182,7 +182,7 @@ def test_at_each_event_each_place_has_one_node(trace: Path) -> None:
 
 @NEEDS_DOT
 def test_a_pd_that_is_created_anew_has_the_place_and_the_lane_of_the_one_before() -> None:
-    data = run_data(read_file(GOLDENS / "hang.trace", keep_events=True))
+    data = run_data(read_file(GOLDENS / "hang.trace"))
     nodes = {node["id"]: node for node in data["nodes"]}
     first, second = (id_ for id_, node in nodes.items() if node["label"][0] == "server")
     assert nodes[first]["box"] == nodes[second]["box"]
@@ -223,7 +223,7 @@ def test_the_page_tells_the_same_as_show(page: Page) -> None:
 @NEEDS_DOT
 @NEEDS_CHROMIUM
 def test_the_keys_move_and_nothing_complains(page: Page) -> None:
-    reading = read_file(TRACE, keep_events=True)
+    reading = read_file(TRACE)
     names = [event.name for event in reading.events]
     page.press(HOME)
     assert page.event().startswith("0: the trace of ")
@@ -288,7 +288,7 @@ def test_what_is_broken_is_seen_and_told(folder: Path) -> None:
 @NEEDS_DOT
 @NEEDS_CHROMIUM
 def test_cleanup_and_waits_stand_there_in_words(page: Page) -> None:
-    reading = read_file(TRACE, keep_events=True)
+    reading = read_file(TRACE)
     at = next(i for i, e in enumerate(reading.events) if e.told == "fetched NOTICE")
     page.driver.execute_script(
         "const s = document.querySelector('#at'); s.value = arguments[0];"
@@ -369,7 +369,7 @@ def test_a_page_needs_nothing_else(folder: Path) -> None:
 @NEEDS_DOT
 @NEEDS_CHROMIUM
 def test_a_trace_that_fails_its_check_gives_a_page_that_shows_where(folder: Path) -> None:
-    events = read_file(TRACE, keep_events=True).events
+    events = read_file(TRACE).events
     (lost,) = [at for at, e in enumerate(events) if e.name == "PLAN"]
     trace = folder / "bad.trace"
     trace.write_text("\n".join(seal([*events[:lost], *events[lost + 1 :]])) + "\n")
@@ -452,7 +452,7 @@ def crowd(clients: int = 64) -> list[Draft]:
 
 @pytest.mark.behaviour("V-01")
 def test_pds_that_are_alike_are_one_box_and_one_lane(tmp_path: Path) -> None:
-    reading = read_file(written(crowd(), tmp_path / "crowd.trace"), keep_events=True)
+    reading = read_file(written(crowd(), tmp_path / "crowd.trace"))
     assert reading.report.passed
     data = run_data(reading)
     labels = [node["label"] for node in data["nodes"] if node["kind"] == "pd"]
@@ -480,7 +480,7 @@ def test_pds_that_are_alike_are_one_box_and_one_lane(tmp_path: Path) -> None:
 
 @pytest.mark.behaviour("V-01")
 def test_few_and_different_ones_stay_apart(tmp_path: Path) -> None:
-    data = run_data(read_file(written(crowd(4), tmp_path / "few.trace"), keep_events=True))
+    data = run_data(read_file(written(crowd(4), tmp_path / "few.trace")))
     names = [lane["name"] for lane in data["lanes"]]
     assert names == ["ROOT_TASK", "server", "bystander", *(f"client_{i}" for i in range(5))]
 
@@ -488,7 +488,7 @@ def test_few_and_different_ones_stay_apart(tmp_path: Path) -> None:
 @pytest.mark.behaviour("V-01")
 def test_of_a_large_system_only_what_a_cleanup_touched_is_drawn(tmp_path: Path) -> None:
     trace = written(large_run(2000), tmp_path / "large.trace")
-    data = run_data(read_file(trace, keep_events=True))
+    data = run_data(read_file(trace))
     names = [node["label"][0] for node in data["nodes"]]
     assert {"server_0", "server_3", "server_6", "server_1", "client_0", "things_1"} <= set(names)
     assert "server_50" not in names
@@ -515,12 +515,12 @@ def test_of_a_large_system_only_what_a_cleanup_touched_is_drawn(tmp_path: Path) 
     ],
 )
 def test_one_sentence_tells_what_happened(trace: str, told: str) -> None:
-    assert headline(read_file(GOLDENS / f"{trace}.trace", keep_events=True)).startswith(told)
+    assert headline(read_file(GOLDENS / f"{trace}.trace")).startswith(told)
 
 
 @pytest.mark.behaviour("V-01")
 def test_only_what_crashed_is_said_to_crash() -> None:
-    data = run_data(read_file(GOLDENS / "hang.trace", keep_events=True))
+    data = run_data(read_file(GOLDENS / "hang.trace"))
     said = {each[3] for node in data["nodes"] for each in node["doomed"]}
     assert said == {"", "exits", "is late"}
 

@@ -13,9 +13,8 @@ from cellreap.model.graph import DESTRUCTOR
 from cellreap.pictures.lanes import Lanes
 from cellreap.runs.summary import headline, said_lines, tell
 from cellreap.trace.reader import Problem
-from cellreap.trace.reading import Reading, read_trace
+from cellreap.trace.reading import Reading, read_trace, reading_json
 from cellreap.trace.report import Ticket
-from cellreap.trace.telling import reading_json
 from cellreap.trace.writer import event_of, seal
 from kit.budget_run import BUDGET, budget_run
 from kit.simulated_runs import notices_run
@@ -62,7 +61,7 @@ def server_and_client() -> tuple[Target, str, str]:
 )
 def test_each_fault_is_named(kind: str, address: int, words: str) -> None:
     target, server, _ = server_and_client()
-    target.fault(server, kind, address)
+    target.fault(server, kind, address=address)
     target.cleanup()
     assert any(f"Crash 1: server (PD_1): {words}" in line for line in told(target))
 
@@ -253,7 +252,7 @@ def test_who_crashes_when_it_is_told_of_another_end_has_no_destructor_but_a_line
         target.subscribe(pd, pd, DESTRUCTOR)
     target.quiet()
     target.fault(low)
-    target.cleanup(meanwhile=lambda target: target.fault(mid, "user-exception", 6))
+    target.cleanup(meanwhile=lambda target: target.fault(mid, "user-exception", address=6))
     target.serve_all()
     lines = told(target)
     at = lines.index("             0 of 1 answered")

@@ -11,8 +11,7 @@ import pytest
 
 from cellreap.cli.check_cmd import summary
 from cellreap.trace.check import Report, check_stream, configured_edges, report_json
-from cellreap.trace.outcome import Outcome
-from cellreap.trace.story import Story
+from cellreap.trace.reading import read_trace
 from cellreap.trace.writer import Draft, seal
 from kit.hung_run import hung_run
 from kit.records import fits
@@ -43,9 +42,8 @@ def test_it_is_told_in_words_and_in_json() -> None:
 
 
 def test_it_is_a_crash_that_nobody_staged() -> None:
-    outcome, story = Outcome(), Story()
-    stream = io.BytesIO("\n".join(seal(hung_run())).encode())
-    check_stream(stream, "trace", also=((outcome.take, None), (story.take, None)))
+    reading = read_trace(io.BytesIO("\n".join(seal(hung_run())).encode()), "trace")
+    outcome, story = reading.outcome, reading.story
     assert [crash.name for crash in outcome.crashes] == ["last", "middle", "busy", "spinner"]
     assert outcome.crashes[3].how == "its budget used up"
     assert outcome.crashes[2].how == "it hung: it left a probe unanswered for 300 ms"

@@ -10,8 +10,7 @@ import pytest
 
 from cellreap.runs.summary import tell
 from cellreap.trace.expected import NO_END
-from cellreap.trace.reading import Reading, read_trace
-from cellreap.trace.telling import reading_json
+from cellreap.trace.reading import Reading, read_trace, reading_json
 from cellreap.trace.writer import Draft, seal
 from kit.simulated_runs import RUNS
 

@@ -16,7 +16,7 @@ from cellreap.errors import InputError
 from cellreap.trace import events as trace_events
 from cellreap.trace import reader as trace
 from cellreap.trace import story
-from cellreap.trace.check import check_file, check_stream, replay
+from cellreap.trace.check import check_file, check_stream, context
 from cellreap.trace.events import Event, cause_of, encode, field_types
 from cellreap.trace.frames import next_digest
 from cellreap.trace.writer import NO_SECRET, framed, record, seal
@@ -121,7 +121,7 @@ def test_damage_after_the_first_is_told_too() -> None:
 
 def test_a_sealed_line_behind_the_end_whose_records_are_cut_is_told() -> None:
     lines = small_run()
-    line, _ = framed(record(Event("USAGE", {"bytes": "1"})), len(lines), 1, NO_SECRET)
+    line, _ = framed(record(Event("USAGE", {"bytes": "1"})), len(lines), NO_SECRET)
     report = check_stream(io.BytesIO("\n".join([*lines, line]).encode()), "x")
     assert f"event {len(lines)} after END" in report.violations[0].text
 
@@ -244,7 +244,7 @@ class _Endless(io.RawIOBase):
 
         digest = seq = 0
         for seq, event in enumerate(events()):
-            line, checksum = framed(record(event), seq, 1, NO_SECRET)
+            line, checksum = framed(record(event), seq, NO_SECRET)
             digest = next_digest(digest, checksum)
             yield f"{line}\n".encode()
         yield f"{line_of(seq + 1, f'END count={seq + 2} digest={digest:08x}')}\n".encode()
@@ -367,7 +367,7 @@ def test_a_fault_and_an_exit_have_causes() -> None:
 
 def test_the_check_has_a_handler_for_every_event() -> None:
     """There is no handler for an unknown event. The frame itself handles three."""
-    told = {*replay.OUTSIDE, *replay.WITHIN, "TRACE", "STATE", "END"}
+    told = {*context.OUTSIDE, *context.WITHIN, "TRACE", "STATE", "END"}
     edges = set(headers.printed_names("model.h", "CR_EDGE_KIND"))
     parts = [each.rpartition(" ")[::2] for each in told]
     handled = {"EDGE" if change and name in edges else name for change, name in parts}
@@ -379,7 +379,7 @@ def test_the_check_has_a_handler_for_every_event() -> None:
 def test_an_event_that_the_check_cannot_handle_is_a_clear_violation(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delitem(replay.OUTSIDE, "SAY")
+    monkeypatch.delitem(context.OUTSIDE, "SAY")
     report = check_stream(io.BytesIO("\n".join(small_run()).encode()), "log")
     assert [problem.text for problem in report.violations] == [
         "SAY: trace_events.h has this event, and no concern in trace/check handles it"

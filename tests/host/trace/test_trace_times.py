@@ -13,11 +13,11 @@ from cellreap.pictures.perfetto import perfetto
 from cellreap.pictures.runpage import run_data
 from cellreap.trace.check import check_stream
 from cellreap.trace.events import Event
-from cellreap.trace.reading import read_file
 from cellreap.trace.writer import NO_SECRET, Draft, framed, record, seal
 from kit.broken_traces import of_drafts, of_lines
 from kit.browser import NEEDS_CHROMIUM, opened
 from kit.command_line import cellreap
+from kit.kept_traces import read_file
 from kit.simulated_runs import RUNS, time_run
 from kit.timed import timed
 
@@ -36,7 +36,7 @@ def written(drafts: list[Draft | Event], folder: Path) -> Path:
 def test_a_trace_with_times_passes_and_has_them(run: str, tmp_path: Path) -> None:
     events = timed(RUNS[run]())
     assert of_drafts(events).violations == []
-    read = read_file(written(events, tmp_path), keep_events=True).events
+    read = read_file(written(events, tmp_path)).events
     assert [event.time for event in read] == [
         event.time for event in events if isinstance(event, Event)
     ]
@@ -66,7 +66,7 @@ def test_a_time_is_a_number(time: bytes, rule: str) -> None:
     lines, event = seal(events), events[5]
     assert isinstance(event, Event)
     assert rules(lines) == set()
-    lines[5], _ = framed(record(event) + time, 5, 1, NO_SECRET)
+    lines[5], _ = framed(record(event) + time, 5, NO_SECRET)
     assert rule in rules(lines)
 
 
@@ -97,7 +97,7 @@ def test_times_change_nothing_else(run: str) -> None:
 
 def test_the_time_line_is_that_of_the_times(tmp_path: Path) -> None:
     events = timed(RUNS["depths-1-0"]())
-    reading = read_file(written(events, tmp_path), keep_events=True)
+    reading = read_file(written(events, tmp_path))
     passed = run_data(reading)["passed"]
     assert passed == [0, *[1_000_000_000] * (len(events) - 1)]
     shown = json.loads(perfetto(reading.events, reading.report))
@@ -107,7 +107,7 @@ def test_the_time_line_is_that_of_the_times(tmp_path: Path) -> None:
     for mark in marks:
         name = mark["args"]["event"].partition(" ")[0]
         assert reading.events[round(mark["ts"] / 1_000_000)].name == name
-    plain = read_file(written(list(RUNS["depths-1-0"]()), tmp_path), keep_events=True)
+    plain = read_file(written(list(RUNS["depths-1-0"]()), tmp_path))
     assert run_data(plain)["passed"] is None
 
 

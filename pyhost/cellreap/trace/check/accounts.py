@@ -8,8 +8,9 @@ model. So the cost does not depend on how much is made and dropped.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from typing import ClassVar
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Final
 
 from cellreap import headers
 from cellreap.model.graph import Model
@@ -20,12 +21,24 @@ from cellreap.model.ids import (
     is_memory,
     is_region,
     kind_of,
-    parse_id,
+    parts_of,
     pd_behind,
 )
-from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.context import Concern, Context, Handlers, handler_in, outside
 from cellreap.trace.check.work import LEFT_BEHIND
 from cellreap.trace.events import NOBODY, Event
+
+_MOST_KEPT = (
+    2 * headers.constant("protocol.h", "CR_STARTUP_SPACES")
+    + 2 * headers.constant("protocol.h", "CR_STARTUP_REQUESTS")
+    + 4
+)
+"""The most edges that the configuration can need for one PD, and those of a spawned PD."""
+_LEFT = (*LEFT_BEHIND, "lost", "destroy", "pre-destroy")
+"""Kinds of notices for which the edge that caused them had kept room."""
+USES: Final[Handlers] = {}
+"""What an event tells -> the method that counts its uses. The model has the event already."""
+_uses: Final = partial(handler_in, USES)
 
 
 class Accounts(Concern):
@@ -40,7 +53,7 @@ class Accounts(Concern):
         """number of an account -> its name"""
         self._account_of: dict[str, str] = {}
         """PD -> account; destroyed PDs too"""
-        self._spawned: set[str] = set()
+        self._spawned = context.report.spawned
         self._memory: dict[str, str] = {}
         """memory object or region -> the account of who made it"""
         self._most: dict[str, Counter[str]] = {}
@@ -56,6 +69,7 @@ class Accounts(Concern):
         self._maps: dict[str, Counter[str]] = {}
         """extraction under way -> the maps that each account reported"""
 
+    @outside("QUOTA")
     def quota(self, event: Event) -> None:
         """QUOTA: what an account may use."""
         name = event["name"]
@@ -64,8 +78,6 @@ class Accounts(Concern):
             self.bad("accounts.quota")
         self._quotas[name] = {word: event.number(word) for word in self._words}
         self._most.setdefault(name, Counter())
-
-    handlers: ClassVar[Handlers] = {"QUOTA": quota}
 
     # -- uses
 
@@ -110,20 +122,23 @@ class Accounts(Concern):
         It must have no room for what its PDs can make at once, beside what the configuration needs.
         """
         name, before = self._left.get(token), self.context.previous
-        begun = before is not None and before.told in ("merged NOTICE", "withdrawn NOTICE")
+        begun = before.told in ("merged NOTICE", "withdrawn NOTICE")
         if name is None or name not in self._quotas or begun:
             return
         if self._exact(name)["edges"] + _MOST_KEPT < self._quotas[name]["edges"]:
             self.bad("accounts.pressed")
 
+    @_uses("PD")
     def _pd(self, event: Event) -> None:
         self._account_of[event["id"]] = event["name"]  # of a spawned PD, OWN comes next
 
+    @_uses("RIGHTS")
     def _rights(self, event: Event) -> None:
         """If quotas are told, they are told of every account, before its first PD."""
         if self._numbers and event.number("account") not in self._numbers:
             self.bad("accounts.quota")
 
+    @_uses("made OWN")
     def _own(self, event: Event) -> None:
         creator, created = event["from"], event["to"]
         if event["op"] == NOBODY:
@@ -131,13 +146,14 @@ class Accounts(Concern):
         self._account_of.pop(created, None)
         if creator in self._account_of:
             self._account_of[created] = self._account_of[creator]
-        self._spawned.add(created)
         body = self.context.memory.body(created)
         self._use(creator, pds=1, nodes=1, edges=1, bytes=0 if body is None else body.bytes)
 
+    @_uses("SPACE")
     def _space(self, event: Event) -> None:
         self._use(event["manager"], nodes=1, spaces=1, edges=1, types=1)
 
+    @_uses("RESOURCE")
     def _resource(self, event: Event) -> None:
         manager = self.context.model.manager.get(event["space"])
         pd = pd_behind(event["id"])
@@ -149,27 +165,32 @@ class Accounts(Concern):
         elif manager != ROOT:
             self._use(manager, nodes=1, edges=1)
 
+    @_uses("BODY")
     def _body(self, event: Event) -> None:
         """The body of a PD counts with its OWN."""
         node = event["of"]
         uses = {"bytes": event.number("bytes"), "pages": self._pages(node)}
         self._use_of(self._memory.get(node), uses)
 
+    @_uses("made HOLD")
     def _hold(self, event: Event) -> None:
         pd, node = event["from"], event["to"]
         if self.context.model.holds.get((pd, node)) == 1 and self._is_charged(node):
             self._use(pd, edges=1)
 
+    @_uses("made REQUEST")
     def _request(self, event: Event) -> None:
         if not self.context.model.is_core(event["to"]):
             self._use(event["from"], edges=1, requests=1)
 
+    @_uses("made MAP")
     def _map(self, event: Event) -> None:
         model = self.context.model
         node = event["from"]
         self._use_of(self._memory.get(node), {"edges": 1})
         self._use(model.manager.get(model.space_of.get(node, node)), edges=1)
 
+    @_uses("made SUBSCRIBE")
     def _subscribe(self, event: Event) -> None:
         model, pd, node = self.context.model, event["from"], event["to"]
         subscriptions = model.subscriptions(pd, node)
@@ -179,6 +200,7 @@ class Accounts(Concern):
         elif subscriptions.get(event.number("number")) == 1:
             self._use(pd, edges=1)  # the handlers for a node share one notice
 
+    @_uses("QUEUE")
     def _queue(self, event: Event) -> None:
         to, kind, token = event["to"], event["kind"], event.number("token")
         pd = event["from"] if kind in LEFT_BEHIND else to
@@ -196,12 +218,14 @@ class Accounts(Concern):
             else:
                 self._owed.add(name)
 
+    @_uses("SETTLED")
     def _settled(self, _event: Event) -> None:
         """The edges that the notices of a cleanup are about are there until now."""
         for name in sorted(self._owed):
             self._check(name, ["edges"], made=False)
         self._owed.clear()
 
+    @_uses("fetched NOTICE", "merged NOTICE")
     def _get_work(self, event: Event) -> None:
         self._taken_by(event["pd"], event.number("token"))
 
@@ -216,12 +240,14 @@ class Accounts(Concern):
             self._left[token] = name
             self._taken.add(token)
 
+    @_uses("SUBGRAPH")
     def _subgraph(self, event: Event) -> None:
         name = self._account_of.get(event["pd"])
         if name is not None:
             self._maps.setdefault(event["x"], Counter())[name] += 1
             self._use(event["pd"], maps=1)
 
+    @_uses("EXTRACTED")
     def _extracted(self, event: Event) -> None:
         self._maps.pop(event["x"], None)
 
@@ -263,8 +289,7 @@ class Accounts(Concern):
                     resources = model.resources_in(space)
                     uses.update(nodes=1 + len(resources), edges=1 + len(resources), spaces=1)
                     uses["edges"] += sum(len(model.built_on(each)) for each in (space, *resources))
-                    parts = parse_id(space)
-                    types.add(parts.type if parts is not None else "")
+                    types.add(parts_of(space).type)
         self._memory = {node: of for node, of in self._memory.items() if node in model.nodes}
         for node, account in self._memory.items():
             if account == name:
@@ -292,32 +317,3 @@ class Accounts(Concern):
         if kind == "SUBSCRIBE":
             return len(model.subscriptions(pd, target)) + ((pd, target) not in self._told)
         return 0
-
-
-_MOST_KEPT = (
-    2 * headers.constant("protocol.h", "CR_STARTUP_SPACES")
-    + 2 * headers.constant("protocol.h", "CR_STARTUP_REQUESTS")
-    + 4
-)
-"""The most edges that the configuration can need for one PD, and those of a spawned PD."""
-_LEFT = (*LEFT_BEHIND, "lost", "destroy", "pre-destroy")
-"""Kinds of notices for which the edge that caused them had kept room."""
-USES: dict[str, Callable[[Accounts, Event], None]] = {
-    "PD": Accounts._pd,
-    "RIGHTS": Accounts._rights,
-    "SPACE": Accounts._space,
-    "RESOURCE": Accounts._resource,
-    "BODY": Accounts._body,
-    "made OWN": Accounts._own,
-    "made HOLD": Accounts._hold,
-    "made REQUEST": Accounts._request,
-    "made MAP": Accounts._map,
-    "made SUBSCRIBE": Accounts._subscribe,
-    "QUEUE": Accounts._queue,
-    "SETTLED": Accounts._settled,
-    "fetched NOTICE": Accounts._get_work,
-    "merged NOTICE": Accounts._get_work,
-    "SUBGRAPH": Accounts._subgraph,
-    "EXTRACTED": Accounts._extracted,
-}
-"""Event -> what counts its uses."""

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import ClassVar, Final
+from typing import Final
 
 from cellreap import headers
 from cellreap.model.ids import ROOT
-from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.context import Concern, Context, outside
 from cellreap.trace.events import Event
 from cellreap.trace.reader import MAX_PROBLEMS
 
@@ -45,7 +45,7 @@ class Actors(Concern):
         if pd in context.staged.orders:
             context.staged.acts(event, pd)
         if context.saved.unnamed:
-            context.saved.demand_begun(event)
+            context.saved.demand_begun()
         self._last[pd] = event
         if event.told != "answered THREAD":  # it did nothing until now
             context.hung.acted[pd] = context.timing.now
@@ -68,10 +68,6 @@ class Actors(Concern):
             return "it did nothing"
         said = f" {last['text'][:80]!r}" if last.name == "SAY" else ""
         return f"the last that it did is {last.told}{said} in line {last.line}"
-
-    def silence(self, pd: str) -> str | None:
-        """Why the PD can no longer act; None if it can."""
-        return self.silent.get(pd)
 
     def is_suspended(self, pd: str) -> bool:
         """Whether the PD's thread is suspended. That of a PD that hangs by itself is not."""
@@ -113,10 +109,12 @@ class Actors(Concern):
 
     # -- events
 
+    @outside("SAY")
     def say(self, event: Event) -> None:
         """A PD speaks."""
         self.may_act(event, event["pd"])
 
+    @outside("REFUSE")
     def refuse(self, event: Event) -> None:
         """An operation was refused and changed nothing."""
         pd, status = event["pd"], event.number("status")
@@ -131,6 +129,7 @@ class Actors(Concern):
         if status not in self._refusals:
             self.bad("actors.status")
 
+    @outside("REFUSED")
     def refused(self, event: Event) -> None:
         """REFUSED: the sum of further refusals, which are not printed one by one."""
         pd = event["pd"]
@@ -141,6 +140,7 @@ class Actors(Concern):
         if not 1 <= event.number("count") <= REFUSALS_SUM:
             self.bad("actors.refusals")
 
+    @outside("frozen THREAD")
     def freeze(self, event: Event) -> None:
         """frozen THREAD: the scenario stopped a PD's thread, so the PD hangs."""
         pd = event["pd"]
@@ -151,6 +151,7 @@ class Actors(Concern):
             self.silent[pd] = FROZEN
             self._frozen.add(pd)
 
+    @outside("UNREACHED")
     def unreached(self, event: Event) -> None:
         """UNREACHED: a crash of the configuration did not happen."""
         if event["crash"] == "0":
@@ -159,11 +160,3 @@ class Actors(Concern):
         if len(reported) < MAX_PROBLEMS:
             reported.append(self.context.staged.what_came(event))
         self.context.staged.unreached(event)
-
-    handlers: ClassVar[Handlers] = {
-        "SAY": say,
-        "REFUSE": refuse,
-        "REFUSED": refused,
-        "frozen THREAD": freeze,
-        "UNREACHED": unreached,
-    }

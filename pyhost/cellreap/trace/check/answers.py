@@ -5,21 +5,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import ClassVar, Final
+from typing import Final
 
 from cellreap import headers
 from cellreap.model.digest import of_words
-from cellreap.model.ids import ROOT, parse_id, resource_id
+from cellreap.model.ids import ROOT, parse_id, parts_of, resource_id
 from cellreap.platforms import register_names
-from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.context import Concern, Context, outside
 from cellreap.trace.check.tickets import TICKETED
 from cellreap.trace.check.work import COUNTS, LEFT_BEHIND, Notice
 from cellreap.trace.events import Event, asks
 
 ANSWERED: Final = {"fetched NOTICE": "get_work", "TICKET": "ticket"}
 """Event -> the operation whose ANSWER follows it directly."""
-SEES: Final = frozenset({*ANSWERED, "FAULT", "FAULT_HELD"})
-"""Events from which answers follow."""
 _TICKET: Final = ("state", *COUNTS)
 
 Words = list[int]
@@ -27,15 +25,9 @@ Wanted = list[Words] | None
 """The answers that may be given; None: nobody can know."""
 
 
-@functools.cache
-def _questions() -> frozenset[str]:
-    """Operations of whose answers the trace tells what they are about."""
-    return frozenset(operation.word for operation in headers.operations() if operation.asks)
-
-
-@functools.cache
-def _numbers(header: str, macro: str) -> Mapping[str, int]:
-    return headers.printed_names(header, macro)
+_numbers: Final = functools.cache(headers.printed_names)
+_QUESTIONS: Final = frozenset(each.word for each in headers.operations() if each.asks)
+"""Operations of whose answers the trace tells what they are about."""
 
 
 def _packed(text: str, words: int) -> Words:
@@ -74,16 +66,13 @@ class Answers(Concern):
         """(PD, operation): whose answer must come next"""
         self._fetched: list[int] = []
         """the tokens of the last GET_WORKs"""
-        self._last: dict[str, Event] = {}
-        """the last event of each name"""
-        self._faults: dict[str, Event] = {}  # PD -> its last FAULT or FAULT_HELD
-        self._by_number: dict[str, dict[int, str]] = {"PD": {}, "RESOURCE_SPACE": {}}
-        self._known_ids = 0
+        self._told: Event | None = None
+        """the last TICKET"""
 
     # -- for other concerns
 
     def see(self, event: Event) -> None:
-        """One of SEES, or the event after it."""
+        """One of ANSWERED, or the event after it."""
         due, name, before = self.due, event.told, self.context.previous
         if name == "ANSWER":
             return
@@ -91,24 +80,19 @@ class Answers(Concern):
         goes_on = name == "fetched NOTICE" and due == (event["pd"], ANSWERED[name])
         if due is not None and not goes_on:
             self.bad("answers.each", f"expected the ANSWER pd={due[0]} op={due[1]} before it")
-        if name in ("FAULT", "FAULT_HELD"):
-            self._faults[event["pd"]] = event
-        if name not in SEES:
-            return
-        self._last[name] = event
         if name == "fetched NOTICE":
             self._fetched = [*(self._fetched if goes_on else ()), event.number("token")]
             self.due = event["pd"], ANSWERED[name]
-        elif name == "TICKET" and (before is None or not asks(before)):
+        elif name == "TICKET":
+            self._told = event
+        if name == "TICKET" and not asks(before):
             # One directly after what it is for is of a PD that does not wait for an answer.
-            self.due = self._owner(event), ANSWERED[name]
-
-    def _owner(self, ticket: Event) -> str:
-        owner = self.context.tickets.owner(ticket.number("ticket"))
-        return owner or ROOT
+            asked = self.context.tickets.get(event.number("ticket"))
+            self.due = ROOT if asked is None else asked.shown.pd, ANSWERED[name]
 
     # -- ANSWER
 
+    @outside("ANSWER")
     def answer(self, event: Event) -> None:
         """ANSWER: a PD is told something."""
         context, pd, op = self.context, event["pd"], event["op"]
@@ -122,7 +106,7 @@ class Answers(Concern):
         if due is None and not context.actors.may_act(event, pd):
             return
         derive = _WORDS.get(op)
-        asks = op in _questions()
+        asks = op in _QUESTIONS
         if asks:
             context.interleaved.told(event)
         if derive is None or (not asks and (event["space"], event["number"]) != ("0", "0")):
@@ -150,24 +134,24 @@ class Answers(Concern):
         return [ticket.number(field) for field in _TICKET]
 
     def _ticket(self, event: Event, due: bool) -> Wanted:
-        return [self._state(self._last["TICKET"])]
+        return [] if self._told is None else [self._state(self._told)]
 
     def _accepted(self, event: Event, due: bool) -> Wanted:
         """At once: the ticket, which is queued. Later: the ticket and its state."""
-        if due:
-            ticket = self._last["TICKET"]
-            return [[ticket.number("ticket"), *self._state(ticket)]]
-        newest = self.context.tickets.newest()
-        if newest is None or newest[1:] != (event["pd"], event["op"]):
+        if due and self._told is not None:
+            return [[self._told.number("ticket"), *self._state(self._told)]]
+        number = self.context.tickets.newest()
+        newest = self.context.tickets.get(number)
+        if newest is None or (newest.shown.pd, newest.op) != (event["pd"], event["op"]):
             return []
         state = [] if event["op"] == "extract" else [0] * len(_TICKET)
-        return [[newest[0], *state]]
+        return [[number, *state]]
 
     def _waits(self, op: str) -> str:
         """What is due if this operation waits for its ticket, in mode sync."""
-        ticket = self._last.get("TICKET")
-        asked = ticket is not None and self.context.tickets.op(ticket.number("ticket")) == op
-        return "ticket" if asked else ""
+        number = 0 if self._told is None else self._told.number("ticket")
+        asked = self.context.tickets.get(number)
+        return "ticket" if asked is not None and asked.op == op else ""
 
     def _report(self, event: Event, due: bool) -> Wanted:
         self.context.authority.demand(event["pd"], "listen")
@@ -194,19 +178,18 @@ class Answers(Concern):
 
     def _fault(self, event: Event, due: bool) -> Wanted:
         notice = self.context.notices.work.get(event.number("number"))
-        fault = None if notice is None else self._faults.get(notice.node)
+        fault = None if notice is None else self.context.tombstones.end_of(notice.node).fault
         if notice is None or (notice.to, notice.kind) != (event["pd"], "fault") or fault is None:
             return []
+        return [self._fault_words(fault)]
+
+    def _fault_words(self, fault: Event) -> Words:
         kind = _numbers("protocol.h", "CR_FAULT_KIND")[fault["kind"]]
-        return [[kind, fault.number("address"), fault.number("ip")]]
+        return [kind, fault.number("address"), fault.number("ip")]
 
     def _holds(self, event: Event, due: bool) -> Wanted:
-        space = self._used("RESOURCE_SPACE").get(event.number("space"))
-        parts = None if space is None else parse_id(space)
-        if space is None or parts is None:
-            return []
-        model = self.context.model
-        node = resource_id(parts.type, parts.number, event.number("number"))
+        model, space = self.context.model, self._about(event)
+        node = "" if space is None else _inside(space, event)
         if node not in model.space_of:
             return []
         return [[model.holds.get((event["pd"], node), 0), model.counted_holds(node)]]
@@ -219,8 +202,8 @@ class Answers(Concern):
         If others came in between, nobody can know which change it was.
         """
         before = self.context.previous
-        asked = before is not None and before.told == told and before["op"] == event["op"]
-        return before if asked and before is not None and before["asker"] == event["pd"] else None
+        asked = before.told == told and before["op"] == event["op"]
+        return before if asked and before["asker"] == event["pd"] else None
 
     def _made(self, event: Event, due: bool) -> Wanted:
         told, _, words = _MADE[event["op"]]
@@ -241,69 +224,58 @@ class Answers(Concern):
     # -- what was asked
 
     def _look(self, event: Event, due: bool) -> Wanted:
-        context, number = self.context, event.number("number")
+        context = self.context
         states = _numbers("protocol.h", "CR_LOOK_STATE")
         active, doomed, gone = (states[name] for name in ("active", "doomed", "destroyed"))
-        is_pd = event["space"] == "0"
-        asked = number if is_pd else event.number("space")
-        used = self._used("PD" if is_pd else "RESOURCE_SPACE")
-        node = used.get(asked)
+        node = self._about(event)
         if node is None:  # Behind a saved state not all smaller numbers were used here.
+            used, asked = self._asked(event)
             return [[gone]] if 0 < asked < max(used, default=0) else []
         if node not in context.model.nodes:
             return [[gone]]
         if node in context.cleanups.doomed():
             # A later run may have destroyed some of what an earlier one left.
             return [[doomed], [gone]] if node in context.residue.doomed() else [[doomed]]
-        if is_pd or number == 0:
-            return [[active]]
-        parts = parse_id(node)
-        assert parts is not None
-        there = resource_id(parts.type, parts.number, number) in context.model.space_of
+        there = "0" in (event["space"], event["number"])
+        there = there or _inside(node, event) in context.model.space_of
         return [[active if there else gone]]
 
     def _mortem(self, event: Event, due: bool) -> Wanted:
-        is_pd = event["space"] == "0"
-        number = event.number("number")
-        node = self._used("PD" if is_pd else "RESOURCE_SPACE").get(
-            number if is_pd else event.number("space")
-        )
-        end = None if node is None else self.context.tombstones.end_of(node, event["pd"])
-        if node is None or end is None:
+        node = self._about(event)
+        if node is None or not self.context.tombstones.may_ask(event["pd"], node):
             return []
-        faulted = end.kind != "-"
-        kind = _numbers("protocol.h", "CR_FAULT_KIND")[end.kind] if faulted else 0
-        parts = parse_id(node)
-        assert parts is not None
-        type_ = "PD" if is_pd else parts.type
+        end = self.context.tombstones.end_of(node)
+        fault = [1, *self._fault_words(end.fault)] if end.fault else [0, 0, 0, 0]
         name = self.context.report.names.get(node, "-")
         words = [
-            _numbers("protocol.h", "CR_ENDING")[end.how], int(end.code), int(faulted), kind,
-            int(end.address, 0), int(end.ip, 0),
-            *_packed(type_, headers.constant("protocol.h", "CR_TYPE_WORDS")),
+            _numbers("protocol.h", "CR_ENDING")[end.how], end.code, *fault,
+            *_packed(parts_of(node).type or "PD", headers.constant("protocol.h", "CR_TYPE_WORDS")),
             *_packed(name, headers.constant("protocol.h", "CR_NAME_WORDS")),
         ]  # fmt: skip
-        if not faulted:
+        if end.fault is None:
             return [words]
-        fault = self._faults.get(node)
-        if fault is None or fault.optional("registers") is None:
+        if end.fault.optional("registers") is None:
             return None
-        registers = fault.registers()
+        registers = end.fault.registers()
         names = register_names(self.context.report.arch)
         return [[*words, *(registers.get(name, 0) for name in names)]]
 
-    def _used(self, kind: str) -> dict[int, str]:
-        """The PDs or spaces that there are or were, by number."""
-        used = self.context.used_ids
-        if len(used) != self._known_ids:
-            self._known_ids = len(used)
-            self._by_number = {"PD": {}, "RESOURCE_SPACE": {}}
-            for node in used:
-                if (parts := parse_id(node)) is not None:
-                    self._by_number[parts.kind][parts.number] = node
-        return self._by_number[kind]
+    def _about(self, event: Event) -> str | None:
+        """The PD or space that was asked about. None: none was ever made that has this number."""
+        used, asked = self._asked(event)
+        return used.get(asked)
 
-    handlers: ClassVar[Handlers] = {"ANSWER": answer}
+    def _asked(self, event: Event) -> tuple[Mapping[int, str], int]:
+        """The PDs or spaces that there are or were, by number, and the number of the one."""
+        of_pd = event["space"] == "0"
+        used = self.context.used["PD" if of_pd else "RESOURCE_SPACE"]
+        return used, event.number("number" if of_pd else "space")
+
+
+def _inside(space: str, event: Event) -> str:
+    """The resource of the space that was asked about."""
+    parts = parts_of(space)
+    return resource_id(parts.type, parts.number, event.number("number"))
 
 
 def _slot(made: Event, _context: Context) -> Words:

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from typing import ClassVar, Final
+from typing import Final
 
 from cellreap import headers
 from cellreap.model import reference
-from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.context import Concern, Context, outside
 from cellreap.trace.check.independent import without
-from cellreap.trace.events import Event
+from cellreap.trace.events import Event, depth_in
 from cellreap.trace.expected import RIGHTS
 
 _PAGE = 4096
@@ -46,12 +46,10 @@ class Authority(Concern):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._rows: dict[str, Row] = {}  # by PD, also of those that are destroyed
-        self._deadlines: dict[str, int] = {}
         self._configured: dict[str, Row] = {}  # by account: the first PD's, a configured one
         self._system: tuple[str, str] = ("0", "0")
         self._protected: set[str] = set()
-        self._spawned: set[str] = set()
-        self._trusts: dict[str, list[int]] = {}
+        self.trusts: dict[str, list[int]] = {}
         """PD -> the accounts of the configured PDs whose policy it may change"""
         self.rightless: str | None = None  # the PD whose RIGHTS must come
 
@@ -63,19 +61,13 @@ class Authority(Concern):
 
     def deadlines(self) -> list[tuple[str, int]]:
         """The live PDs that have a deadline, with it in milliseconds."""
-        nodes = self.context.model.nodes
-        for pd in [pd for pd in self._deadlines if pd not in nodes]:
-            del self._deadlines[pd]
-        return [*self._deadlines.items()]
-
-    def trusts_of(self, pd: str) -> tuple[int, ...]:
-        """The accounts of the PDs whose policy it may change, in their order."""
-        return tuple(self._trusts.get(pd, ()))
+        every = ((pd, self.number(pd, "deadline_ms")) for pd in self.context.model.pds())
+        return [(pd, deadline) for pd, deadline in every if deadline]
 
     def may_govern(self, asker: str, pd: str) -> bool:
         """Whether the configuration trusts a PD with the policy of another, or with its own."""
-        known = pd in self._rows and pd not in self._spawned
-        return known and self.number(pd, "account") in self._trusts.get(asker, [])
+        known = pd in self._rows and pd not in self.context.report.spawned
+        return known and self.number(pd, "account") in self.trusts.get(asker, [])
 
     def begin(self, event: Event) -> None:
         """TRACE: the depths of the system."""
@@ -90,16 +82,14 @@ class Authority(Concern):
     def spawned(self, event: Event) -> None:
         """A PD has created another."""
         pd, created = event["from"], event["to"]
-        self.context.collections.created(created)
         creators, its = self._rows.get(pd), self._rows.get(created)
-        self._spawned.add(created)
         if creators is None or its is None:
             return
         self.demand(pd, "spawn")
         pd_depth, rs_depth = self._system
         wanted = {"pd_depth": pd_depth, "rs_depth": rs_depth, "respawns": "0"}
         wanted.update((column, creators[column]) for column in _OF_CREATOR)
-        found = _beyond(its, creators, ()) or ("a TRUST" if created in self._trusts else None)
+        found = _beyond(its, creators, ()) or ("a TRUST" if created in self.trusts else None)
         for column, value in wanted.items():
             if its[column] != value:
                 found = f"{column}={its[column]}: expected {value}"
@@ -118,10 +108,8 @@ class Authority(Concern):
 
     def depths_of(self, pd: str) -> tuple[int | None, int | None]:
         """The depths of the cleanup that the PD triggers. None: no limit."""
-        pd_depth, rs_depth = (
-            None if depth == "inf" else int(depth) for depth in self._depths_of(pd)
-        )
-        return pd_depth, rs_depth
+        pd_depth, rs_depth = self._depths_of(pd)
+        return depth_in(pd_depth), depth_in(rs_depth)
 
     def _depths_of(self, pd: str) -> tuple[str, str]:
         row = self._rows.get(pd)
@@ -143,17 +131,15 @@ class Authority(Concern):
     def forget(self, pd: str) -> None:
         """The PD is destroyed."""
         self._protected.discard(pd)
-        self._spawned.discard(pd)
-        self._trusts.pop(pd, None)
+        self.trusts.pop(pd, None)
 
     # -- events
 
+    @outside("RIGHTS")
     def rights(self, event: Event) -> None:
         """RIGHTS: the rules of a new PD, or its policy changes."""
         pd, row = event["pd"], event.values
         before, self._rows[pd] = self._rows.get(pd), row
-        if row["deadline_ms"] != "0":
-            self._deadlines[pd] = int(row["deadline_ms"])
         if before is None:
             self._made(event, pd, row)
         else:
@@ -166,7 +152,7 @@ class Authority(Concern):
     def _made(self, event: Event, pd: str, row: Row) -> None:
         """The rules of a new PD."""
         before, saved = self.context.previous, pd in self.context.saved.pds
-        follows = before is not None and before.name == "BODY" and before["of"] == pd
+        follows = before.name == "BODY" and before["of"] == pd
         if not follows or self.rightless != pd or (not saved and row["account"] == "0"):
             self.bad("authority.rights")
         self.rightless = None
@@ -194,32 +180,32 @@ class Authority(Concern):
                 "authority.rights", f"pd={pd}: other {', '.join(sorted(changed)) or 'nothing'}"
             )
         own = op == "set_depth" and asker == pd and before["set_depth"] == "1"
-        if context.actors.may_act(event, asker) and not (own or self.may_govern(asker, pd)):
+        if not (own or self.may_govern(asker, pd)):
             self.bad("authority.policy")
-        stopped = context.actors.is_suspended(pd) and context.actors.silence(pd) is not None
+        stopped = context.actors.is_suspended(pd) and pd in context.actors.silent
         if stopped and pd not in context.blame.held:
             self.bad("authority.stopped")
 
+    @outside("TRUST")
     def trust(self, event: Event) -> None:
         """TRUST: a new PD may change the policy of a configured one."""
         pd, account, before = event["pd"], event.number("account"), self.context.previous
-        made = before is not None and before.name in ("RIGHTS", "TRUST") and before["pd"] == pd
-        trusts = self._trusts.setdefault(pd, [])
+        made = before.name in ("RIGHTS", "TRUST") and before["pd"] == pd
+        trusts = self.trusts.setdefault(pd, [])
         if not made or account in trusts or not self.context.accounts.may_exist(account):
             self.bad("authority.trust")
         trusts.append(account)
 
+    @outside("DUMP")
     def dump(self, event: Event) -> None:
         """DUMP: a PD reads memory of a doomed PD."""
         context, pd, by = self.context, event["pd"], event["by"]
         if not context.actors.may_act(event, by):
             return
         reader, address = self.number(pd, "reader"), event.number("address")
-        reads = reader and reader == self.number(by, "account") and by not in self._spawned
+        reads = reader and reader == self.number(by, "account") and by not in context.report.spawned
         goes = context.cleanups.dooms_pd(pd) or pd in context.freed.stopped
         most = headers.constant("protocol.h", "CR_DUMP_WORDS")
         words = min((_PAGE - address % _PAGE) // 8, most)
         if not (reads and goes) or address % 8 or event.number("words") != words:
             self.bad("authority.dump")
-
-    handlers: ClassVar[Handlers] = {"RIGHTS": rights, "TRUST": trust, "DUMP": dump}

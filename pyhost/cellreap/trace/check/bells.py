@@ -16,7 +16,7 @@ from cellreap.trace.expected import ExpectedPd
 
 def is_closed(context: Context, name: str) -> bool:
     """Whether a PD that others call over channels went, and does not come back."""
-    pd = context.configured.edges.last(name)
+    pd = context.configured.edges.pds.get(name)
     if pd is None or (pd in context.model.nodes and pd not in context.freed.stopped):
         return False  # it is still to come, or there
     config = None if context.expected is None else context.expected.pd(name)

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import ClassVar
 
 from cellreap import headers
 from cellreap.arches import ARCHES
-from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.context import Concern, Context, outside
+from cellreap.trace.check.independent import beyond
 from cellreap.trace.check.work import Notice
 from cellreap.trace.events import Event
 from cellreap.trace.faults import LABEL_SHIFT
@@ -60,18 +61,12 @@ class Blame(Concern):
 
     def can_wait_for(self, by: str, pd: str) -> bool:
         """Whether a chain of calls and held faults can lead from one PD to the other."""
-        seen: set[str] = set()
-        front = {by}
-        while front and pd not in seen:
-            reached: set[str] = set()
-            for each in front:
-                fault = self.held.get(each)
-                reached.update(
-                    self.context.slots.servers_of(each) if fault is None else (fault.handler,)
-                )
-            front = reached - seen
-            seen |= front
-        return pd in seen
+        return pd in beyond(by, self._waits_for)
+
+    def _waits_for(self, pd: str) -> Collection[str]:
+        """The PDs that a PD may wait for: who holds its fault, else those that it can call."""
+        fault = self.held.get(pd)
+        return self.context.slots.servers_of(pd) if fault is None else (fault.handler,)
 
     def queued(self, event: Event) -> None:
         """A FAULT notice is queued."""
@@ -100,7 +95,7 @@ class Blame(Concern):
             timed = context.authority.number(each, "deadline_ms") > 0
             if not timed or not context.actors.may_answer(each):
                 self.bad("blame.probe", f"{each} is down, or has no deadline")
-        if context.notices.work.probes(pd) > context.hung.has_probe(pd):
+        if context.notices.work.probes(pd) > (pd in context.hung.probes):
             self.bad("blame.probe", f"{pd} has not finished its last probe")
         if not context.notices.work.has_work(by):
             self.bad("blame.probe", f"{by} has no notice to finish")
@@ -187,13 +182,12 @@ class Blame(Concern):
 
     def _is_up(self, pd: str) -> bool:
         """Whether the PD is neither a trigger nor doomed."""
-        why = self.context.actors.silence(pd)
-        return (why is None or self.context.actors.may_answer(pd) or pd in self.held) and (
-            not self.context.cleanups.dooms_pd(pd)
-        )
+        up = self.context.actors.may_answer(pd) or pd in self.held
+        return up and not self.context.cleanups.dooms_pd(pd)
 
     # -- events
 
+    @outside("FAULT_HELD")
     def hold(self, event: Event) -> None:
         """FAULT_HELD: a PD faulted, and its fault handler is told."""
         context, pd, handler = self.context, event["pd"], event["handler"]
@@ -209,6 +203,7 @@ class Blame(Concern):
         context.actors.stop(pd, HELD)
         context.debts.owe("QUEUE", handler, "fault", pd, "-")
 
+    @outside("resumed THREAD")
     def resume(self, event: Event) -> None:
         """resumed THREAD: the PD continues after its fault."""
         pd = event["pd"]
@@ -217,5 +212,3 @@ class Blame(Concern):
         if self.held.pop(pd, None) is not None:
             self.context.actors.resume(pd)
             self.context.timing.heard(pd)
-
-    handlers: ClassVar[Handlers] = {"FAULT_HELD": hold, "resumed THREAD": resume}

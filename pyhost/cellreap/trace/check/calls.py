@@ -56,8 +56,6 @@ class Calls(Concern):
         """PD that is stopped -> the calls that stopped it"""
         self._signal: bool | None = None
         """whether the first QUEUE of a step needed a signal, until the STEP comes"""
-        self._left: dict[tuple[str, str, str, str], Counter[str]] = {}
-        """(n, name, node, pd) of a step that was left -> the calls of its attempts until then"""
 
     # -- for other concerns
 
@@ -86,7 +84,7 @@ class Calls(Concern):
 
     def queue(self, running: Running, to: str) -> None:
         """A notice of a cleanup will be queued. `running.notifying` has not seen it yet."""
-        if not running.notifying.things:
+        if not running.notifying:
             self._signal = self._signals(to)
 
     def step(self, running: Running, event: Event) -> None:
@@ -98,8 +96,7 @@ class Calls(Concern):
             # Without the configuration nobody knows what makes its devices quiet.
             needs = Counter(needs) + _times(QUIETS, made.get("map", 0) // QUIETS["map"])
         attempts = self.context.takeovers.attempts(event)
-        left = self._left.pop((event["n"], name, event["node"], event["pd"]), None)
-        self.context.takeovers.done(event)
+        left = self.context.takeovers.done(event)
         if needs is None:
             return
         things = event.number("count") if name == "destroy-resource" else 1
@@ -123,11 +120,13 @@ class Calls(Concern):
         """TAKEOVER: a step is left. The kernel calls of its attempts count for the cleanup."""
         kinds = event.counts("kinds")
         running.count_calls(kinds)
-        step = (event["n"], event["step"], event["node"], event["pd"])
-        self._left[step] = self._left.get(step, Counter()) + kinds
         if event["step"] == "suspend":
             return  # the calls of its end are not known before it
-        needs = {} if event["step"] in QUEUEING else self._expected(*step[1:])
+        needs = (
+            {}
+            if event["step"] in QUEUEING
+            else self._expected(event["step"], event["node"], event["pd"])
+        )
         if needs is not None and not kinds <= _times(needs, event.number("attempts")):
             self._bad(f"at most {_shown(needs)} in each attempt")
 

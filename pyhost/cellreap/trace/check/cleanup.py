@@ -5,16 +5,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from typing import ClassVar, Final
+from typing import Final
 
 from cellreap.model import reference
+from cellreap.model.ids import ROOT
 from cellreap.model.indexed import IndexedModel
-from cellreap.trace.check.context import Concern, Context, Handlers, WithinHandlers
-from cellreap.trace.check.memory_after import memory_after
+from cellreap.model.memory import users
+from cellreap.model.plan import Plan
+from cellreap.trace.check.context import Concern, Context, outside, within
 from cellreap.trace.check.residue import state_of
 from cellreap.trace.check.running import (
     MAX_CLEANUPS,
-    PHASE_NAMES,
     Phase,
     Row,
     Running,
@@ -24,6 +25,35 @@ from cellreap.trace.check.triggers import TREE
 from cellreap.trace.check.work import Notice
 from cellreap.trace.events import Event, cause_of
 from cellreap.trace.report import Cleanup
+
+
+def memory_after(context: Context, plan: Plan) -> list[tuple[str, str, int, tuple[str, ...]]]:
+    """(word, PD, bytes, other PDs): it is `freed` with a doomed PD and the others; a survivor
+    `keeps` what others had, too; and it `loses` what was lent to it, by others.
+
+    The registers of devices are no memory.
+    """
+    model, memory = context.model, context.memory
+    doomed = {pd for pd, _ in plan.destroyed_pds}
+    lent = {
+        lower: model.manager[space]
+        for upper, lower in model.maps
+        if (space := model.space_of.get(upper, "")) in plan.deleted_spaces
+    }
+    found: Counter[tuple[str, str, tuple[str, ...]]] = Counter()
+    for node, having in users(model).items():
+        dead = tuple(sorted((having | {lent.get(node, ROOT)}) & doomed))
+        if memory.is_device(node) or not dead:
+            continue
+        size = memory.objects.pages(node).bytes
+        alive = sorted(having - doomed - {ROOT})
+        if not alive:
+            found["freed", dead[0], dead[1:]] += size
+        for pd in alive:
+            loses = node in lent and (pd, node) not in model.holds
+            found["loses" if loses else "keeps", pd, dead] += size
+    return [(word, pd, size, others) for (word, pd, others), size in sorted(found.items())]
+
 
 STEP_PHASES = {
     "mark": Phase.MARK,
@@ -98,15 +128,11 @@ def _forget(context: Context, running: Running, gone: set[str]) -> None:
         context.slots.forget(pd)
     context.slots.vacate(gone, running.reservation)
     for pd in pds:
-        context.notices.work.forget(pd)
-        context.actors.forget(pd)
-        context.freed.forget(pd)
-        context.calls.forget(pd)
-        context.authority.forget(pd)
-        context.consent.forget(pd)
-        context.triggers.forget(pd)
-        context.blame.forget(pd)
-        context.tickets.forget(pd)
+        for each in (
+            context.notices.work, context.actors, context.freed, context.calls, context.authority,
+            context.consent, context.triggers, context.blame, context.tickets,
+        ):  # fmt: skip
+            each.forget(pd)
 
 
 def _go_so_far(context: Context, running: Running) -> None:
@@ -186,7 +212,7 @@ class Cleanups(Concern):
 
     def outstanding(self, running: Running) -> Iterator[Notice]:
         """The unfinished notices of a cleanup whose receivers can act."""
-        for notice in self.context.notices.work.unfinished_of(running.tag):
+        for notice in self.context.notices.work.unfinished(running.tag):
             if self.context.actors.may_answer(notice.to) and notice.to not in running.given_up:
                 yield notice
 
@@ -220,10 +246,6 @@ class Cleanups(Concern):
             self.bad("cleanup.within", "within a cleanup: expected its SETTLED")
 
     # -- outside and inside cleanups
-
-    def is_any(self) -> bool:
-        """Whether a cleanup is under way or left something."""
-        return self.number is not None or bool(self.awaiting) or bool(self.context.residue.of)
 
     def see_outside(self, event: Event) -> None:
         """Checks whether an event that is not part of a cleanup may come now."""
@@ -284,13 +306,14 @@ class Cleanups(Concern):
             self.bad("cleanup.plan", "expected PLAN before it")
             running.plan_open = False
         if phase < running.phase:
-            text = f"after {PHASE_NAMES[running.phase]}: expected it in {PHASE_NAMES[phase]}"
+            text = f"after {running.phase.value}: expected it in {phase.value}"
             self.bad("cleanup.phases", text)
         else:
             running.phase = phase
 
     # -- the plan
 
+    @outside("CLEANUP")
     def cleanup(self, event: Event) -> None:
         """CLEANUP: a cleanup begins."""
         context = self.context
@@ -328,6 +351,7 @@ class Cleanups(Concern):
         """A later run over what a cleanup left begins."""
         self.number, self.running = number, running
 
+    @within("PLAN")
     def plan(self, running: Running, event: Event) -> None:
         """PLAN: the plan that was made, or made anew."""
         if not running.plan_open:
@@ -338,6 +362,7 @@ class Cleanups(Concern):
 
     # -- waiting
 
+    @within("WAIT")
     def wait(self, running: Running, event: Event) -> None:
         """WAIT: the cleanup waits for subscribers that were notified."""
         running.must_wait = next(self.outstanding(running), None) is not None
@@ -349,6 +374,7 @@ class Cleanups(Concern):
         self.awaiting[event.number("n")] = running
         self.number = self.running = None
 
+    @within("CONTINUE")
     def go_on(self, running: Running, event: Event) -> None:
         """CONTINUE: the cleanup continues."""
         if not running.waiting:
@@ -362,6 +388,7 @@ class Cleanups(Concern):
 
     # -- the end
 
+    @within("SETTLED")
     def settled(self, running: Running, event: Event) -> None:
         """SETTLED: the cleanup ends."""
         context = self.context
@@ -394,11 +421,3 @@ class Cleanups(Concern):
         self.number = self.running = None
         context.state.settled(event, rows - context.model.rows)
         context.legal(f"after cleanup {running.result.number}")
-
-    handlers: ClassVar[Handlers] = {"CLEANUP": cleanup}
-    within: ClassVar[WithinHandlers] = {
-        "PLAN": plan,
-        "WAIT": wait,
-        "CONTINUE": go_on,
-        "SETTLED": settled,
-    }

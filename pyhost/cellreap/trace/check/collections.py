@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cleanups without a trigger: collections, and the end of the whole system."""
+"""Cleanups without a trigger: collections, the end of the whole system, and what the configuration
+does not name of the saved state that the image carries, which the root task makes again.
+"""
 
 from __future__ import annotations
 
@@ -27,32 +29,28 @@ class Collections(Concern):
         super().__init__(context)
         self.due = False
         """a collection is to come as soon as it may"""
-        self._looks = False  # whether something changed since it was last looked whether it may
+        self.looks = False
+        """whether something changed since it was last looked whether it may"""
         self.pending = False
         """something was found, and its cleanup must begin now"""
         self._cause = COLLECT  # of that cleanup
         self.stops = False
         """the system is about to end"""
-        self._created: set[str] = set()
 
     # -- for other concerns
-
-    def created(self, pd: str) -> None:
-        """A PD was created by another one, so a collection does not keep it for itself."""
-        self._created.add(pd)
 
     def plan(self) -> reference.Plan:
         """The plan of a collection, or of the end of the system, in the current state."""
         model = self.context.model
         if self._cause == RECONCILE:
-            return self.context.saved.plan()
+            return reference.reconcile(model, self.context.saved.unnamed)
         if self._cause == STOP:
             return reference.reconcile(self.context.residue.plannable(None), self._all_pds())
         return collection(model, self.roots(), set(self.context.cleanups.doomed()))
 
     def roots(self) -> set[str]:
         """The PDs that a collection keeps because no PD created them."""
-        return set(self.context.model.pds()) - self._created
+        return set(self.context.model.pds()) - self.context.report.spawned
 
     def save(self, by: str, pd: str) -> bool:
         """A PD saves another one. Whether the collection spares it."""
@@ -96,7 +94,7 @@ class Collections(Concern):
 
     def settled(self, cause: str) -> None:
         """A cleanup has ended. A collection leaves nothing to collect."""
-        self._looks = True
+        self.looks = True
         if cause != COLLECT:
             self.due |= self.context.settings.collects
 
@@ -109,16 +107,12 @@ class Collections(Concern):
         """Whether nothing else is under way or may begin."""
         cleanups = self.context.cleanups
         waits = cleanups.awaiting or cleanups.running is not None
-        return not waits and not self.context.triggers.may_begin()
-
-    def look(self) -> None:
-        """A trigger came or a cleanup ended. A collection that waits may now have to begin."""
-        self._looks = True
+        return not waits and self.context.triggers.due() is None
 
     def demand_collected(self, event: Event) -> None:
         """Checks, when the root task goes on to something else, that a collection does not wait."""
-        if self._looks and cause_of(event) != COLLECT and self._may_begin():
-            self._looks = self.due = False
+        if self.looks and cause_of(event) != COLLECT and self._may_begin():
+            self.looks = self.due = False
             self.bad("collect.due", "expected TRIGGER collect before it")
 
     def at_end(self) -> None:
@@ -156,7 +150,7 @@ class Collections(Concern):
         by = event["by"]
         self.context.actors.may_act(event, by)
         self.context.authority.demand(by, "collect")
-        self.due = self._looks = True
+        self.due = self.looks = True
 
     def _stop_all(self) -> None:
         """The root task ends the system."""
@@ -165,3 +159,80 @@ class Collections(Concern):
         self.stops = True
         self._cause = STOP
         self.pending = bool(self._all_pds())
+
+
+class Saved(Concern):
+    """The changes that make a saved state, and the cleanup of what of it is not named."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.pds: set[str] = set()
+        self._spaces: set[str] = set()
+        self.unnamed: set[str] = set()
+        """PDs and spaces that the configuration does not name"""
+        self._taken: set[str] = set()
+        self._begun = False
+
+    # -- for other concerns
+
+    def take(self, space: str) -> bool:
+        """Whether its manager may create the space though it exists. It does so once."""
+        may = space in self._spaces - self.unnamed - self._taken
+        self._taken.add(space)
+        return may
+
+    def demand_begun(self) -> None:
+        """Checks, when a PD acts and there is anything unnamed, that it goes first."""
+        if not self._begun:
+            self._begun = True
+            self.bad("reconcile.first", "expected TRIGGER reconcile before a PD acts")
+
+    def may_be(self, event: Event) -> bool:
+        """Whether a change may be that makes the saved state. Notes what it makes."""
+        if self._begun:
+            return False
+        if event.name == "PD":
+            if set(self.context.model.pds()) - self.pds - {ROOT}:
+                return False  # It comes before any PD of the configuration.
+            self.pds.add(event["id"])
+            self.unnamed.add(event["id"])
+        elif event.name == "SPACE":
+            if event["manager"] == ROOT:
+                return False
+            self._spaces.add(event["id"])
+            if event["manager"] not in self.pds and event.optional("name") is None:
+                self.unnamed.add(event["id"])
+        elif event.name == "RESOURCE":
+            return event["space"] in self._spaces
+        else:
+            return self._may_be_edge(event)
+        return True
+
+    def _may_be_edge(self, event: Event) -> bool:
+        """Only what is not named has edges, and what it had to do with."""
+        model = self.context.model
+        who, what, kind = event["from"], event["to"], event["kind"]
+        if kind == "SUBSCRIBE":
+            return who not in self.pds and self._goes(what)
+        upper, lower = (model.space_of.get(end, end) for end in (who, what))
+        if any(place not in self._spaces and place not in model.nodes for place in (upper, lower)):
+            return False  # the model reports it too
+        if lower not in self._spaces or (kind == "MAP" and upper not in self._spaces):
+            return False
+        if kind == "HOLD" and who == model.manager.get(lower):
+            before = self.context.previous
+            return before.name in ("SPACE", "RESOURCE") and before["id"] == what
+        return kind == "MAP" or who in self.pds or self._goes(lower)
+
+    def _goes(self, node: str) -> bool:
+        return node in self.unnamed or self.context.model.manager.get(node) in self.pds
+
+    def reconcile(self) -> None:
+        """What is not named goes."""
+        if self._begun or not self.unnamed:
+            self.bad("reconcile.once")
+        expected = self.context.expected
+        if expected is not None and not expected.reconciles:
+            self.bad("config.system", "the configuration names no saved state")
+        self._begun = True
+        self.context.collections.reconcile(bool(self.unnamed))

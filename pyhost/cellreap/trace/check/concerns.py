@@ -9,37 +9,28 @@ from cellreap.trace.check.answers import Answers
 from cellreap.trace.check.authority import Authority
 from cellreap.trace.check.blame import Blame
 from cellreap.trace.check.calls import Calls
-from cellreap.trace.check.cancels import Cancels
-from cellreap.trace.check.causes import Causes
+from cellreap.trace.check.causes import Causes, Consent
 from cellreap.trace.check.cleanup import Cleanups
-from cellreap.trace.check.collections import Collections
+from cellreap.trace.check.collections import Collections, Saved
 from cellreap.trace.check.configured import Configured
-from cellreap.trace.check.consent import Consent
 from cellreap.trace.check.context import Shared
-from cellreap.trace.check.edges import Edges
 from cellreap.trace.check.extractions import Extractions
 from cellreap.trace.check.freed import Freed
-from cellreap.trace.check.hung import Hung
 from cellreap.trace.check.interleaved import Interleaved
-from cellreap.trace.check.making import Making
 from cellreap.trace.check.memory import Memory
-from cellreap.trace.check.nodes import Nodes
+from cellreap.trace.check.nodes import Edges, Nodes
 from cellreap.trace.check.notices import Notices
-from cellreap.trace.check.progress import Progress
-from cellreap.trace.check.quiet import Quiet
+from cellreap.trace.check.quiet import Quiet, Rounds
 from cellreap.trace.check.reports import Reports
-from cellreap.trace.check.residue import Residue
+from cellreap.trace.check.residue import Residue, Takeovers
 from cellreap.trace.check.respawns import Respawns
-from cellreap.trace.check.rounds import Rounds
-from cellreap.trace.check.saved import Saved
-from cellreap.trace.check.settings import Settings
+from cellreap.trace.check.settings import Making, Settings
 from cellreap.trace.check.slots import Slots
 from cellreap.trace.check.staged import Staged
 from cellreap.trace.check.state import State
 from cellreap.trace.check.steps import Steps
-from cellreap.trace.check.takeovers import Takeovers
 from cellreap.trace.check.tickets import Tickets
-from cellreap.trace.check.timing import Timing
+from cellreap.trace.check.timing import Hung, Timing
 from cellreap.trace.check.tombstones import Tombstones
 from cellreap.trace.check.triggers import Triggers
 from cellreap.trace.check.truth import Truth
@@ -71,8 +62,6 @@ class Context(Shared):
         self.notices = Notices(self)
         self.tickets = Tickets(self)
         self.extractions = Extractions(self)
-        self.cancels = Cancels(self)
-        self.progress = Progress(self)
         self.timing = Timing(self)
         self.rounds = Rounds(self)
         self.quiet = Quiet(self)

@@ -8,7 +8,7 @@ from typing import Final
 
 from cellreap.model.closeness import policy_text
 from cellreap.model.ids import ROOT, is_memory
-from cellreap.trace.check.configured_edges import ConfiguredEdges
+from cellreap.trace.check.configured_edges import ConfiguredEdges, Making
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.own_slots import has_parent
 from cellreap.trace.events import NOBODY, Event
@@ -25,20 +25,6 @@ edges and capabilities come in addition.
 """
 
 
-class Making:
-    """A PD whose creation the trace tells at the moment."""
-
-    def __init__(self, pd: str, name: str) -> None:
-        self.pd = pd
-        self.name = name
-        self.creator: str | None = None
-        self.row: Mapping[str, str] = {}
-        """The columns of its RIGHTS"""
-        self.allows = 0
-        self.body = 0
-        self.objects: Mapping[str, int] = {}
-
-
 class Configured(Concern):
     """Compares each event with the configuration. Does nothing if it is not known."""
 
@@ -46,10 +32,8 @@ class Configured(Concern):
         super().__init__(context)
         self.edges = ConfiguredEdges(context)
         self._making: Making | None = None
-        self._made: set[str] = set()  # names of the configured PDs that were ever created
         self._made_at_boot: list[str] = []  # in order
         self._core: list[str] = []  # types of the core spaces
-        self._extractions = 0
         self._quotas: set[str] = set()
         self._settled = self._refused = False
 
@@ -65,9 +49,8 @@ class Configured(Concern):
         self._settled |= ended and not self.context.collections.stops
         if event.name in SYNC:
             self._synchronize(event, self.context.expected)
-        making, handler = self._making, _SEEN.get(event.told)
-        pd, creator = (None, None) if making is None else (making.pd, making.creator)
-        self.edges.see(event, self.context.expected, pd, creator)
+        self.edges.see(event, self.context.expected, self._making)
+        handler = _SEEN.get(event.told)
         if handler is not None:
             handler(self, event, self.context.expected)
 
@@ -118,10 +101,12 @@ class Configured(Concern):
         self.compare("config.quota", **pd.quotas)
 
     def _extract(self, event: Event, expected: Expected) -> None:
-        if event["by"] == ROOT:
-            self._extractions += 1
-            if self._extractions > int(expected.extract):
-                self.bad("config.extract")
+        if event["by"] == ROOT and self._extractions() > int(expected.extract):
+            self.bad("config.extract")
+
+    def _extractions(self) -> int:
+        """Those that the root task has begun itself."""
+        return sum(each.by == ROOT for each in self.context.report.extractions)
 
     # -- PDs
 
@@ -147,9 +132,6 @@ class Configured(Concern):
             self._making = Making(event["id"], event["name"])
 
     def _body(self, event: Event, expected: Expected) -> None:
-        making = self._making
-        if making is not None and event["of"] == making.pd:
-            making.body, making.objects = event.number("bytes"), event.counts("objects")
         self.edges.placed(event["of"])
         if expected.sizes is not None and not is_memory(event["of"]):
             self.compare("config.sizes", slots=expected.sizes.body_slots)
@@ -192,20 +174,22 @@ class Configured(Concern):
             self._has_its_place(making, pd, expected)
             self.edges.created(making.pd, pd)
             row = pd.row(expected.depths)
-            more = ("trusts", self.context.authority.trusts_of(making.pd), pd.trusts)
+            trusts = self.context.authority.trusts.get(making.pd, ())
+            more = ("trusts", tuple(trusts), pd.trusts)
             body = None if sizes is None else (sizes.bodies[name], sizes.objects[name])
         columns = ((each, making.row.get(each), value) for each, value in row.items())
         self._compare("rights", name, more, *columns)
         if body is not None:
-            self._compare("sizes", name, ("body", making.body, body[0]))
-            self._has_objects(name, making.objects, body[1])
+            memory = self.context.memory
+            has = memory.body(making.pd)
+            self._compare("sizes", name, ("body", has.bytes if has else 0, body[0]))
+            self._has_objects(name, memory.objects.of(making.pd), body[1])
 
     def _has_its_place(self, making: Making, pd: ExpectedPd, expected: Expected) -> None:
-        if pd.name in self._made:
+        if pd.name in self.edges.pds:
             if pd.respawn is None or self.edges.live(pd.name, but=making.pd) is not None:
                 self.bad("config.pd", f"{pd.name}: it exists already, or does not respawn")
             return
-        self._made.add(pd.name)
         if pd.late:
             if not self._settled:
                 self.bad("config.pd", f"{pd.name}: expected it after the first cleanup")
@@ -249,11 +233,10 @@ class Configured(Concern):
     # -- points at which everything configured must be there
 
     def _synchronize(self, event: Event, expected: Expected) -> None:
-        before = self.context.previous
         if (
             (event.name == "SETTLED" and event["n"] != "0")
             or (event.name == "CLEANUP" and self.context.cleanups.awaiting)
-            or (event.name == "QUOTA" and before is not None and before.name == "QUOTA")
+            or event.name == self.context.previous.name == "QUOTA"
         ):
             return
         if self._made_at_boot != expected.at_boot and not self._refused:
@@ -266,11 +249,11 @@ class Configured(Concern):
         if expected is None:
             return
         for pd in expected.pds:
-            if pd.late and self._settled and pd.name not in self._made and not self._refused:
+            if pd.late and self._settled and pd.name not in self.edges.pds and not self._refused:
                 self.bad("config.pd", f"expected {pd.name}, which starts after a cleanup")
             if pd.name not in self._quotas:
                 self.bad("config.quota", f"the quotas of {pd.name} were not told")
-        if expected.extract and not self._extractions:
+        if expected.extract and not self._extractions():
             self.bad("config.extract")
 
     def _refuse(self, event: Event, expected: Expected) -> None:

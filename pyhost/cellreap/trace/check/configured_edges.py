@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from cellreap import headers
-from cellreap.model.ids import is_channel, is_line, is_memory, is_region, parse_id, pd_behind
+from cellreap.model.ids import is_channel, is_line, is_memory, is_region, parts_of, pd_behind
 from cellreap.trace.check.configured_threads import is_placed
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.memory import Body
@@ -20,13 +22,26 @@ NEEDED_CORE: Final = ("RESSPC", "PD", "MO")
 _UNKNOWN: Final = ExpectedPd("", 0)
 
 
+@dataclass
+class Making:
+    """A PD whose creation the trace tells at the moment."""
+
+    pd: str
+    name: str
+    creator: str | None = None
+    row: Mapping[str, str] = field(default_factory=dict)
+    """The columns of its RIGHTS"""
+    allows: int = 0
+
+
 class ConfiguredEdges(Concern):
     """Compares edges with the configuration, which must be known. Has no events of its own."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self.configs: dict[str, ExpectedPd] = {}  # by PD, also of destroyed PDs
-        self._pds: dict[str, str] = {}  # name -> the last PD of it
+        self.pds: dict[str, str] = {}
+        """name -> the last PD of it, be it destroyed"""
         self._given_back: set[tuple[str, str]] = set()
         """(holder, PD): the holder dropped the capability"""
         self._ungiven: dict[str, bool] = {}
@@ -35,7 +50,7 @@ class ConfiguredEdges(Concern):
         """
         self._memory: dict[str, str] = {}
         """Name of a region -> its last memory object"""
-        self._kept: dict[str, Body] = {}
+        self.kept: dict[str, Body] = {}
         """Name of a region that a device may write to for ever -> where its memory is or was"""
         self._there: dict[str, str] = {}
         """What was made in such memory, if the region has not got it -> the region"""
@@ -56,13 +71,9 @@ class ConfiguredEdges(Concern):
         sizes = expected.sizes
         return None if sizes is None else sizes.spawned_cspace_slots
 
-    def last(self, name: str) -> str | None:
-        """The last PD of a configured name, be it destroyed. None: it never was there."""
-        return self._pds.get(name)
-
     def live(self, name: str, but: str | None = None) -> str | None:
         """The PD of a configured name, if it exists. but: a PD that does not count."""
-        pd = self._pds.get(name)
+        pd = self.pds.get(name)
         return pd if pd != but and pd in self.context.model.nodes else None
 
     def config(self, pd: str) -> ExpectedPd:
@@ -72,7 +83,7 @@ class ConfiguredEdges(Concern):
     def created(self, pd: str, config: ExpectedPd) -> None:
         """A configured PD was created. Its edges must be there, except PD capabilities."""
         self.configs[pd] = config
-        self._pds[config.name] = pd
+        self.pds[config.name] = pd
         model = self.context.model
         handler = None if config.handler is None else self.live(config.handler)
         has = model.faults.get(pd)
@@ -88,8 +99,8 @@ class ConfiguredEdges(Concern):
             self.bad("config.thread", f"{config.name}: its process is {process}")
         self._regions(pd, config)
         self._channels(pd, config)
-        lines = {slot: parts.type for slot, (kind, node) in self.context.slots.of(pd).items()
-                 if kind == "HOLD" and is_line(node) and (parts := parse_id(node))}  # fmt: skip
+        slots = self.context.slots.of(pd).items()
+        lines = {slot: parts_of(node).type for slot, (_, node) in slots if is_line(node)}
         self._compare("line", config, "lines", lines, {it.slot: it.kind for it in config.lines})
 
     def _compare(
@@ -143,18 +154,14 @@ class ConfiguredEdges(Concern):
             self._memory[each.region] = memory
             body = context.memory.body(memory)
             if each.writer is not None and body is not None:
-                self.keep(each.region, body)
+                self.kept[each.region] = body
             if self._there.get(memory) == each.region:
                 del self._there[memory]
-
-    def keep(self, region: str, body: Body) -> None:
-        """A device may write to a region for ever."""
-        self._kept[region] = body
 
     def placed(self, node: str) -> None:
         """A PD or memory is made. Where a device may write, only the region comes again."""
         body = self.context.memory.body(node)
-        for region, kept in self._kept.items():
+        for region, kept in self.kept.items():
             if body is not None and body.overlaps(kept):
                 self._there[node] = region
 
@@ -183,7 +190,7 @@ class ConfiguredEdges(Concern):
         for node, region in self._there.items():
             self.bad("config.kept", f"{node} is where a device may write to {region}")
         self._there.clear()
-        live = {pd: self.configs[pd] for pd in self._pds.values() if self._is_there(pd)}
+        live = {pd: self.configs[pd] for pd in self.pds.values() if pd in self.context.model.nodes}
         for pd, config in live.items():
             for name, slot in config.holds.items():
                 self._held(event, pd, slot, name)
@@ -194,9 +201,6 @@ class ConfiguredEdges(Concern):
             if (min(first, second), max(first, second)) not in self.context.model.links:
                 self.bad("config.link", f"{a} and {b} are not linked")
 
-    def _is_there(self, pd: str) -> bool:
-        return pd in self.context.model.nodes
-
     def _held(self, event: Event, pd: str, slot: int, name: str) -> None:
         context, target = self.context, self.live(name)
         if target is None or (pd, target) in self._given_back:
@@ -206,28 +210,25 @@ class ConfiguredEdges(Concern):
         body = context.model.body_of(target)
         if body is not None and (pd, body) in context.model.holds:
             return
-        silent = context.actors.silence(pd) or context.actors.silence(target)
+        silent = {pd, target} & context.actors.silent.keys()
         doomed = context.cleanups.dooms_pd(pd) or context.cleanups.dooms_pd(target)
-        if silent is None and not doomed and not context.slots.is_kept_empty(pd, slot):
+        if not silent and not doomed and not context.slots.is_kept_empty(pd, slot):
             text = f"{pd} has no capability to {target}, {name}, in slot {slot}"
             self.bad("config.hold", text)
 
     # -- events
 
-    def see(
-        self, event: Event, expected: Expected, making: str | None, creator: str | None
-    ) -> None:
-        """Takes an event. making: the PD that is being created; creator: the PD that spawned it."""
+    def see(self, event: Event, expected: Expected, making: Making | None) -> None:
+        """Takes an event. making: the PD that is being created."""
         if self._ungiven and event.values.get("asker", "-") != "-":
             self._ungiven = dict.fromkeys(self._ungiven, True)
         if event.name == "MAKE_FAILED" and event["what"] == "hold":
             self._ungiven[event["name"]] = False  # it is tried again
         if event.name == "EDGE":
-            self._edge(event, expected, making, creator)
+            self._edge(event, expected, making)
 
-    def _edge(
-        self, event: Event, expected: Expected, making: str | None, creator: str | None
-    ) -> None:
+    def _edge(self, event: Event, expected: Expected, making: Making | None) -> None:
+        made, creator = (making.pd, making.creator) if making else (None, None)
         pd, told, target = event["from"], event.told, pd_behind(event["to"])
         own = event["asker"] in ("-", pd)
         if told == "made LINK":
@@ -237,23 +238,23 @@ class ConfiguredEdges(Concern):
         elif told == "dropped HOLD":
             if target is not None and event["asker"] == pd:
                 self._given_back.add((pd, target))
-        elif told == "made FAULT" and pd != making:
+        elif told == "made FAULT" and pd != made:
             self.bad("config.handler")
         elif told == "made HOLD" and own and target is not None:
-            self._hold(event, expected, making, target, pd == creator or event["op"] == "save")
+            self._hold(event, expected, made, target, pd == creator or event["op"] == "save")
         elif event.made("HOLD", "REQUEST"):
             self._slot(event)
         if told == "made REQUEST" and own:
-            self._request(event, making)
+            self._request(event, made)
 
     def _hold(
-        self, event: Event, expected: Expected, making: str | None, target: str, gets: bool
+        self, event: Event, expected: Expected, made: str | None, target: str, gets: bool
     ) -> None:
         """A PD capability: by the configuration, or of a PD that the holder spawned or saved."""
         names, slot = self.context.report.names, event.number("number")
         config = self.configs.get(event["from"])
-        if config is None and event["from"] == making:
-            config = expected.pd(names[making])
+        if config is None and event["from"] == made:
+            config = expected.pd(names[made])
         holds = {} if config is None else config.holds
         if gets == (slot in holds.values()) or (
             not gets and holds.get(names.get(target, "")) != slot
@@ -268,10 +269,10 @@ class ConfiguredEdges(Concern):
         if slots is not None and in_slot and not (self._first <= slot < slots and slot not in own):
             self.bad("config.slot", f"number={slot}: expected {self._first} to {slots - 1}")
 
-    def _request(self, event: Event, making: str | None) -> None:
+    def _request(self, event: Event, made: str | None) -> None:
         pd, space = event["from"], event["to"]
         if self.context.model.is_core(space):
-            wrong = pd != making  # It has those from the start.
+            wrong = pd != made  # It has those from the start.
         else:  # The configuration does not tell those of the saved state.
             name = self.context.report.names.get(space, "-")
             wrong = event["op"] != RECONCILED and name not in self.config(pd).requests

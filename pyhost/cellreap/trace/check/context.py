@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from collections.abc import Callable
+from functools import partial
+from types import MethodType
+from typing import TYPE_CHECKING, Final, TypeVar
 
+from cellreap.model.ids import parts_of
 from cellreap.model.indexed import IndexedModel
 from cellreap.trace.events import Event, printable
 from cellreap.trace.expected import Expected
@@ -16,7 +19,6 @@ from cellreap.trace.rules import RULES
 
 if TYPE_CHECKING:
     from cellreap.trace.check.concerns import Context as Context
-    from cellreap.trace.check.running import Running
 
 _WHICH: Final = {
     "TRIGGER": " {cause}",
@@ -24,43 +26,58 @@ _WHICH: Final = {
     "QUEUE": " {to} {kind} {node} {from}",
 }
 """What a message has of an event besides its name."""
-Handlers = Mapping[str, Callable[[Any, Event], None]]
-"""Event name -> the method of a concern that handles it."""
-WithinHandlers = Mapping[str, Callable[[Any, "Running", Event], None]]
-"""Event name -> the method of a concern that handles it as part of a cleanup."""
+_Method = TypeVar("_Method", bound=Callable[..., None])
+Handlers = dict[str, Callable[..., None]]
+OUTSIDE: Final[Handlers] = {}
+"""What an event outside cleanups tells -> the method of a concern that handles it. It may also come
+while a cleanup waits.
+"""
+WITHIN: Final[Handlers] = {}
+"""The same of events that are part of a cleanup."""
 
 
-class Debts:
-    """Events that must come before any others, because the last event requires them."""
+def handler_in(handlers: Handlers, *told: str) -> Callable[[_Method], _Method]:
+    """The method handles the events that tell this. Each event has exactly one handler."""
 
-    def __init__(self) -> None:
-        self.open: Counter[tuple[str, ...]] = Counter()
+    def register(method: _Method) -> _Method:
+        if twice := handlers.keys() & told:
+            raise TypeError(f"{twice} are handled by another method than {method.__qualname__}")
+        handlers.update(dict.fromkeys(told, method))
+        return method
 
-    def __bool__(self) -> bool:
-        return bool(self.open)
+    return register
+
+
+def handler_of(context: Context, told: str, handlers: Handlers) -> Callable[..., None] | None:
+    """The method for events that tell this, of its concern, which `Context` has by its name."""
+    handler = handlers.get(told)
+    if handler is None:
+        return None
+    concern = handler.__qualname__.partition(".")[0].lower()
+    return MethodType(handler, getattr(context, concern))
+
+
+outside: Final = partial(handler_in, OUTSIDE)
+within: Final = partial(handler_in, WITHIN)
+
+
+class Debts(Counter[tuple[str, ...]]):
+    """Events with these values that must come before any others, because the last one requires
+    them.
+    """
 
     def owe(self, *what: str) -> None:
-        """Requires an event with these values."""
-        self.open[what] += 1
+        """Requires an event."""
+        self[what] += 1
 
     def settle(self, *what: str) -> bool:
         """Records that an event came. Returns whether it was required."""
-        if what not in self.open:
-            return False
-        self.open[what] -= 1
-        if not self.open[what]:
-            del self.open[what]
-        return True
-
-    def has(self, *what: str) -> bool:
-        """Whether an event with these values is required."""
-        return what in self.open
-
-    def forgive(self) -> list[str]:
-        """Drops all debts. Returns them as text."""
-        texts = [" ".join(owed) for owed in sorted(self.open)]
-        self.open.clear()
-        return texts
+        due = what in self
+        if self[what] > 1:
+            self[what] -= 1
+        else:
+            del self[what]
+        return due
 
 
 class Shared:
@@ -74,10 +91,11 @@ class Shared:
         """what the configuration demands; None: not known"""
         self.event = Event("", {})
         """the current event"""
-        self.previous: Event | None = None
-        """the event before the current one"""
+        self.previous = Event("", {})
+        """the event before the current one; one without a name before the first"""
         self.debts = Debts()
-        self.used_ids: set[str] = set()
+        self.used: dict[str, dict[int, str]] = {"PD": {}, "RESOURCE_SPACE": {}}
+        """kind -> number -> the PD or space that has or had it"""
 
     def go_on_with(self, model: IndexedModel) -> None:
         """Another state takes the place of the one so far."""
@@ -107,10 +125,12 @@ class Shared:
 
     def first_use(self, event: Event, node: str) -> None:
         """Checks that the id of a PD or space that is created is new."""
-        if node in self.used_ids:
+        parts = parts_of(node)
+        used = self.used[parts.kind]
+        if parts.number in used:
             text = f"{node} was used before: ids of PDs and spaces are never given twice"
             self.bad("nodes.fresh", f"{event.told}: {text}")
-        self.used_ids.add(node)
+        used[parts.number] = node
 
 
 if not TYPE_CHECKING:
@@ -118,11 +138,7 @@ if not TYPE_CHECKING:
 
 
 class Concern:
-    """The rules for some events. A subclass lists these events with their methods."""
-
-    handlers: ClassVar[Handlers] = {}
-    within: ClassVar[WithinHandlers] = {}
-    """The events of the concern that are part of a cleanup."""
+    """The rules for some events."""
 
     def __init__(self, context: Context) -> None:
         self.context = context

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from cellreap.model.csvstate import state_rows
 from cellreap.model.ids import ROOT
 from cellreap.model.indexed import IndexedModel
-from cellreap.trace.check.context import Concern, Context, Handlers
-from cellreap.trace.check.rows import with_doomed
+from cellreap.trace.check.context import Concern, Context, outside
+from cellreap.trace.check.independent import beyond
+from cellreap.trace.check.state import with_doomed
 from cellreap.trace.check.work import OUT, Notice, Tag, lane_of
 from cellreap.trace.events import Event, asks
 from cellreap.trace.report import Extraction
@@ -41,7 +41,6 @@ class Extractions(Concern):
         self.asking = 0
         """the extraction whose notices are being queued, or were queued last"""
         self.running: dict[int, _Running] = {}
-        self._by_asker: dict[str, int] = {}
 
     # -- for other concerns
 
@@ -64,7 +63,7 @@ class Extractions(Concern):
         for x, running in self.running.items():
             if running.told_needless:
                 continue
-            asked = self.context.notices.work.unfinished_of(("extraction", x))
+            asked = self.context.notices.work.unfinished(("extraction", x))
             if not any(self.context.actors.may_answer(notice.to) for notice in asked):
                 running.told_needless = True
                 text = f"expected EXTRACTED x={x} before it: nobody can answer"
@@ -82,6 +81,7 @@ class Extractions(Concern):
 
     # -- events
 
+    @outside("EXTRACT")
     def extract(self, event: Event) -> None:
         """EXTRACT: a PD asks for the extracted state. Managers are asked about their spaces."""
         context = self.context
@@ -91,11 +91,10 @@ class Extractions(Concern):
             context.authority.demand(by, "extract")
         if x != self.last + 1:
             self.bad("extractions.number", f"x={x}: expected {self.last + 1}")
-        if by in self._by_asker:
-            text = f"x={x}: {by} has extraction {self._by_asker[by]} under way"
-            self.bad("extractions.one", text)
+        for other, its in self.running.items():
+            if its.shown.by == by:
+                self.bad("extractions.one", f"x={x}: {by} has extraction {other} under way")
         self.last = x
-        self._by_asker[by] = x
         self.running[x] = _Running(Extraction(x, by))
         context.report.extractions.append(self.running[x].shown)
         model, doomed = context.model, context.cleanups.doomed()
@@ -115,11 +114,10 @@ class Extractions(Concern):
 
     def cancel(self, x: int) -> None:
         """The extraction was cancelled. Its questions that nobody has fetched are withdrawn."""
-        running = self.running.pop(x)
-        if self._by_asker.get(running.shown.by) == x:
-            del self._by_asker[running.shown.by]
+        del self.running[x]
         self.context.notices.end_extraction(("extraction", x))
 
+    @outside("SUBGRAPH")
     def subgraph(self, event: Event) -> None:
         """SUBGRAPH: a manager reports a MAP edge that the root task does not know."""
         pd, x = event["pd"], event.number("x")
@@ -173,16 +171,14 @@ class Extractions(Concern):
 
         pieces: the reported edges, from -> to. Only those with both ends alive count.
         """
-        seen, pending = {node}, [node]
-        while pending:
-            here = pending.pop()
-            reported = pieces.get(here, ()) if pieces and self.lives(here) else ()
-            for lower in [*model.built_on(here), *(one for one in reported if self.lives(one))]:
-                if lower not in seen:
-                    seen.add(lower)
-                    pending.append(lower)
-        return other in seen
 
+        def below(here: str) -> list[str]:
+            reported = pieces.get(here, ()) if pieces and self.lives(here) else ()
+            return [*model.built_on(here), *(one for one in reported if self.lives(one))]
+
+        return node == other or other in beyond(node, below)
+
+    @outside("EXTRACTED")
     def extracted(self, event: Event) -> None:
         """EXTRACTED: all managers have answered, and the extracted state has this digest."""
         context = self.context
@@ -193,10 +189,8 @@ class Extractions(Concern):
             return
         tag: Tag = ("extraction", x)
         # The PD that asked cannot finish its own notices while it waits.
-        if any(each.to != running.shown.by for each in context.notices.work.unfinished_of(tag)):
+        if any(each.to != running.shown.by for each in context.notices.work.unfinished(tag)):
             self.bad("extractions.answered")
-        if self._by_asker.get(running.shown.by) == x:
-            del self._by_asker[running.shown.by]
         model = context.model.copy()
         maps = sum(self._add(model, *ends) for ends in running.pieces)
         self.compare("extractions.state", maps=maps, digest=model.digest())
@@ -218,9 +212,3 @@ class Extractions(Concern):
         if fits:
             model.add_map(upper, lower)
         return fits
-
-    handlers: ClassVar[Handlers] = {
-        "EXTRACT": extract,
-        "SUBGRAPH": subgraph,
-        "EXTRACTED": extracted,
-    }

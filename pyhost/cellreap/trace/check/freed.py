@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import Final
 
-from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.context import Concern, Context, outside
 from cellreap.trace.events import Event
 
 _AMONG_STOPS: Final = frozenset(
@@ -55,17 +55,13 @@ class Freed(Concern):
                 self.bad("freed.stop", f"expected STEP suspend pd={pd} before it")
             self.suspending = None
 
-    def suspended(self, pd: str) -> None:
-        """STEP suspend: a cleanup reaches a PD, which must be stopped."""
-        if pd not in self.stopped:
-            self.bad("freed.stop", f"{pd} was not stopped before")
-
     def forget(self, pd: str) -> None:
         """The PD is destroyed."""
         self.stopped.discard(pd)
 
     # -- events
 
+    @outside("stopped THREAD")
     def stop(self, event: Event) -> None:
         """stopped THREAD: a PD is stopped, because it is a trigger or its cleanup suspends it."""
         context, pd = self.context, event["pd"]
@@ -95,13 +91,14 @@ class Freed(Concern):
         context.tombstones.forget(pd)
         context.tickets.note(context.notices.work.take_changed())
 
+    @outside("answered THREAD")
     def server_died(self, event: Event) -> None:
         """answered THREAD: a PD was in a call to a PD that was stopped."""
         context, before = self.context, self.context.previous
         pd, server = event["pd"], event["by"]
         stopped = {"stopped THREAD": "pd", "answered THREAD": "by"}
-        last = None if before is None else stopped.get(before.told)
-        if before is None or last is None or before[last] != server:
+        last = stopped.get(before.told)
+        if last is None or before[last] != server:
             self.bad("freed.when")
         if pd in self._freed:
             self.bad("freed.once")
@@ -109,5 +106,3 @@ class Freed(Concern):
         context.calls.resume(server)
         if context.actors.may_act(event, pd) and server not in context.slots.servers_of(pd):
             self.bad("freed.client")
-
-    handlers: ClassVar[Handlers] = {"stopped THREAD": stop, "answered THREAD": server_died}

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TypeVar
 
 from cellreap.model import reference
@@ -15,6 +15,18 @@ from cellreap.model.plan import Plan
 
 Depths = tuple[int | None, int | None]
 AnyModel = TypeVar("AnyModel", bound=Model)
+
+
+def beyond(start: str, following: Callable[[str], Iterable[str]]) -> set[str]:
+    """What is reached from there in one step or more."""
+    found: set[str] = set()
+    front = [start]
+    while front:
+        for each in following(front.pop()):
+            if each not in found:
+                found.add(each)
+                front.append(each)
+    return found
 
 
 def touched(model: IndexedModel, doomed: Iterable[str]) -> set[str]:

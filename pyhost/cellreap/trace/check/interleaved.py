@@ -7,12 +7,12 @@ the operation names, so its plan is still the reference's plan afterwards.
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import Final
 
 from cellreap.model import reference
 from cellreap.model.ids import parse_id
 from cellreap.trace.check.calls import TAKES
-from cellreap.trace.check.context import Concern, Context, WithinHandlers
+from cellreap.trace.check.context import Concern, Context, within
 from cellreap.trace.check.independent import stands_for
 from cellreap.trace.check.running import Running
 from cellreap.trace.events import Event, id_fields
@@ -94,10 +94,9 @@ class Interleaved(Concern):
 
     def _begin(self, running: Running) -> None:
         """An operation is served between two steps."""
-        before = self.context.previous
         # Behind a step that plans again comes the new plan.
         follows = ("STEP", "SERVED", "PLAN") if running.waited else ("STEP", "SERVED")
-        if self._follows or before is None or before.name not in follows:
+        if self._follows or self.context.previous.name not in follows:
             self.bad("interleaved.place")
         self.open, self._asker = running, None
 
@@ -108,6 +107,7 @@ class Interleaved(Concern):
 
     # -- events
 
+    @within("SERVED")
     def served(self, running: Running, event: Event) -> None:
         """SERVED: the PD was answered, and the next step follows."""
         pd, expected = event["pd"], self.context.expected
@@ -126,8 +126,6 @@ class Interleaved(Concern):
         self._turn.add(pd)
         self.open = None
         running.served = True
-
-    within: ClassVar[WithinHandlers] = {"SERVED": served}
 
 
 def _of_last_thing(step: Event) -> int:

@@ -16,12 +16,12 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from cellreap import headers
-from cellreap.model.ids import ROOT, is_channel, is_line, is_memory, parse_id
+from cellreap.model.ids import ROOT, is_channel, is_line, is_memory, number_of
 from cellreap.trace.check.address_spaces import AddressSpaces
 from cellreap.trace.check.bells import Bells
 from cellreap.trace.check.context import Context
 from cellreap.trace.check.machine import Machine
-from cellreap.trace.check.own_slots import OwnSlots, child_of, has_door, has_parent, is_of_microkit
+from cellreap.trace.check.own_slots import child_of, has_door, has_parent, is_of_microkit, own_slots
 from cellreap.trace.check.slots import Capability
 from cellreap.trace.check.snapshot import Cap, Snapshot, SnapshotError, physical
 
@@ -48,7 +48,6 @@ class KernelCaps:
         self._context = context
         self._kinds = headers.names_of("protocol.h", "cr_badge_kind", "CR_BADGE_")
         self._kind_shift, _, self._upper_shift = headers.badge_layout()
-        self.slots = OwnSlots(context)
         self._endpoint: int | None = None  # of the root task
         self._entries: dict[str, int] = {}  # PD -> its entry in the root task's table, in badges
         self._users: dict[tuple[str, int], object] = {}  # (kind, entry) -> what it names
@@ -84,7 +83,7 @@ class KernelCaps:
 
     def own(self, pd: str, has: Container[int]) -> dict[int, str]:
         """The slots of what a PD has of its own -> what is there. has: the slots that are full."""
-        context, slots = self._context, self.slots.of(pd)
+        context, slots = self._context, own_slots(self._context, pd)
         own = {slot: name for name, slot in slots.items()}
         if has_door(context, pd):
             own[slots["NOTIFICATION"]] = "DOOR"
@@ -97,13 +96,6 @@ class KernelCaps:
         own.update((slot, "THREAD") for slot, _ in self.bells.threads(pd))
         own.update((slot, "SIGNAL") for slot in self.bells.left(pd))
         return own
-
-    def may_lack(self, node: str, pd: str = "-") -> bool:
-        """Whether a cleanup that left something may have taken the PD's capability to a node.
-
-        Without a PD: the root task's own capability to a resource.
-        """
-        return self._context.residue.may_lack(node, pd)
 
     # -- comparing
 
@@ -122,7 +114,8 @@ class KernelCaps:
         present = self._spaces(pds, snapshot)
         for pd, place in present.items():
             self._name(pd, snapshot.cspaces.get(place.cspace, {}))
-            cap = snapshot.cspaces.get(place.cspace, {}).get(self.slots.of(pd)["NOTIFICATION"])
+            input_ = own_slots(self._context, pd)["NOTIFICATION"]
+            cap = snapshot.cspaces.get(place.cspace, {}).get(input_)
             door = has_door(self._context, pd)
             learn = self.bells.learn_door if door else self.bells.learn
             if isinstance(cap, Cap) and not learn(pd, cap.address):
@@ -130,7 +123,7 @@ class KernelCaps:
         for pd, place in present.items():
             cspace = snapshot.cspaces.get(place.cspace, {})
             self._cspace(pd, cspace)
-            own = cspace.get(self.slots.of(pd)["NOTIFICATION"])
+            own = cspace.get(own_slots(self._context, pd)["NOTIFICATION"])
             if has_door(self._context, pd):
                 # Its input is the endpoint, and perhaps nobody has the notification.
                 bell = self._machine.bell(pd, cspace, snapshot)
@@ -204,7 +197,7 @@ class KernelCaps:
         ]
         wanted = Counter(map(self._parent, filter(self.exists, resources)))
         rest = Counter(map(_without_guard, has.values()))
-        left = filter(self.may_lack, resources)
+        left = filter(self._context.residue.may_lack, resources)
         lacks = wanted - rest - Counter(map(self._parent, left))
         rest -= wanted
         first = self._first_pool = rest if self._first_pool is None else self._first_pool
@@ -231,18 +224,18 @@ class KernelCaps:
         space = model.space_of[resource]
         manager = model.manager[space]
         if manager != ROOT:
-            badge = self._badge("resource") | _number(space) << self._upper_shift
-            return self._endpoints.get(manager, 0), badge | _number(resource)
+            badge = self._badge("resource") | number_of(space) << self._upper_shift
+            return self._endpoints.get(manager, 0), badge | number_of(resource)
         # A capability to a PD, which the root task serves.
-        number = _number(resource)
-        entry = next((self._entries[pd] for pd in self._entries if _number(pd) == number), 0)
+        number = number_of(resource)
+        entry = next((self._entries[pd] for pd in self._entries if number_of(pd) == number), 0)
         return self._endpoint or 0, self._badge("body") | entry
 
     # -- CSpaces
 
     def _name(self, pd: str, cspace: _CSpace) -> None:
         """Learns the addresses and the badges by which other PDs' capabilities name the PD."""
-        slots = self.slots.of(pd)
+        slots = own_slots(self._context, pd)
         cap = cspace.get(slots["FAULT"])
         if not isinstance(cap, Cap) or self.bells.faults(pd) is not None:
             return
@@ -261,7 +254,7 @@ class KernelCaps:
             wanted[slot] = (node, self._client(pd, slot, (kind, node), has.get(slot)))
         for slot in sorted(has.keys() | wanted.keys()):
             cap, (what, expected) = has.get(slot), wanted.get(slot, ("", None))
-            if cap is None and self.may_lack(what, pd):
+            if cap is None and self._context.residue.may_lack(what, pd):
                 continue
             if cap is None or cap != expected:
                 must = f"{_shown(expected)}, for {what}" if what else "it to be empty"
@@ -327,12 +320,6 @@ class KernelCaps:
 
     def _badge(self, kind: str) -> int:
         return self._kinds[kind] << self._kind_shift
-
-
-def _number(node: str) -> int:
-    parts = parse_id(node)
-    assert parts is not None  # the reader lets no malformed id through
-    return parts.number
 
 
 def _without_guard(cap: Cap | str) -> Cap | str:

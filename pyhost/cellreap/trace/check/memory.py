@@ -4,18 +4,19 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 from cellreap import headers
 from cellreap.model.graph import Model
 from cellreap.model.ids import is_memory, is_object, is_region
-from cellreap.model.pages import LARGE_PAGE_BITS, PAGE_BITS
+from cellreap.model.pages import LARGE_PAGE_BITS, PAGE_BITS, Pages
 from cellreap.trace.check.configured_threads import sharers
-from cellreap.trace.check.context import Concern, Context, Handlers
-from cellreap.trace.check.objects import Objects
-from cellreap.trace.events import Event
+from cellreap.trace.check.context import Concern, Context, outside
+from cellreap.trace.check.own_slots import has_door
+from cellreap.trace.events import Event, counts_in
 
 PAGE = 1 << PAGE_BITS
 SMALLEST_BODY = 16
@@ -87,6 +88,55 @@ class AddressMap:
         at = bisect_left(self._bodies, entry)
         if self._bodies[at : at + 1] == [entry]:
             del self._bodies[at]
+
+
+class Objects:
+    """The objects of the root task and of each body."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._used: Counter[str] = Counter()
+        self._of: dict[str, Counter[str]] = {}
+
+    def base(self, event: Event) -> None:
+        """The first USAGE: the root task's own objects."""
+        self._used.update(event.counts("objects"))
+
+    def made(self, event: Event) -> None:
+        """BODY: the objects of a PD or of memory."""
+        self.gone(event["of"])
+        objects = self._of[event["of"]] = event.counts("objects")
+        self._used.update(objects)
+
+    def of(self, pd: str) -> Counter[str]:
+        """The objects of a PD that are there."""
+        return self._of[pd] if pd in self._of else Counter()
+
+    def pages(self, memory: str) -> Pages:
+        """The pages of a memory object."""
+        objects = self.of(memory)
+        if large := objects["large-frame"]:
+            return Pages(large, LARGE_PAGE_BITS)
+        return Pages(objects["frame"], PAGE_BITS)
+
+    def stopped(self, pd: str) -> None:
+        """The PD is stopped: its endpoint is destroyed, and its reply object if it is passive or is
+        called over channels.
+        """
+        replies = has_door(self._context, pd) or self._context.authority.number(pd, "passive")
+        for kind in ("endpoint", "reply") if replies else ("endpoint",):
+            self._used[kind] -= self.of(pd).pop(kind, 0)
+
+    def gone(self, pd: str) -> None:
+        """The PD is destroyed."""
+        if pd in self._of:
+            self._used.subtract(self._of.pop(pd))
+
+    def check_sum(self, event: Event) -> None:
+        """Checks that the event has all objects that there are."""
+        if Counter(counts_in(event["objects"])) != self._used:
+            told = ",".join(f"{kind}:{count}" for kind, count in sorted((+self._used).items()))
+            self._context.breaks("memory.objects", f"objects={event['objects']}: expected {told}")
 
 
 class Memory(Concern):
@@ -300,6 +350,7 @@ class Memory(Concern):
 
     # -- events
 
+    @outside("USAGE")
     def usage(self, event: Event) -> None:
         """USAGE: what is in use. The first one: what the root task keeps for itself."""
         if self.context.report.events <= 2:
@@ -337,6 +388,7 @@ class Memory(Concern):
             tickets=min(max(event.number("tickets"), fewest), most),
         )
 
+    @outside("BODY")
     def new_body(self, event: Event) -> None:
         """BODY: the memory of a new PD."""
         pd = event["of"]
@@ -358,8 +410,6 @@ class Memory(Concern):
         self.bytes_in_use += body.bytes
         self._slots += body.slots
         self.changed = True
-
-    handlers: ClassVar[Handlers] = {"USAGE": usage, "BODY": new_body}
 
 
 def _subscriptions(model: Model) -> int:

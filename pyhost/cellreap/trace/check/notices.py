@@ -6,10 +6,9 @@ that are merged or withdrawn.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
 
 from cellreap.model.graph import DESTRUCTOR
-from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.context import Concern, Context, outside
 from cellreap.trace.check.work import (
     FAILED,
     LEFT_BEHIND,
@@ -17,7 +16,6 @@ from cellreap.trace.check.work import (
     Notice,
     Tag,
     Work,
-    Wrong,
     count_of,
     lane_of,
 )
@@ -26,11 +24,11 @@ from cellreap.trace.report import Failure, Undone
 
 
 class Notices(Concern):
-    """QUEUE (of no cleanup), NOTICE, FINISH_WORK."""
+    """QUEUE (of no cleanup), NOTICE, FINISH_WORK, GIVE_UP."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self.work = Work()
+        self.work = Work(self.bad)
         self._failures: dict[int, Failure] = {}  # by token, until resumed
 
     # -- for other concerns
@@ -45,7 +43,7 @@ class Notices(Concern):
         else:
             self.compare("notices.number", number=self._number(to, kind, node, tag))
         self.context.timing.queued(to, token, kind)
-        self._judge(self.work.queue(notice, tag))
+        self.work.queue(notice, tag)
         if to not in self.context.freed.stopped:
             self.context.tombstones.queued(notice)
         else:
@@ -115,13 +113,9 @@ class Notices(Concern):
         for failure in self._failures.values():
             failure.waiting = self.work.behind(failure.token)
 
-    def _judge(self, wrong: Wrong | None) -> bool:
-        if wrong is not None:
-            self.bad(*wrong)
-        return wrong is None
-
     # -- events
 
+    @outside("QUEUE")
     def queue_of_no_cleanup(self, event: Event) -> None:
         """QUEUE with n=0: a dropped REQUEST, a loss, an extraction or a fault owes it."""
         row = (event["to"], event["kind"], event["node"], event["from"])
@@ -138,13 +132,14 @@ class Notices(Concern):
         if event["kind"] == "lost":
             self.context.slots.told(event["to"], event["node"], event.number("token"))
 
+    @outside("fetched NOTICE")
     def get_work(self, event: Event) -> None:
         """fetched NOTICE: a PD fetches a notice."""
         if self.context.actors.may_act(event, event["pd"]):
-            before = self.context.previous
-            goes_on = before is not None and before.told == "fetched NOTICE"
-            self._judge(self.work.fetch(event["pd"], event.number("token"), goes_on))
+            goes_on = self.context.previous.told == "fetched NOTICE"
+            self.work.fetch(event["pd"], event.number("token"), goes_on)
 
+    @outside("FINISH_WORK")
     def finish_work(self, event: Event) -> None:
         """FINISH_WORK: a PD acknowledges a notice."""
         context = self.context
@@ -152,7 +147,7 @@ class Notices(Concern):
         if not context.actors.may_act(event, pd):
             return
         notice = self.work.get(token)
-        if not self._judge(self.work.finish(pd, token, result)) or notice is None:
+        if not self.work.finish(pd, token, result) or notice is None:
             return
         if result == "failed" and notice.kind not in STRICT:
             failure = Failure(pd, lane_of(notice.node), token, notice.kind, notice.node)
@@ -169,14 +164,52 @@ class Notices(Concern):
         if result == "each" and notice.tag is not None:
             context.extractions.ask_for_each(notice.tag[1], pd, notice.node)
 
+    @outside("resumed NOTICE")
     def resume_work(self, event: Event) -> None:
         """resumed NOTICE: a notice that failed is to be delivered again."""
         if not self.context.actors.may_act(event, event["pd"]):
             return
         token = event.number("token")
-        if self._judge(self.work.resume(event["pd"], token)):
+        if self.work.resume(event["pd"], token):
             self._failures.pop(token).resumed = True
             self.context.timing.heard(event["pd"])
+
+    # -- notices that are awaited no longer
+
+    @outside("GIVE_UP")
+    def given_up(self, event: Event) -> None:
+        """GIVE_UP: the PD's notices up to a token are awaited by nobody any more."""
+        context = self.context
+        pd = event["pd"]
+        if pd not in context.model.nodes or not context.actors.may_answer(pd):
+            self.bad("progress.awaited")
+            return
+        self._in_time(event, pd)
+        running = context.cleanups.give_up(pd)
+        given_up = self.give_up(pd, event.number("token"))
+        if not any(self._was_awaited(notice, running) for notice in given_up):
+            self.bad("progress.awaited")
+
+    def _in_time(self, event: Event, pd: str) -> None:
+        """A PD has await_ms to itself, and twice its deadline or await_ms with its calls."""
+        await_ms = self.context.settings.await_ms
+        deadline = self.context.authority.number(pd, "deadline_ms")
+        longest = 2 * max(deadline, await_ms)
+        alone = deadline == 0 and event.number("ran") >= await_ms
+        if await_ms and not alone and event.number("held_up") < longest:
+            self.bad("progress.early", f"pd={pd}: expected held_up={longest} at the least")
+
+    def _was_awaited(self, notice: Notice, cleanup: bool) -> bool:
+        """Whether somebody awaited the notice. cleanup: a cleanup that told its receiver did."""
+        context = self.context
+        tag = notice.given_up
+        if tag is None:
+            return False
+        return (
+            (cleanup and notice.kind == "pre-destroy")
+            or (tag[0] == "extraction" and tag[1] in context.extractions.running)
+            or context.tickets.awaits(tag, notice.to)
+        )
 
     # -- merged and withdrawn notices
 
@@ -194,6 +227,7 @@ class Notices(Concern):
         gone = notice.dead != "-" and notice.dead not in self.context.model.nodes
         return gone and notice.kind in LEFT_BEHIND
 
+    @outside("merged NOTICE")
     def merge(self, event: Event) -> None:
         """merged NOTICE: a notice stands for several from now on. The others of its account go."""
         context = self.context
@@ -216,6 +250,7 @@ class Notices(Concern):
         context.tombstones.finished(notice.to, notice.token)
         self.work.merge(notice)
 
+    @outside("withdrawn NOTICE")
     def withdraw(self, event: Event) -> None:
         """withdrawn NOTICE: a notice is taken back for good."""
         context = self.context
@@ -240,12 +275,3 @@ class Notices(Concern):
         if not (notice.stands_for_several() or self._was_left(notice)) or not (gone or stands):
             text = f"token={notice.token}: no other notice tells {notice.to} of {notice.node}"
             self.bad("notices.withdrawn", text)
-
-    handlers: ClassVar[Handlers] = {
-        "QUEUE": queue_of_no_cleanup,
-        "fetched NOTICE": get_work,
-        "FINISH_WORK": finish_work,
-        "resumed NOTICE": resume_work,
-        "merged NOTICE": merge,
-        "withdrawn NOTICE": withdraw,
-    }

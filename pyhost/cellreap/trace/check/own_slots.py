@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Final
 
@@ -50,20 +51,14 @@ def has_parent(context: Context, node: str) -> bool:
     return not is_bare(node) and child_of(context, node) is None
 
 
-class OwnSlots:
-    """Knows them from the configuration. Without one, PDs are built for cellreap."""
+@functools.cache
+def _slots(microkit: bool) -> Mapping[str, int]:
+    if not microkit:
+        return {name: headers.constant("protocol.h", f"CR_SLOT_{name}") for name in _NAMES}
+    words = {name: f"MICROKIT_SLOT_{word}" for name, word in _MICROKIT.items()}
+    return {name: headers.constant("protocol.h", f"CR_{word}") for name, word in words.items()}
 
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._cellreap = {
-            name: headers.constant("protocol.h", f"CR_SLOT_{name}") for name in _NAMES
-        }
-        self._microkit = {
-            name: headers.constant("protocol.h", f"CR_MICROKIT_SLOT_{word}")
-            for name, word in _MICROKIT.items()
-        }
 
-    def of(self, pd: str) -> Mapping[str, int]:
-        """What they are for -> the slot."""
-        microkit = is_of_microkit(self._context, pd)
-        return self._microkit if microkit else self._cellreap
+def own_slots(context: Context, pd: str) -> Mapping[str, int]:
+    """What they are for -> the slot. Without a configuration, PDs are built for cellreap."""
+    return _slots(is_of_microkit(context, pd))

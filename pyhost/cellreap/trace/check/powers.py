@@ -18,7 +18,7 @@ from cellreap.model.ids import (
     is_memory,
     is_object,
     is_region,
-    parse_id,
+    parts_of,
     pd_behind,
 )
 from cellreap.trace.check.configured_threads import is_process
@@ -97,7 +97,7 @@ class Powers:
     def _follows(self, name: str, field: str, node: str) -> bool:
         """Whether the event before is of this name, and of the node."""
         before = self.context.previous
-        return before is not None and before.name == name and before[field] == node
+        return before.name == name and before[field] == node
 
     # -- nodes
 
@@ -122,8 +122,8 @@ class Powers:
 
     def _memory(self, event: Event, asker: str) -> bool:
         """A memory object, or a region with one that the PD holds."""
-        parts, allocates = parse_id(event["id"]), event["op"] == "allocate"
-        if parts is None or parts.type != (MEMORY if allocates else REGION):
+        allocates = event["op"] == "allocate"
+        if parts_of(event["id"]).type != (MEMORY if allocates else REGION):
             return False
         if allocates and not self._asks_for(asker, MEMORY):
             return False
@@ -193,7 +193,7 @@ class Powers:
 
     def _first_client(self, event: Event, asker: str) -> bool:
         before = self.context.previous
-        own = before is not None and before.made("HOLD") and before["op"] == "create_space"
+        own = before.made("HOLD") and before["op"] == "create_space"
         made = own and self._follows("EDGE", "to", event["to"])
         return (made or self.context.saved.take(event["to"])) and self._share(event, asker)
 
@@ -217,7 +217,7 @@ class Powers:
     def _maps_region(self, event: Event, asker: str) -> bool:
         """A region is mapped directly after its PD got it."""
         before = self.context.previous
-        if before is None or not before.made("HOLD"):
+        if not before.made("HOLD"):
             return False
         follows = tuple(before[of] for of in ("to", "asker", "op"))
         return follows == (event["from"], asker, event["op"]) and is_object(event["to"])

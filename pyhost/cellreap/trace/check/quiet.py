@@ -1,16 +1,84 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the root task says of PDs when nothing happens, and of those that wait when a run ends."""
+"""What the root task says of PDs when nothing happens, and of those that wait when a run ends. It
+ends only after the PDs that work in rounds were dismissed.
+"""
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import Final
 
 from cellreap import headers
 from cellreap.model.ids import ROOT
-from cellreap.trace.check.context import Concern, Context, Handlers
-from cellreap.trace.check.rounds import AT_END
+from cellreap.trace.check.context import Concern, Context, outside
 from cellreap.trace.events import Event, cause_of
+from cellreap.trace.report import Undone
 from cellreap.trace.silence import WAITS
+
+
+class Rounds(Concern):
+    """THREAD in-rounds, dismissed, unfinished."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._working: dict[str, None] = {}
+        self._dismissed: set[str] = set()
+        self.ending = False
+
+    def at_end(self) -> None:
+        """The trace ends."""
+        for pd in self._working:
+            if pd in self.context.model.nodes and self.context.actors.may_answer(pd):
+                self.bad("rounds.end", f"{pd} works in rounds")
+
+    def see(self, event: Event) -> None:
+        """Nothing happens between `unfinished` and the end, or the stop of all PDs, but what is
+        printed then.
+        """
+        if event.told not in AT_END:
+            if cause_of(event) != "stop":
+                self.bad("rounds.end", "after unfinished THREAD: expected END")
+            self.ending = False
+
+    # -- events
+
+    @outside("in-rounds THREAD")
+    def begin(self, event: Event) -> None:
+        """in-rounds THREAD: a PD came to the end of its first round."""
+        pd = event["pd"]
+        if self.context.actors.may_act(event, pd):
+            if pd in self._working or pd in self._dismissed:
+                self.bad("rounds.known")
+            self._working[pd] = None
+
+    @outside("dismissed THREAD")
+    def dismiss(self, event: Event) -> None:
+        """dismissed THREAD: a PD was told to stop."""
+        if self._leaves(event):
+            self._dismissed.add(event["pd"])
+            self.context.staged.demand_none_left()
+
+    @outside("unfinished THREAD")
+    def unfinished(self, event: Event) -> None:
+        """unfinished THREAD: a PD did not come to the end of its round."""
+        if self._leaves(event):
+            doing = self.context.quiet.doing(event["pd"])
+            what = f"left its rounds: {doing or self.context.actors.last_of(event['pd'])}"
+            self.context.report.undone.append(Undone(event["pd"], what))
+            self.ending = True
+
+    def _leaves(self, event: Event) -> bool:
+        works = event["pd"] in self._working
+        if not works:
+            self.bad("rounds.known")
+        self._working.pop(event["pd"], None)
+        return works
+
+
+AT_END = frozenset(
+    {"unfinished THREAD", "REFUSED", "USAGE", "MAKE_FAILED", "STATE", "SETTLED", "END"}
+)
+"""Events that come after it. What could not be made is tried again until the end."""
+
 
 LEAST_MS: Final = headers.constant("trace_events.h", "CR_TRACE_SILENCE_MS")
 SUSPENDED: Final = ("frozen", "fault", "stopped")
@@ -74,13 +142,13 @@ class Quiet(Concern):
 
     def _begin(self, event: Event) -> None:
         """The first STANDS after a while in which nothing happened."""
-        before = self.context.previous
         if event.number("ms") < LEAST_MS:
             self.bad("silence.long")
-        if before is None or before.name != "STANDS":
+        if self.context.previous.name != "STANDS":
             self.due = [pd for pd in self.context.model.pds() if pd != ROOT]
             self._ms = event["ms"]
 
+    @outside("STANDS")
     def stands(self, event: Event) -> None:
         """STANDS: what a PD does."""
         pd, state, on = event["pd"], event["state"], event.optional("on")
@@ -103,5 +171,3 @@ class Quiet(Concern):
         suspended = context.actors.is_suspended(pd)
         if (state in SUSPENDED, state == "fault") != (suspended, held) or on not in may_be_on:
             self.bad("silence.state")
-
-    handlers: ClassVar[Handlers] = {"STANDS": stands}

@@ -5,17 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import partial
+from typing import Final, Literal
 
 from cellreap.arches import ARCHES
 from cellreap.errors import CellreapError
 from cellreap.headers import HeaderError, event_table
 from cellreap.model.ids import ROOT
 from cellreap.model.indexed import IndexedModel
-from cellreap.trace.check.accounts import USES, Accounts
-from cellreap.trace.check.answers import SEES as ANSWER_SEES
+from cellreap.trace.check.accounts import USES
+from cellreap.trace.check.answers import ANSWERED
 from cellreap.trace.check.concerns import Context
-from cellreap.trace.check.context import Concern
+from cellreap.trace.check.context import OUTSIDE, WITHIN, handler_of
+from cellreap.trace.check.independent import without
 from cellreap.trace.check.interleaved import TOLD as SERVED_TOLD
 from cellreap.trace.check.powers import CHANGES as CAUSED
 from cellreap.trace.check.reports import REPORTED
@@ -57,25 +59,12 @@ GRANTED: Final = frozenset({"RESOURCE", "made HOLD"})
 """What tells of a PD capability that the configuration gives. One that was refused is given after
 the next message, before what follows from that.
 """
-
-
-def _registered(table: str) -> dict[str, tuple[type[Concern], Callable[..., None]]]:
-    """Event -> (the concern that handles it, the method). Each event has exactly one concern."""
-    found: dict[str, tuple[type[Concern], Callable[..., None]]] = {}
-    for concern in Concern.__subclasses__():
-        for name, handler in getattr(concern, table).items():
-            if name in found:
-                raise TypeError(f"{name} is handled by {found[name][0]} and by {concern}")
-            found[name] = (concern, handler)
-    return found
-
-
 MARKS: Final[Mapping[str, Collection[str]]] = {
     "stated": STATED_SEES,
     "reported": REPORTED,
     "among steps": frozenset({"INJECTED", "TAKEOVER"}),
     "between": SERVED_TOLD | {"STEP"},
-    "answered": ANSWER_SEES,
+    "answered": ANSWERED,
     "aside": TRUTH_EVENTS | {"ANSWER"},
     "ends": TOMBSTONE_SEES,
     "true": TRUTH_SEES,
@@ -89,10 +78,6 @@ MARKS: Final[Mapping[str, Collection[str]]] = {
 among those of a step, and those `aside` between events that must follow each other. Both change
 nothing.
 """
-OUTSIDE: Final = _registered("handlers")
-"""Events outside cleanups. They may also come while a cleanup waits."""
-WITHIN: Final = _registered("within")
-"""Events that are part of a cleanup."""
 
 
 @dataclass(slots=True)
@@ -101,7 +86,7 @@ class _Kind:
 
     outside: Callable[[Event], None] | None
     within: Callable[[Running, Event], None] | None
-    uses: Callable[[Accounts, Event], None] | None
+    uses: Callable[[Event], None] | None
     """Counts what an event uses. The model has the event already."""
     marks: frozenset[str]
     """Of MARKS."""
@@ -193,7 +178,7 @@ class Replay:
         try:
             self._handle(event, kind)
             if kind.uses is not None:
-                kind.uses(context.accounts, event)
+                kind.uses(event)
             if context.rounds.ending:
                 context.rounds.see(event)
             if context.expected is not None:
@@ -206,13 +191,9 @@ class Replay:
 
     def _kind(self, name: str, told: str) -> _Kind:
         """What is done with the events of this name that tell this."""
-        bound: dict[str, Any] = {}
-        for of, table in (("outside", OUTSIDE), ("within", WITHIN)):
-            concern, handler = table.get(told, (Concern, None))
-            its = getattr(self._context, concern.__name__.lower(), None)
-            bound[of] = handler and handler.__get__(its)
+        its = partial(handler_of, self._context, told)
         marks = frozenset(mark for mark, whose in MARKS.items() if name in whose or told in whose)
-        return _Kind(**bound, uses=USES.get(told), marks=marks)
+        return _Kind(its(OUTSIDE), its(WITHIN), its(USES), marks)
 
     def finish(self) -> None:
         """Ends the replay."""
@@ -243,9 +224,10 @@ class Replay:
         context, name = self._context, event.told
         freed, collections = context.freed, context.collections
         of_no_cleanup = name == "STATE" or (name in ("QUEUE", "SETTLED") and event["n"] == "0")
-        if context.debts.open and not self._answers(event, of_no_cleanup):
-            for owed in context.debts.forgive():
-                context.bad("order.answer", f"{name}: expected {owed} before it")
+        if context.debts and not self._answers(event, of_no_cleanup):
+            for owed in sorted(context.debts):
+                context.bad("order.answer", f"{name}: expected {' '.join(owed)} before it")
+            context.debts.clear()
         if context.nodes.deleting is not None:
             context.nodes.interrupt(event)
         if freed.beginning or freed.suspending or context.triggers.to_stop:
@@ -259,12 +241,12 @@ class Replay:
 
     def _answers(self, event: Event, of_no_cleanup: bool) -> bool:
         """Whether the event may come while others are required."""
-        context, name, before = self._context, event.told, self._context.previous
+        context, name = self._context, event.told
         if name == "REFUSE":
-            return context.debts.has(name, event["pd"], event["op"], event["status"])
+            return (name, event["pd"], event["op"], event["status"]) in context.debts
         if name in FAULT_ANSWERS:
-            return context.debts.has(name, event["pd"])
-        if name == "TICKET" and before is not None and asks(before):
+            return (name, event["pd"]) in context.debts
+        if name == "TICKET" and asks(context.previous):
             return True
         deletes = name == "DELETE" and context.nodes.deleting is not None
         owed = name == "QUEUE" and of_no_cleanup and event["kind"] != "probe"
@@ -287,7 +269,9 @@ class Replay:
 
     def _outside(self, event: Event, kind: _Kind) -> None:
         context, name, marks = self._context, event.told, kind.marks
-        if "stopping" not in marks and context.cleanups.is_any():
+        cleanups = context.cleanups
+        under_way = cleanups.number is not None or cleanups.awaiting or context.residue.of
+        if under_way and "stopping" not in marks:
             context.cleanups.see_outside(event)
         if event.name == "THREAD" and (name == "answered THREAD") == (event["by"] == "-"):
             context.breaks("order.change", f"by={event['by']}: only who answered has one")
@@ -365,3 +349,25 @@ class Replay:
         context.authority.demand_rights()
         context.state.demand_printed(event)
         context.legal("at the end")
+
+
+Look = Callable[[Literal["before", "after"], Event, IndexedModel], None]
+"""Gets a state, without what a cleanup that runs beside dooms, and the event CLEANUP or SETTLED."""
+
+
+class AroundCleanups(Replay):
+    """Calls `look` before and after each cleanup."""
+
+    def __init__(self, report: Report, look: Look, expected: Expected | None = None) -> None:
+        super().__init__(report, expected)
+        self._look = look
+
+    def feed(self, event: Event) -> None:
+        if event.name == "CLEANUP":
+            self._look("before", event, self._state())
+        super().feed(event)
+        if event.name == "SETTLED":
+            self._look("after", event, self._state())
+
+    def _state(self) -> IndexedModel:
+        return without(self.model, self.context.cleanups.doomed())

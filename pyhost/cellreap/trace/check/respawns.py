@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from cellreap import headers
-from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.context import Concern, Context, outside
 from cellreap.trace.events import Event
 
 
@@ -73,6 +72,7 @@ class Respawns(Concern):
             self.bad("respawn.rule")
         before.pd, before.due = pd, False
 
+    @outside("due RESPAWN")
     def due(self, event: Event) -> None:
         """due RESPAWN: a PD was destroyed and will be made anew."""
         name, count = event["name"], event.number("count")
@@ -86,6 +86,7 @@ class Respawns(Concern):
         self.compare("respawn.delay", delay_ms=entry.delay(count, self._longest))
         entry.count, entry.due = count, True
 
+    @outside("over RESPAWN")
     def stays_down(self, event: Event) -> None:
         """over RESPAWN: a PD was destroyed and its budget is used up."""
         name = event["name"]
@@ -111,5 +112,3 @@ class Respawns(Concern):
         if entry is None or self._is_there(entry) or entry.due or entry.stays_down:
             self.bad("respawn.due")
         return entry
-
-    handlers: ClassVar[Handlers] = {"due RESPAWN": due, "over RESPAWN": stays_down}

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from enum import IntEnum
-from typing import Final, Generic, TypeVar
+from enum import Enum
+from typing import Final
 
 from cellreap import headers
 from cellreap.model import reference
@@ -34,65 +34,54 @@ rest has further steps.
 """
 
 Row = tuple[str, ...]
-_T = TypeVar("_T", bound=Row)
-_Thing = TypeVar("_Thing")
 
 
-class Phase(IntEnum):
-    """The phases of a cleanup, in order."""
+class Phase(Enum):
+    """The phases of a cleanup, in order, for people."""
 
-    PLAN = 0
-    SUSPEND_FIRST = 1
-    MARK = 2
-    TELL = 3
-    SUSPEND_REST = 4
-    DESTROY = 5
-    NOTIFY = 6
-    SETTLED = 7
+    PLAN = "the plan"
+    SUSPEND_FIRST = "the suspending of the PDs at depth 0"
+    MARK = "the marking"
+    TELL = "the telling of subscribers"
+    SUSPEND_REST = "the suspending of the other doomed PDs"
+    DESTROY = "the destroying"
+    NOTIFY = "the notices"
+    SETTLED = "SETTLED"
 
-
-PHASE_NAMES = (
-    "the plan",
-    "the suspending of the PDs at depth 0",
-    "the marking",
-    "the telling of subscribers",
-    "the suspending of the other doomed PDs",
-    "the destroying",
-    "the notices",
-    "SETTLED",
-)
+    def __lt__(self, other: Phase) -> bool:
+        order = list(Phase)
+        return order.index(self) < order.index(other)
 
 
-def lacking(wanted: Mapping[_T, int], has: Mapping[_T, int]) -> list[_T]:
+def lacking(wanted: Mapping[Row, int], has: Mapping[Row, int]) -> list[Row]:
     """What is wanted more often than it is there, sorted."""
     return sorted(each for each, count in wanted.items() if has.get(each, 0) < count)
 
 
-class Together(Generic[_Thing]):
+class Together(list[Row]):
     """What the next STEP tells of, if it follows the events that tell its effects.
 
     A step may have several effects of one kind if they concern the same PD or space.
     """
 
-    def __init__(self) -> None:
-        self.things: list[_Thing] = []
-        self._of: str | None = None
+    _of: str | None = None
 
-    def add(self, thing: _Thing, of: str | None) -> bool:
+    def add(self, thing: Row, of: str | None) -> bool:
         """Records an effect. Returns whether it can be of the same step as those before it.
 
         of: what it concerns; None if a step has only one such effect.
         """
-        fits = not self.things or (of is not None and of == self._of)
+        fits = not self or (of is not None and of == self._of)
         if not fits:
-            self.things.clear()
-        self.things.append(thing)
+            self.clear()
+        self.append(thing)
         self._of = of
         return fits
 
-    def take(self, first: _Thing, count: int) -> list[_Thing]:
+    def take(self, first: Row, count: int) -> list[Row]:
         """The effects of a STEP, which tells the first one and their number. Empty: others."""
-        things, self.things = self.things, []
+        things = self.copy()
+        self.clear()
         return things if things[:1] == [first] and len(things) == count else []
 
 
@@ -145,6 +134,8 @@ class Running:
         """the number of later runs over what was left"""
         self.kept: set[Row] = set()
         """the steps (name, node, pd) that this run left for a later one, because they failed"""
+        self.failed: set[Row] = set()
+        """those of all its runs: they may have taken capabilities"""
         self.left: Counter[Row] = Counter()
         """the steps that this run leaves"""
         self.gone: set[str] = set()
@@ -169,7 +160,7 @@ class Running:
         self.steps: Counter[Row] = Counter()
         self.calls = 0
         """the kernel calls of the steps of this run"""
-        self.notifying = Together[Row]()
+        self.notifying = Together()
         """the notices as (step, node, receiver)"""
 
     def set_plan(self, plan: reference.Plan, before: IndexedModel, plannable: IndexedModel) -> None:
@@ -246,10 +237,6 @@ class Running:
     def is_turn(self, pd: str, node: str) -> bool:
         """Whether a PD that is told of a node now is told of the turn of its destructor."""
         return pd == node and pd in self.destructors and not self.to_tell
-
-    def destructors_before(self, group: int) -> set[str]:
-        """The PDs whose destructors must have had their turn before a group is destroyed."""
-        return {pd for pd, of in self.destructors.items() if of <= group} - self.ended
 
     def go_on(self, model: IndexedModel, plannable: IndexedModel) -> None:
         """Goes on in the current model with the same plan: nodes are destroyed already."""

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The settings of the system, which the trace tells before its first PD."""
+"""The settings of the system, which the trace tells before its first PD, and making that fails, by
+injection or not: what was made before the failure is undone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Final, Literal, cast
+from typing import Final, Literal, cast
 
 from cellreap.errors import UsageError
 from cellreap.headers import constant, printed_names
 from cellreap.model.closeness import MAX_FR, Closeness, parse_share
-from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.context import Concern, Context, outside
 from cellreap.trace.events import Event
 
 OFTEN: Final = frozenset({"rsi-min", "fail-step", "fail-make"})
@@ -81,13 +83,17 @@ class Settings(Concern):
             self.bad("settings.told", "expected a SETTING fr-max or rsi-min before it")
             self.closeness = None
 
+    @outside("SETTING")
     def setting(self, event: Event) -> None:
         """SETTING: one of them."""
         what = event["what"]
         order = printed_names("trace_events.h", "CR_SETTING")
         before = max((order[each] for each in self._seen), default=0)
-        follows = self.context.previous is None or self.context.previous.name in PLACE
-        late = self._complete or not follows or min(before, order["fail-step"]) > order[what]
+        late = (
+            self.context.previous.name not in PLACE
+            or self._complete
+            or min(before, order["fail-step"]) > order[what]
+        )
         again = what in self._seen and what not in OFTEN
         self._seen.append(what)
         idle = [field for field in IDLE if field not in USES[what]]
@@ -132,6 +138,7 @@ class Settings(Concern):
         self.failures.append(failure)
         injected[failure.text] = 0
 
+    @outside("INJECTED")
     def happens(self, event: Event) -> None:
         """INJECTED: a failure happens now."""
         failure, injected = Failure.of(event), self.context.report.injected
@@ -145,10 +152,48 @@ class Settings(Concern):
         else:
             self.context.takeovers.injected(event, failure.how)
 
-    handlers: ClassVar[Handlers] = {"SETTING": setting, "INJECTED": happens}
-
 
 def _one_of(word: str, words: Iterable[str]) -> str:
     if word not in words:
         raise ValueError(f"word={word}: expected one of {', '.join(words)}")
     return word
+
+
+_CAPABILITY: Final = frozenset({"slot", "parent", "grant"})
+_RESOURCE: Final = frozenset({"node", "edge", *_CAPABILITY})
+STEPS: Final = {
+    "pd": frozenset(printed_names("make_steps.h", "CR_MAKE_STEP")),
+    "space": _RESOURCE,
+    "resource": frozenset({"node", "edge", "slot", "parent"}),
+    "request": _CAPABILITY | {"edge"},
+    "hold": _RESOURCE,
+    "map": frozenset({"edge"}),
+    "subscription": frozenset({"edge"}),
+    "memory": frozenset({"slot", "block", "objects", "node", "edge"}),
+    "region": frozenset({"slot", "block", "objects", "table", "page", "node", "edge"}),
+}
+"""What is made -> the kinds of steps that this can take."""
+
+
+class Making(Concern):
+    """MAKE_FAILED."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.due = False
+        """an error was injected: the next event says so"""
+
+    def demand(self, event: Event) -> None:
+        """Any other event, or INJECTED."""
+        if self.due and event.name != "MAKE_FAILED":
+            self.bad("inject.making", "expected MAKE_FAILED before it")
+        self.due = False
+
+    @outside("MAKE_FAILED")
+    def fail(self, event: Event) -> None:
+        """MAKE_FAILED: a step was refused. Everything is as before."""
+        known = event["kind"] in STEPS[event["what"]] and event["step"] != "0"
+        if not known or event["status"] == "0":
+            self.bad("making.step")
+        self.compare("making.undone", undone=event.number("step") - 1)
+        self.context.memory.check_sums(event)

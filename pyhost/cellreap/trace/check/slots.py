@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -69,7 +70,7 @@ class Slots(Concern):
         super().__init__(context)
         self._first = headers.constant("protocol.h", "CR_SLOT_FIRST_FREE")
         self._end = 1 << headers.constant("limits.h", "CR_CSPACE_BITS_MAX")
-        self._cspaces: dict[str, _CSpace] = {}
+        self._cspaces: defaultdict[str, _CSpace] = defaultdict(_CSpace)
         self._times = 0  # how often a slot was filled
         self._clients: dict[str, dict[str, None]] = {}
         """server -> the PDs that have or had a capability to something that it manages"""
@@ -82,7 +83,7 @@ class Slots(Concern):
         if self._needs_none(pd, node, kind, slot):
             self.compare("slots.none", number=0)
             return
-        cspace = self._cspaces.setdefault(pd, _CSpace())
+        cspace = self._cspaces[pd]
         if (kind, node) in cspace.of:
             self.compare("slots.one", number=cspace.of[kind, node])
         elif (rule := self._unfit(slot, cspace)) is not None:
@@ -125,8 +126,7 @@ class Slots(Concern):
 
     def of(self, pd: str) -> dict[int, Capability]:
         """The slots of a PD in which capabilities are, by the events."""
-        cspace = self._cspaces.get(pd)
-        return {} if cspace is None else cspace.used
+        return self._cspaces[pd].used
 
     def filling(self, pd: str, slot: int) -> int:
         """A number that names the time at which the slot was last filled."""
@@ -139,24 +139,22 @@ class Slots(Concern):
 
     def is_kept_empty(self, pd: str, slot: int) -> bool:
         """Whether the slot, or any slot, must not be given until the PD finishes a notice."""
-        cspace = self._cspaces.get(pd)
-        return cspace is not None and (slot in cspace.reserved or cspace.lost >= MAX_LOST_SLOTS)
+        cspace = self._cspaces[pd]
+        return slot in cspace.reserved or cspace.lost >= MAX_LOST_SLOTS
 
     def servers_of(self, pd: str) -> Collection[str]:
         """The PDs that manage, or managed, something that the PD has or had a capability to."""
-        return self._cspaces[pd].servers if pd in self._cspaces else ()
+        return self._cspaces[pd].servers
 
     def give_back(self, event: Event, pd: str, node: str, gone: bool) -> int:
         """A PD gives a capability back. gone: whether it was the last of its kind to that node.
 
         Returns the slot that is empty now, or 0.
         """
-        kind, cspace = event["kind"], self._cspaces.get(pd)
-        has = 0 if cspace is None else cspace.of.get((kind, node), 0)
+        capability, cspace = (event["kind"], node), self._cspaces[pd]
+        has = cspace.of.get(capability, 0)
         self.compare("slots.given_back", number=has)
-        if not gone or not has or cspace is None:
-            return 0
-        return self._empty(pd, cspace, (kind, node))
+        return self._empty(pd, cspace, capability) if gone and has else 0
 
     def tell(self, pd: str, slot: int, about: str) -> None:
         """Somebody else emptied the slot. The PD must be told, if it can act now or later.
@@ -173,8 +171,7 @@ class Slots(Concern):
 
     def _untold(self, pd: str, about: str) -> list[int]:
         """The slots with a loss that the PD will be told under this name."""
-        cspace = self._cspaces.get(pd, _CSpace())
-        return [slot for slot, of in cspace.reserved.items() if of.about == about]
+        return [slot for slot, of in self._cspaces[pd].reserved.items() if of.about == about]
 
     def told(self, pd: str, about: str, token: int) -> None:
         """The PD is told of a loss."""
@@ -222,9 +219,9 @@ class Slots(Concern):
 
         One that failed is delivered again.
         """
-        cspace = self._cspaces.get(pd)
-        if cspace is None or not succeeded:
+        if not succeeded:
             return
+        cspace = self._cspaces[pd]
         slots = [slot for slot, of in cspace.reserved.items() if of.token == token]
         for slot in slots:
             cspace.lost -= cspace.reserved.pop(slot).lost
@@ -232,10 +229,8 @@ class Slots(Concern):
 
     def forget(self, pd: str) -> None:
         """The PD is destroyed."""
-        cspace = self._cspaces.get(pd)
-        if cspace is not None:
-            for capability in list(cspace.of):
-                self._empty(pd, cspace, capability)
-            for server in cspace.servers:
-                del self._clients[server][pd]
-            del self._cspaces[pd]
+        cspace = self._cspaces.pop(pd, _CSpace())
+        for capability in list(cspace.of):
+            self._empty(pd, cspace, capability)
+        for server in cspace.servers:
+            del self._clients[server][pd]

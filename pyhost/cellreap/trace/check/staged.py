@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import ClassVar
 
 from cellreap import headers
 from cellreap.arches import ARCHES
 from cellreap.trace.check.actors import FROZEN
-from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.context import Concern, Context, outside
 from cellreap.trace.events import Event, cause_of
 from cellreap.trace.faults import STAGED
 from cellreap.trace.report import Unreached, counted
@@ -114,12 +113,13 @@ class Staged(Concern):
         """The trace ends."""
         self._alarm_is_over()
         for actor, order in self.orders.items():
-            if self.context.actors.silence(actor) is None:
+            if actor not in self.context.actors.silent:
                 self.bad("staged.follows", f"expected {order}")
         self.demand_none_left()
 
     # -- events
 
+    @outside("STAGE")
     def stage(self, event: Event) -> None:
         """STAGE: the scenario makes a PD crash."""
         context, how, pd, by = self.context, event["how"], event["pd"], event["by"]
@@ -208,5 +208,3 @@ class Staged(Concern):
             times = f", time {self._fired + 1} of {crash.repeat}" if crash.repeat > 1 else ""
             due = f"crash {self._index + 1}, {crash.how} of {crash.pd}{times}"
         self.bad("config.crash", f"expected {due}")
-
-    handlers: ClassVar[Handlers] = {"STAGE": stage}

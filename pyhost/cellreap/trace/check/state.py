@@ -1,15 +1,58 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Printed states and digests: snapshots outside cleanups, and when a state must be printed."""
+"""Printed states and digests: snapshots outside cleanups, and when a state must be printed. Their
+rows are those of the replay's model.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import ClassVar
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Final
 
 from cellreap.model.csvstate import state_rows
-from cellreap.trace.check.context import Concern, Context, Handlers
-from cellreap.trace.check.rows import compare_rows, with_doomed
+from cellreap.model.graph import DOOMED, MANAGER
+from cellreap.model.indexed import IndexedModel
+from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.events import Event
+
+_LINK: Final = ",LINK,"
+
+
+def with_doomed(model: IndexedModel, doomed: Collection[str]) -> IndexedModel:
+    """The model with the nodes marked that a cleanup under way has doomed."""
+    if not doomed:
+        return model
+    marked = model.copy()
+    for node in doomed:
+        extra = marked.nodes[node].extra
+        extra = f"{extra} {DOOMED}" if extra else DOOMED
+        marked.nodes[node] = replace(marked.nodes[node], extra=extra)
+    return marked
+
+
+def _sorted_ends(row: str) -> str:
+    """The row of a LINK with its ends in their order."""
+    fields = row.split(",")
+    return ",".join([*fields[:4], *sorted(fields[4:6]), *fields[6:]]) if _LINK in row else row
+
+
+def _printed(row: str) -> str:
+    """A row as the root task prints it: without the MANAGER= that a file may need."""
+    head, _, extra = row.rpartition(",")
+    return f"{head},{extra.partition(' ')[2]}" if extra.startswith(MANAGER) else row
+
+
+def compare_rows(context: Context, rows: Counter[str], expected: list[str]) -> None:
+    """Checks that the rows that were printed are the expected ones, in any order."""
+    if Counter(expected).items() != rows.items():
+        wanted, has = Counter(map(_printed, expected)), Counter(map(_sorted_ends, rows.elements()))
+        for row in sorted(wanted - has):
+            context.bad("state.rows", f"STATE: the row {row} is missing")
+        for row in sorted(has - wanted):
+            text = f"the row {row} is not in the state that the events make"
+            context.bad("state.rows", f"STATE: {text}")
+
 
 CHANGES = frozenset({"PD", "BODY", "SPACE", "RESOURCE", "DELETE", "EDGE", "RIGHTS"})
 """Events that change the model."""
@@ -84,9 +127,7 @@ class State(Concern):
         self.compare("cleanup.calls", calls=0)
         context.memory.check_sums(event)
         marked = with_doomed(context.model, context.cleanups.doomed())
-        compare_rows(context, "STATE", self.rows, state_rows(marked)[1:])
+        compare_rows(context, self.rows, state_rows(marked)[1:])
         self._check_digest()
         context.legal("in this snapshot")
         self.rows = None
-
-    handlers: ClassVar[Handlers] = {}

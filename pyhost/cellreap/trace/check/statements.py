@@ -13,7 +13,7 @@ from typing import Final
 
 from cellreap import headers
 from cellreap.model.digest import stirred
-from cellreap.model.ids import parse_id
+from cellreap.model.ids import number_of, parts_of
 from cellreap.trace.check.context import Context
 from cellreap.trace.check.memory import asks_to_read
 from cellreap.trace.events import Event
@@ -41,16 +41,12 @@ def _said(event: Event) -> list[int]:
 
 
 def _subscribed(event: Event) -> list[int]:
-    parts = parse_id(event["to"])
-    is_space = parts is not None and parts.kind == "RESOURCE_SPACE"
-    return [parts.number if is_space and parts is not None else 0, event.number("number")]
+    parts = parts_of(event["to"])
+    return [parts.number if parts.kind == "RESOURCE_SPACE" else 0, event.number("number")]
 
 
-def _given(event: Event) -> list[int]:
-    parts = parse_id(event["to"])
-    return [0 if parts is None else parts.number]
-
-
+_GIVES: Final = ("give", "send")
+"""Those that make an entry only if read only is asked."""
 _ASKED: Final[Mapping[str, Callable[[Event], list[int]]]] = {
     "say": _said,
     "exit": lambda event: [event.number("code")],
@@ -58,12 +54,9 @@ _ASKED: Final[Mapping[str, Callable[[Event], list[int]]]] = {
     "subscribe": _subscribed,
     "unsubscribe": _subscribed,
     "allow": lambda event: [event.number("count")],
-    "give": _given,
-    "send": _given,
+    **dict.fromkeys(_GIVES, lambda event: [number_of(event["to"])]),
 }
 """Operation -> the words of the entry that its event makes."""
-_GIVES: Final = ("give", "send")
-"""Those that make an entry only if read only is asked."""
 
 
 @dataclass(slots=True)

@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from cellreap import headers
 from cellreap.model.ids import number_of
-from cellreap.trace.check.context import Concern, Context, WithinHandlers
+from cellreap.trace.check.context import Concern, Context, within
 from cellreap.trace.check.running import DESTROYING, MANY, Running
 from cellreap.trace.check.slots import Reservation
 from cellreap.trace.events import Event
@@ -30,9 +28,11 @@ class Steps(Concern):
         elif pd in running.destructors.keys() - running.ended and running.run == 0:
             self.bad("cleanup.destructors", "expected the turn of its destructor before it")
         running.suspended.add(pd)
-        self.context.freed.suspended(pd)
+        if pd not in self.context.freed.stopped:
+            self.bad("freed.stop", f"{pd} was not stopped before")
         self.context.actors.suspend(pd)
 
+    @within("STEP")
     def step(self, running: Running, event: Event) -> None:
         """Checks a STEP event."""
         name, node, pd = event["name"], event["node"], event["pd"]
@@ -176,7 +176,8 @@ class Steps(Concern):
             if group < reached and not running.leaves:
                 self.bad("cleanup.groups", f"{node}: group {group}, but {reached} was begun")
             running.group_reached = max(group, reached)
-            for pd in sorted(running.destructors_before(group)) if running.run == 0 else ():
+            before = {pd for pd, of in running.destructors.items() if of <= group}
+            for pd in sorted(before - running.ended) if running.run == 0 else ():
                 self.bad("cleanup.destructors", f"expected the destructor of {pd} before it")
         for other in sorted(running.must_go_before(node) - running.destroyed):
             self.bad("cleanup.parts", f"expected {other} to be destroyed before it")
@@ -186,6 +187,7 @@ class Steps(Concern):
             if asker not in running.destroyed and (asker, node) not in running.cut:
                 self.bad("cleanup.cut", f"before {asker} lost its REQUEST to it (STEP cut-request)")
 
+    @within("QUEUE")
     def queue(self, running: Running, event: Event) -> None:
         """A notice of the plan is queued."""
         to, kind, node, dead = row = (event["to"], event["kind"], event["node"], event["from"])
@@ -206,5 +208,3 @@ class Steps(Concern):
             reservation = Reservation(event.number("token"), kind == "lost")
             running.reservations[to, node] = reservation
             self.context.slots.told(to, node, reservation.token)
-
-    within: ClassVar[WithinHandlers] = {"STEP": step, "QUEUE": queue}

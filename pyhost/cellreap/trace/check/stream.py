@@ -87,11 +87,7 @@ def _accept_cut(reader: Reader, report: Report) -> None:
     report.broken_off = True
 
 
-def check_file(
-    path: str | Path,
-    progress: Callable[[int], None] | None = None,
-    expected: Expected | None = None,
-) -> Report:
+def check_file(path: str | Path) -> Report:
     """Checks the trace in a file. InputError if there is no trace in it or it cannot be read."""
     with opened(path) as stream:
-        return check_stream(stream, str(path), progress, expected=expected)
+        return check_stream(stream, str(path))

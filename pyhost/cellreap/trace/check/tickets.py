@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 from cellreap import headers
-from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.model.ids import ROOT
+from cellreap.trace.check.context import Concern, Context, outside
 from cellreap.trace.check.work import COUNTS, Tag
 from cellreap.trace.events import Event, asks
 from cellreap.trace.report import Ticket
@@ -23,67 +23,48 @@ TICKETED: Final[Mapping[str, str]] = {
 """EXTRACT, or the cause of a TRIGGER -> the operation whose answer is its ticket, perhaps with its
 state.
 """
+_COLLECT: Final = TICKETED["collect"]
+_ENDS: Final = {"over", "cancelled", "prevented"}
+"""The states of tickets of which nothing will come any more."""
 
 
 @dataclass
-class _Asked:
-    """A ticket.
-
-    tag: the account of its notices; None before its cleanup or extraction begins. delays: its owner
-    may be waiting for the destruction of a PD that still exists, and so does nothing else.
-    """
+class Asked:
+    """A ticket. tag: the account of its notices; None before its cleanup or extraction begins."""
 
     shown: Ticket
     op: str
     tag: Tag | None = None
-    collects: bool = False
-    """it is of a collection"""
-    nothing: bool = False
-    """it is of a collection that found nothing"""
     settled: bool = False
-    cancelled: bool = False
-    prevented: bool = False
+    comes_to: str | None = None
+    """its state for good, if that is known though no account has it"""
     was_over: bool = False
-    delays: bool = False
     told_needless: bool = False
     """it was reported that its owner waits needlessly"""
 
 
 class Tickets(Concern):
-    """TICKET, and the tickets for what PDs ask for."""
+    """TICKET, and the tickets for what PDs ask for; CANCEL."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        states = headers.names_of("protocol.h", "cr_ticket_state", "CR_TICKET_")
-        self._names = {number: name for name, number in states.items()}
-        self._queued, self._running = states["queued"], states["running"]
-        self._settled, self._over = states["settled"], states["over"]
-        self._cancelled, self._prevented = states["cancelled"], states["prevented"]
-        self._all: dict[int, _Asked] = {}
-        self._by_tag: dict[Tag, list[_Asked]] = {}
-        self._by_victim: dict[str, list[_Asked]] = {}
-        self._collections: list[_Asked] = []  # whose collection has not come
-        self._delayed: Counter[str] = Counter()
+        self._numbers = headers.names_of("protocol.h", "cr_ticket_state", "CR_TICKET_")
+        self._names = {number: name for name, number in self._numbers.items()}
+        self._all: dict[int, Asked] = {}
+        self._by_tag: dict[Tag, list[Asked]] = {}
+        self._by_victim: dict[str, list[Asked]] = {}
+        self._collections: list[Asked] = []  # whose collection has not come
         self._open: dict[str, dict[int, None]] = {}  # owner -> its tickets that may not be over
 
     # -- for other concerns
 
-    def newest(self) -> tuple[int, str, str] | None:
-        """The last ticket: its number, its owner and the operation. None: there is none."""
-        if not self._all:
-            return None
-        number = len(self._all)
-        return number, self._all[number].shown.pd, self._all[number].op
+    def newest(self) -> int:
+        """The number of the last ticket. 0: there is none."""
+        return len(self._all)
 
-    def op(self, number: int) -> str | None:
-        """The operation that made the ticket; None if there is no such ticket."""
-        asked = self._all.get(number)
-        return None if asked is None else asked.op
-
-    def owner(self, number: int) -> str | None:
-        """The PD that has the ticket; None if there is no such ticket."""
-        asked = self._all.get(number)
-        return None if asked is None else asked.shown.pd
+    def get(self, number: int) -> Asked | None:
+        """The ticket of this number; None if there is none."""
+        return self._all.get(number)
 
     def begin(self, victim: str, tag: Tag) -> None:
         """The cleanup of a PD begins."""
@@ -102,34 +83,27 @@ class Tickets(Concern):
     def nothing_to_collect(self) -> None:
         """A collection found nothing."""
         for asked in self._collections:
-            asked.nothing = True
-            self._delays_no_more(asked)
+            asked.comes_to = "over"
         self._collections = []
 
     def settle(self, tag: Tag) -> None:
         """The work of an account is done except for its notices."""
         for asked in self._by_tag.get(tag, ()):
             asked.settled = True
-            self._delays_no_more(asked)
 
     def forget(self, pd: str) -> None:
         """The PD is destroyed."""
-        for asked in self._by_victim.pop(pd, ()):
-            self._delays_no_more(asked)
+        self._by_victim.pop(pd, None)
         self._open.pop(pd, None)
-
-    def _delay(self, asked: _Asked) -> None:
-        asked.delays = True
-        self._delayed[asked.shown.pd] += 1
-
-    def _delays_no_more(self, asked: _Asked) -> None:
-        if asked.delays:
-            asked.delays = False
-            self._delayed[asked.shown.pd] -= 1
 
     def may_wait(self, pd: str) -> bool:
         """Whether the PD may be waiting for the destruction of a PD that still exists."""
-        return self._delayed[pd] > 0
+        tickets = (self._all[number] for number in self._open.get(pd, ()))
+        return any(
+            each.op == _COLLECT or each in self._by_victim.get(each.shown.what or "", ())
+            for each in tickets
+            if not each.settled and each.comes_to is None
+        )
 
     def awaits(self, tag: Tag, receiver: str) -> bool:
         """Whether a ticket that was not over awaited this receiver's notices of an account."""
@@ -169,42 +143,18 @@ class Tickets(Concern):
                     if not numbers:
                         del self._open[owner]
                 else:
-                    fewest += self._over not in states
+                    fewest += "over" not in states
                     most += 1
         return fewest, most
 
-    def cancel(self, of: str, number: int) -> str | None:
-        """CANCEL: the work of a ticket is cancelled. What is wrong with that; None if nothing."""
-        context, asked = self.context, self._all.get(number)
-        if asked is None or asked.shown.pd != of:
-            return f"ticket={number}: {of} has no such ticket"
-        victim = asked.shown.what
-        if asked.collects:
-            return f"ticket={number}: a collection cannot be cancelled"
-        if victim is not None:
-            if asked.cancelled or asked.tag is not None or victim not in context.triggers.later:
-                return f"ticket={number}: the end of {victim} is not put off"
-            context.triggers.cancel(victim)
-            self._by_victim[victim].remove(asked)
-            self._delays_no_more(asked)
-        else:
-            assert asked.tag is not None
-            x = asked.tag[1]
-            if x not in context.extractions.running:
-                return f"ticket={number}: extraction {x} is not under way"
-            context.extractions.cancel(x)
-        asked.cancelled = True
-        return None
-
-    def _is_over(self, asked: _Asked) -> bool:
+    def _is_over(self, asked: Asked) -> bool:
         """Whether nothing will come of the ticket any more, for certain."""
-        return self._states(asked) in ({self._over}, {self._cancelled}, {self._prevented})
+        return self._states(asked) <= _ENDS
 
     def prevent(self, victim: str) -> None:
         """The PD is not terminated after all."""
         for asked in self._by_victim.pop(victim, []):
-            asked.prevented = True
-            self._delays_no_more(asked)
+            asked.comes_to = "prevented"
 
     # -- events
 
@@ -212,26 +162,22 @@ class Tickets(Concern):
         """A PD asked for something, and has the next ticket."""
         context, pd = self.context, event["by"]
         victim = event.optional("pd") if event.name == "TRIGGER" else None
-        number, op = len(self._all) + 1, TICKETED[event.values.get("cause", event.name)]
-        asked = self._all[number] = _Asked(Ticket(number, pd, victim), op)
+        number, op = self.newest() + 1, TICKETED[event.values.get("cause", event.name)]
+        asked = self._all[number] = Asked(Ticket(number, pd, victim), op)
         context.report.tickets.append(asked.shown)
         self._open.setdefault(pd, {})[number] = None
-        if op == "collect":
-            asked.collects = True
+        if op == _COLLECT:
             self._collections.append(asked)
-            self._delay(asked)
         elif victim is None:
             asked.tag = ("extraction", context.extractions.last)
             self._by_tag.setdefault(asked.tag, []).append(asked)
-        else:
+        elif victim in context.model.nodes:
             self._by_victim.setdefault(victim, []).append(asked)
-            if victim in context.model.nodes:
-                self._delay(asked)
-        is_extraction = victim is None and not asked.collects
-        waits = context.settings.mode == "sync" and not is_extraction
-        if waits and context.actors.silence(pd) is None:
+        waits = context.settings.mode == "sync" and op != "extract"
+        if waits and pd not in context.actors.silent:
             context.actors.waiting[pd] = number
 
+    @outside("TICKET")
     def ticket(self, event: Event) -> None:
         """TICKET: the owner of a ticket is told its state."""
         context = self.context
@@ -247,23 +193,21 @@ class Tickets(Concern):
             late = context.notices.work.has_work(owner)
             # A PD that used a plain send does not wait for the answer. The root task notices that
             # at once.
-            before = context.previous
-            sent = before is not None and asks(before) and state == self._queued
-            ends = (self._over, self._cancelled, self._prevented)
-            if state not in ends and not late and not sent:
+            sent = asks(context.previous) and state == self._numbers["queued"]
+            if self._names.get(state) not in _ENDS and not late and not sent:
                 text = f"ticket={number}: state={state}: {owner} is to be told when it is over"
                 self.bad("tickets.wait", text)
         context.actors.may_act(event, owner)
 
-    def _check_state(self, event: Event, asked: _Asked) -> None:
+    def _check_state(self, event: Event, asked: Asked) -> None:
         shown = asked.shown
         state = event.number("state")
         expected: tuple[int, ...] = (0,) * len(COUNTS)
         if asked.tag is not None:
             expected = self.context.notices.work.counts(asked.tag, shown.pd)
-        states = self._states(asked)
+        states = {self._numbers[name]: name for name in self._states(asked)}
         if state not in states:
-            names = " or ".join(f"{each} ({self._names[each]})" for each in sorted(states))
+            names = " or ".join(f"{number} ({name})" for number, name in sorted(states.items()))
             text = f"ticket={shown.ticket}: state={state}: expected {names}"
             self.bad("tickets.state", text)
         for name, should in zip(COUNTS, expected, strict=True):
@@ -274,22 +218,75 @@ class Tickets(Concern):
                 self.bad("tickets.counts", text)
         shown.state = self._names.get(state, str(state))
 
-    def _states(self, asked: _Asked) -> set[int]:
+    def _states(self, asked: Asked) -> set[str]:
         """The states that the owner may be told now."""
-        if asked.cancelled:
-            return {self._cancelled}
-        if asked.prevented:
-            return {self._prevented}
-        if asked.collects and asked.tag is None:
-            return {self._over} if asked.nothing else {self._queued}
+        if asked.comes_to is not None:
+            return {asked.comes_to}
         if asked.tag is None:
             # If another cleanup destroyed the PD, the ticket is updated when its own turn comes.
-            there = asked.shown.what in self.context.model.nodes
-            return {self._queued} if there else {self._queued, self._over}
+            there = asked.op == _COLLECT or asked.shown.what in self.context.model.nodes
+            return {"queued"} if there else {"queued", "over"}
         if not asked.settled:
-            return {self._running}
+            return {"running"}
         if self.context.notices.work.is_over(asked.tag, asked.shown.pd):
-            return {self._over}
-        return {self._settled, self._over} if asked.was_over else {self._settled}
+            return {"over"}
+        return {"settled", "over"} if asked.was_over else {"settled"}
 
-    handlers: ClassVar[Handlers] = {"TICKET": ticket}
+    # -- cancellation of what has not taken effect; docs/operations.md says what that is
+
+    @outside("CANCEL")
+    def cancel(self, event: Event) -> None:
+        """CANCEL: a PD cancels what it, or a PD that it may terminate, asked for."""
+        context, number, name = self.context, event.number("ticket"), event["name"]
+        pd, of = event["pd"], event.optional("of")
+        if not context.actors.may_act(event, pd):
+            return
+        if pd == ROOT:
+            self.bad("cancel.right")
+        if of is None:
+            wrong = f"of=- ticket={number}: whose ticket?" if number else None
+            wrong = wrong or context.respawns.cancel(name)
+        else:
+            body = context.model.body_of(of) if of in context.model.nodes else None
+            if of != pd and (body is None or (pd, body) not in context.model.holds):
+                self.bad("cancel.right")
+            wrong = self._cancel_ticket(of, number) if number else self._connect(pd, of, name)
+            if wrong is None and not number:
+                context.actors.refuse_cancelled(of)
+        if wrong is not None or (of is not None and number and name != "-"):
+            self.bad("cancel.what", wrong or "")
+
+    def _connect(self, pd: str, of: str, name: str) -> str | None:
+        """What is wrong if a PD waited for a space until now; None if nothing."""
+        actors, model = self.context.actors, self.context.model
+        if of == pd or name == "-":
+            return "expected the name of a space for which another PD waits"
+        if of in actors.silent or of in actors.waiting:
+            return f"{of} waits for no space"
+        for space, manager in model.manager.items():
+            there = self.context.report.names.get(space) == name and not model.is_core(space)
+            if there and manager in model.nodes and manager not in actors.silent:
+                return f"{space} is there, so nobody waits for it"
+        return None
+
+    def _cancel_ticket(self, of: str, number: int) -> str | None:
+        """The work of a ticket is cancelled. What is wrong with that; None if nothing."""
+        context, asked = self.context, self._all.get(number)
+        if asked is None or asked.shown.pd != of:
+            return f"ticket={number}: {of} has no such ticket"
+        victim = asked.shown.what
+        if asked.op == _COLLECT:
+            return f"ticket={number}: a collection cannot be cancelled"
+        if victim is not None:
+            if asked.comes_to or asked.tag or victim not in context.triggers.later:
+                return f"ticket={number}: the end of {victim} is not put off"
+            context.triggers.cancel(victim)
+            self._by_victim[victim].remove(asked)
+        else:
+            assert asked.tag is not None
+            x = asked.tag[1]
+            if x not in context.extractions.running:
+                return f"ticket={number}: extraction {x} is not under way"
+            context.extractions.cancel(x)
+        asked.comes_to = "cancelled"
+        return None

@@ -9,7 +9,7 @@ the oldest reference goes.
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from cellreap import headers
 from cellreap.model.csvstate import tombstone_rows
@@ -35,10 +35,9 @@ class End(NamedTuple):
     """How a PD came to its end."""
 
     how: str = "dependency"
-    code: str = "0"
-    kind: str = "-"
-    address: str = "0x0"
-    ip: str = "0x0"
+    code: int = 0
+    fault: Event | None = None
+    """Its last FAULT or FAULT_HELD."""
 
 
 class Tombstones(Concern):
@@ -62,23 +61,23 @@ class Tombstones(Concern):
         """The rows of these nodes in a saved state."""
         known = []
         for node in self._known():
-            end, name = self._end(node), self.context.report.names.get(node, "-")
-            fault = None if end.kind == "-" else (end.kind, end.address, end.ip)
-            known.append(Tombstone(node, name, end.how, int(end.code), fault))
+            end, name = self.end_of(node), self.context.report.names.get(node, "-")
+            fault = end.fault
+            what = None if fault is None else (fault["kind"], fault["address"], fault["ip"])
+            known.append(Tombstone(node, name, end.how, end.code, what))
         return tombstone_rows(known)
 
     def see(self, event: Event) -> None:
         """One of SEES: what an end of a PD, or a fault, leaves behind."""
         name = event.name
         if name in ("FAULT", "FAULT_HELD"):
-            what = {each: event[each] for each in ("kind", "address", "ip")}
-            self._note(event["pd"], **what)
+            self._note(event["pd"], fault=event)
         if name == "EXIT":
-            self._note(event["pd"], code=event["code"])
+            self._note(event["pd"], code=event.number("code"))
         how = _HOW.get(cause_of(event) or "")
         if how is not None:
             self._note(event["pd"], how=how)
-        if name == "CLEANUP" and self._end(event["trigger"]).how == "dependency":
+        if name == "CLEANUP" and self.end_of(event["trigger"]).how == "dependency":
             self._note(event["trigger"], how=event["cause"])
 
     def planned(self, cause: str, plan: Plan) -> None:
@@ -92,18 +91,19 @@ class Tombstones(Concern):
 
     def spared(self, pd: str) -> None:
         """A collection does not destroy the PD after all."""
-        if self._end(pd).how == "collect":
+        if self.end_of(pd).how == "collect":
             self._note(pd, how="dependency")
 
-    def _note(self, pd: str, **what: str) -> None:
-        self._ends[pd] = self._end(pd)._replace(**what)
+    def _note(self, pd: str, **what: Any) -> None:
+        self._ends[pd] = self.end_of(pd)._replace(**what)
 
-    def end_of(self, node: str, pd: str) -> End | None:
-        """How the node came to its end, if the PD can ask."""
+    def may_ask(self, pd: str, node: str) -> bool:
+        """Whether the PD can ask how the node came to its end."""
         settled = self._destroyed.get(node) in self._settled
-        return self._end(node) if settled and node in self._refers.get(pd, ()) else None
+        return settled and node in self._refers.get(pd, ())
 
-    def _end(self, node: str) -> End:
+    def end_of(self, node: str) -> End:
+        """How the node came to its end, as far as is known."""
         return self._ends.get(node, End())
 
     def destroyed(self, number: int, node: str) -> None:

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 from cellreap.model.ids import ROOT
-from cellreap.trace.check.context import Concern, Context, Handlers
-from cellreap.trace.check.independent import concerns, first_independent
+from cellreap.trace.check.context import Concern, Context, outside
+from cellreap.trace.check.independent import beyond, concerns, first_independent
 from cellreap.trace.events import Event, asks, cause_of
 from cellreap.trace.report import Lateness
 
@@ -76,7 +76,7 @@ class Triggers(Concern):
         if not self._pending:
             self.bad("triggers.cleanup")
             return
-        due, first = self._due(), next(iter(self._pending.values()))
+        due, first = self.due(), next(iter(self._pending.values()))
         if due is None or (due.pd, due.cause) != (pd, cause):
             self.bad("triggers.order", f"expected {'it later' if due is None else due}")
         del self._pending[pd if pd in self._pending else (due or first).pd]
@@ -84,11 +84,7 @@ class Triggers(Concern):
             self.bad("freed.stop", f"expected stopped THREAD pd={pd} right before it")
             self.later.discard(pd)
 
-    def may_begin(self) -> bool:
-        """Whether a cleanup of a trigger is due."""
-        return self._due() is not None
-
-    def _due(self) -> Trigger | None:
+    def due(self) -> Trigger | None:
         """The trigger whose cleanup begins next. None if all must wait.
 
         The cleanup of a trigger touches none that waits, and that of no trigger before it.
@@ -110,12 +106,12 @@ class Triggers(Concern):
     def look(self) -> None:
         """A trigger came or a cleanup ended. A trigger that waits may now have to begin."""
         self.looks = True
-        self.context.collections.look()
+        self.context.collections.looks = True
 
     def demand_begun(self) -> None:
         """Checks that no trigger waits needlessly when a PD acts again."""
         self.looks = False
-        due = self._due()
+        due = self.due()
         if due is not None:
             self.bad("triggers.needless", f"expected the CLEANUP of {due} before it")
 
@@ -161,6 +157,7 @@ class Triggers(Concern):
 
     # -- events
 
+    @outside("TRIGGER")
     def told(self, event: Event) -> None:
         """TRIGGER."""
         cause, when = event["cause"], event["when"]
@@ -180,6 +177,7 @@ class Triggers(Concern):
         if asks(event):
             self.context.tickets.accept(event)
 
+    @outside("FAULT", "EXIT")
     def trigger(self, event: Event) -> None:
         """A PD becomes a trigger, now or later."""
         context = self.context
@@ -240,13 +238,18 @@ class Triggers(Concern):
         self._pending[top] = Trigger(top, TREE, event.line)
         self.look()
         # Each lives until it is stopped itself: it may be in a call to one that is stopped first.
-        for pd in sorted(_tree(context, top) - {top} - context.freed.stopped):
+        for pd in sorted(beyond(top, self._created_by) - {top} - context.freed.stopped):
             self.to_stop[pd] = event.line
+
+    def _created_by(self, creator: str) -> list[str]:
+        """What the PD created, but for what is doomed."""
+        created = [pd for its, pd in self.context.model.owns if its == creator]
+        return [pd for pd in created if not self.context.cleanups.dooms_pd(pd)]
 
     def _prevented(self, event: Event) -> None:
         """A PD that was to be terminated later goes on."""
         pd, context = event["pd"], self.context
-        due = self._due()
+        due = self.due()
         if pd not in self.later or due is None or due.pd != pd:
             self.bad("triggers.order", f"expected it where the cleanup of {pd} is due")
         if context.authority.would_destroy(pd) is None:
@@ -270,17 +273,3 @@ class Triggers(Concern):
         if notice is not None:
             late = Lateness(pd, token, notice.kind, notice.node, deadline, ms)
             context.report.late.append(late)
-
-    handlers: ClassVar[Handlers] = {"FAULT": trigger, "EXIT": trigger, "TRIGGER": told}
-
-
-def _tree(context: Context, top: str) -> set[str]:
-    """The PD, and what it created, transitively, but for what is doomed."""
-    tree, pending = {top}, [top]
-    while pending:
-        creator = pending.pop()
-        for its_creator, pd in context.model.owns:
-            if its_creator == creator and pd not in tree and not context.cleanups.dooms_pd(pd):
-                tree.add(pd)
-                pending.append(pd)
-    return tree

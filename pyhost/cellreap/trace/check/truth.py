@@ -7,17 +7,63 @@ import functools
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, Final
+from typing import Final
 
 from cellreap import headers
 from cellreap.model.ids import ROOT, is_channel, is_line, is_memory, is_region
-from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.context import Concern, Context, outside
 from cellreap.trace.check.kernel_caps import KernelCaps
 from cellreap.trace.check.own_slots import has_parent
 from cellreap.trace.check.slots import Capability
 from cellreap.trace.check.snapshot import SnapshotError, read_snapshot
-from cellreap.trace.check.times import Times
 from cellreap.trace.events import Event, cause_of
+
+
+class Times:
+    """The TIME events of one answer of the kernel."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._told: dict[str, tuple[str, str]] = {}  # PD -> who has its time, whom it calls
+        self._tells: bool | None = None  # whether this kernel tells it
+
+    def told(self, event: Event) -> None:
+        """TIME."""
+        if event["pd"] in self._told:
+            self._context.bad("truth.form", f"TIME: pd={event['pd']}: told twice")
+        self._told[event["pd"]] = event["at"], event["calls"]
+
+    def compare(self) -> None:
+        """The answer is complete."""
+        pds, bad = set(self._context.model.pds()) - {ROOT}, self._context.bad
+        if self._tells is None and pds:
+            self._tells = bool(self._told)
+        for pd in sorted(self._told.keys() ^ (pds if self._tells else set())):
+            bad("truth.form", f"TIME: {pd}: expected it of each PD that is there, or of none")
+        for pd in sorted(self._told.keys() & pds):
+            at, lent = self._told[pd][0], self._lent_to(pd)
+            if at not in lent and not self._may_be(pd, at):
+                calls = f", and it calls {', '.join(lent)}" if lent else ""
+                bad("truth.time", f"TIME: the time of {pd} is at {at}{calls}")
+        self._told = {}
+
+    def _may_be(self, pd: str, at: str) -> bool:
+        number = self._context.authority.number
+        if at == "-":  # it waits, or never runs any more
+            return bool(number(pd, "passive")) or self._context.actors.is_suspended(pd)
+        return at == pd or (at == ROOT and number(pd, "budget_us") < number(pd, "period_us"))
+
+    def _lent_to(self, pd: str) -> list[str]:
+        """The passive PDs along the chain of its calls."""
+        found: list[str] = []
+        at = self._told[pd][1]
+        while (
+            at in self._told and at not in found and self._context.authority.number(at, "passive")
+        ):
+            found.append(at)
+            at = self._told[at][1]
+        return found
+
 
 EVENTS: Final = frozenset({"TRUTH", "CAPS", "TIME", "OWN_CAPS", "UNTYPEDS"})
 """Events that change nothing. They may stand between events that must follow each other."""
@@ -135,6 +181,7 @@ class Truth(Concern):
             return False
         return self._pds <= expected.snapshots_up_to
 
+    @outside("TRUTH")
     def truth(self, event: Event) -> None:
         """TRUTH: the kernel's word begins."""
         expected = self.context.expected
@@ -168,6 +215,7 @@ class Truth(Concern):
 
     # -- the parts
 
+    @outside("CAPS")
     def caps(self, event: Event) -> None:
         """CAPS: a CNode of a PD."""
         if not self.part(event):
@@ -184,11 +232,13 @@ class Truth(Concern):
             size, slots = before[0], {**before[1], **slots}
         self._caps[key] = (size, slots)
 
+    @outside("TIME")
     def time(self, event: Event) -> None:
         """TIME: who has the scheduling context of a PD."""
         if self.part(event):
             self._times.told(event)
 
+    @outside("OWN_CAPS")
     def own_caps(self, event: Event) -> None:
         """OWN_CAPS: a CNode of the root task."""
         if not self.part(event):
@@ -199,6 +249,7 @@ class Truth(Concern):
         counts = {letter: int(values[name]) for name, letter in _COUNTED.items()}
         self._counts[event["cnode"]] = counts
 
+    @outside("UNTYPEDS")
     def untypeds(self, event: Event) -> None:
         """UNTYPEDS: the kernel's word is complete. Compares all of it."""
         if not self.part(event):
@@ -277,7 +328,7 @@ class Truth(Concern):
     def _cspace(self, pd: str, has: Slots, held: Held) -> Slots:
         slots = {slot: _OF_ITS_OWN[name] for slot, name in self._kernel.own(pd, has).items()}
         for slot, (_, node) in held:
-            if slot in has or not self._kernel.may_lack(node, pd):
+            if slot in has or not self.context.residue.may_lack(node, pd):
                 slots[slot] = (
                     _NOTIFICATION if is_channel(node) else _OTHER if is_line(node) else _ENDPOINT
                 )
@@ -298,7 +349,7 @@ class Truth(Concern):
         parents = self._parents(pd)
         slots.update(dict.fromkeys(range(_TABLES, parents), _OTHER))
         for slot, (kind, node) in held:
-            there = parents + slot in has or not self._kernel.may_lack(node, pd)
+            there = parents + slot in has or not self.context.residue.may_lack(node, pd)
             if kind == "REQUEST" and there:
                 slots[parents + slot] = _ENDPOINT
         return slots
@@ -324,7 +375,7 @@ class Truth(Concern):
     def _lacks(self, cnode: str, letter: str) -> int:
         """How many capabilities a cleanup that left something may have taken from the CNode."""
         weigh = _MAY_LACK.get((cnode, letter))
-        left = filter(self._kernel.may_lack, self.context.model.space_of)
+        left = filter(self.context.residue.may_lack, self.context.model.space_of)
         return 0 if weigh is None else sum(weigh(self.context, node) for node in left)
 
     def _of_model(self, cnode: str, halves: int) -> dict[str, int]:
@@ -341,14 +392,6 @@ class Truth(Concern):
         if cnode == "memory":
             return {_OTHER: sum(_parts(self.context, node) for node in model.space_of)}
         return {_UNTYPED: halves} if cnode == "untypeds" else {}
-
-    handlers: ClassVar[Handlers] = {
-        "TRUTH": truth,
-        "CAPS": caps,
-        "TIME": time,
-        "OWN_CAPS": own_caps,
-        "UNTYPEDS": untypeds,
-    }
 
 
 def _parts(context: Context, memory: str) -> int:
