@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from cellreap.headers import constant
-from cellreap.trace.check.calls import TAKES
+from cellreap.trace.check.steps import TAKES
 from cellreap.trace.writer import Draft
 from kit.answering import answer
 from kit.broken_configurations import held

@@ -8,15 +8,12 @@ from cellreap.trace.check.actors import Actors
 from cellreap.trace.check.answers import Answers
 from cellreap.trace.check.authority import Authority
 from cellreap.trace.check.blame import Blame
-from cellreap.trace.check.calls import Calls
 from cellreap.trace.check.causes import Causes, Consent
 from cellreap.trace.check.cleanup import Cleanups
 from cellreap.trace.check.collections import Collections, Saved
 from cellreap.trace.check.configured import Configured
 from cellreap.trace.check.context import Shared
 from cellreap.trace.check.extractions import Extractions
-from cellreap.trace.check.freed import Freed
-from cellreap.trace.check.interleaved import Interleaved
 from cellreap.trace.check.memory import Memory
 from cellreap.trace.check.nodes import Edges, Nodes
 from cellreap.trace.check.notices import Notices
@@ -28,11 +25,11 @@ from cellreap.trace.check.settings import Making, Settings
 from cellreap.trace.check.slots import Slots
 from cellreap.trace.check.staged import Staged
 from cellreap.trace.check.state import State
-from cellreap.trace.check.steps import Steps
+from cellreap.trace.check.steps import Calls, Interleaved, Steps
 from cellreap.trace.check.tickets import Tickets
 from cellreap.trace.check.timing import Hung, Timing
 from cellreap.trace.check.tombstones import Tombstones
-from cellreap.trace.check.triggers import Triggers
+from cellreap.trace.check.triggers import Freed, Triggers
 from cellreap.trace.check.truth import Truth
 from cellreap.trace.expected import Expected
 from cellreap.trace.report import Report

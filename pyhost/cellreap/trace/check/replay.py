@@ -18,13 +18,13 @@ from cellreap.trace.check.answers import ANSWERED
 from cellreap.trace.check.concerns import Context
 from cellreap.trace.check.context import OUTSIDE, WITHIN, handler_of
 from cellreap.trace.check.independent import without
-from cellreap.trace.check.interleaved import TOLD as SERVED_TOLD
 from cellreap.trace.check.powers import CHANGES as CAUSED
 from cellreap.trace.check.reports import REPORTED
 from cellreap.trace.check.running import Running
 from cellreap.trace.check.state import CHANGES
 from cellreap.trace.check.statements import SEES as STATED_SEES
 from cellreap.trace.check.statements import Stated
+from cellreap.trace.check.steps import TOLD as SERVED_TOLD
 from cellreap.trace.check.tombstones import SEES as TOMBSTONE_SEES
 from cellreap.trace.check.triggers import TREE
 from cellreap.trace.check.truth import EVENTS as TRUTH_EVENTS

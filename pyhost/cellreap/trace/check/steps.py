@@ -1,14 +1,50 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The steps of a cleanup."""
+"""The steps of a cleanup, the kernel calls that each needs, by kind, and what is served between
+them.
+
+SERVED ends what the operation of one PD did. The cleanup concerns neither the PD nor anything that
+the operation names, so its plan is still the reference's plan afterwards.
+
+The numbers of the calls follow from the model, the slots and the notices, and are exact for every
+step:
+
+- `suspend`: the PD's thread is suspended. Its endpoint is revoked, which takes all capabilities to
+  the PD, and deleted, which restarts the calls that are queued there. The reply object of a passive
+  PD, and of one that is called over channels, is deleted too. Calls that give lent time back, and
+  those at the door of a PD for Microkit, are not counted. A call that the PD has
+  received is found in the registers of the caller, so these are read once for each PD with a slot
+  that leads to the stopped one and with a thread that is not suspended. Each PD that is answered
+  (THREAD answered) is resumed. These calls count for this step, no matter when the PD was stopped.
+- `cut-request`, and `destroy-resource` for each resource: if the server lives on, the messages that
+  wait at its endpoint are cancelled, the capabilities of all holders are revoked, and their parent
+  is deleted. If the server is stopped, its endpoint is gone, and all of them with it. The server of
+  the capability to a PD is the root task, which always lives.
+- `destroy-pd`: each region of the PD is revoked, and then its untyped, of which everything else of
+  it was made.
+- `tell`, `notify`: the receiver is signalled if it is not stopped and had nothing to fetch before
+  the step. A signal stays until it is received, and the receiver then fetches until nothing is
+  left.
+- `mark`, `await`, `destroy-space`: only the model changes.
+
+A step that was attempted several times needs at least the calls of one attempt, and at most as many
+in each. If it was left before, it may need fewer.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
 from cellreap import headers
-from cellreap.model.ids import number_of
+from cellreap.model import reference
+from cellreap.model.ids import ROOT, is_line, is_memory, is_region, number_of, parse_id
 from cellreap.trace.check.context import Concern, Context, within
-from cellreap.trace.check.running import DESTROYING, MANY, Running
+from cellreap.trace.check.independent import stands_for
+from cellreap.trace.check.own_slots import has_parent
+from cellreap.trace.check.running import DESTROYING, MANY, QUEUEING, Running
 from cellreap.trace.check.slots import Reservation
-from cellreap.trace.events import Event
+from cellreap.trace.events import Event, counts_in, id_fields
 
 
 class Steps(Concern):
@@ -208,3 +244,258 @@ class Steps(Concern):
             reservation = Reservation(event.number("token"), kind == "lost")
             running.reservations[to, node] = reservation
             self.context.slots.told(to, node, reservation.token)
+
+
+TOLD: Final = frozenset(
+    {
+        "SAY", "RESOURCE", "made HOLD", "dropped HOLD", "made MAP", "dropped MAP",
+        "REFUSE", "REFUSED", "MAKE_FAILED",
+    }
+)  # fmt: skip
+"""What is told of what is served, before SERVED."""
+
+
+class Interleaved(Concern):
+    """SERVED."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.open: Running | None = None
+        """the cleanup that pauses while an operation is served"""
+        self._asker: str | None = None
+        """the PD that asks for it, if anything was told of it yet"""
+        self._turn: set[str] = set()
+        """the PDs that were served since the last step"""
+        self._most = 0
+        """kernel calls of the last step, or of the last resource that it destroyed"""
+        self._left = 0
+        """kernel calls of the steps that were left since then"""
+        self._follows = False
+        """a step was left, and the next one must follow"""
+
+    # -- for other concerns
+
+    def see(self, event: Event) -> None:
+        """STEP, one of TOLD, and any event while an operation is served, before it is handled."""
+        if event.told not in TOLD:
+            if self.open is not None and event.name != "SERVED":
+                self.bad("interleaved.over", f"expected SERVED pd={self._asker} before it")
+                self.open = None
+            if event.name == "STEP":
+                self._turn.clear()
+                self._most, self._left = self._left + _of_last_thing(event), 0
+                self._follows = False
+            return
+        self.told(event)
+
+    def told(self, event: Event) -> None:
+        """One of TOLD, or an ANSWER that tells what a PD asked."""
+        if self.open is None and self.context.cleanups.running is not None:
+            self._begin(self.context.cleanups.running)
+        if self.open is not None:
+            self._asks(event.values.get("asker", event.values.get("pd", self._asker)))
+            for field in id_fields(event.name):
+                self._may_name(self.open, event[field])
+
+    def residue(self, event: Event) -> None:
+        """TAKEOVER: a step was left, and another one follows before the cleaner stops."""
+        self._left += event.counts("kinds").total()
+        self._follows = True
+
+    def settle(self, running: Running) -> None:
+        """The cleanup ends. What was served between its steps is there after it."""
+        if not running.served:
+            return
+        plannable = self.context.residue.plannable(running)
+        if running.gone:
+            running.go_on(self.context.model, plannable)
+            return
+        plan = reference.replan(plannable, running.reference)
+        if plan != running.reference:
+            self.bad("interleaved.independent")
+        running.before = self.context.model
+        running.going = reference.going(self.context.model, plan)
+        running.result.broken = reference.hanging(plannable, plan)
+
+    def _may_name(self, running: Running, value: str) -> None:
+        if parse_id(value) is not None and stands_for(self.context.model, value) & running.touched:
+            self.bad("interleaved.independent", f"{value} concerns the cleanup that pauses")
+
+    def _begin(self, running: Running) -> None:
+        """An operation is served between two steps."""
+        # Behind a step that plans again comes the new plan.
+        follows = ("STEP", "SERVED", "PLAN") if running.waited else ("STEP", "SERVED")
+        if self._follows or self.context.previous.name not in follows:
+            self.bad("interleaved.place")
+        self.open, self._asker = running, None
+
+    def _asks(self, pd: str | None) -> None:
+        if self._asker not in (None, pd):
+            self.bad("interleaved.over", f"{pd}: expected SERVED pd={self._asker} before it")
+        self._asker = pd
+
+    # -- events
+
+    @within("SERVED")
+    def served(self, running: Running, event: Event) -> None:
+        """SERVED: the PD was answered, and the next step follows."""
+        pd, expected = event["pd"], self.context.expected
+        if self.open is None:
+            self._begin(running)
+        if self._asker is None:  # nothing was told of what it did
+            self.context.actors.may_act(event, pd)
+        self._asks(pd)
+        if pd in self._turn:
+            self.bad("interleaved.turn")
+        if event.number("waited") > self._most:
+            self.bad("interleaved.soon", f"the last step made {self._most} calls")
+        if expected is not None and not expected.runs_between:
+            self.bad("config.system", "expected none without cleaner_priority, or a timer")
+        self._may_name(running, pd)
+        self._turn.add(pd)
+        self.open = None
+        running.served = True
+
+
+def _of_last_thing(step: Event) -> int:
+    """How many kernel calls of a STEP may have been for the last thing that it did."""
+    calls, others = step.counts("kinds").total(), step.number("count") - 1
+    taken = sum(TAKES.values()) * others if step["name"] == "destroy-resource" else 0
+    return max(calls - taken, 0)
+
+
+STOPS: Final = {"suspend": 1, "revoke": 1, "delete": 1}
+TAKES: Final = {"cancel-sends": 1, "revoke": 1, "delete": 1}
+QUIETS: Final = {"copy": 1, "map": 2, "delete": 1}
+"""Of a device, for each entry of its `on_death`."""
+TAKES_LINE: Final = {"revoke": 1, "delete": 1}
+TAKES_THREAD: Final = {"delete": 1, "copy": 1}
+DESTROYS_BODY: Final = {"revoke": 1}
+SIGNALS: Final = {"signal": 1}
+
+
+class Calls(Concern):
+    """The `calls` and `kinds` of STEP. Has no events of its own."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._stops: dict[str, Counter[str]] = {}
+        """PD that is stopped -> the calls that stopped it"""
+        self._signal: bool | None = None
+        """whether the first QUEUE of a step needed a signal, until the STEP comes"""
+
+    # -- for other concerns
+
+    def stop(self, pd: str) -> None:
+        """A PD is stopped."""
+        context = self.context
+        calls = Counter(STOPS)
+        for caller in context.slots.callers(pd):
+            if caller != pd and not context.actors.is_suspended(caller):
+                calls["read-registers"] += 1
+        edges = context.configured.edges
+        config = edges.config(pd)
+        calls["delete"] += bool(config.has_door or context.authority.number(pd, "passive"))
+        if config.parent and edges.live(config.parent):
+            calls.update(TAKES_THREAD)
+        self._stops[pd] = calls + _times(QUIETS, sum(each.quiets for each in config.maps))
+
+    def resume(self, server: str) -> None:
+        """A PD is answered because the server was stopped."""
+        if server in self._stops:
+            self._stops[server]["resume"] += 1
+
+    def forget(self, pd: str) -> None:
+        """The PD is destroyed."""
+        self._stops.pop(pd, None)
+
+    def queue(self, running: Running, to: str) -> None:
+        """A notice of a cleanup will be queued. `running.notifying` has not seen it yet."""
+        if not running.notifying:
+            self._signal = self._signals(to)
+
+    def step(self, running: Running, event: Event) -> None:
+        """Checks the kernel calls of a step, before anything else records the step."""
+        made, name = counts_in(event["kinds"]), event["name"]
+        running.count_calls(made)
+        needs = self._expected(name, event["node"], event["pd"])
+        if name == "suspend" and needs is not None and self.context.expected is None:
+            # Without the configuration nobody knows what makes its devices quiet.
+            needs = Counter(needs) + _times(QUIETS, made.get("map", 0) // QUIETS["map"])
+        attempts = self.context.takeovers.attempts(event)
+        left = self.context.takeovers.done(event)
+        if needs is None:
+            return
+        things = event.number("count") if name == "destroy-resource" else 1
+        due = _times(needs, things)
+        if made == due:
+            return
+        if attempts == 1 and left is None:
+            self._bad(_shown(due))
+            return
+        # The attempts may have failed at the resource behind those that the step destroyed.
+        behind = len(running.left_with(event["node"])) > things
+        most = _times(needs, things - 1 + attempts + behind)
+        all_made = Counter(made) + (left or Counter())
+        if not (due <= all_made and Counter(made) <= most):
+            self._bad(f"{_shown(due)}, and {_shown(needs)} in each of {attempts} attempts")
+
+    def _bad(self, expected: str) -> None:
+        self.bad("cleanup.step_calls", f"{self.context.event}: expected {expected}")
+
+    def residue(self, running: Running, event: Event) -> None:
+        """TAKEOVER: a step is left. The kernel calls of its attempts count for the cleanup."""
+        kinds = event.counts("kinds")
+        running.count_calls(kinds)
+        if event["step"] == "suspend":
+            return  # the calls of its end are not known before it
+        needs = (
+            {}
+            if event["step"] in QUEUEING
+            else self._expected(event["step"], event["node"], event["pd"])
+        )
+        if needs is not None and not kinds <= _times(needs, event.number("attempts")):
+            self._bad(f"at most {_shown(needs)} in each attempt")
+
+    # -- what each step needs
+
+    def _expected(self, name: str, node: str, pd: str) -> Mapping[str, int] | None:
+        """The calls that a step needs. None if the step itself is wrong."""
+        if name == "suspend":
+            return self._stops.get(pd)
+        if name == "destroy-pd":
+            edges = self.context.model.edges_at(node)
+            regions = sum(kind == "HOLD" and is_region(held) for kind, _, held in edges)
+            return _times(DESTROYS_BODY, 1 + regions)
+        if name == "destroy-resource" and is_memory(node):
+            return DESTROYS_BODY
+        if name == "destroy-resource" and not has_parent(self.context, node):
+            return {}
+        if name == "destroy-resource" and is_line(node):
+            return TAKES_LINE
+        if name in ("cut-request", "destroy-resource"):
+            return TAKES if self._is_served(node) else {}
+        if name in ("tell", "notify"):
+            signals = self._signals(pd) if self._signal is None else self._signal
+            self._signal = None
+            return SIGNALS if signals else {}
+        return {}
+
+    def _is_served(self, node: str) -> bool:
+        """Whether the server of a space or resource lives on. For core spaces: the root task."""
+        model = self.context.model
+        server = model.manager.get(model.space_of.get(node, node), ROOT)
+        return server not in self.context.freed.stopped
+
+    def _signals(self, to: str) -> bool:
+        """Whether a notice that is queued now needs a signal."""
+        return to not in self.context.freed.stopped and not self.context.notices.work.is_ready(to)
+
+
+def _times(calls: Mapping[str, int], factor: int) -> Counter[str]:
+    return Counter({kind: factor * count for kind, count in calls.items()})
+
+
+def _shown(calls: Mapping[str, int]) -> str:
+    """As `kinds` tells them."""
+    return ",".join(f"{kind}:{count}" for kind, count in sorted(calls.items()) if count) or "-"
