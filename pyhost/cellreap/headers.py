@@ -318,6 +318,11 @@ def table(header: str, macro: str) -> list[tuple[str | int, ...]]:
     return rows
 
 
+def has_table(header: str, macro: str) -> bool:
+    """Whether a public header has a table with such rows."""
+    return macro in _header(_text(header)).tables
+
+
 @functools.cache
 def own_table(path: str, macro: str) -> list[tuple[str | int, ...]]:
     """The rows of one table of a header that is not public: its path below the sources."""

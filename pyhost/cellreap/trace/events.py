@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Final
 
 from cellreap import headers
 from cellreap.headers import HeaderError
@@ -194,48 +195,33 @@ RECONCILED = "reconcile"
 """The operation of changes that make a saved state. No PD asks for them."""
 
 
-def _vocabularies() -> dict[str, tuple[str, ...]]:
-    """Type in the table CR_TRACE_TYPES -> the words that it allows, from the tables in C."""
-    tables = {
-        "CHANGE": ("trace_events.h", "CR_CHANGE"),
-        "EDGE_KIND": ("model.h", "CR_EDGE_KIND"),
-        "SETTING": ("trace_events.h", "CR_SETTING"),
-        "CAUSE": ("trace_events.h", "CR_CAUSE"),
-        "WHEN": ("trace_events.h", "CR_WHEN"),
-        "FAULT_KIND": ("protocol.h", "CR_FAULT_KIND"),
-        "NOTICE_KIND": ("policy.h", "CR_NOTICE_KIND"),
-        "WORK_RESULT": ("protocol.h", "CR_WORK_RESULT"),
-        "STEP": ("steps.h", "CR_STEP"),
-        "CNODE": ("trace_events.h", "CR_CNODE"),
-        "OWN_CNODE": ("trace_events.h", "CR_OWN_CNODE"),
-        "CRASH": ("trace_events.h", "CR_CRASH_WAY"),
-        "STAND": ("trace_events.h", "CR_STAND"),
-        "DEATH": ("trace_events.h", "CR_DEATH"),
-        "MADE": ("make_steps.h", "CR_MADE"),
-        "MAKE_STEP": ("make_steps.h", "CR_MAKE_STEP"),
-    }
-    words = {
-        name: tuple(word for word in headers.printed_names(*where) if word)
-        for name, where in tables.items()
-    }
-    operations = tuple(operation.word for operation in headers.operations())
-    asked = (*operations, RECONCILED, NOBODY)
-    return {**words, "OP_OR_NONE": asked}
+_WITH_WORDS: Final = (
+    "trace_events.h", "model.h", "protocol.h", "policy.h", "steps.h", "make_steps.h"
+)  # fmt: skip
+"""The headers with tables of words. Those of the type CAUSE are in the table CR_CAUSE."""
+
+
+def _words(name: str) -> tuple[str, ...]:
+    """The words that a type allows, from its table in C. Empty: it has none."""
+    if name == "OP_OR_NONE":
+        return (*(operation.word for operation in headers.operations()), RECONCILED, NOBODY)
+    macro = "CR_CRASH_WAY" if name == "CRASH" else f"CR_{name}"
+    header = next((each for each in _WITH_WORDS if headers.has_table(each, macro)), None)
+    return () if header is None else tuple(filter(None, headers.printed_names(header, macro)))
 
 
 @functools.cache
 def field_types() -> dict[str, FieldType]:
     """The types of fields, by name. HeaderError if C has a type that this module does not know."""
     types: dict[str, FieldType] = {}
-    vocabularies = _vocabularies()
     for name, _, expected in headers.table("trace_events.h", "CR_TRACE_TYPE"):
-        known = vocabularies.get(str(name))
-        if known is not None:
-            one_of = "one of " + ", ".join(known)
-            accepted = frozenset(known)
-            types[str(name)] = FieldType(str(name), one_of, accepted.__contains__, known)
-        elif name in _FORMS:
-            types[str(name)] = FieldType(str(name), str(expected), _FORMS[str(name)])
+        form = _FORMS.get(str(name))
+        words = _words(str(name)) if form is None else ()
+        if form is not None:
+            types[str(name)] = FieldType(str(name), str(expected), form)
+        elif words:
+            one_of = "one of " + ", ".join(words)
+            types[str(name)] = FieldType(str(name), one_of, frozenset(words).__contains__, words)
         else:
             raise HeaderError(
                 f"trace_events.h: CR_TRACE_TYPES has {name}, which {__name__} does not know"
