@@ -461,6 +461,32 @@ def test_the_end_of_a_terminator_that_waits_may_come_late() -> None:
     ]
 
 
+def test_a_cleanup_goes_on_without_a_subscriber_that_waits_for_its_end() -> None:
+    """The subscriber terminates the PD and gets its notice only behind its ticket. Another one has
+    to answer.
+    """
+
+    def run(*also: str) -> list[str]:
+        target = Target(0, 0, "circle", mode="sync")
+        boss, victim = target.pd("boss"), target.pd("victim")
+        for pd in (boss, *map(target.pd, also)):
+            target.body_cap(pd, victim)
+            target.subscribe(pd, victim)
+        target.quiet()
+        target.terminate(victim, boss)
+        steps = target.steps()
+        next(steps)
+        assert list(steps) == []
+        target.account()
+        target.told(1)
+        target.serve_all()
+        return broken(target.end())
+
+    assert run() == []
+    assert run("other") != []
+    assert all(text.startswith("cleanup.awaited: ") for text in run("other"))
+
+
 @pytest.mark.behaviour("M-04")
 def test_who_answers_after_the_extraction_is_over_is_asked_no_more() -> None:
     """A server fetches its own question and waits for the state. Nobody awaits its answer."""
