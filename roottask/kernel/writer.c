@@ -83,6 +83,7 @@ void cr_writer_init(seL4_CPtr untyped, uint32_t (*write)(uint32_t most), int (*i
 void cr_writer_wake(void)
 {
     if (writer.sleeps && writer.is_left()) {
+        writer.sleeps = 0; /* though it may not get the processor: cr_writer_lend */
         seL4_Signal(writer.work);
     }
 }

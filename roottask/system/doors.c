@@ -70,7 +70,7 @@ void cr_door_fill(uint32_t config, cr_body_params *out)
 {
     const uint32_t handler = handler_of(config);
     out->door = doors[config];
-    if (handler != CR_IMAGE_NONE) {
+    if (handler != CR_IMAGE_NONE && cr_find_configured(handler) != 0) {
         out->fault_endpoint = doors[handler];
         out->fault_badge = 1ull << CR_MICROKIT_FAULT_BIT | cr_parent_of(config)->child;
     }

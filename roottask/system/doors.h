@@ -18,7 +18,7 @@
 
 /* Makes the doors. Only for setup. */
 void cr_doors_init(void);
-/* The door of the PD, and where its faults go if it has a parent that handles them. */
+/* The door of the PD, and where its faults go if a parent that is there handles them. */
 void cr_door_fill(uint32_t config, cr_body_params *out);
 /* The capability with which the PD of this end of a channel calls the other one. */
 cr_peer_cap cr_door_cap(uint32_t end);

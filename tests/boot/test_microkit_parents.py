@@ -90,6 +90,22 @@ def test_a_policy_hands_the_faults_over(microkit: Microkit, tmp_path: Path) -> N
     assert made(shown) == {"faulty": times, "parent": 1, "calm": 1, "outer": 1, "bystander": 1}
 
 
+def test_a_child_that_comes_back_without_its_parent_is_cellreaps(
+    microkit: Microkit, tmp_path: Path
+) -> None:
+    """The parent stays down. So each fault of the child is a crash, and it comes back fresh."""
+    policy = '[[pd]]\nname = "fragile"\nfaults = "cellreap"\n' + back("faulty", "calm")
+    shown = microkit.run(family("fragile"), policy, tmp_path)
+    assert shown["violations"] == []
+    names, (first, *later) = shown["names"], shown["cleanups"]
+    assert {names[each] for each, _ in first["destroyed_pds"]} == {"fragile", "faulty", "calm"}
+    assert later
+    assert all([names[each] for each, _ in it["destroyed_pds"]] == ["faulty"] for it in later)
+    assert made(shown) == {
+        "outer": 1, "fragile": 1, "calm": 2, "faulty": 1 + len(later), "bystander": 1
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(("parent", "comes_back"), [("nag", True), ("frail", False)])
 @pytest.mark.behaviour("P-03")
 def test_a_parent_outlives_what_it_asks_of_a_child_that_is_down(

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from cellreap.cli.main import cli
 from cellreap.testing import Target
+from kit.kernels import needs_timer
 
 CONFIG = """\
 [system]
@@ -179,3 +180,52 @@ def test_the_story_of_the_kept_trace_has_a_line_for_each_pd(
     (starved,) = (line for line in lines if line.startswith("starved (PD_4):"))
     assert "PDs of its priority did not get the processor" in starved
     assert "last said" not in starved
+
+
+LATE = """\
+[system]
+name = "late"
+
+[[program]]
+name = "checked"
+sources = ["checked.c"]
+
+[[program]]
+name = "starving"
+sources = ["starving.c"]
+
+[[pd]]
+name = "victim"
+program = "checked"
+
+[[pd]]
+name = "late"
+program = "starving"
+start = "after-cleanup"
+
+[[crash]]
+pd = "victim"
+how = "kill"
+after_ns = 200000000
+"""
+
+
+@pytest.mark.behaviour("Y-05")
+def test_what_was_recorded_before_a_pd_took_the_processor_is_told(
+    target: Target, tmp_path: Path
+) -> None:
+    """The cleanup ends a silence, and has a PD begin that computes for ever."""
+    needs_timer(target.sdk)
+    (tmp_path / "late.toml").write_text(LATE)
+    (tmp_path / "starving.c").write_text(FILES["starving.c"])
+    waiting = FILES["waiting.c"].replace(
+        "cr_wait_for_work", "cr_checkpoint();\n    cr_wait_for_work"
+    )
+    (tmp_path / "checked.c").write_text(waiting)
+    kernel = ["--arch", target.sdk.kernel.arch, "--sdk", str(target.sdk.root)]
+    command = ["run", str(tmp_path / "late.toml"), *kernel, "--idle", "2", "--json"]
+    done = CliRunner().invoke(cli, command, standalone_mode=False)
+    found = json.loads(done.stdout)
+    assert found["violations"] == []
+    assert len(found["cleanups"]) == 1
+    assert "late" in found["names"].values()

@@ -18,6 +18,8 @@ from xml.etree import ElementTree as xml
 
 import tomlkit
 
+from cellreap.api.results import Run
+from cellreap.system.config import Config
 from cellreap.system.microkit.board import Board as Facts
 from cellreap.system.microkit.runnable import runnable_system
 from kit.chaos import Table
@@ -34,6 +36,8 @@ ANSWERED: Final = 77
 PAGE, LARGE = 0x1000, 0x20_0000
 MEMORY: Final = {"aarch64": 0x7000_0000, "riscv64": 0xA000_0000}
 """Of the machine: regions at a physical address are from here on."""
+LONG_MS: Final = 400
+"""Much longer than what a PD does that does nothing bad."""
 LAST: Final = 1 << 36
 """All regions are below."""
 OTHER_IRQS: Final = {"aarch64": (35, 36, 79), "riscv64": (8, 9)}
@@ -53,6 +57,7 @@ class _Described:
 
     def __init__(self, rng: random.Random, board: Board) -> None:
         self.rng, self.board = rng, board
+        self.quiet = "q" if rng.random() < 0.3 else ""
         self.root = xml.Element("system")
         self.pds: list[xml.Element] = []
         self.children: dict[str, list[str]] = {}
@@ -84,7 +89,7 @@ class _Described:
         rng, number = self.rng, len(self.pds)
         may = [pd for pd in self.pds if len(self.children[pd.attrib["name"]]) < CHILDREN]
         parent = rng.choice(may) if may and rng.random() < 0.35 else None
-        name = f"{'p' if parent is None else 'c'}{number}-{rng.randrange(1 << 16):x}"
+        name = f"{'p' if parent is None else 'c'}{self.quiet}{number}-{rng.randrange(1 << 16):x}"
         pd = _add(
             self.root if parent is None else parent,
             "protection_domain",
@@ -242,3 +247,18 @@ def restless(seed: int, board: Board, facts: Facts, programs: Path) -> Table:
         program["elf"] = str(programs / f"{PROGRAM}.elf")
     table.pop("expect", None)
     return disturb(random.Random(f"restless {seed}"), completed(table), DISTURBANCES)
+
+
+def found_wrong(run: Run, config: Config) -> list[str]:
+    """What PDs found to be wrong, as lines of their program. If no PD does anything bad, as their
+    names say, and all are there, nobody waits for an answer at the end.
+    """
+    found = FOUND_WRONG.findall(run.trace.read_bytes())
+    lines = sorted({int(said or int(fault, 16) // 4) for said, fault in found})
+    wrong = [f"{PROGRAM}.c:{line}: a PD found it wrong" for line in lines]
+    quiet = all((pd.microkit_name or "")[1:2] == "q" for pd in config.pds)
+    if quiet and any(hung.ms >= LONG_MS for hung in run.reading.report.hung):
+        wrong.append("a PD has hung that does nothing bad")
+    if quiet and len(run.alive) == len(config.pds) and run.reading.report.waits:
+        wrong.append("all PDs are there, and one waits for an answer for ever")
+    return wrong

@@ -38,11 +38,12 @@ from cellreap.system.microkit.board import board_facts
 from cellreap.system.refkernel import arches_of_refkernel
 from cellreap.system.sdk import Sdk, board_of, is_mcs, kernel_memory
 from cellreap.trace.reader import Reader
+from cellreap.trace.silence import NO_SOUND
 from kit.chaos import Table
 from kit.disturbed import QEMU, disturbed, shrunk
 from kit.microkit import BOARDS, PROGRAMS, Board, link
 from kit.paths import ROOT
-from kit.restless import FOUND_WRONG, PROGRAM, restless
+from kit.restless import PROGRAM, found_wrong, restless
 from kit.saved_states import saved_state
 
 QUIET: Final = Progress(quiet=True)
@@ -51,10 +52,6 @@ EVENTS: Final = 20_000
 """A system that goes on for ever is cut after so many events."""
 SECONDS, IDLE = 10.0, 10.0
 """Longer than any other system takes, on a busy machine."""
-STILL: Final = ("STANDS", "CLOCK", "HELD_UP")
-"""The last events of a system that has nothing more to tell. The root task says what each PD does
-when nothing has happened for 5 s of the machine's own time.
-"""
 MICROKITS: Final = {board.name: board for board in BOARDS}
 SOURCES: Final = ("roottask", "refkernel", "pds", "examples", "configs", "pyhost", "tests", "tools")
 _RULE: Final = re.compile(r":\d+: ([a-z_]+\.[a-z_]+): ")
@@ -102,7 +99,9 @@ class Ending:
             for event in self._reader.feed(self._line, line):
                 self.events += 1
                 told |= self.still and event.name == "CLOCK"  # all STANDS have come
-                self.still = event.name == STILL[0] or (self.still and event.name in STILL)
+                # The root task says what each PD does when nothing has happened for 5 s of the
+                # machine's own time.
+                self.still = event.name == "STANDS" or (self.still and event.name in NO_SOUND)
         return told or self.events > EVENTS
 
 
@@ -146,18 +145,11 @@ def boot(path: Path, arch: str, kernel: str, seed: int = 0) -> Outcome:
     # A crash that did not come about, or a PD that was never created, is what such a system may
     # come to, and no violation. A trace that was ended is checked as far as it goes.
     run = checked_run(read_image(image), booted, trace, QUIET, config=system.config)
-    said, end = [*run.violations, *found_wrong(trace)], end_of(booted, ending)
+    said, end = [*run.violations, *found_wrong(run, system.config)], end_of(booted, ending)
     if end == "failed" and not said:
         said = [f"the run did not come to its end: {booted}"]
     end = "failed" if said else end
     return Outcome(seed, arch, kernel, end, said, booted.events, round(booted.seconds, 2))
-
-
-def found_wrong(trace: Path) -> list[str]:
-    """What PDs for Microkit found to be wrong themselves, as lines of their program."""
-    found = FOUND_WRONG.findall(trace.read_bytes())
-    lines = {int(said or int(fault, 16) // 4) for said, fault in found}
-    return [f"{PROGRAM}.c:{line}: a PD found it wrong" for line in sorted(lines)]
 
 
 def end_of(booted: Boot, ending: Ending) -> str:

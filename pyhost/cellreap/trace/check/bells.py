@@ -73,6 +73,16 @@ class Bells:
         """The address of the endpoint over which it is called."""
         return self._doors.get(self._context.report.names[pd], 0)
 
+    def shut(self, pd: str) -> Iterator[str]:
+        """What a PD that a cleanup left has lost with a door that was closed: its own endpoint, or
+        that of its parent.
+        """
+        context, config = self._context, self._config(pd)
+        if config.has_door and is_closed(context, context.report.names[pd]):
+            yield "NOTIFICATION"
+        if config.handler is not None and self.faults(pd) and is_closed(context, config.handler):
+            yield "FAULT"
+
     def calls(self, pd: str) -> Iterator[int]:
         """The slots with which the PD calls others."""
         for call in self._config(pd).calls:
@@ -119,5 +129,7 @@ class Bells:
         """The capability over which its parent is told of its faults, if that handles them."""
         config = self._config(pd)
         if config.parent_badge is None or config.handler is None:
+            return None
+        if pd in self._context.configured.edges.orphans:
             return None
         return Cap("ep", self._doors.get(config.handler, 0), "WP", config.parent_badge)

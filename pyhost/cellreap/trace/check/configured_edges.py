@@ -42,6 +42,8 @@ class ConfiguredEdges(Concern):
         self.configs: dict[str, ExpectedPd] = {}  # by PD, also of destroyed PDs
         self.pds: dict[str, str] = {}
         """name -> the last PD of it, be it destroyed"""
+        self.orphans: set[str] = set()
+        """PDs whose fault handler was not there when they were made: the root task is it"""
         self._given_back: set[tuple[str, str]] = set()
         """(holder, PD): the holder dropped the capability"""
         self._ungiven: dict[str, bool] = {}
@@ -86,6 +88,8 @@ class ConfiguredEdges(Concern):
         self.pds[config.name] = pd
         model = self.context.model
         handler = None if config.handler is None else self.live(config.handler)
+        if handler is None and config.handler is not None:
+            self.orphans.add(pd)
         has = model.faults.get(pd)
         if has != handler:
             self.bad("config.handler", f"{config.name}: handler {has}: expected {handler}")

@@ -87,6 +87,8 @@ class KernelCaps:
         own = {slot: name for name, slot in slots.items()}
         if has_door(context, pd):
             own[slots["NOTIFICATION"]] = "DOOR"
+        for name in self.bells.shut(pd):
+            del own[slots[name]]
         endpoint = slots.get("ENDPOINT", 0)
         if not context.freed.keeps_endpoint(pd, endpoint in has):
             own.pop(endpoint, None)

@@ -265,7 +265,11 @@ class Running:
                 self.forget_core(node)
 
     def forget_core(self, node: str) -> None:
-        """A core resource is not, or no longer, to be freed by this cleanup."""
+        """A core resource is not, or no longer, to be freed by this cleanup. It may have freed one
+        whose number was given again: that of a PD's thread, which its parent gets anew.
+        """
+        if node in self.destroyed:
+            return
         self.core_freed.pop(node, None)
         self.to_destroy.discard(node)
 

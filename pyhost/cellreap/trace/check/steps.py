@@ -41,7 +41,7 @@ from cellreap.model import reference
 from cellreap.model.ids import ROOT, is_line, is_memory, is_region, number_of, parse_id
 from cellreap.trace.check.context import Concern, Context, within
 from cellreap.trace.check.independent import stands_for
-from cellreap.trace.check.own_slots import has_parent
+from cellreap.trace.check.own_slots import has_parent, is_of_microkit
 from cellreap.trace.check.running import DESTROYING, MANY, QUEUEING, Running
 from cellreap.trace.check.slots import Reservation
 from cellreap.trace.events import Event, counts_in, id_fields
@@ -473,6 +473,8 @@ class Calls(Concern):
             return {}
         if name == "destroy-resource" and is_line(node):
             return TAKES_LINE
+        if name == "cut-request" and is_of_microkit(self.context, pd):
+            return {}  # it stands for no capability
         if name in ("cut-request", "destroy-resource"):
             return TAKES if self._is_served(node) else {}
         if name in ("tell", "notify"):
