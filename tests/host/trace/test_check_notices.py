@@ -19,6 +19,7 @@ from cellreap.model.csvstate import read_state
 from cellreap.trace.check import check_stream
 from cellreap.trace.report import Report, report_json
 from cellreap.trace.writer import Draft, seal
+from kit.collect_run import Collecting
 from kit.records import fits
 from kit.simulated_runs import RUNS, notices_run, sync_run
 from kit.trace_simulator import Target
@@ -483,6 +484,43 @@ def test_a_cleanup_goes_on_without_a_subscriber_that_waits_for_its_end() -> None
         return broken(target.end())
 
     assert run() == []
+    assert run("other") != []
+    assert all(text.startswith("cleanup.awaited: ") for text in run("other"))
+
+
+def test_a_collection_goes_on_without_the_subscriber_that_asked_for_it() -> None:
+    class Unheard(Collecting):
+        """It collects only if it is asked. Its PDs are not served while it waits for them."""
+
+        def __init__(self) -> None:
+            Target.__init__(self, 0, 0)
+            self.spawned, self.saved, self.serves = set(), False, True
+
+        def serve(self, pd: str, result: str = "ok") -> None:
+            if self.serves:
+                super().serve(pd, result)
+
+    def run(asker: str) -> list[str]:
+        target = Unheard()
+        maker = target.pd("maker")
+        pds = {name: target.pd(name, rights={"collect"}) for name in ("subscriber", "other")}
+        child = target.child(maker)
+        body = target.body_cap(pds["subscriber"], child)
+        target.subscribe(pds["subscriber"], child)
+        target.unhold(pds["subscriber"], body)
+        target.quiet()
+        target.fault(maker)
+        target.cleanup()
+        ticket = target.ask(pds[asker])
+        target.serves = False
+        target.collect()
+        target.serves = True
+        target.account()
+        target.told(ticket)
+        target.serve_all()
+        return broken(target.end())
+
+    assert run("subscriber") == []
     assert run("other") != []
     assert all(text.startswith("cleanup.awaited: ") for text in run("other"))
 
