@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from types import MethodType
@@ -61,22 +60,19 @@ outside: Final = partial(handler_in, OUTSIDE)
 within: Final = partial(handler_in, WITHIN)
 
 
-class Debts(Counter[tuple[str, ...]]):
+class Debts(set[tuple[str, ...]]):
     """Events with these values that must come before any others, because the last one requires
-    them.
+    them. None is required twice.
     """
 
     def owe(self, *what: str) -> None:
         """Requires an event."""
-        self[what] += 1
+        self.add(what)
 
     def settle(self, *what: str) -> bool:
         """Records that an event came. Returns whether it was required."""
         due = what in self
-        if self[what] > 1:
-            self[what] -= 1
-        else:
-            del self[what]
+        self.discard(what)
         return due
 
 
