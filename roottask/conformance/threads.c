@@ -95,6 +95,29 @@ static void registers_of_a_caller(void)
     cf_is(w->label, 7);
 }
 
+/* With the registers that an answer may change as they were, the thread calls again. */
+static void answered_call_is_made_anew(void)
+{
+    seL4_UserContext shown = {0};
+    seL4_UserContext registers = {0};
+    seL4_CPtr endpoint = cf_endpoint();
+    volatile cf_worker *w = cf_start(cf_do_call, cf_mint(endpoint, CLIENT, 5), 0);
+    cf_is(cf_receive(endpoint).badge, 5);
+    cf_is(cr_read_registers(w->tcb, &shown), seL4_NoError);
+    cr_reply(cr_caller_now, seL4_MessageInfo_new(9, 0, 0, 0));
+    cf_is(shows_call_of(w, w->cap), 0);
+    cf_is(cr_read_registers(w->tcb, &registers), seL4_NoError);
+    for (uint32_t i = 0; i < CR_CALL_REGISTERS; i++) {
+        *cr_arch_call_register(&registers, i) = *cr_arch_call_register(&shown, i);
+    }
+    cf_is(cr_write_registers(w->tcb, 0, &registers), seL4_NoError);
+    cf_is(cf_receive(endpoint).badge, 5);
+    cf_is(w->progress, 0);
+    cf_reply(7, 0);
+    cf_is(w->label, 7);
+    cf_is(w->progress, 1);
+}
+
 static void registers_of_a_caller_of_a_waiting_server(void)
 {
     seL4_CPtr endpoint = cf_endpoint();
@@ -762,6 +785,7 @@ const cf_check cf_thread_checks[] = {
     {"resume-of-running-thread-does-nothing", resume_of_running_thread_does_nothing},
     {"resume-of-waiting-receiver-waits-again", resume_of_waiting_receiver_waits_again},
     {"registers-of-a-caller", registers_of_a_caller},
+    {"answered-call-is-made-anew", answered_call_is_made_anew},
     {"registers-of-a-caller-of-a-waiting-server", registers_of_a_caller_of_a_waiting_server},
     {"registers-of-a-receiver", registers_of_a_receiver},
     {"thread-without-ipc-buffer", thread_without_ipc_buffer},

@@ -24,8 +24,9 @@
  * - The client waits for another server. Its registers name another slot. No live server therefore
  *   receives a call twice.
  * - The server was built for Microkit. Its endpoint outlives it (doors.h), so whoever is queued
- *   there is served by the next instance. A call that was taken is made anew when the thread is
- *   resumed. Or the call is answered over the reply object, if the configuration states a label.
+ *   there is served by the next instance. A call that was taken is answered over the reply object,
+ *   with the label that the configuration states. If it states `repeat`, the client's registers are
+ *   then as they were, and it makes the call anew.
  * - The client is frozen or stopped. It must remain suspended and is left alone.
  *
  * The client's memory has no influence on this. While the client waits, its registers are the
@@ -46,37 +47,79 @@ const uint8_t *cr_code_of(const cr_pd *pd, seL4_Word ip)
     return cr_body_code(cr_image_elf(cr_sys.image, program), ip, cr_arch_syscall_bytes);
 }
 
-cr_status cr_called_slot(const cr_pd *pd, uint32_t *slot)
+static cr_status read_call(const cr_pd *pd, seL4_UserContext *registers, uint32_t *slot)
 {
-    seL4_UserContext registers;
     seL4_CPtr invoked;
-    if (cr_read_registers(cr_body_cap(&pd->body, CR_BODY_TCB), &registers)) {
+    if (cr_read_registers(cr_body_cap(&pd->body, CR_BODY_TCB), registers)) {
         return CR_ERR_KERNEL;
     }
     /* A thread that runs can have any registers, but it does not stay at a system call. */
-    const uint8_t *code = cr_code_of(pd, cr_arch_ip(&registers));
-    int calls = cr_arch_is_call(&registers, &invoked) && (code == 0 || cr_arch_is_syscall(code));
+    const uint8_t *code = cr_code_of(pd, cr_arch_ip(registers));
+    int calls = cr_arch_is_call(registers, &invoked) && (code == 0 || cr_arch_is_syscall(code));
     *slot = calls && invoked < 1u << pd->body.cspace_bits ? (uint32_t)invoked : 0;
     return CR_OK;
 }
 
-/* Whether the PD's door answers who is in a call to it, rather than have the call made anew. */
-static int answers_at_door(const cr_pd *pd)
+cr_status cr_called_slot(const cr_pd *pd, uint32_t *slot)
 {
-    return cr_pd_has_door(pd) && cr_image_pds(cr_sys.image)[pd->config].callers != CR_IMAGE_REPEAT;
+    seL4_UserContext registers;
+    return read_call(pd, &registers, slot);
 }
 
-/* Whether the slot that a client calls leads to the server. `slot`: that of an edge. A PD for
- * Microkit may have several channels with the server. */
-static int is_call(const cr_pd *client, uint32_t called, uint32_t slot, const cr_pd *server)
+/* Notes who is in a call over the PD's door. */
+static seL4_Error note_callers(const cr_pd *pd)
 {
-    return cr_pd_is_of_microkit(client) ? cr_door_over(client->config, called) == server
-                                        : called == slot;
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
+        cr_pd *client = &cr_sys.pds[i];
+        seL4_UserContext registers;
+        uint32_t slot;
+        if (!cr_pd_exists(client) || !cr_pd_is_of_microkit(client)) {
+            continue;
+        }
+        if (read_call(client, &registers, &slot) != CR_OK) {
+            return seL4_IllegalOperation;
+        }
+        if (cr_door_over(client->config, slot) == pd) {
+            client->shown_for = pd->number;
+            for (uint32_t k = 0; k < CR_CALL_REGISTERS; k++) {
+                client->shown[k] = *cr_arch_call_register(&registers, k);
+            }
+        }
+    }
+    return seL4_NoError;
 }
 
-/* Answers the call that the PD has taken. Its reply object is the only one to know whose it is. */
+/* Whoever showed a call, and does not any more, was answered. `again`: it makes the call anew. */
+static seL4_Error find_answered(const cr_pd *pd, int again)
+{
+    for (uint32_t i = 1; i < cr_most.pds; i++) {
+        cr_pd *client = &cr_sys.pds[i];
+        seL4_UserContext registers;
+        uint32_t slot;
+        if (!cr_pd_exists(client) || client->shown_for != pd->number) {
+            continue;
+        }
+        if (read_call(client, &registers, &slot) != CR_OK) {
+            return seL4_IllegalOperation;
+        }
+        if (slot == 0) {
+            client->taken_by = pd->number;
+            for (uint32_t k = 0; k < CR_CALL_REGISTERS; k++) {
+                *cr_arch_call_register(&registers, k) = client->shown[k];
+            }
+            return again
+                       ? cr_write_registers(cr_body_cap(&client->body, CR_BODY_TCB), 0, &registers)
+                       : seL4_NoError;
+        }
+    }
+    return seL4_NoError;
+}
+
+/* Answers the call that the PD has taken. Its reply object is the only one to know whose it is, and
+ * that whoever its parent stopped is in none. */
 static seL4_Error answer_taken(const cr_pd *pd, cr_slot reply)
 {
+    const uint32_t label = cr_image_pds(cr_sys.image)[pd->config].callers;
     cr_calls_kept calls;
     const uint32_t temporary = cr_pool_take(CR_POOL_OWN);
     if (temporary == 0) {
@@ -84,24 +127,33 @@ static seL4_Error answer_taken(const cr_pd *pd, cr_slot reply)
     }
     const seL4_CPtr copy = cr_cptr(CR_L1_POOL, temporary);
     cr_calls_aside(&calls); /* They are more than those of other PDs, and depend on no PD. */
-    seL4_Error error = cr_copy(cr_slot_at(copy), reply, seL4_AllRights);
+    seL4_Error error = note_callers(pd);
     if (!error) {
-        for (uint32_t i = 1; i < cr_most.pds; i++) {
-            cr_pd *client = &cr_sys.pds[i];
-            uint32_t slot;
-            if (cr_pd_exists(client) && cr_pd_is_of_microkit(client) &&
-                cr_called_slot(client, &slot) == CR_OK &&
-                cr_door_over(client->config, slot) == pd) {
-                client->shown_for = pd->number;
-            }
-        }
-        seL4_Send(copy,
-                  seL4_MessageInfo_new(cr_image_pds(cr_sys.image)[pd->config].callers, 0, 0, 0));
+        error = cr_copy(cr_slot_at(copy), reply, seL4_AllRights);
+    }
+    if (!error) {
+        seL4_Send(copy, seL4_MessageInfo_new(label, 0, 0, 0));
         error = cr_delete(cr_slot_at(copy));
+    }
+    if (!error) {
+        error = find_answered(pd, label == CR_IMAGE_REPEAT);
     }
     cr_calls_back(&calls, 0);
     cr_pool_give(temporary);
     return error;
+}
+
+/* Whether the client is in a call to the server over this slot. With `repeat`, whoever is queued at
+ * the door, or was put out of the reply object, calls anew too. But a child may look so because its
+ * parent stopped it. */
+static int is_caller(const cr_pd *client, uint32_t called, uint32_t slot, const cr_pd *server)
+{
+    if (!cr_pd_has_door(server)) {
+        return called == slot;
+    }
+    return client->taken_by == server->number ||
+           (cr_image_pds(cr_sys.image)[server->config].callers == CR_IMAGE_REPEAT &&
+            cr_parent_of(client->config) == 0 && cr_door_over(client->config, called) == server);
 }
 
 /* Frees the client if it calls the server over this slot. `called` has for each PD the slot that it
@@ -118,11 +170,8 @@ static cr_status free_caller(cr_pd *client, uint32_t slot, const cr_pd *server, 
             return status;
         }
     }
-    /* Whoever showed a call, and does not any more, was answered. Others are queued, and stay. */
-    const int is_free = answers_at_door(server) ? client->shown_for == server->number && *its == 0
-                                                : is_call(client, *its, slot, server);
     /* If the stop is repeated, the registers of a client that was resumed still show the call. */
-    if (!is_free || client->answered_for == server->number) {
+    if (!is_caller(client, *its, slot, server) || client->answered_for == server->number) {
         return CR_OK;
     }
     *its = 0;
@@ -220,7 +269,7 @@ static cr_status stop(cr_pd *pd)
             cr_slot_in(cr_body_cap(&pd->body, CR_BODY_CSPACE),
                        cr_pd_is_of_microkit(pd) ? CR_MICROKIT_SLOT_REPLY : CR_SLOT_REPLY,
                        pd->body.cspace_bits);
-        if ((answers_at_door(pd) && answer_taken(pd, reply)) || cr_delete(reply)) {
+        if ((cr_pd_has_door(pd) && answer_taken(pd, reply)) || cr_delete(reply)) {
             return CR_ERR_KERNEL;
         }
         cr_objects_remove(pd->body.block, CR_OBJECT_REPLY);

@@ -157,7 +157,9 @@ typedef struct cr_pd {
     int has_reports;  /* a listener: it was signalled, and not told since that there are no more */
     int loud;         /* it is stopped, and its devices have not become quiet (regions.h) */
     int stopping;     /* it is stopped, and not all PDs in a call to it are answered */
-    uint32_t shown_for; /* the number of the last one whose callers are answered that it called */
+    uint32_t shown_for; /* the number of the last PD with a door that it called when that stopped */
+    uint32_t taken_by;  /* the same of the last one that had taken its call */
+    seL4_Word shown[CR_CALL_REGISTERS]; /* what an answer to that call may change */
     uint32_t answered_for; /* the number of the last stopped server that it was in a call to */
     uint64_t stop_calls[CR_CALL_COUNT]; /* the kernel calls that stopped it, by kind */
 } cr_pd;

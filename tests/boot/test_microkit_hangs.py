@@ -73,22 +73,40 @@ def test_a_pd_that_waits_has_not_hung(microkit: Microkit, tmp_path: Path) -> Non
     assert (shown["hung"], shown["cleanups"]) == ([], [])
 
 
+def stopped_in_a_call(more: str) -> str:
+    """A system whose parent stops its child while that waits for the answer to a call. more: of the
+    server's memory.
+    """
+    ticks = f'<map mr="ticks" vaddr="{TICKS:#x}" perms="r" setvar_vaddr="ticks"/>'
+    caller = pd("caller", 'priority="50" id="0"', "", "caller")
+    return (
+        '<memory_region name="ticks" size="0x1000"/>'
+        + pd("parent", 'priority="120"', caller, "warden")
+        + pd("server", 'priority="100"', more, "warden")
+        + pd("counter", 'priority="0"', ticks, "counter")
+        + '<channel><end pd="caller" id="0" pp="true"/><end pd="server" id="0"/></channel>'
+        + '<channel><end pd="server" id="1"/><end pd="parent" id="1"/></channel>'
+    )
+
+
 @pytest.mark.behaviour("S-05")
 def test_a_server_keeps_no_call_of_a_caller_that_its_parent_stopped(
     microkit: Microkit, tmp_path: Path
 ) -> None:
     """It looks as if it still waited: only the parent and the kernel know that it does not."""
-    ticks = f'<map mr="ticks" vaddr="{TICKS:#x}" perms="r" setvar_vaddr="ticks"/>'
-    caller = pd("caller", 'priority="50" id="0"', "", "caller")
-    system = (
-        '<memory_region name="ticks" size="0x1000"/>'
-        + pd("parent", 'priority="120"', caller, "warden")
-        + pd("server", 'priority="100"', "", "warden")
-        + pd("counter", 'priority="0"', ticks, "counter")
-        + '<channel><end pd="caller" id="0" pp="true"/><end pd="server" id="0"/></channel>'
-        + '<channel><end pd="server" id="1"/><end pd="parent" id="1"/></channel>'
-    )
     policy = '[[pd]]\nname = "caller"\ncall_ms = 20\n'
-    shown = microkit.run(system, policy, tmp_path)
+    shown = microkit.run(stopped_in_a_call(""), policy, tmp_path)
     assert ("warden", "stopped it") in shown["said"]
     assert (shown["verdict"], shown["hung"], shown["cleanups"]) == ("pass", [], [])
+
+
+@pytest.mark.behaviour("P-04")
+def test_the_call_of_a_caller_that_its_parent_stopped_is_not_made_anew(
+    microkit: Microkit, tmp_path: Path
+) -> None:
+    """The server faults in the call, and comes back. Its caller stays stopped."""
+    to_read = f'<map mr="ticks" vaddr="{TICKS:#x}" perms="r" setvar_vaddr="to_read"/>'
+    policy = '[[pd]]\nname = "server"\nrespawn = true\ncallers = "repeat"\n'
+    shown = microkit.run(stopped_in_a_call(to_read), policy, tmp_path)
+    assert ("warden", "stopped it") in shown["said"]
+    assert len(shown["cleanups"]) == 1

@@ -180,6 +180,22 @@ def test_a_server_faults_in_a_call(
     assert starts == [FRESH] * {'"repeat"': 3, "77": 2}.get(callers, 1)
 
 
+@pytest.mark.parametrize("passive", [False, True])
+@pytest.mark.behaviour("P-04")
+def test_the_call_of_a_child_is_made_anew(
+    microkit: Microkit, tmp_path: Path, passive: bool
+) -> None:
+    """Its registers do not tell whether its parent stopped it; the server's reply object does."""
+    caller = pd("caller", 'priority="50"', "", "caller")
+    child = pd("caller", 'priority="50" id="3"', "", "caller")
+    system = served(passive).replace(caller, pd("parent", "", child, "hello"))
+    policy = '[[pd]]\nname = "adder"\nrespawn = true\ncallers = "repeat"\n'
+    shown = microkit.run(system, policy, tmp_path)
+    assert (shown["verdict"], shown["violations"]) == ("pass", [])
+    heard = [text for name, text in shown["said"] if name == "caller"]
+    assert heard == [*(f"answer {i}" for i in range(5)), "done 5"]
+
+
 def test_a_driver_comes_back_and_has_its_interrupt(microkit: Microkit, tmp_path: Path) -> None:
     """It went with the interrupt asserted and not acknowledged. The number is beyond 31. It is also
     called: its capability to receive is not to the notification that its interrupt signals.

@@ -72,6 +72,10 @@ void cr_arch_set_argument(seL4_UserContext *registers, seL4_Word value);
 /* The number of the system call that a thread with these registers is in, if it is in one.
  * `invoked` is the address of the capability that the call invokes. */
 seL4_Word cr_arch_syscall(const seL4_UserContext *registers, seL4_CPtr *invoked);
+/* The registers that an answer without words may change: of the instruction, of the capability and
+ * of the description of the message. */
+enum { CR_CALL_REGISTERS = 3 };
+seL4_Word *cr_arch_call_register(seL4_UserContext *registers, uint32_t which);
 /* Returns whether these are the registers of a thread in a seL4_Call. */
 static inline int cr_arch_is_call(const seL4_UserContext *registers, seL4_CPtr *invoked)
 {

@@ -90,6 +90,12 @@ seL4_Word cr_arch_syscall(const seL4_UserContext *registers, seL4_CPtr *invoked)
     return registers->x7;
 }
 
+seL4_Word *cr_arch_call_register(seL4_UserContext *registers, uint32_t which)
+{
+    seL4_Word *const found[CR_CALL_REGISTERS] = {&registers->pc, &registers->x0, &registers->x1};
+    return found[which];
+}
+
 seL4_Word cr_arch_ip(const seL4_UserContext *registers)
 {
     return registers->pc;

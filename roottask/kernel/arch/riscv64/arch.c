@@ -91,6 +91,12 @@ seL4_Word cr_arch_syscall(const seL4_UserContext *registers, seL4_CPtr *invoked)
     return registers->a7;
 }
 
+seL4_Word *cr_arch_call_register(seL4_UserContext *registers, uint32_t which)
+{
+    seL4_Word *const found[CR_CALL_REGISTERS] = {&registers->pc, &registers->a0, &registers->a1};
+    return found[which];
+}
+
 seL4_Word cr_arch_ip(const seL4_UserContext *registers)
 {
     return registers->pc;

@@ -90,6 +90,12 @@ seL4_Word cr_arch_syscall(const seL4_UserContext *registers, seL4_CPtr *invoked)
     return registers->rdx;
 }
 
+seL4_Word *cr_arch_call_register(seL4_UserContext *registers, uint32_t which)
+{
+    seL4_Word *const found[CR_CALL_REGISTERS] = {&registers->rip, &registers->rdi, &registers->rsi};
+    return found[which];
+}
+
 seL4_Word cr_arch_ip(const seL4_UserContext *registers)
 {
     return registers->rip;
