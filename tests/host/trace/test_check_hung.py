@@ -70,9 +70,21 @@ def test_nobody_hangs_by_the_call_of_a_pd_that_does_something() -> None:
 
 def test_nobody_hangs_who_waits_by_the_call_of_a_child(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its parent may have stopped it in the call."""
+    all_are_children(monkeypatch)
+    assert rules(hung_run()) == {"hung.hung"}
+
+
+def all_are_children(monkeypatch: pytest.MonkeyPatch) -> None:
     child = replace(configured_edges._UNKNOWN, parent="parent")
     monkeypatch.setattr(configured_edges, "_UNKNOWN", child)
-    assert rules(hung_run()) == {"hung.hung"}
+
+
+def test_a_child_may_leave_a_probe_unanswered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It can run, but its parent may have stopped it."""
+    late = [(name, {**of, "ran": 300} if name == "HELD_UP" else of) for name, of in hung_run()]
+    assert "hung.unanswered" in rules(late)
+    all_are_children(monkeypatch)
+    assert "hung.unanswered" not in rules(late)
 
 
 def leaves_its_endpoint(ms: int, called: bool = True) -> list[Draft]:

@@ -280,7 +280,8 @@ class Hung(Concern):
             self.bad("hung.unanswered")
             return
         probe = self.probes[pd]
-        if ms < probe.ms or (probe.by is None and ran >= probe.ms):
+        alone = probe.by is None and not self._has_parent(pd)  # else it may have been stopped
+        if ms < probe.ms or (alone and ran >= probe.ms):
             self.bad("hung.unanswered", f"ms={ms} ran={ran}: {pd} has {probe.ms} ms")
         self._has_passed(ms, probe.since)
         probe.since = self.context.timing.now
