@@ -15,6 +15,7 @@ from kit.answering import TICKET, answer
 from kit.arches import ARCHES
 from kit.broken_traces import of_drafts
 from kit.reports_run import reports_run
+from kit.residue_run import residue_run
 from kit.simulated_runs import RUNS, block_fs_db_app
 from kit.trace_simulator import Target
 
@@ -96,6 +97,16 @@ def test_what_had_a_number_before_a_saved_state_is_gone(
     target.quiet()
     target.events.append(answer(pd, "look", [state], 0, number))
     assert rules(target.end()) == broken
+
+
+@pytest.mark.behaviour("S-11", "S-14")
+def test_who_is_told_of_a_node_may_ask_though_its_cleanup_left_another() -> None:
+    drafts = residue_run()
+    at = next(i for i, (name, _) in enumerate(drafts) if name == "FINISH_WORK")
+    words = [0, 0, 0, 0, 0, 0, *packed("BLOCK", 2), *packed("disk_1", 4)]
+    told = answer(drafts[at][1]["pd"], "post_mortem", words, space=1)
+    assert rules([*drafts[:at], told, *drafts[at:]]) == set()
+    assert rules([*drafts[: at + 1], told, *drafts[at + 1 :]]) == {"answers.words"}
 
 
 @pytest.mark.behaviour("S-14")

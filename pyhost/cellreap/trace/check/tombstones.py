@@ -99,8 +99,7 @@ class Tombstones(Concern):
 
     def may_ask(self, pd: str, node: str) -> bool:
         """Whether the PD can ask how the node came to its end."""
-        settled = self._destroyed.get(node) in self._settled
-        return settled and node in self._refers.get(pd, ())
+        return node in self._refers.get(pd, ())
 
     def end_of(self, node: str) -> End:
         """How the node came to its end, as far as is known."""
