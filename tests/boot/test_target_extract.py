@@ -207,6 +207,26 @@ def test_a_lying_server_is_refused_each_time_and_changes_nothing(target: Target)
         assert len(set(rows)) == len(rows)
 
 
+@pytest.mark.behaviour("M-03", "M-11")
+@pytest.mark.parametrize(("nodes", "takes"), [(9, False), (10, True)])
+def test_a_server_is_asked_no_more_than_it_may_have_nodes(
+    nodes: int, takes: bool, target: Target
+) -> None:
+    """Two extractions ask for its space, and in one message it wants to be asked for each of four
+    resources instead, twice: ten questions.
+    """
+    change = together(
+        with_pd("mapper", args=(THINGS, BY_RESOURCE), quota={"nodes": nodes}, priority=90),
+        with_pd("boss", program="surveyor", args=(1,), requests=("things",)),
+        with_pd("client", program="surveyor", args=(1,), requests=("things",), may_extract=True),
+    )
+    run = target.run("extract", change=change, qemu_args=COUNTED)
+    mapper = run.id("mapper")
+    refused = [event["status"] for event in run.of("REFUSE", pd=mapper)]
+    assert refused == ([] if takes else [str(FULL)])
+    assert len(run.of("QUEUE", to=mapper, kind="extract")) == (10 if takes else 2)
+
+
 TAKEN = headers.constant("limits.h", "CR_MAX_TAKEN")
 
 
