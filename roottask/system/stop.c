@@ -260,8 +260,11 @@ static cr_status stop(cr_pd *pd)
     if (cr_take_thread(pd)) {
         return CR_ERR_KERNEL;
     }
-    if (cr_suspend(cr_body_cap(&pd->body, CR_BODY_TCB)) || cr_revoke(endpoint) ||
-        cr_delete(endpoint)) {
+    if (cr_suspend(cr_body_cap(&pd->body, CR_BODY_TCB)) || cr_revoke(endpoint)) {
+        return CR_ERR_KERNEL;
+    }
+    pd->revoked = 1;
+    if (cr_delete(endpoint)) {
         return CR_ERR_KERNEL;
     }
     if (pd->passive || cr_pd_has_door(pd)) {

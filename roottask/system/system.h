@@ -156,6 +156,7 @@ typedef struct cr_pd {
     uint32_t emptied; /* the number of slots with a server */
     int has_reports;  /* a listener: it was signalled, and not told since that there are no more */
     int loud;         /* it is stopped, and its devices have not become quiet (regions.h) */
+    int revoked;      /* its endpoint was revoked, to stop it */
     int stopping;     /* it is stopped, and not all PDs in a call to it are answered */
     uint32_t shown_for; /* the number of the last PD with a door that it called when that stopped */
     uint32_t taken_by;  /* the same of the last one that had taken its call */

@@ -53,6 +53,13 @@ uint32_t cr_take_untold(cr_pd *pd, uint32_t slot)
     return pd->slots[slot] & ~(uint32_t)CR_SLOT_LOST_PD;
 }
 
+/* Whether there are capabilities to what the PD serves. They go with its endpoint, which a stop may
+ * have revoked that came no further. */
+static int has_caps(const cr_pd *server)
+{
+    return server != 0 && !server->revoked;
+}
+
 /* The end of a resource in the model. */
 static cr_status destroy(cr_ref resource, int cleanup, cr_row_gone each, const void *with)
 {
@@ -175,7 +182,7 @@ uint32_t cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource)
      * all holders' capabilities, so calls of other holders may be queued too. The kernel restarts
      * these callers, and they call again. */
     cr_slot parent = cr_pool_slot(cr_sys.node_entry[resource.index]);
-    if (cr_server_of(resource) != 0 &&
+    if (has_caps(cr_server_of(resource)) &&
         ((by != pd && cr_cancel_sends(parent)) || cr_delete(cr_pd_slot(pd, slot)))) {
         cr_panic("a slot of a PD cannot be emptied", slot);
     }
@@ -217,7 +224,7 @@ void cr_drop_request(cr_pd *pd, cr_ref space)
     uint32_t index = cr_sys.edge_entry[edge];
     if (index != CR_NONE) {
         const uint32_t slot = cr_sys.requests[index].slot;
-        if (cr_server_of(space) != 0 && remove_request_caps(pd, slot) != CR_OK) {
+        if (has_caps(cr_server_of(space)) && remove_request_caps(pd, slot) != CR_OK) {
             cr_panic("a request capability cannot be taken back", slot);
         }
         pd->slots[slot] = CR_SLOT_FREE;
@@ -246,7 +253,7 @@ static cr_status take_request(cr_pd *pd, cr_ref space, const cr_pd *deleted_by)
         uint32_t slot = cr_sys.requests[index].slot;
         const int given = cr_pd_is_of_microkit(pd); /* doors.h */
         cr_pd *server = given ? 0 : cr_server_of(space);
-        if (server != 0 && (status = remove_request_caps(pd, slot)) != CR_OK) {
+        if (has_caps(server) && (status = remove_request_caps(pd, slot)) != CR_OK) {
             return status;
         }
         if (pd->life != CR_LIFE_STOPPED && !given) {
@@ -301,7 +308,7 @@ static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)
     cr_slot parent = cr_pool_slot(pool_slot);
     const cr_pd *server =
         pool_slot != 0 ? cr_if_up(cr_pd_of(info.manager)) : 0; /* else a thread's */
-    if (server != 0 && (cr_revoke(parent) || cr_cancel_sends(parent) || cr_delete(parent))) {
+    if (has_caps(server) && (cr_revoke(parent) || cr_cancel_sends(parent) || cr_delete(parent))) {
         return CR_ERR_KERNEL;
     }
     if (pool_slot != 0) {

@@ -194,3 +194,32 @@ def test_a_pd_that_is_left_may_have_lost_its_regions(
     run = target.boot("region", change=fails)
     assert run.report.violations == []
     assert {node for name, node, _ in left(run) if name == "destroy-pd"} == {step["node"]}
+
+
+@pytest.mark.behaviour("S-11")
+def test_a_stop_that_is_left_half_way_has_taken_the_capabilities(target: Target) -> None:
+    """The endpoint is revoked, and not deleted: what the PD served can be destroyed."""
+    run = boot(target, (1, 0), "step:6.3:fault:always")
+    assert {(event["death"], event["step"]) for event in run.of("TAKEOVER")} == {
+        ("fault", "suspend")
+    }
+    taken_back = [step for step in run.of("STEP") if step["name"] == "destroy-resource"]
+    assert taken_back
+    assert {step["kinds"] for step in taken_back} == {"-"}
+
+
+@pytest.mark.behaviour("S-11")
+def test_a_pd_stays_as_long_as_another_cleanup_leaves_a_space_of_it(target: Target) -> None:
+    """The space maps to one of the PD that crashes. Its own PD goes at the end of the run."""
+    whole = boot(target, (0, 1))
+    fs, space = whole.id("fs"), whole.id("files")
+    names = [(step["name"], step["node"]) for step in whole.of("STEP")]
+    number = names.index(("destroy-space", space)) + 1
+    failure = Bench(inject=(f"step:{number}:fault:always",))
+    change = together(
+        with_system(stop_in_order=True),
+        lambda config: config.model_copy(update={"bench": failure}),
+    )
+    run = target.run(SYSTEM, pd_depth=0, rs_depth=1, change=change)
+    assert {event["death"] for event in run.of("TAKEOVER")} == {"fault"}
+    assert ("destroy-pd", fs, fs) in {tuple(step) for step in run.report.cleanups[1].left}

@@ -369,11 +369,15 @@ static int group_is_told(const cr_journal *journal, const cr_plan *plan)
 }
 
 /* Whether the row at the cursor depends on another one that was left: a node on its suspending and
- * marking, a PD on its spaces, a core resource on its holders, and a notice on the node that it
- * says is gone. */
+ * marking, a PD on its spaces, which another cleanup may have left, a core resource on its holders,
+ * and a notice on the node that it says is gone. */
 static int must_wait(const cr_journal *journal, const cr_plan *plan, const cr_model *model)
 {
     const uint32_t at = journal->index;
+    if (journal->phase == PHASE_DESTROY &&
+        cr_model_first(model, plan->doomed[at].node, CR_EDGE_MANAGE, CR_OUT) != CR_NONE) {
+        return 1;
+    }
     if (!has_left(journal)) {
         return 0;
     }
@@ -381,8 +385,7 @@ static int must_wait(const cr_journal *journal, const cr_plan *plan, const cr_mo
         const cr_doomed *doomed = &plan->doomed[at];
         cr_node_info info;
         return cr_model_get(model, doomed->node, &info) == CR_OK &&
-               (info.state == CR_STATE_ACTIVE || (info.kind == CR_NODE_PD && !doomed->stopped) ||
-                cr_model_first(model, doomed->node, CR_EDGE_MANAGE, CR_OUT) != CR_NONE);
+               (info.state == CR_STATE_ACTIVE || (info.kind == CR_NODE_PD && !doomed->stopped));
     }
     if (journal->phase == PHASE_CORE) {
         return is_held(model, plan, plan->core_freed[at], 1);

@@ -101,11 +101,18 @@ class Residue(Concern):
 
     def check(self, running: Running) -> bool:
         """SETTLED: what the cleanup leaves, if steps failed. Returns whether it is anything."""
+        running.kept |= self.waiting(running)
         if not running.kept:
             return False
         running.left = owed(running)
         self._check_causes(running, running.left)
         return True
+
+    def waiting(self, running: Running) -> set[Row]:
+        """The ends of PDs that wait for those of their spaces, which another cleanup left."""
+        managers = {self.context.model.manager.get(node, "-") for node in self.doomed()}
+        there = running.depth.keys() - running.destroyed
+        return {("destroy-pd", pd, pd) for pd in managers & there}
 
     def _later(self) -> set[int]:
         """The cleanups that have later runs."""

@@ -381,6 +381,8 @@ class Calls(Concern):
         super().__init__(context)
         self._stops: dict[str, Counter[str]] = {}
         """PD that is stopped -> the calls that stopped it"""
+        self._revoked: set[str] = set()
+        """PDs whose stop was left, but had revoked their endpoint"""
         self._signal: bool | None = None
         """whether the first QUEUE of a step needed a signal, until the STEP comes"""
 
@@ -448,6 +450,8 @@ class Calls(Concern):
         kinds = event.counts("kinds")
         running.count_calls(kinds)
         if event["step"] == "suspend":
+            if kinds["revoke"]:
+                self._revoked.add(event["pd"])
             return  # the calls of its end are not known before it
         needs = (
             {}
@@ -484,10 +488,12 @@ class Calls(Concern):
         return {}
 
     def _is_served(self, node: str) -> bool:
-        """Whether the server of a space or resource lives on. For core spaces: the root task."""
+        """Whether there are capabilities to a space or resource: they go with their server's
+        endpoint. For core spaces the server is the root task.
+        """
         model = self.context.model
         server = model.manager.get(model.space_of.get(node, node), ROOT)
-        return server not in self.context.freed.stopped
+        return server not in self.context.freed.stopped | self._revoked
 
     def _signals(self, to: str) -> bool:
         """Whether a notice that is queued now needs a signal."""
