@@ -203,7 +203,7 @@ void cr_population_start(void)
  * refused. */
 static void look_for_missing(void)
 {
-    if (cr_cleaner_stops() || (!cr_sys.respawnable_gone && cr_sup.population.coming == 0)) {
+    if (!cr_sys.respawnable_gone && cr_sup.population.coming == 0) {
         return;
     }
     cr_sys.respawnable_gone = 0;
@@ -224,6 +224,9 @@ static void look_for_missing(void)
 void cr_population_follow_up(void)
 {
     cr_channels_turn();
+    if (cr_cleaner_stops()) {
+        return; /* What was refused before must not come back either. */
+    }
     if (cr_sup.population.followed_up != cr_sys.settled) {
         cr_sup.population.followed_up = cr_sys.settled;
         look_for_missing();

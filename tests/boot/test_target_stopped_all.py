@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from cellreap.testing import Target
+from cellreap.testing import Target, with_bench
+from kit.counted import counted_on
+from kit.kernels import needs_timer
 
 
 @pytest.mark.behaviour("X-13")
@@ -27,3 +29,17 @@ def test_the_system_ends_in_order_and_within_deadlines(target: Target) -> None:
     assert gone.index(run.id("disk")) < gone.index(run.id("mute"))
     assert run.alive() == set()
     assert not run.of("due RESPAWN")
+
+
+@pytest.mark.behaviour("X-13")
+def test_what_was_refused_before_the_end_of_the_system_does_not_come_any_more(
+    target: Target,
+) -> None:
+    """The watcher cannot be made, twice. It would come while the stop waits for the mute one."""
+    needs_timer(target.sdk)
+    change = with_bench(inject=("make:100:error", "make:165:error"))
+    run = target.run("stopped", change=change, qemu_args=counted_on(target.sdk))
+    assert [event["name"] for event in run.of("MAKE_FAILED")] == ["watcher", "watcher"]
+    assert not run.of("PD", name="watcher")
+    assert run.of("TRIGGER", cause="late")
+    assert run.alive() == set()
