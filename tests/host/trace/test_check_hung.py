@@ -87,14 +87,16 @@ def test_a_child_may_leave_a_probe_unanswered(monkeypatch: pytest.MonkeyPatch) -
     assert "hung.unanswered" not in rules(late)
 
 
-def leaves_its_endpoint(ms: int, called: bool = True) -> list[Draft]:
-    """A PD with a heartbeat waits for something else while it is called."""
+def leaves_its_endpoint(ms: int, called: bool = True, unmade: str = "") -> list[Draft]:
+    """A PD with a heartbeat waits for something else while it is called. unmade: what failed."""
     target = Target(0, 0, "elsewhere")
     server, client = target.pd("server", heartbeat_ms=200), target.pd("client")
     disk = target.space(server, "BLOCK", "disk")
     if called:
         target.request(client, disk)
     target.quiet()
+    if unmade:
+        target.unmade(unmade, client, 1, "edge")
     for now in (200, 400):
         target.emit("CLOCK", ms=now)
     target.hung(server, None, 0, ms)
@@ -109,6 +111,12 @@ def leaves_its_endpoint(ms: int, called: bool = True) -> list[Draft]:
         (lambda: leaves_its_endpoint(400), set()),
         (lambda: leaves_its_endpoint(399), {"hung.hung"}),
         (lambda: leaves_its_endpoint(400, called=False), {"hung.waits"}),
+        (
+            lambda: leaves_its_endpoint(400, called=False, unmade="resource"),
+            {"hung.waits"},
+        ),
+        # A call over a channel of Microkit needs no request that was made.
+        (lambda: leaves_its_endpoint(400, called=False, unmade="request"), set()),
     ],
 )
 def test_who_leaves_its_endpoint_alone_is_called_by_somebody(

@@ -40,6 +40,8 @@ class Blame(Concern):
         self._probing: set[str] = set()  # PDs for which others were probed
         self.taken: tuple[str, str] | None = None
         """A PD and its fault handler, which must wait for the PD: its fault was just taken over."""
+        self.calls_untold = False
+        """a space or request was not made: who can call over a channel may lack it"""
 
     # -- for other concerns
 
@@ -61,7 +63,7 @@ class Blame(Concern):
 
     def can_wait_for(self, by: str, pd: str) -> bool:
         """Whether a chain of calls and held faults can lead from one PD to the other."""
-        return pd in beyond(by, self._waits_for)
+        return self.calls_untold or pd in beyond(by, self._waits_for)
 
     def _waits_for(self, pd: str) -> Collection[str]:
         """The PDs that a PD may wait for: who holds its fault, else those that it can call."""

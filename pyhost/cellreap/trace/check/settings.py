@@ -196,4 +196,5 @@ class Making(Concern):
         if not known or event["status"] == "0":
             self.bad("making.step")
         self.compare("making.undone", undone=event.number("step") - 1)
+        self.context.blame.calls_untold |= event["what"] in ("space", "request")
         self.context.memory.check_sums(event)
