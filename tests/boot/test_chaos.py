@@ -20,7 +20,6 @@ import pytest
 import chaos_runs
 from cellreap.system.config import Config
 from cellreap.testing import Run, Target
-from kit import disturbed
 from kit.arches import ARCHES
 from kit.chaos import CAUGHT, CLIENTS, DEADLINE_MS, ECHOES, HONEST, chaos, counted
 from kit.kernels import prefix_of
@@ -225,15 +224,10 @@ def test_the_honest_do_not_notice(
 
 @pytest.mark.behaviour("S-15")
 @pytest.mark.parametrize("arch", ARCHES)
-def test_a_sound_run_never_fails(
-    on_refkernel: Callable[[str], Target], arch: str, chaos_seed: int
-) -> None:
+def test_a_sound_run_never_fails(tmp_path: Path, arch: str, chaos_seed: int) -> None:
     """Whatever the PDs of a system do. tools/chaos runs more of them, on all kernels."""
-    config = Config.model_validate(disturbed.disturbed(chaos_seed, arch))
-    run = on_refkernel(arch).boot(
-        "block_fs_db_app", change=lambda _: config, qemu_args=disturbed.QEMU
-    )
-    assert run.report.passed, run.report.violations[:5]
+    outcome = chaos_runs.run_seed(chaos_seed, arch, "refkernel", tmp_path)
+    assert outcome.end in ("ended", "still", "cut"), outcome.said
 
 
 @pytest.mark.behaviour("S-15")

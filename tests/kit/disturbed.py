@@ -13,17 +13,18 @@ import copy
 import random
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Final
 
 from pydantic import ValidationError
 
 from cellreap.errors import CellreapError
-from cellreap.system.config import Config
-from cellreap.testing.changes import validated
+from cellreap.system.config import Config, override
+from cellreap.system.config.threads import OF_PROCESS
 from kit.chaos import Table, chaos
 from kit.paths import BOOT_CONFIGS, CONFIGS, ROOT, TESTS
+from kit.random_devices import mapped, of_machine
 
 QEMU: Final = ("-icount", "shift=6,sleep=off")
 """An instruction takes 64 ns, so that each run of a system is the same."""
@@ -51,19 +52,23 @@ MESSAGES: Final = 300
 """Most messages of a fuzzer."""
 STEPS: Final = 250
 MADE: Final = 400
-_NAMED: Final = ("requests", "holds_pds", "may_set_policy_of")
-_NAMES: Final = ("fault_handler", "post_mortem", "thread_of")
+NAMED: Final = ("requests", "holds_pds", "may_set_policy_of")
+NAMES: Final = ("fault_handler", "post_mortem", "thread_of")
 _SHARED: Final = {"region": "map", "channel": "end"}
 """Table -> its tables that name the PDs which have it."""
-_OF_A_PD: Final = ("interrupt", "port")
+OF_A_PD: Final = ("interrupt", "port")
+LISTS: Final = ("link", *OF_A_PD, *_SHARED, "drive")
 _OF_MCS: Final = ("budget_us", "period_us", "overrun", "passive")
-QUOTAS: Final = ("nodes", "edges", "spaces", "requests", "tickets", "pds", "pages")
+QUOTAS: Final = (
+    *("nodes", "edges", "spaces", "types", "requests", "tickets", "pds", "bytes", "maps", "pages"),
+)
+FILL: Final = BOOT_CONFIGS / "region.toml"
 
 
 def is_valid(table: Table) -> bool:
     """Whether a configuration keeps every rule for configurations."""
     try:
-        validated(Config.model_validate(table))
+        override(Config.model_validate(table))
     except (ValidationError, CellreapError):
         return False
     return True
@@ -73,13 +78,14 @@ def is_valid(table: Table) -> bool:
 def _taken(arch: str) -> tuple[tuple[str, Table], ...]:
     """The configurations of the tests that can be a part of a system for the architecture."""
     found = []
-    for path in sorted([*CONFIGS.glob("*.toml"), *BOOT_CONFIGS.glob("*.toml")]):
+    folders = (CONFIGS, CONFIGS / "disk", BOOT_CONFIGS)
+    for path in sorted(path for folder in folders for path in folder.glob("*.toml")):
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-        system = table["system"]
         regions = {key for each in table.get("region", []) for key in each}
-        apart = {"reconcile", "snapshot", "scenario"} & system.keys() or {"fill"} & regions
-        apart |= {"program", "drive"} & table.keys()
-        device = "physical" in regions or set(_OF_A_PD) & table.keys()
+        for region in table.get("region", []):
+            region |= {"fill": str(path.parent / region["fill"])} if "fill" in region else {}
+        apart = {"reconcile", "scenario"} & table["system"].keys() or {"program"} & table.keys()
+        device = "physical" in regions or set(OF_A_PD) & table.keys()
         there = not device or path.stem.endswith(f"_{arch}")
         halts = any(pd["program"] == HALTER for pd in table["pd"])
         if there and not apart and not halts and len(table["pd"]) <= MOST_PDS:
@@ -101,24 +107,28 @@ def _renamed(table: Table, prefix: str) -> Table:
     made = copy.deepcopy(table)
     for pd in made["pd"]:
         pd["name"] = prefix + pd["name"]
-        for key in _NAMES:
+        for key in NAMES:
             if key in pd:
                 pd[key] = prefix + pd[key]
-        for key in _NAMED:
+        for key in NAMED:
             if key in pd:
                 pd[key] = [prefix + name for name in pd[key]]
         for space in pd.get("space", []):
             space["name"] = prefix + space["name"]
     for link in made.get("link", []):
         link["between"] = [prefix + name for name in link["between"]]
-    for kind in _OF_A_PD:
+    for kind in OF_A_PD:
         for each in made.get(kind, []):
             each |= {"name": prefix + each["name"], "pd": prefix + each["pd"]}
     for kind, ends in _SHARED.items():
         for each in made.get(kind, []):
             each["name"] = prefix + each["name"]
+            if "device" in each:
+                each["device"] = prefix + each["device"]
             for end in each[ends]:
                 end["pd"] = prefix + end["pd"]
+    for drive in made.get("drive", []):
+        drive["name"] = prefix + drive["name"]
     for crash in made.get("crash", []):
         for key in ("pd", "by"):
             if key in crash:
@@ -129,10 +139,7 @@ def _renamed(table: Table, prefix: str) -> Table:
 def completed(table: Table) -> Table:
     """The configuration with all that disturbances add to."""
     made: Table = {key: dict(table.get(key, {})) for key in ("system", "policy", "bench")}
-    made |= {
-        key: list(table.get(key, [])) for key in ("program", "pd", "link", *_OF_A_PD, *_SHARED)
-    }
-    made["crash"] = list(table.get("crash", []))
+    made |= {key: list(table.get(key, [])) for key in ("program", "pd", "crash", *LISTS)}
     first = made["bench"].get("inject", [])
     made["bench"]["inject"] = [first] if isinstance(first, str) else list(first)
     made["policy"]["allow_cycles"] = True
@@ -142,7 +149,7 @@ def completed(table: Table) -> Table:
 def _side_by_side(parts: list[Table]) -> Table:
     made = completed(parts[0])
     for part in parts[1:]:
-        for key in ("pd", "link", *_OF_A_PD, *_SHARED, "crash"):
+        for key in ("pd", "crash", *LISTS):
             made[key] += part.get(key, [])
     for pd in made["pd"]:
         _limit(pd)
@@ -259,7 +266,7 @@ def _own(rng: random.Random, table: Table) -> None:
 def _edge(rng: random.Random, table: Table) -> None:
     pd, other = _some(rng, table), _some(rng, table)["name"]
     kind = rng.choice(["fault_handler", "post_mortem", "holds_pds", "requests", "link", "policy"])
-    if kind in _NAMES:
+    if kind in NAMES:
         pd[kind] = other
     elif kind == "link":
         table["link"].append({"between": [pd["name"], other]})
@@ -278,11 +285,10 @@ def _region(rng: random.Random, table: Table) -> None:
         "name": f"region{number}",
         "size": 4096 * rng.choice([1, 1, 2, 5]),
         "after": rng.choice(["keep", "zero"]),
-        "map": [
-            {"pd": name, "address": (0x500 + number) << 20, "writable": rng.random() < 0.7}
-            for name in rng.sample(names, min(len(names), rng.randint(1, 3)))
-        ],
+        "map": mapped(rng, table, rng.sample(names, min(len(names), rng.randint(1, 3)))),
     }
+    if rng.random() < 0.3:
+        region |= {"fill": str(FILL), "after": rng.choice(["keep", "zero", "refill"])}
     if rng.random() < 0.5:
         region["epoch"] = 0
     if rng.random() < 0.2:
@@ -299,15 +305,19 @@ def _left(rng: random.Random, table: Table) -> None:
 
 def _channel(rng: random.Random, table: Table) -> None:
     number, names = len(table["channel"]), [pd["name"] for pd in _pds(table)]
-    ends = [
+    ends: list[Table] = [
         {"pd": name, "notify": rng.random() < 0.8} for name in rng.sample(names, min(len(names), 2))
     ]
+    if rng.random() < 0.3:
+        ends[0]["id"] = rng.randrange(32)
     table["channel"].append({"name": f"channel{number}", "end": ends})
 
 
 def _quota(rng: random.Random, table: Table) -> None:
     pd = _some(rng, table)
-    pd["quota"] = {**pd.get("quota", {}), rng.choice(QUOTAS): rng.randint(0, 30)}
+    word = rng.choice(QUOTAS)
+    most = rng.randint(0, 30) << (16 if word == "bytes" else 0)
+    pd["quota"] = {**pd.get("quota", {}), word: most}
 
 
 def _time(rng: random.Random, table: Table) -> None:
@@ -327,6 +337,44 @@ def _spawner(rng: random.Random, table: Table) -> None:
     pd.setdefault("spawn_allow", rng.randint(0, 4))
 
 
+def _thread(rng: random.Random, table: Table) -> None:
+    """A thread of a PD, or of its process. It asks for the same, and has no spaces."""
+    process = _some(rng, table)
+    name = process.get("thread_of", process["name"])
+    process = next(pd for pd in _pds(table) if pd["name"] == name)
+    keys = process.keys() & {*OF_PROCESS, "priority", "args", "requests"}
+    thread: Table = {"name": f"thread{len(_pds(table))}", "thread_of": name}
+    _pds(table).append(thread | {key: process[key] for key in sorted(keys)})
+
+
+def _background(rng: random.Random, table: Table) -> None:
+    """A PD at a lower priority than all others, which mostly computes for ever."""
+    priority = min(pd.get("priority", 100) for pd in _pds(table)) - 2
+    if rng.random() < 0.3:
+        _some(rng, table).update(background=True, priority=priority)
+        return
+    name = f"background{len(_pds(table))}"
+    spinner = {"name": name, "program": "spinner", "background": True, "priority": priority}
+    _pds(table).append(spinner)
+
+
+def _deployed(rng: random.Random, table: Table) -> None:
+    """A system that nothing ends: it has no scenario, or that goes on. Then nobody is asked whether
+    it has hung, which would be done for ever.
+    """
+    for pd in _pds(table):
+        pd.pop("heartbeat_ms", None)
+    if rng.random() < 0.5:
+        table["system"]["ends"] = False
+        return
+    table["system"] |= {"scenario": False}
+    for key in ("ends", "extract", "stop_in_order"):
+        table["system"].pop(key, None)
+    table["crash"], table["bench"] = [], {}
+    for pd in _pds(table):
+        pd.pop("start", None)
+
+
 def _crash(rng: random.Random, table: Table) -> None:
     pds = [pd for pd in _pds(table) if _has_checkpoints(pd["program"])]
     if not pds:
@@ -335,7 +383,8 @@ def _crash(rng: random.Random, table: Table) -> None:
     pd = rng.choice(pds)
     crash: Table = {"pd": pd["name"], "how": how, "at": rng.choice([1, 1, 1, 2])}
     if how in BY_TIME:
-        crash |= {"after_ns": rng.randrange(1_000_000), "seed": rng.randrange(1000)}
+        key = rng.choice(["after_ns", "spread_ns"])
+        crash |= {key: rng.randrange(1_000_000), "seed": rng.randrange(1000)}
     elif how == "terminate":
         crash["by"] = pd["name"]
         crash["pd"] = rng.choice([*pd.get("holds_pds", []), pd["name"]])
@@ -420,7 +469,7 @@ OF_ANY_SYSTEM: Final[tuple[Disturbance, ...]] = (
     (0.7, _system),
     (0.5, _system),
     (0.5, _system),
-    (0.05, _truth),
+    (0.2, _truth),
     (0.6, _depths),
     (0.15, _closeness),
     *((0.5, _respawn),) * 4,
@@ -442,6 +491,8 @@ DISTURBANCES: Final[tuple[Disturbance, ...]] = (
     (0.3, _spawner),
     *((0.5, _crash),) * 4,
     *FAILURES,
+    *((0.1, _thread),) * 2,
+    (0.1, _background),
 )
 """In the order in which they are made."""
 
@@ -472,101 +523,5 @@ def disturbed(seed: int, arch: str = "x86_64", mcs: bool = False) -> Table:
     for pd in table["pd"]:
         for key in () if mcs else _OF_MCS:
             pd.pop(key, None)
-    return disturb(rng, table, (*DISTURBANCES, *(((0.5, _time),) * 4 if mcs else ())))
-
-
-# -- smaller systems
-
-
-def _without_name(table: Table, name: str) -> Table:
-    """The system without a PD, and without all that names the PD or its spaces."""
-    made = copy.deepcopy(table)
-    gone = next(pd for pd in made["pd"] if pd["name"] == name)
-    spaces = {space["name"] for space in gone.get("space", [])}
-    made["pd"] = [pd for pd in made["pd"] if pd is not gone]
-    for pd in made["pd"]:
-        for key in _NAMES:
-            if pd.get(key) == name:
-                del pd[key]
-        for key in _NAMED:
-            if key in pd:
-                pd[key] = [each for each in pd[key] if each != name and each not in spaces]
-    made["link"] = [link for link in made.get("link", []) if name not in link["between"]]
-    for kind in _OF_A_PD:
-        made[kind] = [each for each in made.get(kind, []) if each["pd"] != name]
-    for region in made.get("region", []):
-        region["map"] = [each for each in region["map"] if each["pd"] != name]
-    made["region"] = [region for region in made.get("region", []) if region["map"]]
-    made["channel"] = [
-        each for each in made.get("channel", []) if name not in [end["pd"] for end in each["end"]]
-    ]
-    made["crash"] = [
-        crash for crash in made.get("crash", []) if name not in (crash["pd"], crash.get("by"))
-    ]
-    if gone.get("abi"):
-        made["program"] = [each for each in made["program"] if each["name"] != gone["program"]]
-        for pd in made["pd"]:
-            if pd["name"] in gone.get("holds_pds", []):
-                pd.pop("child_id", None)
-    return made
-
-
-def smaller(table: Table) -> Iterator[Table]:
-    """Systems with less in them, those that lack most first. Not all are valid."""
-    for pd in table["pd"]:
-        yield _without_name(table, pd["name"])
-    for key in ("crash", "link", *_OF_A_PD, *_SHARED):
-        for place in range(len(table.get(key, []))):
-            made = copy.deepcopy(table)
-            del made[key][place]
-            yield made
-    for place in range(len(table["bench"]["inject"])):
-        made = copy.deepcopy(table)
-        del made["bench"]["inject"][place]
-        yield made
-    for place, pd in enumerate(table["pd"]):
-        for key in sorted(pd.keys() - {"name", "program"}):
-            values = pd[key] if isinstance(pd[key], list) and key != "args" else []
-            made = copy.deepcopy(table)
-            del made["pd"][place][key]
-            yield made
-            for number in range(len(values) if len(values) > 1 else 0):
-                made = copy.deepcopy(table)
-                del made["pd"][place][key][number]
-                yield made
-        if pd["program"] == "fuzzer" and "args" in pd and pd["args"][1] > 1:
-            made = copy.deepcopy(table)
-            made["pd"][place]["args"][1] //= 2
-            yield made
-    for key in ("system", "policy"):
-        for name in sorted(table.get(key, {}).keys() - {"name", "allow_cycles"}):
-            made = copy.deepcopy(table)
-            del made[key][name]
-            yield made
-
-
-def shrunk(
-    table: Table, fails: Callable[[Table], bool], tries: int, told: Callable[[Table], None]
-) -> Table:
-    """The smallest system found that still fails, with so many runs at most.
-
-    told: is given each smaller system that fails.
-    """
-    again = True
-    while again:
-        again, at, candidates = False, 0, list(smaller(table))
-        while at < len(candidates):
-            if not is_valid(candidates[at]):
-                at += 1
-                continue
-            if tries == 0:
-                return table
-            tries -= 1
-            if fails(candidates[at]):
-                # What comes next in the smaller system is at the same place.
-                table, again = candidates[at], True
-                candidates = list(smaller(table))
-                told(table)
-            else:
-                at += 1
-    return table
+    times = ((0.5, _time),) * 4 if mcs else ()
+    return disturb(rng, table, (*DISTURBANCES, *of_machine(arch), *times, (0.08, _deployed)))

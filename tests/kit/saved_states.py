@@ -24,11 +24,12 @@ def _numbered(found: re.Match[str]) -> str:
 
 
 def saved_state(seed: int, names: list[str]) -> str:
-    """A legal state, as CSV. names: those of PDs that go on, some of which are in it."""
+    """A legal state, as CSV. names: of PDs that go on, or are spawned. It has some of them."""
     rng = random.Random(f"saved {seed}")
-    model = random_model(rng)
+    scale = rng.choice([1, 1, 2, 4])
+    model = random_model(rng, scale)
     while model.check_legal():
-        model = random_model(rng)
+        model = random_model(rng, scale)
     going_on = rng.sample(names, rng.randint(0, len(names)))
     for pd in sorted(set(model.pds()) - {ROOT}):
         name = going_on.pop() if going_on and rng.random() < 0.6 else f"gone_{pd.lower()}"

@@ -9,6 +9,7 @@ or of the tools. Each system that fails is made smaller as long as it fails by t
 from __future__ import annotations
 
 import json
+import random
 import re
 import shutil
 from collections import Counter
@@ -40,11 +41,12 @@ from cellreap.system.sdk import Sdk, board_of, is_mcs, kernel_memory
 from cellreap.trace.reader import Reader
 from cellreap.trace.silence import NO_SOUND
 from kit.chaos import Table
-from kit.disturbed import QEMU, disturbed, shrunk
+from kit.disturbed import QEMU, disturb, disturbed
 from kit.microkit import BOARDS, PROGRAMS, Board, link
 from kit.paths import ROOT
 from kit.restless import PROGRAM, found_wrong, restless
 from kit.saved_states import saved_state
+from kit.shrunk import shrunk
 
 QUIET: Final = Progress(quiet=True)
 TRIES: Final = 150
@@ -52,6 +54,10 @@ EVENTS: Final = 20_000
 """A system that goes on for ever is cut after so many events."""
 SECONDS, IDLE = 10.0, 10.0
 """Longer than any other system takes, on a busy machine."""
+ALONE: Final = 6.0
+"""A system without the scenario is silent then, and nothing comes any more."""
+WITH_TRUTH: Final = 3
+"""So many times longer takes one with all of the kernel's word."""
 MICROKITS: Final = {board.name: board for board in BOARDS}
 SOURCES: Final = ("roottask", "refkernel", "pds", "examples", "configs", "pyhost", "tests", "tools")
 _RULE: Final = re.compile(r":\d+: ([a-z_]+\.[a-z_]+): ")
@@ -138,8 +144,10 @@ def boot(path: Path, arch: str, kernel: str, seed: int = 0) -> Outcome:
     system.check_kernel(sdk)
     build_system(system, sdk, image, QUIET, keep=True)
     ending = Ending()
-    limits = Limits(SECONDS, IDLE, QEMU)
-    booted = record_image(read_image(image), trace, limits, QUIET, Watch(ending.take))
+    seconds = SECONDS * (WITH_TRUTH if system.config.system.truth else 1)
+    limits = Limits(seconds, IDLE, QEMU)
+    watch = Watch(ending.take, None if system.config.system.scenario else ALONE)
+    booted = record_image(read_image(image), trace, limits, QUIET, watch)
     if booted.end is End.INTERRUPTED:
         raise KeyboardInterrupt
     # A crash that did not come about, or a PD that was never created, is what such a system may
@@ -180,14 +188,24 @@ def system_of(seed: int, arch: str, kernel: str, folder: Path) -> Table:
 
 
 def updated(table: Table, seed: int, folder: Path) -> Table:
-    """The system, beginning with a saved state."""
-    state = folder / f"saved{seed}.csv"
-    state.write_text(saved_state(seed, [pd["name"] for pd in table["pd"]]), encoding="utf-8")
+    """The system, beginning with a saved state, whose cleanup some PDs start after. Those have
+    nothing to do with it, or the state is refused.
+    """
+    state, rng = folder / f"saved{seed}.csv", random.Random(f"updated {seed}")
+    table = disturb(rng, table, ((0.5, _starts_later),) * 3)
+    spawned = [program for pd in table["pd"] for program in pd.get("spawns", [])]
+    names = [*(pd["name"] for pd in table["pd"] if "start" not in pd), *spawned]
+    state.write_text(saved_state(seed, list(dict.fromkeys(names))), encoding="utf-8")
     table["system"]["reconcile"] = str(state)
     bench = table["bench"]  # its numbers are given, and the root task ends if it is not made
     bench.pop("numbers_left", None)
-    bench["inject"] = [each for each in bench["inject"] if not each.startswith("make")]
+    if "inject" in bench:
+        bench["inject"] = [each for each in bench["inject"] if not each.startswith("make")]
     return table
+
+
+def _starts_later(rng: random.Random, table: Table) -> None:
+    rng.choice(table["pd"])["start"] = "after-cleanup"
 
 
 @cache
@@ -214,10 +232,13 @@ def run_seed(seed: int, arch: str, kernel: str, folder: Path) -> Outcome:
 
 
 def _remove(path: Path) -> None:
-    """Removes a system with its image, its trace and its programs."""
+    """Removes a system with its image, its trace, its drives and its programs."""
     shutil.rmtree(programs_beside(path.with_suffix(".img")), ignore_errors=True)
-    for suffix in (".toml", ".img", ".trace"):
-        path.with_suffix(suffix).unlink(missing_ok=True)
+    for made in (
+        *(path.with_suffix(suffix) for suffix in (".toml", ".img", ".trace")),
+        *path.parent.glob(f"{path.stem}.*.drive"),
+    ):
+        made.unlink(missing_ok=True)
 
 
 def make_smaller(outcome: Outcome, folder: Path, tries: int) -> Path:

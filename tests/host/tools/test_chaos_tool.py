@@ -4,24 +4,50 @@
 from __future__ import annotations
 
 import copy
+import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import chaos_runs
 from cellreap.errors import InputError
 from cellreap.headers import event_table
+from cellreap.system.config.schema import json_schema
 from cellreap.system.microkit.board import Board
 from cellreap.trace.writer import seal
-from chaos_runs import EVENTS, Ending, Outcome, Results, kinds, run_seed
+from chaos_runs import (
+    EVENTS,
+    Ending,
+    Outcome,
+    Results,
+    expecting_nothing,
+    kinds,
+    run_seed,
+    updated,
+)
 from kit.chaos import Table
-from kit.disturbed import disturbed, is_valid, shrunk, smaller
+from kit.disturbed import disturbed, is_valid
 from kit.microkit import BOARDS
 from kit.records import line_of, log_of
 from kit.restless import PROGRAM, restless
+from kit.shrunk import shrunk, smaller
 from kit.trace_simulator import Target
 
 SEEDS = range(1, 9)
+NOT_RANDOM = {
+    **dict.fromkeys(("system.version", "dropped", "dropped.kind", "dropped.name",
+                     "dropped.between"), "it has no effect on a run"),
+    **dict.fromkeys(("program.sources", "program.include", "program.flags"),
+                    "all programs are those of the tests"),
+    "bench.snapshot": "on aarch64 seL4 stops in an assertion there",
+    "drive.file": "disks are empty at first",
+    **dict.fromkeys((f"expect.{key}" for key in ("alive", "dead", "said", "exits", "cleanups",
+                     "waits")), "what a random run comes to is not known"),
+}  # fmt: skip
+"""Keys of the configuration that no random system has -> why."""
 
 
 @pytest.mark.behaviour("S-15")
@@ -59,6 +85,38 @@ def test_a_seed_makes_the_same_valid_system_for_microkit(tmp_path: Path) -> None
         each for table in made for each in smaller(table) if len(each["pd"]) < len(table["pd"])
     ]
     assert all(is_valid(each) for each in fewer if each["pd"])
+
+
+def keys_of(schema: dict[str, Any], table: dict[str, Any], path: str = "") -> Iterator[str]:
+    """The keys of a table of the JSON schema, and of the tables in it."""
+    for key, value in table["properties"].items():
+        yield path + key
+        for name in re.findall(r"#/\$defs/(\w+)", json.dumps(value)):
+            yield from keys_of(schema, schema["$defs"][name], f"{path}{key}.")
+
+
+def keys_in(value: object, path: str = "") -> Iterator[str]:
+    """The keys that a configuration has."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from (path + key, *keys_in(inner, f"{path}{key}."))
+    for each in value if isinstance(value, list) else ():
+        yield from keys_in(each, path)
+
+
+@pytest.mark.behaviour("S-15")
+def test_each_key_is_in_some_random_system_or_has_a_reason(tmp_path: Path) -> None:
+    """So none is forgotten that comes later. Saved states, and those for Microkit, count."""
+    (tmp_path / f"{PROGRAM}.elf").write_bytes(b"\x7fELF")
+    facts = Board("aarch64", memory=((0x6000_0000, 0xC000_0000),))
+    tables = [restless(seed, BOARDS[0], facts, tmp_path) for seed in range(1, 41)]
+    for seed in range(1, 101):
+        arch = ("x86_64", "aarch64")[seed % 2]
+        table = disturbed(seed, arch, mcs=seed % 4 > 1)
+        tables.append(updated(table, seed, tmp_path) if seed % 6 == 0 else table)
+    found = {key for table in tables for key in keys_in(expecting_nothing(table))}
+    schema = json_schema()
+    assert set(keys_of(schema, schema)) - found == set(NOT_RANDOM)
 
 
 @pytest.mark.behaviour("S-15")

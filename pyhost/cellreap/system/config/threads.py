@@ -12,7 +12,7 @@ from cellreap.system.config.schema import Config, Pd
 from cellreap.system.toml_lines import KeyPath
 
 _MOST: Final = headers.constant("protocol.h", "CR_THREADS_MAX")
-_OF_PROCESS: Final = (
+OF_PROCESS: Final = (
     "program",
     "start",
     "respawn",
@@ -68,7 +68,7 @@ def problems(config: Config) -> Iterator[Problem]:
             yield at, said
         if process.abi == "microkit":
             yield at, f'"{process.name}" is for Microkit, where PDs share no address space'
-        for key in _OF_PROCESS:
+        for key in OF_PROCESS:
             if getattr(pd, key) != getattr(process, key):
                 where: KeyPath = ("pd", i, key)
                 yield where, f'"{pd.name}" is a thread of "{process.name}"; expected the same there'
