@@ -120,16 +120,16 @@ static const cr_new_part *find_new(uint32_t region)
 static cr_content content_of(const cr_image_region *region, int is_new)
 {
     const int fills = is_new || region->after == CR_AFTER_REFILL;
-    if (is_device(region)) {
-        return (cr_content){.uncached = 1,
-                            .clear = region->after == CR_AFTER_ZERO,
-                            .epoch = CR_IMAGE_NONE,
-                            .physical = CR_IMAGE_NONE};
-    }
     int uncached = 0;
     for (uint32_t i = 0; i < cr_sys.image->maps.count; i++) {
         const cr_image_map *map = &cr_image_maps(cr_sys.image)[i];
         uncached |= region_at(map->region) == region && map->cached == 0;
+    }
+    if (is_device(region)) {
+        return (cr_content){.uncached = uncached,
+                            .clear = region->after == CR_AFTER_ZERO,
+                            .epoch = CR_IMAGE_NONE,
+                            .physical = CR_IMAGE_NONE};
     }
     return (cr_content){.uncached = uncached,
                         .clear = is_new ? region->place != CR_IMAGE_NONE
@@ -153,7 +153,7 @@ static void add_map(const cr_pd *pd, uint32_t at)
                                              map->writable != 0);
     part->memory.owner = owner_of_map(at);
     part->memory.placed = placed[map->region];
-    part->memory.uncached = map->cached == 0 || is_device(region_at(map->region));
+    part->memory.uncached = map->cached == 0;
     part->content = content_of(region_at(map->region), is_new);
     cr_making_add_part(part);
     if (part->content.clear || part->content.count > 0 || part->content.epoch != CR_IMAGE_NONE ||

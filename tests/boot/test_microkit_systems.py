@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from cellreap.system.sdk import load_sdk
 from cellreap.testing import Target, validated
 from cellreap.trace.lines import Lines
 from kit.microkit import FRESH, Microkit, pd, spoken
+from kit.microkit_tool import OWN, of_microkit
 
 
 def test_two_pds_notify_each_other(microkit: Microkit, tmp_path: Path) -> None:
@@ -348,20 +348,6 @@ def test_a_crash_takes_along_who_depends(microkit: Microkit, tmp_path: Path, con
 
 Caps = set[frozenset[tuple[int, str, int]]]
 """Of each PD: slot, kind and badge of its capabilities."""
-OWN = {2, 3, 4, 5}
-"""Slots that each PD has for itself, or Microkit's monitor."""
-
-
-def given_by_microkit(report: str) -> Caps:
-    """What the report of Microkit's tool says."""
-    found: dict[str, set[tuple[int, str, int]]] = {}
-    rows = r" CNode +- Mint .*\(CNode: PD=(\w+)\)\n +dest_index +(\d+)\n.*\n.*\n"
-    rows += r" +src_obj \(cap\) +\w+ \(([\w ]+): .*\n.*\n.*\n +badge +(\d+)(\n +REPEAT)?"
-    for name, slot, kind, badge, repeated in re.findall(rows, report):
-        if int(slot) not in OWN:
-            assert not repeated
-            found.setdefault(name, set()).add((int(slot), kind.split(" ")[0], int(badge)))
-    return {frozenset(caps) for caps in found.values()}
 
 
 def given_by_kernel(console: str, bits: str) -> Caps:
@@ -396,14 +382,11 @@ def test_capabilities_are_those_that_microkit_gives(microkit: Microkit, tmp_path
     policy = '[[pd]]\nname = "adder"\nrespawn = true\n[[pd]]\nname = "clock"\nrespawn = true\n'
     shown = microkit.run(system, policy, tmp_path)
     assert shown["violations"] == []
-    tool, report = tmp_path / "microkit", tmp_path / "report.txt"
-    tool.write_bytes((microkit.sdk / "bin" / "microkit").read_bytes())
-    tool.chmod(0o755)
-    words = [str(tool), str(tmp_path / "a.system"), "--search-path", str(microkit.programs)]
-    words += ["--board", microkit.board.name, "--config", "debug", "-o", str(tmp_path / "a.img")]
-    where = {"MICROKIT_SDK": str(microkit.sdk)}
-    subprocess.run([*words, "-r", str(report)], check=True, env=where, cwd=tmp_path)
+    report, image = microkit.tool(tmp_path / "a.system")
+    given = {
+        frozenset((slot, kind.partition(" ")[0], badge) for slot, kind, _, badge in pd.caps)
+        for pd in of_microkit(report, image, microkit.board).values()
+    }
     console = (tmp_path / "out" / "a.trace").read_text(errors="replace")
-    given = given_by_microkit(report.read_text())
     assert len(given) == 4
     assert given_by_kernel(console, bits="89") == given

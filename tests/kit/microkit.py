@@ -96,6 +96,17 @@ class Microkit:
         said = dict(json.loads(CliRunner().invoke(cli, words, standalone_mode=False).stdout))
         return said | {"said": re.findall(r"^(\w+): (.*?)\r?$", spoken(folder), re.MULTILINE)}
 
+    def tool(self, path: Path) -> tuple[str, bytes]:
+        """The report of Microkit's tool on a description, and its image."""
+        tool, image, report = (path.with_name(name) for name in ("microkit", "a.img", "report.txt"))
+        tool.write_bytes((self.sdk / "bin" / tool.name).read_bytes())
+        tool.chmod(0o755)
+        words = [str(tool), str(path), "--search-path", str(self.programs)]
+        words += ["--board", self.board.name, "--config", "debug", "-o", str(image)]
+        where = {"MICROKIT_SDK": str(self.sdk)}
+        subprocess.run([*words, "-r", str(report)], check=True, env=where, capture_output=True)
+        return report.read_text(), image.read_bytes()
+
 
 def link(sources: Iterable[Path], folder: Path, board: Board, place: Path) -> None:
     """Links programs as Microkit's examples are. place: the board's folder of the SDK."""

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import random
 import re
+import shutil
+import struct
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -36,10 +39,18 @@ ANSWERED: Final = 77
 PAGE, LARGE = 0x1000, 0x20_0000
 MEMORY: Final = {"aarch64": 0x7000_0000, "riscv64": 0xA000_0000}
 """Of the machine: regions at a physical address are from here on."""
+SPARE: Final = {"aarch64": 0x5000_0000}
+"""Of the machine: memory of which the kernel does not know. What is there is a device."""
+FILLED_WORDS: Final = 4096
+"""Most of a file. Behind the three words that restless.c uses otherwise, none is 0."""
 LONG_MS: Final = 400
 """Much longer than what a PD does that does nothing bad."""
+OWN: Final = (0x1000_0000, 0x1000_0000 + LARGE)
+"""Pages that each PD has."""
 LAST: Final = 1 << 36
 """All regions are below."""
+MASK: Final = 0x10
+"""The register of the clock that lets it interrupt."""
 OTHER_IRQS: Final = {"aarch64": (35, 36, 79), "riscv64": (8, 9)}
 """Of devices that do nothing."""
 
@@ -57,17 +68,26 @@ class _Described:
 
     def __init__(self, rng: random.Random, board: Board) -> None:
         self.rng, self.board = rng, board
+        self.often = rng.choice([0.1, 0.25, 0.6])
+        """How many PDs have a limit of their time, or are passive."""
         self.quiet = "q" if rng.random() < 0.3 else ""
         self.root = xml.Element("system")
         self.pds: list[xml.Element] = []
         self.children: dict[str, list[str]] = {}
         self.sizes: dict[str, tuple[int, int]] = {}
+        self.after: dict[str, str] = {}
+        self.files: dict[str, bytes] = {}
+        self.spare: set[str] = set()
         self.called: set[str] = set()
         self._ids: dict[str, set[int]] = {}
         self._regions()
-        for _ in range(rng.randint(2, 7)):
+        for _ in range(rng.randint(2, 8)):
             self._pd()
-        for number in range(rng.randint(1, CHANNELS)):
+        ranked = {int(pd.attrib["priority"]): pd for pd in self.pds}
+        chain = [ranked[priority] for priority in sorted(ranked)] if rng.random() < 0.4 else []
+        for number, both in enumerate(pairwise(chain)):
+            self._channel(number, both)
+        for number in range(max(len(chain) - 1, 0), rng.randint(1, CHANNELS)):
             self._channel(number)
         for pd in self.pds:
             self._maps(pd)
@@ -81,14 +101,35 @@ class _Described:
             made = _add(self.root, "memory_region", name=f"r{number}", size=hex(size))
             if rng.random() < 0.3 or page == LARGE:
                 made.set("page_size", hex(page))
-            if rng.random() < 0.2:
+            name, place = f"r{number}", rng.random()
+            after = ["keep", "keep", "zero"]
+            if place < 0.2:
                 made.set("phys_addr", hex(MEMORY[self.board.arch] + 4 * LARGE * number))
-            self.sizes[f"r{number}"] = (size, page)
+            elif place < 0.3 and self.board.arch in SPARE and size <= LARGE:
+                made.set("phys_addr", hex(SPARE[self.board.arch] + 4 * LARGE * number))
+                self.spare.add(name)
+            elif place < 0.6:
+                made.set("prefill_path", f"{name}.fill")
+                after.append("refill")
+            self.sizes[name], self.after[name] = (size, page), rng.choice(after)
+            if made.get("prefill_path"):
+                self.files[name] = self._file(number, size, self.after[name])
+
+    def _file(self, number: int, size: int, after: str) -> bytes:
+        """What a region is filled with: words as restless.c expects them. The second one says how
+        many there are, if they are never zero again.
+        """
+        count = self.rng.randint(4, min(size // 8, FILLED_WORDS))
+        words = [0, 0 if after == "zero" else count, 0]
+        words += [
+            (number + 1) << 56 | at << 32 | self.rng.randrange(1 << 32) for at in range(3, count)
+        ]
+        return struct.pack(f"<{count}Q", *words)
 
     def _pd(self) -> None:
         rng, number = self.rng, len(self.pds)
         may = [pd for pd in self.pds if len(self.children[pd.attrib["name"]]) < CHILDREN]
-        parent = rng.choice(may) if may and rng.random() < 0.35 else None
+        parent = rng.choice([rng.choice(may), may[-1]]) if may and rng.random() < 0.35 else None
         name = f"{'p' if parent is None else 'c'}{self.quiet}{number}-{rng.randrange(1 << 16):x}"
         pd = _add(
             self.root if parent is None else parent,
@@ -96,12 +137,12 @@ class _Described:
             name=name,
             priority=rng.choice([0, 1, 50, 100, 100, 101, 150, 200, 254]),
         )
-        if rng.random() < 0.3:
+        if rng.random() < self.often:
             budget = rng.choice([100, 200, 1000, 20_000])
             pd.set("budget", str(budget))
             if rng.random() < 0.7:
                 pd.set("period", str(budget * rng.choice([1, 2, 5])))
-        if rng.random() < 0.2:
+        if rng.random() < self.often:
             pd.set("passive", "true")
         if rng.random() < 0.2:
             pd.set("stack_size", hex(PAGE * rng.choice([1, 3, 16])))
@@ -127,10 +168,13 @@ class _Described:
         own.add(id_ := self.rng.choice([id_ for id_ in range(62) if id_ not in own]))
         return id_
 
-    def _channel(self, number: int) -> None:
+    def _channel(self, number: int, both: tuple[xml.Element, xml.Element] | None = None) -> None:
+        """both: the first calls the other one."""
         rng = self.rng
-        low, high = sorted(rng.sample(self.pds, 2), key=lambda pd: int(pd.attrib["priority"]))
-        calls = low.attrib["priority"] != high.attrib["priority"] and rng.random() < 0.7
+        low, high = both or sorted(
+            rng.sample(self.pds, 2), key=lambda pd: int(pd.attrib["priority"])
+        )
+        calls = low.attrib["priority"] != high.attrib["priority"] and (both or rng.random() < 0.7)
         channel = _add(self.root, "channel")
         for pd in rng.sample([low, high], 2):
             end = _add(
@@ -144,7 +188,7 @@ class _Described:
 
     def _maps(self, pd: xml.Element) -> None:
         rng = self.rng
-        taken: list[tuple[int, int]] = []
+        taken = [OWN]
         for name, (size, page) in self.sizes.items():
             if rng.random() < 0.4:
                 continue
@@ -159,10 +203,13 @@ class _Described:
             made.set("setvar_size", f"size{name[1:]}")
             if rng.random() < 0.2:
                 made.set("cached", "false")
+            if rng.random() < 0.3:
+                _add(pd, "setvar", symbol=f"paddr{name[1:]}", region_paddr=name)
 
     def _devices(self) -> None:
         rng, board = self.rng, self.board
-        if rng.random() < 0.5:
+        self.has_clock = rng.random() < 0.5
+        if self.has_clock:
             _add(
                 self.root, "memory_region", name="clock", size="0x1000", phys_addr=hex(board.clock)
             )
@@ -190,10 +237,11 @@ class _Described:
         for _ in range(rng.choice([0, 0, 1, 2])):
             server, *clients = rng.sample(names, rng.randint(2, min(3, len(names))))
             made["serves"].append({"server": server, "clients": clients})
+        all_back = rng.random() < 0.3
         within = {name for family in self.children.values() for name in family}
         for name in names:
             pd: Table = {"name": name}
-            if rng.random() < 0.7:
+            if all_back or rng.random() < 0.7:
                 pd["respawn"] = True
             if name in self.called and rng.random() < 0.6:
                 pd["callers"] = rng.choice(["repeat", "repeat", ANSWERED])
@@ -206,11 +254,16 @@ class _Described:
                 if rng.random() < 0.1:
                     pd[key] = rng.choice(depths)
             made["pd"].append(pd)
-        for name in self.sizes:
-            region: Table = {"name": name, "after": rng.choice(["keep", "keep", "zero"])}
-            if rng.random() < 0.3:
+        for name, after in self.after.items():
+            region: Table = {"name": name, "after": after}
+            if name not in self.spare and rng.random() < 0.3:
                 region["epoch"] = 0
+            elif name in self.spare and rng.random() < 0.5:
+                region["on_death"] = [{"offset": 8, "value": 1, "until": 1}]
             made["region"].append(region)
+        if self.has_clock and rng.random() < 0.5:
+            quiet = {"offset": MASK, "value": 0}
+            made["region"].append({"name": "clock", "on_death": [quiet]})
         return made
 
 
@@ -220,6 +273,8 @@ def written(seed: int, board: Board, folder: Path) -> tuple[Path, Path]:
     xml.indent(described.root)
     path, policy = folder / f"restless{seed}.system", folder / f"restless{seed}.toml"
     path.write_text(xml.tostring(described.root, encoding="unicode") + "\n", encoding="utf-8")
+    for name, content in described.files.items():
+        (folder / f"{name}.fill").write_bytes(content)
     policy.write_text(tomlkit.dumps(described.policy()), encoding="utf-8")
     return path, policy
 
@@ -232,7 +287,16 @@ def _kill(rng: random.Random, table: Table) -> None:
     table["crash"].append(crash)
 
 
-DISTURBANCES: Final = (*((0.5, _kill),) * 4, *OF_ANY_SYSTEM, *FAILURES)
+def _kill_many(rng: random.Random, table: Table) -> None:
+    """Several, one right after the other: also who has just come back."""
+    pds = rng.sample(table["pd"], min(len(table["pd"]), rng.randint(2, 4)))
+    for pd in pds * rng.choice([1, 1, 2]):
+        if pd.get("respawn") or all(pd["name"] != crash["pd"] for crash in table["crash"]):
+            after_ns = rng.choice([0, 0, rng.randrange(50_000)])
+            table["crash"].append({"pd": pd["name"], "how": "kill", "after_ns": after_ns})
+
+
+DISTURBANCES: Final = (*((0.5, _kill),) * 4, (0.4, _kill_many), *OF_ANY_SYSTEM, *FAILURES)
 
 
 def restless(seed: int, board: Board, facts: Facts, programs: Path) -> Table:
@@ -243,6 +307,10 @@ def restless(seed: int, board: Board, facts: Facts, programs: Path) -> Table:
     with TemporaryDirectory() as folder:
         path, policy = written(seed, board, Path(folder))
         table: Table = tomllib.loads(runnable_system(path, (programs,), policy, facts).text)
+        for region in (each for each in table.get("region", []) if "fill" in each):
+            kept = programs / f"{seed}-{region['fill']}"
+            shutil.copy(Path(folder) / region["fill"], kept)
+            region["fill"] = str(kept)
     for program in table["program"]:
         program["elf"] = str(programs / f"{PROGRAM}.elf")
     table.pop("expect", None)

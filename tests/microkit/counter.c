@@ -3,20 +3,11 @@
  * A PD for Microkit that counts for a time, and says for how much of it it did not run. */
 #include <microkit.h>
 
+#include "now.h"
+
 enum { PAUSE = 300 }; /* ticks between two looks at the clock: it did not run */
 
 unsigned long ticks = 1; /* set by the description */
-
-static unsigned long now(void)
-{
-    unsigned long at;
-#ifdef __riscv
-    __asm__ volatile("rdtime %0" : "=r"(at));
-#else
-    __asm__ volatile("isb; mrs %0, cntpct_el0" : "=r"(at));
-#endif
-    return at;
-}
 
 static void say(const char *text, unsigned long number)
 {

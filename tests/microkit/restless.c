@@ -6,6 +6,8 @@
  */
 #include <microkit.h>
 
+#include "now.h"
+
 enum {
     NONE = 62, /* of channels and children */
     REGIONS = 4,
@@ -20,6 +22,8 @@ enum {
     HONEST = 100,  /* the labels of calls */
     LABELS = 1000,
     EPOCHS = 1000,
+    OTHERS = 3, /* words of a region that no PD chooses */
+    PAGE = 4096,
     WRONG = 0xbad0000,
     INPUT = 1,
     FAULTS = 2,
@@ -31,6 +35,7 @@ enum {
 /* The description sets those that are there. A region is there once, to read or to write. */
 unsigned long reads0, reads1, reads2, reads3, writes0, writes1, writes2, writes3;
 unsigned long size0, size1, size2, size3;
+unsigned long paddr0, paddr1, paddr2, paddr3;
 unsigned long channel0 = NONE, channel1 = NONE, channel2 = NONE, channel3 = NONE;
 unsigned long channel4 = NONE, channel5 = NONE, channel6 = NONE, channel7 = NONE;
 unsigned long channel8 = NONE, channel9 = NONE, channel10 = NONE, channel11 = NONE;
@@ -40,6 +45,7 @@ unsigned long clock_vaddr;
 static unsigned long *const readable[REGIONS] = {&reads0, &reads1, &reads2, &reads3};
 static unsigned long *const writable[REGIONS] = {&writes0, &writes1, &writes2, &writes3};
 static unsigned long *const sizes[REGIONS] = {&size0, &size1, &size2, &size3};
+static const unsigned long *const paddrs[REGIONS] = {&paddr0, &paddr1, &paddr2, &paddr3};
 static unsigned long *const channels[CHANNELS] = {&channel0, &channel1, &channel2,  &channel3,
                                                   &channel4, &channel5, &channel6,  &channel7,
                                                   &channel8, &channel9, &channel10, &channel11};
@@ -73,17 +79,6 @@ static unsigned long any(unsigned long limit)
     return (random_state >> 11) % limit;
 }
 
-static unsigned long now(void)
-{
-    unsigned long at;
-#ifdef __riscv
-    __asm__ volatile("rdtime %0" : "=r"(at));
-#else
-    __asm__ volatile("isb; mrs %0, cntpct_el0" : "=r"(at));
-#endif
-    return at;
-}
-
 /* One of the bits of a set that is not empty. */
 static unsigned one_of(seL4_Word set)
 {
@@ -104,10 +99,11 @@ static unsigned number_of(microkit_channel channel)
     return number;
 }
 
-/* A word of a region says where it is. The first word is the epoch. */
+/* A word of a region says where it is. The first ones are the epoch, how many words were filled and
+ * are never 0 again, and the physical address, if somebody was told it. */
 static void touch(unsigned region)
 {
-    const unsigned long at = 1 + any(*sizes[region] / 8 - 1);
+    const unsigned long at = OTHERS + any(*sizes[region] / 8 - OTHERS);
     const unsigned long mark = (unsigned long)(region + 1) << 24 | at;
     const unsigned long start = *writable[region] + *readable[region];
     volatile unsigned long *const words = (volatile unsigned long *)start;
@@ -117,8 +113,12 @@ static void touch(unsigned region)
     MUST(words[at] == 0 || words[at] >> 32 == mark);
     MUST(words[0] >= epochs[region] && words[0] < EPOCHS);
     epochs[region] = words[0];
+    MUST(at >= words[1] || words[at] != 0);
+    const unsigned long paddr = words[2];
+    MUST(paddr % PAGE == 0 && (paddr == 0 || *paddrs[region] == 0 || paddr == *paddrs[region]));
     if (*writable[region] != 0) {
         words[at] = mark << 32 | any(1UL << 32);
+        words[2] = *paddrs[region] != 0 ? *paddrs[region] : paddr;
     }
 }
 

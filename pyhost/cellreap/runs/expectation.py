@@ -200,7 +200,7 @@ def _pd(
                 region.pages,
                 each.address // PAGE,
                 each.writable,
-                each.cached and region.physical is None,
+                region.caches(each),
                 region.place,
                 len(region.on_death),
                 any(entry.until is not None for entry in region.on_death),

@@ -295,7 +295,7 @@ def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[s
                 "pd": pds[each.pd],
                 "page": each.address // PAGE,
                 "writable": each.writable,
-                "cached": each.cached,
+                "cached": region.caches(each),
             }
             for number, region in enumerate(config.regions)
             for each in region.maps

@@ -33,7 +33,7 @@ def check_devices(source: Source, sdk: Sdk) -> None:
             said = f"{sdk.kernel} has no memory from {region.memory_at:#x} on for all of it"
             raise source.refuse(("region", i, "memory_at"), said)
         for j, each in enumerate(region.maps):
-            if not each.cached and ARCHES[sdk.kernel.arch].caching_is_fixed:
+            if each.cached is False and ARCHES[sdk.kernel.arch].caching_is_fixed:
                 said = f"on {sdk.kernel.arch} the machine says what is cached; "
                 said += "expected no such key"
                 raise source.refuse(("region", i, "map", j, "cached"), said)

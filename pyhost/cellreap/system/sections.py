@@ -8,6 +8,7 @@ are read once.
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -90,16 +91,25 @@ class Sections:
     @cached_property
     def symbols(self) -> dict[str, Symbol]:
         """The symbols by name, the first of each. SectionsError if they cannot be read."""
+        return dict(reversed(self._symbols))
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """How many symbols have each name."""
+        return Counter(name for name, _ in self._symbols)
+
+    @cached_property
+    def _symbols(self) -> list[tuple[str, Symbol]]:
         table = self.get(".symtab")
         if table is None:
-            return {}
+            return []
         if table.link >= len(self.all) or table.bytes % _SYMBOL.size:
             raise SectionsError(".symtab is damaged")
         texts = self.data(self.all[table.link])
-        found: dict[str, Symbol] = {}
-        for name, _info, _other, section, value, size in _SYMBOL.iter_unpack(self.data(table)):
-            found.setdefault(_name(texts, name), Symbol(value, size, section))
-        return found
+        return [
+            (_name(texts, name), Symbol(value, size, section))
+            for name, _info, _other, section, value, size in _SYMBOL.iter_unpack(self.data(table))
+        ]
 
 
 def _name(texts: bytes, start: int) -> str:

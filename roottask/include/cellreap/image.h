@@ -298,7 +298,7 @@ typedef struct cr_image_map {
     uint32_t pd;
     uint32_t page; /* the number of the first page of its addresses, not 0 */
     uint32_t writable;
-    uint32_t cached; /* of memory; a device never is */
+    uint32_t cached;
 } cr_image_map;
 
 /* An end of a channel. The PDs of its two ends may signal each other. */

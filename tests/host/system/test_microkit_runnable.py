@@ -303,7 +303,7 @@ def test_memory_has_the_address_that_is_told(tmp_path: Path) -> None:
     assert devices == {"clock": 0x10_1000}
     del places["clock"]
     assert {each.name: each.memory_at for each in made.regions if each.name in places} == places
-    assert all(place.cached for region in made.regions for place in region.maps)
+    assert all(place.cached is None for region in made.regions for place in region.maps)
     assert [each.page_size for each in made.regions if each.name == "none"] == [0x20_0000]
     assert validated(made) == made
 
@@ -361,4 +361,5 @@ def test_a_policy_makes_a_device_quiet_and_clears_it(tmp_path: Path) -> None:
     registers, queue = made.regions
     assert [(each.offset, each.value, each.until) for each in registers.on_death] == [(0x70, 0, 0)]
     assert (registers.after, queue.after, queue.physical) == ("keep", "zero", 0x5FFF0000)
+    assert [region.caches(region.maps[0]) for region in made.regions] == [True, False]
     assert validated(made) == made

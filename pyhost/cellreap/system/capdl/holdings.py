@@ -103,8 +103,8 @@ def regions_of(config: Config, pd: str) -> Iterator[Region]:
         memory = Memory(f"mo.{region.name}", region.pages, region.place)
         for each in region.maps:
             if each.pd == pd:
-                cached = each.cached and region.physical is None
                 name = f"vmr.{region.name}.{pd}"
+                cached = region.caches(each)
                 yield Region(name, memory, each.address, each.writable, cached)
 
 

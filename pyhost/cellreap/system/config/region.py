@@ -49,10 +49,10 @@ class Map(Table):
     """
     writable: Bool = False
     """Whether it may write there."""
-    cached: Bool = True
-    """Whether what it reads and writes there may be in a cache. For memory; a device never is. On
-    aarch64 the processor then only takes accesses that are aligned. On riscv64 the machine decides
-    what is cached.
+    cached: Bool | None = None
+    """Whether what it reads and writes there may be in a cache. By default memory is cached and a
+    device is not. On aarch64 the processor only takes aligned accesses to what is not cached. On
+    riscv64 the machine decides what is cached.
     """
 
 
@@ -103,9 +103,9 @@ class Region(Table):
     """
     physical: _Physical | None = None
     """The physical address of a device. The region is then the registers of that device, and no
-    memory: it is not cached, never cleared, and the same whenever a PD comes back. The root task's
-    own devices, and what can stop the machine, are refused. The UART of the console needs
-    `shared`. By default it is memory.
+    memory: it is never cleared, and the same whenever a PD comes back. The root task's own devices,
+    and what can stop the machine, are refused. The UART of the console needs `shared`. By default
+    it is memory.
     """
     memory_at: _Physical | None = None
     """For memory: the physical address at which it is each time, a multiple of `page_size`. Nothing
@@ -140,6 +140,10 @@ class Region(Table):
     def place(self) -> int | None:
         """The physical address of a device, or of memory that has one of its own."""
         return self.memory_at if self.physical is None else self.physical
+
+    def caches(self, place: Map) -> bool:
+        """Whether what a PD reads and writes there may be in a cache."""
+        return self.physical is None if place.cached is None else place.cached
 
 
 def kept_from_others(regions: Sequence[Region], region: Region) -> str | None:

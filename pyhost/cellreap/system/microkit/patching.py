@@ -26,7 +26,8 @@ _LOAD: Final = 1
 def patched(config: Config, pd: Pd, program: Executable) -> bytes:
     """The program of a PD with the symbols that libmicrokit reads.
 
-    CellreapError if it is not linked with libmicrokit. A version of that may lack some symbols.
+    CellreapError if it is not linked with libmicrokit, or if a symbol is not a place for its value,
+    which Microkit's tool refuses, too. A version of libmicrokit may lack some symbols.
     """
     try:
         symbols = sections_of(program.raw).symbols
@@ -40,8 +41,14 @@ def patched(config: Config, pd: Pd, program: Executable) -> bytes:
         raise CellreapError(f'{program.name}: has no symbol "{missing[0]}", which is to be set')
     raw = bytearray(program.raw)
     for name, value in _values(config, pd).items():
-        if name in symbols:
-            _write(raw, program, name, symbols[name].value, value)
+        if name not in symbols:
+            continue
+        if (count := sections_of(program.raw).counts[name]) > 1:
+            raise CellreapError(f'{program.name}: has {count} symbols "{name}"; expected one')
+        if (size := symbols[name].bytes) < len(value):
+            said = f'"{name}" has {size} bytes; expected at least {len(value)}, which are set'
+            raise CellreapError(f"{program.name}: {said}")
+        _write(raw, program, name, symbols[name].value, value)
     return bytes(raw)
 
 

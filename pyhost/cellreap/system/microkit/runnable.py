@@ -201,8 +201,8 @@ def _add_regions(
         made, maps, quiets = table(keys), tomlkit.aot(), tomlkit.aot()
         for pd, each in users:
             where = {"address": each.vaddr, "writable": "w" in each.perms}
-            if not (each.cached or is_device or fixed):
-                where["cached"] = False
+            if each.cached == is_device and not fixed:
+                where["cached"] = each.cached
             maps.append(table({"pd": known[pd.name], **where}))
         made.add("map", maps)
         for quiet in said.on_death:
