@@ -181,15 +181,15 @@ def at(address: int) -> Change:
     return change
 
 
-@pytest.mark.parametrize("address", [0x901_0000, (2 << 30) - PAGE])
-def test_an_address_without_memory_is_refused_when_it_is_built(
+@pytest.mark.parametrize("address", [0x901_0000, (1 << 30) + (1 << 20), (2 << 30) - PAGE])
+def test_an_address_without_free_memory_is_refused_when_it_is_built(
     target_of: Callable[[str], Target], tmp_path: Path, address: int
 ) -> None:
     target = target_of("aarch64")
     text, config = target.load("region")
     first = config.regions[0].model_copy(update={"memory_at": address})
     config = config.model_copy(update={"regions": (first, *config.regions[1:])})
-    with pytest.raises(InputError, match=r"region\[0\]\.memory_at: .* has no memory from 0x"):
+    with pytest.raises(InputError, match=r"region\[0\]\.memory_at: .* has no free memory from 0x"):
         build_image(config, text, target.sdk, tmp_path / "a.img", Progress(quiet=True))
 
 

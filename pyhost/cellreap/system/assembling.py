@@ -19,7 +19,7 @@ from cellreap.system.capdl.describing import capdl_text
 from cellreap.system.capdl.layout import Layout
 from cellreap.system.capdl.target import Target, read_target
 from cellreap.system.config import on_kernel, thread_of
-from cellreap.system.devices import check_devices
+from cellreap.system.devices import check_devices, check_places
 from cellreap.system.elf import Executable, read_executable
 from cellreap.system.image import DRIVE, LOADER, MEMBERS, Overrides, members_of, write_image
 from cellreap.system.linking import link, link_loader, room_of_sdk
@@ -78,7 +78,7 @@ def write_system(
     check_slots(source, programs, root_elf, sdk.options)
     snapshots = takes_snapshots(str(sdk.kernel))
     sizes = sizes_of(config, programs, target, timer_of(sdk), snapshots, saved)
-    machine = _machine_memory(sdk, entry, root_elf, machine_bytes)
+    machine = _machine_memory(source, sdk, entry, root_elf, machine_bytes)
     bodies = saved_bytes(saved, programs, target)
     memory = memory_of(source, sizes, root_elf, machine, target, bodies)
     bounds = bounds_of(config, programs, target, sdk.options, memory)
@@ -99,7 +99,7 @@ def write_system(
 
 
 def _machine_memory(
-    sdk: Sdk, kernel: Executable, root_task: Executable, given: int | None
+    source: Source, sdk: Sdk, kernel: Executable, root_task: Executable, given: int | None
 ) -> tuple[int, int]:
     """[start, end) of the machine's memory of which the kernel hands out untypeds, in bytes."""
     if LOADER not in members_of(sdk.kernel.arch):
@@ -109,8 +109,9 @@ def _machine_memory(
     regions = read_memory_file(sdk.platform_file)
     needed = bytes_needed(sdk.options, regions, kernel, str(sdk.platform_file))
     check_memory(given, needed)
-    lost = room_of_sdk(sdk, kernel, root_task).lost
-    return 0, sum(end - start for start, end in regions) - lost
+    room = room_of_sdk(sdk, kernel, root_task)
+    check_places(source, sdk, room.free)
+    return 0, sum(end - start for start, end in regions) - room.lost
 
 
 def _check_layouts(source: Source, programs: Mapping[str, bytes], target: Target) -> None:

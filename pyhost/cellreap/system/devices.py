@@ -6,14 +6,14 @@ What cannot be known here, the root task finds when it starts, and says so.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from cellreap import headers
 from cellreap.arches import ARCHES
 from cellreap.platforms import PLATFORMS
 from cellreap.system.config import PAGE, Region
-from cellreap.system.loader import platform_of, read_memory_file
+from cellreap.system.loader import platform_of
 from cellreap.system.programs import Source
 from cellreap.system.sdk import Sdk, sleeps
 from cellreap.system.untypeds import read_devices
@@ -29,9 +29,6 @@ def check_devices(source: Source, sdk: Sdk) -> None:
     for i, region in enumerate(source.config.regions):
         if region.physical is not None and (why := _missing(region, region.physical, sdk)):
             raise source.refuse(("region", i, "physical"), why)
-        if region.memory_at is not None and not _is_memory(region, region.memory_at, sdk):
-            said = f"{sdk.kernel} has no memory from {region.memory_at:#x} on for all of it"
-            raise source.refuse(("region", i, "memory_at"), said)
         for j, each in enumerate(region.maps):
             if each.cached is False and ARCHES[sdk.kernel.arch].caching_is_fixed:
                 said = f"on {sdk.kernel.arch} the machine says what is cached; "
@@ -52,6 +49,15 @@ def check_devices(source: Source, sdk: Sdk) -> None:
             if port.first <= high and low <= port.last:
                 said = f"{low:#x} to {high:#x} are of the root task or the kernel; no PD gets them"
                 raise source.refuse(("port", i, "first"), said)
+
+
+def check_places(source: Source, sdk: Sdk, free: Sequence[tuple[int, int]]) -> None:
+    """InputError for memory that is to be where none is free. free: [start, end) of what is."""
+    for i, region in enumerate(source.config.regions):
+        at = region.memory_at
+        if at is not None and not any(low <= at and at + region.size <= up for low, up in free):
+            said = f"{sdk.kernel} has no free memory from {at:#x} on for all of it"
+            raise source.refuse(("region", i, "memory_at"), said)
 
 
 def own_interrupts(sdk: Sdk) -> Collection[int]:
@@ -87,13 +93,6 @@ def _own_ports() -> Iterator[tuple[int, int]]:
 
 def _x86_64(name: str) -> int:
     return headers.own_constant("../platforms/x86_64.h", name)
-
-
-def _is_memory(region: Region, paddr: int, sdk: Sdk) -> bool:
-    if not sdk.platform_file.is_file():
-        return True
-    memory = read_memory_file(sdk.platform_file)
-    return any(start <= paddr and paddr + region.size <= end for start, end in memory)
 
 
 def _missing(region: Region, physical: int, sdk: Sdk) -> str | None:

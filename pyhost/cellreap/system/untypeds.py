@@ -38,6 +38,8 @@ class Room:
     """Where the image of the root task has to end."""
     lost: int
     """The bytes for which the kernel has no untyped."""
+    free: tuple[Region, ...]
+    """What neither the kernel nor that image has."""
 
 
 def place(
@@ -61,10 +63,10 @@ def place(
         end = -(-least >> bits) << bits
         if rooms and (end - loaded) // _PAGE > slots:
             break  # each page of the image takes a slot
-        free = list(_free(options, kernel, regions, end))
+        free = tuple(_free(options, kernel, regions, end))
         left = max(limit - sum(1 for region in devices for _ in cut(*region)), 0)
         sizes = [size for region in free for size in cut(*region)]
-        rooms.append(Room(end, sum(sizes) - sum(islice(sizes, left))))
+        rooms.append(Room(end, sum(sizes) - sum(islice(sizes, left)), free))
     best = min(room.lost for room in rooms)
     few = sum(end - start for start, end in regions) // _FEW
     return next(room for room in rooms if room.lost <= best + few)
