@@ -272,6 +272,10 @@ int cr_take_time(seL4_CPtr sc, seL4_CPtr from);
  * kernel gives none to a thread that waits otherwise. Returns whether the thread had none. No test
  * refuses these two. */
 int cr_give_time_back(seL4_CPtr sc, seL4_CPtr to, cr_time time, seL4_Word badge);
+/* Whether a thread that has none waits: for a message, or until it is received or answered. Changes
+ * nothing. A debug kernel prints that it does. With MCS, after cr_waits_init. */
+void cr_waits_init(void);
+int cr_waits(seL4_CPtr tcb);
 /* Whether a thread has a scheduling context. So it seems, too, if nobody has it and the thread has
  * none. Of a thread that waits and has used up the time, the kernel does not say. Changes nothing,
  * and is not counted. */

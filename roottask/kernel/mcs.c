@@ -11,6 +11,10 @@ enum { CALLERS = CR_MCS ? CR_MAX_PDS : 1 };
 static seL4_CPtr callers[CALLERS];
 static seL4_CPtr time_control;
 
+/* Never configured. The kernel binds it to threads that are stopped, or could run, and to no thread
+ * that waits. */
+static seL4_CPtr no_time;
+
 /* With MCS, the object with the caller becomes that of its sender, whose earlier one keeps nobody
  * any more and takes the next caller. */
 seL4_Error cr_save_caller(cr_slot at, uint32_t of)
@@ -63,6 +67,29 @@ int cr_give_time_back(seL4_CPtr sc, seL4_CPtr to, cr_time time, seL4_Word badge)
     cr_count_call(CR_CALL_CONFIGURE);
     cr_count_call(CR_CALL_CONFIGURE);
     return cr_give_time(sc, time, badge) == seL4_NoError && cr_bind_sc(sc, to) == seL4_NoError;
+}
+
+void cr_waits_init(void)
+{
+    uint32_t block;
+    if (CR_MCS) {
+        if (cr_untyped_take(CR_SC_BITS, 0, &block) != CR_OK) {
+            cr_panic("no kernel memory for a scheduling context", CR_SC_BITS);
+        }
+        no_time = cr_pool_make_sized(cr_untyped_cap(block), (seL4_Word)CR_SC_OBJECT, CR_SC_BITS,
+                                     "no scheduling context");
+    }
+}
+
+int cr_waits(seL4_CPtr tcb)
+{
+    cr_count_call(CR_CALL_CONFIGURE);
+    if (cr_bind_sc(no_time, tcb) != seL4_NoError) {
+        return 1;
+    }
+    cr_count_call(CR_CALL_CONFIGURE);
+    cr_must(cr_unbind_sc(no_time, tcb), "a thread keeps what has no time");
+    return 0;
 }
 
 int cr_has_time(seL4_CPtr sc, seL4_CPtr tcb)

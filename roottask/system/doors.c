@@ -46,6 +46,7 @@ void cr_doors_init(void)
             doors[i] = cr_pool_make(cr_untyped_cap(block), seL4_EndpointObject, "no door");
         }
     }
+    cr_waits_init();
 }
 
 int cr_pd_has_door(const cr_pd *pd)

@@ -26,7 +26,9 @@
  * - The server was built for Microkit. Its endpoint outlives it (doors.h), so whoever is queued
  *   there is served by the next instance. A call that was taken is answered over the reply object,
  *   with the label that the configuration states. If it states `repeat`, the client's registers are
- *   then as they were, and it makes the call anew.
+ *   then as they were, and it makes the call anew. A call that the server forgot, because it
+ *   received another one, is in no reply object and in no queue. Its client gets the same by its
+ *   registers.
  * - The client is frozen or stopped. It must remain suspended and is left alone.
  *
  * The client's memory has no influence on this. While the client waits, its registers are the
@@ -143,17 +145,54 @@ static seL4_Error answer_taken(const cr_pd *pd, cr_slot reply)
     return error;
 }
 
-/* Whether the client is in a call to the server over this slot. With `repeat`, whoever is queued at
- * the door, or was put out of the reply object, calls anew too. But a child may look so because its
- * parent stopped it. */
-static int is_caller(const cr_pd *client, uint32_t called, uint32_t slot, const cr_pd *server)
+/* Whether the client, which shows a call, does not wait for it any more: the server received
+ * another one before it answered. A client that is about to call looks the same. Of one that lent
+ * its time, it is not known. */
+static int is_forgotten(const cr_pd *client)
 {
-    if (!cr_pd_has_door(server)) {
-        return called == slot;
+    const seL4_CPtr tcb = cr_body_cap(&client->body, CR_BODY_TCB);
+    const seL4_CPtr sc = cr_body_cap(&client->body, CR_BODY_SC);
+    if (!CR_MCS || !cr_take_time(sc, tcb)) {
+        return 0;
     }
-    return client->taken_by == server->number ||
-           (cr_image_pds(cr_sys.image)[server->config].callers == CR_IMAGE_REPEAT &&
-            cr_parent_of(client->config) == 0 && cr_door_over(client->config, called) == server);
+    const int waits = cr_waits(tcb);
+    (void)cr_give_time_back(sc, tcb, client->time, client->number);
+    return !waits;
+}
+
+/* What an answer with this label leaves in the client's registers. */
+static seL4_Error answer_forgotten(const cr_pd *client, uint32_t label)
+{
+    const seL4_CPtr tcb = cr_body_cap(&client->body, CR_BODY_TCB);
+    seL4_UserContext registers;
+    if (cr_read_registers(tcb, &registers)) {
+        return seL4_IllegalOperation;
+    }
+    *cr_arch_call_register(&registers, 0) += cr_arch_syscall_bytes;
+    *cr_arch_call_register(&registers, 1) = 0;
+    *cr_arch_call_register(&registers, 2) = seL4_MessageInfo_new(label, 0, 0, 0).words[0];
+    return cr_write_registers(tcb, 0, &registers);
+}
+
+/* Whether the client over this slot is to be freed, since it is in a call to the server. Whoever is
+ * queued at the door is not, but with `repeat`, when it calls anew as whoever was forgotten. A
+ * child may look so because its parent stopped it. */
+static cr_status is_caller(const cr_pd *client, uint32_t called, uint32_t slot, const cr_pd *server,
+                           int *is)
+{
+    cr_calls_kept calls;
+    *is = cr_pd_has_door(server) ? client->taken_by == server->number : called == slot;
+    if (*is || !cr_pd_has_door(server) || cr_parent_of(client->config) != 0 ||
+        cr_door_over(client->config, called) != server) {
+        return CR_OK;
+    }
+    const uint32_t label = cr_image_pds(cr_sys.image)[server->config].callers;
+    cr_calls_aside(&calls); /* They depend on what the kernel knows alone. */
+    *is = label == CR_IMAGE_REPEAT || is_forgotten(client);
+    const seL4_Error error =
+        *is && label != CR_IMAGE_REPEAT ? answer_forgotten(client, label) : seL4_NoError;
+    cr_calls_back(&calls, 0);
+    return error ? CR_ERR_KERNEL : CR_OK;
 }
 
 /* Frees the client if it calls the server over this slot. `called` has for each PD the slot that it
@@ -161,6 +200,7 @@ static int is_caller(const cr_pd *client, uint32_t called, uint32_t slot, const 
 static cr_status free_caller(cr_pd *client, uint32_t slot, const cr_pd *server, uint32_t *called)
 {
     uint32_t *its = &called[cr_receiver(client)];
+    int is;
     if (slot == 0 || cr_pd_is_suspended(client)) {
         return CR_OK;
     }
@@ -171,8 +211,12 @@ static cr_status free_caller(cr_pd *client, uint32_t slot, const cr_pd *server, 
         }
     }
     /* If the stop is repeated, the registers of a client that was resumed still show the call. */
-    if (!is_caller(client, *its, slot, server) || client->answered_for == server->number) {
+    if (client->answered_for == server->number) {
         return CR_OK;
+    }
+    cr_status status = is_caller(client, *its, slot, server, &is);
+    if (status != CR_OK || !is) {
+        return status;
     }
     *its = 0;
     if (cr_resume(cr_body_cap(&client->body, CR_BODY_TCB))) {

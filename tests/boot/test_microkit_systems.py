@@ -180,6 +180,34 @@ def test_a_server_faults_in_a_call(
     assert starts == [FRESH] * {'"repeat"': 3, "77": 2}.get(callers, 1)
 
 
+@pytest.mark.parametrize("callers", ["", "callers = 77\n", 'callers = "repeat"\n'])
+@pytest.mark.behaviour("P-04")
+def test_a_caller_whom_the_server_forgot_is_answered(
+    microkit: Microkit, tmp_path: Path, callers: str
+) -> None:
+    """Nobody has its call any more when the server dies in the next one. Who is queued then is
+    served by the next instance.
+    """
+    mapped = '<map mr="count" vaddr="0x40000000" perms="rw" setvar_vaddr="count_vaddr"/>'
+    system = '<memory_region name="count" size="0x1000"/>'
+    system += pd("server", 'priority="100" budget="1000" period="20000"', mapped, "forgetful")
+    system += pd("keeper", "", '<map mr="count" vaddr="0x40000000" perms="r"/>')
+    for number, name in enumerate(("first", "second", "third")):
+        ends = f'<end pd="{name}" id="0" pp="true"/><end pd="server" id="{number}"/>'
+        system += pd(name, 'priority="50"', "", "caller") + f"<channel>{ends}</channel>"
+    policy = f'[[pd]]\nname = "server"\nrespawn = true\n{callers}'
+    shown = microkit.run(system, policy, tmp_path)
+    assert (shown["verdict"], shown["violations"]) == ("pass", [])
+    label = {"": "label 2", "callers = 77\n": "label 77"}.get(callers, "answer 0")
+    heard = Counter(
+        tuple(text for of, text in shown["said"] if of == name)
+        for name in ("first", "second", "third")
+    )
+    answers = [f"answer {i}" for i in range(1, 5)]
+    served, ended = ("answer 0", *answers, "done 5"), (label, *answers, "done 4")
+    assert heard == ({served: 1, ended: 2} if label != "answer 0" else {served: 3})
+
+
 @pytest.mark.parametrize("passive", [False, True])
 @pytest.mark.behaviour("P-04")
 def test_the_call_of_a_child_is_made_anew(

@@ -64,7 +64,7 @@ def sizes_of(
     replies = mcs * (_probes(config, saved) + 1)
     sleeper = timer and mcs > 0 and mcs_is_exact(target.arch)
     device = timer and not sleeper
-    scs = mcs * (3 + turn_threads + config.system.scenario + sleeper)
+    scs = mcs * (3 + turn_threads + config.system.scenario + sleeper + bool(doors))
     probes = snapshots and config.system.truth is not False
     rows = tables(config)
     pages = -(-bytes_of(rows) >> LARGE_PAGE_BITS)
@@ -81,6 +81,7 @@ def sizes_of(
         + sum(bytes_of_place(region, target) for region in places)
         + _row_bytes(len(bells), 1 << target.notification_bits)
         + _row_bytes(len(doors), 1 << target.endpoint_bits)
+        + (mcs and bool(doors)) * _block(1 << target.sc_bits)
         + _row_bytes(stand_ins, 1 << target.tcb_bits)
         + probes * _probe_bytes(_probes(config, saved), target),
         base_slots=roottask("root.h", "CR_OWN_SLOTS")
