@@ -380,12 +380,9 @@ void cr_charge_node(cr_ref node, const cr_node_info *info, int sign)
     }
 }
 
-void cr_charge_pages(cr_ref object, int sign)
+void cr_charge_pages(cr_ref object, uint32_t pages, int sign)
 {
-    if (account_of(object) != 0 && !cr_is_region(object) &&
-        *cr_memory_block(object) != CR_BLOCK_NONE) {
-        count(account_of(object), CR_QUOTA_PAGES, cr_memory_size(object), 0, sign);
-    }
+    count(account_of(object), CR_QUOTA_PAGES, pages, 0, sign);
 }
 
 void cr_charge_edge(const cr_edge_info *edge, uint32_t entry, int alone, int sign)

@@ -49,8 +49,8 @@ int cr_needs_request(const cr_pd *pd, const char *name);
 
 /* The node is in the model, with its entry in the tables. */
 void cr_charge_node(cr_ref node, const cr_node_info *info, int sign);
-/* The pages of a memory object, if its block is still there. */
-void cr_charge_pages(cr_ref object, int sign);
+/* The pages of a memory object. */
+void cr_charge_pages(cr_ref object, uint32_t pages, int sign);
 /* An edge that is not there otherwise, whatever its count. `entry`: as in cr_sys.edge_entry. Of
  * SUBSCRIBE: `alone`: the PD has no other handler for the node. */
 void cr_charge_edge(const cr_edge_info *edge, uint32_t entry, int alone, int sign);

@@ -252,7 +252,7 @@ static cr_status add_resource_node(cr_new_resource *make, const cr_new_part *par
     cr_rows_added(make->ref);
     if (is_memory) {
         *cr_memory_block(make->ref) = part->memory.block;
-        cr_charge_pages(make->ref, 1);
+        cr_charge_pages(make->ref, cr_memory_size(make->ref), 1);
     }
     return CR_OK;
 }
@@ -441,8 +441,8 @@ static cr_status remove_node(cr_making *now, uint32_t what)
                         : what == CR_OF_SPACE ? now->space.ref
                                               : now->resource.ref;
     cr_status status = cr_model_doom(cr_sys.model, node);
-    if (status == CR_OK && part != 0) {
-        cr_charge_pages(node, -1);
+    if (status == CR_OK && cr_is_memory(node)) {
+        cr_charge_pages(node, cr_memory_size(node), -1);
     }
     if (status == CR_OK) {
         status = cr_rows_destroy(node, 0, 0, 0);

@@ -71,12 +71,12 @@ static cr_status destroy(cr_ref resource, int cleanup, cr_row_gone each, const v
 
 static cr_status take_memory(cr_ref node, int cleanup)
 {
-    cr_charge_pages(node, -1);
-    cr_status status = cr_memory_give(cr_memory_block(node));
+    const uint32_t pages = cr_memory_size(node); /* Nobody knows that afterwards. */
+    const cr_status status = cr_memory_give(cr_memory_block(node));
     if (status != CR_OK) {
-        cr_charge_pages(node, 1);
         return status;
     }
+    cr_charge_pages(node, pages, -1);
     cr_pool_give(cr_sys.node_entry[node.index]);
     cr_sys.memories--;
     cr_sys.memory_changed = 1;

@@ -12,7 +12,7 @@ from cellreap import metrics
 from cellreap.model.csvstate import COLUMNS
 from cellreap.model.ids import is_memory, is_region
 from cellreap.system.config import Config
-from cellreap.testing import Change, Run, Target, together, validated, with_pd
+from cellreap.testing import Change, Run, Target, together, validated, with_bench, with_pd
 from kit.arches import ARCHES
 from kit.marks import thorough_but
 from kit.paths import BOOT_CONFIGS
@@ -89,6 +89,22 @@ def test_cycles_leave_everything_as_it_was(target: Target, cycles: int) -> None:
         body.number("bytes") for body in bodies if body["of"] in there
     )
     assert len({body["paddr"] for body in bodies if is_memory(body["of"])}) < 20, "it is used again"
+
+
+@pytest.mark.behaviour("T-01")
+def test_memory_is_given_back_once_though_a_cleaner_dies_at_that(target: Target) -> None:
+    """The giver comes back, and its account has room for as many pages as before."""
+    deaths = tuple(f"step:{step}.1:fault" for step in range(1, 20))
+    change = together(
+        with_pd("giver", args=(0, 1), respawn=True, respawn_budget=1),
+        with_pd("keeper", args=(2, 0), allocates=False),
+        with_bench(inject=deaths),
+    )
+    run = target.run("memory", change=change)
+    gone = [event for event in run.of("TAKEOVER") if event["node"].startswith("MO_")]
+    assert len(gone) == 2, "in both of its lives it had all of its memory to itself"
+    said = [text for text in run.says("giver") if text.startswith("check allocate")]
+    assert said == ["check allocate: ok"] * 3 * 2
 
 
 def test_what_a_survivor_lets_go_during_a_destructor_goes(target: Target) -> None:
