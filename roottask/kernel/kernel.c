@@ -41,7 +41,7 @@ _Static_assert(sizeof(call_names) / sizeof(call_names[0]) == CR_CALL_COUNT,
                "one name a kind of call");
 
 /* The root task's CSpace. Both are slots in the CNode that the kernel gave at boot. */
-enum { OWN_CNODES = 3 };
+enum { OWN_CNODES = CR_L1_BODIES };
 _Static_assert((int)CR_BOOT_SLOTS ==
                    (int)OWN_CNODES + (int)CR_TABLES_PAGES_MAX + (int)CR_REGISTER_SLOTS,
                "the CNodes, pages of the tables, and the timer's registers");
@@ -289,26 +289,25 @@ seL4_Word cr_l1_data(void)
     return cr_cnode_data(seL4_WordBits - l1_bits - CR_SUBSPACE_BITS);
 }
 
+static seL4_Error retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, cr_slot cnode,
+                         uint32_t slot, uint32_t count)
+{
+    return cr_is_refused(CR_CALL_RETYPE)
+               ? seL4_IllegalOperation
+               : seL4_Untyped_Retype(untyped, type, bits, cnode.root, cnode.index, cnode.depth,
+                                     slot, count);
+}
+
 seL4_Error cr_retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, uint32_t l1, uint32_t slot,
                      uint32_t count)
 {
-    if (cr_is_refused(CR_CALL_RETYPE)) {
-        return seL4_IllegalOperation;
-    }
-    seL4_Error error = seL4_Untyped_Retype(untyped, type, bits, l1_cnode, l1, l1_bits, slot, count);
-    if (!error) {
-        cr_objects_retyped(untyped, type, count);
-    }
-    return error;
+    return cr_retype_into(untyped, type, bits, cr_slot_l1(l1), slot, count);
 }
 
 seL4_Error cr_retype_vspace(seL4_CPtr untyped, uint32_t l1, uint32_t slot)
 {
-    if (cr_is_refused(CR_CALL_RETYPE)) {
-        return seL4_IllegalOperation;
-    }
-    seL4_Error error = seL4_Untyped_Retype(untyped, cr_arch_vspace_type, cr_arch_vspace_bits,
-                                           l1_cnode, l1, l1_bits, slot, 1);
+    const seL4_Error error =
+        retype(untyped, cr_arch_vspace_type, cr_arch_vspace_bits, cr_slot_l1(l1), slot, 1);
     if (!error) {
         cr_objects_add(cr_untyped_find(untyped), CR_OBJECT_VSPACE);
     }
@@ -318,11 +317,7 @@ seL4_Error cr_retype_vspace(seL4_CPtr untyped, uint32_t l1, uint32_t slot)
 seL4_Error cr_retype_into(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, cr_slot cnode,
                           uint32_t slot, uint32_t count)
 {
-    if (cr_is_refused(CR_CALL_RETYPE)) {
-        return seL4_IllegalOperation;
-    }
-    seL4_Error error =
-        seL4_Untyped_Retype(untyped, type, bits, cnode.root, cnode.index, cnode.depth, slot, count);
+    const seL4_Error error = retype(untyped, type, bits, cnode, slot, count);
     if (!error) {
         cr_objects_retyped(untyped, type, count);
     }
@@ -364,9 +359,12 @@ seL4_Error cr_move(cr_slot to, cr_slot from)
 
 /* A call without further capabilities. The kernel tries each call on its fast path, which only
  * messages to endpoints have, unless the message is too long for it. */
-static seL4_Error call_cnode(seL4_Word label, cr_slot at)
+static seL4_Error call_cnode(cr_call call, seL4_Word label, cr_slot at)
 {
     enum { TOO_LONG = 5 };
+    if (cr_is_refused(call)) {
+        return seL4_IllegalOperation;
+    }
     seL4_Word index = at.index;
     seL4_Word depth = at.depth;
     seL4_Word third = 0;
@@ -378,26 +376,17 @@ static seL4_Error call_cnode(seL4_Word label, cr_slot at)
 
 seL4_Error cr_delete(cr_slot at)
 {
-    if (cr_is_refused(CR_CALL_DELETE)) {
-        return seL4_IllegalOperation;
-    }
-    return call_cnode(CNodeDelete, at);
+    return call_cnode(CR_CALL_DELETE, CNodeDelete, at);
 }
 
 seL4_Error cr_revoke(cr_slot at)
 {
-    if (cr_is_refused(CR_CALL_REVOKE)) {
-        return seL4_IllegalOperation;
-    }
-    return call_cnode(CNodeRevoke, at);
+    return call_cnode(CR_CALL_REVOKE, CNodeRevoke, at);
 }
 
 seL4_Error cr_cancel_sends(cr_slot at)
 {
-    if (cr_is_refused(CR_CALL_CANCEL)) {
-        return seL4_IllegalOperation;
-    }
-    return call_cnode(CNodeCancelBadgedSends, at);
+    return call_cnode(CR_CALL_CANCEL, CNodeCancelBadgedSends, at);
 }
 
 seL4_Error cr_suspend(seL4_CPtr tcb)
@@ -453,36 +442,30 @@ cr_status cr_cspace_init(const seL4_BootInfo *info, seL4_CPtr untyped)
     if (info->empty.end - info->empty.start < CR_BOOT_SLOTS || boot_bits > CR_SUBSPACE_BITS) {
         return CR_ERR_MEMORY;
     }
-    seL4_CPtr l1 = info->empty.start;
-    seL4_CPtr pool = info->empty.start + 1;
-    seL4_CPtr untypeds = info->empty.start + 2;
-    pool_bits = cr_bits_for(cr_most.pool);
-    const uint32_t untypeds_bits = cr_bits_for(cr_most.blocks);
+    l1_cnode = info->empty.start;
+    pool_cnode = l1_cnode + CR_L1_POOL;
     l1_bits = cr_bits_for(cr_most.bodies);
+    pool_bits = cr_bits_for(cr_most.pool);
+    /* By L1 slot: that of L1 itself is for the CNode of boot time. */
+    const uint32_t bits[OWN_CNODES] = {l1_bits, pool_bits, cr_bits_for(cr_most.blocks)};
+    seL4_Error error = untyped == 0 ? seL4_NotEnoughMemory : seL4_NoError;
     /* Until the thread uses the new CSpace, addresses are those of boot time: one CNode that
      * resolves all bits. */
-    if (untyped == 0 ||
-        seL4_Untyped_Retype(untyped, seL4_CapTableObject, pool_bits, seL4_CapInitThreadCNode, 0, 0,
-                            pool, 1) ||
-        seL4_Untyped_Retype(untyped, seL4_CapTableObject, l1_bits, seL4_CapInitThreadCNode, 0, 0,
-                            l1, 1) ||
-        seL4_Untyped_Retype(untyped, seL4_CapTableObject, untypeds_bits, seL4_CapInitThreadCNode, 0,
-                            0, untypeds, 1) ||
-        seL4_CNode_Mint(l1, CR_L1_BOOT, (uint8_t)l1_bits, seL4_CapInitThreadCNode,
-                        seL4_CapInitThreadCNode, seL4_WordBits, seL4_AllRights,
-                        cr_cnode_data(CR_SUBSPACE_BITS - boot_bits)) ||
-        seL4_CNode_Mint(l1, CR_L1_POOL, (uint8_t)l1_bits, seL4_CapInitThreadCNode, pool,
-                        seL4_WordBits, seL4_AllRights,
-                        cr_cnode_data(CR_SUBSPACE_BITS - pool_bits)) ||
-        seL4_CNode_Mint(l1, CR_L1_UNTYPEDS, (uint8_t)l1_bits, seL4_CapInitThreadCNode, untypeds,
-                        seL4_WordBits, seL4_AllRights,
-                        cr_cnode_data(CR_SUBSPACE_BITS - untypeds_bits)) ||
-        seL4_TCB_SetSpace(seL4_CapInitThreadTCB, 0, l1, cr_l1_data(), seL4_CapInitThreadVSpace,
-                          0)) {
+    for (uint32_t i = 0; !error && i < OWN_CNODES; i++) {
+        error = seL4_Untyped_Retype(untyped, seL4_CapTableObject, bits[i], seL4_CapInitThreadCNode,
+                                    0, 0, l1_cnode + i, 1);
+    }
+    for (uint32_t i = 0; !error && i < OWN_CNODES; i++) {
+        const int is_boot = i == CR_L1_BOOT;
+        error = seL4_CNode_Mint(l1_cnode, i, (uint8_t)l1_bits, seL4_CapInitThreadCNode,
+                                is_boot ? (seL4_CPtr)seL4_CapInitThreadCNode : l1_cnode + i,
+                                seL4_WordBits, seL4_AllRights,
+                                cr_cnode_data(CR_SUBSPACE_BITS - (is_boot ? boot_bits : bits[i])));
+    }
+    if (error || seL4_TCB_SetSpace(seL4_CapInitThreadTCB, 0, l1_cnode, cr_l1_data(),
+                                   seL4_CapInitThreadVSpace, 0)) {
         return CR_ERR_MEMORY;
     }
-    l1_cnode = l1;
-    pool_cnode = pool;
     boot_cnode_bits = boot_bits;
     boot_free = (uint32_t)info->empty.start + OWN_CNODES;
     pool_top = CR_POOL_SPARE + 1;
@@ -564,6 +547,23 @@ seL4_CPtr cr_pool_make_sized(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, 
 seL4_CPtr cr_pool_make(seL4_CPtr untyped, seL4_Word type, const char *what)
 {
     return cr_pool_make_sized(untyped, type, 0, what);
+}
+
+uint32_t cr_pool_make_each(seL4_CPtr *caps, uint32_t count, seL4_Word type, uint32_t bits,
+                           const char *what)
+{
+    uint32_t wanted = 0;
+    uint32_t block = CR_BLOCK_NONE;
+    for (uint32_t i = 0; i < count; i++) {
+        wanted += caps[i] != 0;
+    }
+    if (wanted != 0 && cr_untyped_take(cr_bits_for(wanted) + bits, 0, &block) != CR_OK) {
+        cr_panic(what, wanted);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        caps[i] = caps[i] != 0 ? cr_pool_make(cr_untyped_cap(block), type, what) : 0;
+    }
+    return wanted;
 }
 
 seL4_CPtr cr_image_frame(const seL4_BootInfo *info, uintptr_t image_start, const void *page)

@@ -11,8 +11,9 @@ typedef struct block {
     seL4_CPtr cap;
     uint64_t paddr;
     uint32_t bits;
-    uint32_t parent;
-    uint32_t half; /* the first of its two halves (the second follows it), or CR_BLOCK_NONE */
+    /* the first of its two halves (the second follows it), or CR_BLOCK_NONE; of a pair that is not
+     * in use: the next such pair */
+    uint32_t half;
     block_state state;
     int given_back; /* the block was in use before */
     uint32_t owner; /* only for this owner; 0: not set aside */
@@ -34,6 +35,7 @@ static uint32_t n_boot;
 /* Table entries above those of boot time are allocated in pairs, for the two halves of a block. */
 static uint32_t n_blocks;
 static uint32_t free_pair = CR_BLOCK_NONE;
+static uint32_t free_pairs; /* their number */
 static uint64_t bytes_used;
 static uint32_t blocks_used;
 
@@ -123,16 +125,11 @@ cr_status cr_untyped_init(const seL4_BootInfo *info)
             info->untyped.start + i == taken) {
             continue;
         }
-        *at(n_blocks++) = (block){info->untyped.start + i,
-                                  desc->paddr,
-                                  desc->sizeBits,
-                                  CR_BLOCK_NONE,
-                                  CR_BLOCK_NONE,
-                                  BLOCK_FREE,
-                                  0,
-                                  0,
-                                  0,
-                                  0};
+        *at(n_blocks++) = (block){.cap = info->untyped.start + i,
+                                  .paddr = desc->paddr,
+                                  .bits = desc->sizeBits,
+                                  .half = CR_BLOCK_NONE,
+                                  .state = BLOCK_FREE};
     }
     n_boot = n_blocks;
     set_largest_aside();
@@ -153,8 +150,9 @@ static uint32_t take_pair(void)
 {
     uint32_t pair = free_pair;
     if (pair != CR_BLOCK_NONE) {
-        free_pair = at(pair)->parent;
-    } else if (n_blocks + 2 <= max_blocks) {
+        free_pair = at(pair)->half;
+        free_pairs--;
+    } else {
         pair = n_blocks;
         at(pair)->cap = cr_cptr(CR_L1_UNTYPEDS, pair);
         at(pair + 1)->cap = cr_cptr(CR_L1_UNTYPEDS, pair + 1);
@@ -167,44 +165,47 @@ static void give_pair(uint32_t pair)
 {
     at(pair)->state = BLOCK_ABSENT;
     at(pair + 1)->state = BLOCK_ABSENT;
-    at(pair)->parent = free_pair;
+    at(pair)->half = free_pair;
     free_pair = pair;
+    free_pairs++;
 }
 
-/* The kernel refused a half. The other one must not be left: it would take half of the parent. */
-static cr_status unsplit(uint32_t parent, uint32_t pair)
+/* Whether blocks of the owner's can be split so often. */
+static int may_split(uint32_t owner, uint32_t times)
+{
+    const splits *account = account_of(owner);
+    return times <= free_pairs + cr_untyped_splits_left() &&
+           (account == 0 || account->used + times <= account->most);
+}
+
+static void destroy_halves(uint32_t parent, uint32_t pair)
 {
     if (cr_revoke(cr_slot_at(at(parent)->cap))) {
         cr_panic("a split block is not revoked", at(parent)->paddr);
     }
     give_pair(pair);
-    return CR_ERR_MEMORY;
 }
 
 static cr_status split(uint32_t parent)
 {
     splits *account = account_of(at(parent)->owner);
-    const uint32_t pair =
-        account == 0 || account->used < account->most ? take_pair() : CR_BLOCK_NONE;
-    if (pair == CR_BLOCK_NONE) {
-        return CR_ERR_FULL_NODES;
-    }
+    const uint32_t pair = take_pair();
     at(parent)->asked = 0;
     for (uint32_t i = 0; i < 2; i++) {
         block *half = at(pair + i);
-        half->bits = at(parent)->bits - 1;
-        half->paddr = at(parent)->paddr + (i * bytes_of(half->bits));
-        half->parent = parent;
-        half->half = CR_BLOCK_NONE;
-        half->state = BLOCK_FREE;
-        half->given_back = 0;
-        half->asked = 0;
-        half->owner = at(parent)->owner;
+        const uint32_t bits = at(parent)->bits - 1;
+        *half = (block){.cap = half->cap,
+                        .paddr = at(parent)->paddr + (i * bytes_of(bits)),
+                        .bits = bits,
+                        .half = CR_BLOCK_NONE,
+                        .state = BLOCK_FREE,
+                        .owner = at(parent)->owner};
         /* The kernel allocates from the start of the untyped, so the first retype gives the lower
          * half. */
         if (cr_retype(at(parent)->cap, seL4_UntypedObject, half->bits, CR_L1_UNTYPEDS,
                       (uint32_t)half->cap, 1)) {
-            return unsplit(parent, pair);
+            destroy_halves(parent, pair); /* One alone would take half of the parent. */
+            return CR_ERR_MEMORY;
         }
     }
     at(parent)->half = pair;
@@ -228,10 +229,7 @@ static uint32_t join(uint32_t owner)
             at(pair + 1)->owner != owner) {
             continue;
         }
-        if (cr_revoke(cr_slot_at(at(i)->cap))) {
-            cr_panic("a split block is not revoked", at(i)->paddr);
-        }
-        give_pair(pair);
+        destroy_halves(i, pair);
         joined++;
         at(i)->half = CR_BLOCK_NONE;
         at(i)->state = BLOCK_FREE;
@@ -273,15 +271,19 @@ static void use(uint32_t entry)
     blocks_used++;
 }
 
-/* Splits a block until it has this size. */
-static cr_status cut(uint32_t *entry, uint32_t bits)
+/* Splits a block until its part at an address, or else its first part, has this size. Begins only
+ * what it can end: what is split and joined again, the kernel clears. */
+static cr_status cut(uint32_t *entry, uint32_t bits, uint64_t paddr)
 {
     cr_status status = CR_OK;
-    while (*entry != CR_BLOCK_NONE && at(*entry)->bits > bits &&
-           (status = split(*entry)) == CR_OK) {
-        *entry = at(*entry)->half;
+    if (!may_split(at(*entry)->owner, at(*entry)->bits - bits)) {
+        return CR_ERR_FULL_NODES;
     }
-    return *entry == CR_BLOCK_NONE ? CR_ERR_MEMORY : status;
+    while (at(*entry)->bits > bits && (status = split(*entry)) == CR_OK) {
+        *entry = at(*entry)->half;
+        *entry += paddr >= at(*entry + 1)->paddr ? 1u : 0u;
+    }
+    return status;
 }
 
 static cr_status take(uint32_t bits, uint32_t owner, int may_use_largest, uint32_t *out)
@@ -289,16 +291,17 @@ static cr_status take(uint32_t bits, uint32_t owner, int may_use_largest, uint32
     if (bits < CR_BLOCK_MIN_BITS) {
         bits = CR_BLOCK_MIN_BITS;
     }
-    uint32_t best = best_fit(bits, owner);
-    cr_status status = cut(&best, bits);
-    /* Each round joins at least one level of halves. */
-    for (uint32_t round = 0; status != CR_OK && round < 64 && join(owner) > 0; round++) {
+    uint32_t best = CR_BLOCK_NONE;
+    cr_status status = CR_ERR_MEMORY;
+    /* Each round joins at least one level of halves, or comes to the largest block. */
+    for (uint32_t round = 0; round <= 64; round++) {
         best = best_fit(bits, owner);
-        status = cut(&best, bits);
-    }
-    if (best == CR_BLOCK_NONE && owner == 0 && may_use_largest && use_largest()) {
-        best = best_fit(bits, owner);
-        status = cut(&best, bits);
+        const int none = best == CR_BLOCK_NONE;
+        status = none ? CR_ERR_MEMORY : cut(&best, bits, 0);
+        if (status == CR_OK ||
+            (join(owner) == 0 && !(none && owner == 0 && may_use_largest && use_largest()))) {
+            break;
+        }
     }
     if (status == CR_OK) {
         use(best);
@@ -332,16 +335,11 @@ static cr_status take_at(uint64_t paddr, uint32_t bits)
         return CR_ERR_ABSENT;
     }
     at(entry)->owner = 0;
-    while (at(entry)->bits > bits) {
-        const cr_status status = split(entry);
-        if (status != CR_OK) {
-            return status;
-        }
-        entry = at(entry)->half;
-        entry += paddr >= at(entry + 1)->paddr ? 1u : 0u;
+    const cr_status status = cut(&entry, bits, paddr);
+    if (status == CR_OK) {
+        use(entry);
     }
-    use(entry);
-    return CR_OK;
+    return status;
 }
 
 cr_status cr_untyped_take_at(uint64_t paddr, uint64_t bytes)

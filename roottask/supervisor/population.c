@@ -244,18 +244,6 @@ void cr_population_follow_up(void)
     }
 }
 
-/* Whoever is given the capability can also terminate the PD until its budget is used up. */
-static int is_trusted_with(const cr_pd *pd, uint32_t config)
-{
-    for (uint32_t i = 0; i < cr_sys.image->holds.count; i++) {
-        const cr_image_pd_hold *hold = &cr_image_holds(cr_sys.image)[i];
-        if (hold->pd == pd->config && hold->target == config) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 cr_result cr_population_may_cancel(const cr_pd *from, const char *name, uint32_t *config)
 {
     uint32_t i = 0;
@@ -266,7 +254,8 @@ cr_result cr_population_may_cancel(const cr_pd *from, const char *name, uint32_t
         return CR_RESULT_NO_SUCH;
     }
     *config = i;
-    if (!is_trusted_with(from, i)) {
+    /* Whoever is given the capability can also terminate the PD until its budget is used up. */
+    if (cr_hold_row(from, i) == CR_IMAGE_NONE) {
         return CR_RESULT_DENIED;
     }
     /* The first time that a PD is made is no respawn. */

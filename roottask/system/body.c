@@ -106,11 +106,8 @@ _Static_assert(sizeof(last_objects) / sizeof(last_objects[0]) == LAST_OBJECTS,
 
 cr_status cr_body_init(const seL4_BootInfo *info, uintptr_t image_start)
 {
-    seL4_CPtr frame = info->userImageFrames.start + ((uintptr_t)window - image_start) / PAGE;
-    if (frame >= info->userImageFrames.end || cr_arch_unmap_frame(frame)) {
-        return CR_ERR_MEMORY;
-    }
-    return CR_OK;
+    const seL4_CPtr frame = cr_image_frame(info, image_start, window);
+    return frame == 0 || cr_arch_unmap_frame(frame) ? CR_ERR_MEMORY : CR_OK;
 }
 
 seL4_Error cr_window_open(seL4_CPtr frame, uint32_t page_bits, int uncached, uint8_t **out)
@@ -190,7 +187,7 @@ static cr_status read_elf(const uint8_t *elf, uint64_t bytes)
     if (bytes < sizeof(*header) || header->ident[0] != 0x7f || header->ident[1] != 'E' ||
         header->ident[2] != 'L' || header->ident[3] != 'F' || header->ident[4] != 2 ||
         header->ident[5] != 1 || header->type != ELF_EXEC ||
-        header->machine != cr_arch_elf_machine() || header->phentsize != sizeof(elf_segment) ||
+        header->machine != cr_arch_elf_machine || header->phentsize != sizeof(elf_segment) ||
         header->phoff % 8 != 0 || header->phoff > bytes ||
         (bytes - header->phoff) / sizeof(elf_segment) < header->phnum) {
         return CR_ERR_ARG;
@@ -244,8 +241,7 @@ static uint32_t first_frame(void)
     return CR_BODY_TABLES + count_tables();
 }
 
-/* Computes all parts of a body before any of them is made. */
-static cr_status lay_out(const cr_body_params *params)
+cr_status cr_body_lay_out(const cr_body_params *params)
 {
     plan = (layout){.thread = params->thread};
     cr_status status = read_elf(params->elf, params->elf_bytes);
@@ -504,19 +500,25 @@ static seL4_Error give_initial_cap(const cr_body_params *params, const cr_body *
     }
 }
 
+/* The slot of the body's frame at this address. 0: nothing of it is mapped there. */
+static uint32_t find_frame(uint64_t vaddr)
+{
+    for (uint32_t i = 0; i < plan.n_stretches; i++) {
+        const stretch *s = &plan.stretches[i];
+        if (!s->is_region && vaddr >= s->vaddr && (vaddr - s->vaddr) / PAGE < s->pages) {
+            return first_frame() + s->first_frame + (uint32_t)((vaddr - s->vaddr) / PAGE);
+        }
+    }
+    return 0;
+}
+
 static seL4_Error set_spaces(const cr_body_params *params, const cr_body *body)
 {
     const uint64_t vaddr = cr_vaddr_of(CR_VADDR_IPC_BUFFER, plan.thread);
-    seL4_CPtr buffer = 0;
-    for (uint32_t i = 0; i < plan.n_stretches; i++) {
-        if (plan.stretches[i].vaddr == vaddr) {
-            buffer = cr_body_cap(body, first_frame() + plan.stretches[i].first_frame);
-        }
-    }
     return cr_set_spaces(
         cr_body_cap(body, CR_BODY_TCB), params->microkit ? CR_MICROKIT_SLOT_FAULT : CR_SLOT_FAULT,
         cr_body_cap(body, CR_BODY_CSPACE), cr_cnode_data(seL4_WordBits - params->cspace_bits),
-        cr_body_cap(body, CR_BODY_VSPACE), vaddr, buffer);
+        cr_body_cap(body, CR_BODY_VSPACE), vaddr, cr_body_cap(body, find_frame(vaddr)));
 }
 
 /* With MCS, the kernel takes the fault endpoint from the root task's CSpace, where it is for this
@@ -590,10 +592,23 @@ cr_status cr_body_take_block(uint32_t bits, uint32_t owner, uint32_t *block)
     return status;
 }
 
+cr_status cr_body_give_block(uint32_t *block)
+{
+    if (*block == CR_BLOCK_NONE) {
+        return CR_OK;
+    }
+    if (cr_untyped_revoke(*block)) {
+        return CR_ERR_KERNEL;
+    }
+    cr_untyped_give(*block);
+    *block = CR_BLOCK_NONE;
+    return CR_OK;
+}
+
 cr_status cr_body_reserve(const cr_body_params *params)
 {
     uint32_t block;
-    cr_status status = lay_out(params);
+    cr_status status = cr_body_lay_out(params);
     if (status == CR_OK) {
         status = cr_body_take_block(plan.bits, params->owner, &block);
     }
@@ -601,11 +616,6 @@ cr_status cr_body_reserve(const cr_body_params *params)
         cr_untyped_give(block);
     }
     return status;
-}
-
-cr_status cr_body_lay_out(const cr_body_params *params)
-{
-    return lay_out(params);
 }
 
 cr_status cr_body_take(const cr_body_params *params, cr_body *out)
@@ -683,32 +693,7 @@ cr_status cr_body_apply(const cr_body_params *params, const cr_body *body, const
     return CR_ERR_ARG;
 }
 
-cr_status cr_body_destroy(cr_body *body)
-{
-    if (body->block == CR_BLOCK_NONE) {
-        return CR_OK;
-    }
-    if (cr_untyped_revoke(body->block)) {
-        return CR_ERR_KERNEL;
-    }
-    cr_untyped_give(body->block);
-    body->block = CR_BLOCK_NONE;
-    return CR_OK;
-}
-
 /* -- reading */
-
-/* The slot of the frame at this address. 0: nothing is mapped there. */
-static uint32_t find_frame(uint64_t vaddr)
-{
-    for (uint32_t i = 0; i < plan.n_stretches; i++) {
-        const stretch *s = &plan.stretches[i];
-        if (!s->is_region && vaddr >= s->vaddr && (vaddr - s->vaddr) / PAGE < s->pages) {
-            return first_frame() + s->first_frame + (uint32_t)((vaddr - s->vaddr) / PAGE);
-        }
-    }
-    return 0;
-}
 
 /* The frame is mapped in the PD. A copy of its capability is mapped in the window. */
 static int copy_words(seL4_CPtr frame, uint64_t vaddr, uint64_t *out, uint32_t count)
@@ -739,7 +724,7 @@ uint32_t cr_body_read(const cr_body_params *params, const cr_body *body, uint64_
 {
     const uint64_t left = (PAGE - vaddr % PAGE) / sizeof(uint64_t);
     const uint32_t count = left < max ? (uint32_t)left : max;
-    if (vaddr % sizeof(uint64_t) != 0 || lay_out(params) != CR_OK) {
+    if (vaddr % sizeof(uint64_t) != 0 || cr_body_lay_out(params) != CR_OK) {
         return 0;
     }
     const uint32_t frame = find_frame(vaddr);

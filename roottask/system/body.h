@@ -121,11 +121,14 @@ seL4_Error cr_window_open(seL4_CPtr frame, uint32_t page_bits, int uncached, uin
 /* Takes a block of 2^bits bytes. What is of the configuration has an owner from CR_OWNER_BODY on,
  * and its memory is set aside for it from the first time on. */
 cr_status cr_body_take_block(uint32_t bits, uint32_t owner, uint32_t *block);
+/* Destroys all that was made of the block, gives it back, and makes it CR_BLOCK_NONE, which is
+ * ignored. CR_ERR_KERNEL. */
+cr_status cr_body_give_block(uint32_t *block);
 
 /* A body is made in steps: cr_body_lay_out, cr_body_take, and each step of cr_body_step. At the end
  * the program is loaded, and the thread is suspended, ready to be resumed. The parameters must stay
- * the same, and one body is made at a time. cr_body_destroy removes everything from cr_body_take
- * on. */
+ * the same, and one body is made at a time. cr_body_give_block removes everything from
+ * cr_body_take on. The TCB should be suspended before that. */
 /* Computes the body. Changes nothing. CR_ERR_ARG: the ELF file cannot be loaded. */
 cr_status cr_body_lay_out(const cr_body_params *params);
 /* Takes the untyped. CR_ERR_MEMORY. */
@@ -149,9 +152,6 @@ const uint8_t *cr_body_code(const uint8_t *elf, uint64_t vaddr, uint64_t bytes);
  * Returns 0 if nothing is mapped there or the kernel refuses. No body may be made meanwhile. */
 uint32_t cr_body_read(const cr_body_params *params, const cr_body *body, uint64_t vaddr,
                       uint64_t *out, uint32_t max);
-
-/* Revokes the untyped and gives it back. The TCB should already be suspended. */
-cr_status cr_body_destroy(cr_body *body);
 
 static inline seL4_CPtr cr_body_cap(const cr_body *body, uint32_t slot)
 {

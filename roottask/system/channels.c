@@ -32,26 +32,11 @@ static int is_for_signals(uint32_t end)
 void cr_channels_init(void)
 {
     const cr_image_header *image = cr_sys.image;
-    uint32_t block;
-    uint32_t count = 0;
     for (uint32_t i = 0; i < image->ends.count; i++) {
-        seL4_CPtr *bell = &bells[cr_end_at(i)->pd];
-        if (is_for_signals(i) && *bell == 0) {
-            *bell = 1;
-            count++;
-        }
+        bells[cr_end_at(i)->pd] |= is_for_signals(i) ? 1u : 0u;
     }
-    if (count == 0) {
-        return;
-    }
-    if (cr_untyped_take(cr_bits_for(count) + seL4_NotificationBits, 0, &block) != CR_OK) {
-        cr_panic("no kernel memory for the notifications of channels", count);
-    }
-    for (uint32_t i = 0; i < image->pds.count; i++) {
-        if (bells[i] != 0) {
-            bells[i] = cr_pool_make(cr_untyped_cap(block), seL4_NotificationObject, "no bell");
-        }
-    }
+    (void)cr_pool_make_each(bells, image->pds.count, seL4_NotificationObject, seL4_NotificationBits,
+                            "no notification for a channel");
 }
 
 void cr_channels_fill(uint32_t config, cr_body_params *out)

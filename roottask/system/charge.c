@@ -224,19 +224,9 @@ static void trace_quotas(void)
 /* Sets memory aside for a configured PD that does not exist yet. */
 static cr_status reserve_body(uint32_t config)
 {
-    static cr_startup startup;
     const cr_image_pd *row = &cr_image_pds(cr_sys.image)[config];
-    const cr_image_program *elf = &cr_image_programs(cr_sys.image)[row->program];
-    cr_body_params params = {
-        .elf = cr_image_elf(cr_sys.image, elf),
-        .elf_bytes = elf->bytes,
-        .cspace_bits = row->cspace_bits,
-        .stack_pages = row->stack_pages,
-        .startup = &startup,
-        .owner = CR_OWNER_BODY + config,
-    };
-    cr_regions_fill(config, &params);
-    params.thread = row->thread;
+    cr_body_params params = cr_body_shape(config, row->program, row->cspace_bits);
+    params.owner = CR_OWNER_BODY + config;
     const cr_status status = cr_body_reserve(&params);
     return status == CR_OK ? cr_regions_reserve(config) : status;
 }

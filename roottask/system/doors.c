@@ -20,8 +20,6 @@ static uint32_t handler_of(uint32_t config)
 void cr_doors_init(void)
 {
     const cr_image_header *image = cr_sys.image;
-    uint32_t block;
-    uint32_t count = 0;
     for (uint32_t i = 0; i < image->ends.count; i++) {
         if (cr_end_at(i)->calls != 0) {
             doors[cr_other_end(i)->pd] = 1;
@@ -32,21 +30,10 @@ void cr_doors_init(void)
             doors[handler_of(i)] = 1;
         }
     }
-    for (uint32_t i = 0; i < image->pds.count; i++) {
-        count += doors[i] != 0;
+    if (cr_pool_make_each(doors, image->pds.count, seL4_EndpointObject, seL4_EndpointBits,
+                          "no door") != 0) {
+        cr_waits_init();
     }
-    if (count == 0) {
-        return;
-    }
-    if (cr_untyped_take(cr_bits_for(count) + seL4_EndpointBits, 0, &block) != CR_OK) {
-        cr_panic("no kernel memory for the endpoints of channels", count);
-    }
-    for (uint32_t i = 0; i < image->pds.count; i++) {
-        if (doors[i] != 0) {
-            doors[i] = cr_pool_make(cr_untyped_cap(block), seL4_EndpointObject, "no door");
-        }
-    }
-    cr_waits_init();
 }
 
 int cr_pd_has_door(const cr_pd *pd)

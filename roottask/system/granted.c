@@ -40,6 +40,17 @@ uint32_t cr_hold_slot(uint32_t i)
     return slot_of(&holds[i], before);
 }
 
+uint32_t cr_hold_row(const cr_pd *pd, uint32_t target)
+{
+    for (uint32_t i = 0; i < cr_sys.image->holds.count; i++) {
+        const cr_image_pd_hold *hold = &cr_image_holds(cr_sys.image)[i];
+        if (hold->pd == pd->config && hold->target == target) {
+            return i;
+        }
+    }
+    return CR_IMAGE_NONE;
+}
+
 int cr_is_hold_slot(const cr_pd *pd, uint32_t slot)
 {
     uint32_t before = 0;
@@ -60,14 +71,9 @@ int cr_is_due(const cr_pd *pd, cr_ref resource)
         !cr_same(info.space, cr_sys.pd_space) || cr_find_pd(info.number, &target) != CR_RESULT_OK) {
         return 0;
     }
-    for (uint32_t i = 0; i < cr_sys.image->holds.count; i++) {
-        const cr_image_pd_hold *hold = &cr_image_holds(cr_sys.image)[i];
-        if (hold->pd == pd->config && hold->target == target->config) {
-            const uint32_t state = pd->slots[cr_hold_slot(i)];
-            return state != CR_SLOT_USED && state != CR_SLOT_RESERVED;
-        }
-    }
-    return 0;
+    const uint32_t row = cr_hold_row(pd, target->config);
+    const uint32_t state = row != CR_IMAGE_NONE ? pd->slots[cr_hold_slot(row)] : CR_SLOT_USED;
+    return state != CR_SLOT_USED && state != CR_SLOT_RESERVED;
 }
 
 int cr_may_have_caps(const cr_pd *pd)

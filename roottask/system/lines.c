@@ -22,20 +22,28 @@ void cr_lines_add(const cr_pd *pd, uint32_t config)
     }
 }
 
-cr_status cr_line_make(const cr_pd *pd, uint32_t line, cr_slot parent)
+cr_status cr_line_take(uint32_t line, cr_slot parent)
 {
     const cr_image_line *row = line_at(line);
-    if (row->kind == CR_LINE_PORT) {
-        return cr_arch_take_ports(row->first, row->last, parent) ? CR_ERR_KERNEL : CR_OK;
+    const seL4_Error error =
+        row->kind == CR_LINE_PORT
+            ? cr_arch_take_ports(row->first, row->last, parent)
+            : cr_arch_take_interrupt(row->first, row->edge != 0, 1 + line, parent);
+    return error ? CR_ERR_KERNEL : CR_OK;
+}
+
+cr_status cr_line_give(const cr_pd *pd, uint32_t line, cr_slot slot, cr_slot parent)
+{
+    const cr_image_line *row = line_at(line);
+    const seL4_CPtr handler = cr_cptr(CR_L1_POOL, (uint32_t)parent.index);
+    const seL4_Word badge = cr_pd_is_of_microkit(pd) ? 0 : cr_badge(CR_BADGE_SIGNAL, 0, 0);
+    if (row->kind != CR_LINE_PORT &&
+        (cr_bind_interrupt(handler, cr_body_cap(&pd->body, CR_BODY_NOTIFICATION),
+                           badge | 1ull << row->bit) ||
+         (row->acknowledge != 0 && cr_acknowledge_interrupt(handler)))) {
+        return CR_ERR_KERNEL;
     }
-    return cr_arch_take_interrupt(row->first, row->edge != 0, 1 + line, parent) ||
-                   cr_bind_interrupt(
-                       parent.index, cr_body_cap(&pd->body, CR_BODY_NOTIFICATION),
-                       (cr_pd_is_of_microkit(pd) ? 0 : cr_badge(CR_BADGE_SIGNAL, 0, 0)) |
-                           1ull << row->bit) ||
-                   (row->acknowledge != 0 && cr_acknowledge_interrupt(parent.index))
-               ? CR_ERR_KERNEL
-               : CR_OK;
+    return cr_copy(slot, parent, seL4_AllRights) ? CR_ERR_KERNEL : CR_OK;
 }
 
 void cr_lines_fill(cr_pd *pd, cr_startup *out)

@@ -10,8 +10,10 @@
 
 /* Adds the lines and ports of the PD that is being made to the chain (making.h). */
 void cr_lines_add(const cr_pd *pd, uint32_t config);
-/* Makes the parent of the capability to a line or ports. A line is then signalled to the PD. */
-cr_status cr_line_make(const cr_pd *pd, uint32_t line, cr_slot parent);
+/* Takes a line or ports: the parent of the capability to it, in a slot of the pool. */
+cr_status cr_line_take(uint32_t line, cr_slot parent);
+/* Gives the PD a copy of that in its slot. A line is then signalled to the PD. */
+cr_status cr_line_give(const cr_pd *pd, uint32_t line, cr_slot slot, cr_slot parent);
 /* Tells the PD where it has which. */
 void cr_lines_fill(cr_pd *pd, cr_startup *out);
 

@@ -19,8 +19,8 @@ _Static_assert(sizeof(cr_startup) <= 4096, "the startup information is one page"
 /* Another PD cannot know it. 0: the console is not to have what PDs say themselves. */
 static uint64_t secret_of(const cr_pd *pd)
 {
-    char id[24] = "PD_";
-    (void)cr_format_hex(id + 3, pd->number);
+    char id[CR_ID_BYTES];
+    cr_pd_id(pd, id);
     return (cr_sys.image->flags & CR_IMAGE_TRUTH) != 0 ? cr_trace_secret(&cr_sys.trace, id) : 0;
 }
 
@@ -78,18 +78,18 @@ static void fill_startup(cr_pd *pd, cr_startup *out)
         out->pds[out->n_pds].number = target != 0 && cr_may_have_caps(target) ? target->number : 0;
         out->pds[out->n_pds++].slot = cr_hold_slot(i);
     }
-    for (uint32_t i = 0; i < image->ends.count && out->n_channels < CR_STARTUP_CHANNELS; i++) {
+    /* A PD for Microkit has more of them than it is told of, and a slot of 0 where it has none. */
+    for (uint32_t i = 0; i < image->ends.count; i++) {
         const cr_image_channel_end *end = &cr_image_ends(image)[i];
-        if (end->pd == pd->config) {
+        if (end->pd != pd->config) {
+            continue;
+        }
+        pd->slots[end->slot] = CR_SLOT_USED;
+        pd->slots[end->calls] = CR_SLOT_USED;
+        if (out->n_channels < CR_STARTUP_CHANNELS) {
             cr_text_copy(out->channels[out->n_channels].name, end->name, CR_NAME_BYTES);
             out->channels[out->n_channels].slot = end->slot;
             out->channels[out->n_channels++].id = end->id;
-            pd->slots[end->slot] = CR_SLOT_USED;
-        }
-    }
-    for (uint32_t i = 0; i < image->ends.count; i++) {
-        if (cr_image_ends(image)[i].pd == pd->config && cr_image_ends(image)[i].calls != 0) {
-            pd->slots[cr_image_ends(image)[i].calls] = CR_SLOT_USED;
         }
     }
     cr_lines_fill(pd, out);
@@ -340,32 +340,26 @@ cr_status cr_enter_pd(cr_new_pd *make)
     }
     fill_startup(pd, &startup);
     startup.creator = creator != 0 ? creator->number : 0;
-    const cr_image_program *elf = &cr_image_programs(image)[make->program];
-    make->params = (cr_body_params){
-        .elf = cr_image_elf(image, elf),
-        .elf_bytes = elf->bytes,
-        .cspace_bits = pd->body.cspace_bits,
-        .stack_pages = config != 0 ? config->stack_pages : CR_SPAWNED_STACK_PAGES,
-        .priority = pd->priority,
-        .time = pd->time,
-        .passive = pd->passive,
-        .microkit = cr_pd_is_of_microkit(pd),
-        .number = pd->number,
-        .l1 = CR_L1_BODIES + index,
-        .startup = &startup,
-        .root_endpoint = cr_sys.endpoint,
-        .request_badge = cr_badge(CR_BADGE_PD, index, generation),
-        .fault_endpoint = cr_sys.endpoint,
-        .fault_badge = cr_badge(CR_BADGE_FAULT, index, generation),
-        .name = pd->name,
-        .owner = config != 0 ? CR_OWNER_BODY + config_index : pd->account,
-    };
+    cr_body_params *params = &make->params;
+    *params = cr_body_shape(config_index, make->program, pd->body.cspace_bits);
+    params->priority = pd->priority;
+    params->time = pd->time;
+    params->passive = pd->passive;
+    params->microkit = cr_pd_is_of_microkit(pd);
+    params->number = pd->number;
+    params->l1 = CR_L1_BODIES + index;
+    params->startup = &startup;
+    params->root_endpoint = cr_sys.endpoint;
+    params->request_badge = cr_badge(CR_BADGE_PD, index, generation);
+    params->fault_endpoint = cr_sys.endpoint;
+    params->fault_badge = cr_badge(CR_BADGE_FAULT, index, generation);
+    params->name = pd->name;
+    params->owner = config != 0 ? CR_OWNER_BODY + config_index : pd->account;
     if (config != 0) {
-        cr_channels_fill(config_index, &make->params);
-        cr_regions_fill(config_index, &make->params);
-        make->params.thread = config->thread;
-        make->params.vspace =
-            config->thread != 0 ? cr_body_cap(&process_of(config)->body, CR_BODY_VSPACE) : 0;
+        cr_channels_fill(config_index, params);
+    }
+    if (params->thread != 0) {
+        params->vspace = cr_body_cap(&process_of(config)->body, CR_BODY_VSPACE);
     }
     const cr_status status =
         cr_work_set_receiver(cr_sys.work, cr_receiver(pd), (uint16_t)pd->account, CR_MAX_TAKEN);

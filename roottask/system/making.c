@@ -80,7 +80,7 @@ const cr_new_part *cr_making_new_bare(cr_ref space, cr_ref *known)
 {
     cr_new_part *part = new_part(space);
     part->known = known;
-    cr_making_add(CR_MAKE_NODE, CR_OF_PART * (uint32_t)(part - cr_now_made.parts + 1));
+    cr_making_add(CR_MAKE_NODE, cr_making_of(part));
     return part;
 }
 
@@ -109,7 +109,7 @@ cr_new_part *cr_making_new_region(const cr_pd *pd, const cr_new_part *object, cr
 void cr_making_add_part(cr_new_part *part)
 {
     const cr_new_memory *memory = &part->memory;
-    const uint32_t of = CR_OF_PART * (uint32_t)(part - cr_now_made.parts + 1);
+    const uint32_t of = cr_making_of(part);
     cr_make_step step;
     cr_making_add(CR_MAKE_SLOT, of);
     cr_making_add(CR_MAKE_BLOCK, of);
@@ -136,7 +136,7 @@ void cr_making_add_part(cr_new_part *part)
 void cr_making_add_line(const cr_pd *pd, uint32_t line, cr_ref space, uint32_t slot)
 {
     cr_new_part *part = new_part(space);
-    const uint32_t of = CR_OF_PART * (uint32_t)(part - cr_now_made.parts + 1);
+    const uint32_t of = cr_making_of(part);
     part->line = line;
     part->pd_slot = slot;
     part->memory.pd = pd;
@@ -206,30 +206,29 @@ static int step_at(void *context, uint32_t at, cr_make_step *out)
     return 1;
 }
 
-/* The memory that a step is of, or 0. */
+/* The part that a step is of, or 0. */
 static cr_new_part *part_of(cr_making *now, uint32_t what)
 {
     return what >= CR_OF_PART ? &now->parts[what / CR_OF_PART - 1] : 0;
 }
 
-static cr_slot parent_of(const cr_making *now, uint32_t what)
+/* The resource that a step is of, unless it is of something else. */
+static cr_new_resource *resource_of(cr_making *now, uint32_t what)
 {
-    if (what >= CR_OF_PART) {
-        const cr_new_part *part = &now->parts[what / CR_OF_PART - 1];
-        return cr_slot_at(cr_cptr(CR_L1_POOL, part->resource.pool_slot));
-    }
-    return what == CR_OF_RESOURCE ? cr_pool_slot(now->resource.pool_slot)
-                                  : cr_pd_parent(now->request.pd, now->request.slot);
+    return what >= CR_OF_PART ? &part_of(now, what)->resource : &now->resource;
 }
 
-static cr_slot slot_of(const cr_making *now, uint32_t what)
+static cr_slot parent_of(cr_making *now, uint32_t what)
 {
-    if (what >= CR_OF_PART) {
-        const cr_new_part *part = &now->parts[what / CR_OF_PART - 1];
-        return cr_pd_slot(part->memory.pd, part->pd_slot);
-    }
+    return what == CR_OF_REQUEST ? cr_pd_parent(now->request.pd, now->request.slot)
+                                 : cr_pool_slot(resource_of(now, what)->pool_slot);
+}
+
+static cr_slot slot_of(cr_making *now, uint32_t what)
+{
+    const cr_new_part *part = part_of(now, what);
     const cr_new_cap *cap = what == CR_OF_REQUEST ? &now->request : &now->hold;
-    return cr_pd_slot(cap->pd, cap->slot);
+    return part != 0 ? cr_pd_slot(part->memory.pd, part->pd_slot) : cr_pd_slot(cap->pd, cap->slot);
 }
 
 static cr_status of_kernel(seL4_Error error)
@@ -259,26 +258,20 @@ static cr_status add_resource_node(cr_new_resource *make, const cr_new_part *par
 
 static cr_status add_node(cr_making *now, uint32_t what)
 {
-    cr_new_part *part = part_of(now, what);
-    return part != 0             ? add_resource_node(&part->resource, part)
-           : what == CR_OF_PD    ? cr_add_pd_node(&now->pd)
+    return what == CR_OF_PD      ? cr_add_pd_node(&now->pd)
            : what == CR_OF_SPACE ? cr_add_space_node(&now->space)
-                                 : add_resource_node(&now->resource, 0);
+                                 : add_resource_node(resource_of(now, what), part_of(now, what));
 }
 
 static cr_status take_slot(cr_making *now, uint32_t what)
 {
     cr_new_cap *request = &now->request;
-    cr_new_part *part = part_of(now, what);
-    if (part != 0) {
-        part->resource.pool_slot = cr_pool_take(CR_POOL_PARENT);
-        part->memory.pool_slot = part->resource.pool_slot;
-        return part->resource.pool_slot != 0 ? CR_OK : CR_ERR_FULL_NODES;
-    }
+    cr_new_resource *resource = resource_of(now, what);
     switch (what) {
-    case CR_OF_RESOURCE:
-        now->resource.pool_slot = cr_pool_take(CR_POOL_PARENT);
-        return now->resource.pool_slot != 0 ? CR_OK : CR_ERR_FULL_NODES;
+    case CR_OF_HOLD:
+        now->was = now->hold.pd->slots[now->hold.slot];
+        now->hold.pd->slots[now->hold.slot] = CR_SLOT_USED;
+        return CR_OK;
     case CR_OF_REQUEST: {
         if (request->request == CR_NONE) {
             return CR_ERR_FULL_EDGES;
@@ -295,18 +288,19 @@ static cr_status take_slot(cr_making *now, uint32_t what)
         return CR_OK;
     }
     default:
-        now->was = now->hold.pd->slots[now->hold.slot];
-        now->hold.pd->slots[now->hold.slot] = CR_SLOT_USED;
-        return CR_OK;
+        resource->pool_slot = cr_pool_take(CR_POOL_PARENT);
+        if (what >= CR_OF_PART) {
+            part_of(now, what)->memory.pool_slot = resource->pool_slot;
+        }
+        return resource->pool_slot != 0 ? CR_OK : CR_ERR_FULL_NODES;
     }
 }
 
 static void give_slot(cr_making *now, uint32_t what)
 {
     const cr_new_cap *request = &now->request;
-    const cr_new_part *part = part_of(now, what);
-    if (part != 0 || what == CR_OF_RESOURCE) {
-        cr_pool_give(part != 0 ? part->resource.pool_slot : now->resource.pool_slot);
+    if (what == CR_OF_HOLD) {
+        now->hold.pd->slots[now->hold.slot] = now->was;
     } else if (what == CR_OF_REQUEST) {
         cr_request_entry *entry = &cr_sys.requests[request->request];
         entry->used = 0;
@@ -316,17 +310,17 @@ static void give_slot(cr_making *now, uint32_t what)
         request->pd->slots[request->slot] =
             cr_pd_is_of_microkit(request->pd) ? CR_SLOT_USED : CR_SLOT_FREE;
     } else {
-        now->hold.pd->slots[now->hold.slot] = now->was;
+        cr_pool_give(resource_of(now, what)->pool_slot);
     }
 }
 
 /* A parent must never be given to a PD, because revoking it takes the capability from all. */
-static cr_status mint_parent(const cr_making *now, uint32_t what)
+static cr_status mint_parent(cr_making *now, uint32_t what)
 {
     cr_node_info info;
-    if (what >= CR_OF_PART) {
-        const cr_new_part *part = &now->parts[what / CR_OF_PART - 1];
-        return cr_line_make(part->memory.pd, part->line, parent_of(now, what));
+    const cr_new_part *part = part_of(now, what);
+    if (part != 0) {
+        return cr_line_take(part->line, parent_of(now, what));
     }
     if (what == CR_OF_RESOURCE) {
         const cr_new_resource *made = &now->resource;
@@ -365,11 +359,12 @@ static const cr_pd *child_of(const cr_making *now, uint32_t what)
                : 0;
 }
 
-static cr_status grant(const cr_making *now, uint32_t what)
+static cr_status grant(cr_making *now, uint32_t what)
 {
     const cr_pd *child = child_of(now, what);
-    if (what >= CR_OF_PART) {
-        return of_kernel(cr_copy(slot_of(now, what), parent_of(now, what), seL4_AllRights));
+    const cr_new_part *part = part_of(now, what);
+    if (part != 0) {
+        return cr_line_give(part->memory.pd, part->line, slot_of(now, what), parent_of(now, what));
     }
     if (what == CR_OF_REQUEST) {
         return of_kernel(cr_copy(slot_of(now, what), parent_of(now, what), CR_CLIENT_RIGHTS));
@@ -435,11 +430,9 @@ static cr_status apply(void *context, const cr_make_step *step)
 /* Removes a node that nothing refers to any more. */
 static cr_status remove_node(cr_making *now, uint32_t what)
 {
-    const cr_new_part *part = part_of(now, what);
-    const cr_ref node = part != 0             ? part->resource.ref
-                        : what == CR_OF_PD    ? now->pd.pd->node
+    const cr_ref node = what == CR_OF_PD      ? now->pd.pd->node
                         : what == CR_OF_SPACE ? now->space.ref
-                                              : now->resource.ref;
+                                              : resource_of(now, what)->ref;
     cr_status status = cr_model_doom(cr_sys.model, node);
     if (status == CR_OK && cr_is_memory(node)) {
         cr_charge_pages(node, cr_memory_size(node), -1);
@@ -470,7 +463,7 @@ static cr_status undo(void *context, const cr_make_step *step, const cr_make_res
         cr_leave_pd(&now->pd);
         return CR_OK;
     case CR_MAKE_BLOCK:
-        return part != 0 ? cr_memory_give(&part->memory.block) : cr_body_destroy(&now->pd.pd->body);
+        return cr_body_give_block(part != 0 ? &part->memory.block : &now->pd.pd->body.block);
     case CR_MAKE_NODE:
         return remove_node(now, step->what);
     case CR_MAKE_EDGE:
@@ -522,17 +515,15 @@ static void commit(void *context, const cr_make_step *step)
 {
     cr_making *now = context;
     const cr_new_part *part = part_of(now, step->what);
-    if (step->kind == CR_MAKE_NODE && part != 0) {
-        commit_resource(&part->resource);
-        if (part->known != 0) {
-            *part->known = part->resource.ref;
-        }
-    } else if (step->kind == CR_MAKE_NODE && step->what == CR_OF_PD) {
+    if (step->kind == CR_MAKE_NODE && step->what == CR_OF_PD) {
         cr_commit_pd(&now->pd);
     } else if (step->kind == CR_MAKE_NODE && step->what == CR_OF_SPACE) {
         cr_commit_space(&now->space);
     } else if (step->kind == CR_MAKE_NODE) {
-        commit_resource(&now->resource);
+        commit_resource(resource_of(now, step->what));
+        if (part != 0 && part->known != 0) {
+            *part->known = part->resource.ref;
+        }
     } else if (step->kind == CR_MAKE_EDGE) {
         commit_edge(&now->edges[step->what]);
     } else if (step->kind == CR_MAKE_START) {

@@ -127,6 +127,11 @@ cr_new_part *cr_making_new_object(cr_pages pages);
 cr_new_part *cr_making_new_region(const cr_pd *pd, const cr_new_part *object, cr_ref old,
                                   uint64_t vaddr, int writable);
 const cr_new_part *cr_making_new_bare(cr_ref space, cr_ref *known);
+/* What the steps of a part are about. */
+static inline uint32_t cr_making_of(const cr_new_part *part)
+{
+    return CR_OF_PART * (uint32_t)(part - cr_now_made.parts + 1);
+}
 /* Adds the part, which was made last. Its account and owner are set. */
 void cr_making_add_part(cr_new_part *part);
 /* Adds a line, which the PD that is being made has in a slot. */

@@ -35,6 +35,7 @@ static int find_table(const cr_new_memory *make, uint32_t at, uint32_t *level, u
     return 0;
 }
 
+/* Their number. In the CNode the tables come first, then the pages. */
 static uint32_t count_tables(const cr_new_memory *make)
 {
     uint32_t count = 0;
@@ -54,16 +55,10 @@ static int has_copies(const cr_new_memory *make)
     return make->pd != 0 || make->placed != 0;
 }
 
-/* The slot of the first page in the CNode: behind the tables. */
-static uint32_t first_page(const cr_new_memory *make)
-{
-    return count_tables(make);
-}
-
 /* The kernel makes no CNode with one slot. */
 static uint32_t cnode_bits(const cr_new_memory *make)
 {
-    const uint32_t bits = cr_bits_for(first_page(make) + make->pages.count);
+    const uint32_t bits = cr_bits_for(count_tables(make) + make->pages.count);
     return bits > 0 ? bits : 1;
 }
 
@@ -98,7 +93,7 @@ static uint32_t batches(const cr_new_memory *make)
 int cr_memory_step(const cr_new_memory *make, uint32_t at, cr_make_step *out)
 {
     const uint32_t objects = has_copies(make) ? 1 : 1 + batches(make);
-    const uint32_t tables = first_page(make);
+    const uint32_t tables = count_tables(make);
     if (at < objects) {
         *out = (cr_make_step){CR_MAKE_OBJECTS, at};
     } else if (at < objects + tables) {
@@ -159,7 +154,7 @@ static seL4_Error map_table(const cr_new_memory *make, uint32_t at)
 
 static seL4_Error map_page(const cr_new_memory *make, uint32_t i)
 {
-    const seL4_CPtr page = cr_cptr(cr_l1_spare(), first_page(make) + i);
+    const seL4_CPtr page = cr_cptr(cr_l1_spare(), count_tables(make) + i);
     const seL4_Word vaddr = make->vaddr + ((uint64_t)i << make->pages.bits);
     return make->uncached ? cr_arch_map_device(page, vspace_of(make), vaddr, make->writable)
                           : cr_arch_map_frame(page, vspace_of(make), vaddr, make->writable, 0);
@@ -171,7 +166,7 @@ static seL4_Error copy_pages(const cr_new_memory *make)
     const cr_new_memory object = {.pages = make->pages};
     const uint32_t from = make->pd != 0 ? *make->from : make->placed;
     for (uint32_t i = 0; i < make->pages.count; i++) {
-        const uint32_t slot = first_page(make) + i;
+        const uint32_t slot = count_tables(make) + i;
         seL4_Error error = cr_copy(slot_in(make->pool_slot, slot, cnode_bits(make)),
                                    slot_in(from, i, cnode_bits(&object)), seL4_AllRights);
         if (!error && make->pd != 0) {
@@ -194,19 +189,6 @@ cr_status cr_memory_apply(const cr_new_memory *make, const cr_make_step *step)
                              : step->kind == CR_MAKE_TABLE ? map_table(make, step->what)
                                                            : copy_pages(make);
     return error ? CR_ERR_MEMORY : CR_OK;
-}
-
-cr_status cr_memory_give(uint32_t *block)
-{
-    if (*block == CR_BLOCK_NONE) {
-        return CR_OK;
-    }
-    if (cr_untyped_revoke(*block)) {
-        return CR_ERR_KERNEL;
-    }
-    cr_untyped_give(*block);
-    *block = CR_BLOCK_NONE;
-    return CR_OK;
 }
 
 seL4_Error cr_memory_unmap(cr_ref region)

@@ -35,16 +35,15 @@ typedef struct cr_new_memory {
     uint32_t placed;      /* the slot of the pool with the CNode of cr_memory_place; 0: anywhere */
 } cr_new_memory;
 
-/* Memory is made in steps: take, then each step of cr_memory_step in order. cr_memory_give removes
- * everything from cr_memory_take on. */
+/* Memory is made in steps: take, then each step of cr_memory_step in order.
+ * cr_body_give_block removes everything from cr_memory_take on. */
 cr_status cr_memory_take(cr_new_memory *make);
 /* Step `at`, from 0. Returns 0 if there is no such step. */
 int cr_memory_step(const cr_new_memory *make, uint32_t at, cr_make_step *out);
 cr_status cr_memory_apply(const cr_new_memory *make, const cr_make_step *step);
-cr_status cr_memory_give(uint32_t *block);
-/* Takes a region's mappings, and leaves the rest of it to cr_memory_give. The kernel finds mappings
- * by the number of their address space, which the next PD gets. So this must come before the
- * address space is destroyed: later it could take mappings of the next PD. */
+/* Takes a region's mappings, and leaves the rest of it to cr_body_give_block. The kernel finds
+ * mappings by the number of their address space, which the next PD gets. So this must come before
+ * the address space is destroyed: later it could take mappings of the next PD. */
 seL4_Error cr_memory_unmap(cr_ref region);
 /* Sets the block aside for its owner, if the owner has no such block. Nothing of it must exist. */
 cr_status cr_memory_reserve(cr_new_memory *make);

@@ -158,7 +158,7 @@ static void add_map(const cr_pd *pd, uint32_t at)
     cr_making_add_part(part);
     if (part->content.clear || part->content.count > 0 || part->content.epoch != CR_IMAGE_NONE ||
         part->content.physical != CR_IMAGE_NONE) {
-        cr_making_add(CR_MAKE_CONTENT, CR_OF_PART * (uint32_t)(part - cr_now_made.parts + 1));
+        cr_making_add(CR_MAKE_CONTENT, cr_making_of(part));
     }
 }
 
@@ -171,18 +171,25 @@ void cr_regions_add(const cr_pd *pd, uint32_t config)
     }
 }
 
-void cr_regions_fill(uint32_t config, cr_body_params *out)
+cr_body_params cr_body_shape(uint32_t config, uint32_t program, uint32_t cspace_bits)
 {
     static cr_body_range ranges[CR_IMAGE_MAX_MAPS];
-    out->ranges = ranges;
-    out->n_ranges = 0;
-    for (uint32_t i = 0; i < cr_sys.image->maps.count; i++) {
+    const cr_image_program *elf = &cr_image_programs(cr_sys.image)[program];
+    const cr_image_pd *pd = config != CR_IMAGE_NONE ? &cr_image_pds(cr_sys.image)[config] : 0;
+    cr_body_params out = {.elf = cr_image_elf(cr_sys.image, elf),
+                          .elf_bytes = elf->bytes,
+                          .cspace_bits = cspace_bits,
+                          .stack_pages = pd != 0 ? pd->stack_pages : CR_SPAWNED_STACK_PAGES,
+                          .thread = pd != 0 ? pd->thread : 0,
+                          .ranges = ranges};
+    for (uint32_t i = 0; pd != 0 && i < cr_sys.image->maps.count; i++) {
         const cr_image_map *map = &cr_image_maps(cr_sys.image)[i];
         if (map->pd == config) {
-            ranges[out->n_ranges++] = (cr_body_range){.vaddr = (uint64_t)map->page << CR_PAGE_BITS,
-                                                      .pages = pages_of(map->region)};
+            ranges[out.n_ranges++] = (cr_body_range){.vaddr = (uint64_t)map->page << CR_PAGE_BITS,
+                                                     .pages = pages_of(map->region)};
         }
     }
+    return out;
 }
 
 static int has(const cr_pd *pd, uint32_t region)

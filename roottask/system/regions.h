@@ -19,8 +19,9 @@ void cr_regions_add(const cr_pd *pd, uint32_t config);
 /* Has the devices of a PD that is stopped become quiet, as the configuration says. It can be
  * repeated. */
 cr_status cr_regions_quiet(cr_pd *pd);
-/* The addresses of the regions of a configured PD, for its body. They stay until the next call. */
-void cr_regions_fill(uint32_t config, cr_body_params *out);
+/* What says how large a body is and where its pages are. `config`: of a configured PD, with its
+ * regions, which stay until the next call; or CR_IMAGE_NONE. */
+cr_body_params cr_body_shape(uint32_t config, uint32_t program, uint32_t cspace_bits);
 /* Sets memory aside for the regions of a configured PD that does not exist yet. */
 cr_status cr_regions_reserve(uint32_t config);
 

@@ -40,19 +40,10 @@ static uint32_t bucket_at(uint32_t hash, uint32_t count)
 }
 
 /* A PD can aim at a bucket by the resources that it keeps. Each takes a node of its account. */
-static uint32_t *bucket_of(uint32_t space, uint32_t object)
+static uint32_t *bucket_of(uint32_t space, uint64_t object)
 {
-    uint32_t hash = (space * 0x9e3779b1u) ^ (object * 0x85ebca77u);
+    const uint32_t hash = (space * 0x9e3779b1u) ^ ((uint32_t)object * 0x85ebca77u);
     return &cr_sys.numbered[bucket_at((hash ^ hash >> 15) * 0x9e3779b1u, cr_most.nodes)];
-}
-
-/* The numbers of a space or resource. Returns 0 if the node is neither. */
-static int numbers_of(cr_ref node, uint32_t *space, uint32_t *object)
-{
-    const cr_id *id = cr_id_of(node);
-    *space = id->space;
-    *object = (uint32_t)id->object;
-    return id->space != 0;
 }
 
 /* FNV-1a. A PD can aim at a bucket by the names of its spaces. Each takes a space of its quota. */
@@ -106,29 +97,28 @@ int cr_rows_find_named(const char *name, cr_ref *out)
 
 static void enter(cr_ref node)
 {
-    uint32_t space;
-    uint32_t object;
-    if (numbers_of(node, &space, &object)) {
-        uint32_t *bucket = bucket_of(space, object);
-        cr_sys.next_numbered[node.index] = *bucket;
-        *bucket = node.index + 1;
-        if (object == 0) {
-            enter_name(node);
-        }
+    const cr_id *id = cr_id_of(node);
+    if (id->space == 0) {
+        return; /* It is a PD. */
+    }
+    uint32_t *bucket = bucket_of(id->space, id->object);
+    cr_sys.next_numbered[node.index] = *bucket;
+    *bucket = node.index + 1;
+    if (id->object == 0) {
+        enter_name(node);
     }
 }
 
 static void leave(cr_ref node)
 {
-    uint32_t space;
-    uint32_t object;
-    if (!numbers_of(node, &space, &object)) {
+    const cr_id *id = cr_id_of(node);
+    if (id->space == 0) {
         return;
     }
-    if (object == 0) {
+    if (id->object == 0) {
         leave_name(node);
     }
-    uint32_t *link = bucket_of(space, object);
+    uint32_t *link = bucket_of(id->space, id->object);
     for (uint32_t i = 0; *link != 0 && i < cr_node_entries(); i++) {
         if (*link == node.index + 1) {
             *link = cr_sys.next_numbered[node.index];
@@ -142,12 +132,11 @@ int cr_rows_find(uint32_t space, uint32_t object, cr_ref *out)
 {
     uint32_t entry = *bucket_of(space, object);
     for (uint32_t i = 0; entry != 0 && i < cr_node_entries(); i++) {
-        uint32_t its_space;
-        uint32_t its_object;
-        if (cr_model_at(cr_sys.model, entry - 1, out) == CR_OK &&
-            numbers_of(*out, &its_space, &its_object) && its_space == space &&
-            its_object == object) {
-            return 1;
+        if (cr_model_at(cr_sys.model, entry - 1, out) == CR_OK) {
+            const cr_id *id = cr_id_of(*out);
+            if (id->space == space && id->object == object) {
+                return 1;
+            }
         }
         entry = cr_sys.next_numbered[entry - 1];
     }
@@ -238,25 +227,16 @@ static void charge_subscription(cr_ref pd, cr_ref node, uint32_t handler, int si
                    others == 0, sign);
 }
 
-static cr_status subscribe(cr_ref pd, cr_ref node, uint32_t handler)
+/* One more in the model (`sign` 1), or one less (-1). */
+static cr_status change_subscription(cr_ref pd, cr_ref node, uint32_t handler, int sign)
 {
-    const cr_status status = cr_model_subscribe(cr_sys.model, pd, node, handler);
+    const cr_status status = sign > 0 ? cr_model_subscribe(cr_sys.model, pd, node, handler)
+                                      : cr_model_unsubscribe(cr_sys.model, pd, node, handler);
     if (status == CR_OK) {
-        cr_sys.digest += cr_digest_subscription(*label_of(pd), *label_of(node), handler);
-        if (cr_model_subscriptions(cr_sys.model, pd, node, handler) == 1) {
-            charge_subscription(pd, node, handler, 1);
-        }
-    }
-    return status;
-}
-
-static cr_status unsubscribe(cr_ref pd, cr_ref node, uint32_t handler)
-{
-    const cr_status status = cr_model_unsubscribe(cr_sys.model, pd, node, handler);
-    if (status == CR_OK) {
-        cr_sys.digest -= cr_digest_subscription(*label_of(pd), *label_of(node), handler);
-        if (cr_model_subscriptions(cr_sys.model, pd, node, handler) == 0) {
-            charge_subscription(pd, node, handler, -1);
+        const uint64_t term = cr_digest_subscription(*label_of(pd), *label_of(node), handler);
+        cr_sys.digest += sign > 0 ? term : 0 - term;
+        if (cr_model_subscriptions(cr_sys.model, pd, node, handler) == (sign > 0 ? 1 : 0)) {
+            charge_subscription(pd, node, handler, sign);
         }
     }
     return status;
@@ -266,7 +246,7 @@ cr_status cr_rows_add_edge(cr_edge_kind kind, cr_ref from, cr_ref to, uint32_t e
 {
     const cr_edge_info info = {.kind = kind, .count = 1, .from = from, .to = to};
     if (kind == CR_EDGE_SUBSCRIBE) {
-        return subscribe(from, to, entry);
+        return change_subscription(from, to, entry, 1);
     }
     const cr_status status = cr_model_add_edge(cr_sys.model, kind, from, to);
     if (status != CR_OK) {
@@ -289,7 +269,7 @@ cr_status cr_rows_add_edge(cr_edge_kind kind, cr_ref from, cr_ref to, uint32_t e
 static cr_status drop(const cr_edge_info *edge, uint32_t *entry)
 {
     if (edge->kind == CR_EDGE_SUBSCRIBE) {
-        return unsubscribe(edge->from, edge->to, *entry);
+        return change_subscription(edge->from, edge->to, *entry, -1);
     }
     const uint32_t index = cr_model_find(cr_sys.model, edge->kind, edge->from, edge->to);
     const uint32_t count = count_of(index);

@@ -12,20 +12,13 @@ static seL4_CPtr stand_ins[CR_IMAGE_MAX_PDS];
 void cr_stand_ins_init(void)
 {
     const uint32_t pds = cr_sys.image->pds.count;
-    uint32_t block;
-    uint32_t count = 0;
     for (uint32_t i = 0; i < pds; i++) {
-        count += cr_parent_of(i) != 0;
+        stand_ins[i] = cr_parent_of(i) != 0 ? 1 : 0;
     }
-    if (count == 0) {
-        return;
-    }
-    if (cr_untyped_take(cr_bits_for(count) + seL4_TCBBits, 0, &block) != CR_OK) {
-        cr_panic("no kernel memory for the stand-ins of children", count);
-    }
+    (void)cr_pool_make_each(stand_ins, pds, seL4_TCBObject, seL4_TCBBits,
+                            "no stand-in for a child");
     for (uint32_t i = 0; i < pds; i++) {
-        if (cr_parent_of(i) != 0) {
-            stand_ins[i] = cr_pool_make(cr_untyped_cap(block), seL4_TCBObject, "no stand-in");
+        if (stand_ins[i] != 0) {
             cr_truth_leave_out(stand_ins[i]);
         }
     }

@@ -307,7 +307,7 @@ static cr_status stop(cr_pd *pd)
     if (cr_suspend(cr_body_cap(&pd->body, CR_BODY_TCB)) || cr_revoke(endpoint)) {
         return CR_ERR_KERNEL;
     }
-    pd->revoked = 1;
+    pd->stopping = 1;
     if (cr_delete(endpoint)) {
         return CR_ERR_KERNEL;
     }
@@ -324,7 +324,6 @@ static cr_status stop(cr_pd *pd)
     cr_return_time(pd);
     cr_objects_remove(pd->body.block, CR_OBJECT_ENDPOINT);
     cr_pd_become(pd, CR_LIFE_STOPPED);
-    pd->stopping = 1;
     pd->loud = 1;
     cr_trace_thread(CR_CHANGE_STOPPED, pd, 0);
     return CR_OK;

@@ -316,18 +316,10 @@ uint32_t cr_find_configured_space(const char *name)
     return CR_IMAGE_NONE;
 }
 
-/* Finds a space by its number and returns whether the node exists and is not destroyed. */
-static int find_space_node(uint32_t number, cr_ref *node, cr_node_info *info)
-{
-    return cr_rows_find(number, 0, node) && cr_model_get(cr_sys.model, *node, info) == CR_OK;
-}
-
 cr_result cr_find_space(uint32_t number, cr_ref *out)
 {
-    cr_ref node;
     cr_node_info info;
-    if (find_space_node(number, &node, &info)) {
-        *out = node;
+    if (cr_rows_find(number, 0, out) && cr_model_get(cr_sys.model, *out, &info) == CR_OK) {
         return info.state == CR_STATE_ACTIVE ? CR_RESULT_OK : CR_RESULT_GONE;
     }
     return number != 0 && number < cr_sys.next_space ? CR_RESULT_GONE : CR_RESULT_NO_SUCH;
@@ -336,8 +328,7 @@ cr_result cr_find_space(uint32_t number, cr_ref *out)
 int cr_is_there(uint32_t space_number)
 {
     cr_ref space;
-    cr_node_info info;
-    return find_space_node(space_number, &space, &info) && info.state != CR_STATE_DESTROYED;
+    return cr_rows_find(space_number, 0, &space); /* A destroyed one has left the index. */
 }
 
 cr_result cr_find_resource(uint32_t space_number, uint32_t object, cr_ref *out)

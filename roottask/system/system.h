@@ -156,8 +156,7 @@ typedef struct cr_pd {
     uint32_t emptied; /* the number of slots with a server */
     int has_reports;  /* a listener: it was signalled, and not told since that there are no more */
     int loud;         /* it is stopped, and its devices have not become quiet (regions.h) */
-    int revoked;      /* its endpoint was revoked, to stop it */
-    int stopping;     /* it is stopped, and not all PDs in a call to it are answered */
+    int stopping;     /* its endpoint was revoked, and not all PDs in a call to it are answered */
     uint32_t shown_for; /* the number of the last PD with a door that it called when that stopped */
     uint32_t taken_by;  /* the same of the last one that had taken its call */
     seL4_Word shown[CR_CALL_REGISTERS]; /* what an answer to that call may change */
@@ -271,7 +270,6 @@ typedef struct cr_system {
     cr_id *ids;                      /* of the node that has or had each index last */
     uint8_t *sorts;                  /* see cr_sort_of */
     cr_tombstones tombstones;        /* changed only by tombstones.c */
-    uint64_t base_bytes;
     /* set by the supervisor */
     uint32_t (*tickets_in_use)(void);
     void (*report_unmade)(cr_made made, const cr_make_result *result);
@@ -629,6 +627,9 @@ void cr_free_lost_slots(cr_pd *pd, const cr_work_notice *loss);
 int cr_may_have_caps(const cr_pd *pd);
 /* The slot of the PD capability in row `i` of the configuration. */
 uint32_t cr_hold_slot(uint32_t i);
+/* The row with which the configuration gives the PD the capability to that other one, or
+ * CR_IMAGE_NONE. */
+uint32_t cr_hold_row(const cr_pd *pd, uint32_t target);
 /* Whether the slot is for one. */
 int cr_is_hold_slot(const cr_pd *pd, uint32_t slot);
 /* Whether the resource stands for a PD whose capability the configuration gives the PD, which has

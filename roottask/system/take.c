@@ -57,7 +57,7 @@ uint32_t cr_take_untold(cr_pd *pd, uint32_t slot)
  * have revoked that came no further. */
 static int has_caps(const cr_pd *server)
 {
-    return server != 0 && !server->revoked;
+    return server != 0 && !server->stopping;
 }
 
 /* The end of a resource in the model. */
@@ -72,7 +72,7 @@ static cr_status destroy(cr_ref resource, int cleanup, cr_row_gone each, const v
 static cr_status take_memory(cr_ref node, int cleanup)
 {
     const uint32_t pages = cr_memory_size(node); /* Nobody knows that afterwards. */
-    const cr_status status = cr_memory_give(cr_memory_block(node));
+    const cr_status status = cr_body_give_block(cr_memory_block(node));
     if (status != CR_OK) {
         return status;
     }
@@ -385,7 +385,7 @@ cr_status cr_take_pd(cr_pd *pd)
     cr_sys.respawnable_gone |= (pd->flags & CR_IMAGE_RESPAWN) != 0;
     cr_status status = unmap_regions(pd);
     if (status == CR_OK) {
-        status = cr_body_destroy(&pd->body);
+        status = cr_body_give_block(&pd->body.block);
     }
     if (status == CR_OK) {
         cr_tombstone_make(pd->node, pd);

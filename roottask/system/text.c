@@ -381,24 +381,11 @@ int cr_image_valid(const cr_image_header *image, size_t bytes)
         !ends(image->arch, CR_TYPE_BYTES)) {
         return 0;
     }
-    if (!table_fits(image, image->rsi_mins, sizeof(cr_image_rsi_min)) ||
-        !table_fits(image, image->programs, sizeof(cr_image_program)) ||
-        !table_fits(image, image->pds, sizeof(cr_image_pd)) ||
-        !table_fits(image, image->spaces, sizeof(cr_image_space)) ||
-        !table_fits(image, image->requests, sizeof(cr_image_request)) ||
-        !table_fits(image, image->holds, sizeof(cr_image_pd_hold)) ||
-        !table_fits(image, image->spawns, sizeof(cr_image_spawn)) ||
-        !table_fits(image, image->links, sizeof(cr_image_link)) ||
-        !table_fits(image, image->trusts, sizeof(cr_image_trust)) ||
-        !table_fits(image, image->regions, sizeof(cr_image_region)) ||
-        !table_fits(image, image->maps, sizeof(cr_image_map)) ||
-        !table_fits(image, image->ends, sizeof(cr_image_channel_end)) ||
-        !table_fits(image, image->quiets, sizeof(cr_image_quiet)) ||
-        !table_fits(image, image->lines, sizeof(cr_image_line)) ||
-        !table_fits(image, image->crashes, sizeof(cr_image_crash)) ||
-        !table_fits(image, image->injections, sizeof(cr_image_injection)) ||
-        !table_fits(image, image->saved_nodes, sizeof(cr_image_saved_node)) ||
-        !table_fits(image, image->saved_edges, sizeof(cr_image_saved_edge))) {
+    if (
+#define CR_IMAGE_TABLE(table, row) !table_fits(image, image->table, sizeof(row)) ||
+        CR_IMAGE_TABLES
+#undef CR_IMAGE_TABLE
+        0) {
         return 0;
     }
     for (uint32_t i = 0; i < image->programs.count; i++) {

@@ -34,30 +34,36 @@ static inline const void *cr_image_at(const cr_image_header *image, uint32_t off
     return (const void *)((uintptr_t)image + (uintptr_t)(intptr_t)(int32_t)offset);
 }
 
-#define CR_IMAGE_TABLE(function, row, table)                                                       \
-    static inline const row *function(const cr_image_header *image)                                \
+/* CR_IMAGE_TABLE(table, type of its rows) */
+/* clang-format off */
+#define CR_IMAGE_TABLES                                                                            \
+    CR_IMAGE_TABLE(rsi_mins, cr_image_rsi_min)                                                     \
+    CR_IMAGE_TABLE(programs, cr_image_program)                                                     \
+    CR_IMAGE_TABLE(pds, cr_image_pd)                                                               \
+    CR_IMAGE_TABLE(spaces, cr_image_space)                                                         \
+    CR_IMAGE_TABLE(requests, cr_image_request)                                                     \
+    CR_IMAGE_TABLE(holds, cr_image_pd_hold)                                                        \
+    CR_IMAGE_TABLE(spawns, cr_image_spawn)                                                         \
+    CR_IMAGE_TABLE(links, cr_image_link)                                                           \
+    CR_IMAGE_TABLE(trusts, cr_image_trust)                                                         \
+    CR_IMAGE_TABLE(regions, cr_image_region)                                                       \
+    CR_IMAGE_TABLE(maps, cr_image_map)                                                             \
+    CR_IMAGE_TABLE(ends, cr_image_channel_end)                                                     \
+    CR_IMAGE_TABLE(quiets, cr_image_quiet)                                                         \
+    CR_IMAGE_TABLE(lines, cr_image_line)                                                           \
+    CR_IMAGE_TABLE(crashes, cr_image_crash)                                                        \
+    CR_IMAGE_TABLE(injections, cr_image_injection)                                                 \
+    CR_IMAGE_TABLE(saved_nodes, cr_image_saved_node)                                               \
+    CR_IMAGE_TABLE(saved_edges, cr_image_saved_edge)
+/* clang-format on */
+
+#define CR_IMAGE_TABLE(table, row)                                                                 \
+    static inline const row *cr_image_##table(const cr_image_header *image)                        \
     {                                                                                              \
         return (const row *)cr_image_at(image, image->table.offset);                               \
     }
-
-CR_IMAGE_TABLE(cr_image_rsi_mins, cr_image_rsi_min, rsi_mins)
-CR_IMAGE_TABLE(cr_image_programs, cr_image_program, programs)
-CR_IMAGE_TABLE(cr_image_pds, cr_image_pd, pds)
-CR_IMAGE_TABLE(cr_image_spaces, cr_image_space, spaces)
-CR_IMAGE_TABLE(cr_image_requests, cr_image_request, requests)
-CR_IMAGE_TABLE(cr_image_holds, cr_image_pd_hold, holds)
-CR_IMAGE_TABLE(cr_image_spawns, cr_image_spawn, spawns)
-CR_IMAGE_TABLE(cr_image_links, cr_image_link, links)
-CR_IMAGE_TABLE(cr_image_trusts, cr_image_trust, trusts)
-CR_IMAGE_TABLE(cr_image_regions, cr_image_region, regions)
-CR_IMAGE_TABLE(cr_image_maps, cr_image_map, maps)
-CR_IMAGE_TABLE(cr_image_ends, cr_image_channel_end, ends)
-CR_IMAGE_TABLE(cr_image_quiets, cr_image_quiet, quiets)
-CR_IMAGE_TABLE(cr_image_lines, cr_image_line, lines)
-CR_IMAGE_TABLE(cr_image_crashes, cr_image_crash, crashes)
-CR_IMAGE_TABLE(cr_image_injections, cr_image_injection, injections)
-CR_IMAGE_TABLE(cr_image_saved_nodes, cr_image_saved_node, saved_nodes)
-CR_IMAGE_TABLE(cr_image_saved_edges, cr_image_saved_edge, saved_edges)
+CR_IMAGE_TABLES
+#undef CR_IMAGE_TABLE
 
 /* The ELF file of a program. */
 static inline const uint8_t *cr_image_elf(const cr_image_header *image,

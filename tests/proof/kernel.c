@@ -107,6 +107,7 @@ static void memory(void)
 
 static void slots(void)
 {
+    seL4_CPtr caps[2] = {any_64(), any_64()};
     switch (at_most(3)) {
     case 0:
         (void)cr_pool_take((cr_pool_use)at_most(CR_POOL_USE_COUNT - 1));
@@ -120,6 +121,7 @@ static void slots(void)
         break;
     default:
         (void)cr_pool_make(any_64(), any_64(), "an object");
+        (void)cr_pool_make_each(caps, at_most(2), any_64(), any(), "objects");
         break;
     }
 }

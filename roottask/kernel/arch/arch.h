@@ -130,7 +130,7 @@ void cr_arch_print(char c);
 
 /* As traces name the architecture. */
 extern const char cr_arch_name[];
-uint16_t cr_arch_elf_machine(void);
+extern const uint16_t cr_arch_elf_machine; /* as ELF files name it */
 
 /* A counter that increases with the work of the machine. 0: there is no counter, or user threads
  * may not read it. */

@@ -14,8 +14,6 @@ const seL4_Word cr_arch_frame_type = seL4_ARM_SmallPageObject;
 const seL4_Word cr_arch_large_type = seL4_ARM_LargePageObject;
 _Static_assert((int)seL4_LargePageBits == (int)CR_LARGE_PAGE_BITS, "as protocol.h has it");
 
-enum { EM_AARCH64 = 183 };
-
 seL4_Error cr_arch_map_table(uint32_t level, seL4_CPtr table, seL4_CPtr vspace, seL4_Word vaddr)
 {
     (void)level; /* The kernel maps the table at the widest level that is missing at the address. */
@@ -111,10 +109,7 @@ int cr_arch_is_syscall(const uint8_t *code)
 
 const char cr_arch_name[] = "aarch64";
 
-uint16_t cr_arch_elf_machine(void)
-{
-    return EM_AARCH64;
-}
+const uint16_t cr_arch_elf_machine = 183; /* EM_AARCH64 */
 
 uint64_t cr_arch_cycles(void)
 {

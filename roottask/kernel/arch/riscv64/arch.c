@@ -13,8 +13,6 @@ const seL4_Word cr_arch_frame_type = seL4_RISCV_4K_Page;
 const seL4_Word cr_arch_large_type = seL4_RISCV_Mega_Page;
 _Static_assert((int)seL4_LargePageBits == (int)CR_LARGE_PAGE_BITS, "as protocol.h has it");
 
-enum { EM_RISCV = 243 };
-
 seL4_Error cr_arch_map_table(uint32_t level, seL4_CPtr table, seL4_CPtr vspace, seL4_Word vaddr)
 {
     (void)level; /* The kernel maps the table at the widest level that is missing at the address. */
@@ -112,10 +110,7 @@ int cr_arch_is_syscall(const uint8_t *code)
 
 const char cr_arch_name[] = "riscv64";
 
-uint16_t cr_arch_elf_machine(void)
-{
-    return EM_RISCV;
-}
+const uint16_t cr_arch_elf_machine = 243; /* EM_RISCV */
 
 uint64_t cr_arch_cycles(void)
 {

@@ -9,8 +9,6 @@ const seL4_Word cr_arch_frame_type = seL4_X86_4K;
 const seL4_Word cr_arch_large_type = seL4_X86_LargePageObject;
 _Static_assert((int)seL4_LargePageBits == (int)CR_LARGE_PAGE_BITS, "as protocol.h has it");
 
-enum { EM_X86_64 = 62 };
-
 seL4_Error cr_arch_map_table(uint32_t level, seL4_CPtr table, seL4_CPtr vspace, seL4_Word vaddr)
 {
     cr_count_call(CR_CALL_MAP);
@@ -110,10 +108,7 @@ int cr_arch_is_syscall(const uint8_t *code)
 
 const char cr_arch_name[] = "x86_64";
 
-uint16_t cr_arch_elf_machine(void)
-{
-    return EM_X86_64;
-}
+const uint16_t cr_arch_elf_machine = 62; /* EM_X86_64 */
 
 #ifdef CONFIG_PRINTING
 /* For its statistics, a debug kernel looks for the argument of each system call in the caller's
