@@ -37,7 +37,7 @@ from cellreap.system.config import parse_config
 from cellreap.system.image import read_image
 from cellreap.system.microkit.board import board_facts
 from cellreap.system.refkernel import arches_of_refkernel
-from cellreap.system.sdk import Sdk, board_of, is_mcs, kernel_memory
+from cellreap.system.sdk import Sdk, board_of, debug_missing, is_mcs, kernel_memory
 from cellreap.trace.reader import Reader
 from cellreap.trace.silence import NO_SOUND
 from kit.chaos import Table
@@ -182,9 +182,14 @@ def system_of(seed: int, arch: str, kernel: str, folder: Path) -> Table:
     sdk, board = sdk_of(arch, kernel), MICROKITS.get(kernel.partition("/")[0])
     if board is None:
         table = disturbed(seed, arch, is_mcs(sdk.options))
-        return updated(table, seed, folder) if seed % 6 == 0 else table
-    programs = linked(board, sdk.root, folder / kernel.replace("/", "-"))
-    return restless(seed, board, board_facts(sdk.options, kernel_memory(sdk.root)), programs)
+        table = updated(table, seed, folder) if seed % 6 == 0 else table
+    else:
+        programs = linked(board, sdk.root, folder / kernel.replace("/", "-"))
+        facts = board_facts(sdk.options, kernel_memory(sdk.root))
+        table = restless(seed, board, facts, programs)
+    if debug_missing(sdk.options):
+        table["system"].pop("truth", None)
+    return table
 
 
 def updated(table: Table, seed: int, folder: Path) -> Table:
