@@ -17,7 +17,7 @@ from kit.microkit import Microkit
 from kit.microkit_tool import Facts, of_cellreap, of_microkit, place_of
 from kit.restless import written
 
-NEWER = ("setvar_id", "prefill_path")
+NEWER = ("setvar_id", "prefill_path", "setvar_prefill_size")
 """Attributes that Microkit 2.0 does not have."""
 BUFFER = "__sel4_ipc_buffer"
 
@@ -27,6 +27,11 @@ def as_for_2_0(path: Path) -> set[str]:
     names the default stack. The symbols that are told an address that the tool chooses.
     """
     tree = xml.parse(path)
+    for each in tree.iter("memory_region"):
+        if "size" not in each.attrib:
+            size = path.with_name(each.attrib["prefill_path"]).stat().st_size
+            page = int(each.get("page_size", "0x1000"), 0)
+            each.set("size", hex(-(-size // page) * page))
     for each in tree.iter():
         for name in NEWER:
             each.attrib.pop(name, None)

@@ -111,9 +111,13 @@ class _Described:
             elif place < 0.6:
                 made.set("prefill_path", f"{name}.fill")
                 after.append("refill")
-            self.sizes[name], self.after[name] = (size, page), rng.choice(after)
+            self.after[name] = rng.choice(after)
             if made.get("prefill_path"):
                 self.files[name] = self._file(number, size, self.after[name])
+                if rng.random() < 0.4:
+                    del made.attrib["size"]
+                    size = -(-len(self.files[name]) // page) * page
+            self.sizes[name] = (size, page)
 
     def _file(self, number: int, size: int, after: str) -> bytes:
         """What a region is filled with: words as restless.c expects them. The second one says how
@@ -201,6 +205,8 @@ class _Described:
             made = _add(pd, "map", mr=name, vaddr=hex(at), perms="rw" if writes else "r")
             made.set("setvar_vaddr", ("writes" if writes else "reads") + name[1:])
             made.set("setvar_size", f"size{name[1:]}")
+            if name in self.files:
+                made.set("setvar_prefill_size", f"bytes{name[1:]}")
             if rng.random() < 0.2:
                 made.set("cached", "false")
             if rng.random() < 0.3:

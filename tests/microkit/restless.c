@@ -36,6 +36,7 @@ enum {
 unsigned long reads0, reads1, reads2, reads3, writes0, writes1, writes2, writes3;
 unsigned long size0, size1, size2, size3;
 unsigned long paddr0, paddr1, paddr2, paddr3;
+unsigned long bytes0, bytes1, bytes2, bytes3; /* of the file that fills it */
 unsigned long channel0 = NONE, channel1 = NONE, channel2 = NONE, channel3 = NONE;
 unsigned long channel4 = NONE, channel5 = NONE, channel6 = NONE, channel7 = NONE;
 unsigned long channel8 = NONE, channel9 = NONE, channel10 = NONE, channel11 = NONE;
@@ -46,6 +47,7 @@ static unsigned long *const readable[REGIONS] = {&reads0, &reads1, &reads2, &rea
 static unsigned long *const writable[REGIONS] = {&writes0, &writes1, &writes2, &writes3};
 static unsigned long *const sizes[REGIONS] = {&size0, &size1, &size2, &size3};
 static const unsigned long *const paddrs[REGIONS] = {&paddr0, &paddr1, &paddr2, &paddr3};
+static const unsigned long *const bytes[REGIONS] = {&bytes0, &bytes1, &bytes2, &bytes3};
 static unsigned long *const channels[CHANNELS] = {&channel0, &channel1, &channel2,  &channel3,
                                                   &channel4, &channel5, &channel6,  &channel7,
                                                   &channel8, &channel9, &channel10, &channel11};
@@ -113,7 +115,9 @@ static void touch(unsigned region)
     MUST(words[at] == 0 || words[at] >> 32 == mark);
     MUST(words[0] >= epochs[region] && words[0] < EPOCHS);
     epochs[region] = words[0];
-    MUST(at >= words[1] || words[at] != 0);
+    const unsigned long filled_words = words[1];
+    MUST(at >= filled_words || words[at] != 0);
+    MUST(filled_words == 0 || *bytes[region] == 0 || filled_words * 8 == *bytes[region]);
     const unsigned long paddr = words[2];
     MUST(paddr % PAGE == 0 && (paddr == 0 || *paddrs[region] == 0 || paddr == *paddrs[region]));
     if (*writable[region] != 0) {

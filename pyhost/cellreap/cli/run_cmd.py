@@ -66,7 +66,7 @@ def _to_until(ctx: click.Context, param: click.Parameter, value: str | None) -> 
     type=click.Path(path_type=Path, file_okay=False),
     multiple=True,
     metavar="DIR",
-    help="Where the programs of X.system are, besides its own folder. May be repeated.",
+    help="Where the programs and files of X.system are, besides its own folder. May be repeated.",
 )
 @click.option(
     "--mode",

@@ -185,6 +185,21 @@ def test_what_is_wrong_in_a_build_is_told_of_the_description(
     assert str(Source(made.config, made.text, path).refuse(at, "wrong")) == f"{path}:{where}"
 
 
+@pytest.mark.behaviour("P-04")
+def test_a_region_is_filled_from_a_file_of_a_folder_that_is_searched(tmp_path: Path) -> None:
+    """Without a size it has that of its file, in whole pages. Its PDs are told both."""
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "f").write_bytes(bytes(0x1001))
+    region = '<memory_region name="r" prefill_path="f"/>'
+    inner = '<map mr="r" vaddr="0x4000000" setvar_size="size" setvar_prefill_size="filled"/>'
+    path = described(tmp_path, inner, region)
+    made = runnable_system(path, (tmp_path / "files",)).config
+    assert [(each.size, each.fill) for each in made.regions] == [(0x2000, "files/f")]
+    assert made.pds[0].symbols == {"size": 0x2000, "filled": 0x1001}
+    with pytest.raises(InputError, match=r'prefill_path: "f" is in none of the folders'):
+        runnable_system(path)
+
+
 def test_nothing_refills_a_region_that_nothing_fills(tmp_path: Path) -> None:
     region = '<memory_region name="r" size="0x1000"/>'
     path = described(tmp_path, '<map mr="r" vaddr="0x4000000"/>', region)

@@ -174,6 +174,14 @@ def _spaces(
         yield None, "iovaddr", device.maps
 
 
+def prefill_of(region: Region, folders: Sequence[Path]) -> Path | None:
+    """The file that a region is filled from, in the first of the folders that has it."""
+    if region.prefill_path is None:
+        return None
+    files = (folder / region.prefill_path for folder in folders)
+    return next((file for file in files if file.is_file()), None)
+
+
 def _region(
     region: Region, prefills: Sequence[Path] | None, sizes: dict[str, int]
 ) -> Iterator[Problem]:
@@ -188,10 +196,10 @@ def _region(
         yield Problem(region, "prefill_bootinfo", "expected no prefill_path with it")
     filled = 0
     if region.prefill_path is not None and prefills is not None:
-        files = [it for folder in prefills if (it := folder / region.prefill_path).is_file()]
-        filled = files[0].stat().st_size if files else 0
+        file = prefill_of(region, prefills)
+        filled = file.stat().st_size if file else 0
         if not filled:
-            what = "is empty" if files else "is in none of the folders that are searched"
+            what = "is empty" if file else "is in none of the folders that are searched"
             yield Problem(region, "prefill_path", f'"{region.prefill_path}" {what}')
     if region.size is None and region.prefill_path is None and region.prefill_bootinfo is None:
         yield Problem(region, "size", "missing: a region that is not filled needs it")

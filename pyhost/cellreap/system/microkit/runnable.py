@@ -7,6 +7,7 @@ What is not done yet is refused, one line at a time.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from os.path import relpath
 from pathlib import Path
@@ -26,6 +27,7 @@ from cellreap.system.microkit.places import mapped, refusal
 from cellreap.system.microkit.policy import PdPolicy, Policy, RegionPolicy, read_policy
 from cellreap.system.microkit.reading import read_system
 from cellreap.system.microkit.rows import Row, System
+from cellreap.system.microkit.rules import prefill_of
 
 _PAGE: Final = 4096
 _CSPACE_BITS: Final = 8
@@ -42,7 +44,6 @@ _NOT_YET: Final = {
     "domains": "scheduling domains",
     "virtual_machine": "virtual machines",
     "protection_domain.smc": "calls to the firmware",
-    "map.setvar_prefill_size": "sizes of files",
     "program_image.path_for_symbols": "symbols of another file",
 }
 """Element or attribute that a system that runs must not have yet -> what it is."""
@@ -56,10 +57,15 @@ def runnable_system(
 ) -> Imported:
     """Makes a configuration of a Microkit system description and the policy beside it.
 
-    search: where the programs are, besides the description's folder. InputError if Microkit refuses
-    the description on this board, if it has what is not done yet, or if a program is missing.
+    search: where the programs are, and the files that fill regions, besides the description's
+    folder. InputError if Microkit refuses the description on this board, if it has what is not done
+    yet, or if a program is missing.
     """
-    described = read_system(path, board)
+    folders = (*search, path.parent)
+    described = read_system(path, board, folders)
+    files = {it.name: file for it in described.regions if (file := prefill_of(it, folders))}
+    fills = {name: relpath(file.resolve(), path.parent.resolve()) for name, file in files.items()}
+    described = replace(described, regions=tuple(_sized(it, files) for it in described.regions))
     policy = Policy() if policy_path is None else read_policy(policy_path, described)
     _refuse(described, policy)
     places = _places(described, board)
@@ -76,14 +82,14 @@ def runnable_system(
     tables = {kind: tomlkit.aot() for kind in ("program", "pd", "region", "channel", "interrupt")}
     for pd, parent in described.families():
         name = known[pd.name]
-        found = _find(pd.image, path, search)
+        found = _find(pd.image, path, folders)
         tables["program"].append(table({"name": name, "elf": found}))
         bits = _CSPACE_BITS + bool(pd.children)
         keys = {"name": name, "program": name, "abi": "microkit", "cspace_bits": bits}
         keys |= {} if pd.name == name else {"microkit_name": pd.name}
         keys |= {"priority": new[pd.priority], "stack_pages": pd.stack_size // _PAGE}
         keys |= _time(pd) | _family(pd, parent, known, own) | _of_policy(own.get(pd.name))
-        set_ = _symbols(described, pd, places)
+        set_ = _symbols(described, pd, places, files)
         keys |= {"requests": asked[pd.name]} if asked[pd.name] else {}
         made = table(keys | ({"symbols": set_} if set_ else {}))
         if spaces[pd.name]:
@@ -100,7 +106,7 @@ def runnable_system(
                 both.append(table(keys | ({"pp": True} if end.pp else {})))
             made.add("end", both)
             tables["channel"].append(made)
-    _add_regions(described, policy, known, places, board, tables["region"])
+    _add_regions(described, policy, known, places, board, fills, tables["region"])
     for kind, listed in tables.items():
         if listed:
             document.add(kind, listed)
@@ -175,6 +181,7 @@ def _add_regions(
     known: Mapping[str, str],
     places: Mapping[str, int],
     board: Board,
+    fills: Mapping[str, str],
     out: AoT,
 ) -> None:
     """The regions that PDs map, as the policy has them.
@@ -194,8 +201,8 @@ def _add_regions(
         else:
             keys |= {} if place is None else {"memory_at": place}
             keys |= {} if page == _PAGE else {"page_size": page}
-        if region.prefill_path is not None:
-            keys["fill"] = region.prefill_path
+        if region.name in fills:
+            keys["fill"] = fills[region.name]
         said = own.get(region.name, RegionPolicy(name=region.name))
         keys |= said.model_dump(exclude={"name", "on_death"}, exclude_none=True)
         made, maps, quiets = table(keys), tomlkit.aot(), tomlkit.aot()
@@ -221,7 +228,9 @@ def _interrupt(irq: rows.AnyIrq, pd: str) -> dict[str, object]:
     return {"name": f"irq_{irq.irq}", "pd": pd, **keys}
 
 
-def _symbols(described: System, pd: rows.Pd, places: Mapping[str, int]) -> dict[str, int]:
+def _symbols(
+    described: System, pd: rows.Pd, places: Mapping[str, int], files: Mapping[str, Path]
+) -> dict[str, int]:
     """The symbols of a PD that its maps, its interrupts and its channels set."""
     sizes = {region.name: region.size or 0 for region in described.regions}
     found: dict[str | None, int] = {irq.setvar_id: irq.id for irq in pd.irqs}
@@ -230,6 +239,8 @@ def _symbols(described: System, pd: rows.Pd, places: Mapping[str, int]) -> dict[
     for each in pd.maps:
         found[each.setvar_vaddr] = each.vaddr
         found[each.setvar_size] = sizes[each.mr]
+        if each.mr in files:
+            found[each.setvar_prefill_size] = files[each.mr].stat().st_size
     for channel in described.channels:
         found |= {end.setvar_id: end.id for end in channel.ends if end.pd == pd.name}
     return {symbol: value for symbol, value in found.items() if symbol is not None}
@@ -259,13 +270,21 @@ def _refuse(described: System, policy: Policy) -> None:
                 raise each.error("regions with code cannot be run yet", "perms")
 
 
-def _find(image: rows.ProgramImage, path: Path, search: Sequence[Path]) -> str:
+def _sized(region: rows.Region, files: Mapping[str, Path]) -> rows.Region:
+    """A region that has no size has as many pages as its file needs."""
+    if region.size is not None or region.name not in files:
+        return region
+    pages = -(-files[region.name].stat().st_size // region.page_size)
+    return replace(region, size=pages * region.page_size)
+
+
+def _find(image: rows.ProgramImage, path: Path, folders: Sequence[Path]) -> str:
     """The program, relative to the description's folder."""
-    for folder in (*search, path.parent):
+    for folder in folders:
         if (folder / image.path).is_file():
             return relpath((folder / image.path).resolve(), path.parent.resolve())
-    looked = ", ".join(map(str, (*search, path.parent)))
-    more = "; --search names further folders" if not search else ""
+    looked = ", ".join(map(str, folders))
+    more = "; --search names further folders" if len(folders) == 1 else ""
     raise image.error(f'no file "{image.path}"; looked in {looked}{more}', "path")
 
 
