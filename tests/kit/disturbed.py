@@ -496,7 +496,7 @@ DISTURBANCES: Final[tuple[Disturbance, ...]] = (
     *((0.1, _thread),) * 2,
     (0.1, _background),
 )
-"""In the order in which they are made."""
+"""In the order in which they are made. One of them is made often, before and after the others."""
 
 
 def _programs(table: Table) -> set[str]:
@@ -526,4 +526,6 @@ def disturbed(seed: int, arch: str = "x86_64", mcs: bool = False) -> Table:
         for key in () if mcs else _OF_MCS:
             pd.pop(key, None)
     times = ((0.5, _time),) * 4 if mcs else ()
-    return disturb(rng, table, (*DISTURBANCES, *of_machine(arch), *times, (0.08, _deployed)))
+    disturbances = (*DISTURBANCES, *of_machine(arch), *times)
+    often = ((0.6, rng.choice(list(dict.fromkeys(change for _, change in disturbances)))),) * 8
+    return disturb(rng, table, (*often, *disturbances, *often, (0.08, _deployed)))
