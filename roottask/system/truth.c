@@ -365,8 +365,11 @@ static void print_snapshot(void)
         if (cr_pd_exists(&cr_sys.pds[i])) {
             pds_then++;
             cr_truth_leave_out(cr_body_cap(body, CR_BODY_TCB));
+            const seL4_CPtr vspace = cr_body_cap(body, CR_BODY_VSPACE);
+            /* That of a thread which is left may have gone with its process. */
+            const int has = tables && class_of(vspace) != CLASS_EMPTY;
             give_spaces(probes[i], cr_body_cap(body, CR_BODY_CSPACE), body->cspace_bits,
-                        tables ? cr_body_cap(body, CR_BODY_VSPACE) : nothing_mapped);
+                        has ? vspace : nothing_mapped);
         }
     }
     if (!tables) {

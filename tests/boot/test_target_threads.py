@@ -9,10 +9,10 @@ import pytest
 
 from cellreap.model.ids import is_address_space
 from cellreap.system.config import Config, Expect
-from cellreap.testing import Target, together, with_system
+from cellreap.testing import Target, together, with_bench, with_system
 from cellreap.testing.run import Run
 from kit.arches import ARCHES
-from kit.truth_traces import WITH_SOME_TRUTH
+from kit.truth_traces import WITH_SOME_TRUTH, WITH_TRUTH
 
 THREADS = ("loom", "weft", "warp")
 CHECKS = [f"check {what}: ok" for what in ("process", "allocate", "taken", "attach")]
@@ -27,6 +27,13 @@ def _instances(run: Run) -> Iterator[list[str]]:
     """The PDs of each time that the process was made, its first thread first."""
     made = [event["id"] for event in run.of("PD") if event["name"] in THREADS]
     return (made[i : i + 3] for i in range(0, len(made), 3))
+
+
+def leaves_a_thread(config: Config) -> Config:
+    """They do not come back. The thread that crashes cannot be destroyed."""
+    pds = tuple(pd.model_copy(update={"respawn": False}) for pd in config.pds)
+    config = config.model_copy(update={"pds": pds, "crashes": config.crashes[:1]})
+    return with_bench(inject=("step:11:error:always",))(config)
 
 
 @pytest.mark.behaviour("C-16", "E-01")
@@ -68,6 +75,16 @@ def test_the_destructor_of_a_thread_runs_in_the_memory_of_its_process(target: Ta
     last = [(pd, text) for pd, text in said if pd in (loom, weft, warp)]
     assert [pd for pd, _ in last] == [weft, warp, loom]
     assert len({text for _, text in last}) == 1
+
+
+@pytest.mark.behaviour("C-16", "S-11")
+def test_a_thread_that_is_left_may_outlive_its_process(target: Target) -> None:
+    """The address space goes with the process. The kernel's word is as the check wants it."""
+    run = target.run("threads", change=together(WITH_TRUTH, leaves_a_thread))
+    (warp, left), (loom, gone) = ((run.id(name), run.of("CAPS", pd=run.id(name))[-1])
+                                  for name in ("warp", "loom"))  # fmt: skip
+    assert run.of("TAKEOVER", left=1)[0]["pd"] == warp
+    assert run.at(left) > run.at(run.of("STEP", name="destroy-pd", pd=loom)[0]) > run.at(gone)
 
 
 @pytest.mark.slow

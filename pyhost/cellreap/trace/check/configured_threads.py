@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from cellreap.model.graph import Model
 from cellreap.model.ids import is_address_space, number_of
+from cellreap.trace.check.context import Context
 from cellreap.trace.expected import ExpectedPd
 
 
@@ -34,6 +35,12 @@ def is_placed(model: Model, pd: str, config: ExpectedPd, process: str | None) ->
         and owners == {process} - {pd, None}
         and not shared
     )
+
+
+def is_without_process(context: Context, pd: str) -> bool:
+    """Whether a thread has been left, and its process is destroyed, whose address space it had."""
+    shares = not context.memory.objects.of(pd)["vspace"]
+    return shares and not any(other == pd for _, other in context.model.owns)
 
 
 def is_process(model: Model, pd: str, thread: str) -> bool:

@@ -19,6 +19,7 @@ from cellreap import headers
 from cellreap.model.ids import ROOT, is_channel, is_line, is_memory, number_of
 from cellreap.trace.check.address_spaces import AddressSpaces
 from cellreap.trace.check.bells import Bells
+from cellreap.trace.check.configured_threads import is_without_process
 from cellreap.trace.check.context import Context
 from cellreap.trace.check.machine import Machine
 from cellreap.trace.check.own_slots import child_of, has_door, has_parent, is_of_microkit, own_slots
@@ -134,7 +135,8 @@ class KernelCaps:
                 own = Cap("notification", self.bells.of(pd, bell), "R", 0)
             if isinstance(own, Cap) and (wrong := self._machine.unbound(pd, cspace, own, snapshot)):
                 self._bad("truth.caps", f"{pd}: {wrong}")
-            if self._context.report.arch == WITH_TABLES:
+            with_tables = self._context.report.arch == WITH_TABLES
+            if with_tables and not is_without_process(self._context, pd):
                 for text in self._spaces_of.wrong(pd, place.tables, snapshot):
                     self._bad("truth.tables", text)
         if self._pool is not None:
@@ -186,7 +188,10 @@ class KernelCaps:
             self._bad("truth.threads", "no thread has the root task's pool as its CSpace")
         for pd in pds:
             place = present.get(pd, _Place(0, 0))
-            if pd not in present or self._places.setdefault(pd, place) != place:
+            known = self._places.setdefault(pd, place)
+            if is_without_process(self._context, pd):
+                place = _Place(place.cspace, known.tables)
+            if pd not in present or known != place:
                 self._bad("truth.threads", f"{pd} has no CSpace in its body, or not those it had")
         return present
 

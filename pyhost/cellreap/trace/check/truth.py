@@ -11,6 +11,7 @@ from typing import Final
 
 from cellreap import headers
 from cellreap.model.ids import ROOT, is_channel, is_line, is_memory, is_region
+from cellreap.trace.check.configured_threads import is_without_process
 from cellreap.trace.check.context import Concern, Context, outside
 from cellreap.trace.check.kernel_caps import KernelCaps
 from cellreap.trace.check.own_slots import has_parent
@@ -340,8 +341,11 @@ class Truth(Concern):
         A reply capability may be there or not. There are as many tables and frames as BODY says.
         Behind them are the parents of the capabilities in the CSpace that are for requests.
         """
-        endpoint = {4: _ENDPOINT} if self.context.freed.keeps_endpoint(pd, 4 in has) else {}
-        slots = {1: _THREAD, 2: _CNODE, 3: _OTHER, 5: _NOTIFICATION, 6: _NOTIFICATION, **endpoint}
+        slots = {1: _THREAD, 2: _CNODE, 5: _NOTIFICATION, 6: _NOTIFICATION}
+        if not is_without_process(self.context, pd):
+            slots[3] = _OTHER
+        if self.context.freed.keeps_endpoint(pd, 4 in has):
+            slots[4] = _ENDPOINT
         if self.context.memory.objects.of(pd)["sched-context"]:
             slots[0] = _OTHER
         if has.get(7) == _OTHER:
