@@ -22,7 +22,7 @@ from cellreap.system.config import PAGE, Config, Region
 from cellreap.system.config.region import OnDeath
 from cellreap.system.loader import platform_of
 from cellreap.system.sdk import Sdk, is_mcs
-from cellreap.testing import Change, Target, together, validated, with_crashes
+from cellreap.testing import Change, Target, together, validated, with_crashes, with_system
 from kit.arches import ARCHES
 from kit.marks import thorough_but
 from kit.paths import BOOT_CONFIGS
@@ -158,11 +158,16 @@ def test_a_device_becomes_quiet_before_anything_of_its_driver_is_used_again(
 
 
 @pytest.mark.behaviour("E-05")
+@pytest.mark.parametrize(
+    "goes", [with_crashes({"pd": "driver", "how": "exit"}), with_system(stop_in_order=True)]
+)
 def test_a_device_that_does_not_become_quiet_holds_up_what_its_driver_had(
-    target_of: Callable[[str], Target],
+    target_of: Callable[[str], Target], goes: Change
 ) -> None:
-    """Its memory is not used again, and the driver does not come back."""
-    change = together(with_dma("x86_64", until=8), with_crashes({"pd": "driver", "how": "exit"}))
+    """Its memory is not used again, and the driver does not come back. It crashed, or was stopped
+    by its cleanup.
+    """
+    change = together(with_dma("x86_64", until=8), with_crashes(), goes)
     run = target_of("x86_64").boot("driver_x86_64", change=change)
     assert run.report.violations == []
     assert {event["step"] for event in run.of("TAKEOVER", left=1)} == {"suspend"}

@@ -8,7 +8,7 @@ import itertools
 import pytest
 
 from cellreap.headers import constant
-from cellreap.system.config import Config
+from cellreap.system.config import Config, Link
 from cellreap.testing import Change, Run, Target, together, with_bench, with_pd, with_system
 from cellreap.trace.events import Event
 from kit.counted import SLOW_COUNTED
@@ -82,6 +82,27 @@ def test_what_concerns_the_cleanup_waits_for_its_end(target: Target) -> None:
     (spawned,) = run.made("OWN", from_=run.id("parent"))
     assert run.at(spawned) > end
     assert run.says("parent") == ["spawn: 0"]
+
+
+def without_the_guest(config: Config) -> Config:
+    """Only the store goes. Its cleanup is left until that of two others, of whom one was to be
+    told.
+    """
+    policy = config.policy.model_copy(update={"rs_depth": 0})
+    links = (Link(between=("guest", "clumsy")),)
+    config = config.model_copy(update={"policy": policy, "links": links})
+    return together(with_pd("client", args=(2, 400)), with_bench(inject=("step:5:error:x9",)))(
+        config
+    )
+
+
+@pytest.mark.behaviour("C-26")
+def test_a_later_run_has_the_plan_of_the_first_while_others_are_served(target: Target) -> None:
+    run = throng(target, without_the_guest)
+    assert [event["run"] for event in run.of("RECOVER", n=1)] == ["1", "2"]
+    last = run.at(run.of("RECOVER")[-1])
+    assert any(run.at(event) > last for event in served(run, "client"))
+    assert not run.of("QUEUE", n=1, to=run.id("guest"))
 
 
 @pytest.mark.behaviour("X-18")

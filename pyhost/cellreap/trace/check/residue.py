@@ -410,6 +410,8 @@ class Takeovers(Concern):
         """A cleaner died at a step for the last time, and the step is left for later."""
         if attempts != self._most:
             self.bad("takeover.attempts", f"left=1 attempts={attempts}: expected {self._most}")
+        if step[1][0] == "suspend":  # it may have stopped the PD, whose device is not quiet
+            self.context.freed.suspending = None
         if step[1][0] == "await" or (step[1][0] in QUEUEING and self._has_queued()):
             self.bad("takeover.residue", f"step={step[1][0]}: it is in effect: expected left=0")
         running = self.context.cleanups.running

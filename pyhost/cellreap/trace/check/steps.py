@@ -307,7 +307,7 @@ class Interleaved(Concern):
         if not running.served:
             return
         plannable = self.context.residue.plannable(running)
-        if running.gone:
+        if running.gone or running.run > 0:  # the plan is that of the first run
             running.go_on(self.context.model, plannable)
             return
         plan = reference.replan(plannable, running.reference)
