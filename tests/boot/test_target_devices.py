@@ -22,7 +22,16 @@ from cellreap.system.config import PAGE, Config, Region
 from cellreap.system.config.region import OnDeath
 from cellreap.system.loader import platform_of
 from cellreap.system.sdk import Sdk, is_mcs
-from cellreap.testing import Change, Target, together, validated, with_crashes, with_system
+from cellreap.testing import (
+    Change,
+    Target,
+    together,
+    validated,
+    with_bench,
+    with_crashes,
+    with_pd,
+    with_system,
+)
 from kit.arches import ARCHES
 from kit.marks import thorough_but
 from kit.paths import BOOT_CONFIGS
@@ -172,6 +181,23 @@ def test_a_device_that_does_not_become_quiet_holds_up_what_its_driver_had(
     assert run.report.violations == []
     assert {event["step"] for event in run.of("TAKEOVER", left=1)} == {"suspend"}
     assert len(run.of("PD", name="driver")) == 1
+
+
+def leaves_its_lines(config: Config) -> Config:
+    """The driver dies once, and comes back no more. Half of what takes its lines fails."""
+    (pd,) = config.pds
+    failures = tuple(f"step:{number}.2:error:always" for number in (4, 5))
+    dies = with_pd(pd.name, respawn=False), with_crashes({"pd": pd.name, "how": "exit"})
+    return together(*dies, with_bench(inject=failures))(config)
+
+
+@pytest.mark.behaviour("E-04", "S-11")
+def test_lines_that_are_left_may_outlive_their_driver(target: Target) -> None:
+    """The kernel has the root task's own capabilities to them. The check knows whose they were."""
+    run = target.run(driver_for(target.sdk), change=together(WITH_TRUTH, leaves_its_lines))
+    left = {event["node"] for event in run.of("TAKEOVER", left=1)}
+    assert {row[1] for row in run.last_state() if is_line(row[1])} == left != set()
+    assert run.of("STEP", name="destroy-pd")
 
 
 def at(address: int) -> Change:

@@ -52,13 +52,11 @@ class Machine:
         return self._names.get(name)
 
     def parent(self, resource: str) -> str:
-        """The root task's own capability to a line or ports; empty if nobody has it."""
-        slots = self._context.slots
-        for pd in self._context.model.sources("HOLD", resource):
-            for slot, (_, node) in slots.of(pd).items():
-                if node == resource:
-                    return self.capability(pd, slot, None) or ""
-        return ""
+        """The root task's own capability to a line or ports, also if the PD is destroyed and they
+        are left; empty if nobody had it.
+        """
+        pd, slot = self._context.slots.lines.get(resource, ("", 0))
+        return self.capability(pd, slot, None) or ""
 
     def bell(self, pd: str, has: Mapping[int, Cap | str], told: Snapshot) -> int:
         """The address of the notification that the first interrupt of the PD signals; 0: none."""
@@ -91,6 +89,11 @@ class Machine:
             if isinstance(cap, str) and cap.endswith(_IRQ)
             and any(memory.is_inside(pd, cnode) for pd in pds)
         }  # fmt: skip
+        has |= {
+            self.parent(line)
+            for line, (pd, _) in self._context.slots.lines.items()
+            if line in self._context.model.space_of and pd not in pds  # it is left
+        }
         lines = (line for line in snapshot.interrupts if not has & set(line.split(": ")))
         return tuple(sorted(set(lines)))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from cellreap import headers
-from cellreap.model.ids import ROOT, is_bare
+from cellreap.model.ids import ROOT, is_bare, is_line
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.own_slots import is_of_microkit
 from cellreap.trace.events import Event
@@ -76,6 +76,8 @@ class Slots(Concern):
         """server -> the PDs that have or had a capability to something that it manages"""
         self._holders: dict[str, dict[tuple[str, str], None]] = {}
         """node -> (PD, HOLD or REQUEST) of the capabilities to the node"""
+        self.lines: dict[str, tuple[str, int]] = {}
+        """interrupt or ports -> the PD that has or had it, and the slot"""
 
     def take(self, event: Event, pd: str, node: str) -> None:
         """A PD gets a capability. It goes into a slot, or is already in one."""
@@ -98,6 +100,8 @@ class Slots(Concern):
             self._times += 1
             cspace.filled[slot] = self._times, server
             self._holders.setdefault(node, {})[pd, kind] = None
+            if is_line(node):
+                self.lines[node] = pd, slot
 
     def _needs_none(self, pd: str, node: str, kind: str, slot: int) -> bool:
         """Whether the PD needs no capability in its CSpace.
