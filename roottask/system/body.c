@@ -110,12 +110,46 @@ cr_status cr_body_init(const seL4_BootInfo *info, uintptr_t image_start)
     return frame == 0 || cr_arch_unmap_frame(frame) ? CR_ERR_MEMORY : CR_OK;
 }
 
+/* The frame that is mapped there, or 0. */
+static seL4_CPtr opened;
+
+seL4_Error cr_window_close(void)
+{
+    const seL4_Error error = opened != 0 ? cr_arch_unmap_frame(opened) : seL4_NoError;
+    opened = error ? opened : 0;
+    return error;
+}
+
 seL4_Error cr_window_open(seL4_CPtr frame, uint32_t page_bits, int uncached, uint8_t **out)
 {
     const uintptr_t at = page_bits == PAGE_BITS ? (uintptr_t)window : (uintptr_t)CR_LARGE_WINDOW;
+    seL4_Error error = cr_window_close();
     *out = (uint8_t *)at;
-    return uncached ? cr_arch_map_device(frame, seL4_CapInitThreadVSpace, at, 1)
-                    : cr_arch_map_frame(frame, seL4_CapInitThreadVSpace, at, 1, 0);
+    if (!error) {
+        error = uncached ? cr_arch_map_device(frame, seL4_CapInitThreadVSpace, at, 1)
+                         : cr_arch_map_frame(frame, seL4_CapInitThreadVSpace, at, 1, 0);
+        opened = error ? 0 : frame;
+    }
+    return error;
+}
+
+static seL4_Error show(cr_slot cnode, uint32_t bits)
+{
+    return cr_mint(cr_slot_l1(cr_l1_spare()), cnode, seL4_AllRights,
+                   cr_cnode_data(CR_SUBSPACE_BITS - bits));
+}
+
+seL4_Error cr_cnode_show(cr_slot cnode, uint32_t bits)
+{
+    const seL4_Error error = show(cnode, bits);
+    return error == seL4_DeleteFirst && !cr_cnode_hide() ? show(cnode, bits) : error;
+}
+
+/* A frame may be open that is visible only there. */
+seL4_Error cr_cnode_hide(void)
+{
+    const seL4_Error error = cr_window_close();
+    return error ? error : cr_delete(cr_slot_l1(cr_l1_spare()));
 }
 
 static uint32_t count_tables(void)
@@ -409,12 +443,9 @@ static seL4_Error load_page(const cr_body *body, const stretch *s, uint32_t page
             return error;
         }
         (void)memcpy(&filled[from - vaddr], &s->bytes[from - s->start], to - from);
-        if (s->executable && (error = cr_arch_sync_code(frame)) != seL4_NoError) {
-            return error;
-        }
-        error = cr_arch_unmap_frame(frame);
-        if (error) {
-            return error;
+        error = s->executable ? cr_arch_sync_code(frame) : seL4_NoError;
+        if (cr_window_close() || error) {
+            return seL4_IllegalOperation;
         }
     }
     return cr_arch_map_frame(frame, cr_body_cap(body, CR_BODY_VSPACE), vaddr, s->writable,
@@ -703,15 +734,16 @@ static int copy_words(seL4_CPtr frame, uint64_t vaddr, uint64_t *out, uint32_t c
         return 0;
     }
     const seL4_CPtr copy = cr_cptr(CR_L1_POOL, temporary);
+    uint8_t *bytes;
     int copied = 0;
     if (!cr_copy(cr_slot_at(copy), cr_slot_at(frame), seL4_AllRights)) {
-        if (!cr_arch_map_frame(copy, seL4_CapInitThreadVSpace, (seL4_Word)window, 0, 0)) {
+        if (!cr_window_open(copy, PAGE_BITS, 0, &bytes)) {
             const volatile uint64_t *from =
-                (const volatile uint64_t *)(const volatile void *)&window[vaddr % PAGE];
+                (const volatile uint64_t *)(const volatile void *)&bytes[vaddr % PAGE];
             for (uint32_t i = 0; i < count; i++) {
                 out[i] = from[i];
             }
-            copied = !cr_arch_unmap_frame(copy);
+            copied = !cr_window_close();
         }
         copied &= !cr_delete(cr_slot_at(copy));
     }

@@ -114,9 +114,14 @@ typedef struct cr_body_params {
  * before the first body is made. */
 cr_status cr_body_init(const seL4_BootInfo *info, uintptr_t image_start);
 
-/* Maps a frame where the root task may write to it. Close it with cr_arch_unmap_frame. uncached: a
- * frame of a device, or memory that a PD has without a cache. */
+/* Maps a frame where the root task may write to it. uncached: a frame of a device, or memory that
+ * a PD has without a cache. */
 seL4_Error cr_window_open(seL4_CPtr frame, uint32_t page_bits, int uncached, uint8_t **out);
+seL4_Error cr_window_close(void);
+/* Makes what is in a CNode visible in L1 slot cr_l1_spare(). `bits`: log2 of its slots. If a
+ * cleaner died before it closed and hid what it had there, that is done first. */
+seL4_Error cr_cnode_show(cr_slot cnode, uint32_t bits);
+seL4_Error cr_cnode_hide(void);
 
 /* Takes a block of 2^bits bytes. What is of the configuration has an owner from CR_OWNER_BODY on,
  * and its memory is set aside for it from the first time on. */

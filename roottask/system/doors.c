@@ -96,7 +96,6 @@ void cr_door_close(uint32_t config)
     if (doors[config] == 0 || closed[config]) {
         return;
     }
-    closed[config] = 1;
     cr_calls_aside(&calls); /* No step of a cleanup needs them. */
     cr_must(cr_revoke(cr_slot_at(doors[config])), "a door cannot be closed");
     for (uint32_t i = 0; i < cr_sys.image->ends.count; i++) {
@@ -104,6 +103,7 @@ void cr_door_close(uint32_t config)
             cr_must(end_calls(i), "the calls at a door cannot be ended");
         }
     }
+    closed[config] = 1; /* not before: this may be cut off, and is repeated then */
     cr_calls_back(&calls, 0);
 }
 

@@ -104,20 +104,13 @@ int cr_memory_step(const cr_new_memory *make, uint32_t at, cr_make_step *out)
     return at < objects + tables + (has_copies(make) ? 1 : 0);
 }
 
-/* Makes what is in the CNode visible, until cr_delete(cr_slot_l1(cr_l1_spare())). */
-static seL4_Error show(uint32_t pool_slot, uint32_t bits)
-{
-    return cr_mint(cr_slot_l1(cr_l1_spare()), cr_pool_slot(pool_slot), seL4_AllRights,
-                   cr_cnode_data(CR_SUBSPACE_BITS - bits));
-}
-
 /* The CNode; of a region, it is visible until its pages are mapped. */
 static seL4_Error make_cnode(const cr_new_memory *make)
 {
     const uint32_t bits = cnode_bits(make);
     const seL4_Error error = cr_retype(cr_untyped_cap(make->block), seL4_CapTableObject, bits,
                                        CR_L1_POOL, make->pool_slot, 1);
-    return error || make->pd == 0 ? error : show(make->pool_slot, bits);
+    return error || make->pd == 0 ? error : cr_cnode_show(cr_pool_slot(make->pool_slot), bits);
 }
 
 static seL4_Error make_objects(const cr_new_memory *make, uint32_t at)
@@ -180,7 +173,7 @@ static seL4_Error copy_pages(const cr_new_memory *make)
                                                                          : CR_OBJECT_LARGE_FRAME);
         }
     }
-    return make->pd != 0 ? cr_delete(cr_slot_l1(cr_l1_spare())) : seL4_NoError;
+    return make->pd != 0 ? cr_cnode_hide() : seL4_NoError;
 }
 
 cr_status cr_memory_apply(const cr_new_memory *make, const cr_make_step *step)
@@ -240,7 +233,7 @@ static seL4_Error fill_page(uint32_t page, uint32_t bits, const cr_content *cont
     if (tells) {
         *(uint64_t *)(void *)&bytes[content->physical % size] = address;
     }
-    return cr_arch_unmap_frame(frame);
+    return cr_window_close();
 }
 
 static cr_status quiet(volatile uint32_t *registers, const cr_image_quiet *row)
@@ -263,14 +256,13 @@ cr_status cr_memory_quiet(uint32_t pool_slot, uint32_t pages, const cr_image_qui
     const seL4_CPtr frame = cr_cptr(cr_l1_spare(), row->offset / PAGE);
     uint8_t *registers;
     cr_status status = CR_ERR_KERNEL;
-    if (show(pool_slot, cnode_bits(&object))) {
+    if (cr_cnode_show(cr_pool_slot(pool_slot), cnode_bits(&object))) {
         return CR_ERR_KERNEL;
     }
     if (!cr_window_open(frame, CR_PAGE_BITS, 1, &registers)) {
         status = quiet((volatile uint32_t *)(void *)registers, row);
-        status = cr_arch_unmap_frame(frame) ? CR_ERR_KERNEL : status;
     }
-    return cr_delete(cr_slot_l1(cr_l1_spare())) ? CR_ERR_KERNEL : status;
+    return cr_cnode_hide() ? CR_ERR_KERNEL : status;
 }
 
 cr_status cr_memory_place(cr_pages pages, uint32_t *pool_slot, uint32_t *bits)
@@ -289,11 +281,11 @@ cr_status cr_memory_place(cr_pages pages, uint32_t *pool_slot, uint32_t *bits)
 cr_status cr_memory_fill(uint32_t pool_slot, cr_pages pages, const cr_content *content)
 {
     const cr_new_memory object = {.pages = pages};
-    seL4_Error error = show(pool_slot, cnode_bits(&object));
+    seL4_Error error = cr_cnode_show(cr_pool_slot(pool_slot), cnode_bits(&object));
     for (uint32_t i = 0; !error && i < pages.count; i++) {
         error = fill_page(i, pages.bits, content);
     }
-    return cr_delete(cr_slot_l1(cr_l1_spare())) || error ? CR_ERR_MEMORY : CR_OK;
+    return cr_cnode_hide() || error ? CR_ERR_MEMORY : CR_OK;
 }
 
 /* -- what there is */

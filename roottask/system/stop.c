@@ -340,10 +340,10 @@ cr_status cr_stop_pd(cr_pd *pd)
         status = free_callers(pd);
     }
     if (status == CR_OK) {
-        pd->stopping = 0;
         if (cr_pd_has_door(pd) && (pd->flags & CR_IMAGE_RESPAWN) == 0) {
             cr_door_close(pd->config);
         }
+        pd->stopping = 0;
     }
     for (int i = 0; i < CR_CALL_COUNT; i++) {
         pd->stop_calls[i] = cr_calls[i] - before[i];

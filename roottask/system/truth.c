@@ -262,14 +262,12 @@ static void walk(const cr_pd *pd, cr_cnode cnode, uint32_t l1, uint32_t slots)
 /* A CNode that has no L1 slot is seen through a copy of its capability in a spare L1 slot. */
 static void show(seL4_CPtr cnode, uint32_t bits)
 {
-    cr_must(cr_mint(cr_slot_l1(cr_l1_spare()), cr_slot_at(cnode), seL4_AllRights,
-                    cr_cnode_data(CR_SUBSPACE_BITS - bits)),
-            "a CNode cannot be shown");
+    cr_must(cr_cnode_show(cr_slot_at(cnode), bits), "a CNode cannot be shown");
 }
 
 static void hide(void)
 {
-    cr_must(cr_delete(cr_slot_l1(cr_l1_spare())), "a CNode cannot be hidden");
+    cr_must(cr_cnode_hide(), "a CNode cannot be hidden");
 }
 
 static void walk_pd(const cr_pd *pd)

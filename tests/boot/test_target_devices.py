@@ -166,6 +166,18 @@ def test_a_device_becomes_quiet_before_anything_of_its_driver_is_used_again(
         assert (kinds["map"], kinds["copy"], kinds["delete"]) == (2 * count, count, 1 + count)
 
 
+@pytest.mark.behaviour("E-05", "T-01")
+def test_a_device_becomes_quiet_though_cleaners_die_at_that(
+    target_of: Callable[[str], Target],
+) -> None:
+    """One dies before it sees the device, the next before it has hidden it again."""
+    deaths = with_bench(inject=("step:1.1:fault", "step:1.2:fault"))
+    run = target_of("x86_64").run("driver_x86_64", change=together(with_dma("x86_64"), deaths))
+    assert [event["step"] for event in run.of("TAKEOVER")] == ["suspend", "suspend"]
+    said = [text for text in run.says("driver") if "quiet, at" in text]
+    assert [text.startswith("quiet") for text in said[1:]] == [True, True]
+
+
 @pytest.mark.behaviour("E-05")
 @pytest.mark.parametrize(
     "goes", [with_crashes({"pd": "driver", "how": "exit"}), with_system(stop_in_order=True)]
