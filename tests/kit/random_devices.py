@@ -155,6 +155,6 @@ def of_machine(arch: str) -> list[tuple[float, partial[None]]]:
         *((0.25, partial(_device, arch)),) * 2,
         *((0.2, partial(_interrupt, arch)),) * 2,
         (0.2, partial(_placed, arch)),
-        (0.2 if arch != "riscv64" else 0, partial(_uncached)),
-        (0.2 if arch == "x86_64" else 0, partial(_port)),
+        *(() if arch == "riscv64" else ((0.2, partial(_uncached)),)),
+        *(() if arch != "x86_64" else ((0.2, partial(_port)),)),
     ]

@@ -55,7 +55,7 @@ EVENTS: Final = 20_000
 SECONDS, IDLE = 10.0, 10.0
 """Longer than any other system takes, on a busy machine."""
 ALONE: Final = 6.0
-"""A system without the scenario is silent then, and nothing comes any more."""
+"""A system that nothing ends is silent after so many seconds, and may print nothing any more."""
 WITH_TRUTH: Final = 3
 """So many times longer takes one with all of the kernel's word."""
 MICROKITS: Final = {board.name: board for board in BOARDS}
@@ -146,7 +146,8 @@ def boot(path: Path, arch: str, kernel: str, seed: int = 0) -> Outcome:
     ending = Ending()
     seconds = SECONDS * (WITH_TRUTH if system.config.system.truth else 1)
     limits = Limits(seconds, IDLE, QEMU)
-    watch = Watch(ending.take, None if system.config.system.scenario else ALONE)
+    ends = system.config.system.scenario and system.config.system.ends
+    watch = Watch(ending.take, None if ends else ALONE)
     booted = record_image(read_image(image), trace, limits, QUIET, watch)
     if booted.end is End.INTERRUPTED:
         raise KeyboardInterrupt
