@@ -521,10 +521,10 @@ __attribute__((weak)) void __assert_fail(const char *expression, const char *fil
     cr_panic(expression, (uint64_t)line);
 }
 
-void cr_must(seL4_Error error, const char *what)
+void cr_must(uint32_t error, const char *what)
 {
-    if (error) {
-        cr_panic(what, (uint64_t)error);
+    if (error != 0) {
+        cr_panic(what, error);
     }
 }
 

@@ -215,8 +215,8 @@ seL4_CPtr cr_pool_make_sized(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, 
  * from a block of their own. The entries become their addresses. Returns how many there are. */
 uint32_t cr_pool_make_each(seL4_CPtr *caps, uint32_t count, seL4_Word type, uint32_t bits,
                            const char *what);
-/* Stops the system if there is an error. */
-void cr_must(seL4_Error error, const char *what);
+/* Stops the system if there is an error: a seL4_Error, or a cr_status. */
+void cr_must(uint32_t error, const char *what);
 
 /* The frame of a page of the root task's own image, or 0 if it has none. image_start: the address
  * of its first page. */

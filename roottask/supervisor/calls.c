@@ -94,27 +94,43 @@ cr_pd *cr_waited_for_by(const cr_pd *pd)
     return pd->life == CR_LIFE_FAULTED ? cr_fault_handler(pd) : cr_called_by(pd, &slot);
 }
 
-/* The PD that waits for this one, in the circle of waits that this one is in. 0: it is in none. */
-static const cr_pd *last_in_circle(const cr_pd *pd)
+const cr_pd *cr_last_in_circle(const cr_pd *pd, cr_waits_on on)
 {
     const cr_pd *last = pd;
-    const cr_pd *at = cr_waited_for_by(pd);
+    const cr_pd *at = on(pd);
     for (uint32_t i = 0; at != 0 && at != pd && i < cr_most.pds; i++) {
         last = at;
-        at = cr_waited_for_by(at);
+        at = on(at);
     }
     return at == pd ? last : 0;
 }
 
-int cr_is_in_circle(const cr_pd *pd)
+/* More steps than PDs lead into a circle. */
+cr_pd *cr_end_of_waits(const cr_pd *pd, cr_waits_on on)
 {
-    return last_in_circle(pd) != 0;
+    cr_pd *at = on(pd);
+    cr_pd *next = on(at);
+    for (uint32_t i = 0; next != 0 && i < cr_most.pds; i++) {
+        at = next;
+        next = on(at);
+    }
+    cr_pd *lowest = at;
+    for (; next != 0 && next != at; next = on(next)) {
+        lowest = next < lowest ? next : lowest;
+    }
+    return lowest;
+}
+
+cr_pd *cr_next_at_end(const cr_pd *pd, const cr_pd *first, cr_waits_on on)
+{
+    cr_pd *next = on(pd);
+    return next != first ? next : 0;
 }
 
 /* A circle has a call: a fault handler is created before the PDs whose faults it handles. So one of
  * the PDs with held faults in a circle is called, and that is the one to take over. */
 int cr_keeps_its_handler(const cr_pd *pd)
 {
-    const cr_pd *last = pd->life == CR_LIFE_FAULTED ? last_in_circle(pd) : 0;
+    const cr_pd *last = pd->life == CR_LIFE_FAULTED ? cr_last_in_circle(pd, cr_waited_for_by) : 0;
     return last != 0 && last->life != CR_LIFE_FAULTED;
 }

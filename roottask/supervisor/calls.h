@@ -30,8 +30,14 @@ uint64_t cr_sum_of(const seL4_UserContext *registers);
 uint64_t cr_sum_of_pd(const cr_pd *pd);
 /* Whether the instruction at this address of the PD's program is a system call. */
 int cr_is_at_syscall(const cr_pd *pd, seL4_Word ip);
-/* Whether the PD waits for one that waits, perhaps through others, for the PD itself. */
-int cr_is_in_circle(const cr_pd *pd);
+/* The PD that a PD waits for, or 0: cr_waited_for_by, or what was seen of it before. */
+typedef cr_pd *(*cr_waits_on)(const cr_pd *pd);
+/* The PD that waits for this one, in the circle of waits that this one is in. 0: it is in none. */
+const cr_pd *cr_last_in_circle(const cr_pd *pd, cr_waits_on on);
+/* Where the waits of a PD that waits for one lead to: the PD that waits for none. If they end in a
+ * circle, the PD of it with the lowest index; cr_next_at_end then has the others, and at last 0. */
+cr_pd *cr_end_of_waits(const cr_pd *pd, cr_waits_on on);
+cr_pd *cr_next_at_end(const cr_pd *pd, const cr_pd *first, cr_waits_on on);
 /* Whether the PD's fault is held and can never be answered: its fault handler waits for the PD
  * itself, perhaps through others, and the last of them is in a call to it. */
 int cr_keeps_its_handler(const cr_pd *pd);

@@ -103,7 +103,7 @@ static void await_answers(void)
     for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         if (cr_pd_is_served(pd) && pd->wait == CR_WAIT_CONNECT && cr_is_doomed(pd)) {
-            cr_connect_give_up(pd);
+            cr_connect_answer(pd);
         }
     }
 }
@@ -150,9 +150,8 @@ static void free_let_go(void)
 {
     cr_edge_walk objects = cr_model_walk(cr_sys.model, cr_sys.mo_space, CR_EDGE_SUBSET, CR_IN);
     while (cr_sys.let_go && cr_model_next(&objects)) {
-        if (cr_memory_is_unused(objects.other) && !is_to_be_freed(objects.other) &&
-            cr_take_resource(objects.other) != CR_OK) {
-            cr_panic("memory cannot be given back", objects.other.index);
+        if (cr_memory_is_unused(objects.other) && !is_to_be_freed(objects.other)) {
+            cr_must(cr_take_resource(objects.other), "memory cannot be given back");
         }
     }
     cr_sys.let_go &= cr_sup.cleaner.n_kept > 0;
@@ -204,10 +203,9 @@ static void carry_on(void)
         spare_saved();
         ended = cr_watch_cleaner();
     }
-    const int awaits = ended == CR_EXECUTION_AWAITS;
     cr_sup.cleaner.now.calls += cr_calls_sum() - before;
     cr_sup.cleaner.now.cycles += cr_arch_cycles() - start;
-    if (awaits) {
+    if (ended == CR_EXECUTION_AWAITS) {
         await_answers();
         cr_kept_put(0);
     } else {
@@ -266,10 +264,7 @@ int cr_cleaner_destroys_protected(const cr_plan *plan)
 
 static void plan_for(const cr_pd *trigger, cr_cause cause)
 {
-    const cr_status status = cr_cleaner_plan(trigger, cause, &cr_sup.cleaner.now.plan);
-    if (status != CR_OK) {
-        cr_panic("no cleanup can be planned", (uint64_t)status);
-    }
+    cr_must(cr_cleaner_plan(trigger, cause, &cr_sup.cleaner.now.plan), "no cleanup can be planned");
 }
 
 /* How a trigger with this cause ends; without a trigger, how each doomed PD does. */
@@ -285,9 +280,7 @@ static void stop(cr_pd *pd, cr_cause cause)
 {
     cr_end_note(pd, endings[cause]);
     cr_truth(CR_TRUTH_BETWEEN);
-    if (cr_execution_stop(pd) != CR_OK) {
-        cr_panic("a PD cannot be stopped", pd->number);
-    }
+    cr_must(cr_execution_stop(pd), "a PD cannot be stopped");
 }
 
 /* Begins the cleanup that was just planned. */
@@ -303,7 +296,7 @@ static void start(const cr_trigger_entry *entry, uint64_t cycles)
     now->runs = 0;
     now->tag = cr_sys.cleanups;
     cr_cleaner_arrive(now);
-    cr_tickets_begin(entry->pd, now->tag);
+    cr_tickets_leave_queue(entry->pd, CR_TICKET_RUNNING, now->tag);
     now->steps = cr_reports_count_steps(&now->plan);
     trace_cleanup(&now->plan, entry->cause);
     cr_journal_start(&now->journal, cr_sup.cleaner.epoch);
@@ -327,25 +320,18 @@ static void take_out(uint32_t index)
 static void prevent(const cr_pd *pd)
 {
     cr_trace_trigger(&(cr_triggered){.cause = CR_CAUSE_TERMINATE, .when = CR_WHEN_NEVER, .pd = pd});
-    cr_tickets_prevent(pd->node);
+    cr_tickets_leave_queue(pd->node, CR_TICKET_PREVENTED, 0);
 }
 
-static int dooms(const cr_cleanup *cleanup, cr_ref pd)
+cr_cleanup *cr_cleaner_dooming(cr_ref pd)
 {
-    for (uint32_t i = 0; i < cleanup->plan.n_doomed; i++) {
-        if (cr_same(cleanup->plan.doomed[i].node, pd)) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-int cr_cleaner_dooms(cr_ref pd)
-{
-    const cr_cleaner *cleaner = &cr_sup.cleaner;
+    cr_cleaner *cleaner = &cr_sup.cleaner;
     for (uint32_t i = 0; i < cleaner->n_kept; i++) {
-        if (!cleaner->kept[i].left && dooms(&cleaner->kept[i], pd)) {
-            return 1;
+        cr_cleanup *kept = &cleaner->kept[i];
+        for (uint32_t k = 0; !kept->left && k < kept->plan.n_doomed; k++) {
+            if (cr_same(kept->plan.doomed[k].node, pd)) {
+                return kept;
+            }
         }
     }
     return 0;
@@ -364,35 +350,31 @@ static int start_next(void)
     for (uint32_t i = 0; i < cleaner->count;) {
         const cr_trigger_entry entry = cleaner->queue[i];
         cr_pd *pd = cr_pd_of(entry.pd);
-        if (pd != 0 && cr_is_doomed(pd) && cr_cleaner_dooms(entry.pd)) {
+        if (pd != 0 && cr_cleaner_dooming(entry.pd) != 0) {
             i++; /* A cleanup that began later than this trigger destroys the PD. */
             continue;
         }
-        if (pd != 0 && cr_is_doomed(pd)) {
-            pd = 0; /* One has left it. */
+        if (pd == 0 || cr_is_doomed(pd)) {
+            take_out(i); /* An earlier cleanup destroyed the PD, or left it. */
+            cr_tickets_leave_queue(entry.pd, CR_TICKET_SETTLED, 0);
+            continue;
         }
-        uint64_t cycles = cr_arch_cycles();
-        if (pd != 0) {
-            plan_for(pd, entry.cause);
-        }
-        if (pd != 0 && !cr_cleaner_may_begin(&cleaner->now.plan)) {
+        const uint64_t begin = cr_arch_cycles();
+        plan_for(pd, entry.cause);
+        if (!cr_cleaner_may_begin(&cleaner->now.plan)) {
             i++;
             continue;
         }
         take_out(i);
-        if (pd != 0 && entry.later && cr_cleaner_destroys_protected(&cleaner->now.plan)) {
+        if (entry.later && cr_cleaner_destroys_protected(&cleaner->now.plan)) {
             prevent(pd);
             continue;
         }
-        if (pd != 0) {
-            if (entry.later) {
-                stop(pd, entry.cause);
-            }
-            start(&entry, cr_arch_cycles() - cycles);
-            return 1;
+        if (entry.later) {
+            stop(pd, entry.cause);
         }
-        /* An earlier cleanup destroyed the PD, or left it. */
-        cr_tickets_gone(entry.pd);
+        start(&entry, cr_arch_cycles() - begin);
+        return 1;
     }
     cleaner->looked = 1;
     return 0;
@@ -410,8 +392,7 @@ static uint32_t find_roots(cr_ref *roots, int doomed)
     uint32_t count = 0;
     for (uint32_t i = 1; i < cr_most.pds; i++) {
         const cr_pd *pd = &cr_sys.pds[i];
-        if (pd->life != CR_LIFE_ABSENT &&
-            (pd->config != CR_IMAGE_NONE || (doomed && cr_is_doomed(pd)))) {
+        if (cr_pd_exists(pd) && (pd->config != CR_IMAGE_NONE || (doomed && cr_is_doomed(pd)))) {
             roots[count++] = pd->node;
         }
     }
@@ -424,21 +405,26 @@ static int is_alone(void)
     return !cr_cleaner_waits() && cr_sup.cleaner.count == 0;
 }
 
-/* Begins the cleanup that was just planned and that has no trigger. Returns 1. */
-static int start_alone(cr_cause cause, uint64_t cycles)
+/* Begins the cleanup without a trigger that was planned just now, from `begin` on. Returns 0 if it
+ * would destroy nothing. */
+static int start_alone(cr_cause cause, cr_status planned, uint64_t begin)
 {
     const cr_plan *plan = &cr_sup.cleaner.now.plan;
+    const uint64_t cycles = cr_arch_cycles() - begin;
+    cr_must(planned, "no cleanup can be planned");
+    cr_trace_refused_rest();
+    cr_account();
+    cr_trace_trigger(&(cr_triggered){.cause = cause});
     for (uint32_t i = 0; i < plan->n_doomed; i++) {
         const cr_pd *pd = cr_pd_of(plan->doomed[i].node);
         if (pd != 0) {
             cr_end_note(pd, endings[cause]);
         }
     }
-    if (!cr_cleaner_may_begin(plan)) {
-        cr_panic("a cleanup cannot begin beside nothing", (uint64_t)cause);
+    if (plan->n_doomed > 0) {
+        start(&(cr_trigger_entry){.pd = {CR_NONE, 0}, .cause = cause}, cycles);
     }
-    start(&(cr_trigger_entry){.pd = {CR_NONE, 0}, .cause = cause}, cycles);
-    return 1;
+    return plan->n_doomed > 0;
 }
 
 /* Collects what cannot be reached, if it is time to. Returns 0 if nothing is collected. */
@@ -448,35 +434,16 @@ static int collect_next(void)
     if (!cleaner->collect || !is_alone()) {
         return 0;
     }
-    const uint64_t begin = cr_arch_cycles();
-    cr_plan *plan = &cleaner->now.plan;
-    const cr_status status = cr_plan_collect(cr_sys.planner, cr_sys.model, cleaner->some_nodes,
-                                             find_roots(cleaner->some_nodes, 1), plan);
-    const uint64_t cycles = cr_arch_cycles() - begin;
-    if (status != CR_OK) {
-        cr_panic("no collection can be planned", (uint64_t)status);
-    }
     cleaner->collect = 0;
-    cr_trace_refused_rest();
-    cr_account();
-    cr_trace_trigger(&(cr_triggered){.cause = CR_CAUSE_COLLECT});
-    if (plan->n_doomed == 0) {
-        cr_tickets_gone((cr_ref){CR_NONE, 0});
-        return 0;
+    const uint64_t begin = cr_arch_cycles();
+    const cr_status planned =
+        cr_plan_collect(cr_sys.planner, cr_sys.model, cleaner->some_nodes,
+                        find_roots(cleaner->some_nodes, 1), &cleaner->now.plan);
+    const int starts = start_alone(CR_CAUSE_COLLECT, planned, begin);
+    if (!starts) {
+        cr_tickets_leave_queue((cr_ref){CR_NONE, 0}, CR_TICKET_SETTLED, 0);
     }
-    return start_alone(CR_CAUSE_COLLECT, cycles);
-}
-
-cr_cleanup *cr_cleaner_collects(const cr_pd *pd)
-{
-    cr_cleaner *cleaner = &cr_sup.cleaner;
-    for (uint32_t i = 0; i < cleaner->n_kept; i++) {
-        cr_cleanup *kept = &cleaner->kept[i];
-        if (!kept->left && kept->plan.kind == CR_PLAN_COLLECT && dooms(kept, pd->node)) {
-            return kept;
-        }
-    }
-    return 0;
+    return starts;
 }
 
 /* A TELL that was left for good counts as told: the subscriber has the edge, and has its chance.
@@ -506,9 +473,7 @@ static const cr_cause causes_of[CR_ENDING_COUNT] = {
 static void spare(cr_ref node)
 {
     cr_pd *pd = cr_pd_of(node);
-    if (cr_model_spare(cr_sys.model, node) != CR_OK) {
-        cr_panic("a doomed node cannot be spared", node.index);
-    }
+    cr_must(cr_model_spare(cr_sys.model, node), "a doomed node cannot be spared");
     if (pd != 0 && cr_pd_is_up(pd)) {
         cr_end_note(pd, CR_ENDING_DEPENDENCY);
     } else if (pd != 0) {
@@ -534,14 +499,10 @@ static void spare_saved(void)
     for (uint32_t i = 0; i < count; i++) {
         before[i] = plan->doomed[i];
     }
-    cr_status status =
-        cr_plan_spare(cr_sys.planner, cr_sys.model, roots, find_roots(roots, 0), plan);
-    if (status == CR_OK) {
-        status = cr_journal_told(&cleaner->now.journal, cleaner->epoch);
-    }
-    if (status != CR_OK) {
-        cr_panic("no collection can be planned anew", (uint64_t)status);
-    }
+    cr_must(cr_plan_spare(cr_sys.planner, cr_sys.model, roots, find_roots(roots, 0), plan),
+            "no collection can be planned anew");
+    cr_must(cr_journal_told(&cleaner->now.journal, cleaner->epoch),
+            "the journal of a collection is damaged");
     cleaner->now.saved = 0;
     cr_execution_forget_told();
     for (uint32_t i = 0; i < count; i++) {
@@ -550,6 +511,15 @@ static void spare_saved(void)
         }
     }
     cr_trace_plan(plan);
+}
+
+static int destroy_all(cr_cause cause, const cr_ref *nodes, uint32_t count)
+{
+    const uint64_t begin = cr_arch_cycles();
+    return start_alone(
+        cause,
+        cr_plan_reconcile(cr_sys.planner, cr_sys.model, nodes, count, &cr_sup.cleaner.now.plan),
+        begin);
 }
 
 /* Begins the cleanup that ends the whole system, if it is time to. Returns 0 if it does not. */
@@ -561,36 +531,17 @@ static int stop_all_next(void)
         return 0;
     }
     cr_sup.cleaner.stop_all = 0;
-    cr_trace_refused_rest();
-    cr_account();
-    const uint64_t begin = cr_arch_cycles();
     for (uint32_t i = 1; i < cr_most.pds; i++) {
-        if (cr_sys.pds[i].life != CR_LIFE_ABSENT && !cr_is_doomed(&cr_sys.pds[i])) {
+        if (cr_pd_exists(&cr_sys.pds[i]) && !cr_is_doomed(&cr_sys.pds[i])) {
             pds[count++] = cr_sys.pds[i].node;
         }
     }
-    cr_trace_trigger(&(cr_triggered){.cause = CR_CAUSE_STOP});
-    if (count == 0) {
-        return 0;
-    }
-    const cr_status status =
-        cr_plan_reconcile(cr_sys.planner, cr_sys.model, pds, count, &cr_sup.cleaner.now.plan);
-    if (status != CR_OK) {
-        cr_panic("the end of the system cannot be planned", (uint64_t)status);
-    }
-    return start_alone(CR_CAUSE_STOP, cr_arch_cycles() - begin);
+    return destroy_all(CR_CAUSE_STOP, pds, count);
 }
 
 void cr_cleaner_reconcile(const cr_ref *nodes, uint32_t count)
 {
-    const uint64_t begin = cr_arch_cycles();
-    cr_trace_trigger(&(cr_triggered){.cause = CR_CAUSE_RECONCILE});
-    const cr_status status =
-        cr_plan_reconcile(cr_sys.planner, cr_sys.model, nodes, count, &cr_sup.cleaner.now.plan);
-    if (status != CR_OK) {
-        cr_panic("the saved state cannot be reconciled", (uint64_t)status);
-    }
-    (void)start_alone(CR_CAUSE_RECONCILE, cr_arch_cycles() - begin);
+    (void)destroy_all(CR_CAUSE_RECONCILE, nodes, count);
 }
 
 void cr_cleaner_stop_all(void)
@@ -650,18 +601,9 @@ void cr_trigger(cr_pd *pd, cr_cause cause)
     } /* Else the cleanup under way destroys the PD. */
 }
 
-static int is_among(const cr_pd *pd, cr_pd *const *pds, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        if (pds[i] == pd) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 /* The PD and all that it created, transitively. What a cleanup under way dooms is none of them, and
- * neither is what only that created. Returns how many there are. */
+ * neither is what only that created. Each PD has one creator, so none is found twice. Returns how
+ * many there are. */
 static uint32_t find_tree(cr_pd *top, cr_pd **found)
 {
     uint32_t count = 0;
@@ -670,8 +612,7 @@ static uint32_t find_tree(cr_pd *top, cr_pd **found)
         cr_edge_walk owned = cr_model_walk(cr_sys.model, found[i]->node, CR_EDGE_OWN, CR_OUT);
         while (cr_model_next(&owned)) {
             cr_pd *pd = cr_pd_of(owned.other);
-            if (pd != 0 && !cr_is_doomed(pd) && count < cr_most.pds &&
-                !is_among(pd, found, count)) {
+            if (pd != 0 && !cr_is_doomed(pd) && count < cr_most.pds) {
                 found[count++] = pd;
             }
         }
@@ -733,15 +674,14 @@ static void take_up(uint32_t at)
     cr_cleanup *now = &cleaner->now;
     cr_kept_take(at);
     /* A cleaner may have died in another cleanup since. */
-    if (now->journal.epoch != cleaner->epoch &&
-        cr_journal_take_over(&now->journal, cleaner->epoch) != CR_OK) {
-        cr_panic("the journal of a cleanup that waited is damaged", now->tag);
+    if (now->journal.epoch != cleaner->epoch) {
+        cr_must(cr_journal_take_over(&now->journal, cleaner->epoch),
+                "the journal of a cleanup that waited is damaged");
     }
     if (!cr_is_destroying(now)) {
-        if (cr_plan_restore(cr_sys.planner, cr_sys.model, &now->plan, now->plan.doomed,
-                            now->plan.pre_destroy, now->plan.pre_destroy_groups) != CR_OK) {
-            cr_panic("the plan of a cleanup that waited cannot be restored", now->tag);
-        }
+        cr_must(cr_plan_restore(cr_sys.planner, cr_sys.model, &now->plan, now->plan.doomed,
+                                now->plan.pre_destroy, now->plan.pre_destroy_groups),
+                "the plan of a cleanup that waited cannot be restored");
         cr_kept_release();
     }
 }

@@ -138,8 +138,6 @@ static inline int cr_is_destroying(const cr_cleanup *cleanup)
 {
     return cleanup->journal.told != 0;
 }
-/* The collection that dooms a PD and awaits subscribers. 0: there is none. */
-cr_cleanup *cr_cleaner_collects(const cr_pd *pd);
 /* Whether a cleanup that awaits subscribers has told one of them of a node. */
 int cr_cleaner_has_told(const cr_cleanup *waiting, const cr_pd *subscriber, cr_ref node);
 /* Terminates a PD on behalf of the root task. */
@@ -170,8 +168,8 @@ int cr_cleaner_stops(void);
 void cr_cleaner_follow_up(void);
 /* Whether any cleanup is under way and awaits subscribers. */
 int cr_cleaner_waits(void);
-/* Whether one of those dooms the PD. What cleanups left is doomed by none of them. */
-int cr_cleaner_dooms(cr_ref pd);
+/* The one of those that dooms the PD, or 0. What cleanups left is doomed by none of them. */
+cr_cleanup *cr_cleaner_dooming(cr_ref pd);
 /* Whether a cleanup awaits this PD's acknowledgement. A PD is told by one cleanup at a time. */
 int cr_cleaner_awaits(const cr_pd *pd);
 /* The cleanup that awaits this PD goes on without its answers, also to what it tells it later. */

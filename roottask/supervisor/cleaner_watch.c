@@ -35,13 +35,19 @@ static void let_run(int goes_on)
     }
 }
 
-/* An interrupt of the timer. Returns whether the cleaner hangs. */
-static int is_stuck(uint64_t *work, uint32_t *ticks)
+/* The timer's calls are no part of the step that is under way. */
+static void call_aside(void (*call)(void))
 {
     cr_calls_kept calls;
     cr_calls_aside(&calls);
-    cr_clock_guard_tick();
+    call();
     cr_calls_back(&calls, 0);
+}
+
+/* An interrupt of the timer. Returns whether the cleaner hangs. */
+static int is_stuck(uint64_t *work, uint32_t *ticks)
+{
+    call_aside(cr_clock_guard_tick);
     *ticks = work_done() == *work ? *ticks + 1 : 0;
     *work = work_done();
     let_run(*ticks == 0);
@@ -53,11 +59,7 @@ static int wait_for_it(cr_death *death)
 {
     uint64_t work = UINT64_MAX; /* The first interrupt may be one from before. */
     uint32_t ticks = 0;
-    /* The timer's calls are no part of the step that is under way. */
-    cr_calls_kept calls;
-    cr_calls_aside(&calls);
-    cr_clock_guard();
-    cr_calls_back(&calls, 0);
+    call_aside(cr_clock_stand);
     let_run(1);
     for (;;) {
         const cr_worker_arrival arrival = cr_worker_wait();
@@ -82,6 +84,11 @@ static int wait_for_it(cr_death *death)
     }
 }
 
+static void must(cr_status status)
+{
+    cr_must(status, "the journal of a cleanup is damaged");
+}
+
 /* Begins the next epoch. */
 static void take_over(cr_death death)
 {
@@ -94,22 +101,17 @@ static void take_over(cr_death death)
                  death == CR_DEATH_FAULT ? cr_worker_ip() : (uint64_t)cleaner->error);
     }
     cr_before_calls(0);
-    cr_status status = cr_journal_take_over(journal, ++cleaner->epoch);
-    if (status != CR_OK) {
-        cr_panic("the journal of a cleanup is damaged", (uint64_t)status);
-    }
+    must(cr_journal_take_over(journal, ++cleaner->epoch));
     cr_step step;
-    if ((status = cr_step_next(journal, &cleaner->now.plan, cr_sys.model, &step)) != CR_OK) {
-        cr_panic("the journal of a cleanup is damaged", (uint64_t)status);
-    }
+    must(cr_step_next(journal, &cleaner->now.plan, cr_sys.model, &step));
     const int last = attempts >= CR_STEP_ATTEMPTS;
     const int completes = last && cr_execution_is_complete(&step);
     const int leaves = last && !completes;
     if (leaves && cr_sys.injections != 0) {
         cr_sys.injections->leave(&step);
     }
-    if (leaves && (status = cr_step_leave(journal, cleaner->epoch)) != CR_OK) {
-        cr_panic("the journal of a cleanup is damaged", (uint64_t)status);
+    if (leaves) {
+        must(cr_step_leave(journal, cleaner->epoch));
     }
     cr_report_death(&step, number, attempts, leaves);
     cr_execution_begin_line(CR_EV_TAKEOVER);
@@ -126,8 +128,8 @@ static void take_over(cr_death death)
         cr_trace_name(&cr_sys.trace, "-");
     }
     cr_trace_end(&cr_sys.trace);
-    if (completes && (status = cr_execution_finish(&step)) != CR_OK) {
-        cr_panic("the journal of a cleanup is damaged", (uint64_t)status);
+    if (completes) {
+        must(cr_execution_finish(&step));
     }
 }
 

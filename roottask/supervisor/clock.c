@@ -46,10 +46,8 @@ uint64_t cr_clock_due(uint64_t ms)
     if (!clock->there) {
         return 0;
     }
-    uint64_t due = cr_clock_end_of_interval() + ms * CR_NS_PER_MS;
-    if (clock->next == 0 || due < clock->next) {
-        clock->next = due;
-    }
+    const uint64_t due = cr_clock_end_of_interval() + ms * CR_NS_PER_MS;
+    clock->next = cr_clock_earlier(clock->next, due);
     return due;
 }
 
@@ -77,10 +75,7 @@ static void set_timer(uint64_t ns)
 void cr_clock_arm(void)
 {
     cr_clock *clock = &cr_sup.clock;
-    uint64_t due = clock->next;
-    if (clock->alarm != 0 && (due == 0 || clock->alarm < due)) {
-        due = clock->alarm;
-    }
+    const uint64_t due = cr_clock_earlier(clock->next, clock->alarm);
     if (due == 0) {
         return; /* If the timer is set, its interrupt will have no effect. */
     }
@@ -146,11 +141,6 @@ int cr_clock_tick(int *alarm)
     return 1;
 }
 
-void cr_clock_guard(void)
-{
-    cr_clock_stand();
-}
-
 void cr_clock_guard_tick(void)
 {
     cr_clock *clock = &cr_sup.clock;
@@ -173,7 +163,7 @@ void cr_clock_tell(void)
         return;
     }
     clock->told = clock->base;
-    cr_sup.clock.tells++;
+    clock->tells++;
     cr_trace_begin(&cr_sys.trace, CR_EV_CLOCK);
     cr_trace_number(&cr_sys.trace, clock->base / CR_NS_PER_MS);
     cr_trace_end(&cr_sys.trace);
@@ -201,9 +191,7 @@ void cr_clock_watch(void)
     cr_clock *clock = &cr_sup.clock;
     if (clock->there && clock->look == 0) {
         clock->look = cr_clock_end_of_interval() + clock->interval;
-        if (clock->next == 0 || clock->look < clock->next) {
-            clock->next = clock->look;
-        }
+        clock->next = cr_clock_earlier(clock->next, clock->look);
     }
 }
 

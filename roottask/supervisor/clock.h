@@ -63,10 +63,9 @@ uint64_t cr_clock_take_passed(void);
 /* Handles the timer's interrupt. Returns whether the clock has gone on. *alarm is set if the hooks'
  * alarm is due. */
 int cr_clock_tick(int *alarm);
-/* While the cleaner is watched, the timer's interrupt comes at least every 50 ms. cr_clock_guard
- * must come first, cr_clock_guard_tick after each interrupt. Neither changes what follows from an
- * interrupt: the next cr_clock_tick returns it. Both have no effect without a timer. */
-void cr_clock_guard(void);
+/* While the cleaner is watched, the timer's interrupt comes at least every 50 ms. cr_clock_stand
+ * must come first, this after each interrupt. It does not change what follows from an interrupt:
+ * the next cr_clock_tick returns it. */
 void cr_clock_guard_tick(void);
 /* HELD_UP. `token`: of a probe; else 0. `ran`: in ns. */
 void cr_trace_held_up(const cr_pd *pd, uint64_t token, uint64_t ms, uint64_t ran);

@@ -20,7 +20,9 @@ cr_result cr_find_served_space(const char *name, cr_ref *out)
     return result == CR_RESULT_OK && cr_server_of(*out) == 0 ? CR_RESULT_NO_SUCH : result;
 }
 
-cr_result cr_connect_now(cr_pd *pd, cr_ref space, uint64_t *results)
+/* Gives a PD its REQUEST to a space, or finds the one that it has. The results are the slot and the
+ * number of the space. */
+static cr_result connect_now(cr_pd *pd, cr_ref space, uint64_t *results)
 {
     uint32_t slot;
     cr_node_info info;
@@ -109,18 +111,12 @@ int cr_connect_is_on_its_way(const cr_pd *pd)
            !cr_sup.population.entries[config].refused;
 }
 
-static void answer(cr_pd *pd, int give_up)
+void cr_connect_answer(cr_pd *pd)
 {
     uint64_t results[2];
     cr_ref space;
-    cr_result result = cr_is_doomed(pd) ? CR_RESULT_GONE : cr_find_served_space(pd->wanted, &space);
-    if (result == CR_RESULT_OK) {
-        result = cr_connect_now(pd, space, results);
-    } else if (give_up) {
-        result = CR_RESULT_GONE;
-    } else if (result != CR_RESULT_GONE) {
-        return;
-    }
+    const int there = !cr_is_doomed(pd) && cr_find_served_space(pd->wanted, &space) == CR_RESULT_OK;
+    const cr_result result = there ? connect_now(pd, space, results) : CR_RESULT_GONE;
     if (result != CR_RESULT_OK) {
         cr_trace_refuse(pd, CR_OP_CONNECT, result);
     }
@@ -140,14 +136,9 @@ void cr_connect_wake(const char *name)
     for (uint32_t i = 1; cr_sys.waiting[CR_WAIT_CONNECT] != 0 && i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         if (waits(pd) && cr_text_same(pd->wanted, name)) {
-            answer(pd, 0);
+            cr_connect_answer(pd);
         }
     }
-}
-
-void cr_connect_give_up(cr_pd *pd)
-{
-    answer(pd, 1);
 }
 
 void cr_connect_cancel(cr_pd *pd)
@@ -166,7 +157,7 @@ void cr_connect_follow_up(void)
         for (uint32_t i = 1; !again && i < cr_most.pds; i++) {
             cr_pd *pd = &cr_sys.pds[i];
             if (waits(pd) && !cr_connect_may_come(pd)) {
-                answer(pd, 1);
+                cr_connect_answer(pd);
                 again = 1;
             }
         }

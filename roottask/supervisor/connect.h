@@ -12,9 +12,6 @@
 cr_result cr_find_named_space(const char *name, cr_ref *out);
 /* The same, without spaces whose manager is stopped: nobody can get a request to them. */
 cr_result cr_find_served_space(const char *name, cr_ref *out);
-/* Gives a PD its REQUEST to a space, or returns the one that it has. The results are the slot and
- * the number of the space. */
-cr_result cr_connect_now(cr_pd *pd, cr_ref space, uint64_t *results);
 /* Whether the space that a PD waits for can still be created. This is not so if the PD that creates
  * the space does not exist and will not be created, or if the PD waits in a circle: for a PD that
  * waits, directly or through others, for a space of this PD. A PD that waits for such a PD can
@@ -26,10 +23,10 @@ int cr_connect_is_on_its_way(const cr_pd *pd);
 /* The PD at the end of the chain of waits that this PD's wait begins: the one that has to act next.
  * 0: the PD does not wait, or that one does not exist now. */
 cr_pd *cr_connect_last(const cr_pd *pd);
-/* Answers the PDs that wait for a space of this name. */
-void cr_connect_wake(const char *name);
 /* Answers a PD that waits: with its REQUEST if the space exists, otherwise with GONE. */
-void cr_connect_give_up(cr_pd *pd);
+void cr_connect_answer(cr_pd *pd);
+/* The same for the PDs that wait for a space of this name, which was just created. */
+void cr_connect_wake(const char *name);
 /* Answers a PD that waits: its CONNECT was cancelled. */
 void cr_connect_cancel(cr_pd *pd);
 /* Answers PDs that wait for a space that cannot be created any more. Must be called after PDs or

@@ -109,10 +109,8 @@ void cr_execution_forget_told(void)
  * around the doomed nodes may have changed. */
 static void plan_again(void)
 {
-    cr_status status = cr_plan_again(cr_sys.planner, cr_sys.model, &cr_sup.cleaner.now.plan);
-    if (status != CR_OK) {
-        cr_panic("no cleanup can be planned", (uint64_t)status);
-    }
+    cr_must(cr_plan_again(cr_sys.planner, cr_sys.model, &cr_sup.cleaner.now.plan),
+            "no cleanup can be planned");
     if (cr_sup.cleaner.now.waited) {
         cr_trace_plan(&cr_sup.cleaner.now.plan);
     }
@@ -188,12 +186,9 @@ static cr_status destroy_resources(const cr_step *step, uint32_t epoch)
     return CR_OK;
 }
 
-static cr_status destroy_pd(cr_ref node, cr_pd *pd)
+static cr_status destroy_pd(cr_pd *pd)
 {
-    if (pd == 0) {
-        return is_destroyed(node) ? CR_OK : CR_ERR_CORRUPT;
-    }
-    cr_status status = cr_take_pd(pd);
+    const cr_status status = cr_take_pd(pd);
     if (status == CR_OK) {
         cr_tickets_forget(pd);
     }
@@ -205,16 +200,16 @@ enum { UNQUEUED = 0, QUEUED = 1, TO_SIGNAL = 2 };
 
 /* Queues notices to one receiver and signals it. If not all can be queued, those that are queued
  * are the step, and the next step begins with the one that failed. */
-static cr_status notify(const cr_notice *notices, uint32_t count, cr_pd *subscriber, uint32_t epoch)
+static cr_status notify(cr_pd *to, const cr_notice *notices, uint32_t count, uint32_t epoch)
 {
     cr_journal *journal = &cr_sup.cleaner.now.journal;
     const uint32_t tag = cr_sup.cleaner.now.tag;
     if (journal->half == UNQUEUED) {
         cr_queueing *at = &cr_sup.cleaner.at.queueing;
-        cr_status status = cr_notices_queue(notices, count, tag, tag, hook_between(), at);
-        if (status == CR_OK && subscriber != 0) {
-            subscriber->told++;
-            subscriber->told_by = tag;
+        cr_status status = cr_notices_queue(to, notices, count, tag, hook_between(), at);
+        if (status == CR_OK && notices->kind == CR_NOTICE_PRE_DESTROY) {
+            to->told++;
+            to->told_by = tag;
         }
         if (status != CR_OK && at->queued > 0) {
             status = cr_step_shorten(journal, epoch, at->queued);
@@ -227,7 +222,7 @@ static cr_status notify(const cr_notice *notices, uint32_t count, cr_pd *subscri
         }
     }
     if (journal->half == TO_SIGNAL) {
-        cr_notice_signal(notices);
+        cr_notice_signal(to);
     }
     return CR_OK;
 }
@@ -236,9 +231,6 @@ static cr_status notify(const cr_notice *notices, uint32_t count, cr_pd *subscri
  * its other handlers before. All subscribers are awaited then. */
 static cr_status tell(cr_ref node, cr_pd *subscriber, uint32_t epoch)
 {
-    if (subscriber == 0) {
-        return CR_ERR_CORRUPT;
-    }
     const cr_cleanup *now = &cr_sup.cleaner.now;
     const uint32_t destructor = cr_same(node, subscriber->node) ? 1u << CR_HANDLER_DESTRUCTOR : 0;
     const int is_turn = now->journal.awaited == now->plan.n_pre_destroy;
@@ -248,33 +240,34 @@ static cr_status tell(cr_ref node, cr_pd *subscriber, uint32_t epoch)
                               .node = node,
                               .from = {CR_NONE, 0},
                               .number = is_turn ? destructor : handlers & ~destructor};
-    return notify(&notice, 1, subscriber, epoch);
+    return notify(subscriber, &notice, 1, epoch);
 }
 
 /* Carries out one step, which may have been carried out in part or as a whole before. */
 static cr_status carry_out(const cr_step *step, uint32_t epoch)
 {
-    cr_pd *pd = step->pd.index != CR_NONE ? cr_pd_of(step->pd) : 0;
+    cr_pd *pd = cr_pd_of(step->pd);
     cr_status status;
+    if (pd == 0 && step->pd.index != CR_NONE) {
+        return step->kind == CR_STEP_DESTROY_PD && is_destroyed(step->node) ? CR_OK
+                                                                            : CR_ERR_CORRUPT;
+    }
     switch (step->kind) {
     case CR_STEP_SUSPEND:
-        if (pd == 0) {
-            return CR_ERR_CORRUPT;
-        }
         status = pd->life != CR_LIFE_STOPPED || pd->stopping ? cr_execution_stop(pd) : CR_OK;
         return status == CR_OK && pd->loud ? cr_regions_quiet(pd) : status;
     case CR_STEP_MARK:
         return mark(step->node);
     case CR_STEP_CUT_REQUEST:
-        return pd != 0 ? cr_take_request(pd, step->node) : CR_ERR_CORRUPT;
+        return cr_take_request(pd, step->node);
     case CR_STEP_DESTROY_RESOURCE:
         return destroy_resources(step, epoch);
     case CR_STEP_DESTROY_SPACE:
         return cr_take_space(step->node);
     case CR_STEP_DESTROY_PD:
-        return destroy_pd(step->node, pd);
+        return destroy_pd(pd);
     case CR_STEP_NOTIFY:
-        return notify(step->notice, step->count, 0, epoch);
+        return notify(pd, step->notice, step->count, epoch);
     case CR_STEP_TELL:
         return tell(step->node, pd, epoch);
     case CR_STEP_AWAIT:
@@ -317,7 +310,7 @@ static void note_resources(const cr_step *step, cr_ref out[CR_STEP_AT_ONCE])
 static void note_beginning(const cr_step *step)
 {
     cr_carried *at = &cr_sup.cleaner.at;
-    const cr_pd *pd = step->pd.index != CR_NONE ? cr_pd_of(step->pd) : 0;
+    const cr_pd *pd = cr_pd_of(step->pd);
     at->node = cr_id_or_none(step->node);
     at->pd = cr_id_or_none(step->pd);
     at->refused = 0;
@@ -425,7 +418,7 @@ static uint32_t count_gone(const cr_step *step)
 /* Whether the step is in effect. *count: how much of it, if it has several notices or resources. */
 static int is_in_effect(const cr_step *step, uint32_t half, uint32_t *count)
 {
-    const cr_pd *pd = step->pd.index != CR_NONE ? cr_pd_of(step->pd) : 0;
+    const cr_pd *pd = cr_pd_of(step->pd);
     cr_node_info info;
     switch (step->kind) {
     case CR_STEP_SUSPEND:
@@ -462,7 +455,8 @@ int cr_execution_is_complete(const cr_step *step)
 {
     cr_journal *journal = &cr_sup.cleaner.now.journal;
     cr_queueing *at = &cr_sup.cleaner.at.queueing;
-    const uint32_t tag = cr_sup.cleaner.now.tag;
+    cr_pd *pd = cr_pd_of(step->pd);
+    int signals = journal->half == TO_SIGNAL;
     uint32_t count = step->count;
     if (step->kind == CR_STEP_MARK && journal->second != 0 && mark(step->node) != CR_OK) {
         return 0;
@@ -471,18 +465,14 @@ int cr_execution_is_complete(const cr_step *step)
         cr_step_shorten(journal, cr_sup.cleaner.epoch, count) != CR_OK) {
         return 0;
     }
-    if (step->kind == CR_STEP_TELL && journal->half == TO_SIGNAL) {
-        const cr_notice notice = {.kind = CR_NOTICE_PRE_DESTROY, .to = step->pd};
-        cr_notice_signal(&notice);
-    } else if (step->kind == CR_STEP_NOTIFY && journal->half == TO_SIGNAL) {
-        cr_notice_signal(step->notice);
-    } else if (step->kind == CR_STEP_NOTIFY && journal->half == UNQUEUED) {
-        if (cr_notices_queue(step->notice, count, tag, tag, 0, at) != CR_OK) {
+    if (step->kind == CR_STEP_NOTIFY && journal->half == UNQUEUED) {
+        if (cr_notices_queue(pd, step->notice, count, cr_sup.cleaner.now.tag, 0, at) != CR_OK) {
             return 0;
         }
-        if (at->signals) {
-            cr_notice_signal(step->notice);
-        }
+        signals = at->signals;
+    }
+    if (signals) {
+        cr_notice_signal(pd);
     }
     return 1;
 }
@@ -517,14 +507,11 @@ static cr_status carry_out_with_failures(const cr_step *step, uint32_t epoch, in
 static cr_status take_step(const cr_step *step, uint32_t epoch)
 {
     const int again = cr_sup.cleaner.now.journal.attempts > 1;
-    cr_status status;
     if (!again) {
         note_beginning(step);
     }
-    if ((status = carry_out_with_failures(step, epoch, again)) != CR_OK) {
-        return status;
-    }
-    return finish_step(step->kind, epoch);
+    const cr_status status = carry_out_with_failures(step, epoch, again);
+    return status == CR_OK ? finish_step(step->kind, epoch) : status;
 }
 
 void cr_execute_steps(void)

@@ -39,11 +39,10 @@ static int node_lives(cr_ref node)
             space.state == CR_STATE_ACTIVE);
 }
 
-static cr_status ask(cr_pd *manager, cr_ref node, uint32_t x)
+static void ask(cr_pd *manager, cr_ref node, uint32_t x)
 {
-    const cr_notice notice = {
-        .kind = CR_NOTICE_EXTRACT, .to = manager->node, .node = node, .from = {CR_NONE, 0}};
-    return cr_notice_put(&notice, 0, TAG | x);
+    const cr_notice notice = {.kind = CR_NOTICE_EXTRACT, .node = node, .from = {CR_NONE, 0}};
+    cr_notice_put(manager, &notice, TAG | x);
 }
 
 /* A free entry. 0: none is free, or the PD has an extraction under way. */
@@ -97,8 +96,7 @@ void cr_extract_start(cr_pd *by, uint64_t *ticket)
     cr_trace_pd(by);
     cr_trace_end(&cr_sys.trace);
     if (ticket != 0) {
-        *ticket = e->ticket = cr_ticket_make(by, CR_TICKET_EXTRACTION, 0);
-        cr_ticket_begin(e->ticket, TAG | e->x);
+        *ticket = e->ticket = cr_ticket_make(by, CR_TICKET_EXTRACTION, 0, TAG | e->x);
     }
     for (uint32_t i = 0; i < cr_node_entries(); i++) {
         cr_ref node;
@@ -109,8 +107,8 @@ void cr_extract_start(cr_pd *by, uint64_t *ticket)
             continue;
         }
         cr_pd *manager = cr_pd_of(info.manager);
-        if (manager != 0 && !cr_is_doomed(manager) && ask(manager, node, e->x) != CR_OK) {
-            cr_panic("there was room for a notice, and then there was not", e->x);
+        if (manager != 0 && !cr_is_doomed(manager)) {
+            ask(manager, node, e->x);
         }
     }
 }
@@ -118,16 +116,15 @@ void cr_extract_start(cr_pd *by, uint64_t *ticket)
 cr_result cr_extract_may_split(const cr_pd *manager, const cr_work_notice *notice, uint32_t *more)
 {
     cr_ref space;
+    cr_node_info info;
     if (notice->kind != CR_NOTICE_EXTRACT || notice->object != 0) {
         return CR_RESULT_FAILED;
     }
-    if (cr_find_space(notice->space, &space) != CR_RESULT_OK) {
+    if (cr_find_space(notice->space, &space) != CR_RESULT_OK ||
+        cr_model_get(cr_sys.model, space, &info) != CR_OK) {
         return CR_RESULT_OK; /* Nothing is left to ask about. */
     }
-    cr_edge_walk members = cr_model_walk(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN);
-    while (cr_model_next(&members)) {
-        ++*more;
-    }
+    *more += info.members;
     return questions_of(manager->account) + *more <= cr_quota_of(manager->account, CR_QUOTA_NODES)
                ? CR_RESULT_OK
                : CR_RESULT_FULL;
@@ -142,9 +139,7 @@ void cr_extract_split(cr_pd *manager, const cr_work_notice *notice)
     }
     cr_edge_walk members = cr_model_walk(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN);
     while (cr_model_next(&members)) {
-        if (ask(manager, members.other, e->x) != CR_OK) {
-            cr_panic("there was room for a notice, and then there was not", e->x);
-        }
+        ask(manager, members.other, e->x);
     }
 }
 
@@ -206,31 +201,16 @@ static void add_piece(const cr_piece *p)
     cr_sup.extract.first_piece[p->from.index] = ++cr_sup.extract.n_pieces;
 }
 
-/* Removes all pieces from this index on. They are the newest in their lists. */
-static void drop_pieces(uint32_t from)
+/* The pieces that the PD has reported in the extraction, and those of its account in all. */
+static void count_pieces(uint32_t x, const cr_pd *pd, uint32_t *his, uint32_t *all)
 {
-    while (cr_sup.extract.n_pieces > from) {
-        const cr_piece *p = &cr_sup.extract.pieces[--cr_sup.extract.n_pieces];
-        cr_sup.extract.first_piece[p->from.index] = p->next;
-    }
-}
-
-static uint32_t pieces_of(uint32_t x, uint32_t by)
-{
-    uint32_t n = 0;
+    *his = 0;
+    *all = 0;
     for (uint32_t i = 0; i < cr_sup.extract.n_pieces; i++) {
-        n += cr_sup.extract.pieces[i].x == x && cr_sup.extract.pieces[i].by == by;
+        const cr_piece *p = &cr_sup.extract.pieces[i];
+        *his += p->x == x && p->by == cr_receiver(pd);
+        *all += p->account == pd->account;
     }
-    return n;
-}
-
-static uint32_t pieces_of_account(uint32_t account)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < cr_sup.extract.n_pieces; i++) {
-        n += cr_sup.extract.pieces[i].account == account;
-    }
-    return n;
 }
 
 static int known(uint32_t x, cr_ref from, cr_ref to)
@@ -264,8 +244,9 @@ cr_result cr_extract_may_take(const cr_pd *from, const cr_work_notice *notice,
     if (e == 0 || notice->kind != CR_NOTICE_EXTRACT) {
         return CR_RESULT_NO_SUCH;
     }
-    uint32_t his = pieces_of(e->x, cr_receiver(from));
-    uint32_t all = pieces_of_account(from->account);
+    uint32_t his;
+    uint32_t all;
+    count_pieces(e->x, from, &his, &all);
     for (uint32_t i = 0; i < count; i++) {
         cr_ref source;
         cr_ref target;
@@ -328,24 +309,40 @@ void cr_extract_withdraw(const cr_pd *pd)
 
 /* -- the result */
 
-/* Copies all pieces to where they are kept while an extraction ends. Returns their number. */
-static uint32_t take_all(void)
+/* Drops all pieces, and adds those again that `keeps` says, which come to the place that they had
+ * or before it. */
+static void sift(const cr_extraction *e, int (*keeps)(const cr_extraction *e, const cr_piece *p))
 {
-    for (uint32_t i = 0; i < cr_sup.extract.n_pieces; i++) {
-        cr_sup.extract.all[i] = cr_sup.extract.pieces[i];
+    const uint32_t count = cr_sup.extract.n_pieces;
+    while (cr_sup.extract.n_pieces > 0) {
+        const cr_piece *p = &cr_sup.extract.pieces[--cr_sup.extract.n_pieces];
+        cr_sup.extract.first_piece[p->from.index] = 0;
     }
-    return cr_sup.extract.n_pieces;
-}
-
-/* Ends an extraction. The first `count` pieces of take_all are those of all extractions. */
-static void end(cr_extraction *e, uint32_t count)
-{
-    drop_pieces(0);
     for (uint32_t i = 0; i < count; i++) {
-        if (cr_sup.extract.all[i].x != e->x) {
-            add_piece(&cr_sup.extract.all[i]);
+        const cr_piece p = cr_sup.extract.pieces[i];
+        if (keeps(e, &p)) {
+            add_piece(&p);
         }
     }
+}
+
+static int is_of_another(const cr_extraction *e, const cr_piece *p)
+{
+    return p->x != e->x;
+}
+
+/* Since it was reported, one of its ends may have gone, or others may lead from the one end to the
+ * other: the piece that would close a circle is left out. */
+static int is_valid(const cr_extraction *e, const cr_piece *p)
+{
+    return is_of_another(e, p) ||
+           (node_lives(p->from) && node_lives(p->to) && !known(e->x, p->from, p->to) &&
+            !cr_is_built_on(p->to, p->from, e->x));
+}
+
+static void end(cr_extraction *e)
+{
+    sift(e, is_of_another);
     e->used = 0;
     for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_extract_withdraw(&cr_sys.pds[i]);
@@ -354,20 +351,14 @@ static void end(cr_extraction *e, uint32_t count)
 
 static void finish(cr_extraction *e)
 {
-    const cr_piece *all = cr_sup.extract.all;
-    const uint32_t count = take_all();
     uint64_t digest = cr_sys.digest;
     uint32_t maps = 0;
-    /* The pieces are added again one by one. Since they were reported, a circle may have formed.
-     * The piece that would close the circle is left out. */
-    drop_pieces(0);
-    for (uint32_t i = 0; i < count; i++) {
-        const cr_piece *p = &all[i];
-        if (p->x == e->x && node_lives(p->from) && node_lives(p->to) &&
-            !known(e->x, p->from, p->to) && !cr_is_built_on(p->to, p->from, e->x)) {
+    sift(e, is_valid);
+    for (uint32_t i = 0; i < cr_sup.extract.n_pieces; i++) {
+        const cr_piece *p = &cr_sup.extract.pieces[i];
+        if (p->x == e->x) {
             digest += cr_digest_edge(CR_EDGE_MAP, cr_rows_label(p->from), cr_rows_label(p->to));
             maps++;
-            add_piece(p);
         }
     }
     cr_trace_begin(&cr_sys.trace, CR_EV_EXTRACTED);
@@ -375,7 +366,7 @@ static void finish(cr_extraction *e)
     cr_trace_number(&cr_sys.trace, maps);
     cr_trace_digest(&cr_sys.trace, digest);
     cr_trace_end(&cr_sys.trace);
-    end(e, count);
+    end(e);
     cr_tickets_settle(TAG | e->x);
 }
 
@@ -384,7 +375,7 @@ void cr_extract_cancel(uint64_t ticket)
     for (uint32_t i = 0; i < CR_MAX_EXTRACTIONS; i++) {
         cr_extraction *e = &cr_sup.extract.at[i];
         if (e->used && e->ticket == ticket) {
-            end(e, take_all());
+            end(e);
             cr_notices_changed();
         }
     }

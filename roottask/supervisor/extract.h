@@ -39,7 +39,6 @@ typedef struct cr_extraction {
 typedef struct cr_extractions {
     cr_extraction at[CR_MAX_EXTRACTIONS];
     cr_piece *pieces;
-    cr_piece *all; /* only while an extraction is finished */
     uint32_t n_pieces;
     /* index of the first piece from the node, plus 1; 0: none */
     uint32_t *first_piece;

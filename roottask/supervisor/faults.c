@@ -19,9 +19,8 @@ void cr_trace_registers(const seL4_UserContext *registers)
 static void trace_registers_at(const cr_pd *pd, const cr_held_fault *fault)
 {
     seL4_UserContext registers;
-    if (cr_read_registers(cr_body_cap(&pd->body, CR_BODY_TCB), &registers)) {
-        cr_panic("the registers of a PD that faulted cannot be read", pd->number);
-    }
+    cr_must(cr_read_registers(cr_body_cap(&pd->body, CR_BODY_TCB), &registers),
+            "the registers of a PD that faulted cannot be read");
     cr_end_note_fault(pd, fault->kind, fault->address, fault->ip, &registers);
     /* The kernel has the thread wait at the instruction that it names. Elsewhere, the PD sent the
      * message itself, and its registers are not those of a fault. */
@@ -74,16 +73,11 @@ void cr_fault_occurs(cr_pd *pd, cr_fault_kind kind, uint64_t address, uint64_t i
         cr_trigger(pd, CR_CAUSE_FAULT);
         return;
     }
-    if (cr_suspend(cr_body_cap(&pd->body, CR_BODY_TCB))) {
-        cr_panic("a thread cannot be suspended", pd->number);
-    }
+    cr_must(cr_suspend(cr_body_cap(&pd->body, CR_BODY_TCB)), "a thread cannot be suspended");
     cr_pd_become(pd, CR_LIFE_FAULTED);
     cr_notices_changed(); /* The PD may have been awaited. */
-    const cr_notice notice = {
-        .kind = CR_NOTICE_FAULT, .to = handler->node, .node = pd->node, .from = {CR_NONE, 0}};
-    if (cr_notice_put(&notice, 0, 0) != CR_OK) {
-        cr_panic("there is no room for the notice of a fault", pd->number);
-    }
+    const cr_notice notice = {.kind = CR_NOTICE_FAULT, .node = pd->node, .from = {CR_NONE, 0}};
+    cr_notice_put(handler, &notice, 0);
     cr_sup.faults.of[pd->config] = fault;
     cr_sup.faults.of[pd->config].token = handler->last_token;
 }
@@ -109,9 +103,7 @@ static void go_on(cr_pd *pd)
     cr_pd_become(pd, CR_LIFE_RUNS);
     cr_notices_changed(); /* The PD may be awaited again. */
     cr_trace_thread(CR_CHANGE_RESUMED, pd, 0);
-    if (cr_resume(cr_body_cap(&pd->body, CR_BODY_TCB))) {
-        cr_panic("a thread cannot be resumed", pd->number);
-    }
+    cr_must(cr_resume(cr_body_cap(&pd->body, CR_BODY_TCB)), "a thread cannot be resumed");
 }
 
 void cr_fault_answered(const cr_work_notice *notice, int failed)

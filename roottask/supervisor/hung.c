@@ -62,36 +62,14 @@ static int is_seen_to_wait(const cr_pd *pd)
     return slot == cr_input_of(pd) || (slot != 0 && !cr_sup.hung.called[cr_receiver(pd)]);
 }
 
-static int is_in_circle(const cr_pd *pd)
+static cr_pd *end_of_calls(const cr_pd *pd)
 {
-    const cr_pd *at = waits_for(pd);
-    for (uint32_t i = 0; at != 0 && at != pd && i < cr_most.pds; i++) {
-        at = waits_for(at);
-    }
-    return at == pd;
+    return cr_end_of_waits(pd, waits_for);
 }
 
-/* Where the calls of a PD that is in one lead to: the PD that is itself in none. If they end in a
- * circle, the PD of it with the lowest index, and *circle. More steps than PDs lead into one. */
-static cr_pd *end_of_calls(const cr_pd *pd, int *circle)
+static cr_pd *next_at_end(const cr_pd *pd, const cr_pd *first)
 {
-    cr_pd *at = waits_for(pd);
-    for (uint32_t i = 0; waits_for(at) != 0 && i < cr_most.pds; i++) {
-        at = waits_for(at);
-    }
-    *circle = waits_for(at) != 0;
-    cr_pd *lowest = at;
-    for (cr_pd *each = *circle ? waits_for(at) : at; each != at; each = waits_for(each)) {
-        lowest = each < lowest ? each : lowest;
-    }
-    return lowest;
-}
-
-/* The next PD of a circle that began with `first`, or 0. */
-static cr_pd *next_of(const cr_pd *pd, const cr_pd *first, int circle)
-{
-    cr_pd *next = circle ? waits_for(pd) : 0;
-    return next != first ? next : 0;
+    return cr_next_at_end(pd, first, waits_for);
 }
 
 /* Only its parent can stop a PD for Microkit without a word, and no kernel tells who is stopped. */
@@ -130,7 +108,7 @@ static void tick(cr_pd *pd, uint64_t elapsed, uint64_t passed)
         at->silent = 0;
         at->idle = 0;
         at->unanswered = 0;
-    } else if (could_run(pd) && (!calls || is_in_circle(pd))) {
+    } else if (could_run(pd) && (!calls || cr_last_in_circle(pd, waits_for) != 0)) {
         const uint64_t could = cr_could_run_for(pd, elapsed);
         at->silent = is_stopped(at) ? 0 : at->silent + (calls ? 0 : could);
         at->unanswered += could;
@@ -142,17 +120,16 @@ static void tick_call(cr_pd *pd, uint64_t elapsed)
     cr_limits *at = &pd->limits;
     const uint64_t sum = at->sum;
     const uint32_t before = at->end;
-    int circle;
     at->sum = waits_for(pd) != 0 && pd->life == CR_LIFE_RUNS ? cr_sum_of_pd(pd) : 0;
     if (at->sum == 0) {
         at->end = 0;
         return;
     }
-    cr_pd *end = end_of_calls(pd, &circle);
+    cr_pd *end = end_of_calls(pd);
     at->end = end->number;
     cr_turns_ask(pd->priority);
     int could = 1;
-    for (cr_pd *each = end; each != 0; each = next_of(each, end, circle)) {
+    for (cr_pd *each = end; each != 0; each = next_at_end(each, end)) {
         could = could && could_run(each);
         cr_turns_ask(each->priority);
     }
@@ -165,7 +142,7 @@ static void tick_call(cr_pd *pd, uint64_t elapsed)
     if (!could) {
         return;
     }
-    const uint32_t slot = circle ? 0 : cr_receives_from(end);
+    const uint32_t slot = waits_for(end) != 0 ? 0 : cr_receives_from(end);
     if (slot != 0 && has_parent(pd)) {
         at->call = 0; /* It may have been stopped in a call, which then is over. */
         return;
@@ -267,15 +244,14 @@ static void probe(cr_pd *pd, const cr_pd *by, uint32_t ms)
 static void send_probes(cr_pd *pd)
 {
     const cr_limits *at = &pd->limits;
-    int circle;
     if (at->heartbeat_ms != 0 && at->silent >= ns(at->heartbeat_ms) / 2) {
         probe(pd, 0, at->heartbeat_ms);
     }
     if (at->call_ms == 0 || at->end == 0 || at->call < ns(at->call_ms)) {
         return;
     }
-    cr_pd *end = end_of_calls(pd, &circle);
-    for (cr_pd *each = end; each != 0; each = next_of(each, end, circle)) {
+    cr_pd *end = end_of_calls(pd);
+    for (cr_pd *each = end; each != 0; each = next_at_end(each, end)) {
         probe(each, pd, at->call_ms);
     }
 }
@@ -387,9 +363,8 @@ static void find_all(void)
     }
     for (uint32_t i = 1; i < cr_most.pds; i++) {
         const cr_pd *pd = &cr_sys.pds[i];
-        int circle;
-        cr_pd *end = cr_pd_is_served(pd) && pd->limits.end != 0 ? end_of_calls(pd, &circle) : 0;
-        for (cr_pd *each = end; each != 0; each = next_of(each, end, circle)) {
+        cr_pd *end = cr_pd_is_served(pd) && pd->limits.end != 0 ? end_of_calls(pd) : 0;
+        for (cr_pd *each = end; each != 0; each = next_at_end(each, end)) {
             cr_hanging *how = &found[cr_receiver(each)];
             *how = how->by == 0 && cr_pd_is_served(each) ? by_call(each, pd) : *how;
         }
@@ -427,7 +402,6 @@ static int is_decided(const cr_pd *pd, const cr_pd *end)
 static int is_pending(const cr_pd *pd)
 {
     const cr_limits *at = &pd->limits;
-    int circle;
     if (!cr_pd_is_served(pd) || pd->wait != CR_WAIT_NOTHING) {
         return 0;
     }
@@ -436,7 +410,7 @@ static int is_pending(const cr_pd *pd)
         return 1;
     }
     return waits_for(pd) == 0 ? at->heartbeat_ms != 0 && !is_seen_to_wait(pd) && !is_stopped(at)
-                              : at->call_ms != 0 && is_decided(pd, end_of_calls(pd, &circle));
+                              : at->call_ms != 0 && is_decided(pd, end_of_calls(pd));
 }
 
 int cr_hung_is_pending(void)

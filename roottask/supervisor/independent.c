@@ -67,26 +67,17 @@ static int mark_core(cr_ref resource, uint32_t by)
 static int mark_end(cr_ref node, uint32_t by)
 {
     cr_node_info info;
-    cr_node_info space;
     if (cr_model_get(cr_sys.model, node, &info) != CR_OK) {
         return 0;
     }
-    switch (info.kind) {
-    case CR_NODE_PD:
+    if (info.kind == CR_NODE_PD) {
         return mark_node(node, by);
-    case CR_NODE_SPACE:
-        return (info.flags & CR_FLAG_CORE) != 0 ? 0
-                                                : mark_node(node, by) | mark_node(info.manager, by);
-    case CR_NODE_RESOURCE:
-        return cr_model_get(cr_sys.model, info.space, &space) == CR_OK &&
-                       (space.flags & CR_FLAG_CORE) != 0
-                   ? mark_core(node, by)
-                   : mark_node(info.space, by) | mark_node(info.manager, by);
-    case CR_NODE_FREE:
-    case CR_NODE_KIND_COUNT:
-        break;
     }
-    return 0;
+    if (!cr_same(info.manager, cr_sys.root)) {
+        const cr_ref space = info.kind == CR_NODE_SPACE ? node : info.space;
+        return mark_node(space, by) | mark_node(info.manager, by);
+    }
+    return info.kind == CR_NODE_RESOURCE ? mark_core(node, by) : 0;
 }
 
 /* Marks the other ends of all edges of a node. */

@@ -195,7 +195,7 @@ static cr_status queue(const batch *b, cr_work_notice *work, const char *text, c
     return CR_OK;
 }
 
-static void signal(const cr_pd *to)
+void cr_notice_signal(const cr_pd *to)
 {
     cr_signal(cr_body_cap(&to->body, CR_BODY_SIGNAL));
 }
@@ -211,14 +211,10 @@ static cr_status queue_one(batch *b, const cr_notice *notice, uint32_t tag)
     return queue(b, &work, 0, notice->node, notice->from, notice->number);
 }
 
-cr_status cr_notices_queue(const cr_notice *notices, uint32_t count, uint32_t cleanup, uint32_t tag,
+cr_status cr_notices_queue(cr_pd *to, const cr_notice *notices, uint32_t count, uint32_t cleanup,
                            int (*between)(void), cr_queueing *at)
 {
-    cr_pd *to = cr_pd_of(notices[0].to);
     cr_status status = CR_OK;
-    if (to == 0) {
-        return CR_ERR_CORRUPT;
-    }
     batch b = begin_batch(to, cleanup, notices[0].kind);
     if (at->queued == 0) {
         at->signals = !b.busy;
@@ -226,7 +222,7 @@ cr_status cr_notices_queue(const cr_notice *notices, uint32_t count, uint32_t cl
     while (at->queued < count && status == CR_OK) {
         if (at->queued > 0 && between != 0 && between()) {
             status = CR_ERR_KERNEL;
-        } else if ((status = queue_one(&b, &notices[at->queued], tag)) == CR_OK) {
+        } else if ((status = queue_one(&b, &notices[at->queued], cleanup)) == CR_OK) {
             at->queued++;
         }
     }
@@ -236,22 +232,13 @@ cr_status cr_notices_queue(const cr_notice *notices, uint32_t count, uint32_t cl
     return status;
 }
 
-void cr_notice_signal(const cr_notice *notice)
+void cr_notice_put(cr_pd *to, const cr_notice *notice, uint32_t tag)
 {
-    const cr_pd *to = cr_pd_of(notice->to);
-    if (to != 0) {
-        signal(to);
+    batch b = begin_batch(to, 0, notice->kind);
+    cr_must(queue_one(&b, notice, tag), "there is no room for a notice");
+    if (is_answered(to) && !b.busy) {
+        cr_notice_signal(to);
     }
-}
-
-cr_status cr_notice_put(const cr_notice *notice, uint32_t cleanup, uint32_t tag)
-{
-    cr_queueing at = {0};
-    cr_status status = cr_notices_queue(notice, 1, cleanup, tag, 0, &at);
-    if (status == CR_OK && at.signals) {
-        cr_notice_signal(notice);
-    }
-    return status;
 }
 
 static void put_loss(cr_pd *to, cr_work_notice work, const char *about)
@@ -264,14 +251,12 @@ static void put_loss(cr_pd *to, cr_work_notice work, const char *about)
     work.kind = CR_NOTICE_LOST;
     /* There is room: the capability had an edge, and each edge has room for one notice. */
     const batch b = begin_batch(to, 0, work.kind);
-    if (queue(&b, &work, about, none, none, 0) != CR_OK) {
-        cr_panic("no room for the notice of a loss", to->number);
-    }
+    cr_must(queue(&b, &work, about, none, none, 0), "there is no room for a notice");
     if (work.pd != 0) {
         cr_tombstone_owed_pd(to, work.pd);
     }
     if (is_answered(to) && !b.busy) {
-        signal(to);
+        cr_notice_signal(to);
     }
 }
 

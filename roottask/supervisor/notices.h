@@ -15,23 +15,23 @@ typedef enum cr_notice_end {
     CR_NOTICE_END_COUNT
 } cr_notice_end;
 
-/* Queues a notice and signals its receiver. A notice to a stopped PD is dropped at once. `cleanup`
- * is the cleanup that owes it, or 0. `tag` is that of the cleanup or extraction that the notice
- * belongs to. CR_ERR_FULL_NODES, CR_ERR_STALE. */
-cr_status cr_notice_put(const cr_notice *notice, uint32_t cleanup, uint32_t tag);
+/* Queues a notice that no cleanup owes, and signals its receiver. A notice to a stopped PD is
+ * dropped at once. `tag` is that of the extraction that it belongs to, or 0. There must be room. */
+void cr_notice_put(cr_pd *to, const cr_notice *notice, uint32_t tag);
 /* How far notices are queued that are queued together. 0 at first. */
 typedef struct cr_queueing {
     uint32_t queued;
     int signals; /* the receiver must be signalled */
 } cr_queueing;
-/* The same in two parts, for `count` notices that have the same receiver, none of which is strict
- * if there are several. The first part makes no kernel call. It may be cut off between two notices
- * and repeated: it goes on behind what is queued already. It says how many are queued, which is
- * less than `count` after an error, and whether the second part must follow. `between`: 0, or what
- * is called before each notice but the first one; if it returns other than 0, CR_ERR_KERNEL. */
-cr_status cr_notices_queue(const cr_notice *notices, uint32_t count, uint32_t cleanup, uint32_t tag,
+/* The same in two parts, for `count` notices that a cleanup owes one receiver, none of which is
+ * strict if there are several. The first part makes no kernel call. It may be cut off between two
+ * notices and repeated: it goes on behind what is queued already. It says how many are queued,
+ * which is less than `count` after an error, and whether the second part must follow. `between`: 0,
+ * or what is called before each notice but the first one; if it returns other than 0,
+ * CR_ERR_KERNEL. CR_ERR_FULL_NODES, CR_ERR_STALE. */
+cr_status cr_notices_queue(cr_pd *to, const cr_notice *notices, uint32_t count, uint32_t cleanup,
                            int (*between)(void), cr_queueing *at);
-void cr_notice_signal(const cr_notice *notice);
+void cr_notice_signal(const cr_pd *to);
 /* Queue the LOST notices that no cleanup owes. A PD that is doomed or not served is not told: its
  * slots are never filled again.
  *

@@ -131,7 +131,7 @@ void cr_serve(cr_pd *from, const cr_message *m, cr_way way)
             /* From here on the PD answers no notice of a cleanup or extraction. */
             cr_waits_begin(from, a->wait);
         } else if (a->ticket != 0) {
-            cr_ticket_unwanted(a->ticket);
+            (void)cr_ticket_look(a->ticket, 0, a->results); /* The trace tells of it. */
         }
     } else if (!a->never) {
         reply(result, a);
@@ -180,9 +180,7 @@ static void serve_for(cr_asked *a, cr_op op)
  * Microkit. */
 static void acknowledge(cr_pd *pd)
 {
-    cr_work_notice notice;
-    while (!cr_hung_is_asked(pd) &&
-           cr_work_oldest_of(cr_sys.work, cr_receiver(pd), &notice) == CR_OK) {
+    while (!cr_hung_is_asked(pd) && cr_notices_has_any(pd)) {
         cr_asked *a = begin(pd, CR_WAY_SENT);
         serve_for(a, CR_OP_GET_WORK);
         const uint32_t count = (uint32_t)a->results[1];

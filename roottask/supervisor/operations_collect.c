@@ -18,7 +18,7 @@ void cr_do_collect(cr_asked *a)
 {
     cr_trace_trigger(
         &(cr_triggered){.cause = CR_CAUSE_COLLECT, .when = CR_WHEN_LATER, .by = a->from});
-    cr_answer_ticket(a, cr_ticket_make(a->from, CR_TICKET_COLLECTION, 0));
+    cr_answer_ticket(a, cr_ticket_make(a->from, CR_TICKET_COLLECTION, 0, 0));
     cr_cleaner_collect();
 }
 
@@ -35,8 +35,8 @@ cr_result cr_check_save(cr_asked *a)
     if (!cr_is_doomed(pd)) {
         return CR_RESULT_DENIED;
     }
-    const cr_cleanup *collection = cr_cleaner_collects(pd);
-    if (collection == 0 || !cr_pd_is_up(pd)) {
+    const cr_cleanup *collection = cr_cleaner_dooming(pd->node);
+    if (collection == 0 || collection->plan.kind != CR_PLAN_COLLECT || !cr_pd_is_up(pd)) {
         return CR_RESULT_GONE;
     }
     if (!cr_cleaner_has_told(collection, a->from, pd->node)) {
@@ -57,7 +57,7 @@ void cr_do_save(cr_asked *a)
 {
     a->undone = cr_make_body_hold(a->from, a->found.pd, a->found.slot);
     if (a->undone == CR_RESULT_OK) {
-        cr_cleaner_collects(a->found.pd)->saved = 1;
+        cr_cleaner_dooming(a->found.pd->node)->saved = 1;
         a->results[0] = a->found.slot;
         a->count = 1;
     }

@@ -112,13 +112,9 @@ void cr_do_disconnect(cr_asked *a)
 {
     cr_drop_request(a->from, a->found.node);
     if (a->found.tells) {
-        const cr_notice notice = {.kind = CR_NOTICE_DISCONNECT,
-                                  .to = a->found.pd->node,
-                                  .node = a->found.node,
-                                  .from = a->from->node};
-        if (cr_notice_put(&notice, 0, 0) != CR_OK) {
-            cr_panic("no room for a notice", a->from->number);
-        }
+        const cr_notice notice = {
+            .kind = CR_NOTICE_DISCONNECT, .node = a->found.node, .from = a->from->node};
+        cr_notice_put(a->found.pd, &notice, 0);
     }
 }
 

@@ -141,7 +141,7 @@ static void do_termination(cr_asked *a, cr_cause cause)
         &(cr_triggered){.cause = cause, .when = when, .pd = a->found.pd, .by = a->from});
     a->down = a->found.pd;
     a->cause = cause;
-    cr_answer_ticket(a, cr_ticket_make(a->from, CR_TICKET_TERMINATION, a->found.pd));
+    cr_answer_ticket(a, cr_ticket_make(a->from, CR_TICKET_TERMINATION, a->found.pd, 0));
 }
 
 void cr_do_terminate(cr_asked *a)

@@ -95,7 +95,7 @@ static int is_doomed(uint32_t config)
 static int is_doomed_beside(uint32_t config)
 {
     const cr_pd *pd = cr_find_configured(config);
-    return pd != 0 && cr_cleaner_dooms(pd->node);
+    return pd != 0 && cr_cleaner_dooming(pd->node) != 0;
 }
 
 /* Whether a doomed PD has a region of the PD, or the other end of a channel. What a plan frees must

@@ -24,8 +24,8 @@ void cr_probe(cr_pd *pd, const cr_pd *by, uint32_t ms);
 uint64_t cr_probes_circle_time(const cr_pd *pd, const cr_work_notice *notice);
 /* The PD has finished a probe. */
 void cr_probes_answered(const cr_pd *pd);
-/* Whether probes will decide about the call of a PD to a server: nothing can be expected of a PD
- * that has answered several and still not the call. It can live like this for ever. */
-int cr_probes_decide(const cr_pd *pd, cr_pd *server);
+/* Whether probes will decide about the call of a PD: nothing can be expected of a server that has
+ * answered several and still not the call. It can live like this for ever. */
+int cr_probes_decide(const cr_pd *pd);
 
 #endif

@@ -46,28 +46,17 @@ static cr_sample sample_outside_calls(const cr_pd *pd)
     return cr_sup.progress.answered[pd->priority] ? CR_SAMPLE_RAN : CR_SAMPLE_STARVED;
 }
 
-cr_sample cr_progress_sample(const cr_pd *pd, cr_pd **server)
-{
-    uint32_t slot;
-    *server = cr_called_by(pd, &slot);
-    return *server != 0 ? CR_SAMPLE_IN_CALL : sample_outside_calls(pd);
-}
-
-/* The same for an interval: a call counts only if it was there at the last look too. A thread can
- * be interrupted at any instruction, so one look can be wrong. */
-static cr_sample sample_interval(cr_pd *pd, cr_pd **server)
+/* What the PD did in an interval. A call counts only if it was there at the last look too. A thread
+ * can be interrupted at any instruction, so one look can be wrong. */
+static cr_sample sample_interval(cr_pd *pd)
 {
     uint32_t slot = 0;
     cr_run *run = &pd->run;
-    *server = cr_called_by(pd, &slot);
-    int stays = *server != 0 && run->slot == slot && run->server == (*server)->number;
+    const cr_pd *server = cr_called_by(pd, &slot);
+    const int stays = server != 0 && run->slot == slot && run->server == server->number;
     run->slot = slot;
-    run->server = *server != 0 ? (*server)->number : 0;
-    if (stays) {
-        return CR_SAMPLE_IN_CALL;
-    }
-    *server = 0;
-    return sample_outside_calls(pd);
+    run->server = server != 0 ? server->number : 0;
+    return stays ? CR_SAMPLE_IN_CALL : sample_outside_calls(pd);
 }
 
 /* -- who is awaited */
@@ -139,34 +128,25 @@ static int oldest_strict(const cr_pd *pd, cr_work_notice *out)
 static int is_watched(const cr_pd *pd)
 {
     cr_work_notice notice;
-    if (!cr_pd_is_served(pd)) {
-        return 0;
-    }
-    if (pd->deadline_ms != 0) {
-        return cr_work_oldest_of(cr_sys.work, cr_receiver(pd), &notice) == CR_OK &&
-               (!cr_hung_is_probe(pd, &notice) || oldest_that(pd, 0, &notice) ||
-                oldest_strict(pd, &notice));
-    }
-    return oldest_awaited(pd, &notice) || oldest_strict(pd, &notice);
+    return cr_pd_is_served(pd) &&
+           ((pd->deadline_ms != 0 ? cr_notices_has_general(pd) : oldest_awaited(pd, &notice)) ||
+            oldest_strict(pd, &notice));
 }
 
 int cr_progress_is_pending(const cr_pd *pd)
 {
     cr_work_notice notice;
-    cr_pd *server = 0;
-    if (!cr_clock_exists() || !is_watched(pd)) {
-        return 0;
-    }
-    return oldest_awaited(pd, &notice) || oldest_strict(pd, &notice) ||
-           cr_progress_sample(pd, &server) != CR_SAMPLE_IN_CALL || cr_probes_decide(pd, server);
+    uint32_t slot;
+    return cr_clock_exists() && is_watched(pd) &&
+           (oldest_awaited(pd, &notice) || oldest_strict(pd, &notice) ||
+            cr_called_by(pd, &slot) == 0 || cr_probes_decide(pd));
 }
 
 static void advance(cr_pd *pd, uint64_t elapsed)
 {
-    cr_pd *server = 0;
     cr_work_notice notice;
     cr_run *run = &pd->run;
-    cr_sample sample = sample_interval(pd, &server);
+    const cr_sample sample = sample_interval(pd);
     /* A PD that waits for the root task again and again chooses to. Only its first wait since it
      * last finished a notice is not counted. */
     const int counts = sample == CR_SAMPLE_RAN || (sample == CR_SAMPLE_WAITS && run->waits > 1);

@@ -35,9 +35,6 @@ typedef struct cr_progress {
 /* Makes the turn threads. Must be called once during setup, when the image is known. `bound`: the
  * notification of the main thread. */
 void cr_progress_init(const cr_image_header *image, seL4_CPtr bound);
-/* What the PD does now. The registers are read anew. Whether its priority had the processor is that
- * of the last look. IN_CALL: *server is the PD that it calls. */
-cr_sample cr_progress_sample(const cr_pd *pd, cr_pd **server);
 /* Looks at all receivers if an interval is over. Returns whether it is. */
 int cr_progress_look(void);
 /* Whether the PD is late. *notice is the probe or the held fault that it did not finish, or the

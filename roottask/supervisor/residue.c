@@ -63,10 +63,8 @@ int cr_residue_take_due(void)
     }
     cr_kept_take(at);
     cleaner->now.runs++;
-    cr_status status = cr_journal_run_again(&cleaner->now.journal, cleaner->epoch);
-    if (status != CR_OK) {
-        cr_panic("the journal of a cleanup that left something is damaged", cleaner->now.tag);
-    }
+    cr_must(cr_journal_run_again(&cleaner->now.journal, cleaner->epoch),
+            "the journal of a cleanup that left something is damaged");
     cr_cleaner_return(&cleaner->now);
     return 1;
 }

@@ -17,7 +17,6 @@ static void make_tables(void)
     const uint32_t nodes = cr_node_entries();
     CR_TABLE_MAKE(cr_sup.tickets.at, cr_most.tickets);
     CR_TABLE_MAKE(cr_sup.extract.pieces, cr_most.maps);
-    CR_TABLE_MAKE(cr_sup.extract.all, cr_most.maps);
     CR_TABLE_MAKE(cr_sup.extract.first_piece, nodes);
     CR_TABLE_MAKE(cr_sup.extract.queue, nodes);
     CR_TABLE_MAKE(cr_sup.extract.reached, nodes);
@@ -128,21 +127,20 @@ static int handle_kept(void)
     cr_kept_fault *fault;
     cr_pd *pd;
     cr_interleaved_oldest(&kept, &fault);
-    const uint64_t badge = kept != 0 ? kept->badge : fault != 0 ? fault->badge : 0;
+    if (kept == 0 && fault == 0) {
+        return 0;
+    }
+    const uint64_t badge = kept != 0 ? kept->badge : fault->badge;
+    const int served =
+        cr_find_badged(badge, cr_badge_kind_of(badge), &pd) == CR_RESULT_OK && cr_pd_is_served(pd);
     cr_share_begin();
     if (kept == 0 || kept->way == CR_WAY_SENT) {
         cr_share_interrupt(); /* The PD went on when it had sent the message. */
     }
-    if (kept != 0 && cr_find_badged(kept->badge, CR_BADGE_PD, &pd) == CR_RESULT_OK &&
-        cr_pd_is_served(pd)) {
+    if (served && kept != 0) {
         cr_serve(pd, &kept->message, kept->way);
-    }
-    if (fault != 0 && cr_find_badged(fault->badge, CR_BADGE_FAULT, &pd) == CR_RESULT_OK &&
-        cr_pd_is_served(pd)) {
+    } else if (served) {
         cr_fault_occurs(pd, fault->kind, fault->address, fault->ip);
-    }
-    if (kept == 0 && fault == 0) {
-        return 0;
     }
     cr_interleaved_forget(kept, fault);
     follow_up();

@@ -31,17 +31,36 @@ static cr_ticket *find(uint64_t number)
     return t;
 }
 
-static void count(const cr_ticket *t, uint32_t *waiting, uint32_t *held)
+/* A ticket that is there. */
+static cr_ticket *get(uint64_t number)
 {
-    uint32_t mine = 0;
-    uint32_t mine_held = 0;
+    cr_ticket *t = find(number);
+    if (t == 0) {
+        cr_panic("a ticket that was found is not there", number);
+    }
+    return t;
+}
+
+/* The receiver's notices that the ticket counts. */
+static void count_of(const cr_ticket *t, uint32_t receiver, uint32_t *waiting, uint32_t *held)
+{
     *waiting = 0;
     *held = 0;
-    if (t->tag != 0) {
-        cr_work_count(cr_sys.work, t->tag, waiting, held);
-        cr_work_count_of(cr_sys.work, cr_receiver(t->owner), t->tag, &mine, &mine_held);
-        *waiting -= mine;
-        *held -= mine_held;
+    if (t->tag != 0 && receiver != cr_receiver(t->owner)) {
+        cr_work_count_of(cr_sys.work, receiver, t->tag, waiting, held);
+    }
+}
+
+static void count(const cr_ticket *t, uint32_t *waiting, uint32_t *held)
+{
+    *waiting = 0;
+    *held = 0;
+    for (uint32_t i = 1; t->tag != 0 && i < cr_most.pds; i++) {
+        uint32_t its;
+        uint32_t its_held;
+        count_of(t, i, &its, &its_held);
+        *waiting += its;
+        *held += its_held;
     }
 }
 
@@ -63,10 +82,12 @@ static int is_over(cr_ticket_state state)
     return state == CR_TICKET_OVER || state == CR_TICKET_CANCELLED || state == CR_TICKET_PREVENTED;
 }
 
-/* A ticket that is over remains over. */
-static void refresh(cr_ticket *t)
+/* The same in its present state. A ticket that is over remains over. */
+static cr_ticket *refreshed(uint64_t number)
 {
+    cr_ticket *t = get(number);
     t->state = state_of(t);
+    return t;
 }
 
 /* A free entry. If the owner's account has used its quota: the entry of the oldest of its tickets
@@ -103,7 +124,7 @@ int cr_ticket_room(const cr_pd *owner)
     return place(owner) != 0;
 }
 
-uint64_t cr_ticket_make(cr_pd *owner, cr_ticket_kind kind, const cr_pd *what)
+uint64_t cr_ticket_make(cr_pd *owner, cr_ticket_kind kind, const cr_pd *what, uint32_t tag)
 {
     cr_ticket *t = place(owner);
     if (t == 0) {
@@ -114,33 +135,19 @@ uint64_t cr_ticket_make(cr_pd *owner, cr_ticket_kind kind, const cr_pd *what)
                      .kind = kind,
                      .owner = owner,
                      .what = what != 0 ? what->node : (cr_ref){CR_NONE, 0},
-                     .number = ++cr_sup.tickets.last_number};
+                     .number = ++cr_sup.tickets.last_number,
+                     .tag = tag,
+                     .state = tag != 0 ? CR_TICKET_RUNNING : CR_TICKET_QUEUED};
     return t->number;
 }
 
-void cr_ticket_begin(uint64_t number, uint32_t tag)
-{
-    cr_ticket *t = find(number);
-    if (t != 0) {
-        t->tag = tag;
-        t->state = CR_TICKET_RUNNING;
-    }
-}
-
-/* Whether the cleanup of `what` is the ticket's. A collection's is that of no PD. */
-static int waits_for(const cr_ticket *t, cr_ref what)
-{
-    return t->kind != CR_TICKET_EXTRACTION && t->state == CR_TICKET_QUEUED &&
-           cr_same(t->what, what);
-}
-
-void cr_tickets_begin(cr_ref what, uint32_t tag)
+void cr_tickets_leave_queue(cr_ref what, cr_ticket_state to, uint32_t tag)
 {
     uint32_t at = 0;
     for (cr_ticket *t = next(&at); t != 0; t = next(&at)) {
-        if (waits_for(t, what)) {
+        if (t->state == CR_TICKET_QUEUED && cr_same(t->what, what)) {
             t->tag = tag;
-            t->state = CR_TICKET_RUNNING;
+            t->state = to;
         }
     }
 }
@@ -155,41 +162,14 @@ void cr_tickets_settle(uint32_t tag)
     }
 }
 
-void cr_tickets_gone(cr_ref what)
-{
-    uint32_t at = 0;
-    for (cr_ticket *t = next(&at); t != 0; t = next(&at)) {
-        if (waits_for(t, what)) {
-            t->state = CR_TICKET_SETTLED;
-        }
-    }
-}
-
-void cr_tickets_prevent(cr_ref what)
-{
-    uint32_t at = 0;
-    for (cr_ticket *t = next(&at); t != 0; t = next(&at)) {
-        if (waits_for(t, what)) {
-            t->state = CR_TICKET_PREVENTED;
-        }
-    }
-}
-
 const cr_ticket *cr_ticket_of(uint64_t number)
 {
-    const cr_ticket *t = find(number);
-    if (t == 0) {
-        cr_panic("a ticket that was found is not there", number);
-    }
-    return t;
+    return get(number);
 }
 
 void cr_ticket_cancel(uint64_t number)
 {
-    cr_ticket *t = find(number);
-    if (t != 0) {
-        t->state = CR_TICKET_CANCELLED;
-    }
+    get(number)->state = CR_TICKET_CANCELLED;
 }
 
 void cr_ticket_credit(const cr_pd *receiver, const cr_work_notice *notice, cr_notice_end end)
@@ -213,29 +193,21 @@ int cr_ticket_awaits(uint32_t tag, const cr_pd *receiver)
     return 0;
 }
 
-/* The number of the receiver's notices that the ticket counts. */
-static uint32_t count_of(const cr_ticket *t, const cr_pd *receiver)
-{
-    uint32_t waiting = 0;
-    uint32_t held = 0;
-    if (t->tag != 0 && t->owner != receiver) {
-        cr_work_count_of(cr_sys.work, cr_receiver(receiver), t->tag, &waiting, &held);
-    }
-    return waiting;
-}
-
 void cr_ticket_give_up(const cr_pd *receiver, uint64_t token)
 {
+    const uint32_t me = cr_receiver(receiver);
+    uint32_t waiting;
+    uint32_t held;
     uint32_t at = 0;
     for (cr_ticket *t = next(&at); t != 0; t = next(&at)) {
-        t->left += count_of(t, receiver);
+        count_of(t, me, &waiting, &held);
+        t->left += waiting;
     }
-    if (cr_work_untag(cr_sys.work, cr_receiver(receiver), token) != CR_OK) {
-        cr_panic("no such receiver", receiver->number);
-    }
+    cr_must(cr_work_untag(cr_sys.work, me, token), "there is no such receiver");
     at = 0;
     for (cr_ticket *t = next(&at); t != 0; t = next(&at)) {
-        t->left -= count_of(t, receiver);
+        count_of(t, me, &waiting, &held);
+        t->left -= waiting;
     }
 }
 
@@ -269,11 +241,7 @@ cr_result cr_ticket_check(const cr_pd *from, uint64_t number)
 
 uint32_t cr_ticket_look(uint64_t number, int wait, uint64_t *out)
 {
-    cr_ticket *t = find(number);
-    if (t == 0) {
-        cr_panic("a ticket that was found is not there", number);
-    }
-    refresh(t);
+    const cr_ticket *t = refreshed(number);
     return wait && !is_over(t->state) ? 0 : tell(t, out);
 }
 
@@ -284,8 +252,7 @@ static int waits(const cr_pd *pd)
 
 int cr_ticket_is_bounded(const cr_pd *pd)
 {
-    const cr_ticket *t = find(pd->ticket);
-    return t != 0 && !is_over(t->state);
+    return !is_over(get(pd->ticket)->state);
 }
 
 int cr_ticket_keeps(const cr_pd *pd)
@@ -293,28 +260,15 @@ int cr_ticket_keeps(const cr_pd *pd)
     if (!waits(pd)) {
         return 0;
     }
-    const cr_ticket *t = find(pd->ticket);
-    return t != 0 && t->kind != CR_TICKET_EXTRACTION &&
+    const cr_ticket *t = get(pd->ticket);
+    return t->kind != CR_TICKET_EXTRACTION &&
            (t->state == CR_TICKET_QUEUED || t->state == CR_TICKET_RUNNING);
-}
-
-void cr_ticket_unwanted(uint64_t number)
-{
-    uint64_t words[CR_TICKET_WORDS];
-    const cr_ticket *t = find(number);
-    if (t != 0) {
-        (void)tell(t, words);
-    }
 }
 
 void cr_ticket_answer(cr_pd *pd)
 {
     uint64_t results[1 + CR_TICKET_WORDS];
-    cr_ticket *t = find(pd->ticket);
-    if (t == 0) {
-        cr_panic("a PD waits for a ticket that is not there", pd->ticket);
-    }
-    refresh(t);
+    const cr_ticket *t = refreshed(pd->ticket);
     int terminates = pd->wait == CR_WAIT_TERMINATE;
     results[0] = t->number;
     uint32_t words = tell(t, results + terminates);
@@ -333,14 +287,8 @@ void cr_tickets_follow_up(void)
 {
     for (uint32_t i = 1; anybody_waits() && i < cr_most.pds; i++) {
         cr_pd *pd = &cr_sys.pds[i];
-        if (cr_pd_is_served(pd) && waits(pd)) {
-            cr_ticket *t = find(pd->ticket);
-            if (t != 0) {
-                refresh(t);
-            }
-            if (t == 0 || is_over(t->state)) {
-                cr_ticket_answer(pd);
-            }
+        if (cr_pd_is_served(pd) && waits(pd) && is_over(refreshed(pd->ticket)->state)) {
+            cr_ticket_answer(pd);
         }
     }
 }
@@ -361,8 +309,7 @@ uint32_t cr_tickets_in_use(void)
     uint32_t count = 0;
     uint32_t at = 0;
     for (cr_ticket *t = next(&at); t != 0; t = next(&at)) {
-        refresh(t);
-        count += !is_over(t->state);
+        count += !is_over(state_of(t));
     }
     return count;
 }

@@ -33,20 +33,16 @@ typedef struct cr_tickets {
 
 /* Whether there is room for one more ticket of this owner. */
 int cr_ticket_room(const cr_pd *owner);
-/* Makes a ticket for `owner`. `what` is the PD to be terminated; 0 for the other kinds. There must
- * be room. */
-uint64_t cr_ticket_make(cr_pd *owner, cr_ticket_kind kind, const cr_pd *what);
-/* The extraction has begun: notices with this tag count from now on. */
-void cr_ticket_begin(uint64_t ticket, uint32_t tag);
-/* The same for the cleanup of a PD, or of a collection with {CR_NONE, 0}, and all tickets that wait
- * for it. */
-void cr_tickets_begin(cr_ref what, uint32_t tag);
+/* Makes a ticket for `owner`. `what` is the PD to be terminated; 0 for the other kinds. `tag`: of
+ * an extraction, which begins now; else 0. There must be room. */
+uint64_t cr_ticket_make(cr_pd *owner, cr_ticket_kind kind, const cr_pd *what, uint32_t tag);
+/* All tickets that wait for the cleanup of a PD, or for a collection with {CR_NONE, 0}, wait no
+ * more. RUNNING: it has begun, and notices with its tag count from now on. SETTLED: the PD is gone,
+ * and its own cleanup will not come, or there is nothing to collect. PREVENTED: the PD goes on,
+ * because its cleanup would destroy a PD that the configuration protects. */
+void cr_tickets_leave_queue(cr_ref what, cr_ticket_state to, uint32_t tag);
 /* The work is done, except for what the receivers of its notices still do. */
 void cr_tickets_settle(uint32_t tag);
-/* A PD is gone, and its own cleanup will not come. {CR_NONE, 0}: there is nothing to collect. */
-void cr_tickets_gone(cr_ref what);
-/* The PD goes on: its cleanup would destroy a PD that the configuration protects. */
-void cr_tickets_prevent(cr_ref what);
 /* The work was cancelled. */
 void cr_ticket_cancel(uint64_t ticket);
 /* A ticket that cr_ticket_check accepted. */
@@ -59,8 +55,6 @@ cr_result cr_ticket_check(const cr_pd *from, uint64_t ticket);
 uint32_t cr_ticket_look(uint64_t ticket, int wait, uint64_t *out);
 /* Whether the PD waits for a cleanup that has not ended. */
 int cr_ticket_keeps(const cr_pd *pd);
-/* Traces the ticket of a PD that does not wait for its answer. */
-void cr_ticket_unwanted(uint64_t ticket);
 /* Whether the PD's wait for its ticket will end by itself: the ticket is not over, and each
  * receiver that it awaits finishes its notices, is late or is given up. */
 int cr_ticket_is_bounded(const cr_pd *pd);

@@ -35,7 +35,7 @@ void cr_waits_release(cr_pd *pd)
         cr_sup.hooks->release(pd);
         break;
     case CR_WAIT_CONNECT:
-        cr_connect_give_up(pd);
+        cr_connect_answer(pd);
         break;
     case CR_WAIT_TICKET:
     case CR_WAIT_TERMINATE:

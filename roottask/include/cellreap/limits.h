@@ -23,7 +23,7 @@
     CR_TABLE_LIMIT(CR_MAX_TOMBSTONES, 4096, tombstones, 710,                                       \
         "destroyed PDs and spaces that PDs refer to")                                              \
     CR_TABLE_LIMIT(CR_MAX_TICKETS, 4096, tickets, 56, "tickets that are not over")                 \
-    CR_TABLE_LIMIT(CR_MAX_MAPS, 32768, maps, 64,                                                   \
+    CR_TABLE_LIMIT(CR_MAX_MAPS, 32768, maps, 32,                                                   \
         "maps that servers report, in all extractions under way")                                  \
     CR_TABLE_LIMIT(CR_MAX_SLOTS, 1048576, slots, 8, "slots of the CSpaces of all PDs")             \
     CR_TABLE_LIMIT(CR_MAX_PAIRS, 1048576, pairs, 4,                                                \
