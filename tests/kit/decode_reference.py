@@ -111,8 +111,6 @@ def _take(form: str, member: str, rest: tuple[int, ...], out: dict[str, Value]) 
         rows = _rows(rest, most, len(forms))
         out["count"] = len(rows)
         out[member] = [tuple(map(_word, forms, row)) for row in rows]
-        if member == "answers" and len({row[0] for row in rows}) != len(rows):
-            raise Refused("NO_SUCH")
         if member == "items" and any((row[0] == 0) is not (row[2] == 0) for row in rows):
             raise Refused("FAILED")
         return rest[1 + len(forms) * len(rows) :]

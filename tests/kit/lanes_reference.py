@@ -140,12 +140,6 @@ class Queues:
         """Whether it waits behind a failed notice."""
         return notice.state == "waiting" and self._lanes[notice.receiver, notice.lane].stopped
 
-    def count(self, tag: int) -> tuple[int, int]:
-        """Of the notices with this tag: (not answered, those of them that are held)."""
-        mine = [n for lane in self._lanes.values() for n in lane.notices if n.tag == tag]
-        waiting = [notice for notice in mine if notice.state != "failed"]
-        return len(waiting), sum(map(self.held, waiting))
-
     # -- changes
 
     def put(

@@ -57,75 +57,66 @@ void main(void)
         (void)cr_work_room(&work);
         break;
     case 1:
-        (void)cr_work_pending(&work, any());
-        break;
-    case 2:
         (void)cr_work_has(&work, any_64());
         break;
-    case 3:
+    case 2:
         (void)cr_work_ready(&work, any());
         break;
-    case 4:
+    case 3:
         (void)cr_work_pending_of(&work, any(), (cr_notice_kind)any());
         break;
-    case 5:
+    case 4:
         (void)cr_work_charged(&work, any());
         break;
-    case 6:
+    case 5:
         (void)cr_work_put(&work, any(), notices);
         break;
-    case 7:
+    case 6:
         (void)cr_work_fetch(&work, any(), at_most(CR_WORK_MAX), notices, &a);
         break;
-    case 8:
+    case 7:
         (void)cr_work_look(&work, any(), any_64(), notices);
         break;
-    case 9:
+    case 8:
         (void)cr_work_check(&work, any(), answers, at_most(CR_WORK_MAX));
         break;
-    case 10:
+    case 9:
         (void)cr_work_finish(&work, any(), answers, notices);
         break;
-    case 11:
+    case 10:
         (void)cr_work_failed(&work, any(), any(), notices);
         break;
-    case 12:
+    case 11:
         (void)cr_work_resume(&work, any(), any());
         break;
-    case 13:
+    case 12:
         (void)cr_work_is_left((cr_notice_kind)any());
         break;
-    case 14:
+    case 13:
         (void)cr_work_set_receiver(&work, any(), (uint8_t)any(), any());
         break;
-    case 15:
+    case 14:
         (void)cr_work_next_unseen(&work, any(), &cursor, notices);
         break;
-    case 16:
+    case 15:
         (void)cr_work_withdraw(&work, any(), any_64(), notices);
         break;
-    case 17:
+    case 16:
         (void)cr_work_merge(&work, any(), any_64());
         break;
-    case 18:
+    case 17:
         (void)cr_work_take(&work, any(), notices, &a);
         break;
-    case 19:
-        (void)cr_work_oldest_of(&work, any(), notices);
-        break;
-    case 20:
+    case 18:
         (void)cr_work_next(&work, any(), &cursor, notices);
         break;
-    case 21:
+    case 19:
         (void)cr_work_untag(&work, any(), any_64());
         break;
-    case 22:
-        cr_work_count(&work, any(), &a, &b);
-        break;
-    case 23:
+    case 20:
         cr_work_count_of(&work, any(), any(), &a, &b);
         break;
-    case 24:
+    case 21:
         (void)cr_work_bytes(any(), any());
         break;
     default:

@@ -36,6 +36,13 @@ static int take(cursor *c, uint32_t count, const uint64_t **out)
     return 1;
 }
 
+/* The next word, of an argument that the message is long enough for. */
+static uint64_t next(cursor *c)
+{
+    const uint64_t *word;
+    return take(c, 1, &word) ? *word : 0;
+}
+
 static uint32_t as_number(uint64_t word)
 {
     return word < CR_NONE ? (uint32_t)word : CR_NONE;
@@ -50,75 +57,49 @@ static char byte_at(const uint64_t *words, uint32_t at)
 
 static cr_result read_number(cursor *c, cr_operation_args *out, void *member)
 {
-    const uint64_t *word;
     (void)out;
-    if (!take(c, 1, &word)) {
-        return CR_RESULT_BAD_LENGTH;
-    }
-    *(uint32_t *)member = as_number(*word);
+    *(uint32_t *)member = as_number(next(c));
     return CR_RESULT_OK;
 }
 
 static cr_result read_word(cursor *c, cr_operation_args *out, void *member)
 {
-    const uint64_t *word;
     (void)out;
-    if (!take(c, 1, &word)) {
-        return CR_RESULT_BAD_LENGTH;
-    }
-    *(uint64_t *)member = *word;
+    *(uint64_t *)member = next(c);
     return CR_RESULT_OK;
 }
 
 static cr_result read_flag(cursor *c, cr_operation_args *out, void *member)
 {
-    const uint64_t *word;
     (void)out;
-    if (!take(c, 1, &word)) {
-        return CR_RESULT_BAD_LENGTH;
-    }
-    *(uint32_t *)member = *word != 0;
+    *(uint32_t *)member = next(c) != 0;
     return CR_RESULT_OK;
 }
 
 static cr_result read_handler_or_not(cursor *c, cr_operation_args *out, void *member)
 {
-    const uint64_t *word;
+    const uint64_t word = next(c); /* 0, which is none, if it is left out */
     (void)out;
-    if (!take(c, 1, &word)) {
-        return CR_RESULT_OK;
-    }
-    *(uint32_t *)member = *word < CR_HANDLER_COUNT ? (uint32_t)*word : 0;
-    return *word < CR_HANDLER_COUNT ? CR_RESULT_OK : CR_RESULT_FAILED;
-}
-
-static cr_result read_flag_or_not(cursor *c, cr_operation_args *out, void *member)
-{
-    return c->at < c->length ? read_flag(c, out, member) : CR_RESULT_OK;
+    *(uint32_t *)member = word < CR_HANDLER_COUNT ? (uint32_t)word : 0;
+    return word < CR_HANDLER_COUNT ? CR_RESULT_OK : CR_RESULT_FAILED;
 }
 
 static cr_result read_32_bits(cursor *c, cr_operation_args *out, void *member)
 {
-    const uint64_t *word;
+    const uint64_t word = next(c);
     (void)out;
-    if (!take(c, 1, &word)) {
-        return CR_RESULT_BAD_LENGTH;
-    }
-    *(uint32_t *)member = (uint32_t)*word;
-    return *word <= UINT32_MAX ? CR_RESULT_OK : CR_RESULT_FAILED;
+    *(uint32_t *)member = (uint32_t)word;
+    return word <= UINT32_MAX ? CR_RESULT_OK : CR_RESULT_FAILED;
 }
 
 static cr_result read_work_result(cursor *c, cr_operation_args *out, void *member)
 {
-    const uint64_t *word;
+    const uint64_t word = next(c);
     (void)out;
-    if (!take(c, 1, &word)) {
-        return CR_RESULT_BAD_LENGTH;
-    }
-    if (*word >= CR_WORK_RESULT_COUNT) {
+    if (word >= CR_WORK_RESULT_COUNT) {
         return CR_RESULT_FAILED;
     }
-    *(cr_work_result *)member = (cr_work_result)*word;
+    *(cr_work_result *)member = (cr_work_result)word;
     return CR_RESULT_OK;
 }
 
@@ -215,18 +196,12 @@ static cr_result read_text(cursor *c, cr_operation_args *out, void *member)
 {
     const uint64_t *words;
     char *text = member;
-    if (!take(c, 1, &words)) {
-        return CR_RESULT_BAD_LENGTH;
-    }
-    uint32_t bytes = as_number(words[0]);
-    if (bytes > CR_SAY_MAX) {
+    const uint32_t bytes = as_number(next(c));
+    if (bytes > CR_SAY_MAX || !take(c, (bytes + 7) / 8, &words)) {
         return CR_RESULT_BAD_LENGTH;
     }
     for (uint32_t i = 0; i < bytes; i++) {
-        if (i % 8 == 0 && !take(c, 1, &words)) {
-            return CR_RESULT_BAD_LENGTH;
-        }
-        text[i] = byte_at(words, i % 8);
+        text[i] = byte_at(words, i);
     }
     out->count = bytes;
     return CR_RESULT_OK;
@@ -238,11 +213,7 @@ static cr_result read_text(cursor *c, cr_operation_args *out, void *member)
 static cr_result read_rows(cursor *c, cr_operation_args *out, void *rows, uint32_t size,
                            uint32_t most, const form *forms)
 {
-    const uint64_t *word;
-    if (!take(c, 1, &word)) {
-        return CR_RESULT_BAD_LENGTH;
-    }
-    const uint32_t count = as_number(*word);
+    const uint32_t count = as_number(next(c));
     if (count == 0 || count > most) {
         return CR_RESULT_BAD_LENGTH;
     }
@@ -283,7 +254,7 @@ static cr_result read_pd(cursor *c, cr_operation_args *out, void *member)
 #define NUMBER(member) FORM(read_number, uint32_t, member, 1, CAP_NONE)
 #define WORD(member) FORM(read_word, uint64_t, member, 1, CAP_NONE)
 #define FLAG(member) FORM(read_flag, uint32_t, member, 1, CAP_NONE)
-#define FLAG_OR_NOT(member) FORM(read_flag_or_not, uint32_t, member, 0, CAP_NONE)
+#define FLAG_OR_NOT(member) FORM(read_flag, uint32_t, member, 0, CAP_NONE)
 #define HANDLER_OR_NOT(member) FORM(read_handler_or_not, uint32_t, member, 0, CAP_NONE)
 #define DEPTH(member) FORM(read_32_bits, uint32_t, member, 1, CAP_NONE)
 #define COUNT(member) FORM(read_32_bits, uint32_t, member, 1, CAP_NONE)
@@ -359,18 +330,6 @@ static cr_result both_or_none_each(const cr_operation_args *r)
     return CR_RESULT_OK;
 }
 
-static cr_result no_token_twice(const cr_operation_args *r)
-{
-    for (uint32_t i = 0; i < r->count && i < CR_WORK_MAX; i++) {
-        for (uint32_t k = 0; k < i; k++) {
-            if (r->answers[k].token == r->answers[i].token) {
-                return CR_RESULT_NO_SUCH;
-            }
-        }
-    }
-    return CR_RESULT_OK;
-}
-
 /* A message names one node. If `space` is 0, the node is the PD whose capability the message has,
  * or else the caller. In a LOOK, `object` may then be the number of a PD instead. */
 static cr_result space_or_pd(const cr_operation_args *r)
@@ -379,10 +338,10 @@ static cr_result space_or_pd(const cr_operation_args *r)
 }
 
 static cr_result (*const rules[CR_OP_COUNT])(const cr_operation_args *r) = {
-    [CR_OP_MAP] = both_or_none,           [CR_OP_UNMAP] = both_or_none,
-    [CR_OP_FINISH_WORK] = no_token_twice, [CR_OP_SUBSCRIBE] = space_or_pd,
-    [CR_OP_UNSUBSCRIBE] = space_or_pd,    [CR_OP_LOOK] = space_or_pd,
-    [CR_OP_SUBGRAPH] = both_or_none_each, [CR_OP_ALLOW] = space_or_number,
+    [CR_OP_MAP] = both_or_none,      [CR_OP_UNMAP] = both_or_none,
+    [CR_OP_SUBSCRIBE] = space_or_pd, [CR_OP_UNSUBSCRIBE] = space_or_pd,
+    [CR_OP_LOOK] = space_or_pd,      [CR_OP_SUBGRAPH] = both_or_none_each,
+    [CR_OP_ALLOW] = space_or_number,
 };
 
 /* Whether the message has the registers and capabilities that its operation needs. */

@@ -52,7 +52,6 @@ typedef struct lane {
 } lane;
 
 typedef struct receiver {
-    uint32_t pending;
     uint32_t kinds[CR_NOTICE_KIND_COUNT]; /* pending, by kind */
     uint32_t charged;                     /* notices of the account with this number */
     uint32_t taken;                       /* notices of limited kinds that it has seen */
@@ -357,7 +356,6 @@ static void free_item(cr_work *work, uint32_t index)
     if (*link == index) {
         *link = it->chain;
     }
-    r->pending--;
     r->kinds[row_of((uint32_t)it->notice.kind)]--;
     r->taken -= it->seen && is_limited(it->notice.kind);
     if (it->notice.account != 0) {
@@ -471,11 +469,6 @@ uint32_t cr_work_room(const cr_work *work)
     return work->n_items - work->pending;
 }
 
-uint32_t cr_work_pending(const cr_work *work, uint32_t to)
-{
-    return to < work->n_receivers ? get_receiver(work, to)->pending : 0;
-}
-
 int cr_work_has(const cr_work *work, uint64_t token)
 {
     return find_item(work, token) != CR_NONE;
@@ -548,19 +541,6 @@ void cr_work_count_of(const cr_work *work, uint32_t to, uint32_t tag, uint32_t *
     }
 }
 
-void cr_work_count(const cr_work *work, uint32_t tag, uint32_t *waiting, uint32_t *held)
-{
-    *waiting = 0;
-    *held = 0;
-    for (uint32_t i = 0; i < work->n_receivers; i++) {
-        uint32_t its_waiting;
-        uint32_t its_held;
-        cr_work_count_of(work, i, tag, &its_waiting, &its_held);
-        *waiting += its_waiting;
-        *held += its_held;
-    }
-}
-
 /* ---- putting, fetching, finishing ------------------------------------------------------------ */
 
 cr_status cr_work_put(cr_work *work, uint32_t to, cr_work_notice *notice)
@@ -591,7 +571,6 @@ cr_status cr_work_put(cr_work *work, uint32_t to, cr_work_notice *notice)
     it->prev = l->last;
     it->chain = *bucket;
     *bucket = index;
-    get_receiver(work, to)->pending++;
     get_receiver(work, to)->kinds[notice->kind]++;
     if (notice->account != 0) {
         get_receiver(work, notice->account)->charged++;
@@ -842,30 +821,6 @@ cr_status cr_work_merge(cr_work *work, uint32_t to, uint64_t token)
     if (was_ready) {
         make_ready(work, it->lane);
     }
-    return CR_OK;
-}
-
-/* ---- what a receiver has to do --------------------------------------------------------------- */
-
-cr_status cr_work_oldest_of(const cr_work *work, uint32_t to, cr_work_notice *out)
-{
-    if (to >= work->n_receivers) {
-        return CR_ERR_ARG;
-    }
-    uint32_t oldest = CR_NONE;
-    uint32_t at = get_receiver(work, to)->lanes;
-    for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
-        const lane *l = get_lane(work, at);
-        if (!l->stopped && (oldest == CR_NONE || get_item(work, l->first)->notice.token <
-                                                     get_item(work, oldest)->notice.token)) {
-            oldest = l->first;
-        }
-        at = l->next;
-    }
-    if (oldest == CR_NONE) {
-        return CR_ERR_ABSENT;
-    }
-    *out = get_item(work, oldest)->notice;
     return CR_OK;
 }
 

@@ -73,7 +73,7 @@ typedef struct cr_operation_args {
     char name[CR_NAME_WORDS * 8];          /* printable, not empty, NUL-terminated */
     char type[CR_TYPE_WORDS * 8];          /* [A-Z][A-Z0-9_]*, no core type, NUL-terminated */
     char text[CR_SAY_MAX];                 /* any bytes */
-    cr_finish_answer answers[CR_WORK_MAX]; /* FINISH_WORK: no token twice */
+    cr_finish_answer answers[CR_WORK_MAX]; /* FINISH_WORK */
     cr_subgraph_item items[CR_SUBGRAPH_MAX];
 } cr_operation_args;
 

@@ -76,14 +76,12 @@ cr_status cr_work_init(void *memory, size_t bytes, uint32_t n_items, uint32_t n_
 
 /* The number of further notices that there is room for. */
 uint32_t cr_work_room(const cr_work *work);
-/* The number of notices that the receiver has not finished, including failed ones. */
-uint32_t cr_work_pending(const cr_work *work, uint32_t receiver);
 /* Whether any receiver has not finished the notice with this token. */
 int cr_work_has(const cr_work *work, uint64_t token);
 /* Whether the receiver has a notice to fetch. */
 int cr_work_ready(const cr_work *work, uint32_t receiver);
 
-/* The number of those of one kind. */
+/* The number of notices of one kind that the receiver has not finished, including failed ones. */
 uint32_t cr_work_pending_of(const cr_work *work, uint32_t receiver, cr_notice_kind kind);
 /* The number of notices with this account that are not finished, including failed ones. */
 uint32_t cr_work_charged(const cr_work *work, uint32_t account);
@@ -144,9 +142,6 @@ cr_status cr_work_merge(cr_work *work, uint32_t receiver, uint64_t token);
  * notice is owed. */
 cr_status cr_work_take(cr_work *work, uint32_t receiver, cr_work_notice *out, uint32_t *failed);
 
-/* The oldest notice that the receiver can fetch or finish: notices in stopped lanes do not count.
- * Takes time proportional to the receiver's lanes. CR_ERR_ARG. CR_ERR_ABSENT: there is none. */
-cr_status cr_work_oldest_of(const cr_work *work, uint32_t receiver, cr_work_notice *out);
 /* The next notice of the receiver after *at that it can fetch or finish, in the order of its lanes.
  * Between two calls as above. CR_ERR_ARG. CR_ERR_ABSENT: there is no further one. */
 cr_status cr_work_next(const cr_work *work, uint32_t receiver, cr_work_cursor *at,
@@ -155,12 +150,9 @@ cr_status cr_work_next(const cr_work *work, uint32_t receiver, cr_work_cursor *a
  * time proportional to the notices of the receiver. CR_ERR_ARG. */
 cr_status cr_work_untag(cr_work *work, uint32_t receiver, uint64_t token);
 
-/* Counts the notices with this tag that are not acknowledged (*waiting), and those of them that
- * wait behind a failed notice (*held). Takes time proportional to the number of receivers and
- * notices. */
-void cr_work_count(const cr_work *work, uint32_t tag, uint32_t *waiting, uint32_t *held);
-/* The same for one receiver. Both counts are 0 if `receiver` is out of range. Takes time
- * proportional to the notices that it is owed. */
+/* Counts the receiver's notices with this tag that are not acknowledged (*waiting), and those of
+ * them that wait behind a failed notice (*held). Both are 0 if `receiver` is out of range. Takes time
+ * proportional to the notices that the receiver is owed. */
 void cr_work_count_of(const cr_work *work, uint32_t receiver, uint32_t tag, uint32_t *waiting,
                       uint32_t *held);
 

@@ -60,11 +60,6 @@ static void check_accepted(const cr_raw_message *m, const cr_operation_args *r)
         if ((uint32_t)r->answers[i].result >= CR_WORK_RESULT_COUNT) {
             wrong("an answer that there is not", m);
         }
-        for (uint32_t k = 0; k < i; k++) {
-            if (r->answers[k].token == r->answers[i].token) {
-                wrong("a token twice", m);
-            }
-        }
     }
     for (uint32_t i = 0; r->op == CR_OP_SUBGRAPH && i < r->count; i++) {
         if ((r->items[i].object == 0) != (r->items[i].target_object == 0)) {

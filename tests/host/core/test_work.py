@@ -145,9 +145,9 @@ class InC:
         lib, everyone = self.lib, range(self.receivers)
         return {
             "room": lib.cr_work_room(self.work),
-            "pending": [lib.cr_work_pending(self.work, to) for to in everyone],
+            "pending": [sum(self.pending_of(to, kind) for kind in KINDS) for to in everyone],
+            "pending of": [[self.pending_of(to, kind) for kind in KINDS] for to in everyone],
             "ready": [bool(lib.cr_work_ready(self.work, to)) for to in everyone],
-            "count": [self.count(tag) for tag in tags],
             "count of": [[self.count_of(to, tag) for to in everyone] for tag in tags],
             "failed": [
                 [self.one(lib.cr_work_failed, to, space) for to in everyone] for space in spaces
@@ -157,14 +157,11 @@ class InC:
             ],
             "unseen": [self.unseen(to) for to in everyone],
             "charged": [lib.cr_work_charged(self.work, to) for to in everyone],
-            "oldest of": [self.oldest_of(to) for to in everyone],
             "can do": [self.can_do(to) for to in everyone],
         }
 
-    def count(self, tag: int) -> tuple[int, int]:
-        waiting, held = self.ffi.new("uint32_t *", 99), self.ffi.new("uint32_t *", 99)
-        self.lib.cr_work_count(self.work, tag, waiting, held)
-        return waiting[0], held[0]
+    def pending_of(self, to: int, kind: str) -> int:
+        return int(self.lib.cr_work_pending_of(self.work, to, KINDS[kind]))
 
     def count_of(self, to: int, tag: int) -> tuple[int, int]:
         waiting, held = self.ffi.new("uint32_t *", 99), self.ffi.new("uint32_t *", 99)
@@ -175,12 +172,6 @@ class InC:
         """The notice of a receiver that a function finds, if there is one."""
         out = self.ffi.new("cr_work_notice *")
         status = find(self.work, to, which, out)
-        assert status in (OK, REASONS["absent"])
-        return self.got(out) if status == OK else None
-
-    def oldest_of(self, to: int) -> Got | None:
-        out = self.ffi.new("cr_work_notice *")
-        status = self.lib.cr_work_oldest_of(self.work, to, out)
         assert status in (OK, REASONS["absent"])
         return self.got(out) if status == OK else None
 
@@ -287,14 +278,16 @@ class InPython:
         return {
             "room": queues.room(),
             "pending": [queues.pending(to) for to in everyone],
+            "pending of": [
+                [sum(n.kind == kind for n in queues.notices(to)) for kind in KINDS]
+                for to in everyone
+            ],
             "ready": [queues.ready(to) for to in everyone],
-            "count": [queues.count(tag) for tag in tags],
             "count of": [[self.count_of(to, tag) for to in everyone] for tag in tags],
             "failed": [[self.one(to, _of_space(space)) for to in everyone] for space in spaces],
             "handed out": [[self.one(to, _of_token(token)) for to in everyone] for token in tokens],
             "unseen": [[self.got(each) for each in queues.unseen(to)] for to in everyone],
             "charged": [queues.charged(to) if to else 0 for to in everyone],
-            "oldest of": [next(iter(self.can_do(to)), None) for to in everyone],
             "can do": [self.can_do(to) for to in everyone],
         }
 
@@ -690,8 +683,8 @@ def test_a_failure_stops_its_lane_and_no_other(side: Side, kind: str) -> None:
     assert side.check(0, [(lane[1], False)]) == REASONS["absent"], "taken back"
     assert tokens(drain(side)) == other
     state = side.look([6])
-    assert (state["count"], state["pending"][0]) == ([(3, 3)], 4)
-    assert (state["oldest of"][0], state["can do"][0]) == (None, []), "held notices wait"
+    assert ([counts[0] for counts in state["count of"]], state["pending"][0]) == ([(3, 3)], 4)
+    assert state["can do"][0] == [], "held notices wait"
 
 
 @pytest.mark.behaviour("A-11")
@@ -704,7 +697,9 @@ def test_a_resumed_lane_starts_with_the_one_that_failed(side: Side) -> None:
     assert side.resume(0, 1) == OK
     assert side.resume(0, 1) == REASONS["absent"]
     state = side.look([6, 0])
-    assert state["count"] == [(1, 0), (1, 0)], "the one that failed is on nobody's account now"
+    assert [counts[0] for counts in state["count of"]] == [(1, 0), (1, 0)], (
+        "the one that failed is on nobody's account now"
+    )
     assert tokens(state["can do"][0]) == lane[1:]
     assert side.fetch(0, 16) == [
         Got(lane[1], "free", 1, 2, 0, 0, 1, 50),
@@ -775,7 +770,9 @@ def test_notices_up_to_a_token_go_off_their_accounts(side: Side) -> None:
         [(1, 0), (0, 0), (0, 0)],
     ]
     side.untag(0, mine[2])
-    assert side.look([6])["count"] == [(1, 0)], "only the other receiver's is left"
+    assert side.look([6])["count of"] == [[(0, 0), (1, 0), (0, 0)]], (
+        "only the other receiver's is left"
+    )
     assert side.resume(0, 1) == OK
     assert [(notice.tag, notice.again) for notice in drain(side)] == [(0, 1), (0, 0)]
 
@@ -832,10 +829,9 @@ def test_a_receiver_that_is_not_there_is_refused() -> None:
         assert lib.cr_work_finish(work, to, c.answers([(1, False)]), out) == BAD
         assert lib.cr_work_resume(work, to, 1) == BAD
         assert lib.cr_work_take(work, to, out, number) == BAD
-        assert lib.cr_work_oldest_of(work, to, out) == BAD
         assert lib.cr_work_next(work, to, c.ffi.new("cr_work_cursor *"), out) == BAD
         assert lib.cr_work_untag(work, to, 99) == BAD
-        assert (lib.cr_work_pending(work, to), lib.cr_work_ready(work, to)) == (0, 0)
+        assert (lib.cr_work_pending_of(work, to, 0), lib.cr_work_ready(work, to)) == (0, 0)
 
 
 def test_a_kind_that_is_none_is_refused() -> None:

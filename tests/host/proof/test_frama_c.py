@@ -186,10 +186,10 @@ PLANTED = {
         "work/work.c",
         "work->items[index < work->n_items ? index : 0]",
         "work->items[index]",
-        "OPERATION=18",
+        "OPERATION=17",
     ),
     "a notice of no kind": Planted(
-        "work", "work/work.c", "kind < CR_NOTICE_KIND_COUNT ? kind : 0", "kind", "OPERATION=12"
+        "work", "work/work.c", "kind < CR_NOTICE_KIND_COUNT ? kind : 0", "kind", "OPERATION=11"
     ),
     "a doomed node beyond the arrays": Planted(
         "planner",
