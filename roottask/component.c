@@ -86,37 +86,30 @@ static cr_status describe(const cr_component_system *system)
                : CR_ERR_ARG;
 }
 
-static int needs_mcs(const cr_component_system *system)
+static int any_pd(const cr_component_system *system, int (*is)(const cr_image_pd *pd))
 {
     for (uint32_t i = 0; i < system->n_pds; i++) {
-        const cr_image_pd *pd = &system->pds[i];
-        if (pd->budget_us != 0 || (pd->flags & CR_IMAGE_PASSIVE) != 0) {
+        if (is(&system->pds[i])) {
             return 1;
         }
     }
     return 0;
 }
 
-static int has_time_limit(const cr_component_system *system)
+static int needs_mcs(const cr_image_pd *pd)
 {
-    for (uint32_t i = 0; i < system->n_pds; i++) {
-        const cr_image_pd *pd = &system->pds[i];
-        if (pd->deadline_ms != 0 || pd->heartbeat_ms != 0 || pd->call_ms != 0) {
-            return 1;
-        }
-    }
-    return 0;
+    return pd->budget_us != 0 || (pd->flags & CR_IMAGE_PASSIVE) != 0;
+}
+
+static int has_time_limit(const cr_image_pd *pd)
+{
+    return pd->deadline_ms != 0 || pd->heartbeat_ms != 0 || pd->call_ms != 0;
 }
 
 /* Only the scenario creates these. */
-static int has_late_pd(const cr_component_system *system)
+static int is_late(const cr_image_pd *pd)
 {
-    for (uint32_t i = 0; i < system->n_pds; i++) {
-        if ((system->pds[i].flags & CR_IMAGE_LATE) != 0) {
-            return 1;
-        }
-    }
-    return 0;
+    return (pd->flags & CR_IMAGE_LATE) != 0;
 }
 
 /* Each PD runs while a cleanup is carried out, or none of its instructions does. */
@@ -167,13 +160,13 @@ cr_status cr_component_init(const cr_component_room *room, const cr_component_sy
 {
     cr_own_objects own;
     cr_status status = room_valid(room) ? describe(system) : CR_ERR_ARG;
-    if (status == CR_OK && (has_late_pd(system) || !cleaner_priority_valid(system))) {
+    if (status == CR_OK && (any_pd(system, is_late) || !cleaner_priority_valid(system))) {
         status = CR_ERR_ARG;
     }
     if (status == CR_OK && room->put != 0) {
         cr_console_use(room->put);
     }
-    if (status == CR_OK && (!cr_console_exists() || (!CR_MCS && needs_mcs(system)))) {
+    if (status == CR_OK && (!cr_console_exists() || (!CR_MCS && any_pd(system, needs_mcs)))) {
         status = CR_ERR_ABSENT;
     }
     if (status == CR_OK) {
@@ -182,7 +175,7 @@ cr_status cr_component_init(const cr_component_room *room, const cr_component_sy
     if (status != CR_OK) {
         return status;
     }
-    if (!cr_clock_exists() && (has_time_limit(system) || system->cleaner_priority != 0)) {
+    if (!cr_clock_exists() && (any_pd(system, has_time_limit) || system->cleaner_priority != 0)) {
         return CR_ERR_ABSENT;
     }
     bound = own.bound;

@@ -209,29 +209,26 @@ static int has_threads(const cr_image_header *image)
     return has;
 }
 
+static void make_core_space(int wanted, const char *type, cr_ref *out)
+{
+    if (wanted) {
+        cr_must(cr_core_space(type, out), "a core space cannot be made");
+    }
+}
+
 void cr_set_up_system(void)
 {
-    trace_start(cr_sys.image);
+    const cr_image_header *image = cr_sys.image;
+    trace_start(image);
     write_all(); /* PDs print too: the first line, which has the key, must come before theirs. */
-    if (cr_core_space("RESSPC", &cr_sys.resspc_space) != CR_OK ||
-        cr_core_space("PD", &cr_sys.pd_space) != CR_OK) {
-        cr_panic("the core spaces cannot be made", 0);
-    }
-    if (has_memory(cr_sys.image) && (cr_core_space("MO", &cr_sys.mo_space) != CR_OK ||
-                                     cr_core_space("VMR", &cr_sys.vmr_space) != CR_OK)) {
-        cr_panic("the spaces of memory cannot be made", 0);
-    }
-    if (cr_sys.image->ends.count > 0 && cr_core_space("CHANNEL", &cr_sys.channel_space) != CR_OK) {
-        cr_panic("the space of channels cannot be made", 0);
-    }
-    if ((has_line(cr_sys.image, CR_LINE_IRQ) && cr_core_space("IRQ", &cr_sys.irq_space) != CR_OK) ||
-        (has_line(cr_sys.image, CR_LINE_PORT) &&
-         cr_core_space("PORT", &cr_sys.port_space) != CR_OK)) {
-        cr_panic("the spaces of interrupts and ports cannot be made", 0);
-    }
-    if (has_threads(cr_sys.image) && cr_core_space("ADS", &cr_sys.ads_space) != CR_OK) {
-        cr_panic("the space of address spaces cannot be made", 0);
-    }
+    make_core_space(1, "RESSPC", &cr_sys.resspc_space);
+    make_core_space(1, "PD", &cr_sys.pd_space);
+    make_core_space(has_memory(image), "MO", &cr_sys.mo_space);
+    make_core_space(has_memory(image), "VMR", &cr_sys.vmr_space);
+    make_core_space(image->ends.count > 0, "CHANNEL", &cr_sys.channel_space);
+    make_core_space(has_line(image, CR_LINE_IRQ), "IRQ", &cr_sys.irq_space);
+    make_core_space(has_line(image, CR_LINE_PORT), "PORT", &cr_sys.port_space);
+    make_core_space(has_threads(image), "ADS", &cr_sys.ads_space);
     cr_accounts_init();
 }
 

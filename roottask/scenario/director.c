@@ -127,27 +127,25 @@ static uint64_t order_for(cr_pd *pd, uint32_t *slot)
         return CR_ORDER_CONTINUE;
     }
     const cr_image_crash *crash = current();
-    int terminate = crash->how == CR_CRASH_TERMINATE;
-    if (terminate) {
-        cr_pd *victim = cr_find_configured(crash->pd);
+    uint64_t order = CR_ORDER_CRASH + (uint64_t)crash->how;
+    if (crash->how == CR_CRASH_TERMINATE) {
+        const cr_pd *victim = cr_find_configured(crash->pd);
         cr_ref body;
         if (victim == 0 || !cr_body_resource(victim, &body)) {
             return CR_ORDER_CONTINUE;
         }
-        uint32_t edge = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, body);
+        const uint32_t edge = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, body);
         if (edge == CR_NONE) {
             return CR_ORDER_CONTINUE;
         }
         *slot = cr_sys.edge_entry[edge];
-    }
-    if (crash->how == CR_CRASH_KILL || crash->how == CR_CRASH_FREEZE) {
+        order = CR_ORDER_TERMINATE;
+    } else if (crash->how == CR_CRASH_KILL || crash->how == CR_CRASH_FREEZE) {
         set_alarm(crash);
+        order = CR_ORDER_CONTINUE;
     }
     staged(crash, pd);
-    if (crash->how == CR_CRASH_KILL || crash->how == CR_CRASH_FREEZE) {
-        return CR_ORDER_CONTINUE;
-    }
-    return terminate ? CR_ORDER_TERMINATE : CR_ORDER_CRASH + (uint64_t)crash->how;
+    return order;
 }
 
 cr_hook_answer cr_director_checkpoint(cr_pd *pd, int round_boundary, uint64_t *order,
@@ -257,9 +255,7 @@ void cr_director_alarm(void)
     if (pd->life != CR_LIFE_RUNS) {
         return; /* An earlier crash has frozen it, or its fault handler has its fault. */
     }
-    if (cr_suspend(cr_body_cap(&pd->body, CR_BODY_TCB))) {
-        cr_panic("a thread cannot be suspended", pd->number);
-    }
+    cr_must(cr_suspend(cr_body_cap(&pd->body, CR_BODY_TCB)), "a thread cannot be suspended");
     cr_pd_become(pd, CR_LIFE_FROZEN);
     cr_trace_thread(CR_CHANGE_FROZEN, pd, 0);
 }

@@ -83,8 +83,7 @@ void cr_inject_begin(void)
 {
     static const cr_injections injections = {happens, tell_all, leave};
     const cr_image_header *image = cr_sys.image;
-    if (cr_injector_init(&injector, cr_image_injections(image), image->injections.count) != CR_OK) {
-        cr_panic("the failures to inject were not checked", image->injections.count);
-    }
+    cr_must(cr_injector_init(&injector, cr_image_injections(image), image->injections.count),
+            "the failures to inject were not checked");
     cr_sys.injections = image->injections.count != 0 ? &injections : 0;
 }

@@ -42,9 +42,8 @@ static void leave_few(const cr_image_header *image)
     for (uint32_t i = 0; i < cr_most.requests; i++) {
         cr_sys.requests[i].generation = used;
     }
-    if (cr_model_age(cr_sys.model, image->generations_left) != CR_OK) {
-        cr_panic("the entries of the model cannot be aged", image->generations_left);
-    }
+    cr_must(cr_model_age(cr_sys.model, image->generations_left),
+            "the entries of the model cannot be aged");
 }
 
 void cr_root_begin(seL4_CPtr untyped, seL4_CPtr bound)

@@ -18,9 +18,7 @@ int cr_keep_caller(cr_pd *pd)
     }
     if (CR_MCS) {
         uint32_t slot; /* of its message: it has not run since */
-        if (cr_called_slot(pd, &slot) != CR_OK) {
-            cr_panic("the registers of a PD cannot be read", pd->number);
-        }
+        cr_must(cr_called_slot(pd, &slot), "the registers of a PD cannot be read");
         return slot == CR_SLOT_ROOT;
     }
     /* To save a caller that does not exist is no error; to move an empty slot is one. */

@@ -133,9 +133,8 @@ static int is_fault(seL4_MessageInfo_t tag, const cr_pd *pd, cr_kept_fault *out)
         if (!cr_time_ends(pd->time) || out->address != pd->number) {
             return 0;
         }
-        if (cr_read_registers(cr_body_cap(&pd->body, CR_BODY_TCB), &registers)) {
-            cr_panic("the registers of a PD that faulted cannot be read", pd->number);
-        }
+        cr_must(cr_read_registers(cr_body_cap(&pd->body, CR_BODY_TCB), &registers),
+                "the registers of a PD that faulted cannot be read");
         out->ip = cr_arch_ip(&registers);
     }
     return 1;

@@ -81,6 +81,8 @@ void cr_acknowledge_for_microkit(void);
 
 /* The PD that the PD capability in the message refers to. CR_RESULT_BAD_BADGE, GONE. */
 cr_result cr_find_named_pd(const cr_asked *a, cr_pd **out);
+/* The same, or the caller if the message has none. */
+cr_result cr_find_named_or_self(const cr_asked *a, cr_pd **out);
 /* A space, or a resource, that the caller manages. CR_RESULT_NO_SUCH, GONE, DENIED. */
 cr_result cr_find_own_space(const cr_asked *a, cr_ref *out);
 cr_result cr_find_own_resource(const cr_asked *a, cr_ref *out);

@@ -38,8 +38,7 @@ static int can_be_cancelled(const cr_ticket *t)
 /* Whoever has the capability to a PD can terminate it, and so cancel what it waits for. */
 cr_result cr_check_cancel(cr_asked *a)
 {
-    a->found.pd = a->from;
-    cr_result result = a->args.has_pd ? cr_find_named_pd(a, &a->found.pd) : CR_RESULT_OK;
+    cr_result result = cr_find_named_or_self(a, &a->found.pd);
     if (result != CR_RESULT_OK) {
         return result;
     }

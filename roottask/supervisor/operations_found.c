@@ -10,6 +10,12 @@ cr_result cr_find_named_pd(const cr_asked *a, cr_pd **out)
     return result == CR_RESULT_OK && cr_is_doomed(*out) ? CR_RESULT_GONE : result;
 }
 
+cr_result cr_find_named_or_self(const cr_asked *a, cr_pd **out)
+{
+    *out = a->from;
+    return a->args.has_pd ? cr_find_named_pd(a, out) : CR_RESULT_OK;
+}
+
 cr_result cr_find_own_space(const cr_asked *a, cr_ref *out)
 {
     cr_result result = cr_find_space(a->args.space, out);
@@ -43,8 +49,6 @@ cr_result cr_find_own_client(const cr_asked *a, cr_pd **out)
 uint32_t cr_number_of(cr_ref node)
 {
     cr_node_info info;
-    if (cr_model_get(cr_sys.model, node, &info) != CR_OK) {
-        cr_panic("a node that was found is not there", node.index);
-    }
+    cr_must(cr_model_get(cr_sys.model, node, &info), "a node that was found is not there");
     return info.number;
 }

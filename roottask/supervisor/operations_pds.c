@@ -21,9 +21,8 @@ static void trace_exit(const cr_asked *a)
     cr_trace_begin(&cr_sys.trace, CR_EV_EXIT);
     cr_trace_pd(a->from);
     cr_trace_number(&cr_sys.trace, a->args.code);
-    if (cr_read_registers(cr_body_cap(&a->from->body, CR_BODY_TCB), &registers)) {
-        cr_panic("the registers of a PD that exits cannot be read", a->from->number);
-    }
+    cr_must(cr_read_registers(cr_body_cap(&a->from->body, CR_BODY_TCB), &registers),
+            "the registers of a PD that exits cannot be read");
     cr_trace_registers(a->way != CR_WAY_SENT ? &registers : 0);
     cr_trace_end(&cr_sys.trace);
 }
@@ -189,12 +188,8 @@ static int is_trusted_with(const cr_pd *from, const cr_pd *pd)
  * was stopped is that of its cleanup already. */
 static cr_result find_governed(cr_asked *a)
 {
-    a->found.pd = a->from;
-    const cr_result result = a->args.has_pd ? cr_find_named_pd(a, &a->found.pd) : CR_RESULT_OK;
-    if (result != CR_RESULT_OK) {
-        return result;
-    }
-    return cr_pd_is_up(a->found.pd) ? CR_RESULT_OK : CR_RESULT_GONE;
+    const cr_result result = cr_find_named_or_self(a, &a->found.pd);
+    return result == CR_RESULT_OK && !cr_pd_is_up(a->found.pd) ? CR_RESULT_GONE : result;
 }
 
 cr_result cr_check_set_depth(cr_asked *a)
@@ -237,15 +232,13 @@ cr_result cr_check_pin(cr_asked *a)
 void cr_do_pin(cr_asked *a)
 {
     cr_node_info before;
-    if (cr_model_get(cr_sys.model, a->found.pd->node, &before) != CR_OK) {
-        cr_panic("a PD that was found is not there", a->found.pd->number);
-    }
+    cr_must(cr_model_get(cr_sys.model, a->found.pd->node, &before),
+            "a PD that was found is not there");
     if (((before.flags & CR_FLAG_PINNED) != 0) == (a->args.pinned != 0)) {
         return;
     }
-    if (cr_rows_set_pinned(a->found.pd->node, (int)a->args.pinned) != CR_OK) {
-        cr_panic("a PD that was found cannot be pinned", a->found.pd->number);
-    }
+    cr_must(cr_rows_set_pinned(a->found.pd->node, (int)a->args.pinned),
+            "a PD that was found cannot be pinned");
     cr_trace_rights(a->found.pd);
 }
 
@@ -288,11 +281,11 @@ static int depends_on(const cr_pd *pd, cr_ref space, cr_ref manager)
 /* The space in the message, or the PD of the capability in the message, or the caller. */
 static cr_result find_subject(const cr_asked *a, cr_ref *out)
 {
-    cr_pd *pd = a->from;
+    cr_pd *pd;
     if (a->args.space != 0) {
         return cr_find_space(a->args.space, out);
     }
-    cr_result result = a->args.has_pd ? cr_find_named_pd(a, &pd) : CR_RESULT_OK;
+    const cr_result result = cr_find_named_or_self(a, &pd);
     if (result == CR_RESULT_OK) {
         *out = pd->node;
     }
@@ -362,10 +355,9 @@ cr_result cr_check_unsubscribe(cr_asked *a)
 
 void cr_do_unsubscribe(cr_asked *a)
 {
-    if (cr_rows_drop_edge(CR_EDGE_SUBSCRIBE, a->from->node, a->found.node, a->args.handler,
-                          CR_DROP_ASKED) != CR_OK) {
-        cr_panic("a subscription that was found is not there", a->from->number);
-    }
+    cr_must(cr_rows_drop_edge(CR_EDGE_SUBSCRIBE, a->from->node, a->found.node, a->args.handler,
+                              CR_DROP_ASKED),
+            "a subscription that was found is not there");
 }
 
 /* -- queries */

@@ -160,7 +160,6 @@ cr_result cr_check_unmap(cr_asked *a)
 
 void cr_do_unmap(cr_asked *a)
 {
-    if (cr_rows_drop_edge(CR_EDGE_MAP, a->found.node, a->found.target, 0, CR_DROP_ASKED) != CR_OK) {
-        cr_panic("a map that was found is not there", a->found.node.index);
-    }
+    cr_must(cr_rows_drop_edge(CR_EDGE_MAP, a->found.node, a->found.target, 0, CR_DROP_ASKED),
+            "a map that was found is not there");
 }

@@ -14,9 +14,8 @@ void cr_do_get_work(cr_asked *a)
 {
     cr_work_notice notices[CR_WORK_MAX];
     uint32_t count = 0;
-    if (cr_work_fetch(cr_sys.work, cr_receiver(a->from), CR_WORK_MAX, notices, &count) != CR_OK) {
-        cr_panic("no such receiver", a->from->number);
-    }
+    cr_must(cr_work_fetch(cr_sys.work, cr_receiver(a->from), CR_WORK_MAX, notices, &count),
+            "there is no such receiver");
     a->results[0] = count > 0 ? (uint64_t)notices[0].kind : 0;
     a->results[1] = count;
     a->count = 2 + count * CR_WORK_WORDS;
@@ -75,9 +74,8 @@ void cr_do_finish_work(cr_asked *a)
     for (uint32_t i = 0; i < a->args.count; i++) {
         const cr_work_answer *answer = &a->found.answers[i];
         cr_work_notice notice;
-        if (cr_work_finish(cr_sys.work, cr_receiver(a->from), answer, &notice) != CR_OK) {
-            cr_panic("a notice that was checked is not there", answer->token);
-        }
+        cr_must(cr_work_finish(cr_sys.work, cr_receiver(a->from), answer, &notice),
+                "a notice that was checked is not there");
         cr_trace_begin(&cr_sys.trace, CR_EV_FINISH_WORK);
         cr_trace_pd(a->from);
         cr_trace_number(&cr_sys.trace, notice.token);
@@ -103,7 +101,7 @@ void cr_do_finish_work(cr_asked *a)
     }
     /* Notices behind the acknowledged ones can be fetched now. */
     if (!busy && cr_work_ready(cr_sys.work, cr_receiver(a->from))) {
-        cr_signal(cr_body_cap(&a->from->body, CR_BODY_SIGNAL));
+        cr_notice_signal(a->from);
     }
 }
 
@@ -117,13 +115,12 @@ cr_result cr_check_resume_work(cr_asked *a)
 void cr_do_resume_work(cr_asked *a)
 {
     int busy = cr_work_ready(cr_sys.work, cr_receiver(a->from));
-    if (cr_work_resume(cr_sys.work, cr_receiver(a->from), a->args.space) != CR_OK) {
-        cr_panic("a notice that failed is not there", a->found.notice.token);
-    }
+    cr_must(cr_work_resume(cr_sys.work, cr_receiver(a->from), a->args.space),
+            "a notice that failed is not there");
     cr_trace_notice(CR_CHANGE_RESUMED, a->from, a->found.notice.token);
     cr_notices_changed();
     cr_clock_watch();
     if (!busy) {
-        cr_signal(cr_body_cap(&a->from->body, CR_BODY_SIGNAL));
+        cr_notice_signal(a->from);
     }
 }

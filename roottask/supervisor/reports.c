@@ -166,7 +166,7 @@ void cr_reports_follow_up(void)
         cr_pd *pd = &cr_sys.pds[i];
         if (cr_pd_is_up(pd) && (pd->flags & CR_IMAGE_MAY_LISTEN) != 0 && !pd->has_reports) {
             pd->has_reports = 1;
-            cr_signal(cr_body_cap(&pd->body, CR_BODY_SIGNAL));
+            cr_notice_signal(pd);
         }
     }
 }

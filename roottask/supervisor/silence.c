@@ -64,9 +64,8 @@ static look look_at(const cr_pd *pd)
 {
     seL4_UserContext registers;
     look found = {.stand = CR_STAND_RUNS};
-    if (cr_read_registers(cr_body_cap(&pd->body, CR_BODY_TCB), &registers)) {
-        cr_panic("the registers of a PD cannot be read", pd->number);
-    }
+    cr_must(cr_read_registers(cr_body_cap(&pd->body, CR_BODY_TCB), &registers),
+            "the registers of a PD cannot be read");
     found.ip = cr_arch_ip(&registers);
     found.sum = cr_sum_of(&registers);
     if (pd->life == CR_LIFE_RUNS && cr_is_at_syscall(pd, cr_arch_ip(&registers))) {

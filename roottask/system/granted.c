@@ -81,36 +81,51 @@ int cr_may_have_caps(const cr_pd *pd)
     return (cr_pd_is_served(pd) || pd->life == CR_LIFE_MAKING) && !cr_is_doomed(pd);
 }
 
-/* Fills the slot of row `i` if it is due. Returns whether it remains due. */
-static int fill_due_slot(uint32_t i)
+/* Fills the slot of row `i` if it is due. Returns whether it remains due. *refused is set if the
+ * kernel refuses. */
+static int fill_due_slot(uint32_t i, int *refused)
 {
     const cr_image_pd_hold *hold = &cr_image_holds(cr_sys.image)[i];
     cr_pd *holder = cr_find_configured(hold->pd);
-    uint32_t slot = cr_hold_slot(i);
-    if (holder == 0 || holder->slots[slot] != CR_SLOT_DUE) {
+    uint32_t *slot = holder != 0 ? &holder->slots[cr_hold_slot(i)] : 0;
+    if (slot == 0 || (*slot != CR_SLOT_DUE && *slot != CR_SLOT_REFUSED)) {
         return 0;
     }
     cr_pd *target = cr_find_configured(hold->target);
     if (target == 0) {
-        holder->slots[slot] = CR_SLOT_RESERVED;
+        *slot = CR_SLOT_RESERVED;
         return 0;
     }
-    /* If the kernel refuses, the slot stays due. */
     if (!cr_may_have_caps(holder) || !cr_may_have_caps(target) ||
-        holder->lost >= CR_MAX_LOST_SLOTS) {
+        holder->lost >= CR_MAX_LOST_SLOTS || (*slot == CR_SLOT_REFUSED && cr_sys.refused_for > 0)) {
         return 1;
     }
-    return cr_make_body_hold(holder, target, slot) != CR_RESULT_OK;
+    if (cr_make_body_hold(holder, target, cr_hold_slot(i)) == CR_RESULT_OK) {
+        return 0;
+    }
+    *slot = CR_SLOT_REFUSED;
+    *refused = 1;
+    return 1;
 }
 
 void cr_fill_due_slots(void)
 {
+    int refused = 0;
     if (!cr_sys.slots_due) {
         return;
     }
     cr_sys.slots_due = 0;
     for (uint32_t i = 0; i < cr_sys.image->holds.count; i++) {
-        cr_sys.slots_due |= fill_due_slot(i);
+        cr_sys.slots_due |= fill_due_slot(i, &refused);
+    }
+    /* What is refused once is tried again after the next message, and what is refused for ever
+     * after twice as many messages each time: the trace tells of each attempt. */
+    cr_sys.refused_for -= cr_sys.refused_for > 0;
+    if (refused) {
+        cr_sys.refused_for = cr_sys.refused_then;
+        cr_sys.refused_then = (2 * cr_sys.refused_then + 1) & UINT16_MAX;
+    } else if (!cr_sys.slots_due) {
+        cr_sys.refused_then = 0;
     }
 }
 

@@ -57,6 +57,7 @@ enum {
     CR_SLOT_RESERVED = 2,
     /* the same, when that PD may exist: cr_fill_due_slots fills the slot */
     CR_SLOT_DUE = 3,
+    CR_SLOT_REFUSED = 4, /* the same, and the kernel refused it */
     /* + the number of the PD whose capability was there: empty until the loss is acknowledged */
     CR_SLOT_LOST_PD = 0x40000000,
     CR_SLOT_UNTOLD = 0x20000000, /* with LOST_PD: the PD has not been told yet */
@@ -254,7 +255,9 @@ typedef struct cr_system {
     int losses_untold;     /* a PD may have slots that are CR_SLOT_UNTOLD */
     int refusals_untold;   /* a PD may have refusals that no event tells yet */
     int memory_changed;    /* the use of memory and slots has changed since the last USAGE */
-    int slots_due;         /* a slot may be CR_SLOT_DUE */
+    int slots_due;         /* a slot may be CR_SLOT_DUE or REFUSED */
+    uint32_t refused_for;  /* messages until the slots that are REFUSED are tried again, */
+    uint32_t refused_then; /* and then, if one is refused again; see granted.c */
     int any_of_microkit;   /* a PD for Microkit was made */
     int doors_due;         /* what PDs for Microkit have may be missing in the model (doors.h) */
     cr_cause_of cause;     /* of what changes now */

@@ -169,3 +169,17 @@ def test_a_refused_capability_is_tried_again_before_the_cleanup_of_a_fault(
     between = {event.name for event in run.events[run.at(fault) : run.at(cleanup)]}
     assert between > ({"MAKE_FAILED"} if how == "error:always" else {"RESOURCE", "EDGE"})
     assert len(run.made("HOLD")) == (how == "error")
+
+
+@pytest.mark.behaviour("S-15", "T-05")
+@pytest.mark.parametrize("arch", thorough_but(ARCHES, "x86_64"))
+def test_a_capability_that_is_refused_for_ever_is_tried_ever_less(
+    target_of: Callable[[str], Target], tmp_path: Path, arch: str
+) -> None:
+    """Messages that have nothing to do with it do not each lead to an attempt, which is traced."""
+    target = target_of(arch)
+    pds = sum(chain.steps for chain in bounds_in(target, "refused_hold", tmp_path).pds.values())
+    run = target.run("refused_hold", change=with_bench(inject=(f"make:{pds + 1}:error:always",)))
+    assert len(run.says("pacer")) > 200
+    assert {event["what"] for event in run.of("MAKE_FAILED")} == {"hold"}
+    assert 6 < len(run.of("MAKE_FAILED")) < 14

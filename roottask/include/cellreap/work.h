@@ -151,8 +151,8 @@ cr_status cr_work_next(const cr_work *work, uint32_t receiver, cr_work_cursor *a
 cr_status cr_work_untag(cr_work *work, uint32_t receiver, uint64_t token);
 
 /* Counts the receiver's notices with this tag that are not acknowledged (*waiting), and those of
- * them that wait behind a failed notice (*held). Both are 0 if `receiver` is out of range. Takes time
- * proportional to the notices that the receiver is owed. */
+ * them that wait behind a failed notice (*held). Both are 0 if `receiver` is out of range. Takes
+ * time proportional to the notices that the receiver is owed. */
 void cr_work_count_of(const cr_work *work, uint32_t receiver, uint32_t tag, uint32_t *waiting,
                       uint32_t *held);
 

@@ -48,8 +48,10 @@ class ConfiguredEdges(Concern):
         """(holder, PD): the holder dropped the capability"""
         self._ungiven: dict[str, bool] = {}
         """A PD that a capability could not be given to -> whether a PD asked for anything since.
-        It is tried again after each message, before what follows from the message.
+        It is tried again after the next message, before what follows from the message.
         """
+        self._refused_again = False
+        """From then on only the root task knows when it tries again"""
         self._memory: dict[str, str] = {}
         """Name of a region -> its last memory object"""
         self.kept: dict[str, Body] = {}
@@ -224,10 +226,11 @@ class ConfiguredEdges(Concern):
 
     def see(self, event: Event, expected: Expected, making: Making | None) -> None:
         """Takes an event. making: the PD that is being created."""
-        if self._ungiven and event.values.get("asker", "-") != "-":
+        if not self._refused_again and event.values.get("asker", "-") != "-":
             self._ungiven = dict.fromkeys(self._ungiven, True)
         if event.name == "MAKE_FAILED" and event["what"] == "hold":
-            self._ungiven[event["name"]] = False  # it is tried again
+            self._refused_again |= bool(self._ungiven)
+            self._ungiven[event["name"]] = False
         if event.name == "EDGE":
             self._edge(event, expected, making)
 
