@@ -194,7 +194,8 @@ def test_a_caller_whom_the_server_forgot_is_answered(
     system += pd("keeper", "", '<map mr="count" vaddr="0x40000000" perms="r"/>')
     for number, name in enumerate(("first", "second", "third")):
         ends = f'<end pd="{name}" id="0" pp="true"/><end pd="server" id="{number}"/>'
-        system += pd(name, 'priority="50"', "", "caller") + f"<channel>{ends}</channel>"
+        system += pd(name, f'priority="{50 + number}"', "", "caller")  # they print one at a time
+        system += f"<channel>{ends}</channel>"
     policy = f'[[pd]]\nname = "server"\nrespawn = true\n{callers}'
     shown = microkit.run(system, policy, tmp_path)
     assert (shown["verdict"], shown["violations"]) == ("pass", [])
