@@ -282,7 +282,7 @@ cr_idle cr_director_idle(void)
         /* Everything else happens after the cleanup. */
         return waits || !cr_waits_without_timer() ? CR_IDLE_WAIT : CR_IDLE_AGAIN;
     }
-    if (cr_sys.settled > 0 && !cr_cleaner_stops() && cr_population_begin_late()) {
+    if (cr_sys.settled > 0 && !cr_sup.cleaner.stops && cr_population_begin_late()) {
         return CR_IDLE_AGAIN;
     }
     cr_account();
@@ -319,7 +319,7 @@ cr_idle cr_director_idle(void)
         cr_extract_start(&cr_sys.pds[0], 0);
         return CR_IDLE_AGAIN;
     }
-    if (cr_cleaner_stops()) {
+    if (cr_sup.cleaner.stops) {
         return CR_IDLE_OVER;
     }
     if ((cr_sys.image->flags & CR_IMAGE_GOES_ON) != 0) {

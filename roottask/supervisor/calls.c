@@ -33,33 +33,33 @@ uint64_t cr_sum_of_pd(const cr_pd *pd)
                : cr_sum_of(&registers);
 }
 
-uint32_t cr_receives_from(const cr_pd *pd)
+/* The slot of the system call that the PD is at, if it is one of these. 0: it is at none. */
+static uint32_t slot_of(const cr_pd *pd, int (*is)(const seL4_UserContext *, seL4_CPtr *))
 {
     seL4_UserContext registers;
     seL4_CPtr invoked;
     return pd->wait == CR_WAIT_NOTHING && !cr_pd_is_suspended(pd) &&
                    !cr_read_registers(cr_body_cap(&pd->body, CR_BODY_TCB), &registers) &&
-                   cr_arch_is_receive(&registers, &invoked) &&
-                   invoked < 1u << pd->body.cspace_bits &&
+                   is(&registers, &invoked) && invoked < 1u << pd->body.cspace_bits &&
                    cr_is_at_syscall(pd, cr_arch_ip(&registers))
                ? (uint32_t)invoked
                : 0;
 }
 
+uint32_t cr_receives_from(const cr_pd *pd)
+{
+    return slot_of(pd, cr_arch_is_receive);
+}
+
+static int is_call_or_send(const seL4_UserContext *registers, seL4_CPtr *invoked)
+{
+    return cr_arch_is_call(registers, invoked) || cr_arch_is_send(registers, invoked);
+}
+
 cr_pd *cr_called_by(const cr_pd *pd, uint32_t *slot)
 {
-    seL4_UserContext registers;
-    seL4_CPtr invoked;
-    if (pd->wait != CR_WAIT_NOTHING || cr_pd_is_suspended(pd) ||
-        cr_read_registers(cr_body_cap(&pd->body, CR_BODY_TCB), &registers)) {
-        return 0;
-    }
-    if ((!cr_arch_is_call(&registers, &invoked) && !cr_arch_is_send(&registers, &invoked)) ||
-        invoked >= 1u << pd->body.cspace_bits || !cr_is_at_syscall(pd, cr_arch_ip(&registers))) {
-        return 0;
-    }
-    *slot = (uint32_t)invoked;
-    cr_pd *server = cr_called_over(pd, *slot);
+    *slot = slot_of(pd, is_call_or_send);
+    cr_pd *server = *slot != 0 ? cr_called_over(pd, *slot) : 0;
     return server != pd && server != 0 && server != &cr_sys.pds[0] && cr_pd_is_up(server) ? server
                                                                                           : 0;
 }

@@ -550,11 +550,6 @@ void cr_cleaner_stop_all(void)
     cr_sup.cleaner.stops = 1;
 }
 
-int cr_cleaner_stops(void)
-{
-    return cr_sup.cleaner.stops;
-}
-
 void cr_terminate(cr_pd *pd)
 {
     cr_trace_trigger(&(cr_triggered){.cause = CR_CAUSE_TERMINATE, .pd = pd, .by = &cr_sys.pds[0]});

@@ -161,7 +161,6 @@ void cr_cleaner_reconcile(const cr_ref *nodes, uint32_t count);
  * destroyed group by group. What earlier cleanups left stays. It begins with the next
  * cr_cleaner_follow_up. */
 void cr_cleaner_stop_all(void);
-int cr_cleaner_stops(void);
 /* Continues the cleanups as far as possible. On return no cleanup is under way and the state is
  * legal, or the cleanups that are under way await subscribers. If a cleanup cannot be planned, the
  * system stops: no legal state could follow. */

@@ -20,7 +20,7 @@ _Static_assert((CR_LAST_EXTRACTION & TAG) == 0 && (CR_LAST_PD & TAG) == 0,
 static cr_extraction *of_tag(uint32_t tag)
 {
     for (uint32_t i = 0; i < CR_MAX_EXTRACTIONS; i++) {
-        if (cr_sup.extract.at[i].used && (TAG | cr_sup.extract.at[i].x) == tag) {
+        if ((TAG | cr_sup.extract.at[i].x) == tag) {
             return &cr_sup.extract.at[i];
         }
     }
@@ -51,10 +51,10 @@ static cr_extraction *place(const cr_pd *by)
     cr_extraction *unused = 0;
     for (uint32_t i = 0; i < CR_MAX_EXTRACTIONS; i++) {
         cr_extraction *e = &cr_sup.extract.at[i];
-        if (e->used && cr_same(e->by, by->node)) {
+        if (e->x != 0 && cr_same(e->by, by->node)) {
             return 0;
         }
-        unused = unused == 0 && !e->used ? e : unused;
+        unused = unused == 0 && e->x == 0 ? e : unused;
     }
     return unused;
 }
@@ -89,7 +89,7 @@ void cr_extract_start(cr_pd *by, uint64_t *ticket)
     if (e == 0) {
         cr_panic("there was room for an extraction, and then there was not", by->number);
     }
-    *e = (cr_extraction){.used = 1, .x = ++cr_sup.extract.last_x, .by = by->node};
+    *e = (cr_extraction){.x = ++cr_sup.extract.last_x, .by = by->node};
     cr_notices_changed();
     cr_trace_begin(&cr_sys.trace, CR_EV_EXTRACT);
     cr_trace_number(&cr_sys.trace, e->x);
@@ -343,7 +343,7 @@ static int is_valid(const cr_extraction *e, const cr_piece *p)
 static void end(cr_extraction *e)
 {
     sift(e, is_of_another);
-    e->used = 0;
+    e->x = 0;
     for (uint32_t i = 1; i < cr_most.pds; i++) {
         cr_extract_withdraw(&cr_sys.pds[i]);
     }
@@ -351,30 +351,31 @@ static void end(cr_extraction *e)
 
 static void finish(cr_extraction *e)
 {
+    const uint32_t x = e->x;
     uint64_t digest = cr_sys.digest;
     uint32_t maps = 0;
     sift(e, is_valid);
     for (uint32_t i = 0; i < cr_sup.extract.n_pieces; i++) {
         const cr_piece *p = &cr_sup.extract.pieces[i];
-        if (p->x == e->x) {
+        if (p->x == x) {
             digest += cr_digest_edge(CR_EDGE_MAP, cr_rows_label(p->from), cr_rows_label(p->to));
             maps++;
         }
     }
     cr_trace_begin(&cr_sys.trace, CR_EV_EXTRACTED);
-    cr_trace_number(&cr_sys.trace, e->x);
+    cr_trace_number(&cr_sys.trace, x);
     cr_trace_number(&cr_sys.trace, maps);
     cr_trace_digest(&cr_sys.trace, digest);
     cr_trace_end(&cr_sys.trace);
     end(e);
-    cr_tickets_settle(TAG | e->x);
+    cr_tickets_settle(TAG | x);
 }
 
 void cr_extract_cancel(uint64_t ticket)
 {
     for (uint32_t i = 0; i < CR_MAX_EXTRACTIONS; i++) {
         cr_extraction *e = &cr_sup.extract.at[i];
-        if (e->used && e->ticket == ticket) {
+        if (e->x != 0 && e->ticket == ticket) {
             end(e);
             cr_notices_changed();
         }
@@ -420,7 +421,7 @@ void cr_extract_follow_up(void)
     cr_sup.extract.seen = cr_sup.changes;
     for (uint32_t i = 0; i < CR_MAX_EXTRACTIONS; i++) {
         cr_extraction *e = &cr_sup.extract.at[i];
-        if (e->used && !is_awaited(e)) {
+        if (e->x != 0 && !is_awaited(e)) {
             finish(e);
         }
     }

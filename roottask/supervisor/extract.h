@@ -30,9 +30,8 @@ typedef struct cr_pieces {
 } cr_pieces;
 
 typedef struct cr_extraction {
-    int used;
-    uint32_t x;
-    cr_ref by; /* the PD that asked for it, or the root task */
+    uint32_t x; /* its number; 0: the entry is free */
+    cr_ref by;  /* the PD that asked for it, or the root task */
     uint64_t ticket;
 } cr_extraction;
 

@@ -4,6 +4,7 @@
  * dropping. See operations.h for the rules of checks. A PD must obtain a capability only by the
  * configuration, or from a PD that manages the space or has the capability itself. */
 #include "supervisor.h"
+#include "system/charge.h"
 #include "system/memory.h"
 #include "system/text.h"
 
@@ -51,16 +52,10 @@ enum { NOT_THERE = 0, SPACE_THERE = 1, REQUEST_THERE = 2 };
 
 cr_result cr_check_connect(cr_asked *a)
 {
-    uint32_t configured = cr_find_configured_space(a->args.name);
-    int allowed = 0;
-    if (configured == CR_IMAGE_NONE) {
+    if (cr_find_configured_space(a->args.name) == CR_IMAGE_NONE) {
         return CR_RESULT_NO_SUCH;
     }
-    for (uint32_t i = 0; i < cr_sys.image->requests.count; i++) {
-        const cr_image_request *row = &cr_image_requests(cr_sys.image)[i];
-        allowed |= row->pd == a->from->config && row->space == configured;
-    }
-    if (!allowed) {
+    if (!cr_needs_request(a->from, a->args.name)) {
         return CR_RESULT_DENIED;
     }
     if (cr_find_served_space(a->args.name, &a->found.node) != CR_RESULT_OK) {

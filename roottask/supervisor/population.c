@@ -30,21 +30,14 @@ static const cr_image_pd *image_pd(uint32_t config)
     return &cr_image_pds(cr_sys.image)[config];
 }
 
-/* The rule of a PD. Without a timer the budget is for the whole run and nothing is delayed. */
-static uint32_t window_of(const cr_image_pd *config)
+/* Without a timer the budget of a PD is for the whole run and nothing is delayed. */
+static uint32_t if_timed(uint32_t ms)
 {
-    return cr_clock_exists() ? config->respawn_window_ms : 0;
+    return cr_clock_exists() ? ms : 0;
 }
 
-static uint32_t first_delay_of(const cr_image_pd *config)
-{
-    return cr_clock_exists() ? config->respawn_delay_ms : 0;
-}
-
-/*
- * 0 for the first time, then `first`, then twice as much each time, up to a limit. However large
- * the count, this takes no more turns than the limit has bits.
- */
+/* 0 for the first time, then `first`, then twice as much each time, up to a limit. However large
+ * the count, this takes no more turns than the limit has bits. */
 static uint32_t delay_of(uint32_t count, uint32_t first)
 {
     uint32_t delay = count > 1 ? first : 0;
@@ -70,7 +63,8 @@ static void decide(uint32_t index)
     cr_population_entry *entry = entry_of(index);
     if (entry->window == 0) {
         entry->count = 0;
-        entry->window = window_of(config) != 0 ? cr_clock_due(window_of(config)) : UINT64_MAX;
+        const uint32_t window = if_timed(config->respawn_window_ms);
+        entry->window = window != 0 ? cr_clock_due(window) : UINT64_MAX;
     }
     if (entry->count == config->respawn_budget) {
         entry->stays_down = 1;
@@ -80,7 +74,7 @@ static void decide(uint32_t index)
     }
     entry->count++;
     set_coming(index, 1);
-    uint32_t delay = delay_of(entry->count, first_delay_of(config));
+    uint32_t delay = delay_of(entry->count, if_timed(config->respawn_delay_ms));
     entry->not_before = delay != 0 ? cr_clock_due(delay) : 0;
     trace_respawn(CR_CHANGE_DUE, config->name, entry->count, delay);
 }
@@ -224,7 +218,7 @@ static void look_for_missing(void)
 void cr_population_follow_up(void)
 {
     cr_channels_turn();
-    if (cr_cleaner_stops()) {
+    if (cr_sup.cleaner.stops) {
         return; /* What was refused before must not come back either. */
     }
     if (cr_sup.population.followed_up != cr_sys.settled) {

@@ -14,7 +14,7 @@ static cr_ticket *next(uint32_t *at)
 {
     while (cr_sup.tickets.in_use > 0 && *at < cr_most.tickets) {
         cr_ticket *t = &cr_sup.tickets.at[(*at)++];
-        if (t->used) {
+        if (t->number != 0) {
             return t;
         }
     }
@@ -101,7 +101,7 @@ static cr_ticket *place(const cr_pd *owner)
     uint32_t its = 0; /* of the account */
     for (uint32_t i = 0; i < cr_most.tickets; i++) {
         cr_ticket *t = &cr_sup.tickets.at[i];
-        if (!t->used) {
+        if (t->number == 0) {
             unused = t;
             continue;
         }
@@ -130,9 +130,8 @@ uint64_t cr_ticket_make(cr_pd *owner, cr_ticket_kind kind, const cr_pd *what, ui
     if (t == 0) {
         cr_panic("there was room for a ticket, and then there was not", cr_sup.tickets.last_number);
     }
-    cr_sup.tickets.in_use += t->used ? 0u : 1u;
-    *t = (cr_ticket){.used = 1,
-                     .kind = kind,
+    cr_sup.tickets.in_use += t->number == 0;
+    *t = (cr_ticket){.kind = kind,
                      .owner = owner,
                      .what = what != 0 ? what->node : (cr_ref){CR_NONE, 0},
                      .number = ++cr_sup.tickets.last_number,
@@ -298,7 +297,7 @@ void cr_tickets_forget(const cr_pd *owner)
     uint32_t at = 0;
     for (cr_ticket *t = next(&at); t != 0; t = next(&at)) {
         if (t->owner == owner) {
-            t->used = 0;
+            t->number = 0;
             cr_sup.tickets.in_use--;
         }
     }

@@ -14,12 +14,11 @@ typedef enum cr_ticket_kind {
 } cr_ticket_kind;
 
 typedef struct cr_ticket {
-    int used;
     cr_ticket_kind kind;
     cr_pd *owner;
-    cr_ref what; /* the PD to be terminated; CR_NONE: none */
-    uint64_t number;
-    uint32_t tag; /* 0 until the work has begun */
+    cr_ref what;     /* the PD to be terminated; CR_NONE: none */
+    uint64_t number; /* 0: the entry is free */
+    uint32_t tag;    /* 0 until the work has begun */
     cr_ticket_state state;
     uint32_t ends[CR_NOTICE_END_COUNT];
     uint32_t left; /* notices whose receivers were given up */
@@ -27,7 +26,7 @@ typedef struct cr_ticket {
 
 typedef struct cr_tickets {
     cr_ticket *at;
-    uint32_t in_use; /* how many of them are `used` */
+    uint32_t in_use; /* how many of them are */
     uint64_t last_number;
 } cr_tickets;
 
