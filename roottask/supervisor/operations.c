@@ -138,14 +138,15 @@ void cr_serve(cr_pd *from, const cr_message *m, cr_way way)
     }
     /* After the answer, because the caller does not wait for the cleanup and the cleanup may
      * destroy it. */
-    if (a->down != 0) {
-        cr_make_kept_answer();
+    if (a->down == 0) {
+        return;
     }
-    if (a->down != 0 && a->later) {
+    cr_make_kept_answer();
+    if (a->later) {
         cr_trigger_later(a->down);
-    } else if (a->down != 0 && a->cause == CR_CAUSE_SUBTREE) {
+    } else if (a->cause == CR_CAUSE_SUBTREE) {
         cr_trigger_tree(a->down);
-    } else if (a->down != 0) {
+    } else {
         cr_trigger(a->down, a->cause);
     }
 }

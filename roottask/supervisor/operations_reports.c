@@ -22,13 +22,9 @@ void cr_do_listen(cr_asked *a)
     a->count = CR_REPORT_WORDS;
     if (report == 0) {
         a->from->has_reports = 0;
-        for (uint32_t i = 0; i < CR_REPORT_WORDS; i++) {
-            a->results[i] = 0;
-        }
-        return;
     }
     for (uint32_t i = 0; i < CR_REPORT_WORDS; i++) {
-        a->results[i] = report->words[i];
+        a->results[i] = report != 0 ? report->words[i] : 0;
     }
 }
 
