@@ -170,15 +170,15 @@ PLANTED = {
     "a register behind the message": Planted(
         "decode",
         "operations/decode.c",
-        "    if (count > c->length || c->at > c->length - count) {\n        return 0;\n    }\n",
-        "",
+        "    return take(c, 1, &word) ? *word : 0;",
+        "    return take(c, 1, &word) ? word[c->length] : 0;",
         "OPERATION=CR_OP_SAY",
     ),
     "text longer than its room": Planted(
         "decode",
         "operations/decode.c",
-        "    if (bytes > CR_SAY_MAX) {\n        return CR_RESULT_BAD_LENGTH;\n    }\n",
-        "",
+        "    if (bytes > CR_SAY_MAX || ",
+        "    if (",
         "OPERATION=CR_OP_SAY",
     ),
     "a notice beyond the arrays": Planted(
