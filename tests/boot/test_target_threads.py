@@ -12,6 +12,8 @@ from cellreap.system.config import Config, Expect
 from cellreap.testing import Target, together, with_bench, with_system
 from cellreap.testing.run import Run
 from kit.arches import ARCHES
+from kit.counted import counted_on
+from kit.kernels import needs_timer
 from kit.truth_traces import WITH_SOME_TRUTH, WITH_TRUTH
 
 THREADS = ("loom", "weft", "warp")
@@ -85,6 +87,17 @@ def test_a_thread_that_is_left_may_outlive_its_process(target: Target) -> None:
                                   for name in ("warp", "loom"))  # fmt: skip
     assert run.of("TAKEOVER", left=1)[0]["pd"] == warp
     assert run.at(left) > run.at(run.of("STEP", name="destroy-pd", pd=loom)[0]) > run.at(gone)
+
+
+@pytest.mark.behaviour("C-16", "S-11")
+def test_a_thread_that_is_left_faults_without_its_process(target: Target) -> None:
+    """What stops it then counts for no step: its cleanup had left that step before."""
+    needs_timer(target.sdk)
+    run = target.run("outlive", qemu_args=counted_on(target.sdk))
+    (fault,) = run.of("FAULT", pd=run.id("thread"))
+    (step,) = run.of("STEP", name="suspend", pd=run.id("thread"))
+    assert run.of("TAKEOVER", left=1, pd=run.id("thread"))[0].seq < fault.seq < step.seq
+    assert step["kinds"] == "-"
 
 
 @pytest.mark.slow
