@@ -174,11 +174,9 @@ def _spaces(
         yield None, "iovaddr", device.maps
 
 
-def prefill_of(region: Region, folders: Sequence[Path]) -> Path | None:
-    """The file that a region is filled from, in the first of the folders that has it."""
-    if region.prefill_path is None:
-        return None
-    files = (folder / region.prefill_path for folder in folders)
+def found_in(folders: Sequence[Path], name: str) -> Path | None:
+    """The file of this name in the first of the folders that has it."""
+    files = (folder / name for folder in folders)
     return next((file for file in files if file.is_file()), None)
 
 
@@ -196,7 +194,7 @@ def _region(
         yield Problem(region, "prefill_bootinfo", "expected no prefill_path with it")
     filled = 0
     if region.prefill_path is not None and prefills is not None:
-        file = prefill_of(region, prefills)
+        file = found_in(prefills, region.prefill_path)
         filled = file.stat().st_size if file else 0
         if not filled:
             what = "is empty" if file else "is in none of the folders that are searched"

@@ -27,7 +27,7 @@ from cellreap.system.microkit.places import mapped, refusal
 from cellreap.system.microkit.policy import PdPolicy, Policy, RegionPolicy, read_policy
 from cellreap.system.microkit.reading import read_system
 from cellreap.system.microkit.rows import Row, System
-from cellreap.system.microkit.rules import prefill_of
+from cellreap.system.microkit.rules import found_in
 
 _PAGE: Final = 4096
 _CSPACE_BITS: Final = 8
@@ -63,8 +63,12 @@ def runnable_system(
     """
     folders = (*search, path.parent)
     described = read_system(path, board, folders)
-    files = {it.name: file for it in described.regions if (file := prefill_of(it, folders))}
-    fills = {name: relpath(file.resolve(), path.parent.resolve()) for name, file in files.items()}
+    files = {
+        it.name: file
+        for it in described.regions
+        if it.prefill_path is not None and (file := found_in(folders, it.prefill_path))
+    }
+    fills = {name: _relative(file, path) for name, file in files.items()}
     described = replace(described, regions=tuple(_sized(it, files) for it in described.regions))
     policy = Policy() if policy_path is None else read_policy(policy_path, described)
     _refuse(described, policy)
@@ -278,11 +282,15 @@ def _sized(region: rows.Region, files: Mapping[str, Path]) -> rows.Region:
     return replace(region, size=pages * region.page_size)
 
 
+def _relative(file: Path, path: Path) -> str:
+    """A file, relative to the folder of the description."""
+    return relpath(file.resolve(), path.parent.resolve())
+
+
 def _find(image: rows.ProgramImage, path: Path, folders: Sequence[Path]) -> str:
     """The program, relative to the description's folder."""
-    for folder in folders:
-        if (folder / image.path).is_file():
-            return relpath((folder / image.path).resolve(), path.parent.resolve())
+    if file := found_in(folders, image.path):
+        return _relative(file, path)
     looked = ", ".join(map(str, folders))
     more = "; --search names further folders" if len(folders) == 1 else ""
     raise image.error(f'no file "{image.path}"; looked in {looked}{more}', "path")
