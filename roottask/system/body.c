@@ -110,7 +110,7 @@ cr_status cr_body_init(const seL4_BootInfo *info, uintptr_t image_start)
     return frame == 0 || cr_arch_unmap_frame(frame) ? CR_ERR_MEMORY : CR_OK;
 }
 
-/* The frame that is mapped there, or 0. */
+/* The frame that may be mapped there, or 0. */
 static seL4_CPtr opened;
 
 seL4_Error cr_window_close(void)
@@ -126,6 +126,7 @@ seL4_Error cr_window_open(seL4_CPtr frame, uint32_t page_bits, int uncached, uin
     seL4_Error error = cr_window_close();
     *out = (uint8_t *)at;
     if (!error) {
+        opened = frame;
         error = uncached ? cr_arch_map_device(frame, seL4_CapInitThreadVSpace, at, 1)
                          : cr_arch_map_frame(frame, seL4_CapInitThreadVSpace, at, 1, 0);
         opened = error ? 0 : frame;
@@ -133,23 +134,29 @@ seL4_Error cr_window_open(seL4_CPtr frame, uint32_t page_bits, int uncached, uin
     return error;
 }
 
-static seL4_Error show(cr_slot cnode, uint32_t bits)
-{
-    return cr_mint(cr_slot_l1(cr_l1_spare()), cnode, seL4_AllRights,
-                   cr_cnode_data(CR_SUBSPACE_BITS - bits));
-}
+/* Whether a CNode may be visible in the spare slot: who made it so may have died since. */
+static int shown;
 
 seL4_Error cr_cnode_show(cr_slot cnode, uint32_t bits)
 {
-    const seL4_Error error = show(cnode, bits);
-    return error == seL4_DeleteFirst && !cr_cnode_hide() ? show(cnode, bits) : error;
+    seL4_Error error = shown ? cr_cnode_hide() : seL4_NoError;
+    if (!error) {
+        shown = 1;
+        error = cr_mint(cr_slot_l1(cr_l1_spare()), cnode, seL4_AllRights,
+                        cr_cnode_data(CR_SUBSPACE_BITS - bits));
+    }
+    return error;
 }
 
 /* A frame may be open that is visible only there. */
 seL4_Error cr_cnode_hide(void)
 {
-    const seL4_Error error = cr_window_close();
-    return error ? error : cr_delete(cr_slot_l1(cr_l1_spare()));
+    seL4_Error error = cr_window_close();
+    if (!error) {
+        error = cr_delete(cr_slot_l1(cr_l1_spare()));
+        shown = error != seL4_NoError;
+    }
+    return error;
 }
 
 static uint32_t count_tables(void)

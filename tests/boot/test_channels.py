@@ -8,6 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from cellreap.model.ids import is_channel
+from cellreap.system.config import Config
+from cellreap.system.config.signals import Channel
 from cellreap.testing import Target, together, with_bench, with_crashes, with_pd
 from kit.arches import ARCHES
 from kit.truth_traces import WITH_TRUTH
@@ -58,6 +60,30 @@ def test_a_pd_that_is_left_keeps_its_signals_when_the_channel_goes(
     )
     run = target_of("aarch64").run("channel", change=change)
     left = run.id("left")
+    assert {node for node, _ in run.destroys() if is_channel(node)}
+    assert left not in {node for node, _ in run.destroys()}
+    assert "n8" in run.of("CAPS", pd=left, cnode="cspace")[-1]["caps"]
+
+
+@pytest.mark.behaviour("S-11", "C-20")
+def test_so_does_one_whose_stop_fails_for_good(target_of: Callable[[str], Target]) -> None:
+    """It goes with the PD that handles its faults. The other one of its channel goes later."""
+
+    def with_channel(config: Config) -> Config:
+        ends = {"name": "far", "end": ({"pd": "patient"}, {"pd": "right"})}
+        far = Channel.model_validate(ends)
+        return config.model_copy(update={"channels": (*config.channels, far)})
+
+    change = together(
+        WITH_TRUTH,
+        with_channel,
+        with_pd("left", respawn=False),
+        with_pd("right", respawn=False),
+        with_crashes({"pd": "left", "how": "page-fault"}, {"pd": "right", "how": "page-fault"}),
+        with_bench(inject="step:2:error:always"),
+    )
+    run = target_of("aarch64").run("channel", change=change)
+    left = run.id("patient")
     assert {node for node, _ in run.destroys() if is_channel(node)}
     assert left not in {node for node, _ in run.destroys()}
     assert "n8" in run.of("CAPS", pd=left, cnode="cspace")[-1]["caps"]

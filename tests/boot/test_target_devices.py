@@ -167,13 +167,14 @@ def test_a_device_becomes_quiet_before_anything_of_its_driver_is_used_again(
 
 
 @pytest.mark.behaviour("E-05", "T-01")
+@pytest.mark.parametrize("deaths", [("step:1.1:fault", "step:1.2:fault"), ("step:1.2:error",)])
 def test_a_device_becomes_quiet_though_cleaners_die_at_that(
-    target_of: Callable[[str], Target],
+    target_of: Callable[[str], Target], deaths: tuple[str, ...]
 ) -> None:
     """One dies before it sees the device, the next before it has hidden it again."""
-    deaths = with_bench(inject=("step:1.1:fault", "step:1.2:fault"))
-    run = target_of("x86_64").run("driver_x86_64", change=together(with_dma("x86_64"), deaths))
-    assert [event["step"] for event in run.of("TAKEOVER")] == ["suspend", "suspend"]
+    change = together(with_dma("x86_64"), with_bench(inject=deaths))
+    run = target_of("x86_64").run("driver_x86_64", change=change)
+    assert [event["step"] for event in run.of("TAKEOVER")] == ["suspend"] * len(deaths)
     said = [text for text in run.says("driver") if "quiet, at" in text]
     assert [text.startswith("quiet") for text in said[1:]] == [True, True]
 

@@ -97,11 +97,12 @@ class Bells:
         return Cap("ep", self._doors.get(call.peer, 0), "WP", call.badge)
 
     def left(self, pd: str) -> Iterator[int]:
-        """The slots of a stopped PD in which it has what it signalled with, though no other PD had
-        the channel any more, and it went.
+        """The slots of a PD that is stopped, or was left, in which it has what it signals with,
+        though no other PD had the channel any more, and it went.
         """
-        there = self._context.slots.of(pd)
-        ends = self._config(pd).ends if pd in self._context.freed.stopped else ()
+        context, there = self._context, self._context.slots.of(pd)
+        keeps = pd in context.freed.stopped or pd in context.residue.doomed()
+        ends = self._config(pd).ends if keeps else ()
         return (end.slot for end in ends if end.slot and end.slot not in there)
 
     def threads(self, pd: str) -> Iterator[tuple[int, str]]:
