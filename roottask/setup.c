@@ -209,10 +209,10 @@ static int has_threads(const cr_image_header *image)
     return has;
 }
 
-static void make_core_space(int wanted, const char *type, cr_ref *out)
+static void make_core_space(int wanted, const char *type, uint32_t flags, cr_ref *out)
 {
     if (wanted) {
-        cr_must(cr_core_space(type, out), "a core space cannot be made");
+        cr_must(cr_core_space(type, flags, out), "a core space cannot be made");
     }
 }
 
@@ -221,14 +221,14 @@ void cr_set_up_system(void)
     const cr_image_header *image = cr_sys.image;
     trace_start(image);
     write_all(); /* PDs print too: the first line, which has the key, must come before theirs. */
-    make_core_space(1, "RESSPC", &cr_sys.resspc_space);
-    make_core_space(1, "PD", &cr_sys.pd_space);
-    make_core_space(has_memory(image), "MO", &cr_sys.mo_space);
-    make_core_space(has_memory(image), "VMR", &cr_sys.vmr_space);
-    make_core_space(image->ends.count > 0, "CHANNEL", &cr_sys.channel_space);
-    make_core_space(has_line(image, CR_LINE_IRQ), "IRQ", &cr_sys.irq_space);
-    make_core_space(has_line(image, CR_LINE_PORT), "PORT", &cr_sys.port_space);
-    make_core_space(has_threads(image), "ADS", &cr_sys.ads_space);
+    make_core_space(1, "RESSPC", 0, &cr_sys.resspc_space);
+    make_core_space(1, "PD", 0, &cr_sys.pd_space);
+    make_core_space(has_memory(image), "MO", 0, &cr_sys.mo_space);
+    make_core_space(has_memory(image), "VMR", CR_FLAG_REGIONS, &cr_sys.vmr_space);
+    make_core_space(image->ends.count > 0, "CHANNEL", 0, &cr_sys.channel_space);
+    make_core_space(has_line(image, CR_LINE_IRQ), "IRQ", 0, &cr_sys.irq_space);
+    make_core_space(has_line(image, CR_LINE_PORT), "PORT", 0, &cr_sys.port_space);
+    make_core_space(has_threads(image), "ADS", 0, &cr_sys.ads_space);
     cr_accounts_init();
 }
 

@@ -81,9 +81,10 @@ void cr_commit_space(const cr_new_space *make)
     cr_trace_change_end();
 }
 
-cr_status cr_core_space(const char *type, cr_ref *out)
+cr_status cr_core_space(const char *type, uint32_t flags, cr_ref *out)
 {
-    cr_new_space make = {.manager = cr_sys.root, .type = type, .name = "-", .flags = CR_FLAG_CORE};
+    cr_new_space make = {
+        .manager = cr_sys.root, .type = type, .name = "-", .flags = CR_FLAG_CORE | flags};
     cr_status status = cr_add_space_node(&make);
     if (status == CR_OK) {
         cr_commit_space(&make);

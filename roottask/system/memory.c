@@ -184,11 +184,6 @@ cr_status cr_memory_apply(const cr_new_memory *make, const cr_make_step *step)
     return error ? CR_ERR_MEMORY : CR_OK;
 }
 
-seL4_Error cr_memory_unmap(cr_ref region)
-{
-    return cr_revoke(cr_slot_at(cr_untyped_cap(*cr_memory_block(region))));
-}
-
 cr_status cr_memory_reserve(cr_new_memory *make)
 {
     const cr_status status = cr_memory_take(make);

@@ -36,15 +36,13 @@ typedef struct cr_new_memory {
 } cr_new_memory;
 
 /* Memory is made in steps: take, then each step of cr_memory_step in order.
- * cr_body_give_block removes everything from cr_memory_take on. */
+ * cr_body_give_block removes everything from cr_memory_take on. For a region this must come before
+ * its address space is destroyed: the kernel finds mappings by the number of the address space,
+ * which the next PD gets. */
 cr_status cr_memory_take(cr_new_memory *make);
 /* Step `at`, from 0. Returns 0 if there is no such step. */
 int cr_memory_step(const cr_new_memory *make, uint32_t at, cr_make_step *out);
 cr_status cr_memory_apply(const cr_new_memory *make, const cr_make_step *step);
-/* Takes a region's mappings, and leaves the rest of it to cr_body_give_block. The kernel finds
- * mappings by the number of their address space, which the next PD gets. So this must come before
- * the address space is destroyed: later it could take mappings of the next PD. */
-seL4_Error cr_memory_unmap(cr_ref region);
 /* Sets the block aside for its owner, if the owner has no such block. Nothing of it must exist. */
 cr_status cr_memory_reserve(cr_new_memory *make);
 

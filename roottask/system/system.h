@@ -523,7 +523,7 @@ cr_space_entry *cr_space_entry_of(cr_ref space);
 /* -- changes; each function traces its changes */
 
 cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint);
-cr_status cr_core_space(const char *type, cr_ref *out);
+cr_status cr_core_space(const char *type, uint32_t flags, cr_ref *out);
 
 /* Create a PD and start it, with its first edges. `slot`: for the creator's capability to it. If
  * the kernel refuses something, nothing has changed. CR_RESULT_MEMORY, FULL. FAILED: the ELF file

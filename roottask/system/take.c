@@ -369,24 +369,10 @@ static void lose_request(const cr_edge_info *edge, uint32_t entry, const void *w
     }
 }
 
-static cr_status unmap_regions(const cr_pd *pd)
-{
-    cr_edge_walk holds = cr_model_walk(cr_sys.model, pd->node, CR_EDGE_HOLD, CR_OUT);
-    while (cr_sys.memories > 0 && cr_model_next(&holds)) {
-        if (cr_is_region(holds.other) && cr_memory_unmap(holds.other)) {
-            return CR_ERR_KERNEL;
-        }
-    }
-    return CR_OK;
-}
-
 cr_status cr_take_pd(cr_pd *pd)
 {
     cr_sys.respawnable_gone |= (pd->flags & CR_IMAGE_RESPAWN) != 0;
-    cr_status status = unmap_regions(pd);
-    if (status == CR_OK) {
-        status = cr_body_give_block(&pd->body.block);
-    }
+    cr_status status = cr_body_give_block(&pd->body.block);
     if (status == CR_OK) {
         cr_tombstone_make(pd->node, pd);
         status = cr_rows_destroy(pd->node, 1, lose_request, 0);

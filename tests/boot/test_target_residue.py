@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from cellreap.model.ids import is_region
 from cellreap.runs.summary import tell
 from cellreap.system.config import Bench, Config, Crash, Depth
 from cellreap.testing import Run, Target, together, with_system
@@ -183,17 +184,20 @@ def test_what_could_not_be_freed_and_is_held_again_is_left_alone(
 def test_a_pd_that_is_left_may_have_lost_its_regions(
     target_of: Callable[[str], Target], arch: str
 ) -> None:
-    """They go before its body, which cannot be destroyed. The kernel is asked what there is."""
+    """They go before its body, which cannot be destroyed. The kernel has what the model has."""
     target, snapshots = target_of(arch), with_system(truth=True)
     whole = target.run("region")
-    step = next(step for step in whole.of("STEP") if step["name"] == "destroy-pd")
-    assert step["kinds"] == "revoke:3"
-    number = whole.of("STEP").index(step) + 1
-    failure = Bench(inject=(f"step:{number}.3:error:always",))
+    steps = whole.of("STEP")
+    number = next(at for at, step in enumerate(steps, 1) if step["name"] == "destroy-pd")
+    failure = Bench(inject=(f"step:{number}:error:always",))
     fails = together(snapshots, lambda config: config.model_copy(update={"bench": failure}))
     run = target.boot("region", change=fails)
     assert run.report.violations == []
-    assert {node for name, node, _ in left(run) if name == "destroy-pd"} == {step["node"]}
+    pd = steps[number - 1]["node"]
+    assert {node for name, node, _ in left(run) if name == "destroy-pd"} == {pd}
+    regions = {step["node"] for step in steps[:number] if is_region(step["node"])}
+    assert len(regions) == 2
+    assert regions.isdisjoint(row[1] for row in run.state(1))
 
 
 @pytest.mark.behaviour("S-11")

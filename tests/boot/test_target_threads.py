@@ -35,7 +35,7 @@ def leaves_a_thread(config: Config) -> Config:
     """They do not come back. The thread that crashes cannot be destroyed."""
     pds = tuple(pd.model_copy(update={"respawn": False}) for pd in config.pds)
     config = config.model_copy(update={"pds": pds, "crashes": config.crashes[:1]})
-    return with_bench(inject=("step:11:error:always",))(config)
+    return with_bench(inject=("step:12:error:always",))(config)
 
 
 @pytest.mark.behaviour("C-16", "E-01")

@@ -72,11 +72,19 @@ class Leaving(Target):
             self.mourning.over(n)
 
 
-def residue_run() -> list[Draft]:
-    """Block server 1 is left. Another cleanup comes, and then two later runs."""
+def residue_run(attaches: bool = False) -> list[Draft]:
+    """Block server 1 is left. Another cleanup comes, and then two later runs.
+
+    attaches: it has memory of the database in its address space.
+    """
     target = Leaving(0, 0)
     target.setting("fail-step", "error", 1, 0, FAILURES)
     pds = block_fs_db_app(target)
+    if attaches:
+        memory = target.memory(pds["db"])
+        target.body_cap(pds["db"], target.pd_left)
+        target.send_memory(pds["db"], memory, target.pd_left)
+        target.memory(target.pd_left, memory)
     target.quiet()
     target.fault(pds["block_server_1"])
     target.cleanup()

@@ -1135,6 +1135,10 @@ class Target:
                     self._stop(pd)
                 step("suspend", "-", pd, self.stop_calls[pd])
 
+        def free(res: str) -> None:
+            kinds = ("revoke",) if res in self.memories else take(res)
+            step("destroy-resource", res, "-", kinds, partial(self.free_memory, res))
+
         dead = dict(plan.destroyed_pds)
         suspend([pd for pd in dead if dead[pd] == 0])
         for group in plan.groups:
@@ -1184,20 +1188,22 @@ class Target:
                 body = before.body_of(node) if node in dead else None
                 if body is not None:
                     step("destroy-resource", body, "-", take(body))
+                for res in filter(is_region, plan.core_freed):
+                    if (node, res) in before.holds:
+                        free(res)
+                        gone.add(res)
                 if node in dead and self.fails(n, node):
                     continue
                 if node in dead:
-                    regions = sum(is_region(held) for pd, held in before.holds if pd == node)
-                    kinds = ("revoke",) * (1 + regions)
-                    step("destroy-pd", node, node, kinds, partial(self.free_pd, node))
+                    step("destroy-pd", node, node, ("revoke",), partial(self.free_pd, node))
                 else:
                     step("destroy-space", node)
                 gone.add(node)
         self.going.pop(n, None)
         self.leave(n)
         for res in plan.core_freed:
-            kinds = ("revoke",) if res in self.memories else take(res)
-            step("destroy-resource", res, "-", kinds, partial(self.free_memory, res))
+            if res not in gone:
+                free(res)
         self._empty_slots(plan, before)
         for to, notices in self._batches(self._still_owed(plan)):
             effect = partial(self._put_all, n, notices)
@@ -1228,7 +1234,7 @@ class Target:
         for pd, body in plan.revoked_bodies:
             if body in was.nodes and body not in self.model.nodes:
                 self._tell_loss(pd, _pd_of(body))
-        self.going[n] = len(gone)
+        self.going[n] = len(gone & plan.doomed())
 
     def _batches(
         self, plan: reference.Plan

@@ -16,7 +16,7 @@ static int fits_flags(const cr_model *model, uint32_t index)
     if (node->kind == CR_NODE_PD) {
         allowed = CR_FLAG_ROOT | CR_FLAG_PINNED;
     } else if (node->kind == CR_NODE_SPACE) {
-        allowed = CR_FLAG_CORE;
+        allowed = CR_FLAG_CORE | CR_FLAG_REGIONS;
     }
     return (node->flags & ~allowed) == 0 &&
            ((node->flags & CR_FLAG_ROOT) != 0) == (index == model->root);
@@ -62,7 +62,7 @@ static int parent_agrees(const cr_model *model, uint32_t index)
         return 0;
     }
     if (is_space) {
-        return (node->flags & CR_FLAG_CORE) == 0 || other == model->root;
+        return node->flags == 0 || other == model->root;
     }
     return node->type == parent->type;
 }

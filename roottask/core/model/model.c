@@ -698,10 +698,10 @@ cr_status cr_model_add_space(cr_model *model, uint32_t type, uint32_t number, ui
     if (status != CR_OK) {
         return status;
     }
-    if ((flags & ~(uint32_t)CR_FLAG_CORE) != 0) {
+    if ((flags & ~(uint32_t)(CR_FLAG_CORE | CR_FLAG_REGIONS)) != 0) {
         return CR_ERR_ARG;
     }
-    if ((flags & CR_FLAG_CORE) != 0 && manager.index != model->root) {
+    if (flags != 0 && manager.index != model->root) {
         return CR_ERR_ARG; /* only the root task serves core types */
     }
     if (model->free_node == CR_NONE) {

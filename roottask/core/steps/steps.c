@@ -197,34 +197,6 @@ static int is_later(const cr_journal *journal)
     return has_left(journal) || journal->told != 0;
 }
 
-/* The next step for a doomed node that is not yet destroyed. */
-static cr_status name_destroying(cr_journal *journal, const cr_model *model, cr_ref node,
-                                 const cr_node_info *info)
-{
-    cr_edge_info edge = {.from = nothing, .to = nothing};
-    cr_status status = CR_OK;
-    uint32_t found;
-    if (info->kind == CR_NODE_PD) {
-        if ((found = cr_model_first(model, node, CR_EDGE_BODY, CR_OUT)) != CR_NONE) {
-            status = cr_model_edge(model, found, &edge);
-            name(journal, CR_STEP_DESTROY_RESOURCE, edge.to, 1);
-        } else {
-            name(journal, CR_STEP_DESTROY_PD, nothing, 1);
-        }
-    } else if ((found = cr_model_first(model, node, CR_EDGE_REQUEST, CR_IN)) != CR_NONE) {
-        status = cr_model_edge(model, found, &edge);
-        name(journal, CR_STEP_CUT_REQUEST, edge.from, 1);
-    } else if ((found = cr_model_first(model, node, CR_EDGE_SUBSET, CR_IN)) != CR_NONE) {
-        status = cr_model_edge(model, found, &edge);
-        const uint32_t most = has_left(journal) ? 1 : CR_STEP_AT_ONCE;
-        name(journal, CR_STEP_DESTROY_RESOURCE, edge.from,
-             info->members < most ? info->members : most);
-    } else {
-        name(journal, CR_STEP_DESTROY_SPACE, nothing, 1);
-    }
-    return status;
-}
-
 static int is_doomed_in(const cr_plan *plan, cr_ref node)
 {
     for (uint32_t i = 0; i < plan->n_doomed; i++) {
@@ -249,6 +221,68 @@ static int is_held(const cr_model *model, const cr_plan *plan, cr_ref resource, 
         }
     }
     return 0;
+}
+
+/* Whether a core resource that the plan frees is there. A PD may have been given it anew. Then it
+ * is not to be freed. */
+static int is_to_free(const cr_journal *journal, const cr_plan *plan, const cr_model *model,
+                      cr_ref resource)
+{
+    return remains(model, resource) && !(is_later(journal) && is_held(model, plan, resource, 0));
+}
+
+static int is_region(const cr_model *model, cr_ref resource)
+{
+    cr_node_info space;
+    return cr_model_get(model, cr_model_space(model, resource), &space) == CR_OK &&
+           (space.flags & CR_FLAG_REGIONS) != 0;
+}
+
+/* A region of a doomed PD's address space, if the plan frees it. */
+static cr_ref find_region(const cr_journal *journal, const cr_plan *plan, const cr_model *model,
+                          cr_ref pd)
+{
+    cr_edge_walk holds = cr_model_walk(model, pd, CR_EDGE_HOLD, CR_OUT);
+    while (cr_model_next(&holds)) {
+        const uint32_t rows = is_region(model, holds.other) ? plan->n_core_freed : 0;
+        for (uint32_t i = 0; i < rows; i++) {
+            if (is_same(plan->core_freed[i], holds.other) &&
+                is_to_free(journal, plan, model, holds.other)) {
+                return holds.other;
+            }
+        }
+    }
+    return nothing;
+}
+
+/* The next step for a doomed node that is not yet destroyed. */
+static cr_status name_destroying(cr_journal *journal, const cr_plan *plan, const cr_model *model,
+                                 cr_ref node, const cr_node_info *info)
+{
+    cr_edge_info edge = {.from = nothing, .to = nothing};
+    cr_status status = CR_OK;
+    uint32_t found;
+    if (info->kind == CR_NODE_PD) {
+        if ((found = cr_model_first(model, node, CR_EDGE_BODY, CR_OUT)) != CR_NONE) {
+            status = cr_model_edge(model, found, &edge);
+            name(journal, CR_STEP_DESTROY_RESOURCE, edge.to, 1);
+        } else {
+            const cr_ref region = find_region(journal, plan, model, node);
+            const int found = region.index != CR_NONE;
+            name(journal, found ? CR_STEP_DESTROY_RESOURCE : CR_STEP_DESTROY_PD, region, 1);
+        }
+    } else if ((found = cr_model_first(model, node, CR_EDGE_REQUEST, CR_IN)) != CR_NONE) {
+        status = cr_model_edge(model, found, &edge);
+        name(journal, CR_STEP_CUT_REQUEST, edge.from, 1);
+    } else if ((found = cr_model_first(model, node, CR_EDGE_SUBSET, CR_IN)) != CR_NONE) {
+        status = cr_model_edge(model, found, &edge);
+        const uint32_t most = has_left(journal) ? 1 : CR_STEP_AT_ONCE;
+        name(journal, CR_STEP_DESTROY_RESOURCE, edge.from,
+             info->members < most ? info->members : most);
+    } else {
+        name(journal, CR_STEP_DESTROY_SPACE, nothing, 1);
+    }
+    return status;
 }
 
 /* Names the step for the row at the cursor. *needed: 0 if the row needs no step. */
@@ -282,7 +316,7 @@ static cr_status name_step(cr_journal *journal, const cr_plan *plan, const cr_mo
             return status;
         }
         *needed = 1;
-        return name_destroying(journal, model, node, &info);
+        return name_destroying(journal, plan, model, node, &info);
     }
     case PHASE_TELL:
         if ((status = cr_model_get(model, plan->pre_destroy[at].node, &info)) == CR_OK) {
@@ -294,8 +328,7 @@ static cr_status name_step(cr_journal *journal, const cr_plan *plan, const cr_mo
         return status;
     case PHASE_CORE: {
         const cr_ref node = plan->core_freed[at];
-        /* A PD may have been given it anew. Then it is not to be freed. */
-        *needed = remains(model, node) && !(is_later(journal) && is_held(model, plan, node, 0));
+        *needed = is_to_free(journal, plan, model, node);
         name(journal, CR_STEP_DESTROY_RESOURCE, node, 1);
         return CR_OK;
     }
@@ -489,8 +522,8 @@ static cr_status at_cursor(cr_journal *journal, cr_plan *plan, const cr_model *m
                : CR_ERR_CORRUPT;
 }
 
-/* Whether a resource is in the doomed space at the cursor, or is the body of the PD there. One that
- * is gone is nobody's. */
+/* Whether a resource is in the doomed space at the cursor, or is the body of the PD there or a
+ * region of it. One that is gone is nobody's. */
 static int is_of_row(const cr_journal *journal, const cr_plan *plan, const cr_model *model,
                      cr_ref resource)
 {
@@ -505,6 +538,8 @@ static int is_of_row(const cr_journal *journal, const cr_plan *plan, const cr_mo
     }
     const cr_ref node = plan->doomed[at].node;
     return is_same(info.space, node) ||
+           (is_region(model, resource) &&
+            cr_model_count(model, CR_EDGE_HOLD, node, resource) > 0) ||
            (cr_model_edge(model, cr_model_first(model, node, CR_EDGE_BODY, CR_OUT), &body) ==
                 CR_OK &&
             is_same(body.to, resource));

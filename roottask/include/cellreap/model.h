@@ -66,7 +66,8 @@ typedef enum cr_node_state {
 enum {
     CR_FLAG_ROOT = 1,   /* PD: the root task; at most one in a model */
     CR_FLAG_PINNED = 2, /* PD: REQUEST and HOLD do not doom it; LINK and FAULT do */
-    CR_FLAG_CORE = 4    /* space: of a type that the root task itself serves */
+    CR_FLAG_CORE = 4,   /* space: of a type that the root task itself serves */
+    CR_FLAG_REGIONS = 8 /* core space: its resources are parts of their holders' address spaces */
 };
 
 /* CR_EDGE_KIND(enumerator, number, name in a model state, meaning). A kind without a name has no

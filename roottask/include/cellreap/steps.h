@@ -11,9 +11,9 @@
  *   3. Subscribers are told, group by group, and are waited for after each group.
  *   4. The other doomed PDs are stopped, but not those with destructors.
  *   5. The doomed nodes are destroyed group by group: a space after the requests to it and the
- *      resources in it, a PD after the capability to its body. Before that, the PDs of the group
- *      that have destructors are told, awaited and stopped.
- *   6. Core resources that no PD holds any more are freed.
+ *      resources in it, a PD after the capability to its body and the regions of its address space.
+ *      Before that, the PDs of the group that have destructors are told, awaited and stopped.
+ *   6. Other core resources that no PD holds any more are freed.
  *   7. The owed notices are queued.
  *
  * cr_plan_again may replace the consequences of the plan until the last AWAIT of 3 is done, because

@@ -13,6 +13,7 @@ import pytest
 from cellreap.headers import constant
 from cellreap.model.csvstate import STATE_VERSION, read_state
 from cellreap.model.graph import DESTRUCTOR, Model
+from cellreap.model.ids import is_region
 from cellreap.model.reference import Plan, destructors, plan
 from kit.core_support import SCENARIO, random_model, system
 from kit.paths import VERSIONS
@@ -89,6 +90,26 @@ def test_the_chain_leaves_the_state_that_the_reference_leaves(seed: int) -> None
         told_as_the_page_says(once.done, once.wanted)
         repeated = compare(model, crash, *depths, seed)
         assert without_repeats(repeated.done) == without_repeats(once.done)
+
+
+@pytest.mark.behaviour("T-04")
+@pytest.mark.parametrize("leaves", [False, True])
+def test_no_region_outlives_a_pd_of_whose_address_space_it_is_a_part(leaves: bool) -> None:
+    parts = 0
+    for seed in range(60):
+        rng = random.Random(seed)
+        model = random_model(rng)
+        cleaner = Cleaner(model, next(pd for pd in model.pds() if pd != "PD_0"), None, 0)
+        cleaner.run(leave=rng if leaves else None, keep=0.5 if leaves else 0)
+        holders = Counter(node for pd, node in model.holds if pd != "PD_0")
+        parts_of_one = {node for node in filter(is_region, cleaner.wanted.core_freed)
+                        if holders[node] == 1}  # fmt: skip
+        order = [pd or node for name, node, pd in cleaner.done if name.startswith("destroy-")]
+        for pd, node in model.holds:
+            if pd in order and node in parts_of_one:
+                assert node in order[: order.index(pd)]
+                parts += 1
+    assert parts > 10
 
 
 @pytest.mark.behaviour("X-24")

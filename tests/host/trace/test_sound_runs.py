@@ -4,17 +4,19 @@
 from __future__ import annotations
 
 import io
+import itertools
 import subprocess
 import sys
 
 import pytest
 
 from cellreap import headers
-from cellreap.model.ids import ROOT
+from cellreap.model.ids import ROOT, is_region
 from cellreap.runs.expectation import expected_by
 from cellreap.runs.follow import Follower
 from cellreap.runs.summary import tell
 from cellreap.trace.check import check_stream
+from cellreap.trace.check.running import DESTROYING
 from cellreap.trace.explain import Explain
 from cellreap.trace.frames import MARK
 from cellreap.trace.reading import Reading, read_trace
@@ -26,6 +28,7 @@ from kit.overlap_run import overlap_run
 from kit.paths import GOLDENS, TESTS
 from kit.paths import ROOT as ROOT_FOLDER
 from kit.records import line_of, line_with, log_of
+from kit.residue_run import residue_run
 from kit.simulated_runs import left_run
 from kit.stop_run import Ending
 from kit.trace_simulator import Target
@@ -336,6 +339,34 @@ def test_memory_that_only_a_resource_refers_to_is_freed_with_it(part: bool) -> N
     target.free_memory(memory)
     target.account()
     assert rules(target.end()) == set()
+
+
+@pytest.mark.behaviour("T-04")
+def test_a_region_goes_before_the_pd_of_whose_address_space_it_is_a_part() -> None:
+    """And what it maps goes after the PD."""
+    target = Target(0, 0, "mapped")
+    pd = target.pd("attacher")
+    memory = target.memory(pd)
+    region = target.memory(pd, memory)
+    target.quiet()
+    target.fault(pd)
+    target.cleanup()
+    drafts = target.end()
+    assert rules(drafts) == set()
+    gone = [each for each in drafts if each[0] == "STEP" and each[1]["name"] in DESTROYING.values()]
+    assert [each[1]["node"] for each in gone] == [region, pd, memory]
+    for first, second in itertools.pairwise(gone):
+        moved = [each for each in drafts if each is not first]
+        moved.insert(moved.index(second) + 1, first)
+        assert rules(moved) == {"cleanup.parts"}
+
+
+@pytest.mark.behaviour("X-24")
+def test_a_region_may_go_though_its_pd_is_left() -> None:
+    drafts = residue_run(attaches=True)
+    gone = [each for each in drafts if each[0] == "STEP" and is_region(str(each[1]["node"]))]
+    assert [each[1]["name"] for each in gone] == ["destroy-resource"]
+    assert rules(drafts) == set()
 
 
 @pytest.mark.behaviour("S-15")

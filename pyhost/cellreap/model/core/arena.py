@@ -9,7 +9,7 @@ from typing import Any
 
 from cellreap.errors import UsageError
 from cellreap.model.core.library import CoreError, allocator, load_core, names_of
-from cellreap.model.ids import CORE_TYPES, ROOT, parse_id
+from cellreap.model.ids import CORE_TYPES, REGION, ROOT, parse_id
 
 
 class Arena:
@@ -53,13 +53,19 @@ class Arena:
         self._add(id_, lambda out: self.lib.cr_model_add_pd(self.model, parts.number, flags, out))
         self._pds.add(id_)
 
+    def flags_of_space(self, type_: str) -> int:
+        """The flags of a space of the type."""
+        core: int = self.lib.CR_FLAG_CORE if type_ in CORE_TYPES else 0
+        regions: int = self.lib.CR_FLAG_REGIONS if type_ == REGION else 0
+        return core | regions
+
     def add_space(self, id_: str, manager: str) -> None:
         """Adds a space. The type in its id decides whether it is a core space."""
         parts = parse_id(id_)
         if parts is None or parts.kind != "RESOURCE_SPACE":
             raise UsageError(f"'{id_}' is no id of a space")
         number = self._types.setdefault(parts.type, len(self._types))
-        flags = self.lib.CR_FLAG_CORE if parts.type in CORE_TYPES else 0
+        flags = self.flags_of_space(parts.type)
         ref = self.ref(manager)
         self._add(
             id_,

@@ -15,7 +15,7 @@ from cellreap.model.closeness import Closeness
 from cellreap.model.core.arena import Arena
 from cellreap.model.core.library import CoreError, allocator, names_of
 from cellreap.model.graph import Edge, Model
-from cellreap.model.ids import CORE_TYPES, ROOT
+from cellreap.model.ids import ROOT
 from cellreap.model.metrics import weight_of
 from cellreap.model.plan import Broken, Plan
 
@@ -95,7 +95,7 @@ class CoreModel(Arena):
         in_order = ordered == list(places)
         at = places if in_order else {id_: place for place, id_ in enumerate(ordered)}
         pd, space, resource = lib.CR_NODE_PD, lib.CR_NODE_SPACE, lib.CR_NODE_RESOURCE
-        root, pinned, core = lib.CR_FLAG_ROOT, lib.CR_FLAG_PINNED, lib.CR_FLAG_CORE
+        root, pinned = lib.CR_FLAG_ROOT, lib.CR_FLAG_PINNED
         rows = []
         for id_ in ordered:
             node = model.nodes[id_]
@@ -104,7 +104,7 @@ class CoreModel(Arena):
                 flags = (root if id_ == ROOT else 0) | (pinned if node.pinned else 0)
                 rows.append((id_, pd, 0, number, flags, 0))
             elif node.kind == "RESOURCE_SPACE":
-                flags = core if node.type in CORE_TYPES else 0
+                flags = self.flags_of_space(node.type)
                 parent = at[model.manager[id_]]
                 rows.append((id_, space, self._types[node.type], number, flags, parent))
             else:

@@ -9,7 +9,7 @@ A step that failed too often in the second run over its phase, or in a later run
 the steps that depend on it:
 
 - all other steps of the same doomed node: the requests to a space, the resources in it, the space
-  itself; the capability to a PD's body, and the PD;
+  itself; the capability to a PD's body, the regions of its address space, and the PD;
 - the destruction of a PD whose space is left;
 - the destruction of a core resource that a PD holds which is left;
 - a notice about a node that is left.
@@ -25,7 +25,6 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from cellreap.model.ids import is_region
 from cellreap.trace.check.context import Concern, Context, outside
 from cellreap.trace.check.independent import touched, without
 from cellreap.trace.check.running import DESTROYING, MAX_CLEANUPS, Row, Running
@@ -55,8 +54,8 @@ def entry_of(running: Running, step: Row) -> str:
     name, node, pd = step
     if name == "suspend":
         return pd
-    space = running.space_of(node)
-    return running.dead.get(node, node if space is None else space)
+    entry = running.space_of(node) or node
+    return running.regions.get(node, running.dead.get(node, entry))
 
 
 def remaining(running: Running) -> set[str]:
@@ -69,7 +68,8 @@ def blocked(running: Running) -> set[str]:
     found = {entry_of(running, step) for step in running.kept if step[0] != "notify"}
     found.update(running.managers[space] for space in found & running.managers.keys())
     for resource, holders in running.core_freed.items():
-        if holders & found:
+        went_before = resource in running.regions and resource in running.destroyed
+        if holders & found and not went_before:
             found.add(resource)
     return found
 
@@ -206,15 +206,9 @@ class Residue(Concern):
     def may_lack(self, node: str, pd: str = "-") -> bool:
         """Whether a step that failed for good may have taken the PD's capability to the node.
 
-        Without a PD: the root task's own to it. The regions of a PD go before its body, and are
-        rows of the model until its cleanup is over.
+        Without a PD: the root task's own to it.
         """
         steps = {("destroy-resource", node, "-"), ("cut-request", node, pd)}
-        if is_region(node):
-            holders = [holder for holder, held in self.context.model.holds if held == node]
-            steps |= {("destroy-pd", holder, holder) for holder in holders}
-            if not holders:
-                return True
         return any(steps & running.failed for running in self.of.values())
 
     def _rest(self) -> list[Running]:

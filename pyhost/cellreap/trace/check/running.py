@@ -11,7 +11,7 @@ from typing import Final
 from cellreap import headers
 from cellreap.model import reference
 from cellreap.model.digest import of_plan
-from cellreap.model.ids import ROOT, kind_of
+from cellreap.model.ids import ROOT, is_region, kind_of
 from cellreap.model.indexed import IndexedModel
 from cellreap.trace.check.independent import touched
 from cellreap.trace.check.slots import Reservation
@@ -198,10 +198,14 @@ class Running:
         self.bodies = {pd: before.body_of(pd) for pd in self.depth}
         self.dead = {body: pd for pd, body in self.bodies.items() if body is not None}
         """body resource -> its doomed PD"""
+        self.regions: dict[str, str] = {}
+        """region that goes -> the doomed PD of whose address space it is a part"""
         self.core_freed: dict[str, set[str]] = {resource: set() for resource in plan.core_freed}
         for pd, node in before.holds:
             if node in self.core_freed and pd in self.depth:
                 self.core_freed[node].add(pd)
+                if is_region(node):
+                    self.regions[node] = pd
         self.to_destroy = {*self.depth, *spaces, *plan.core_freed}
         self.to_destroy.update(body for body in self.bodies.values() if body is not None)
         self.to_destroy.update(*self.members.values())
@@ -316,9 +320,11 @@ class Running:
 
     def must_go_before(self, node: str) -> set[str]:
         """The nodes that must be destroyed before this node."""
-        others = {*self.members.get(node, ()), *self.core_freed.get(node, ())}
-        body = self.bodies.get(node)
-        return others if body is None else {*others, body}
+        if node in self.depth:
+            of = {**self.dead, **self.regions}
+            return {part for part, pd in of.items() if pd == node}
+        others = self.members if node in self.members else self.core_freed
+        return others.get(node, set()) - {self.regions.get(node, node)}
 
     def expected_steps(self) -> Counter[Row]:
         """The steps (name, node, pd), except cut-request, which depends on the order."""

@@ -20,8 +20,8 @@ step:
   wait at its endpoint are cancelled, the capabilities of all holders are revoked, and their parent
   is deleted. If the server is stopped, its endpoint is gone, and all of them with it. The server of
   the capability to a PD is the root task, which always lives.
-- `destroy-pd`: each region of the PD is revoked, and then its untyped, of which everything else of
-  it was made.
+- `destroy-pd`, and `destroy-resource` for memory: the untyped of which everything of it was made is
+  revoked.
 - `tell`, `notify`: the receiver is signalled if it is not stopped and had nothing to fetch before
   the step. A signal stays until it is received, and the receiver then fetches until nothing is
   left.
@@ -39,7 +39,7 @@ from typing import Final
 
 from cellreap import headers
 from cellreap.model import reference
-from cellreap.model.ids import ROOT, is_line, is_memory, is_region, number_of, parse_id
+from cellreap.model.ids import ROOT, is_line, is_memory, number_of, parse_id
 from cellreap.trace.check.context import Concern, Context, within
 from cellreap.trace.check.independent import stands_for
 from cellreap.trace.check.own_slots import has_parent, is_of_microkit
@@ -472,11 +472,7 @@ class Calls(Concern):
         """The calls that a step needs. None if the step itself is wrong."""
         if name == "suspend":
             return self._stops.get(pd)
-        if name == "destroy-pd":
-            edges = self.context.model.edges_at(node)
-            regions = sum(kind == "HOLD" and is_region(held) for kind, _, held in edges)
-            return _times(DESTROYS_BODY, 1 + regions)
-        if name == "destroy-resource" and is_memory(node):
+        if name == "destroy-pd" or is_memory(node):
             return DESTROYS_BODY
         if name == "destroy-resource" and not has_parent(self.context, node):
             return {}
