@@ -11,8 +11,10 @@ import pytest
 
 from cellreap.cli.check_cmd import summary
 from cellreap.trace.check import Report, check_stream, configured_edges, report_json
+from cellreap.trace.expected import ExpectedCall, ExpectedPd
 from cellreap.trace.reading import read_trace
 from cellreap.trace.writer import Draft, seal
+from kit.configured_story import expected
 from kit.hung_run import hung_run
 from kit.records import fits
 from kit.trace_simulator import Target
@@ -123,6 +125,19 @@ def test_who_leaves_its_endpoint_alone_is_called_by_somebody(
     drafts: Callable[[], list[Draft]], broken: set[str]
 ) -> None:
     assert rules(drafts()) == broken
+
+
+@pytest.mark.parametrize(
+    ("calls", "broken"), [((ExpectedCall("server", 9, 0),), False), ((), True)]
+)
+def test_the_configuration_tells_who_can_call_without_a_request(
+    calls: tuple[ExpectedCall, ...], broken: bool
+) -> None:
+    pds = tuple(ExpectedPd(name, 1, calls=its) for name, its in (("server", ()), ("client", calls)))
+    drafts = leaves_its_endpoint(400, called=False, unmade="request")
+    system = replace(expected(), pds=pds, sizes=None)
+    report = check_stream(io.BytesIO("\n".join(seal(drafts)).encode()), "trace", expected=system)
+    assert ("hung.waits" in {problem.rule for problem in report.violations}) == broken
 
 
 @pytest.mark.parametrize(("call_ms", "broken"), [(0, set()), (100, {"hung.missing"})])

@@ -41,7 +41,9 @@ class Blame(Concern):
         self.taken: tuple[str, str] | None = None
         """A PD and its fault handler, which must wait for the PD: its fault was just taken over."""
         self.calls_untold = False
-        """a space or request was not made: who can call over a channel may lack it"""
+        """a space or request was not made: who can call over a channel may lack it, which nobody
+        knows without the configuration
+        """
 
     # -- for other concerns
 
@@ -63,12 +65,16 @@ class Blame(Concern):
 
     def can_wait_for(self, by: str, pd: str) -> bool:
         """Whether a chain of calls and held faults can lead from one PD to the other."""
-        return self.calls_untold or pd in beyond(by, self._waits_for)
+        unknown = self.calls_untold and self.context.expected is None
+        return unknown or pd in beyond(by, self._waits_for)
 
     def _waits_for(self, pd: str) -> Collection[str]:
         """The PDs that a PD may wait for: who holds its fault, else those that it can call."""
-        fault = self.held.get(pd)
-        return self.context.slots.servers_of(pd) if fault is None else (fault.handler,)
+        fault, edges = self.held.get(pd), self.context.configured.edges
+        if fault is not None:
+            return (fault.handler,)
+        peers = (edges.live(call.peer) for call in edges.config(pd).calls)
+        return {*self.context.slots.servers_of(pd), *filter(None, peers)}
 
     def queued(self, event: Event) -> None:
         """A FAULT notice is queued."""
