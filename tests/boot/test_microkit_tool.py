@@ -53,8 +53,6 @@ def alike(facts: dict[str, Facts], free: list[int]) -> dict[str, Facts]:
     ranks = sorted({pd.priority for pd in facts.values()})
     for pd in facts.values():
         pd.priority = ranks.index(pd.priority)
-        if pd.time[0] == pd.time[1]:
-            pd.time = (0, 0)
         for at in free:
             pd.memory = pd.memory[:at] + bytes(8) + pd.memory[at + 8 :]
     return facts

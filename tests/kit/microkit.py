@@ -150,6 +150,10 @@ def spoken(folder: Path, system: str = "a") -> str:
         return Lines().without(file).decode(errors="replace")
 
 
-def pd(name: str, more: str = "", within: str = "", program: str = "hello") -> str:
+LONG_TURNS: Final = 'budget="20000"'
+"""PDs of one priority print their lines one after the other then, also on a busy machine."""
+
+
+def pd(name: str, more: str = LONG_TURNS, within: str = "", program: str = "hello") -> str:
     image = f'<program_image path="{program}.elf"/>'
     return f'<protection_domain name="{name}" {more}>{image}{within}</protection_domain>'

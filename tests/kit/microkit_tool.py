@@ -33,6 +33,8 @@ OWN: Final = {2, 3, 4, 5}
 """Slots that each PD has for itself, or for Microkit's monitor."""
 WRITE, CACHED = 1, 1
 """The bits of a page's rights, and of its attributes on aarch64."""
+DEFAULT_US: Final = 1000
+"""Microkit's budget and period. A passive PD has no others here."""
 PAGE, LARGE = 0x1000, 0x20_0000
 MAGIC: Final = struct.pack("<Q", 0x5E14_DEAD_14DE_5EAD)
 HEADER, REGION = struct.Struct("<80xQ"), struct.Struct("<QQQQ")
@@ -190,8 +192,7 @@ def of_cellreap(made: Imported, folder: Path, board: Board) -> dict[str, Facts]:
                 if each.pd == pd.name:
                     cached = board.arch != "aarch64" or region.caches(each)
                     own.maps.add((each.address, region.size, each.writable, cached))
-        if pd.budget_us:
-            own.time = pd.budget_us, pd.period_us or pd.budget_us
+        own.time = (pd.budget_us or DEFAULT_US, pd.period_us or DEFAULT_US)
         own.priority, own.stack = pd.priority, (pd.stack_pages or 1) * PAGE
         found[names[pd.name]] = own
     return found

@@ -301,13 +301,12 @@ def _time(pd: rows.Pd) -> dict[str, object]:
     if pd.passive:
         return {"passive": True}
     period = pd.budget if pd.period is None else pd.period
-    if 0 < pd.budget == period:
-        return {}  # in turn, as all are
     least, most = TIMES_US
     for name, us in (("budget", pd.budget), ("period", period)):
         if not least <= us <= most:
             raise pd.error(f"{us} us cannot be run; expected {least} to {most}", name)
-    return {"budget_us": pd.budget, "period_us": period, "overrun": "wait"}
+    ends = {"overrun": "wait"} if pd.budget < period else {}
+    return {"budget_us": pd.budget, "period_us": period, **ends}
 
 
 def _family(
