@@ -280,7 +280,13 @@ static void stop(cr_pd *pd, cr_cause cause)
 {
     cr_end_note(pd, endings[cause]);
     cr_truth(CR_TRUTH_BETWEEN);
+    for (int i = 0; i < CR_CALL_COUNT; i++) {
+        pd->stop_calls[i] = 0 - cr_calls[i];
+    }
     cr_must(cr_execution_stop(pd), "a PD cannot be stopped");
+    for (int i = 0; i < CR_CALL_COUNT; i++) {
+        pd->stop_calls[i] += cr_calls[i];
+    }
 }
 
 /* Begins the cleanup that was just planned. */

@@ -282,13 +282,14 @@ static cr_status carry_out(const cr_step *step, uint32_t epoch)
 /* -- the line of a step: what is there before the step, which may destroy it */
 
 /* The calls that stopped a PD count for the cleanup that destroys it, even if the PD was stopped
- * before that step. */
-static void note_earlier_stop(const cr_pd *pd, cr_carried *at)
+ * before that step. They count once, though the step may be left and begin again. */
+static void note_earlier_stop(cr_pd *pd, cr_carried *at)
 {
     at->counted = 0;
     for (int i = 0; i < CR_CALL_COUNT; i++) {
         at->before[i] -= pd->stop_calls[i]; /* unsigned: the difference at the end is right */
         cr_sup.cleaner.now.calls += pd->stop_calls[i];
+        pd->stop_calls[i] = 0;
     }
 }
 
@@ -310,7 +311,7 @@ static void note_resources(const cr_step *step, cr_ref out[CR_STEP_AT_ONCE])
 static void note_beginning(const cr_step *step)
 {
     cr_carried *at = &cr_sup.cleaner.at;
-    const cr_pd *pd = cr_pd_of(step->pd);
+    cr_pd *pd = cr_pd_of(step->pd);
     at->node = cr_id_or_none(step->node);
     at->pd = cr_id_or_none(step->pd);
     at->refused = 0;
@@ -324,8 +325,7 @@ static void note_beginning(const cr_step *step)
         }
         at->counted = cr_calls_changed;
     }
-    if (step->kind == CR_STEP_SUSPEND && pd != 0 && pd->life == CR_LIFE_STOPPED &&
-        cr_sup.cleaner.now.journal.second == 0) {
+    if (step->kind == CR_STEP_SUSPEND && pd != 0 && pd->life == CR_LIFE_STOPPED) {
         note_earlier_stop(pd, at);
     }
 }

@@ -331,10 +331,6 @@ static cr_status stop(cr_pd *pd)
 
 cr_status cr_stop_pd(cr_pd *pd)
 {
-    uint64_t before[CR_CALL_COUNT];
-    for (int i = 0; i < CR_CALL_COUNT; i++) {
-        before[i] = cr_calls[i];
-    }
     cr_status status = pd->life == CR_LIFE_STOPPED ? CR_OK : stop(pd);
     if (status == CR_OK) {
         status = free_callers(pd);
@@ -344,9 +340,6 @@ cr_status cr_stop_pd(cr_pd *pd)
             cr_door_close(pd->config);
         }
         pd->stopping = 0;
-    }
-    for (int i = 0; i < CR_CALL_COUNT; i++) {
-        pd->stop_calls[i] = cr_calls[i] - before[i];
     }
     return status;
 }

@@ -162,7 +162,7 @@ typedef struct cr_pd {
     uint32_t taken_by;  /* the same of the last one that had taken its call */
     seL4_Word shown[CR_CALL_REGISTERS]; /* what an answer to that call may change */
     uint32_t answered_for; /* the number of the last stopped server that it was in a call to */
-    uint64_t stop_calls[CR_CALL_COUNT]; /* the kernel calls that stopped it, by kind */
+    uint64_t stop_calls[CR_CALL_COUNT]; /* that stopped it, and that no step counts yet */
 } cr_pd;
 
 typedef struct cr_request_entry {

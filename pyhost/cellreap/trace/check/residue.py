@@ -322,10 +322,6 @@ class Takeovers(Concern):
         last = self._attempts == self._most and event["name"] not in QUEUEING
         return self._attempts + (0 if last else 1)
 
-    def has_left(self, step: Step) -> bool:
-        """Whether the step of some cleanup was left, and not carried out yet."""
-        return any(left == step for _, left in self._left)
-
     def may_shorten(self, event: Event) -> bool:
         """Whether the step of this TAKEOVER may end with a part of its notices or resources: if one
         of them failed, or if no further cleaner attempts it.

@@ -14,8 +14,7 @@ step:
   those at the door of a PD for Microkit, are not counted. A call that the PD has
   received is found in the registers of the caller, so these are read once for each PD with a slot
   that leads to the stopped one and with a thread that is not suspended. Each PD that is answered
-  (THREAD answered) is resumed. These calls count for this step, no matter when the PD was stopped,
-  but not of a PD that was stopped when this step had been left.
+  (THREAD answered) is resumed. These calls count for this step, no matter when the PD was stopped.
 - `cut-request`, and `destroy-resource` for each resource: if the server lives on, the messages that
   wait at its endpoint are cancelled, the capabilities of all holders are revoked, and their parent
   is deleted. If the server is stopped, its endpoint is gone, and all of them with it. The server of
@@ -392,10 +391,6 @@ class Calls(Concern):
     def stop(self, pd: str) -> None:
         """A PD is stopped."""
         context = self.context
-        running = context.cleanups.running
-        own = running is not None and pd in running.depth
-        if not own and context.takeovers.has_left(("suspend", "-", pd)):
-            return  # its cleanup does not count these calls any more
         calls = Counter(STOPS)
         for caller in context.slots.callers(pd):
             if caller != pd and not context.actors.is_suspended(caller):
