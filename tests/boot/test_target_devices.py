@@ -194,6 +194,9 @@ def test_a_device_that_does_not_become_quiet_holds_up_what_its_driver_had(
     assert run.report.violations == []
     assert {event["step"] for event in run.of("TAKEOVER", left=1)} == {"suspend"}
     assert len(run.of("PD", name="driver")) == 1
+    made = {body["of"] for body in run.of("BODY") if is_memory(body["of"])}
+    assert len(made) == 4, "the device, the memory to which it writes, and the region of each"
+    assert made <= {row[1] for row in run.state(1)}
 
 
 def leaves_its_lines(config: Config) -> Config:

@@ -401,9 +401,23 @@ static int group_is_told(const cr_journal *journal, const cr_plan *plan)
             plan->pre_destroy_groups[at] != plan->pre_destroy_groups[at - 1]);
 }
 
+/* Whether something maps to a core resource that the plan dooms, or that a PD holds which it dooms.
+ * What else maps to it is freed beside it. */
+static int is_mapped(const cr_model *model, const cr_plan *plan, cr_ref resource)
+{
+    cr_edge_walk uppers = cr_model_walk(model, resource, CR_EDGE_MAP, CR_IN);
+    while (cr_model_next(&uppers)) {
+        if (is_doomed_in(plan, cr_model_space(model, uppers.other)) ||
+            is_held(model, plan, uppers.other, 1)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* Whether the row at the cursor depends on another one that was left: a node on its suspending and
- * marking, a PD on its spaces, which another cleanup may have left, a core resource on its holders,
- * and a notice on the node that it says is gone. */
+ * marking, a PD on its spaces, which another cleanup may have left, a core resource on its holders
+ * and on what maps to it, and a notice on the node that it says is gone. */
 static int must_wait(const cr_journal *journal, const cr_plan *plan, const cr_model *model)
 {
     const uint32_t at = journal->index;
@@ -421,7 +435,8 @@ static int must_wait(const cr_journal *journal, const cr_plan *plan, const cr_mo
                (info.state == CR_STATE_ACTIVE || (info.kind == CR_NODE_PD && !doomed->stopped));
     }
     if (journal->phase == PHASE_CORE) {
-        return is_held(model, plan, plan->core_freed[at], 1);
+        return is_held(model, plan, plan->core_freed[at], 1) ||
+               is_mapped(model, plan, plan->core_freed[at]);
     }
     if (journal->phase == PHASE_NOTIFY) {
         const cr_notice *notice = &plan->notices[at];

@@ -95,6 +95,7 @@ def test_the_chain_leaves_the_state_that_the_reference_leaves(seed: int) -> None
 @pytest.mark.behaviour("T-04")
 @pytest.mark.parametrize("leaves", [False, True])
 def test_no_region_outlives_a_pd_of_whose_address_space_it_is_a_part(leaves: bool) -> None:
+    """Nor does it outlive the memory that it maps, though it is left."""
     parts = 0
     for seed in range(60):
         rng = random.Random(seed)
@@ -109,6 +110,9 @@ def test_no_region_outlives_a_pd_of_whose_address_space_it_is_a_part(leaves: boo
             if pd in order and node in parts_of_one:
                 assert node in order[: order.index(pd)]
                 parts += 1
+        for upper, lower in model.maps:
+            if upper in parts_of_one and not is_region(lower):
+                assert upper in order or lower not in order
     assert parts > 10
 
 

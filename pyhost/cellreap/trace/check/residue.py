@@ -11,7 +11,8 @@ the steps that depend on it:
 - all other steps of the same doomed node: the requests to a space, the resources in it, the space
   itself; the capability to a PD's body, the regions of its address space, and the PD;
 - the destruction of a PD whose space is left;
-- the destruction of a core resource that a PD holds which is left;
+- the destruction of a core resource that a PD holds which is left, or to which something maps that
+  is left;
 - a notice about a node that is left.
 
 Nothing else may be left. The state is that without all that was destroyed.
@@ -71,7 +72,10 @@ def blocked(running: Running) -> set[str]:
         went_before = resource in running.regions and resource in running.destroyed
         if holders & found and not went_before:
             found.add(resource)
-    return found
+    there = running.to_destroy - running.destroyed
+    left = {node for node in there if entry_of(running, ("", node, "-")) in found}
+    mapped = {lower for upper, lower in running.before.maps if upper in left}
+    return found | (mapped & running.core_freed.keys())
 
 
 def state_of(running: Running) -> IndexedModel:
