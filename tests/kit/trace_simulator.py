@@ -98,7 +98,7 @@ class Ticket:
     tag: tuple[str, int] | None = None
     settled: bool = False
     comes_to: int | None = None
-    """its cr_ticket_state, if it was cancelled or prevented"""
+    """its cr_ticket_state for good: it was cancelled, prevented, or told to be over"""
 
 
 def counted(objects: Counter[str]) -> str:
@@ -814,6 +814,8 @@ class Target:
                 if tag == ticket.tag and receiver != ticket.owner:
                     ends[how] += count
         state, waiting, held = self._state_of(ticket)
+        if state >= 3:
+            ticket.comes_to = state
         counts = {how: ends[how] for how in ("done", "failed", "dropped")}
         self.emit("TICKET", ticket=number, state=state, **counts, waiting=waiting, held=held)
 

@@ -17,6 +17,7 @@ from cellreap.errors import CellreapError
 from cellreap.system.capdl.checking import problems
 from cellreap.system.capdl.describing import capdl_text, describe
 from cellreap.system.capdl.objects import Cap, Description, Object
+from cellreap.system.capdl.rendering import render
 from cellreap.system.capdl.target import Target, facts_source, read_target
 from cellreap.system.config import Config, parse_config
 from kit.capdl_reader import Held, Spec, read_capdl
@@ -187,6 +188,46 @@ def test_on_aarch64_only_code_is_executable_and_the_root_is_a_pgd() -> None:
 
 def test_descriptions_have_no_problems_of_their_own() -> None:
     assert list(problems(described())) == []
+
+
+REGIONS = """
+[[region]]
+name = "ring"
+size = 8192
+[[region.map]]
+pd = "client"
+address = 0x20001000
+writable = true
+[[region.map]]
+pd = "nurse"
+address = 0x20001000
+[[region]]
+name = "clock"
+size = 4096
+physical = 0xfed00000
+[[region.map]]
+pd = "client"
+address = 0x20004000
+"""
+
+
+@pytest.mark.behaviour("W-05")
+def test_memory_is_mapped_from_copies_of_its_capabilities_and_devices_are_in_no_untyped() -> None:
+    made = describe(config(CONFIG + REGIONS), PROGRAMS, X86_64)
+    assert list(problems(made)) == []
+    found = read_capdl(render(made))
+    ring, clock = "frame_mo.ring.0x0", "frame_mo.clock.0x0"
+    assert found.untypeds["ut_mo.ring"][1] == ["mo.ring", ring, "frame_mo.ring.0x1"]
+    assert found.untypeds["ut_mo.clock"][1] == ["mo.clock"]
+    assert found.objects[clock].params == {"size": 4096, "paddr": 0xFED0_0000}
+    assert found.objects[ring].params == {"size": 4096}
+    for memory in ("ring", "clock"):
+        for slot, held in found.caps[f"mo.{memory}"].items():
+            copies = found.derived[f"mo.{memory}", slot]
+            assert {holder for holder, _ in copies} == {
+                holder for holder in found.caps if holder.startswith(f"vmr.{memory}.")
+            }
+            assert {found.caps[holder][at].target for holder, at in copies} == {held.target}
 
 
 def _with_caps(made: Description, holder: str, *caps: Cap) -> Description:

@@ -570,6 +570,58 @@ def test_a_question_that_nobody_awaits_any_more_is_withdrawn() -> None:
     assert any("expected withdrawn NOTICE PD_1 2 before it" in text for text in run(withdraw=False))
 
 
+@pytest.mark.behaviour("A-14", "S-14")
+@pytest.mark.parametrize(
+    ("told", "another", "counts", "wrong"),
+    [
+        (False, False, True, []),
+        (True, False, False, []),
+        (True, False, True, ["memory.in_use", "tickets.state"]),
+        (False, False, False, ["memory.in_use", "tickets.state"]),
+        (False, True, True, []),
+        (False, True, False, ["tickets.state"]),
+    ],
+    ids=["not told", "told", "told, and not over", "not told, and over", "another", "forgotten"],
+)
+def test_a_ticket_that_is_over_stays_over_if_that_was_told(
+    told: bool, another: bool, counts: bool, wrong: list[str]
+) -> None:
+    """Its held notices are resumed then. counts: it is not over for the root task.
+
+    another: the owner asked for another ticket meanwhile, for which the root task may have
+    forgotten this one.
+    """
+    target = Target(0, 0, "over")
+    boss, server, victim, other = (target.pd(name) for name in ("boss", "server", "victim", "b"))
+    disk = target.space(server, "BLOCK", "disk")
+    target.request(victim, disk)
+    for pd in (victim, other):
+        target.body_cap(boss, pd)
+    for _ in range(2):
+        target.hold(victim, target.resource(disk))
+    target.quiet()
+    target.terminate(victim, boss)
+    target.cleanup()
+    target.serve(boss)
+    target.serve(server, "failed")
+    target.resource(disk)
+    target.account()
+    if told:
+        target.told(1)
+    if another:
+        target.terminate(other, boss)
+        target.cleanup()
+        target.serve(boss)
+    target.again(server, disk)
+    target.tickets[1].comes_to = None if counts else 3
+    target.resource(disk)
+    target.account()
+    target.told(1)
+    target.serve_all()
+    report = checked(target.end())
+    assert sorted(violation.rule for violation in report.violations) == wrong
+
+
 # -- extractions
 
 

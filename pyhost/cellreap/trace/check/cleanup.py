@@ -413,7 +413,6 @@ class Cleanups(Concern):
             context.model.discard(running.going)
         _forget(context, running, gone)
         context.tickets.settle(running.tag)
-        context.tickets.note({running.tag, *context.notices.work.take_changed()})
         later = context.residue.settled(running, gone)
         unfinished = (*context.residue.of.values(), *self.under_way())
         context.memory.free_let_go({node for each in unfinished for node in each.core_freed})

@@ -198,7 +198,6 @@ class Extractions(Concern):
         running.shown.rows, running.shown.done = state_rows(marked)[1:], True
         running.shown.tombstones = context.tombstones.rows()
         context.tickets.settle(tag)
-        context.tickets.note((tag,))
         context.notices.end_extraction(tag)
 
     def _add(self, model: IndexedModel, upper: str, lower: str) -> bool:

@@ -48,7 +48,6 @@ class Notices(Concern):
             self.context.tombstones.queued(notice)
         else:
             self.work.forget(to)
-            self.context.tickets.note(self.work.take_changed())
 
     def _number(self, to: str, kind: str, node: str, tag: Tag) -> int:
         """What a notice tells: a `lost` notice of a cleanup, how much its receiver keeps that is
@@ -83,7 +82,6 @@ class Notices(Concern):
     def give_up(self, pd: str, token: int) -> list[Notice]:
         """The notices of a PD up to this token are awaited by nobody any more. Returns them."""
         given_up = self.work.give_up(pd, token)
-        self.context.tickets.note(self.work.take_changed())
         self._owe_withdrawals(each for each in given_up if each.kind == "extract")
         return given_up
 
@@ -157,7 +155,6 @@ class Notices(Concern):
             context.tombstones.finished(pd, token)
         context.timing.finished(pd, token, notice.kind)
         context.hung.finished(pd, token)
-        context.tickets.note(self.work.take_changed())
         context.slots.finished(pd, token, result != "failed")
         if notice.kind == "fault":
             context.blame.finished(notice, result)
@@ -170,6 +167,7 @@ class Notices(Concern):
         if not self.context.actors.may_act(event, event["pd"]):
             return
         token = event.number("token")
+        self.context.tickets.resuming(self.work.tags_behind(token))
         if self.work.resume(event["pd"], token):
             self._failures.pop(token).resumed = True
             self.context.timing.heard(event["pd"])
@@ -263,7 +261,6 @@ class Notices(Concern):
             context.accounts.merging(notice.token)
         context.tombstones.finished(notice.to, notice.token)
         self.work.withdraw(notice)
-        context.tickets.note(self.work.take_changed())
 
     def _needs_no_telling(self, notice: Notice) -> None:
         """Checks that nothing is lost with the notice: its space is gone, or another notice stands

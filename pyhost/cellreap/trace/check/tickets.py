@@ -37,8 +37,9 @@ class Asked:
     tag: Tag | None = None
     settled: bool = False
     comes_to: str | None = None
-    """its state for good, if that is known though no account has it"""
-    was_over: bool = False
+    """its state for good: one that was told, or that no account has"""
+    may_be_forgotten: bool = False
+    """it was over when notices were held, and another one may have taken its place"""
     told_needless: bool = False
     """it was reported that its owner waits needlessly"""
 
@@ -107,17 +108,18 @@ class Tickets(Concern):
 
     def awaits(self, tag: Tag, receiver: str) -> bool:
         """Whether a ticket that was not over awaited this receiver's notices of an account."""
-        return any(asked.shown.pd != receiver for asked in self._by_tag.get(tag, ()))
+        tickets = self._by_tag.get(tag, ())
+        return any(each.comes_to is None and each.shown.pd != receiver for each in tickets)
 
-    def note(self, tags: Iterable[Tag]) -> None:
-        """The counts of these accounts changed.
-
-        A ticket that is over stays over, even if held notices are resumed.
-        """
+    def resuming(self, tags: Iterable[Tag]) -> None:
+        """Held notices of these accounts are about to be resumed."""
         for tag in tags:
             for asked in self._by_tag.get(tag, ()):
-                if asked.settled:
-                    asked.was_over |= self.context.notices.work.is_over(tag, asked.shown.pd)
+                number, owner = asked.shown.ticket, asked.shown.pd
+                there = owner in self.context.model.nodes
+                if there and asked.comes_to is None and self._is_over(asked):
+                    self._open.setdefault(owner, {})[number] = None
+                    asked.may_be_forgotten |= self.newest() > number
 
     def demand_told(self, event: Event) -> None:
         """Checks that no PD waits for a ticket that is over when a PD acts again."""
@@ -129,21 +131,17 @@ class Tickets(Concern):
                 self.bad("tickets.needless", text)
 
     def in_use(self) -> tuple[int, int]:
-        """The tickets that are not over, at least and at most. Called when the root task counts.
-
-        What is over at a count stays over. In between, one that was over and awaits resumed notices
-        may be over for the root task or not.
-        """
+        """The tickets that are not over, at least and at most."""
         fewest = most = 0
         for owner, numbers in list(self._open.items()):
             for number in list(numbers):
-                states = self._states(self._all[number])
-                if self._is_over(self._all[number]):
+                asked = self._all[number]
+                if self._is_over(asked):  # until held notices are resumed
                     del numbers[number]
                     if not numbers:
                         del self._open[owner]
                 else:
-                    fewest += "over" not in states
+                    fewest += "over" not in self._states(asked) and not asked.may_be_forgotten
                     most += 1
         return fewest, most
 
@@ -202,7 +200,7 @@ class Tickets(Concern):
     def _check_state(self, event: Event, asked: Asked) -> None:
         shown = asked.shown
         state = event.number("state")
-        expected: tuple[int, ...] = (0,) * len(COUNTS)
+        expected = dict.fromkeys(COUNTS, 0)
         if asked.tag is not None:
             expected = self.context.notices.work.counts(asked.tag, shown.pd)
         states = {self._numbers[name]: name for name in self._states(asked)}
@@ -210,13 +208,15 @@ class Tickets(Concern):
             names = " or ".join(f"{number} ({name})" for number, name in sorted(states.items()))
             text = f"ticket={shown.ticket}: state={state}: expected {names}"
             self.bad("tickets.state", text)
-        for name, should in zip(COUNTS, expected, strict=True):
+        for name, should in expected.items():
             has = event.number(name)
             setattr(shown, name, has)
             if has != should:
                 text = f"ticket={shown.ticket}: {name}={has}: by the events before it {should} are"
                 self.bad("tickets.counts", text)
         shown.state = self._names.get(state, str(state))
+        if shown.state in _ENDS:
+            asked.comes_to = shown.state
 
     def _states(self, asked: Asked) -> set[str]:
         """The states that the owner may be told now."""
@@ -228,9 +228,8 @@ class Tickets(Concern):
             return {"queued"} if there else {"queued", "over"}
         if not asked.settled:
             return {"running"}
-        if self.context.notices.work.is_over(asked.tag, asked.shown.pd):
-            return {"over"}
-        return {"settled", "over"} if asked.was_over else {"settled"}
+        over = self.context.notices.work.is_over(asked.tag, asked.shown.pd)
+        return {"over" if over else "settled"}
 
     # -- cancellation of what has not taken effect; docs/operations.md says what that is
 

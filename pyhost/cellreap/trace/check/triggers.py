@@ -358,7 +358,6 @@ class Freed(Concern):
         context.notices.work.forget(pd)
         context.hung.forget(pd)
         context.tombstones.forget(pd)
-        context.tickets.note(context.notices.work.take_changed())
 
     @outside("answered THREAD")
     def server_died(self, event: Event) -> None:

@@ -133,7 +133,6 @@ class Work:
         self._notices: dict[int, Notice] = {}
         self._receivers: defaultdict[str, _Receiver] = defaultdict(_Receiver)
         self._accounts: defaultdict[Tag, _Account] = defaultdict(_Account)
-        self._changed: set[Tag] = set()
         self._last_token = 0
         self._batch = 0
         self._fetching: tuple[str, str, int] | None = None
@@ -152,6 +151,12 @@ class Work:
         """Whether the notice waits behind one that failed."""
         lane = self._lane(notice)
         return notice.state != FAILED and lane.stopped()
+
+    def tags_behind(self, token: int) -> set[Tag]:
+        """The accounts of the notices held behind one that failed."""
+        notice = self._notices.get(token)
+        lane = self._lane(notice).values() if notice is not None else ()
+        return {each.tag for each in lane if each.tag is not None}
 
     def behind(self, token: int) -> int:
         """The number of notices held behind one that failed."""
@@ -184,7 +189,7 @@ class Work:
         """The number of probes that the PD has not finished."""
         return len(self._receivers[pd].lanes[lane_of(pd, "probe")])
 
-    def counts(self, tag: Tag, but: str) -> tuple[int, ...]:
+    def counts(self, tag: Tag, but: str) -> dict[str, int]:
         """COUNTS of an account, without the notices to the PD `but`."""
         account = self._accounts[tag]
         found = Counter[str]()
@@ -193,16 +198,11 @@ class Work:
         for notice in account.open.values():
             found[WAITING] += notice.to != but
             found[HELD] += notice.to != but and self.is_held(notice)
-        return tuple(found[what] for what in COUNTS)
+        return {what: found[what] for what in COUNTS}
 
     def is_over(self, tag: Tag, but: str) -> bool:
         """Whether nothing of an account is awaited, without the notices to the PD `but`."""
         return all(notice.to == but for notice in self.unfinished(tag))
-
-    def take_changed(self) -> set[Tag]:
-        """The accounts whose counts changed since the last call."""
-        changed, self._changed = self._changed, set()
-        return changed
 
     # -- operations
 
@@ -298,16 +298,10 @@ class Work:
             del account.open[notice.token]
             if becomes is not None:
                 account.ended[notice.to, becomes] += 1
-            self._changed.add(notice.tag)
-
-    def _recount(self, lane: _Lane) -> None:
-        """A lane stops or continues."""
-        self._changed |= {notice.tag for notice in lane.values() if notice.tag is not None}
 
     def _stop(self, notice: Notice, lane: _Lane) -> None:
         """The first notice of a lane failed. Those behind it are held and no longer fetched."""
         notice.state = FAILED
-        self._recount(lane)
         for other in lane.values():
             if other.state == QUEUED:
                 break  # fetched notices stand before all others
@@ -320,7 +314,6 @@ class Work:
         if notice is None or notice.to != pd or notice.state != FAILED:
             return self._wrong("notices.resume", token, f"no notice of {pd}'s that has failed")
         notice.state, notice.tag = QUEUED, None
-        self._recount(self._lane(notice))
         return True
 
     def give_up(self, pd: str, token: int) -> list[Notice]:
