@@ -131,7 +131,7 @@ def test_a_manager_that_never_answers_holds_nobody_up_beyond_its_deadline(
 @pytest.mark.behaviour("N-11")
 def test_without_a_deadline_nobody_is_late(target: Target) -> None:
     deaf = together(with_pd("server", program="deaf", args=(8,)), with_system(deadline_ms=0))
-    run = target.run("tickets", change=deaf)
+    run = target.run("tickets", change=deaf, qemu_args=COUNTED)
     assert undone(run) == [
         ("server", "never fetched (free left:3)"),
         ("server", "never fetched (free left:2)"),
