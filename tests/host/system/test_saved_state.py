@@ -81,6 +81,21 @@ def test_what_the_root_task_holds_is_not_carried(tmp_path: Path) -> None:
     assert saved(tmp_path / config.name) == saved(config)
 
 
+@pytest.mark.behaviour("G-42")
+@pytest.mark.parametrize(("caps", "bits"), [(24, 5), (25, 6)])
+def test_a_gone_pd_has_a_slot_for_each_capability(tmp_path: Path, caps: int, bits: int) -> None:
+    config, state = (BOOT_CONFIGS / f"reconciled.{end}" for end in ("toml", "csv"))
+    (tmp_path / config.name).write_text(config.read_text())
+    more = "".join(
+        f"RESOURCE,FILE_5_{n},FILE,,,,\n,,NONE,SUBSET,FILE_5_{n},FILE_SPACE_5,\n"
+        f",,NONE,HOLD,PD_3,FILE_5_{n},\n,,NONE,HOLD,PD_11,FILE_5_{n},\n"
+        for n in range(8, 6 + caps)
+    )
+    (tmp_path / state.name).write_text(state.read_text() + more)
+    found = saved(tmp_path / config.name)
+    assert {node.id: node.bits for node in found.gone()}["PD_11"] == bits
+
+
 @pytest.mark.behaviour("G-42", "X-25")
 @pytest.mark.parametrize("path", BAD, ids=lambda path: path.stem)
 def test_what_cannot_be_carried_is_refused(path: Path) -> None:
