@@ -16,6 +16,7 @@ from cellreap.cli.check_cmd import summary
 from cellreap.cli.run_cmd import write_extractions
 from cellreap.model import reference
 from cellreap.model.csvstate import read_state
+from cellreap.model.graph import DESTRUCTOR
 from cellreap.trace.check import check_stream
 from cellreap.trace.report import Report, report_json
 from cellreap.trace.writer import Draft, seal
@@ -523,6 +524,22 @@ def test_a_collection_goes_on_without_the_subscriber_that_asked_for_it() -> None
     assert run("subscriber") == []
     assert run("other") != []
     assert all(text.startswith("cleanup.awaited: ") for text in run("other"))
+
+
+def test_a_cleanup_goes_on_without_a_destructor_whose_pd_waits_for_its_end() -> None:
+    """It terminates its server, which is destroyed when the turn of the destructor comes."""
+    target = Target(1, 0, "last", mode="sync")
+    server, boss = target.pd("server"), target.pd("boss")
+    target.request(boss, target.space(server, "GOOD", "goods"))
+    target.body_cap(boss, server)
+    target.subscribe(boss, boss, DESTRUCTOR)
+    target.quiet()
+    target.terminate(server, boss)
+    steps = target.steps()
+    next(steps)
+    assert list(steps) == []
+    target.account()
+    assert broken(target.end()) == []
 
 
 @pytest.mark.behaviour("M-04")

@@ -98,10 +98,12 @@ class Tickets(Concern):
         self._open.pop(pd, None)
 
     def may_wait(self, pd: str) -> bool:
-        """Whether the PD may be waiting for the destruction of a PD that still exists."""
+        """Whether the PD may be waiting for the end of a cleanup."""
         tickets = (self._all[number] for number in self._open.get(pd, ()))
         return any(
-            each.op == _COLLECT or each in self._by_victim.get(each.shown.what or "", ())
+            each.op == _COLLECT
+            or (each.tag is not None and each.op != "extract")
+            or each in self._by_victim.get(each.shown.what or "", ())
             for each in tickets
             if not each.settled and each.comes_to is None
         )
