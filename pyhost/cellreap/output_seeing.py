@@ -74,6 +74,8 @@ class AuditOutcome(TypedDict):
     """The PDs whose crash destroys most PDs."""
     destroyed: int
     """How many PDs that is, with the PD itself."""
+    certain: int
+    """How many of them go with the first of `worst` whatever the PDs request."""
     chains: dict[str, int] | None
     """Crash -> how many chains it leaves broken, if there is any. `null`: unknown."""
     survivors: list[str] | None

@@ -27,6 +27,8 @@ class Outcome:
     """The PDs whose crash destroys most PDs."""
     destroyed: int
     """How many PDs their crash destroys, with the PD itself."""
+    certain: int
+    """How many of them go with the first of `worst` whatever the PDs request."""
     chains: dict[str, int]
     """Crash -> how many chains it leaves broken: things that a survivor holds and that are built,
     directly or further down, on something that went. Only if there is any."""
@@ -44,6 +46,7 @@ class Outcome:
         shown = {
             "worst": self.worst,
             "destroyed": self.destroyed,
+            "certain": self.certain,
             "chains": self.chains,
             "survivors": self.survivors,
         }
@@ -238,14 +241,16 @@ def audit_state(state: State, max_depth: int, *, pairs: bool = False) -> Audit:
     given = state.kind != CSV
     own = {pd: state.depths_of(pd) for pd in model.pds() if pd != ROOT and given}
     finite = [depth for both in own.values() for depth in both if depth is not None]
-    crashes = Crashes(model, close, max([max_depth, *finite]))
+    deepest = max([max_depth, *finite])
+    crashes = Crashes(model, close, deepest)
+    sure = Crashes(model.certain(), None, deepest) if model.possible else crashes
     depths: list[int | None] = [*range(max_depth + 1), None]
     every: list[Depths] = [(k, j) for k in ([0] if crashes.alone else depths) for j in depths]
     findings = [
         Finding(
             pd_depth=both[0],
             rs_depth=both[1],
-            **_outcome(crashes, dict.fromkeys(crashes.pds, both)),
+            **_outcome(crashes, sure, dict.fromkeys(crashes.pds, both)),
         )
         for both in every
     ]
@@ -255,7 +260,7 @@ def audit_state(state: State, max_depth: int, *, pairs: bool = False) -> Audit:
         _smallest((each.pd_depth, each.rs_depth) for each in findings if not each.chains),
         pins,
         single_points,
-        Outcome(**_outcome(crashes, own)) if given else None,
+        Outcome(**_outcome(crashes, sure, own)) if given else None,
         _pairs(state, crashes, every, single_points) if pairs else None,
         "depth" if close is None else close.policy,
         {pd: name for pd in crashes.pds if (name := model.nodes[pd].name)},
@@ -263,8 +268,8 @@ def audit_state(state: State, max_depth: int, *, pairs: bool = False) -> Audit:
     )
 
 
-def _outcome(crashes: Crashes, depths: dict[str, Depths]) -> dict[str, Any]:
-    """What the crash of each PD does at its depths."""
+def _outcome(crashes: Crashes, sure: Crashes, depths: dict[str, Depths]) -> dict[str, Any]:
+    """What the crash of each PD does at its depths. sure: without requests that may not be made."""
     sizes: dict[str, int] = {}
     chains: dict[str, int] = {}
     holds = 0
@@ -275,9 +280,11 @@ def _outcome(crashes: Crashes, depths: dict[str, Depths]) -> dict[str, Any]:
             chains[crash] = broken.bit_count()
             holds |= broken
     most = max(sizes.values(), default=0)
+    worst = [pd for pd, size in sizes.items() if size == most]
     return {
-        "worst": [pd for pd, size in sizes.items() if size == most],
+        "worst": worst,
         "destroyed": most,
+        "certain": sum(sure.of(pd, depths[pd]).pds.bit_count() for pd in worst[:1]),
         "chains": chains,
         "survivors": crashes.holders(holds),
         "lister": lambda crash: crashes.listed(crashes.of(crash, depths[crash])),

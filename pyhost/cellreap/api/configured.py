@@ -134,7 +134,7 @@ def _configured(config: Config) -> tuple[Model, dict[str, str]]:
     ids = {pd.name: pd_id(number) for number, pd in pds}
     spaces: dict[str, str] = {}
     for _, pd in pds:
-        model.add_pd(ids[pd.name], pd.name, pinned=pd.pinned)
+        model.add_pd(ids[pd.name], pd.name, pinned=pd.is_pinned)
         if pd.fault_handler is not None:
             model.set_fault(ids[pd.name], ids[pd.fault_handler])
         if pd.spaces:

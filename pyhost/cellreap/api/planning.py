@@ -61,10 +61,7 @@ def plan_state(
     found = _planned(model, trigger, depths, engine, close, subtree=subtree)
     if not model.possible:
         return found
-    certain = model.copy()
-    for pd, space in model.possible:
-        certain.drop_request(pd, space)
-    kept = _planned(certain, trigger, depths, engine, None, subtree=subtree)
+    kept = _planned(model.certain(), trigger, depths, engine, None, subtree=subtree)
     return replace(found, possible=sorted(found.doomed() - kept.doomed()))
 
 

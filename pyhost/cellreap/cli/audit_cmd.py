@@ -116,7 +116,7 @@ def _cells(found: Audit, outcome: Outcome) -> tuple[str, str, str]:
         worst += f" or {counted(equal, 'other')}" if equal else ""
     chains, survivors = str(sum(outcome.chains.values())), str(len(outcome.survivors))
     if found.unknown:
-        worst = f"at least {worst}"
+        worst = f"{'at least' if outcome.certain == outcome.destroyed else 'possibly'} {worst}"
         told = bool(outcome.chains)
         chains, survivors = (f"at least {n}" if told else "unknown" for n in (chains, survivors))
     return worst, chains, survivors

@@ -100,6 +100,13 @@ class Model(Nodes):
             possible=self.possible,
         )
 
+    def certain(self) -> Self:
+        """A copy without the requests of which it is not known whether PDs make them."""
+        model = self.copy()
+        for pd, space in self.possible:
+            model.drop_request(pd, space)
+        return model
+
     def plain_copy(self) -> Model:
         """An independent copy without indexes."""
         return self._copied(Model)

@@ -149,7 +149,7 @@ class _Drawer:
             if pd != ROOT or self.core:
                 self._shown[pd] = pd
                 told_of = () if self.core else self._memory(pd)
-                label = (*self._named(pd), *told_of, *_doomed_told(pd in doomed, depths.get(pd)))
+                label = (*self._named(pd), *told_of, *self._told(pd, doomed, depths.get(pd)))
                 pinned = model.nodes[pd].pinned
                 yield DrawnNode(pd, "pd", label, None, pd in doomed, depths.get(pd), pinned)
         inside: dict[str, list[str]] = {}
@@ -159,7 +159,7 @@ class _Drawer:
             if model.is_core(space) and not self.core:
                 continue
             self._shown[space] = space
-            label = (*self._named(space), *_doomed_told(space in doomed, None))
+            label = (*self._named(space), *self._told(space, doomed, None))
             yield DrawnNode(space, "space", label, space, space in doomed)
             yield from self._resources(space, inside.get(space, []), space in doomed)
 
@@ -173,6 +173,14 @@ class _Drawer:
         for res in sorted(members, key=_in_order):
             self._shown[res] = res
             yield DrawnNode(res, "resource", (res,), space, doomed)
+
+    def _told(self, node: str, doomed: set[str], depth: int | None) -> tuple[str, ...]:
+        if self.plan is None or node not in doomed:
+            return ()
+        if depth == 0:
+            return ("crashes",)
+        how = "possibly doomed" if node in self.plan.possible else "doomed"
+        return (how if depth is None else f"{how} at depth {depth}",)
 
     def _named(self, node: str) -> tuple[str, ...]:
         name = self.model.nodes[node].name or self.names.get(node, "")
@@ -259,14 +267,6 @@ class _Drawer:
 
 
 _NO_CORE: Final = "without the root task and what it serves itself"
-
-
-def _doomed_told(doomed: bool, depth: int | None) -> tuple[str, ...]:
-    if not doomed:
-        return ()
-    if depth is None:
-        return ("doomed",)
-    return ("crashes" if depth == 0 else f"doomed at depth {depth}",)
 
 
 def _in_order(id_: str) -> tuple[str, int, str]:

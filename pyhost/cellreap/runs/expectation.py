@@ -162,7 +162,7 @@ def _pd(
     return ExpectedPd(
         name=pd.name,
         account=account,
-        pinned=pd.pinned or pd.prevent_destroy,
+        pinned=pd.is_pinned,
         protected=pd.prevent_destroy,
         late=pd.start == "after-cleanup",
         priority=pd.priority,

@@ -401,7 +401,7 @@ def _pd_row(
     config: Config, pd: Pd, used: list[str], numbers: Mapping[str, int], timer: bool
 ) -> dict[str, Any]:
     flags = {
-        "CR_IMAGE_PINNED": pd.pinned or pd.prevent_destroy,
+        "CR_IMAGE_PINNED": pd.is_pinned,
         "CR_IMAGE_PREVENT_DESTROY": pd.prevent_destroy,
         "CR_IMAGE_RESPAWN": pd.respawn,
         "CR_IMAGE_MAY_SPAWN": bool(pd.spawns),

@@ -8,6 +8,7 @@ keep. No answer from these says that all is well.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -152,6 +153,27 @@ def test_what_a_pd_creates_is_unknown(tmp_path: Path) -> None:
     path = tmp_path / "spawning.toml"
     path.write_text(NEVER, encoding="utf-8")
     assert [each.kind for each in cellreap.state(path).unknown] == ["made", "requests", "pds"]
+
+
+def test_an_audit_and_a_picture_call_possible_what_a_plan_does(run: Run, never: Path) -> None:
+    rows = run("audit", never).stdout
+    assert re.search(r"^0 +0 to inf +at least 2 PDs: PD_1 ", rows, re.M)
+    assert re.search(r"^1 to inf +0 to inf +possibly 3 PDs: PD_1 ", rows, re.M)
+    _, shown = run("audit", never, "--json").json()
+    counts = {(each["destroyed"], each["certain"]) for each in shown["findings"]}
+    assert counts == {(2, 2), (3, 2)}
+    picture = never.with_suffix(".dot")
+    run("graph", never, "--crash", "server", "-o", picture)
+    told = picture.read_text(encoding="utf-8").splitlines()
+    assert [line.split()[0] for line in told if "possibly doomed at depth 1" in line] == ['"PD_3"']
+
+
+def test_a_protected_pd_is_pinned_in_a_plan(tmp_path: Path) -> None:
+    path = tmp_path / "protected.toml"
+    user = '[[pd]]\nname = "user"\n'
+    path.write_text(NEVER.replace(user, f"{user}prevent_destroy = true\n"), encoding="utf-8")
+    plan = cellreap.plan(path, "server", pd_depth="inf", incomplete=True)
+    assert {pd for pd, _ in plan.destroyed_pds} == {"PD_1", "PD_2"}
 
 
 def test_metrics_of_a_configuration_are_not_infinite(run: Run, never: Path) -> None:
