@@ -33,7 +33,7 @@ from cellreap.system.config import (
     processes,
 )
 from cellreap.system.config.region import kept_from_others
-from cellreap.system.config.tables import core_spaces, has_memory
+from cellreap.system.config.tables import core_spaces, has_memory, is_pinned
 from cellreap.trace.expected import kept_told
 from cellreap.unknown import Unknown
 
@@ -134,7 +134,7 @@ def _configured(config: Config) -> tuple[Model, dict[str, str]]:
     ids = {pd.name: pd_id(number) for number, pd in pds}
     spaces: dict[str, str] = {}
     for _, pd in pds:
-        model.add_pd(ids[pd.name], pd.name, pinned=pd.is_pinned)
+        model.add_pd(ids[pd.name], pd.name, pinned=is_pinned(pd))
         if pd.fault_handler is not None:
             model.set_fault(ids[pd.name], ids[pd.fault_handler])
         if pd.spaces:

@@ -39,6 +39,7 @@ from cellreap.runs.places import Places, explain_of_image
 from cellreap.runs.qemu import check_before_build, memory_in, split_arguments
 from cellreap.system.config import Depth, Mode
 from cellreap.system.image import Image, read_image
+from cellreap.system.locks import alone
 from cellreap.trace.events import record_text
 from cellreap.trace.reader import Reader, read
 
@@ -266,8 +267,9 @@ def build(
     quiet = Progress(quiet=True)
     sdk = kernel_for(arch, kernel, quiet)
     system.check_kernel(sdk)
-    build_system(system, sdk, Path(output), quiet, keep=True)
-    return read_image(Path(output))
+    with alone(Path(output)):
+        build_system(system, sdk, Path(output), quiet, keep=True)
+        return read_image(Path(output))
 
 
 def boot(
@@ -375,11 +377,12 @@ def run(
         raise UsageError(f"output={folder}: {error.strerror}; expected a directory") from None
     image = folder / f"{system.name}.img"
     asked = memory_in(split_arguments(tuple(qemu_args)))
-    build_system(system, sdk, image, quiet, keep=True, machine_bytes=asked)
     limits = Limits(timeout, idle, tuple(qemu_args), None if typed is None else Path(typed))
-    result = boot_and_check(
-        read_image(image), image.with_suffix(".trace"), limits, quiet, keep_events=True
-    )
+    with alone(image):
+        build_system(system, sdk, image, quiet, keep=True, machine_bytes=asked)
+        result = boot_and_check(
+            read_image(image), image.with_suffix(".trace"), limits, quiet, keep_events=True
+        )
     return replace(result, folder=temporary)
 
 

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from cellreap.api.results import Run
 from cellreap.api.systems import System
-from cellreap.errors import CellreapError, InputError
+from cellreap.errors import CellreapError
 from cellreap.progress import Progress
 from cellreap.runs.boot import (
     DEFAULT_IDLE,
@@ -31,6 +31,7 @@ from cellreap.system.build import Built, build_image
 from cellreap.system.config import Config
 from cellreap.system.elf import arch_of, read_executable
 from cellreap.system.image import Image
+from cellreap.system.locks import written_alone
 from cellreap.system.parts import Parts, build_parts
 from cellreap.system.programs import keep_programs
 from cellreap.system.refkernel import find_kernel
@@ -151,13 +152,7 @@ def _record(
             if not quiet:
                 update(f"{count} events")
 
-        try:
-            file = trace.open("wb")
-        except OSError as error:
-            raise InputError(
-                str(trace), None, None, f"cannot be written: {error.strerror}"
-            ) from None
-        with file:
+        with written_alone(trace) as file:
             boot = run(file, on_events=on_events)
     return refuse_failed(boot)
 

@@ -37,6 +37,7 @@ from cellreap.runs.boot import DEFAULT_IDLE, Boot, End, record_from
 from cellreap.signals import ending_signals_raise
 from cellreap.system.files import write_atomically
 from cellreap.system.image import Image
+from cellreap.system.locks import written_alone
 
 _OFF_TRIES = 3
 LOG_SUFFIX = ".uboot.log"
@@ -81,7 +82,7 @@ def flash_image(
         stack.enter_context(ending_signals_raise())
         board = stack.enter_context(open_board(description, path, image))
         stack.enter_context(_served(description, board, payload))
-        log_file = stack.enter_context(_written(log))
+        log_file = stack.enter_context(written_alone(log))
         script = script_for(description, payload, isinstance(board, QemuBoard))
         tries = Tries(board, name, script, payload, description, limits, log_file)
         with say.step(f"booting {image.manifest.system} on {name}") as update:
@@ -134,7 +135,7 @@ class Tries:
                 talk = converse(console, self.script, self.payload.content, self.log)
             except UbootError as error:
                 return None, str(error)
-            with _written(trace) as file:
+            with written_alone(trace) as file:
                 boot = record_from(
                     console,
                     file,
@@ -193,16 +194,6 @@ def _undisturbed() -> Iterator[None]:
             signal.signal(number, handler)
     if came:
         signal.raise_signal(came[0])
-
-
-@contextlib.contextmanager
-def _written(path: Path) -> Iterator[BinaryIO]:
-    try:
-        file = path.open("wb")
-    except OSError as error:
-        raise InputError(str(path), None, None, f"cannot be written: {error.strerror}") from None
-    with file:
-        yield file
 
 
 @contextlib.contextmanager

@@ -17,6 +17,7 @@ from cellreap.cli.params import json_option, kernel_options, trace_key_option
 from cellreap.progress import Progress
 from cellreap.system.bounds import Bounds
 from cellreap.system.files import refuse_output
+from cellreap.system.locks import alone
 
 
 @click.command()
@@ -61,16 +62,17 @@ def build(
     found = kernel_for(arch, sdk, progress)
     system.check_kernel(found)
     machine_bytes = None if memory is None else memory << 20
-    bounds = build_system(
-        system,
-        found,
-        output,
-        progress,
-        trace_key=trace_key,
-        keep=True,
-        machine_bytes=machine_bytes,
-    ).bounds
-    sha256 = hashlib.sha256(output.read_bytes()).hexdigest()
+    with alone(output):
+        bounds = build_system(
+            system,
+            found,
+            output,
+            progress,
+            trace_key=trace_key,
+            keep=True,
+            machine_bytes=machine_bytes,
+        ).bounds
+        sha256 = hashlib.sha256(output.read_bytes()).hexdigest()
     if as_json:
         kernel = {
             "name": found.kernel.name,

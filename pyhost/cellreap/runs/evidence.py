@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import shutil
 import sys
@@ -12,6 +13,7 @@ from types import TracebackType
 
 from cellreap.errors import UsageError
 from cellreap.runs.places import programs_beside
+from cellreap.system.locks import alone
 
 
 def make_output(output: Path) -> None:
@@ -32,6 +34,7 @@ class Evidence:
         self._output = output
         self._for_microkit = for_microkit
         self._system = system
+        self._alone = contextlib.ExitStack()
         self.folder = Path()
         self.passed = False
 
@@ -41,6 +44,7 @@ class Evidence:
             return self
         make_output(self._output)
         self.folder = self._output
+        self._alone.enter_context(alone(self.image))
         return self
 
     def __exit__(
@@ -49,6 +53,7 @@ class Evidence:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._alone.close()
         if not self.stays:
             shutil.rmtree(self.folder)
         elif error is not None:  # nobody else will tell

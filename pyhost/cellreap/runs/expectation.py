@@ -35,7 +35,7 @@ from cellreap.system.config import (
     signal_ends,
 )
 from cellreap.system.config.region import kept_from_others
-from cellreap.system.config.tables import may, need
+from cellreap.system.config.tables import is_pinned, may, need
 from cellreap.system.image import Image, Sizes, read_image
 from cellreap.system.sdk import debug_missing, takes_snapshots, timer_missing
 from cellreap.trace.expected import (
@@ -162,7 +162,7 @@ def _pd(
     return ExpectedPd(
         name=pd.name,
         account=account,
-        pinned=pd.is_pinned,
+        pinned=is_pinned(pd),
         protected=pd.prevent_destroy,
         late=pd.start == "after-cleanup",
         priority=pd.priority,

@@ -34,6 +34,7 @@ from cellreap.system.config import (
     thread_of,
     timed,
 )
+from cellreap.system.config.tables import is_pinned
 from cellreap.system.programs import programs_of
 from cellreap.system.saved import NOTHING, Saved, SavedNode, smallest
 from cellreap.system.sdk import prints_tables, takes_snapshots
@@ -401,7 +402,7 @@ def _pd_row(
     config: Config, pd: Pd, used: list[str], numbers: Mapping[str, int], timer: bool
 ) -> dict[str, Any]:
     flags = {
-        "CR_IMAGE_PINNED": pd.is_pinned,
+        "CR_IMAGE_PINNED": is_pinned(pd),
         "CR_IMAGE_PREVENT_DESTROY": pd.prevent_destroy,
         "CR_IMAGE_RESPAWN": pd.respawn,
         "CR_IMAGE_MAY_SPAWN": bool(pd.spawns),

@@ -14,8 +14,9 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
-from cellreap.errors import CellreapError
+from cellreap.errors import CellreapError, InputError, UsageError
 from cellreap.progress import Progress
 
 
@@ -65,6 +66,40 @@ def file_lock(path: Path, progress: Progress) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+@contextlib.contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Nobody else writes the file, and what is made with it, for as long as the block lasts.
+
+    UsageError if somebody does. What is no regular file is nobody's.
+    """
+    place = Path(os.path.realpath(path))
+    if (place.exists() and not place.is_file()) or not os.access(place.parent, os.W_OK):
+        yield
+        return
+    beside = place.with_name(f".{place.name}.lock")
+    lock = take_at_once(beside)
+    if lock is None:
+        raise UsageError(f"{path}: another process writes it")
+    try:
+        yield
+    finally:
+        beside.unlink(missing_ok=True)
+        lock.release()
+
+
+@contextlib.contextmanager
+def written_alone(path: Path) -> Iterator[BinaryIO]:
+    """A file to write to that nobody else writes."""
+    with alone(path):
+        try:
+            file = path.open("wb")
+        except OSError as error:
+            text = f"cannot be written: {error.strerror}"
+            raise InputError(str(path), None, None, text) from None
+        with file:
+            yield file
 
 
 def _take(path: Path, shared: bool, on_wait: Callable[[], None] | None) -> Lock | None:

@@ -455,11 +455,6 @@ class Pd(Table):
     """Spaces that it creates."""
 
     @property
-    def is_pinned(self) -> bool:
-        """Whether policy does not doom it."""
-        return self.pinned or self.prevent_destroy
-
-    @property
     def has_timeout(self) -> bool:
         """Whether it is a fault to use its budget up."""
         return (self.budget_us or 0) < (self.period_us or 0) and self.overrun != "wait"

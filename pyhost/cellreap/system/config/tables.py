@@ -104,6 +104,11 @@ def core_spaces(config: Config) -> int:
     return 2 + 2 * has_memory(config) + more + bool(processes(config))
 
 
+def is_pinned(pd: Pd) -> bool:
+    """Whether policy does not doom it."""
+    return pd.pinned or pd.prevent_destroy
+
+
 def has_memory(config: Config) -> bool:
     """Whether PDs may allocate memory, or have regions."""
     return bool(config.regions) or any(pd.allocates for pd in config.pds)
