@@ -561,7 +561,7 @@ uint32_t cr_pool_make_each(seL4_CPtr *caps, uint32_t count, seL4_Word type, uint
         cr_panic(what, wanted);
     }
     for (uint32_t i = 0; i < count; i++) {
-        caps[i] = caps[i] != 0 ? cr_pool_make(cr_untyped_cap(block), type, what) : 0;
+        caps[i] = caps[i] != 0 ? cr_pool_make_sized(cr_untyped_cap(block), type, bits, what) : 0;
     }
     return wanted;
 }

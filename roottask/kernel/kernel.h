@@ -211,8 +211,8 @@ uint32_t cr_pool_top(void);
 seL4_CPtr cr_pool_make(seL4_CPtr untyped, seL4_Word type, const char *what);
 /* The same for an object of 2^bits bytes, whose size its type leaves open. */
 seL4_CPtr cr_pool_make_sized(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, const char *what);
-/* An object of 2^bits bytes, whose size its type says, for each of so many entries that is not 0,
- * from a block of their own. The entries become their addresses. Returns how many there are. */
+/* The same for each of so many entries that is not 0, from a block of their own. The entries become
+ * their addresses. Returns how many there are. */
 uint32_t cr_pool_make_each(seL4_CPtr *caps, uint32_t count, seL4_Word type, uint32_t bits,
                            const char *what);
 /* Stops the system if there is an error: a seL4_Error, or a cr_status. */

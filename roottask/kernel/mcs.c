@@ -7,8 +7,9 @@
 
 enum { CALLERS = CR_MCS ? CR_MAX_PDS : 1 };
 
-/* Where the callers that are answered later are kept, by the number of the caller. */
-static seL4_CPtr callers[CALLERS];
+/* Where the callers that are answered later are kept, by the number of the caller. One more is made
+ * for the first caller. */
+static seL4_CPtr callers[CALLERS + 1];
 static seL4_CPtr time_control;
 
 /* Never configured. The kernel binds it to threads that are stopped, or could run, and to no thread
@@ -71,14 +72,9 @@ int cr_give_time_back(seL4_CPtr sc, seL4_CPtr to, cr_time time, seL4_Word badge)
 
 void cr_waits_init(void)
 {
-    uint32_t block;
-    if (CR_MCS) {
-        if (cr_untyped_take(CR_SC_BITS, 0, &block) != CR_OK) {
-            cr_panic("no kernel memory for a scheduling context", CR_SC_BITS);
-        }
-        no_time = cr_pool_make_sized(cr_untyped_cap(block), (seL4_Word)CR_SC_OBJECT, CR_SC_BITS,
-                                     "no scheduling context");
-    }
+    no_time = CR_MCS;
+    (void)cr_pool_make_each(&no_time, 1, (seL4_Word)CR_SC_OBJECT, CR_SC_BITS,
+                            "no scheduling context");
 }
 
 int cr_waits(seL4_CPtr tcb)
@@ -109,20 +105,14 @@ int cr_tells_time(void)
 
 void cr_time_init(const seL4_BootInfo *info, uint32_t senders)
 {
-    const uint32_t bits = cr_bits_for((senders + 1ull) << CR_REPLY_BITS);
-    uint32_t block;
+    const uint32_t last = senders < CALLERS ? senders : CALLERS;
     time_control = cr_sched_control(info);
-    if (!CR_MCS) {
-        return;
+    for (uint32_t i = 0; i <= last; i++) {
+        callers[i] = CR_MCS;
     }
-    if (cr_untyped_take(bits, 0, &block) != CR_OK) {
-        cr_panic("no kernel memory for reply objects", bits);
-    }
-    for (uint32_t i = 0; i <= senders && i <= CALLERS; i++) {
-        const seL4_CPtr made = cr_pool_make_sized(cr_untyped_cap(block), (seL4_Word)CR_REPLY_OBJECT,
-                                                  CR_REPLY_BITS, "no reply object");
-        *(i < senders ? &callers[i] : &cr_caller_now) = made;
-    }
+    (void)cr_pool_make_each(callers, last + 1, (seL4_Word)CR_REPLY_OBJECT, CR_REPLY_BITS,
+                            "no reply object");
+    cr_caller_now = callers[last];
 }
 
 seL4_CPtr cr_make_sc(seL4_CPtr untyped)
