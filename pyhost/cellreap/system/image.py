@@ -175,13 +175,18 @@ class Image:
         return Target(self.manifest.arch, **entry)
 
     def programs(self) -> dict[str, bytes]:
-        """The ELF files of the programs, by name. InputError if the root task has none."""
+        """The ELF files of the programs, by name. InputError if the root task lacks one."""
         where = f"{self.path}: roottask.elf"
         try:
             root_task = read_executable(self.roottask, where, self.manifest.arch)
-            return read_programs(symbol_bytes(root_task, "cr_image_start", "cr_image_end"))
+            found = read_programs(symbol_bytes(root_task, "cr_image_start", "cr_image_end"))
         except CellreapError as error:
             raise InputError(where, None, None, error.line()) from None
+        for pd in self.config.pds:
+            if pd.program not in found:
+                text = f'has no program "{pd.program}", which "{pd.name}" of its config.toml runs'
+                raise InputError(where, None, None, text)
+        return found
 
 
 def members_of(arch: str) -> tuple[str, ...]:

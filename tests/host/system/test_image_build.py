@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +181,10 @@ def test_the_configuration_is_in_the_root_task_and_in_the_image(
     assert image.config == config()
     assert (image.manifest.system, image.manifest.pds) == ("s", ["a"])
     assert image.manifest.kernel.sha256 == sdk.kernel.sha256
+    assert image.programs() == programs
+    other = parse_config(CONFIG.replace('"server"', '"other"'), Path("f.toml"))
+    with pytest.raises(InputError, match=r'roottask\.elf: has no program "other", which "a" of'):
+        replace(image, config=other).programs()
 
 
 def test_sources_that_do_not_build_are_told_in_a_line_with_the_log(sources: Path, sdk: Sdk) -> None:
