@@ -12,6 +12,7 @@ import tomlkit
 from cellreap.errors import InputError, UsageError
 from cellreap.system.config import called, ends, fault_badge, hold_slots, override, parse_config
 from cellreap.system.microkit.board import Board
+from cellreap.system.microkit.importing import import_system
 from cellreap.system.microkit.runnable import runnable_system
 from cellreap.system.programs import Source
 from cellreap.system.toml_lines import KeyPath
@@ -120,6 +121,18 @@ def test_a_pd_has_the_time_that_it_is_given_or_is_refused(
     path = described(tmp_path)
     path.write_text(path.read_text().replace("<protection_domain", f"<protection_domain {time}", 1))
     with pytest.raises(InputError, match=f":1:[0-9]+: protection_domain.{said}$"):
+        runnable_system(path)
+
+
+@pytest.mark.behaviour("P-07")
+def test_that_a_pd_may_not_call_the_firmware_asks_for_nothing(tmp_path: Path) -> None:
+    path = described(tmp_path)
+    text = path.read_text()
+    path.write_text(text.replace("<protection_domain", '<protection_domain smc="false"', 1))
+    assert [note for note in import_system(path, tmp_path).notes if "smc" in note.where] == []
+    assert runnable_system(path).config.pds
+    path.write_text(text.replace("<protection_domain", '<protection_domain smc="true"', 1))
+    with pytest.raises(InputError, match=r"smc: calls to the firmware cannot be run yet$"):
         runnable_system(path)
 
 

@@ -236,7 +236,8 @@ class _Import:
                 continue
             for attribute in row.element.attributes:
                 reason = LOST.get(f"{row.tag}.{attribute}")
-                if reason is not None:
+                asked = attribute != "smc" or getattr(row, attribute)
+                if reason is not None and asked:
                     self._note(row, attribute, f"no counterpart: {reason}")
             waiting.extend(row.inner())
 

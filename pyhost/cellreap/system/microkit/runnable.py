@@ -43,7 +43,6 @@ _NOT_YET: Final = {
     "cspace": "further capabilities",
     "domains": "scheduling domains",
     "virtual_machine": "virtual machines",
-    "protection_domain.smc": "calls to the firmware",
     "program_image.path_for_symbols": "symbols of another file",
 }
 """Element or attribute that a system that runs must not have yet -> what it is."""
@@ -262,6 +261,8 @@ def _refuse(described: System, policy: Policy) -> None:
     for pd in described.pds():
         if pd.cpu != 0:
             raise pd.error(f"expected 0, got {pd.cpu}: there is one processor", "cpu")
+        if pd.smc:
+            raise pd.error("calls to the firmware cannot be run yet", "smc")
         if pd.stack_size > (most := MAX_STACK_PAGES * _PAGE):
             said = f"{pd.stack_size:#x} bytes cannot be run; expected at most {most:#x}"
             raise pd.error(said, "stack_size")
