@@ -15,6 +15,7 @@ class Live:
         self._reader = Reader("the console")
         self._line = 0
         self._rest = b""
+        self._begun = False  # the beginning of the line has been shown
 
     def take(self, data: bytes) -> bytes:
         """What is to be shown after the next bytes."""
@@ -22,13 +23,15 @@ class Live:
         shown = b"".join(self._shown(line) for line in lines)
         may_be_a_line = MARK[:1] in rest and len(rest) <= MAX_LINE
         self._rest = rest if may_be_a_line else b""
+        self._begun |= not may_be_a_line and bool(rest)
         return shown if may_be_a_line else shown + rest
 
     def _shown(self, line: bytes) -> bytes:
         self._line += 1
+        begun, self._begun = self._begun, False
         events = self._reader.feed(self._line, line)
         if not events:
             return line + b"\n"
         before = line[: line.index(MARK)]
         texts = (f"{record_text(event)}\n".encode() for event in events)
-        return b"".join([before + b"\n" * bool(before), *texts])
+        return b"".join([before + b"\n" * (begun or bool(before)), *texts])
