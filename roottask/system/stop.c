@@ -119,29 +119,24 @@ static seL4_Error find_answered(const cr_pd *pd, int again)
 
 /* Answers the call that the PD has taken. Its reply object is the only one to know whose it is, and
  * that whoever its parent stopped is in none. */
-static seL4_Error answer_taken(const cr_pd *pd, cr_slot reply)
+static seL4_Error answer_taken(const cr_pd *pd, uint32_t slot)
 {
     const uint32_t label = cr_image_pds(cr_sys.image)[pd->config].callers;
     cr_calls_kept calls;
-    const uint32_t temporary = cr_pool_take(CR_POOL_OWN);
-    if (temporary == 0) {
-        return seL4_NotEnoughMemory;
-    }
-    const seL4_CPtr copy = cr_cptr(CR_L1_POOL, temporary);
     cr_calls_aside(&calls); /* They are more than those of other PDs, and depend on no PD. */
     seL4_Error error = note_callers(pd);
     if (!error) {
-        error = cr_copy(cr_slot_at(copy), reply, seL4_AllRights);
+        error =
+            cr_cnode_show(cr_slot_at(cr_body_cap(&pd->body, CR_BODY_CSPACE)), pd->body.cspace_bits);
     }
     if (!error) {
-        seL4_Send(copy, seL4_MessageInfo_new(label, 0, 0, 0));
-        error = cr_delete(cr_slot_at(copy));
+        seL4_Send(cr_cptr(cr_l1_spare(), slot), seL4_MessageInfo_new(label, 0, 0, 0));
+        error = cr_cnode_hide();
     }
     if (!error) {
         error = find_answered(pd, label == CR_IMAGE_REPEAT);
     }
     cr_calls_back(&calls, 0);
-    cr_pool_give(temporary);
     return error;
 }
 
@@ -312,11 +307,9 @@ static cr_status stop(cr_pd *pd)
         return CR_ERR_KERNEL;
     }
     if (pd->passive || cr_pd_has_door(pd)) {
-        const cr_slot reply =
-            cr_slot_in(cr_body_cap(&pd->body, CR_BODY_CSPACE),
-                       cr_pd_is_of_microkit(pd) ? CR_MICROKIT_SLOT_REPLY : CR_SLOT_REPLY,
-                       pd->body.cspace_bits);
-        if ((cr_pd_has_door(pd) && answer_taken(pd, reply)) || cr_delete(reply)) {
+        const uint32_t reply =
+            cr_pd_is_of_microkit(pd) ? (uint32_t)CR_MICROKIT_SLOT_REPLY : CR_SLOT_REPLY;
+        if ((cr_pd_has_door(pd) && answer_taken(pd, reply)) || cr_delete(cr_pd_slot(pd, reply))) {
             return CR_ERR_KERNEL;
         }
         cr_objects_remove(pd->body.block, CR_OBJECT_REPLY);

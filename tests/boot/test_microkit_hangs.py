@@ -8,7 +8,11 @@ from typing import Any
 
 import pytest
 
+from cellreap.headers import source_root
 from kit.microkit import FRESH, Microkit, pd
+from kit.planted import run_planted
+from mutation.copies import Copy, files_of
+from mutation.faults import Edit, Fault, edited
 
 LIMIT = 100
 TICKS = 0x800000
@@ -98,6 +102,48 @@ def test_a_server_keeps_no_call_of_a_caller_that_its_parent_stopped(
     shown = microkit.run(stopped_in_a_call(""), policy, tmp_path)
     assert ("warden", "stopped it") in shown["said"]
     assert (shown["verdict"], shown["hung"], shown["cleanups"]) == ("pass", [], [])
+
+
+ANSWERS = b"seL4_Send(cr_cptr(cr_l1_spare(), slot), seL4_MessageInfo_new(label, 0, 0, 0));\n"
+DIES = b"""\
+        static int died;
+        extern void cr_worker_fault(void);
+        if (died++ == 1) {
+            cr_worker_fault();
+        }
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.thorough
+@pytest.mark.behaviour("P-04", "T-01")
+def test_a_cleaner_that_dies_while_it_answers_a_call_leaves_nothing(
+    microkit: Microkit, tmp_path: Path
+) -> None:
+    """The parent of the server faults in a call of the server's client. The check sees the death,
+    which nobody injected, and in its step more kernel calls than it demands.
+    """
+    to_read = f'<map mr="ticks" vaddr="{TICKS:#x}" perms="r" setvar_vaddr="to_read_as_parent"/>'
+    server = pd("server", 'priority="100" id="0"', "", "warden")
+    (tmp_path / "a.system").write_text(
+        '<system><memory_region name="ticks" size="0x1000"/>'
+        + pd("parent", 'priority="120"', to_read + server, "warden")
+        + pd("caller", 'priority="50"', "", "caller")
+        + '<channel><end pd="caller" id="0" pp="true"/><end pd="server" id="0"/></channel>'
+        + '<channel><end pd="server" id="1"/><end pd="parent" id="1"/></channel></system>'
+    )
+    (tmp_path / "policy.toml").write_text("")
+    root = source_root()
+    files = files_of(root)
+    file = "roottask/system/stop.c"
+    edit = Edit(file, files[file].index(ANSWERS), ANSWERS, ANSWERS + DIES)
+    copy = Copy(root, files, tmp_path / "copy")
+    copy.plant(edited(files, Fault("dies", (edit,), named=True)))
+    options = ["--policy", str(tmp_path / "policy.toml"), "--sdk", str(microkit.sdk)]
+    options += ["--board", f"{microkit.board.name}/debug", "--search", str(microkit.programs)]
+    shown = run_planted(copy, tmp_path / "a.system", *options)
+    rules = {found.split(": ")[1] for found in shown["violations"]}
+    assert rules == {"takeover.death", "cleanup.step_calls"}
 
 
 @pytest.mark.behaviour("P-04")

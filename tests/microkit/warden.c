@@ -2,13 +2,15 @@
  *
  * A PD for Microkit that stops its child when it is first notified. As a server it notifies another
  * one before it answers a call: so the caller is stopped while it waits for the answer. If it has
- * memory that it may only read, it does not answer, but writes there. */
+ * memory that it may only read, it does not answer, but writes there. A parent may write to such
+ * memory instead of stopping its child. */
 #include <microkit.h>
 #include <stdint.h>
 
 enum { CHILD = 0, WARDEN = 1 };
 
-uintptr_t to_read; /* set by the description */
+uintptr_t to_read; /* set by the description, as the next one is */
+uintptr_t to_read_as_parent;
 
 void init(void)
 {
@@ -18,6 +20,9 @@ void notified(microkit_channel channel)
 {
     static int stopped;
     (void)channel;
+    if (to_read_as_parent != 0) {
+        *(volatile int *)to_read_as_parent = 1;
+    }
     if (to_read == 0 && !stopped) {
         stopped = 1;
         microkit_pd_stop(CHILD);
