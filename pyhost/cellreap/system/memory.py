@@ -122,6 +122,12 @@ def memory_of(
         if taken > room:
             said = f"is {pd.quota.bytes}, {taken} with all bodies and the quotas before it"
             raise source.refuse(("pd", i, "quota", "bytes"), f"{said}; {has}")
+    pages = 0  # they must be free when the bytes are set aside
+    for i, pd in enumerate(pds):
+        pages += pd.quota.pages or 0
+        if taken + pages * _PAGE > room:
+            said = f"is {pd.quota.pages}, {pages} with those before it, and {taken} bytes are taken"
+            raise source.refuse(("pd", i, "quota", "pages"), f"{said}; {has}")
     return Memory(
         tables=bytes_of(rows),
         own=sizes.base_bytes,

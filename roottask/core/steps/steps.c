@@ -268,8 +268,8 @@ static cr_status name_destroying(cr_journal *journal, const cr_plan *plan, const
             name(journal, CR_STEP_DESTROY_RESOURCE, edge.to, 1);
         } else {
             const cr_ref region = find_region(journal, plan, model, node);
-            const int found = region.index != CR_NONE;
-            name(journal, found ? CR_STEP_DESTROY_RESOURCE : CR_STEP_DESTROY_PD, region, 1);
+            const int is_last = region.index == CR_NONE;
+            name(journal, is_last ? CR_STEP_DESTROY_PD : CR_STEP_DESTROY_RESOURCE, region, 1);
         }
     } else if ((found = cr_model_first(model, node, CR_EDGE_REQUEST, CR_IN)) != CR_NONE) {
         status = cr_model_edge(model, found, &edge);
