@@ -37,6 +37,8 @@ void main(void)
     plan.n_core_freed = at_most(ENTRIES);
     plan.n_notices = at_most(ENTRIES);
 
+    /* The steps ask for edges of one kind only. */
+    (void)cr_model_count(model, (cr_edge_kind)any(), doomed[0].node, doomed[1].node);
     cr_journal_start(&journal, any());
     (void)cr_step_next(&journal, &plan, model, &step);
     MAKE_ANY(&journal);
